@@ -21,8 +21,8 @@ def load_gold(
 ) -> pa.Table:
     """A table of a release, its checksum verified.
 
-    Of ``labels`` and ``label_distributions`` train and test on ``calibrated_probability`` and
-    ``calibrated_certain``; ``probability`` and ``certain`` are Dawid-Skene's own, as papers have
+    Of ``labels`` and ``label_distributions`` train and test on ``probability`` and ``certain``;
+    ``dawid_skene_probability`` and ``dawid_skene_certain`` are Dawid-Skene's own, as papers have
     them, and too sure where judges err together.
 
     Parameters

@@ -116,10 +116,10 @@ def stage_metadata(
 
 
 def _certain_share(labels: StoredTable) -> float:
-    """Share of the labels to train on, as the README has it: certain, calibrated, or decided."""
+    """Share of the labels to train on, as the README has it: certain, or decided."""
     usable = 0
-    for rows in groups_unharmed(labels, ["calibrated_certain", "adjudicated"]):
-        either = pc.or_(rows["calibrated_certain"], rows["adjudicated"])
+    for rows in groups_unharmed(labels, ["certain", "adjudicated"]):
+        either = pc.or_(rows["certain"], rows["adjudicated"])
         usable += pc.sum(either).as_py() or 0
     return float(usable / labels.rows)
 

@@ -81,8 +81,10 @@ def latest_release(gold: Path) -> Path | None:
 
 def prevalence_lines(release: Path) -> list[str]:
     """The estimated share of each class beside the published one."""
-    rows = pq.read_table(release / "prevalence.parquet", columns=["label", "prevalence"])
-    estimated = {row["label"]: row["prevalence"] for row in rows.to_pylist()}
+    rows = pq.read_table(
+        release / "prevalence.parquet", columns=["label", "dawid_skene_prevalence"]
+    )
+    estimated = {row["label"]: row["dawid_skene_prevalence"] for row in rows.to_pylist()}
     lines = ["anaesthetists, prevalence      " + "".join(f"{c:>8}" for c in PUBLISHED_PREVALENCE)]
     for name, shares in (
         ("this build", estimated),
@@ -97,15 +99,16 @@ def prevalence_lines(release: Path) -> list[str]:
 def accuracy_lines(release: Path) -> list[str]:
     """How often the majority and the model are right, over the items whose truth is known."""
     truth = _column_by_item(release / "items.parquet", "truth")
-    columns = ["item", "label", "majority_label", "certain"]
+    columns = ["item", "label", "dawid_skene_label", "majority_label", "certain"]
     labels = pq.read_table(release / "labels.parquet", columns=columns).to_pylist()
     known = [row for row in labels if truth.get(row["item"]) is not None]
     certain = [row for row in known if row["certain"]]
     lines = [f"simulated, accuracy against the truth, {len(known):,} items"]
     for name, rows, column in (
         ("majority vote", known, "majority_label"),
-        ("Dawid-Skene", known, "label"),
-        (f"Dawid-Skene, {len(certain):,} certain items", certain, "label"),
+        ("Dawid-Skene", known, "dawid_skene_label"),
+        ("published", known, "label"),
+        (f"published, {len(certain):,} certain items", certain, "label"),
     ):
         right = sum(row[column] == truth[row["item"]] for row in rows)
         share = f"{right / len(rows):8.4f}" if rows else "     n/a"

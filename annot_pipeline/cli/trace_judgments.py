@@ -51,7 +51,9 @@ def judgments(trace: Row) -> Iterable[str]:
                 row["judge"],
                 short(row["answer"]) + (f" [{row['criterion']}]" if row["criterion"] else ""),
                 _weight(row),
-                _label_without_judge(without_judge[row["judge"]]) if row["likelihoods"] else "",
+                _label_without_judge(without_judge[row["judge"]])
+                if row["likelihoods"] and row["judge"] in without_judge
+                else "",
                 _fate(row),
                 ", ".join(map(place, places)),
                 short(row["reason"], 80) if row["reason"] else "",

@@ -18,12 +18,11 @@ from annot_pipeline.cli.trace_judgments import (
     set_aside,
     without,
 )
-from annot_pipeline.contracts.certainty import CALIBRATED, certainty
+from annot_pipeline.contracts.certainty import certainty, probability_column
 from annot_pipeline.errors import counted, printable
 
 Row = dict[str, Any]
 
-PROBABILITIES = {"calibrated_probability": "probability", "probability": "Dawid-Skene"}
 """What is said of probabilities; releases before schema 3 have the second alone."""
 
 GOLD_TABLES = (
@@ -88,7 +87,7 @@ def _headline(trace: Row) -> str:
             return f"{headline}, decided by an expert"
         probability, _ = certainty(label)
         if probability is None:
-            return f"{headline}, by majority vote: the task has too many classes for Dawid-Skene"
+            return f"{headline}, by majority vote: the task has too many classes for the model"
         return f"{headline}, probability {share(probability)}"
     if score:
         return f"score {number(score['raw_mean'])}"
@@ -129,15 +128,11 @@ def _answer(trace: Row) -> Iterator[str]:
             f"{counted(label['n_judges'], 'judge')}; "
             f"{label['support']:.0%} gave the label, most ({label['majority_share']:.0%}) "
             f"{short(label['majority_label'])}"
-            + (
-                f"; Dawid-Skene's entropy {number(label['entropy'])} nats"
-                if label["entropy"] is not None
-                else ""
-            )
+            + (f"; entropy {number(label['entropy'])} nats" if label["entropy"] is not None else "")
         )
-    if label and not label["adjudicated"] and label.get(CALIBRATED) is not None:
-        own = share(label["probability"])
-        yield f"  Dawid-Skene alone: {own}, which the evidence below adds up to"
+    if label and label.get("dawid_skene_label") not in (None, label.get("model_label")):
+        own = share(label["dawid_skene_probability"])
+        yield f"  Dawid-Skene alone would say {short(label['dawid_skene_label'])}, {own}"
     if score:
         yield (
             f"  mean {number(score['raw_mean'])} of "
@@ -151,7 +146,10 @@ def _answer(trace: Row) -> Iterator[str]:
 
 def _distribution(trace: Row) -> Iterable[str]:
     rows = trace["distribution"]
-    kinds = [k for k in PROBABILITIES if rows and rows[0].get(k) is not None]
+    there = [*rows[0]] if rows else []
+    published = probability_column(there), probability_column(there, dawid_skene=True)
+    names = dict(zip(dict.fromkeys(published), ("probability", "Dawid-Skene"), strict=False))
+    kinds = [k for k in names if rows and rows[0].get(k) is not None]
     if rows and not kinds:
         yield from columns(
             [("label", "votes"), *((short(r["label"]), str(r["votes"])) for r in rows)]
@@ -159,7 +157,7 @@ def _distribution(trace: Row) -> Iterable[str]:
         return
     shown = [row for row in rows if row["votes"] or max(row[k] for k in kinds) >= 5e-5]
     yield from columns(
-        [("label", *(PROBABILITIES[kind] for kind in kinds), "votes")] * bool(shown)
+        [("label", *(names[kind] for kind in kinds), "votes")] * bool(shown)
         + [
             (
                 short(row["label"]),

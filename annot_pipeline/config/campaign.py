@@ -19,6 +19,8 @@ from annot_pipeline.config.sections import (
     ControlledHits,
     Easl,
     Engine,
+    JudgeSettings,
+    Labels,
     Limits,
     NextHits,
     Privacy,
@@ -33,42 +35,38 @@ from annot_pipeline.config.sections import (
 from annot_pipeline.config.sources import ItemSource, Source
 from annot_pipeline.config.strict_section import Section
 from annot_pipeline.methods.labels.dawid_skene import DawidSkeneParams
-from annot_pipeline.methods.labels.label_calibration import CalibrationParams
 from annot_pipeline.methods.labels.models import LABEL_MODELS
 
 T = TypeVar("T")
 
 
-def _section_of(name: str, *methods: type) -> type[Section]:
-    """The section whose keys, types and defaults are those of the Params of some methods."""
+NO_SETTINGS = ("model", "dependence", "posterior_tolerance")
+"""Parameters of Dawid-Skene that the section does not have: ``label_model`` is a setting itself."""
 
-    def check(section: Section) -> Section:
-        for params in methods:
-            _params_of(section, params)  # ranges are the method's own business
-        return section
 
-    fields: dict[str, Any] = {
-        field.name: (get_type_hints(params)[field.name], field.default)
-        for params in methods
-        for field in dataclasses.fields(params)
-        if field.name != "model"  # which is a setting of its own, label_model
-    }
-    return create_model(
-        name,
-        __base__=Section,
-        __doc__="\n\n".join(params.__doc__ or "" for params in methods),
-        __validators__={"check": model_validator(mode="after")(check)},  # type: ignore[dict-item]
-        **fields,
-    )
+def _check_params(section: Section) -> Section:
+    _params_of(section, DawidSkeneParams)  # ranges are the method's own business
+    return section
+
+
+FIELDS: dict[str, Any] = {
+    field.name: (get_type_hints(DawidSkeneParams)[field.name], field.default)
+    for field in dataclasses.fields(DawidSkeneParams)
+    if field.name not in NO_SETTINGS
+}
+DawidSkene = create_model(
+    "DawidSkene",
+    __base__=Section,
+    __doc__=DawidSkeneParams.__doc__,
+    __validators__={"check": model_validator(mode="after")(_check_params)},  # type: ignore[dict-item]
+    **FIELDS,
+)
 
 
 def _params_of(section: Section, params: type[T]) -> T:
-    """A method's Params, from the section that has its keys among others."""
+    """A method's Params, from the section that has its keys."""
     names = {field.name for field in dataclasses.fields(params)}  # type: ignore[arg-type]
     return params(**{n: getattr(section, n) for n in type(section).model_fields if n in names})
-
-
-DawidSkene = _section_of("DawidSkene", DawidSkeneParams, CalibrationParams)
 
 
 class Campaign(Section):
@@ -83,7 +81,9 @@ class Campaign(Section):
     tasks: tuple[TaskSettings, ...] = ()
     quality: Quality = Quality()
     standardize: Standardize = Standardize()
-    label_model: str = "dawid_skene"
+    label_model: str = "hierarchical"
+    labels: Labels = Labels()
+    judges: tuple[JudgeSettings, ...] = ()
     dawid_skene: DawidSkene = DawidSkene()  # type: ignore[valid-type]
     easl: Easl = Easl()
     next_hits: NextHits = NextHits()
@@ -134,11 +134,6 @@ class Campaign(Section):
         """The model's part of the section."""
         params = _params_of(self.dawid_skene, DawidSkeneParams)
         return dataclasses.replace(params, model=self.label_model)
-
-    @property
-    def calibration_params(self) -> CalibrationParams:
-        """What the section says of certainty."""
-        return _params_of(self.dawid_skene, CalibrationParams)
 
 
 def as_typed(path: str, sets: Iterable[str]) -> str:

@@ -22,6 +22,7 @@ from annot_pipeline.config import (
     ItemFieldName,
     LoadedCampaign,
 )
+from annot_pipeline.config.retired import RETIRED, without_retired
 from annot_pipeline.errors import ConfigError, Problem, shorten
 
 FILE_NAME = "campaign.yaml"
@@ -99,7 +100,7 @@ def kept_settings(text: str, name: str) -> Campaign:
     ConfigError
         It is damaged, or an annot-pipeline with other settings wrote it.
     """
-    return _validated(json.loads(text), name)
+    return _validated(without_retired(json.loads(text)), name)
 
 
 def _refuse_many(data: Any, name: str) -> None:
@@ -319,6 +320,8 @@ def _literal(value: Any) -> str:
 
 
 def _unknown_key(where: str, location: Sequence[str]) -> Problem:
+    if where in RETIRED:
+        return Problem(where, "there is no such setting any more", do=RETIRED[where])
     allowed = _keys_at(location[:-1])
     likely = difflib.get_close_matches(location[-1], allowed, 1, cutoff=0.5)
     return Problem(

@@ -163,6 +163,22 @@ class Agreement(Section):
     bootstrap: int = Field(default=200, ge=0)
 
 
+class Labels(Section):
+    """Labels of categorical tasks."""
+
+    certain_at: float = Field(default=0.95, gt=0.5, le=1)
+
+
+class JudgeSettings(Section):
+    """What is known of the judges whose names match ``name`` (a glob; the first match wins).
+
+    Judges of one family are related: their labels of an item count as one judge's.
+    """
+
+    name: str
+    family: str = Field(min_length=1)
+
+
 class Easl(Section):
     """Online scalar scores and the next HITs."""
 

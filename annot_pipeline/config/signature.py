@@ -10,11 +10,12 @@ from operator import getitem
 from typing import Any
 
 from annot_pipeline.config import Campaign
+from annot_pipeline.config.retired import with_retired
 from annot_pipeline.version import __version__
 
 MOVING = (
     "campaign", "sources", "items", "tasks", "quality", "standardize", "label_model",
-    "dawid_skene",
+    "labels", "judges", "dawid_skene",
     "easl.gamma", "easl.epsilon", "easl.margin", "easl.trueskill_mean", "easl.trueskill_sd",
     "agreement", "ranking", "seed",
 )  # fmt: skip
@@ -44,7 +45,7 @@ def release_settings(settings: Campaign, stored: Mapping[str, Any] | None = None
     """
     document = settings.model_dump(mode="json", by_alias=True)
     if stored is not None:
-        document = _known_keys(document, stored)
+        document = with_retired(_known_keys(document, stored), stored)
     keys = [key for key in MOVING if _holds(document, key)]
     published = {key: reduce(getitem, key.split("."), document) for key in keys}
     return published | {name: document[name] for name in ("tasks", "about") if name in document}

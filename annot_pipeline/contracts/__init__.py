@@ -24,7 +24,6 @@ from annot_pipeline.contracts.scores import SCORES
 from annot_pipeline.contracts.table import Column, Table
 from annot_pipeline.contracts.values import (
     ADEQUACY_SOURCES,
-    CERTAIN,
     CERTAINTY_BOUNDS,
     CONTROLS,
     FATES,
@@ -44,7 +43,6 @@ from annot_pipeline.contracts.values import (
 __all__ = [
     "ADEQUACY_SOURCES",
     "AGREEMENT",
-    "CERTAIN",
     "CERTAINTY_BOUNDS",
     "CONTROLS",
     "COUNTED_FATES",

@@ -5,11 +5,11 @@ from __future__ import annotations
 from annot_pipeline.contracts.table import TASK, Column, Table, count, real
 from annot_pipeline.contracts.values import TEXT
 
-MODELS = ("raw", "pooled", "calibrated", "votes", "observed")
+MODELS = ("published", "dawid_skene", "votes")
 STATISTICS = (
-    "pooling", "dependence", "temper", "held_out_log_likelihood", "overconfidence",
-    "pairwise_agreement", "unanimous_share", "accuracy", "log_loss", "expected_calibration_error",
-    "certain_share", "certain_accuracy",
+    "dependence", "weight_of_votes", "temperature", "held_out_log_likelihood",
+    "expected_accuracy", "accuracy", "log_loss", "expected_calibration_error", "certain_share",
+    "certain_accuracy",
 )  # fmt: skip
 
 LABEL_CALIBRATION = Table(
@@ -21,28 +21,25 @@ LABEL_CALIBRATION = Table(
         Column(
             "model",
             TEXT,
-            "raw: Dawid-Skene; pooled: with confusions drawn together; calibrated: tempered too; "
-            "votes: shares of votes, one more vote shared as all are; observed: the labels",
+            "published: the model whose label and probability are published; dawid_skene: as the "
+            "paper has it; votes: shares of votes, one more vote shared as all are",
             allowed=MODELS,
         ),
         Column(
             "statistic",
             TEXT,
-            "pooling: labels of each class that a judge's confusion borrows; dependence: of judges "
-            "on one item, 0 to 1, or temper: the power that was given; held_out_log_likelihood: "
-            "mean, nats a label, of labels predicted from the item's others; overconfidence: what "
-            "tempering, or more of it, would add to that; "
-            "pairwise_agreement, unanimous_share: between judges, observed or expected under the "
-            "model; the others: against the truth of item tables",
+            "dependence: share of a judge's evidence that another's repeats, 0 to 1, and "
+            "weight_of_votes: of smoothed votes in the average, both as held-out labels weigh "
+            "them; temperature: power of probabilities by known items, null where none correct "
+            "them; held_out_log_likelihood: mean, nats a label, of labels predicted from other "
+            "judges' labels of the item; expected_accuracy: share of labels that are right, by "
+            "the probabilities and, where items are known, their errors; the others: against "
+            "the truth of item tables",
             allowed=STATISTICS,
         ),
         real("value", "The figure; null where undefined"),
-        real("ci_low", "Lower end of the 95% interval"),
-        real("ci_high", "Upper end of the 95% interval"),
-        count(
-            "n",
-            "Labels held out, or items; of what was chosen: labels it was chosen by, 0 where it "
-            "is given or the usual",
-        ),
+        real("ci_low", "Lower end of the 95% interval; null where labels cannot show it"),
+        real("ci_high", "Upper end of the 95% interval; null where labels cannot show it"),
+        count("n", "Labels that were predicted, or items"),
     ),
 )

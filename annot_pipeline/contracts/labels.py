@@ -27,12 +27,18 @@ LABELS = Table(
         ),
         share(
             "probability",
-            "Posterior probability of the label under Dawid-Skene, of a decision too; null "
-            "where only an expert judged, or where the task has too many classes for the model",
+            "Probability of the label under the published model (label_model), of a decision too; "
+            "null where only an expert judged, or where the task has too many classes for the "
+            "model",
             nullable=True,
         ),
-        Column("certain", FLAG, "Whether probability >= 0.99"),
-        Column("entropy", REAL, "Entropy of Dawid-Skene's own posterior, nats", True, minimum=0),
+        Column(
+            "certain",
+            FLAG,
+            "Whether probability >= labels.certain_at (0.95 unless set); never of a task with a "
+            "single class, where every probability is 1 and tells nothing",
+        ),
+        Column("entropy", REAL, "Entropy of the published distribution, nats", True, minimum=0),
         count("n_judgments", "Judgments used"),
         count("n_judges", "Distinct judges of the judgments used"),
         text("majority_label", "Label with most votes; ties broken by class order", nullable=True),
@@ -45,18 +51,21 @@ LABELS = Table(
             "or where the task has too many classes for the model",
             nullable=True,
         ),
-        share("model_probability", "Posterior probability of model_label", nullable=True),
+        share("model_probability", "Probability of model_label", nullable=True),
+        text(
+            "dawid_skene_label",
+            "Most probable class under Dawid-Skene as the paper has it; null as model_label is",
+            nullable=True,
+        ),
         share(
-            "calibrated_probability",
-            "Probability of the label that held-out labels bear out: of pooled, tempered "
-            "Dawid-Skene; to be used where it matters how sure a label is",
+            "dawid_skene_probability",
+            "Posterior probability of dawid_skene_label; too high where judges err together",
             nullable=True,
         ),
         Column(
-            "calibrated_certain",
+            "dawid_skene_certain",
             FLAG,
-            "Whether calibrated_probability >= 0.99; never of a task with a single class, where "
-            "every probability is 1 and tells nothing",
+            "Whether dawid_skene_probability >= labels.certain_at; never with a single class",
         ),
         text("adjudicator", "Who decided; a pseudonym, as judges are", nullable=True),
         Column("adjudicated_at", TIME, "When, if the export says so", True),
@@ -77,12 +86,12 @@ LABEL_DISTRIBUTIONS = Table(
         ),
         share(
             "probability",
-            "Posterior probability of the class under Dawid-Skene; null where it was not fitted",
+            "Probability of the class under the published model; null where none was fitted",
             nullable=True,
         ),
         share(
-            "calibrated_probability",
-            "The same of pooled, tempered Dawid-Skene",
+            "dawid_skene_probability",
+            "The same of Dawid-Skene as the paper has it",
             nullable=True,
         ),
         count("votes", "Judgments used that gave this label"),
@@ -97,7 +106,11 @@ PREVALENCE = Table(
         TASK,
         text("label", "A class of the task"),
         count("label_order", "Place of the class in the task's class order, from 0"),
-        share("prevalence", "Share of items with this class, estimated by the model"),
+        share(
+            "prevalence",
+            "Share of items with this class, by the published model (its fit that weighs most)",
+        ),
+        share("dawid_skene_prevalence", "The same of Dawid-Skene as the paper has it"),
         share("vote_share", "Share of raw labels"),
         share("plurality_frequency", "Share of items whose majority_label it is"),
         share("majority_frequency", "Share of items where more than half the labels are it"),
@@ -129,10 +142,10 @@ PREVALENCE = Table(
             "Whether this class is the most likely truth behind its name; null if never answered",
             True,
         ),
-        Column("pooled_named", FLAG, "As named, where confusions are pooled", True),
-        Column("pooled_names_truth", FLAG, "As names_truth, where confusions are pooled", True),
+        Column("dawid_skene_named", FLAG, "As named, of Dawid-Skene", True),
+        Column("dawid_skene_names_truth", FLAG, "As names_truth, of Dawid-Skene", True),
         count("n_items", "Items whose inferred label it is"),
-        count("n_certain", "Of these, items with probability >= 0.99, which is Dawid-Skene's own"),
+        count("n_certain", "Of these, items whose label is certain"),
     ),
 )
 
@@ -145,6 +158,11 @@ JUDGE_CONFUSION = Table(
         JUDGE,
         text("true_label", "Class of the item"),
         text("observed_label", "Label that the judge gave"),
-        share("probability", "Probability that the judge answers observed_label to true_label"),
+        share(
+            "probability",
+            "Probability that the judge answers observed_label to true_label, by the published "
+            "model (its fit that weighs most)",
+        ),
+        share("dawid_skene_probability", "The same of Dawid-Skene as the paper has it"),
     ),
 )

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pyarrow as pa
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 """Raised, with a line in CHANGELOG.md, whenever a released table changes its columns."""
 
 FATES = (
@@ -22,9 +22,7 @@ LEFT_OUT_OF = ("judge_control", "z_scores", "comparisons", "segment_ranks", "sys
 PREFERENCES = ("a", "b", "tie")
 ADEQUACY_SOURCES = ("asked", "reference", "spread", "unknown")
 
-CERTAIN = 0.99
-"""Probability from which a label is certain."""
-CERTAINTY_BOUNDS = (0.5, 0.8, 0.95, CERTAIN)
+CERTAINTY_BOUNDS = (0.5, 0.8, 0.95, 0.99)
 """Between the bands in which labels are counted; each band holds its lower end."""
 
 TEXT, INT, REAL, FLAG = pa.string(), pa.int64(), pa.float64(), pa.bool_()

@@ -1,6 +1,6 @@
 """How far the probabilities of labels hold: of simulated crowds, or of a campaign with truth.
 
-Truth takes part in nothing but the figures told here: labels are inferred and calibrated as in a
+Truth takes part in nothing but the figures told here: labels are inferred as in a
 build. What does not belong here: how that is done (infer_labels, check_calibration).
 """
 
@@ -24,27 +24,26 @@ from annot_pipeline.experiments.tables import Cell, Table
 from annot_pipeline.experiments.temporary_build import temporary_build
 from annot_pipeline.experiments.write import Result, Section
 from annot_pipeline.methods.labels.dawid_skene import DawidSkeneParams
-from annot_pipeline.methods.labels.label_calibration import CalibrationParams
 from annot_pipeline.methods.labels.label_matrix import LabelCodes
 from annot_pipeline.methods.labels.reliability import reliability
 from annot_pipeline.report.figures import reliability_svg
 from annot_pipeline.runtime.by_task import ByTask
 from annot_pipeline.stages.labels.check_calibration import check_calibration, held_against_truth
-from annot_pipeline.stages.labels.infer_labels import infer_labels
+from annot_pipeline.stages.labels.infer_labels import LabelSettings, infer_labels
 
 TITLE = "a campaign that knows no truth"
 TABLES = ("certainty", "held_out")
 AGAINST_TRUTH = (
     "accuracy", "log_loss", "expected_calibration_error", "certain_share", "certain_accuracy"
 )  # fmt: skip
-SAID = {"raw": "Dawid-Skene", "calibrated": "calibrated", "votes": "votes"}
+SAID = {"published": "published", "dawid_skene": "Dawid-Skene", "votes": "votes"}
 """Models, as people call them."""
 
 ABOUT = (
-    "Log loss in nats, of probabilities of 1e-9 at least. Certain: probability 0.99 or more. "
-    "Intervals (95%) of shares are Wilson's.",
-    "Nothing is chosen by the truth: pooling and dependence are those under which labels that were "
-    "held out are most probable.",
+    "Log loss in nats, of probabilities of 1e-9 at least. Intervals (95%) of shares are Wilson's.",
+    "Simulated crowds know no truth: how far judges repeat each other is found by labels that are "
+    "held out. Probabilities of a campaign are corrected by its known items, those of each item by "
+    "the others.",
 )
 
 Row = Mapping[str, Any]
@@ -68,11 +67,14 @@ def run_crowds(params: Crowds, progress: Progress) -> Result:
         "labels": pa.nulls(len(names), pa.list_(TEXT)),
     })  # fmt: skip
     tables, _ = infer_labels(
-        pa.concat_tables(judgments), tasks, params=DawidSkeneParams(),
-        calibration=CalibrationParams(), seed=params.seed, progress=progress,
+        pa.concat_tables(judgments), tasks,
+        LabelSettings(DawidSkeneParams(model="hierarchical")), progress=progress,
     )  # fmt: skip
     item_truth = pa.concat_tables(items)
-    figures = check_calibration(tables["label_evidence"], tables["label_distributions"], item_truth)
+    figures = check_calibration(
+        tables["label_evidence"], tables["label_distributions"], item_truth,
+        LabelSettings().certain_at,
+    )  # fmt: skip
     return certainty_result(figures, tables["label_distributions"], item_truth)
 
 
@@ -166,22 +168,17 @@ def _certainty(figure_rows: Mapping[tuple[str, str, str], Row], tasks: Sequence[
 
 
 def _held_out(figure_rows: Mapping[tuple[str, str, str], Row], tasks: Sequence[str]) -> Table:
-    models = ("raw", "pooled", "calibrated", "votes")
-    columns = (
-        "task", "labels", *models, "overconfidence", "pooling", "dependence",
-        "unanimous_share", "unanimous_low", "unanimous_high",
-    )  # fmt: skip
+    columns = ("task", "labels", *SAID, "dependence", "weight_of_votes", "expected_accuracy")
     rows: list[tuple[Cell, ...]] = []
     for task in tasks:
         figures = {key[1:]: row for key, row in figure_rows.items() if key[0] == task}
-        expected = figures["pooled", "unanimous_share"]
         rows.append((
-            task, figures["raw", "held_out_log_likelihood"]["n"],
-            *(figures[model, "held_out_log_likelihood"]["value"] for model in models),
-            figures["raw", "overconfidence"]["value"], figures["pooled", "pooling"]["value"],
-            figures["calibrated", "dependence"]["value"],
-            figures["observed", "unanimous_share"]["value"],
-            expected["ci_low"], expected["ci_high"],
+            task, figures["published", "held_out_log_likelihood"]["n"],
+            *(figures[model, "held_out_log_likelihood"]["value"] for model in SAID),
+            *(
+                figures.get(("published", name), {}).get("value")
+                for name in ("dependence", "weight_of_votes", "expected_accuracy")
+            ),
         ))  # fmt: skip
     return Table("held_out", columns, tuple(rows))
 
@@ -191,14 +188,14 @@ def _only(table: Table, task: str) -> Table:
 
 
 def _figure(rows: pa.Table, items: pa.Table) -> str:
-    """Draw the reliability of raw and calibrated probabilities, in ten bins."""
+    """Draw the reliability of published and Dawid-Skene's probabilities, in ten bins."""
     probabilities, truth = held_against_truth(rows, items)
     curves = []
-    for model in ("raw", "calibrated"):
+    for model in ("published", "dawid_skene"):
         shares = probabilities[model]
         right = shares.argmax(axis=1) == truth
         curves.append(reliability(shares.max(axis=1), right, right))
-    return reliability_svg([SAID["raw"], SAID["calibrated"]], curves)
+    return reliability_svg([SAID["published"], SAID["dawid_skene"]], curves)
 
 
 def _findings(figure_rows: Mapping[tuple[str, str, str], Row], tasks: Sequence[str]) -> list[str]:
@@ -212,7 +209,9 @@ def _findings(figure_rows: Mapping[tuple[str, str, str], Row], tasks: Sequence[s
         return f"of {n:,} labels called certain {share:.1%} are right" if n else "none is certain"
 
     return [
-        f"Log loss: Dawid-Skene {mean('raw', 'log_loss'):.3f}, calibrated "
-        f"{mean('calibrated', 'log_loss'):.3f}, votes {mean('votes', 'log_loss'):.3f}.",
-        f"Dawid-Skene: {right('raw')}; calibrated: {right('calibrated')}.",
+        f"Accuracy: published {mean('published', 'accuracy'):.3f}, Dawid-Skene "
+        f"{mean('dawid_skene', 'accuracy'):.3f}, votes {mean('votes', 'accuracy'):.3f}.",
+        f"Log loss: published {mean('published', 'log_loss'):.3f}, Dawid-Skene "
+        f"{mean('dawid_skene', 'log_loss'):.3f}, votes {mean('votes', 'log_loss'):.3f}.",
+        f"Published: {right('published')}; Dawid-Skene: {right('dawid_skene')}.",
     ]

@@ -14,6 +14,7 @@ from annot_pipeline.gates.measures import (
     few_judgments,
     judges_below_chance,
     judges_failed,
+    labels_against_the_plurality,
     many_classes,
     named,
     named_by_task,
@@ -21,16 +22,19 @@ from annot_pipeline.gates.measures import (
     published_names,
     rejected,
     rejected_in_worst,
+    related_judges,
     segments_in_parts,
     superseded_by_order,
     tasks_without_model,
     thin_systems,
     total,
     unpaired_controls,
+    unsupported_labels,
     verdicts_without_power,
     worst_task,
 )
 from annot_pipeline.gates.since_release import (
+    certain_share,
     label_flips,
     largest_change,
     since_release,
@@ -364,7 +368,7 @@ GATES: tuple[Gate[Any], ...] = (
     ),
     Gate(
         "tasks_without_model", LabelMetrics, "labels",
-        "number of tasks with too many classes and judges for Dawid-Skene: majority votes are "
+        "number of tasks with too many classes and judges for the model: majority votes are "
         "published, without probabilities",
         "map label to a column of classes, merge classes, or raise dawid_skene.max_parameters "
         "(10 million take 2 GB of memory)",
@@ -378,30 +382,52 @@ GATES: tuple[Gate[Any], ...] = (
     ),
     Gate(
         "class_identity", LabelMetrics, "prevalence",
-        "number of classes that no longer mean their name",
-        "look at their rows in prevalence and judge_confusion; ask more judges, or merge rare "
-        "classes; the votes start is the more prone to it",
+        "number of classes that no longer mean their name under Dawid-Skene",
+        "publish label_model: hierarchical, which keeps them; look at their rows in prevalence "
+        "and judge_confusion; ask more judges, or merge rare classes",
         lambda m: named_by_task(m.misnamed_classes), warn=0,
     ),
     Gate(
-        "overconfident_labels", LabelMetrics, "labels",
-        "number of tasks whose held-out labels show that calibrated probabilities are too sure",
-        "judges err together: set dawid_skene.pooling and dawid_skene.temper to held_out; if they "
-        "are, ask more judges or an expert, and mind certainty (docs/calibration.md)",
-        lambda m: named([t for t, row in m.calibrations.items() if row["is_left_overconfident"]]),
+        "unsupported_labels", LabelMetrics, "labels",
+        "number of items whose label no judge gave, and no expert decided",
+        "publish label_model: hierarchical, which never does so; dawid_skene_* has the paper's",
+        unsupported_labels, warn=0,
+    ),
+    Gate(
+        "labels_against_the_plurality", LabelMetrics, "labels",
+        "share of the items whose label is not one given most often, in the worst task of "
+        "{minimum} or more",
+        "annot trace shows why; judges who outvote the others are taken for worse ones, or one "
+        "class for another: ask an expert for some of these items",
+        measure_from=labels_against_the_plurality, warn=0.1, minimum=20,
+    ),
+    Gate(
+        "votes_predict_better", LabelMetrics, "labels",
+        "number of tasks whose held-out labels votes predict better than the label model, beyond "
+        "chance",
+        "the model does not fit, and hierarchical publishes the votes: look for judges who copy "
+        "each other and name their family under judges, or for a label that several classes share",
+        lambda m: named([t for t, row in m.certainty.items() if row["votes_predict_better"]]),
         warn=0,
     ),
     Gate(
-        "worse_calibrated_labels", LabelMetrics, "labels",
-        "number of tasks whose held-out labels calibration predicts worse than Dawid-Skene alone",
-        "numbers that were given, or are usual where labels are too few to tell, do not do here: "
-        "set dawid_skene.pooling and dawid_skene.temper to held_out, or ask for more labels",
-        lambda m: named([t for t, row in m.calibrations.items() if row["is_worse"]]), warn=0,
+        "related_judges", LabelMetrics, "labels",
+        "number of groups of judges whose errors go together more than the classes explain",
+        "they count as one where held-out labels bear it out; judges who copy each other, share an "
+        "account or are one language model: name their family under judges, or keep one of them",
+        related_judges, warn=0,
+    ),
+    Gate(
+        "certain_share", ReleaseChangeMetrics, "label_changes",
+        "largest change since the newest release of a task's share of certain labels, in tasks of "
+        "{minimum} items or more",
+        "annot diff shows the items; look at new judges, exports and settings",
+        measure_from=since_release(certain_share), warn=0.2, minimum=20,
     ),
     Gate(
         "wrong_certain_labels", CalibrationMetrics, "label_calibration",
-        "number of tasks of whose certain labels more than 1% are wrong by the items' truth, "
-        "beyond chance (the 95% interval)",
+        "number of tasks of whose certain labels more are wrong by the items' truth than "
+        "labels.certain_at allows, beyond chance (the 95% interval)",
         "look at those items: truths may be wrong; else judges take one class for another all "
         "together: ask an expert, and do not train on certainty alone",
         lambda m: named(m.wrong_certain_labels), warn=0,

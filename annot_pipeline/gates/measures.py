@@ -50,8 +50,39 @@ def many_classes(metrics: JudgmentMetrics) -> Finding:
     return Finding(max(counts.values(), default=0), first_of(details, between="; "))
 
 
+def unsupported_labels(metrics: LabelMetrics) -> Finding:
+    """Return the number of items whose label nobody gave, by task."""
+    tasks = {task: n for task, n in sorted(metrics.unsupported_labels.items()) if n}
+    details = [f"{task}: {n:,}" for task, n in tasks.items()]
+    return Finding(sum(tasks.values()), first_of(details, between="; "))
+
+
+def labels_against_the_plurality(metrics: LabelMetrics, minimum: int) -> Finding:
+    """Return the share of items whose label another outvotes, in the worst task."""
+    shares = sorted(
+        (
+            (n / items, task, f"{n:,} of {items:,}")
+            for task, (n, items) in metrics.labels_against_the_plurality.items()
+            if items >= minimum and n
+        ),
+        reverse=True,
+    )
+    details = [f"{task} {counts}" for _, task, counts in shares]
+    return Finding(shares[0][0] if shares else 0.0, first_of(details, between="; "))
+
+
+def related_judges(metrics: LabelMetrics) -> Finding:
+    """Return the number of groups of judges whose errors go together, with their names."""
+    details = [
+        f"{task}: {first_of(group)} ({'count as one' if related['are_used'] else 'count apart'})"
+        for task, related in sorted(metrics.related_judges.items())
+        for group in related["groups"]
+    ]
+    return Finding(len(details), first_of(details, between="; "))
+
+
 def tasks_without_model(metrics: LabelMetrics) -> Finding:
-    """Return the number of tasks that Dawid-Skene was not fitted to, and their sizes."""
+    """Return the number of tasks that the label model was not fitted to, and their sizes."""
     details = [
         f"{task}: {classes:,} classes, {judges:,} judges"
         for task, (judges, classes) in sorted(metrics.not_fitted.items())

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from annot_pipeline.contracts import share_text
 from annot_pipeline.errors import counted, first_of
 from annot_pipeline.gates.gate import Finding
 from annot_pipeline.stages.gold.metrics import Change, ReleaseChangeMetrics
 
 NO_RELEASE = "no release to compare with"
 OTHER_NAMES = "judges have other names than in the newest release: not compared"
+OTHER_CERTAINTY = "labels of the newest release are certain by another probability: not compared"
 Row = Mapping[str, Any]
 Measure = Callable[[ReleaseChangeMetrics, int], Finding]
 
@@ -42,6 +44,23 @@ def label_flips(metrics: ReleaseChangeMetrics, minimum: int) -> Finding:
             f"{row['changed']:,} of {row['items']:,}: {', '.join(row['first_changed'])}"
         ),
     )  # fmt: skip
+
+
+def certain_share(metrics: ReleaseChangeMetrics, minimum: int) -> Finding:
+    """Return the largest change of a task's share of certain labels, of items in both releases."""
+    if metrics.has_other_certainty:
+        return Finding(0.0, OTHER_CERTAINTY)
+    changes = sorted(
+        (abs(row["certain"] - row["certain_before"]) / row["items"], row["task"], row)
+        for row in metrics.label_changes
+        if row["items"] >= minimum and row["certain"] != row["certain_before"]
+    )[::-1]
+    texts = [
+        f"{task} {share_text(row['certain_before'] / row['items'])} to "
+        f"{share_text(row['certain'] / row['items'])}"
+        for _, task, row in changes
+    ]
+    return Finding(changes[0][0] if changes else 0.0, first_of(texts, between="; "))
 
 
 def unseen_judges(metrics: ReleaseChangeMetrics, minimum: int) -> Finding:

@@ -54,7 +54,7 @@ def accuracies(label_counts: Sequence[Mapping[str, Any]]) -> list[Accuracy]:
     for row in label_counts:
         if row["right"] is None:
             continue
-        sure = row["calibrated_certain"] or row["adjudicated"]
+        sure = row["certain"] or row["adjudicated"]
         for which in ("all", *["certain or decided"] * sure):
             n[row["task"], which] += row["n"]
             right[row["task"], which] += row["n"] * row["right"]

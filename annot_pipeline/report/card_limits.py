@@ -10,17 +10,7 @@ import pyarrow.compute as pc
 
 from annot_pipeline.contracts import share_text
 from annot_pipeline.errors import first_of
-from annot_pipeline.report.how_calibrated import how_calibrated
 from annot_pipeline.report.markdown import escape
-
-CALIBRATED = {
-    "held_out": "`calibrated_probability` allows for that as far as held-out labels tell.",
-    "partly": "`calibrated_probability` allows for that by a number that the campaign gives, and "
-    "one that held-out labels choose.",
-    "given": "`calibrated_probability` allows for that by numbers that the campaign gives.",
-    "off": "So is `calibrated_probability`: the campaign has switched calibration off.",
-}
-"""By how calibration is set."""
 
 
 def known_limits(manifest: Mapping[str, Any], gold: Mapping[str, pa.Table]) -> list[str]:
@@ -50,36 +40,27 @@ def known_limits(manifest: Mapping[str, Any], gold: Mapping[str, pa.Table]) -> l
 def _of_labels(manifest: Mapping[str, Any], gold: Mapping[str, pa.Table]) -> list[str]:
     if not manifest["convergence"]:
         return []
-    limits = [
-        "`labels.probability` is the posterior of Dawid-Skene, which assumes that judges err "
-        "independently; on hard items they do not, and it is then too sure of itself. "
-        f"{CALIBRATED[how_calibrated(manifest['settings']['dawid_skene'])]} Neither sees where "
-        "judges take one class for another all together."
-    ]
+    limits = [_of_probabilities(manifest["settings"]["label_model"])]
     counts = gold["label_counts"].to_pylist()
     n = sum(row["n"] for row in counts)
-    uncertain = sum(
-        row["n"] for row in counts if not (row["calibrated_certain"] or row["adjudicated"])
-    )
+    uncertain = sum(row["n"] for row in counts if not (row["certain"] or row["adjudicated"]))
     if uncertain:
         limits.append(
             f"{uncertain:,} of {n:,} items ({share_text(uncertain / n)}) are neither "
-            "`calibrated_certain` nor `adjudicated`."
+            "`certain` nor `adjudicated`."
         )
-    calibrations = manifest["facts"]["calibrations"]
-    few = [
-        task for task, calibration in calibrations.items() if calibration["chosen_by"] == "default"
-    ]
-    if few:
+    certainty = manifest["facts"]["certainty"]
+    corrected = [task for task, rests in certainty.items() if rests["is_recalibrated"]]
+    if corrected:
         limits.append(
-            "Too few labels to tell how sure they can be, so calibration is the usual one, no more "
-            f"than a guess, or none where no item has two judges: {escape(first_of(few))}."
+            "Probabilities are corrected by items whose class is known (`label_calibration`), "
+            "which are taken as drawn like the others: " + escape(first_of(corrected)) + "."
         )
-    other = sum(calibration["other_class"] for calibration in calibrations.values())
+    other = sum(rests["other_label"] for rests in certainty.values())
     if other:
         limits.append(
-            f"Of {other:,} items another class than `label` has the higher calibrated probability "
-            "(`label_distributions`): `label` is Dawid-Skene's own, or an expert's."
+            f"Dawid-Skene as the paper has it labels {other:,} items otherwise: "
+            "`dawid_skene_label`."
         )
     single = sum(row["n"] for row in gold["labels"].to_pylist() if row["n_judgments"] == 1)
     if single:
@@ -87,16 +68,31 @@ def _of_labels(manifest: Mapping[str, Any], gold: Mapping[str, pa.Table]) -> lis
             f"{single:,} of {n:,} items have one judgment: their label rests on one judge, and "
             "its probability says how good the model takes that judge to be."
         )
-    lone = [fit["task"] for fit in manifest["convergence"] if fit["n_labels"] == 1]
+    lone = sorted({fit["task"] for fit in manifest["convergence"] if fit["n_labels"] == 1})
     if lone:
         limits.append(
             "Nobody gave more than one class, so every probability is 1, tells nothing, and is not "
-            f"`calibrated_certain`: {escape(first_of(lone))}."
+            f"`certain`: {escape(first_of(lone))}."
         )
-    unsettled = [fit["task"] for fit in manifest["convergence"] if not fit["converged"]]
+    unsettled = sorted({fit["task"] for fit in manifest["convergence"] if not fit["converged"]})
     if unsettled:
         limits.append(f"The model did not converge for {escape(first_of(unsettled))}.")
     return limits
+
+
+def _of_probabilities(label_model: str) -> str:
+    """Return what `probability` cannot tell."""
+    if label_model == "hierarchical":
+        return (
+            "`labels.probability` allows for judges who err together as far as held-out labels "
+            "tell. Where judges take one class for another all together, only known answers show "
+            "it. `dawid_skene_probability` takes judges to err independently, and is too high "
+            "where they do not."
+        )
+    return (
+        f"`labels.probability` is that of `{label_model}`, which assumes that judges err "
+        "independently; on hard items they do not, and it is then too high."
+    )
 
 
 def _of_control(manifest: Mapping[str, Any], judges: pa.Table) -> list[str]:

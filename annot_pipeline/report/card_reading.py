@@ -12,11 +12,11 @@ from annot_pipeline.report.markdown import escape
 
 WHICH = {
     "labels": "`label` is the answer, an expert's where `adjudicated`, else the model's "
-    "(`model_label`). To train or test on labels that hold, keep the rows where "
-    "`calibrated_certain` or `adjudicated`. To weigh the others as they should, take `soft`, a row "
-    "a class with its `calibrated_probability`: the calibrated distribution, and 1 for what an "
-    "expert decided. `label_distributions` is the model's alone: it undoes decisions. "
-    "`probability` and `certain` are Dawid-Skene's own, for comparison with papers: they are too "
+    "(`model_label`). To train or test on labels that hold, keep the rows where `certain` or "
+    "`adjudicated`. To weigh the others as they should, take `soft`, a row a class with its "
+    "`probability`: the published distribution, and 1 for what an expert decided. "
+    "`label_distributions` is the model's alone: it undoes decisions. `dawid_skene_label` and "
+    "`dawid_skene_probability` are Dawid-Skene's own, for comparison with papers: they are too "
     "sure where judges err together; `label_calibration` says by how much. `majority_label` is for "
     "comparison.",
     "scores": "`z_mean` is the mean of standardized scores, free of how each judge uses the scale; "
@@ -29,11 +29,11 @@ WHICH = {
 
 RECIPES = {
     "labels": (
-        'gold = labels[labels["calibrated_certain"] | labels["adjudicated"]]',
+        'gold = labels[labels["certain"] | labels["adjudicated"]]',
         'decided, keys = labels[labels["adjudicated"]], ["task", "item"]',
         'model = pandas.read_parquet("label_distributions.parquet").set_index(keys)',
         'model = model.drop(pandas.MultiIndex.from_frame(decided[keys]), errors="ignore")',
-        'decided = decided[[*keys, "label"]].assign(calibrated_probability=1.0)',
+        'decided = decided[[*keys, "label"]].assign(probability=1.0)',
         "soft = pandas.concat([model.reset_index(), decided])",
     )
 }

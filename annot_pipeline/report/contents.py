@@ -34,7 +34,7 @@ class Labelled:
     n
         All of them.
     certain
-        Of the model, and certain once calibrated.
+        Of the model, and certain.
     decided, against
         Decided by an expert; of these, the model says otherwise.
     """
@@ -101,6 +101,11 @@ class Contents:
         rows: list[dict[str, Any]] = self.tables["label_counts"].to_pylist()
         return rows
 
+    @property
+    def certain_at(self) -> float:
+        """Return the probability from which a label is certain."""
+        return float(self.settings["labels"]["certain_at"])
+
     @cached_property
     def labelled(self) -> Mapping[str, Labelled]:
         """Count the labels of each task: all, certain, decided by experts, against the model."""
@@ -110,7 +115,7 @@ class Contents:
             n, decided = row["n"], row["adjudicated"]
             by_task[row["task"]] = Labelled(
                 so_far.n + n,
-                so_far.certain + n * (row["calibrated_certain"] and not decided),
+                so_far.certain + n * (row["certain"] and not decided),
                 so_far.decided + n * decided,
                 so_far.against + n * (decided and row["as_model"] is False),
             )

@@ -236,7 +236,7 @@ def _classes(gold: Gold) -> list[str]:
     for row in gold["label_counts"].to_pylist():
         key = row["task"], row["label"]
         n[key] += row["n"]
-        n_usable[key] += row["n"] * (row["calibrated_certain"] or row["adjudicated"])
+        n_usable[key] += row["n"] * (row["certain"] or row["adjudicated"])
         totals[row["task"]] += row["n"]
     order = {key: row["label_order"] for key, row in model.items()}
     cells = []

@@ -108,16 +108,16 @@ def reliability_figures(known_labels: pa.Table) -> list[Drawn]:
     Parameters
     ----------
     known_labels
-        ``task``, ``probability``, ``calibrated_probability``, ``right``.
+        ``task``, ``probability``, ``right``, ``dawid_skene_probability``, ``dawid_skene_right``.
     """
     drawn = []
     for task, rows in first_tasks(known_labels):
-        right = rows["right"].to_numpy()
         curves = [
-            reliability(rows[name].to_numpy(), right, right)
-            for name in ("probability", "calibrated_probability")
+            reliability(rows[f"{model}probability"].to_numpy(), right, right)
+            for model in ("", "dawid_skene_")
+            for right in [rows[f"{model}right"].to_numpy()]
         ]
-        svg = reliability_svg(["Dawid-Skene", "calibrated"], curves)
+        svg = reliability_svg(["published", "Dawid-Skene"], curves)
         drawn.append(Drawn(f"Labels by their probability, {task}", svg))
     return drawn
 

@@ -7,10 +7,10 @@ SELECT
     l.task,
     l.label,
     CASE
-        WHEN l.calibrated_probability IS NOT NULL
-        THEN len(list_filter($bounds, lambda bound: bound <= l.calibrated_probability))
+        WHEN l.probability IS NOT NULL
+        THEN len(list_filter($bounds, lambda bound: bound <= l.probability))
     END AS band,
-    l.calibrated_certain,
+    l.certain,
     l.adjudicated,
     l.label = l.model_label AS as_model,
     l.label = i.truth AS right,

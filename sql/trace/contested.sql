@@ -1,7 +1,7 @@
 -- One row is an item that judges disagree about, the most contested of each kind of task first.
 -- Inputs: labels, judgments.
 -- Parameters: most: how many of each kind.
--- degree: of labels what certainty, calibrated, lacks to 1; of scores the range of z-scores of one
+-- degree: of labels what probability lacks to 1; of scores the range of z-scores of one
 -- criterion; of comparisons the votes of the losing side; of ranks their range. Ranges and counts
 -- do not hang on the order of rows, so neither does the order of the items.
 WITH used AS (
@@ -38,7 +38,7 @@ ranges AS (
 ),
 found AS (
     SELECT
-        'label' AS kind, task, item, 1 - calibrated_probability AS degree,
+        'label' AS kind, task, item, 1 - probability AS degree,
         adjudicated AND label <> model_label AS overruled
     FROM labels
     WHERE n_judges > 1 OR (adjudicated AND label <> model_label)

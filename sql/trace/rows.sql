@@ -136,6 +136,11 @@ SELECT a.asked, 'prevalence', to_json(t)
 FROM prevalence AS t
 JOIN (SELECT DISTINCT asked, task FROM labelled) AS a ON t.task = a.task
 UNION ALL
+SELECT a.asked, 'label_calibration', to_json(t)
+FROM label_calibration AS t
+JOIN (SELECT DISTINCT asked, task FROM labelled) AS a ON t.task = a.task
+WHERE t.model = 'published' AND t.statistic = 'dependence'
+UNION ALL
 SELECT a.asked, 'judge_confusion', to_json(struct_pack(
     task := t.task, judge := t.judge, observed_label := t.observed_label,
     likelihoods := map(

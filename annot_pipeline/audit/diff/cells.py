@@ -41,7 +41,9 @@ class Compared:
         return self.made_of or self.table
 
 
-OF_MODEL = ("label", "model_label", "probability", "calibrated_probability")
+OF_MODEL = (
+    "label", "model_label", "probability", "dawid_skene_label", "dawid_skene_probability",
+)  # fmt: skip
 OF_EXPERTS = ("adjudicated", "adjudicator", "adjudicated_at", "adjudication_reason")
 
 COMPARED: Mapping[str, tuple[Compared, ...]] = {

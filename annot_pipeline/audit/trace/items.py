@@ -153,7 +153,11 @@ def _document(manifest: Mapping[str, Any], task: str | None, item: str, by_task:
     weighed = Weighed()
     if kind == "categorical":
         weighed = weigh_labels(
-            label, own.get("prevalence", []), own.get("judge_confusion", []), judgments
+            label,
+            own.get("prevalence", []),
+            own.get("judge_confusion", []),
+            judgments,
+            own.get("label_calibration", []),
         )
     elif kind == "scalar":
         weighed = weigh_scores(manifest["settings"], task or "", judgments)

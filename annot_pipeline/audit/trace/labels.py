@@ -8,9 +8,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from annot_pipeline.methods.labels.label_evidence import LabelEvidence, label_evidence
+from annot_pipeline.methods.labels.label_evidence import TIED, label_evidence
+from annot_pipeline.methods.labels.stacking import cap_unsupported, tempered
 
+FITS_DIFFER = (
+    "The published label is an average of several fits and of votes, which differ on this item. "
+    "The evidence is that of the fit that weighs most; which judge decides cannot be told."
+)
+Floats = npt.NDArray[np.float64]
 Row = dict[str, Any]
 
 HELD_FIXED = (
@@ -50,6 +57,7 @@ def weigh_labels(
     prevalence: Sequence[Row],
     confusion: Sequence[Row],
     judgments: Sequence[Row],
+    calibration: Sequence[Row] = (),
 ) -> Weighed:
     """Weigh the answers about one item of a categorical task.
 
@@ -62,6 +70,9 @@ def weigh_labels(
         label, ``likelihoods``.
     judgments
         Rows of ``judgments`` about the item; those used count.
+    calibration
+        Rows of ``label_calibration`` of the task, with the dependence of its judges if the
+        published model has one.
     """
     model_label = answered_by_model(label) if label else None
     used = [row for row in judgments if row["fate"] == "used"]
@@ -94,10 +105,22 @@ def weigh_labels(
             used, evidence.evidence.tolist(), likelihoods.tolist(), strict=True
         )
     }
+    votes = np.zeros((len(names), len(classes)))
+    np.add.at(votes, (codes, np.array([classes.index(row["label"]) for row in used])), 1.0)
+    dependence = next(
+        (row["value"] for row in calibration if row["statistic"] == "dependence"), None
+    )
+    without, is_explained = evidence.without, True
+    if dependence is not None:
+        total = votes.sum(axis=0)
+        without = _published(without, total - votes, dependence, len(names) - 1)
+        [whole] = _published(evidence.posterior[None], total[None], dependence, len(names))
+        is_explained = whole.argmax() == evidence.label
+    without_judge = _label_without_judges(without, evidence.label, names, codes.tolist(), classes)
     return Weighed(
         of_judgment,
-        _label_without_judges(evidence, names, codes.tolist(), classes),
-        HELD_FIXED,
+        without_judge if is_explained else (),
+        HELD_FIXED if is_explained else FITS_DIFFER,
         classes[evidence.runner_up] if evidence.runner_up >= 0 else None,
         _log_odds(prior, model_label, classes[evidence.runner_up])
         if evidence.runner_up >= 0
@@ -117,17 +140,36 @@ def answered_by_model(label: Row) -> str | None:
     return answer
 
 
+def _published(posterior: Floats, votes: Floats, dependence: float, n_judges: int) -> Floats:
+    """Return posteriors as the published model has them, about.
+
+    Parameters
+    ----------
+    posterior, votes
+        ``(n, n_labels)`` of independent judges, and their votes.
+    dependence
+        Of judges, averaged over the model's members.
+    n_judges
+        Whose votes they are.
+    """
+    n = np.full(len(posterior), n_judges)
+    with np.errstate(divide="ignore"):
+        p = tempered(np.log(posterior), n, dependence)
+    return cap_unsupported(p, votes, n)
+
+
 def _label_without_judges(
-    evidence: LabelEvidence, names: Sequence[str], codes: Sequence[int], classes: Sequence[str]
+    without: Floats, label: int, names: Sequence[str], codes: Sequence[int], classes: Sequence[str]
 ) -> list[Row]:
+    labels = (without >= without.max(axis=1, keepdims=True) * (1 - TIED)).argmax(axis=1).tolist()
     return [
         {
             "judge": name,
             "n_judgments": codes.count(code),
             "n_left": len(codes) - codes.count(code),
-            "label": classes[evidence.label_without[code]],
-            "probability": float(evidence.without[code, evidence.label_without[code]]),
-            "flips": int(evidence.label_without[code]) != evidence.label,
+            "label": classes[labels[code]],
+            "probability": float(without[code, labels[code]]),
+            "flips": labels[code] != label,
         }
         for code, name in enumerate(names)
     ]

@@ -27,7 +27,8 @@ ByTask = dict[str | None, Rows]
 """Rows by task, then by table; under None what belongs to no task."""
 
 READ = (
-    "labels", "label_distributions", "prevalence", "judge_confusion", "judges", "scores",
+    "labels", "label_distributions", "prevalence", "judge_confusion", "label_calibration", "judges",
+    "scores",
     "segment_ranks", "system_rankings", "items", "judgments", "set_aside", "lineage",
 )  # fmt: skip
 """Tables that a trace may need."""

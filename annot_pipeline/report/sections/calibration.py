@@ -20,7 +20,8 @@ from annot_pipeline.report.release_figures import reliability_figures
 
 MOST_TASKS = 200
 
-TEMPERED = {"dependence": "dependence of judges", "temper": "power that was given"}
+MODELS = {"published": "published", "dawid_skene": "Dawid-Skene", "votes": "votes"}
+"""Models, as people call them."""
 
 Figures = dict[tuple[str, str], dict[str, Any]]
 """Rows of ``label_calibration`` of a task, by model and statistic."""
@@ -36,67 +37,63 @@ def calibration(contents: Contents) -> str:
     shown = dict(list(by_task.items())[:MOST_TASKS])
     return join([
         paragraph(
-            "A quarter of each item's labels in turn is predicted from the others. The higher the "
-            "log likelihood, the truer the probabilities; where Dawid-Skene is too sure of itself, "
-            "calibrated figures are above its own."
+            "Each label is predicted from the labels that other judges gave the item. The higher "
+            "the log likelihood, the truer the probabilities. How far judges repeat each other, "
+            "and how much votes weigh, is what these predictions bear out, and a margin for what "
+            "they cannot show."
         ),
         table("Held-out labels, mean log likelihood in nats", [
-            Column("task"), Column("labels", "count"), Column("Dawid-Skene", "real"),
-            Column("pooled", "real"), Column("calibrated", "real"), Column("votes", "real"),
-            Column("labels borrowed", "real"), Column(TEMPERED[_tempered(shown)], "real"),
-            Column("chosen by labels", "count", says="0: given, or the usual"),
+            Column("task"), Column("labels", "count"),
+            *(Column(name, "real") for name in MODELS.values()),
+            Column("dependence of judges", "real"), Column("weight of votes", "share"),
         ], _held_out(shown), sortable=True),
         paragraph(
-            "If judges agree more often than the model expects, above all on every label of an "
-            "item, they err together."
+            "How many labels are right follows from their probabilities. Where 50 items or more "
+            "are known, their errors correct it; without them, mistakes that judges share cannot "
+            "be seen, and there is no interval."
         ),
-        table("Agreement between judges, and what the model expects", [
-            Column("task"), Column("pairs that agree", "share"), Column("expected"),
-            Column("items without dissent", "share"), Column("expected"),
-        ], _agreement(shown), sortable=True),
+        table("Accuracy to expect", [
+            Column("task"), Column("accuracy", "share"), Column("95% interval"),
+            Column("known items", "count"), Column("temperature", "real"),
+        ], _expected(shown), sortable=True),
         figures(
             reliability_figures(contents.tables["known_labels"]),
-            len({task for task, rows in by_task.items() if ("raw", "log_loss") in rows}),
+            len({task for task, rows in by_task.items() if ("published", "log_loss") in rows}),
         ),
         _against_truth(shown),
         left_out(len(by_task), MOST_TASKS, "label_calibration.parquet"),
     ])  # fmt: skip
 
 
-def _tempered(tasks: dict[str, Figures]) -> str:
-    """Return the statistic that tempers posteriors; one setting decides it for all tasks."""
-    return next(
-        s for rows in tasks.values() for m, s in rows if m == "calibrated" and s in TEMPERED
-    )
-
-
 def _held_out(tasks: dict[str, Figures]) -> Iterator[list[object]]:
     for task, rows in tasks.items():
         statistic = "held_out_log_likelihood"
         yield [
-            task, rows["raw", statistic]["n"],
-            *(rows[m, statistic]["value"] for m in ("raw", "pooled", "calibrated", "votes")),
-            rows["pooled", "pooling"]["value"], rows["calibrated", _tempered(tasks)]["value"],
-            max(rows["pooled", "pooling"]["n"], rows["calibrated", _tempered(tasks)]["n"]),
+            task, rows["published", statistic]["n"],
+            *(rows[model, statistic]["value"] for model in MODELS),
+            *(
+                rows.get(("published", name), {}).get("value")
+                for name in ("dependence", "weight_of_votes")
+            ),
         ]  # fmt: skip
 
 
-def _agreement(tasks: dict[str, Figures]) -> Iterator[list[object]]:
+def _expected(tasks: dict[str, Figures]) -> Iterator[list[object]]:
     for task, rows in tasks.items():
-        cells: list[object] = [task]
-        for statistic in ("pairwise_agreement", "unanimous_share"):
-            expected = rows["pooled", statistic]
-            cells += [
-                rows["observed", statistic]["value"],
-                interval(expected["ci_low"], expected["ci_high"], "share"),
-            ]
-        yield cells
+        expected = rows["published", "expected_accuracy"]
+        yield [
+            task,
+            expected["value"],
+            interval(expected["ci_low"], expected["ci_high"], "share"),
+            expected["n"],
+            rows.get(("published", "temperature"), {}).get("value"),
+        ]
 
 
 def _against_truth(tasks: dict[str, Figures]) -> str:
     cells = []
     for task, statistics in tasks.items():
-        for model in ("raw", "calibrated", "votes"):
+        for model, said in MODELS.items():
             if (model, "log_loss") not in statistics:
                 continue
             row = {s: statistics[model, s] for s in (
@@ -105,7 +102,7 @@ def _against_truth(tasks: dict[str, Figures]) -> str:
             )}  # fmt: skip
             right = row["certain_accuracy"]
             cells.append([
-                task, model, row["log_loss"]["n"], row["log_loss"]["value"],
+                task, said, row["log_loss"]["n"], row["log_loss"]["value"],
                 row["accuracy"]["value"], row["expected_calibration_error"]["value"],
                 row["certain_share"]["value"],
                 f"{number(right['value'], 'share')} "

@@ -12,7 +12,6 @@ import numpy.typing as npt
 from annot_pipeline.report.accuracy import accuracies
 from annot_pipeline.report.contents import Contents, count_tasks, of_every_task
 from annot_pipeline.report.figures.certainty_bands import NAMES, certainty_svg
-from annot_pipeline.report.how_calibrated import how_calibrated
 from annot_pipeline.report.markup import (
     Column,
     figures,
@@ -29,25 +28,21 @@ from annot_pipeline.report.sections.calibration import calibration
 
 MOST_ROWS = 200
 
-CERTAIN = (
-    "A label is <strong>certain</strong> where its probability is 0.99 or more: of a hundred such "
-    "labels one or fewer should be wrong. "
-)
 HOW = {
-    "held_out": "The probability is that of Dawid-Skene, calibrated: judges with few labels borrow "
-    "from the others, and where judges repeat each other each counts for less, both by as much as "
-    "best predicts labels that were held out, or as is usual where they are too few to tell. ",
-    "partly": "The probability is that of Dawid-Skene, calibrated by a number that the campaign "
-    "gives, see dawid_skene under the settings, and one that best predicts labels that were held "
-    "out. ",
-    "given": "The probability is that of Dawid-Skene, calibrated by numbers that the campaign "
-    "gives, see dawid_skene under the settings. ",
-    "off": "The probability is Dawid-Skene's own: the campaign has switched calibration off. ",
+    "hierarchical": "The probability is that of the published model: Dawid-Skene's, in which "
+    "judges with few labels borrow from the others, averaged over how far judges repeat each other "
+    "and with votes, as labels that are held out bear it out. No class without a vote is a label. ",
+    "dawid_skene": "The probability is Dawid-Skene's own, as the campaign has chosen: it takes "
+    "judges to err independently, and is too high where they do not. ",
 }
-"""By how calibration is set."""
+"""By label model."""
+OTHER_MODEL = (
+    "The probability is that of the model that the campaign has chosen, see label_model under the "
+    "settings; it takes judges to err independently, and is too high where they do not. "
+)
 NOT_TOLD = (
-    "What labels cannot tell is where judges take one class for another all together. Labels that "
-    "are not certain are worth another judgment, or an expert."
+    "What labels cannot tell is where judges take one class for another all together; known "
+    "answers can, from 50 on. Labels that are not certain are worth another judgment, or an expert."
 )
 
 DECIDED = (
@@ -63,7 +58,7 @@ def certainty(contents: Contents) -> str:
     tasks, counts = bands_by_task(contents.label_counts)
     decided = bool(counts[:, -1].any())
     names = NAMES if decided else NAMES[:-1]
-    fits = {fit["task"]: fit for fit in contents.manifest["convergence"]}
+    fits = fits_by_task(contents.manifest["convergence"])
     columns = [
         Column("task"), Column("labels", "count"), *(Column(name, "count") for name in names),
         Column("certain or decided" if decided else "certain", "share"), Column("judges", "count"),
@@ -79,7 +74,13 @@ def certainty(contents: Contents) -> str:
             fit.get("iterations"),
         ])  # fmt: skip
     return join([
-        paragraph(CERTAIN + HOW[how_calibrated(contents.settings["dawid_skene"])] + NOT_TOLD),
+        paragraph(
+            "A label is <strong>certain</strong> where its probability is "
+            f"{contents.certain_at:g} or more: of a hundred such labels "
+            f"{100 * (1 - contents.certain_at):.3g} or fewer should be wrong. "
+            + HOW.get(contents.settings["label_model"], OTHER_MODEL)
+            + NOT_TOLD
+        ),
         paragraph(DECIDED) if decided else "",
         figures([Drawn("Probability of the labels", certainty_svg(tasks, counts))]),
         table("Labels by probability", columns, cells, sortable=True, search=len(cells) > 10),
@@ -91,6 +92,19 @@ def certainty(contents: Contents) -> str:
             count_tasks(contents.tables["prevalence"]),
         ) + _classes(contents)),
     ])  # fmt: skip
+
+
+def fits_by_task(fits: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Return by task whether all its fits converged, and the most iterations of one."""
+    by_task: dict[str, dict[str, Any]] = {}
+    for fit in fits:
+        before = by_task.get(fit["task"], {"converged": True, "iterations": 0})
+        by_task[fit["task"]] = {
+            **fit,
+            "converged": before["converged"] and fit["converged"],
+            "iterations": max(before["iterations"], fit["iterations"]),
+        }
+    return by_task
 
 
 def _accuracies(contents: Contents) -> str:
@@ -144,7 +158,7 @@ def _classes(contents: Contents) -> str:
 def _class_rows(contents: Contents) -> Iterator[list[object]]:
     certain: Counter[tuple[str, str]] = Counter()
     for row in contents.label_counts:
-        if row["calibrated_certain"] and not row["adjudicated"]:
+        if row["certain"] and not row["adjudicated"]:
             certain[row["task"], row["label"]] += row["n"]
     for row in of_every_task(contents.tables["prevalence"], MOST_ROWS).to_pylist():
         yield [

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from statistics import median
 
-from annot_pipeline.contracts import CERTAIN, fates_text, share_text
+from annot_pipeline.contracts import fates_text, share_text
 from annot_pipeline.errors import first_of
 from annot_pipeline.report.citation import question, title
 from annot_pipeline.report.contents import Contents, Labelled
@@ -135,7 +135,7 @@ def _labels(contents: Contents) -> list[tuple[str, str, str]]:
     labelled = contents.labelled_in_all
     if labelled.usable is None:
         return []
-    share, certain = share_text(labelled.usable), f"probability {CERTAIN} or more"
+    share, certain = share_text(labelled.usable), f"probability {contents.certain_at:g} or more"
     if not labelled.decided:
         return [("Labels that are certain", share, certain)]
     return [

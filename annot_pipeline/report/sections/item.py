@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from annot_pipeline.contracts.certainty import CALIBRATED, certainty
+from annot_pipeline.contracts.certainty import certainty, probability_column
 from annot_pipeline.errors import row_and_line
 from annot_pipeline.report.contents import Document
 from annot_pipeline.report.figures.names import short
@@ -77,6 +77,10 @@ def _decision(trace: Document) -> str:
     )]  # fmt: skip
     if decided:
         lines.append(paragraph(_expert(label)))
+    if label.get("dawid_skene_label") not in (None, label.get("model_label")):
+        share = text(number(label["dawid_skene_probability"], "share"))
+        own = text(label["dawid_skene_label"])
+        lines.append(paragraph(f"Dawid-Skene alone would say {own}, probability {share}."))
     if trace.get("truth") is not None:
         lines.append(paragraph(f"Known answer, for evaluation only: {text(trace['truth'])}"))
     return join(lines)
@@ -107,11 +111,14 @@ def _texts(trace: Document) -> str:
 
 def _distribution(trace: Document) -> str:
     rows = trace.get("distribution") or ()
-    by_probability = [(row, row.get(CALIBRATED, row["probability"])) for row in rows]
+    by_probability = [(row, row[probability_column(row)]) for row in rows]
     by_probability.sort(key=lambda pair: (-(pair[1] or 0), pair[0]["label"]))
     columns = [Column("class"), Column("probability", "share"), Column("as a bar"),
                Column("Dawid-Skene", "share"), Column("votes", "count")]  # fmt: skip
-    cells = ((r["label"], p, _bar(p), r["probability"], r["votes"]) for r, p in by_probability)
+    cells = (
+        (r["label"], p, _bar(p), r[probability_column(r, dawid_skene=True)], r["votes"])
+        for r, p in by_probability
+    )
     return table("Probability of each class", columns, cells)
 
 
@@ -235,11 +242,12 @@ def _flips(trace: Document) -> str:
 
 def _without_judges(trace: Document) -> str:
     rows = list(trace.get("without_judge") or ())
+    held = paragraph(text(trace["held_fixed"], 600)) if trace.get("held_fixed") else ""
     if not rows:
-        return ""
+        return held if trace["kind"] == "categorical" else ""
     if "label" in rows[0]:
         columns = [Column("without"), Column("judgments", "count"), Column("label"),
-                   Column("Dawid-Skene", "share"), Column("changes it")]  # fmt: skip
+                   Column("probability", "share"), Column("changes it")]  # fmt: skip
         cells = [
             [r["judge"], r["n_judgments"], r["label"], r["probability"],
              chip("warn", "yes") if r["flips"] else "no"]
@@ -253,7 +261,6 @@ def _without_judges(trace: Document) -> str:
             [r["judge"], r["n_judgments"], *(r.get(name) for name in names)]
             for r in rows[:MOST_ROWS]
         ]
-    held = paragraph(text(trace["held_fixed"], 600)) if trace.get("held_fixed") else ""
     return more(
         "What it would be without each judge", table("Without one judge", columns, cells) + held
     )

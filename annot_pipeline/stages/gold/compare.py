@@ -26,6 +26,8 @@ COMPARED = {
 }
 """Queries, with the table of the build and that of the release which each compares."""
 
+FIRST_PUBLISHED = 5
+"""Schema since which ``certain`` follows the published model."""
 VANISHED = "vanished_judgments"
 """What is asked task by task: of all judgments at once it would hold every id."""
 
@@ -53,6 +55,8 @@ def compare_releases(context: StageContext) -> StageOutput[ReleaseChangeMetrics]
         label_changes=changes["label_changes"].to_pylist(),
         judge_changes=changes["judge_changes"].to_pylist(),
         vanished_judgments=changes[VANISHED].to_pylist(),
+        has_other_certainty=release is not None
+        and release.manifest["schema_version"] < FIRST_PUBLISHED,
     )
     tables = changes | {"agreement_changes": agreement, "prevalence_changes": prevalence}
     return StageOutput(tables, metrics)
@@ -106,7 +110,7 @@ COMPARE_RELEASES = Stage(
     inputs={table: () for table, _ in COMPARED.values()} | {"lineage": ()},
     outputs=(*COMPARED, VANISHED),
     settings=(),
-    code_version="2",
+    code_version="3",  # labels that are certain
     work=compare_releases,
     cached=False,  # the newest release is looked at anew each time
     kinds=frozenset({"parquet", "duckdb", "numpy"}),

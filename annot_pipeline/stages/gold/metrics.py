@@ -21,12 +21,14 @@ class Change(TypedDict):
 
 
 class LabelChanges(TypedDict):
-    """Items of a task in both releases, and those whose label changed."""
+    """Items of a task in both releases: those whose label changed, or is or was certain."""
 
     task: str
     items: int
     changed: int
     first_changed: list[str]
+    certain: int
+    certain_before: int
 
 
 class JudgeChanges(TypedDict):
@@ -105,6 +107,8 @@ class ReleaseChangeMetrics(StageMetrics):
         Changes that their intervals do not explain, the largest first.
     label_changes, judge_changes, vanished_judgments
         By task.
+    has_other_certainty
+        Whether labels are certain there by another probability, that of schemas before 5.
     """
 
     stage: ClassVar[str] = "compare_releases"
@@ -115,6 +119,7 @@ class ReleaseChangeMetrics(StageMetrics):
     label_changes: list[LabelChanges]
     judge_changes: list[JudgeChanges]
     vanished_judgments: list[VanishedJudgments]
+    has_other_certainty: bool
 
 
 @dataclass(frozen=True)

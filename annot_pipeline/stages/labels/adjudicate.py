@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from annot_pipeline.contracts import CERTAIN, LABELS, TEXT
+from annot_pipeline.contracts import LABELS, TEXT
 from annot_pipeline.errors import shorten
 from annot_pipeline.runtime.by_task import ByTask
 from annot_pipeline.runtime.indexing import is_in, text_keys
@@ -33,8 +33,7 @@ def adjudicate(
     labels
         Those of the model, as `contracts.LABELS` without decisions.
     distributions
-        ``task``, ``item``, ``label``, ``probability``, ``calibrated_probability``, ``votes`` of
-        the same items.
+        ``task``, ``item``, ``label``, ``probability``, ``votes`` of the same items.
     judgments
         ``task``, ``item``, ``judge_id``, ``label``, ``control``, ``fate``, ``submitted_at``,
         ``why``; those whose fate is ``adjudication`` are decisions, one an item at most.
@@ -84,21 +83,19 @@ def _override(
     wanted = ("task", "item", "label")
     at = pc.index_in(_keys(decisions, *wanted), _keys(distributions, *wanted)).combine_chunks()
     # a class that the model does not know has no probability and no votes
-    probability, calibrated, votes = (
+    probability, votes = (
         pc.fill_null(distributions[name].combine_chunks().take(at), 0).take(decision)
-        for name in ("probability", "calibrated_probability", "votes")
+        for name in ("probability", "votes")
     )
-    has_model = pc.is_valid(labels["model_label"])
-    probability, calibrated = (
-        pc.if_else(has_model, values, None) for values in (probability, calibrated)
-    )
+    probability = pc.if_else(pc.is_valid(labels["model_label"]), probability, None)
+    # a decision for the model's label is as certain as that
+    is_of_model = pc.equal(decisions["label"].cast(TEXT).take(decision), labels["model_label"])
+    certain = pc.and_(pc.fill_null(is_of_model, False), labels["certain"])
     is_decided = pc.is_valid(decision)
     chosen = {
         "label": decisions["label"].cast(TEXT).take(decision),
         "probability": probability,
-        "certain": pc.fill_null(pc.greater_equal(probability, CERTAIN), False),
-        "calibrated_probability": calibrated,
-        "calibrated_certain": pc.fill_null(pc.greater_equal(calibrated, CERTAIN), False),
+        "certain": certain,
         "support": pc.divide(votes.cast(pa.float64()), labels["n_judgments"].cast(pa.float64())),
     }
     for name, values in chosen.items():
@@ -115,7 +112,7 @@ def _decided_alone(decisions: pa.Table) -> pa.Table:
     columns = {
         **{name: decisions[name].cast(TEXT) for name in ("task", "item", "label")},
         "certain": no,
-        "calibrated_certain": no,
+        "dawid_skene_certain": no,
         "adjudicated": pc.invert(no),
         **{name: np.zeros(n, np.int64) for name in COUNTS},
         **_who(decisions),

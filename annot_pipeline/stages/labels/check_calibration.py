@@ -1,4 +1,4 @@
-"""Probabilities of labels held against the truth of item tables: raw, calibrated and votes.
+"""Probabilities of labels held against the truth of item tables, and those of votes.
 
 A truth that is no class of the task has probability 0, so a label of such an item is wrong; a gate
 names these truths. What experts decided has no part: it is the models that are looked at.
@@ -14,13 +14,13 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from annot_pipeline.contracts import CERTAIN, LABEL_CALIBRATION, TEXT
+from annot_pipeline.contracts import LABEL_CALIBRATION, TEXT
 from annot_pipeline.errors import shorten
 from annot_pipeline.methods.labels.reliability import reliability
 from annot_pipeline.methods.numerics.wilson import Z, wilson_interval
 from annot_pipeline.runtime.by_task import ByTask
 from annot_pipeline.runtime.indexing import is_in
-from annot_pipeline.stages.labels.calibrate_labels import calibration_row, calibration_table
+from annot_pipeline.stages.labels.calibration_rows import calibration_row, calibration_table
 
 NO_CLASS = -1
 FLOOR = 1e-9
@@ -31,7 +31,9 @@ Codes = npt.NDArray[np.int64]
 Row = dict[str, Any]
 
 
-def check_calibration(evidence: pa.Table, distributions: pa.Table, items: pa.Table) -> pa.Table:
+def check_calibration(
+    evidence: pa.Table, distributions: pa.Table, items: pa.Table, certain_at: float
+) -> pa.Table:
     """Return all figures on the calibration of label probabilities.
 
     Parameters
@@ -39,9 +41,11 @@ def check_calibration(evidence: pa.Table, distributions: pa.Table, items: pa.Tab
     evidence
         Rows of `LABEL_CALIBRATION` that need no truth.
     distributions
-        ``task``, ``item``, ``label``, ``probability``, ``calibrated_probability``, ``votes``.
+        ``task``, ``item``, ``label``, ``probability``, ``dawid_skene_probability``, ``votes``.
     items
         ``item``, ``truth``.
+    certain_at
+        Probability from which a label is certain.
     """
     by_task = ByTask(distributions)
     rows = [
@@ -49,18 +53,18 @@ def check_calibration(evidence: pa.Table, distributions: pa.Table, items: pa.Tab
         for task in by_task.names
         for probabilities, truth in [held_against_truth(by_task[task], items)]
         for model, model_probabilities in probabilities.items()
-        for row in _figures(model, model_probabilities, truth)
+        for row in _figures(model, model_probabilities, truth, certain_at)
     ]
     whole = pa.concat_tables([evidence.cast(LABEL_CALIBRATION.schema), calibration_table(rows)])
     return whole.sort_by([(name, "ascending") for name in LABEL_CALIBRATION.key])
 
 
-def wrong_certain_labels(figures: pa.Table) -> dict[str, str]:
-    """Return tasks with too many wrong certain labels, with the counts, by task."""
+def wrong_certain_labels(figures: pa.Table, certain_at: float) -> dict[str, str]:
+    """Return tasks with more wrong certain labels than certainty allows, with counts, by task."""
     rows = figures.filter(
-        (pc.field("model") == "calibrated")
+        (pc.field("model") == "published")
         & (pc.field("statistic") == "certain_accuracy")
-        & (pc.field("ci_high") < CERTAIN)  # null where no label is certain
+        & (pc.field("ci_high") < certain_at)  # null where no label is certain
     )
     return {
         row["task"]: f"{row['task']} {row['value']:.1%} of {row['n']:,} right"
@@ -91,7 +95,7 @@ def held_against_truth(rows: pa.Table, items: pa.Table) -> tuple[dict[str, Float
     Parameters
     ----------
     rows
-        Of one task: ``item``, ``label``, ``probability``, ``calibrated_probability``, ``votes``;
+        Of one task: ``item``, ``label``, ``probability``, ``dawid_skene_probability``, ``votes``;
         all classes of an item together, in one order.
     items
         ``item``, ``truth``.
@@ -113,20 +117,19 @@ def held_against_truth(rows: pa.Table, items: pa.Table) -> tuple[dict[str, Float
     truth = pc.fill_null(pc.index_in(named, classes), NO_CLASS).to_numpy().astype(np.int64)
     if not truth.size:
         return {}, truth
-    raw, calibrated, votes = (
+    published, own, votes = (
         rows[name].to_numpy().astype(np.float64).reshape(-1, k)
-        for name in ("probability", "calibrated_probability", "votes")
+        for name in ("probability", "dawid_skene_probability", "votes")
     )
     votes += votes.sum(axis=0) / votes.sum()  # one more, shared as all are
     shares = votes / votes.sum(axis=1, keepdims=True)
-    return {"raw": raw[held], "calibrated": calibrated[held], "votes": shares[held]}, truth
+    return {"published": published[held], "dawid_skene": own[held], "votes": shares[held]}, truth
 
 
-def _figures(model: str, probabilities: Floats, truth: Codes) -> Iterator[Row]:
+def _figures(model: str, probabilities: Floats, truth: Codes, certain_at: float) -> Iterator[Row]:
     n = truth.size
     confidence, right = probabilities.max(axis=1), probabilities.argmax(axis=1) == truth
-    is_told = model != "calibrated" or probabilities.shape[1] > 1  # as calibrated_certain
-    certain = (confidence >= CERTAIN) & is_told
+    certain = (confidence >= certain_at) & (probabilities.shape[1] > 1)
     of_truth = np.where(truth == NO_CLASS, 0.0, probabilities[np.arange(n), truth])
     loss = -np.log(np.maximum(of_truth, FLOOR))
     se = loss.std(ddof=1) / np.sqrt(n) if n > 1 else np.nan

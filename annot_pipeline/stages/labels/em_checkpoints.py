@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Any
 from zipfile import BadZipFile
 
 import numpy as np
@@ -15,7 +16,7 @@ import numpy as np
 from annot_pipeline.config.signature import digest
 from annot_pipeline.errors import shorten
 from annot_pipeline.methods.labels.estimates import Counts, Estimates
-from annot_pipeline.methods.labels.label_calibration import Watch
+from annot_pipeline.methods.labels.inference import Watch
 from annot_pipeline.methods.labels.label_em import EMState
 from annot_pipeline.runtime.context import StageContext
 from annot_pipeline.runtime.task_partitions import throttle_progress
@@ -37,20 +38,18 @@ def watch_blocks(context: StageContext, task: str, name: str) -> Watch:
         Of the task, for people.
     """
     model = context.campaign.settings.dawid_skene_params
-    settings = [repr(model), repr(context.campaign.settings.calibration_params)]
 
-    def watch(what: str) -> tuple[EMState | None, Callable[[int, EMState], None]]:
-        seed = context.campaign.settings.seed
-        fingerprint = [what, settings, seed, __version__, numeric_packages()]
+    def watch(fitted: str) -> tuple[EMState | None, Callable[[int, EMState], None]]:
+        fingerprint = [fitted, repr(model), __version__, numeric_packages()]
         noted = Checkpoint(context.store.checkpoints / task / f"{digest(fingerprint)}.npz")
-        where = f"Dawid-Skene of {shorten(name)}{what and ', ' + what}"
+        where = f"{fitted} of {shorten(name)}"
         last, tell = time.monotonic(), throttle_progress(context.progress)
         unwritten: list[OSError] = []
 
         def on_iteration(n_settled: int, state: EMState) -> None:
             nonlocal last
-            objective = state.objective_trace(model.stop_on)[-1][0]
-            tell(f"{where}: iteration {state.iteration}, log {model.stop_on} {objective:,.3f}")
+            objective = state.log_posterior[-1][0]
+            tell(f"{where}: iteration {state.iteration}, log posterior {objective:,.3f}")
             if not n_settled and time.monotonic() - last >= SECONDS:
                 try:
                     noted.write(state)
@@ -95,7 +94,13 @@ class Checkpoint:
                 file,
                 iteration=state.iteration,
                 **{f"estimates_{name}": array for name, array in vars(state.estimates).items()},
-                **{f"counts_{name}": array for name, array in vars(state.counts).items()},
+                **_arrays_of("counts", state.counts),
+                n_earlier=len(state.earlier),
+                **{
+                    name: array
+                    for place, counts in enumerate(state.earlier)
+                    for name, array in _arrays_of(f"earlier_{place}", counts).items()
+                },
                 log_posterior=np.array(state.log_posterior),
                 log_likelihood=np.array(state.log_likelihood),
             )
@@ -107,8 +112,20 @@ class Checkpoint:
             return EMState(
                 int(checkpoint["iteration"]),
                 Estimates(*(checkpoint[f"estimates_{field.name}"] for field in fields(Estimates))),
-                Counts(*(checkpoint[f"counts_{field.name}"] for field in fields(Counts))),
+                _counts_of(checkpoint, "counts"),
                 tuple(checkpoint["log_posterior"]),
                 tuple(checkpoint["log_likelihood"]),
+                tuple(
+                    _counts_of(checkpoint, f"earlier_{place}")
+                    for place in range(int(checkpoint["n_earlier"]))
+                ),
             )
         return None
+
+
+def _arrays_of(prefix: str, counts: Counts) -> dict[str, Any]:
+    return {f"{prefix}_{name}": array for name, array in vars(counts).items()}
+
+
+def _counts_of(checkpoint: Mapping[str, Any], prefix: str) -> Counts:
+    return Counts(*(checkpoint[f"{prefix}_{field.name}"] for field in fields(Counts)))

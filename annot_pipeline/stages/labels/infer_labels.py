@@ -7,10 +7,14 @@ task too large for one machine is fitted in the same way, in blocks of items (la
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
+from annot_pipeline.config.sections import JudgeSettings
 from annot_pipeline.contracts import (
     JUDGE_CONFUSION,
     LABEL_CALIBRATION,
@@ -19,25 +23,20 @@ from annot_pipeline.contracts import (
     PREVALENCE,
 )
 from annot_pipeline.contracts.stage_metrics import TaskMetrics
-from annot_pipeline.methods.labels.calibration_choice import Choice
 from annot_pipeline.methods.labels.dawid_skene import DawidSkeneParams
-from annot_pipeline.methods.labels.label_calibration import (
-    CalibrationParams,
-    Watch,
-    fit_calibrated,
-    watch_nothing,
-)
+from annot_pipeline.methods.labels.inference import Watch, fit_labels, watch_nothing
 from annot_pipeline.methods.labels.label_em import EMState
 from annot_pipeline.methods.numerics.blocks import InMemoryBlocks
 from annot_pipeline.stages.labels.adjudicate import adjudicate
-from annot_pipeline.stages.labels.calibrate_labels import task_seed
+from annot_pipeline.stages.labels.known_items import Truths
 from annot_pipeline.stages.labels.label_items import (
     distribution_rows,
     label_rows,
     labelled_items,
     sums_of,
 )
-from annot_pipeline.stages.labels.label_models import (
+from annot_pipeline.stages.labels.label_tasks import label_tasks
+from annot_pipeline.stages.labels.task_tables import (
     FITS,
     JUDGE_FIGURES,
     TASK_METRICS,
@@ -45,7 +44,6 @@ from annot_pipeline.stages.labels.label_models import (
     model_metrics,
     model_tables,
 )
-from annot_pipeline.stages.labels.label_tasks import label_tasks
 from annot_pipeline.stages.labels.vote_labels import vote_metrics, vote_tables
 
 SCHEMAS = {
@@ -59,14 +57,32 @@ SCHEMAS = {
 }
 
 
+@dataclass(frozen=True)
+class LabelSettings:
+    """Settings by which labels are inferred.
+
+    Parameters
+    ----------
+    params
+        Of the label model.
+    certain_at
+        Probability from which a label is certain.
+    judges
+        Which judges are related.
+    """
+
+    params: DawidSkeneParams = field(default_factory=DawidSkeneParams)
+    certain_at: float = 0.95
+    judges: Sequence[JudgeSettings] = ()
+
+
 def infer_labels(
     judgments: pa.Table,
     tasks: pa.Table,
+    settings: LabelSettings,
     *,
-    params: DawidSkeneParams,
-    calibration: CalibrationParams,
-    seed: int,
-    together: Mapping[str, Choice] | None = None,
+    truths: Truths | None = None,
+    shared_weights: npt.NDArray[np.float64] | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> tuple[dict[str, pa.Table], TaskMetrics]:
     """Infer the labels of every categorical task.
@@ -78,12 +94,12 @@ def infer_labels(
         ``submitted_at``, ``why``; those used count, and adjudications override what comes of them.
     tasks
         ``task``, ``kind``, ``labels`` (declared classes in order, or null).
-    params
-        Settings of Dawid-Skene.
-    calibration, seed
-        How certainty is calibrated, and the seed of which labels are held out together.
-    together
-        What tasks chose together, where these are not all tasks of the campaign.
+    settings
+        Of labels.
+    truths
+        Of items.
+    shared_weights
+        Weights of the published model's members that tasks with few labels share.
     progress
         Told what is going on.
 
@@ -93,19 +109,21 @@ def infer_labels(
         ``labels``, ``label_distributions``, ``prevalence``, ``judge_confusion``,
         ``judge_figures``, ``label_fits``, ``label_evidence``; and metrics by name and task.
     """
-    all_tasks = label_tasks(judgments, tasks)
+    params = settings.params
+    all_tasks = label_tasks(judgments, tasks, truths, settings.judges)
     fitted = [t for t in all_tasks if params.can_fit(len(t.judges), len(t.classes))]
     unfitted = [t for t in all_tasks if not params.can_fit(len(t.judges), len(t.classes))]
     names = [t.name for t in fitted]
-    fits = fit_calibrated(
-        InMemoryBlocks([[t.codes for t in fitted]]),
-        seeds=[task_seed(name, seed) for name in names],
-        model=params,
-        params=calibration,
-        together=None if together is None else [together.get(name) for name in names],
+    fits = fit_labels(
+        InMemoryBlocks([[t.labels for t in fitted]]),
+        params=params,
+        shared_weights=shared_weights,
         watch=_telling(progress, len(fitted)) if progress else watch_nothing,
     )
-    items = labelled_items(fitted, [fit.item_fit for fit in fits])
+    items = [
+        labelled_items(task, fit.item_fit, settings.certain_at)
+        for task, fit in zip(fitted, fits, strict=True)
+    ]
     models = [
         LabelModel(t.name, t.classes, list(t.judges.values()), fit, sums_of(labelled))
         for t, fit, labelled in zip(fitted, fits, items, strict=True)
@@ -143,16 +161,13 @@ def infer_labels(
 
 
 def _telling(progress: Callable[[str], None], n_tasks: int) -> Watch:
-    """Report the first fit, and then that labels are held out."""
+    """Report how each fit goes on."""
 
-    def watch(what: str) -> tuple[None, Callable[[int, EMState], None]]:
-        if what:
-            progress("Dawid-Skene: calibrating by labels that are held out")
-
+    def watch(fitted: str) -> tuple[None, Callable[[int, EMState], None]]:
         def on_iteration(n_settled: int, state: EMState) -> None:
-            if not what and state.iteration % 25 == 0:
+            if state.iteration % 25 == 0:
                 progress(
-                    f"Dawid-Skene: iteration {state.iteration}, {n_settled}/{n_tasks} tasks settled"
+                    f"{fitted}: iteration {state.iteration}, {n_settled}/{n_tasks} tasks settled"
                 )
 
         return None, on_iteration

@@ -13,21 +13,22 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from annot_pipeline.contracts.stage_metrics import TaskMetrics
-from annot_pipeline.methods.labels.calibration_choice import Choice
-from annot_pipeline.methods.labels.label_calibration import ItemFit, fit_calibrated
+from annot_pipeline.methods.labels.inference import ItemFit, TaskLabels, fit_labels
 from annot_pipeline.methods.labels.label_matrix import LabelCodes
+from annot_pipeline.methods.labels.recalibration import KnownItems
 from annot_pipeline.runtime.blocks import StoredBlocks, dump, load
 from annot_pipeline.runtime.context import Document, StageContext
 from annot_pipeline.runtime.indexing import class_order
 from annot_pipeline.runtime.partitions import InputPartition, Make, write_partition
 from annot_pipeline.runtime.task_partitions import METRICS_BY_TASK, TASK_FINGERPRINTS
 from annot_pipeline.stages.labels.adjudicate import adjudicate
-from annot_pipeline.stages.labels.calibrate_labels import task_seed
 from annot_pipeline.stages.labels.em_checkpoints import watch_blocks
 from annot_pipeline.stages.labels.infer_labels import SCHEMAS
+from annot_pipeline.stages.labels.known_items import Truths
 from annot_pipeline.stages.labels.label_items import (
     LabelSums,
     distribution_rows,
@@ -35,20 +36,21 @@ from annot_pipeline.stages.labels.label_items import (
     labelled_items,
     sums_of,
 )
-from annot_pipeline.stages.labels.label_models import (
+from annot_pipeline.stages.labels.label_prior import LabelPrior
+from annot_pipeline.stages.labels.label_tasks import LabelTask, judge_families, label_tasks
+from annot_pipeline.stages.labels.task_tables import (
     TASK_METRICS,
     LabelModel,
     model_metrics,
     model_tables,
 )
-from annot_pipeline.stages.labels.label_tasks import LabelTask, label_tasks
 from annot_pipeline.stages.labels.vote_labels import vote_metrics, vote_tables
 from annot_pipeline.storage.tables import TableFile, read_unharmed
 
 CODED = ("task", "item", "judge", "judge_id", "label", "fate")
 """What codes are made of."""
-VOCABULARY, FITS, MODEL = "vocabulary", "fits", "model"
-"""Files of a task that hold `TaskVocabulary`, `ItemFit` and `LabelModel`."""
+VOCABULARY, TRUTHS, FITS, MODEL = "vocabulary", "truths", "fits", "model"
+"""Files of a task that hold `TaskVocabulary`, `Truths`, `ItemFit` and `LabelModel`."""
 
 
 @dataclass(frozen=True)
@@ -61,13 +63,19 @@ class TaskVocabulary:
         Its row of the table ``tasks``, with all classes.
     judges
         By the names that records have for them, their public names.
+    families
+        ``(n_judges,)`` of judges, by code.
     is_fitted
         Whether the model is fitted; else items are labelled by votes (vote_labels).
+    certain_at
+        Probability from which a label is certain.
     """
 
     task: pa.Table
     judges: Mapping[str, str]
+    families: npt.NDArray[np.int64]
     is_fitted: bool
+    certain_at: float
 
     @property
     def classes(self) -> list[str]:
@@ -81,7 +89,7 @@ def labels_in_blocks(
     folder: Path,
     part: InputPartition,
     tasks: pa.Table,
-    choice: Choice | None,
+    prior: LabelPrior,
 ) -> list[Make]:
     """Fit the model of one task; what makes the rows of each block.
 
@@ -97,17 +105,18 @@ def labels_in_blocks(
         Its judgments, ``controlled``.
     tasks
         ``task``, ``kind``, ``labels`` of it.
-    choice
-        What it chose with others.
+    prior
+        What is known beside its judgments.
     """
     folder.mkdir(parents=True)
+    dump(folder / TRUTHS, prior.truths)
     tables = [block.files["controlled"] for block in part.slices("controlled")]
     opened = [partial(read_unharmed, table, CODED) for table in tables]
     rows = StoredBlocks[pa.Table](context, folder, opened)
     vocabulary = _vocabulary(rows, tasks, context)
     dump(folder / VOCABULARY, vocabulary)
     if vocabulary.is_fitted:
-        _fit(context, folder, rows, vocabulary, choice)
+        _fit(context, folder, rows, vocabulary, prior)
     columns = context.columns["controlled"]
     return [partial(_make, folder, n, partial(read_unharmed, table, columns))
             for n, table in enumerate(tables)]  # fmt: skip
@@ -127,10 +136,12 @@ def _vocabulary(
         judges |= block_judges
         labels |= block_labels
     classes = list(tasks["labels"][0].as_py() or class_order(sorted(labels)))
-    model = context.campaign.settings.dawid_skene_params
-    is_fitted = bool(labels) and model.can_fit(len(judges), len(classes))
+    settings = context.campaign.settings
+    is_fitted = bool(labels) and settings.dawid_skene_params.can_fit(len(judges), len(classes))
     tasks = tasks.set_column(at, "labels", pa.array([classes], kind))
-    return TaskVocabulary(tasks, dict(sorted(judges.items())), is_fitted)
+    judges = dict(sorted(judges.items()))
+    families = judge_families([*judges], settings.judges)
+    return TaskVocabulary(tasks, judges, families, is_fitted, settings.labels.certain_at)
 
 
 def _fit(
@@ -138,23 +149,21 @@ def _fit(
     folder: Path,
     rows: StoredBlocks[pa.Table],
     vocabulary: TaskVocabulary,
-    together: Choice | None,
+    prior: LabelPrior,
 ) -> None:
     """Fit the model of a task to its blocks."""
     settings, name = context.campaign.settings, vocabulary.task["task"][0].as_py()
-    codes = rows.keep(_codes, vocabulary)
-    [fits] = fit_calibrated(
-        codes,
-        seeds=[task_seed(name, settings.seed)],
-        model=settings.dawid_skene_params,
-        params=settings.calibration_params,
-        together=[together],
+    labels = rows.keep(_task_labels, vocabulary, prior.truths)
+    [fit] = fit_labels(
+        labels,
+        params=settings.dawid_skene_params,
+        shared_weights=prior.shared_weights,
         watch=watch_blocks(context, folder.name, name),
     )
-    dump(folder / FITS, fits.item_fit)
-    sums = codes.sum(_sums, fits.item_fit)
+    dump(folder / FITS, fit.item_fit)
+    sums = labels.sum(_sums, fit.item_fit, vocabulary.certain_at)
     public = list(vocabulary.judges.values())
-    dump(folder / MODEL, LabelModel(name, vocabulary.classes, public, fits, sums))
+    dump(folder / MODEL, LabelModel(name, vocabulary.classes, public, fit, sums))
 
 
 def _scan(rows: pa.Table, task: pa.Table) -> tuple[dict[str, str], set[str]]:
@@ -163,26 +172,30 @@ def _scan(rows: pa.Table, task: pa.Table) -> tuple[dict[str, str], set[str]]:
     return (tasks[0].judges, set(tasks[0].classes)) if tasks else ({}, set())
 
 
-def _block_labels(rows: pa.Table, vocabulary: TaskVocabulary) -> LabelTask:
+def _block_labels(
+    rows: pa.Table, vocabulary: TaskVocabulary, truths: Truths | None = None
+) -> LabelTask:
     """Return the labels of a block, with the codes of the whole task."""
-    tasks = label_tasks(rows, vocabulary.task)
+    tasks = label_tasks(rows, vocabulary.task, truths)
     if tasks:
-        return tasks[0].among(vocabulary.judges)
+        return tasks[0].among(vocabulary.judges, vocabulary.families)
     none, classes = np.empty(0, np.int64), vocabulary.classes
-    codes = LabelCodes(none, none, none, 0, len(vocabulary.judges), len(classes))
-    return LabelTask(
-        vocabulary.task["task"][0].as_py(), [], dict(vocabulary.judges), classes, codes
-    )
+    n_judges = len(vocabulary.judges)
+    codes = LabelCodes(none, none, none, 0, n_judges, len(classes), vocabulary.families)
+    judges = dict(vocabulary.judges)
+    name = vocabulary.task["task"][0].as_py()
+    return LabelTask(name, [], judges, classes, codes, KnownItems.none())
 
 
-def _codes(rows: pa.Table, vocabulary: TaskVocabulary) -> list[LabelCodes]:
-    return [_block_labels(rows, vocabulary).codes]
+def _task_labels(rows: pa.Table, vocabulary: TaskVocabulary, truths: Truths) -> list[TaskLabels]:
+    return [_block_labels(rows, vocabulary, truths).labels]
 
 
-def _sums(tasks: Sequence[LabelCodes], fit: ItemFit) -> LabelSums:
+def _sums(tasks: Sequence[TaskLabels], fit: ItemFit, certain_at: float) -> LabelSums:
     """Return the sums over the items of a block."""
-    [labelled] = labelled_items([LabelTask("", [], {}, [], codes) for codes in tasks], [fit])
-    return sums_of(labelled)
+    [labels] = tasks
+    task = LabelTask("", [], {}, [], labels.codes, labels.known_items)
+    return sums_of(labelled_items(task, fit, certain_at))
 
 
 def _make(
@@ -198,7 +211,7 @@ def _make(
     metrics: TaskMetrics = {name: {} for name in (*TASK_METRICS, "not_fitted")}
     vocabulary: TaskVocabulary = load(task_folder / VOCABULARY)
     classes: dict[str, Sequence[str]] = {}
-    task = _block_labels(rows, vocabulary)
+    task = _block_labels(rows, vocabulary, load(task_folder / TRUTHS))
     if vocabulary.judges and not vocabulary.is_fitted:
         classes = {task.name: vocabulary.classes}
         tables |= vote_tables(task)
@@ -206,7 +219,7 @@ def _make(
         if n == 0:
             metrics["not_fitted"] = {task.name: [len(vocabulary.judges), len(vocabulary.classes)]}
     elif vocabulary.is_fitted:
-        [labelled] = labelled_items([task], [load(task_folder / FITS)])
+        labelled = labelled_items(task, load(task_folder / FITS), vocabulary.certain_at)
         tables |= {
             "labels": label_rows(labelled),
             "label_distributions": distribution_rows(labelled),

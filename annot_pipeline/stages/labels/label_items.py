@@ -7,7 +7,6 @@ items may come some at a time, on many machines.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,17 +14,17 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from annot_pipeline.contracts import CERTAIN, LABEL_DISTRIBUTIONS, LABELS
+from annot_pipeline.contracts import LABEL_DISTRIBUTIONS, LABELS
 from annot_pipeline.methods.labels.class_identity import ClassIdentity, class_identity, item_support
-from annot_pipeline.methods.labels.held_out_labels import n_judges_of
-from annot_pipeline.methods.labels.label_calibration import ItemFit, Probabilities, probabilities
-from annot_pipeline.methods.labels.votes import Votes, VoteSums, count_votes
+from annot_pipeline.methods.labels.inference import ItemFit, Probabilities, probabilities
+from annot_pipeline.methods.labels.votes import Votes, VoteSums, count_judges, count_votes
 from annot_pipeline.methods.numerics.additive import Additive
 from annot_pipeline.runtime.indexing import names_of
 from annot_pipeline.stages.labels.label_tasks import LabelTask
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -40,28 +39,50 @@ class LabelledItems:
         Of classes.
     votes
         Of the items.
+    certain_at
+        Probability from which a label is certain.
     """
 
     task: LabelTask
     probabilities: Probabilities
     votes: Votes
+    certain_at: float
 
     @property
     def inferred(self) -> Codes:
         """Return the most probable class of each item; ties go to the lower code."""
-        return np.asarray(self.probabilities.raw.argmax(axis=1))
+        return np.asarray(self.probabilities.published.argmax(axis=1))
+
+    def is_certain(self, posterior: Floats) -> Flags:
+        """Return whether each item's label is certain; never where there is one class."""
+        return np.asarray((posterior.max(axis=1) >= self.certain_at) & (posterior.shape[1] > 1))
 
 
-def labelled_items(tasks: Sequence[LabelTask], fits: Sequence[ItemFit]) -> list[LabelledItems]:
-    """Return some items of each task with what models say of them."""
-    codes = [task.codes for task in tasks]
-    return [
-        LabelledItems(task, classes, count_votes(
-            task.codes.items, task.codes.labels,
-            n_items=task.codes.n_items, n_labels=task.codes.n_labels,
-        ))
-        for task, classes in zip(tasks, probabilities(codes, fits), strict=True)
-    ]  # fmt: skip
+def labelled_items(task: LabelTask, fit: ItemFit, certain_at: float) -> LabelledItems:
+    """Return some items of a task with what models say of them."""
+    votes = count_votes(
+        task.codes.items, task.codes.labels,
+        n_items=task.codes.n_items, n_labels=task.codes.n_labels,
+    )  # fmt: skip
+    return LabelledItems(task, probabilities(task.labels, fit), votes, certain_at)
+
+
+@dataclass(frozen=True)
+class KnownSums(Additive):
+    """What known items add up to: their number, labels that are right, and probability's errors.
+
+    Parameters
+    ----------
+    n, right
+        Known items, and those whose label is their class.
+    error, squared_error
+        Sums over them of whether the label is right less its probability, and of its square.
+    """
+
+    n: int
+    right: int
+    error: float
+    squared_error: float
 
 
 @dataclass(frozen=True)
@@ -70,28 +91,37 @@ class LabelSums(Additive):
 
     Parameters
     ----------
-    votes, identity, pooled_identity
-        Of votes, and of classes as judges and as pooled judges have them.
+    votes
+        Of votes.
+    identity, dawid_skene_identity
+        Of classes, under the published model and Dawid-Skene.
     judgments
         ``(n_judges,)`` labels that each judge gave.
     n_certain
-        ``(n_labels,)`` items that are certain by Dawid-Skene's own probability, by class.
-    n_calibrated_certain
-        Items that are certain by the calibrated probability.
+        ``(n_labels,)`` items whose label is certain, by class.
     judged
         Items by how many labels they have.
-    other_class
-        Items of which calibration prefers another class.
+    unsupported, against_plurality
+        Items whose label nobody gave, or others gave more often.
+    other_label
+        Items that Dawid-Skene labels otherwise.
+    probability
+        Sum of the probabilities of the labels.
+    known_items
+        Of known items.
     """
 
     votes: VoteSums
     identity: ClassIdentity
-    pooled_identity: ClassIdentity
+    dawid_skene_identity: ClassIdentity
     judgments: Codes
     n_certain: Codes
-    n_calibrated_certain: int
     judged: Counter[int]
-    other_class: int
+    unsupported: int
+    against_plurality: int
+    other_label: int
+    probability: float
+    known_items: KnownSums
 
     @property
     def n_items(self) -> int:
@@ -101,18 +131,29 @@ class LabelSums(Additive):
 
 def sums_of(labelled: LabelledItems) -> LabelSums:
     """Add items up."""
-    codes, inferred = labelled.task.codes, labelled.inferred
-    certain = labelled.probabilities.raw.max(axis=1) >= CERTAIN
-    judged = np.bincount(labelled.votes.counts.sum(axis=1))
+    codes, inferred, votes = labelled.task.codes, labelled.inferred, labelled.votes
+    published, own = labelled.probabilities.published, labelled.probabilities.dawid_skene
+    rows = np.arange(inferred.size)
+    is_judged = votes.counts.sum(axis=1) > 0
+    judged = np.bincount(votes.counts.sum(axis=1))
+    confidence = published.max(axis=1)
+    items = labelled.task.known_items
+    right = inferred[items.items] == items.classes
+    error = right - confidence[items.items]
     return LabelSums(
-        votes=labelled.votes.sums,
-        identity=class_identity(labelled.probabilities.raw, labelled.votes),
-        pooled_identity=class_identity(labelled.probabilities.pooled, labelled.votes),
+        votes=votes.sums,
+        identity=class_identity(published, votes),
+        dawid_skene_identity=class_identity(own, votes),
         judgments=np.bincount(codes.judges, minlength=codes.n_judges),
-        n_certain=np.bincount(inferred[certain], minlength=codes.n_labels),
-        n_calibrated_certain=int(_calibrated_certain(labelled).sum()),
+        n_certain=np.bincount(inferred[labelled.is_certain(published)], minlength=codes.n_labels),
         judged=Counter({n: int(judged[n]) for n in np.flatnonzero(judged).tolist()}),
-        other_class=int((labelled.probabilities.calibrated.argmax(axis=1) != inferred).sum()),
+        unsupported=int((is_judged & (votes.counts[rows, inferred] == 0)).sum()),
+        against_plurality=int((is_judged & ~votes.tied[rows, inferred]).sum()),
+        other_label=int((own.argmax(axis=1) != inferred).sum()),
+        probability=float(confidence.sum()),
+        known_items=KnownSums(
+            items.items.size, int(right.sum()), float(error.sum()), float((error**2).sum())
+        ),
     )
 
 
@@ -126,28 +167,10 @@ def distribution_rows(labelled: LabelledItems) -> pa.Table:
     return LABEL_DISTRIBUTIONS.from_columns(_distributions(labelled))
 
 
-def _calibrated(labelled: LabelledItems) -> Floats:
-    """Calibrated probability of each item's label."""
-    return np.asarray(
-        labelled.probabilities.calibrated[np.arange(len(labelled.inferred)), labelled.inferred]
-    )
-
-
-def _calibrated_certain(labelled: LabelledItems) -> npt.NDArray[np.bool_]:
-    """Return whether each item's label is certain; never where there is one class."""
-    certain: npt.NDArray[np.bool_] = _calibrated(labelled) >= CERTAIN
-    return certain if labelled.probabilities.raw.shape[1] > 1 else np.zeros_like(certain)
-
-
 def _labels(labelled: LabelledItems) -> dict[str, Any]:
-    task, posterior, votes, inferred = (
-        labelled.task,
-        labelled.probabilities.raw,
-        labelled.votes,
-        labelled.inferred,
-    )
-    calibrated = _calibrated(labelled)
-    probability = posterior.max(axis=1)
+    task, votes, inferred = labelled.task, labelled.votes, labelled.inferred
+    posterior, own = labelled.probabilities.published, labelled.probabilities.dawid_skene
+    probability = np.minimum(posterior.max(axis=1), 1.0)
     logs = np.log(posterior, where=posterior > 0, out=np.zeros_like(posterior))
     label = names_of(task.classes, inferred)
     n = len(task.items)
@@ -155,30 +178,32 @@ def _labels(labelled: LabelledItems) -> dict[str, Any]:
         "task": pa.repeat(task.name, n),
         "item": task.items,
         "label": label,
-        "probability": np.minimum(probability, 1.0),
-        "certain": probability >= CERTAIN,
+        "probability": probability,
+        "certain": labelled.is_certain(posterior),
         "entropy": np.maximum(-(posterior * logs).sum(axis=1), 0.0),
         "n_judgments": votes.counts.sum(axis=1),
-        "n_judges": n_judges_of(task.codes),
+        "n_judges": count_judges(task.codes),
         "majority_label": names_of(task.classes, votes.majority),
         "majority_share": votes.majority_share,
         "support": item_support(inferred, votes),
         "adjudicated": np.zeros(n, np.bool_),
         "model_label": label,
-        "model_probability": np.minimum(probability, 1.0),
-        "calibrated_probability": np.minimum(calibrated, 1.0),
-        "calibrated_certain": _calibrated_certain(labelled),
+        "model_probability": probability,
+        "dawid_skene_label": names_of(task.classes, own.argmax(axis=1)),
+        "dawid_skene_probability": np.minimum(own.max(axis=1), 1.0),
+        "dawid_skene_certain": labelled.is_certain(own),
     }
 
 
 def _distributions(labelled: LabelledItems) -> dict[str, Any]:
-    task, posterior, votes = labelled.task, labelled.probabilities.raw, labelled.votes
+    task, posterior, votes = labelled.task, labelled.probabilities.published, labelled.votes
     n, k = posterior.shape
+    own = labelled.probabilities.dawid_skene
     return {
         "task": pa.repeat(task.name, n * k),
         "item": names_of(task.items, np.repeat(np.arange(n), k)),
         "label": names_of(task.classes, np.tile(np.arange(k), n)),
         "probability": np.minimum(posterior, 1.0).reshape(-1),
-        "calibrated_probability": np.minimum(labelled.probabilities.calibrated, 1.0).reshape(-1),
+        "dawid_skene_probability": np.minimum(own, 1.0).reshape(-1),
         "votes": votes.counts.reshape(-1),
     }

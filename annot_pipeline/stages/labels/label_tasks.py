@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from annot_pipeline.config.sections import JudgeSettings
 from annot_pipeline.contracts import TEXT
+from annot_pipeline.methods.labels.inference import TaskLabels
 from annot_pipeline.methods.labels.label_matrix import LabelCodes
+from annot_pipeline.methods.labels.recalibration import KnownItems
 from annot_pipeline.methods.numerics.distinct import distinct
 from annot_pipeline.runtime.indexing import class_order, index, index_pairs, is_in
+from annot_pipeline.stages.labels.known_items import Truths, known_items
 
 
 @dataclass(frozen=True)
@@ -29,6 +35,8 @@ class LabelTask:
         By the names that records have for them, their public names.
     codes
         Of the labels.
+    known_items
+        Items whose class is known.
     """
 
     name: str
@@ -36,16 +44,54 @@ class LabelTask:
     judges: dict[str, str]
     classes: list[str]
     codes: LabelCodes
+    known_items: KnownItems
 
-    def among(self, judges: Mapping[str, str]) -> LabelTask:
-        """Return the task with the codes of more judges, those of the whole task."""
+    @property
+    def labels(self) -> TaskLabels:
+        """Return what the methods take."""
+        return TaskLabels(self.codes, self.known_items)
+
+    def among(self, judges: Mapping[str, str], families: npt.NDArray[np.int64]) -> LabelTask:
+        """Return the task with the codes and families of more judges, those of the whole task."""
         place = {name: n for n, name in enumerate(judges)}
         wider = np.array([place[name] for name in self.judges], np.int64)
-        codes = replace(self.codes, judges=wider[self.codes.judges], n_judges=len(judges))
+        codes = replace(
+            self.codes,
+            judges=wider[self.codes.judges],
+            n_judges=len(judges),
+            families=families,
+        )
         return replace(self, judges=dict(judges), codes=codes)
 
 
-def label_tasks(judgments: pa.Table, tasks: pa.Table) -> list[LabelTask]:
+def judge_families(
+    names: Sequence[str], settings: Sequence[JudgeSettings]
+) -> npt.NDArray[np.int64]:
+    """Return ``(n_judges,)`` family of each judge: the code of its first judge.
+
+    Parameters
+    ----------
+    names
+        Of judges, as records have them.
+    settings
+        The first whose pattern matches a name says its family; judges of none are their own.
+    """
+    first: dict[str, int] = {}
+    families = np.arange(len(names))
+    for code, name in enumerate(names):
+        for judges in settings:
+            if fnmatchcase(name, judges.name):
+                families[code] = first.setdefault(judges.family, code)
+                break
+    return families
+
+
+def label_tasks(
+    judgments: pa.Table,
+    tasks: pa.Table,
+    truths: Truths | None = None,
+    related: Sequence[JudgeSettings] = (),
+) -> list[LabelTask]:
     """Return categorical tasks in code point order, each with its codes.
 
     Parameters
@@ -54,6 +100,10 @@ def label_tasks(judgments: pa.Table, tasks: pa.Table) -> list[LabelTask]:
         ``task``, ``item``, ``judge``, ``judge_id``, ``label``, ``fate``; those used count.
     tasks
         ``task``, ``kind``, ``labels`` (declared classes in order, or null).
+    truths
+        Of items; with what experts decided, they say which classes are known.
+    related
+        Settings that say which judges are related.
     """
     declared = {
         row["task"]: row["labels"] for row in tasks.to_pylist() if row["kind"] == "categorical"
@@ -76,6 +126,7 @@ def label_tasks(judgments: pa.Table, tasks: pa.Table) -> list[LabelTask]:
     row_ends = np.searchsorted(task.codes[order], np.arange(len(task.names) + 1))
     item_ends = np.searchsorted(items.first, np.arange(len(task.names) + 1))
     judge_ends = np.searchsorted(judges.first, np.arange(len(task.names) + 1))
+    decisions = _decisions(judgments)
     categorical_tasks = []
     for t, name in enumerate(task.names):
         rows = order[row_ends[t] : row_ends[t + 1]]
@@ -85,6 +136,9 @@ def label_tasks(judgments: pa.Table, tasks: pa.Table) -> list[LabelTask]:
         place = np.full(len(label.names), -1, np.int64)
         for code in answers:
             place[code] = classes.index(label.names[code])
+        of_task = judges.second[judge_ends[t] : judge_ends[t + 1]].tolist()
+        shown = {judge.names[c]: public[c] for c in of_task}
+        families = judge_families([*shown], related)
         codes = LabelCodes(
             items.codes[rows] - item_ends[t],
             judges.codes[rows] - judge_ends[t],
@@ -92,9 +146,19 @@ def label_tasks(judgments: pa.Table, tasks: pa.Table) -> list[LabelTask]:
             int(item_ends[t + 1] - item_ends[t]),
             int(judge_ends[t + 1] - judge_ends[t]),
             len(classes),
+            families,
         )
         names = [item.names[c] for c in items.second[item_ends[t] : item_ends[t + 1]]]
-        of_task = judges.second[judge_ends[t] : judge_ends[t + 1]].tolist()
-        shown = {judge.names[c]: public[c] for c in of_task}
-        categorical_tasks.append(LabelTask(name, names, shown, classes, codes))
+        items_with_truth = known_items(names, classes, truths or Truths(), decisions.get(name, {}))
+        categorical_tasks.append(LabelTask(name, names, shown, classes, codes, items_with_truth))
     return categorical_tasks
+
+
+def _decisions(judgments: pa.Table) -> dict[str, dict[str, str]]:
+    """Return what experts decided, by task and item."""
+    rows = judgments.filter(is_in(judgments["fate"], ("adjudication",)))
+    decisions: dict[str, dict[str, str]] = {}
+    names = (rows[name].cast(TEXT).to_pylist() for name in ("task", "item", "label"))
+    for task, item, label in zip(*names, strict=True):
+        decisions.setdefault(task, {})[item] = label
+    return decisions

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import ClassVar
 
 from typing_extensions import TypedDict
 
 from annot_pipeline.contracts.stage_metrics import StageMetrics
 
 
-class Calibration(TypedDict):
-    """How the calibration of a task was chosen, and how it does."""
+class Certainty(TypedDict):
+    """What the probabilities of a task rest on."""
 
-    chosen_by: str
-    is_left_overconfident: bool
-    is_worse: bool
-    other_class: int
+    n_known: int
+    is_recalibrated: bool
+    votes_predict_better: bool
+    other_label: int
+
+
+class RelatedGroups(TypedDict):
+    """Judges whose errors go together, by their public names, and whether they count as one."""
+
+    groups: list[list[str]]
+    are_used: bool
 
 
 class Adjudications(TypedDict):
@@ -42,15 +49,22 @@ class LabelMetrics(StageMetrics):
     not_fitted
         Numbers of judges and classes of a task that is labelled by votes.
     certain_share
-        Share of the labels that are certain, by calibrated probability.
+        Share of the labels that are certain.
+    certainty
+        Items whose class is known, whether they correct the probabilities, whether votes predict
+        held-out labels better, and items that Dawid-Skene labels otherwise.
     judges_below_chance
         Judges who do worse than answering without looking.
     misnamed_classes
-        Classes that no longer mean their name.
+        Classes that no longer mean their name under Dawid-Skene.
+    related_judges
+        Judges whose errors go together beyond the class.
+    unsupported_labels
+        Items whose label nobody gave.
+    labels_against_the_plurality
+        Items whose label is not one given most often, and all items.
     decided_not_judged, decided_new_classes
         Items that experts decided and nobody judged; classes that only experts used.
-    predictable_labels, chosen_together
-        By which a later build knows a choice of calibration again.
     """
 
     stage: ClassVar[str] = "infer_labels"
@@ -62,14 +76,15 @@ class LabelMetrics(StageMetrics):
     converged: dict[str, bool]
     not_fitted: dict[str, list[int]]
     certain_share: dict[str, float]
-    calibrations: dict[str, Calibration]
+    certainty: dict[str, Certainty]
     judges_below_chance: dict[str, list[str]]
     misnamed_classes: dict[str, list[str]]
+    related_judges: dict[str, RelatedGroups]
+    unsupported_labels: dict[str, int]
+    labels_against_the_plurality: dict[str, list[int]]
     adjudications: dict[str, Adjudications]
     decided_not_judged: dict[str, list[str]]
     decided_new_classes: dict[str, list[str]]
-    predictable_labels: dict[str, dict[str, int]] = field(default_factory=dict)
-    chosen_together: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -79,7 +94,7 @@ class CalibrationMetrics(StageMetrics):
     Parameters
     ----------
     wrong_certain_labels
-        Tasks of whose certain labels more than 1% are wrong.
+        Tasks of whose certain labels more are wrong than certainty allows.
     truths_of_no_class
         Truths of items that are no class of their task.
     """

@@ -1,4 +1,4 @@
-"""Labels of items: votes, Dawid-Skene, what experts decided, and calibration."""
+"""Labels of items: votes, label models, what experts decided, and calibration."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from annot_pipeline.runtime.task_partitions import (
     run_by_task,
     throttle_progress,
 )
-from annot_pipeline.stages.labels.calibration import chosen_together
+from annot_pipeline.stages.labels.label_prior import LabelPrior, label_priors
 from annot_pipeline.stages.labels.metrics import CalibrationMetrics, LabelMetrics
 
 
 def infer_label_tables(context: StageContext) -> StageOutput[LabelMetrics]:
     """Infer the labels of all categorical tasks."""
-    choices, choice_metrics = chosen_together(context)
     task_output = run_by_task(
-        context, _infer_labels, "controlled", kinds={"controlled": ("categorical",)}, prior=choices,
+        context, _infer_labels, "controlled", kinds={"controlled": ("categorical",)},
+        read_by_stage=("items",), prior=label_priors(context),
         large=partial(_labels_in_blocks, context),
     )  # fmt: skip
     if (folder := context.folder / BLOCKS).exists():
@@ -42,7 +42,7 @@ def infer_label_tables(context: StageContext) -> StageOutput[LabelMetrics]:
         task_output.metrics["decided_new_classes"] = {
             task: new_classes_in_words(decided) for task, decided in new.items()
         }
-    output = task_output.output(LabelMetrics, **choice_metrics)
+    output = task_output.output(LabelMetrics)
     metrics = output.metrics
     if metrics.items:
         n_items, n_tasks = sum(metrics.items.values()), len(metrics.items)
@@ -65,23 +65,26 @@ def _labels_in_blocks(context: StageContext, whole: WholeTasks) -> list[Partitio
         return []
     from annot_pipeline.stages.labels.label_blocks import labels_in_blocks
 
-    choice = whole.prior.get(*inputs.tasks)
-    makes = partial(labels_in_blocks, context, whole.folder(context), inputs, tasks, choice)
+    [name] = inputs.tasks
+    prior: LabelPrior = whole.prior[name]
+    makes = partial(labels_in_blocks, context, whole.folder(context), inputs, tasks, prior)
     return block_partitions(
         context, len(inputs.files["controlled"].files), whole.fingerprint, makes
     )
 
 
 def _infer_labels(inputs: TaskRows) -> tuple[Mapping[str, pa.Table], TaskMetrics]:
-    from annot_pipeline.stages.labels.infer_labels import infer_labels
+    from annot_pipeline.stages.labels.infer_labels import LabelSettings, infer_labels
 
+    settings = inputs.settings
+    # all have the same truths, and the same weights, but for those too large to take them
+    prior = max(inputs.prior.values(), key=lambda prior: len(prior.weights), default=LabelPrior())
     return infer_labels(
         inputs["controlled"],
         inputs["tasks"],
-        params=inputs.settings.dawid_skene_params,
-        calibration=inputs.settings.calibration_params,
-        seed=inputs.settings.seed,
-        together=inputs.prior,
+        LabelSettings(settings.dawid_skene_params, settings.labels.certain_at, settings.judges),
+        truths=prior.truths,
+        shared_weights=prior.shared_weights,
         progress=throttle_progress(inputs.progress),
     )
 
@@ -103,9 +106,10 @@ def _check_calibration(inputs: TaskRows) -> tuple[Mapping[str, pa.Table], TaskMe
     )
 
     distributions, items = inputs["label_distributions"], inputs["items"]
-    table = check_calibration(inputs["label_evidence"], distributions, items)
+    certain_at = inputs.settings.labels.certain_at
+    table = check_calibration(inputs["label_evidence"], distributions, items, certain_at)
     return {"label_calibration": table}, {
-        "wrong_certain_labels": wrong_certain_labels(table),
+        "wrong_certain_labels": wrong_certain_labels(table, certain_at),
         "truths_of_no_class": truths_of_no_class(distributions, items),
     }
 
@@ -120,13 +124,14 @@ INFER_LABELS = Stage(
             "why",
         ),
         "tasks": ("task", "kind", "labels"),
+        "items": ("item", "truth"),
     },
     outputs=(
         "labels", "label_distributions", "prevalence", "judge_confusion", "judge_figures",
         "label_fits", "label_evidence",
     ),
-    settings=("label_model", "dawid_skene", "seed"),
-    code_version="13",  # tasks too large for the model have labels by votes
+    settings=("label_model", "labels", "judges", "dawid_skene"),
+    code_version="14",  # the hierarchical model is published
     work=infer_label_tables,
     kinds=frozenset({"parquet", "numpy"}),
 )  # fmt: skip
@@ -137,13 +142,13 @@ CHECK_CALIBRATION = Stage(
     inputs={
         "label_evidence": (),
         "label_distributions": (
-            "task", "item", "label", "probability", "calibrated_probability", "votes",
+            "task", "item", "label", "probability", "dawid_skene_probability", "votes",
         ),
         "items": ("item", "truth"),
     },
     outputs=("label_calibration",),
-    settings=(),
-    code_version="5",  # in partitions
+    settings=("labels",),
+    code_version="6",  # the hierarchical model is published
     work=check_label_calibration,
     kinds=frozenset({"parquet", "numpy"}),
 )  # fmt: skip

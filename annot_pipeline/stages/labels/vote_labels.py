@@ -1,4 +1,4 @@
-"""Label items by majority vote, in tasks with too many classes and judges for Dawid-Skene.
+"""Label items by majority vote, in tasks with too many classes and judges for the label model.
 
 These tasks have no model: no probability, no row of prevalence or judge_confusion, and
 label_distributions holds the classes that an item has votes for.
@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from annot_pipeline.contracts import LABEL_DISTRIBUTIONS, LABELS
-from annot_pipeline.methods.labels.held_out_labels import n_judges_of
+from annot_pipeline.methods.labels.votes import count_judges
 from annot_pipeline.runtime.indexing import names_of
 from annot_pipeline.stages.labels.label_tasks import LabelTask
 
@@ -39,12 +39,12 @@ def vote_tables(task: LabelTask) -> dict[str, pa.Table]:
         "label": label,
         "certain": no,
         "n_judgments": n_judgments,
-        "n_judges": n_judges_of(codes),
+        "n_judges": count_judges(codes),
         "majority_label": label,
         "majority_share": share,
         "support": share,
         "adjudicated": no,
-        "calibrated_certain": no,
+        "dawid_skene_certain": no,
     }
     distributions = {
         "task": pa.repeat(task.name, len(cells)),

@@ -23,13 +23,13 @@ NO = LABEL_CALIBRATION.empty()
 
 
 def distributions(**tasks):
-    """Rows by task: item, then (raw, calibrated, votes) of each class."""
+    """Rows by task: item, then (Dawid-Skene, published, votes) of each class."""
     rows = [
-        {"task": task, "item": item, "label": label, "probability": raw,
-         "calibrated_probability": calibrated, "votes": votes}
+        {"task": task, "item": item, "label": label, "dawid_skene_probability": own,
+         "probability": published, "votes": votes}
         for task, items in tasks.items()
         for item, classes in items.items()
-        for label, (raw, calibrated, votes) in classes.items()
+        for label, (own, published, votes) in classes.items()
     ]  # fmt: skip
     return pa.Table.from_pylist(rows)
 
@@ -49,7 +49,7 @@ ROWS = distributions(
 
 
 def found(rows, known):
-    table = check_calibration(NO, rows, known)
+    table = check_calibration(NO, rows, known, 0.99)
     assert table.schema.equals(LABEL_CALIBRATION.schema)
     return {(r["model"], r["statistic"]): r for r in table.to_pylist()}
 
@@ -57,30 +57,30 @@ def found(rows, known):
 def test_every_figure_by_hand():
     of = found(ROWS, items(a="y", b="n", c="n", d=None, e="y"))
     assert {row["n"] for (_, s), row in of.items() if s != "certain_accuracy"} == {3}
-    assert of["raw", "accuracy"]["value"] == pytest.approx(2 / 3)
+    assert of["dawid_skene", "accuracy"]["value"] == pytest.approx(2 / 3)
     low, high = wilson_interval([2], [3])
-    assert of["raw", "accuracy"]["ci_low"] == pytest.approx(low[0])
-    assert of["raw", "accuracy"]["ci_high"] == pytest.approx(high[0])
+    assert of["dawid_skene", "accuracy"]["ci_low"] == pytest.approx(low[0])
+    assert of["dawid_skene", "accuracy"]["ci_high"] == pytest.approx(high[0])
     losses = np.array([-math.log(0.995), -math.log(0.999), -math.log(1e-9)])
-    assert of["raw", "log_loss"]["value"] == pytest.approx(losses.mean())
-    assert of["raw", "log_loss"]["ci_low"] == 0
+    assert of["dawid_skene", "log_loss"]["value"] == pytest.approx(losses.mean())
+    assert of["dawid_skene", "log_loss"]["ci_low"] == 0
     half = 1.959963984540054 * losses.std(ddof=1) / math.sqrt(3)
-    assert of["raw", "log_loss"]["ci_high"] == pytest.approx(losses.mean() + half)
-    assert of["calibrated", "log_loss"]["value"] == pytest.approx(
+    assert of["dawid_skene", "log_loss"]["ci_high"] == pytest.approx(losses.mean() + half)
+    assert of["published", "log_loss"]["value"] == pytest.approx(
         -(math.log(0.8) + math.log(0.9) + math.log(0.4)) / 3
     )
     # in the bin up to .8: one right of .8, in that up to .6: none of .6, up to .9: one of .9
     error = (abs(1 - 0.8) + abs(0 - 0.6) + abs(1 - 0.9)) / 3
-    assert of["calibrated", "expected_calibration_error"]["value"] == pytest.approx(error)
+    assert of["published", "expected_calibration_error"]["value"] == pytest.approx(error)
     half = 1.959963984540054 * np.std([0.2, 0.6, 0.1], ddof=1) / math.sqrt(3)
-    assert of["calibrated", "expected_calibration_error"]["ci_low"] == pytest.approx(error - half)
-    assert of["calibrated", "expected_calibration_error"]["ci_high"] == pytest.approx(error + half)
-    assert of["raw", "certain_share"]["value"] == 1
-    assert of["raw", "certain_accuracy"]["value"] == pytest.approx(2 / 3)
-    assert of["calibrated", "certain_share"]["value"] == 0
-    assert of["calibrated", "certain_accuracy"]["n"] == 0
-    assert of["calibrated", "certain_accuracy"]["value"] is None
-    assert of["calibrated", "certain_accuracy"]["ci_low"] is None
+    assert of["published", "expected_calibration_error"]["ci_low"] == pytest.approx(error - half)
+    assert of["published", "expected_calibration_error"]["ci_high"] == pytest.approx(error + half)
+    assert of["dawid_skene", "certain_share"]["value"] == 1
+    assert of["dawid_skene", "certain_accuracy"]["value"] == pytest.approx(2 / 3)
+    assert of["published", "certain_share"]["value"] == 0
+    assert of["published", "certain_accuracy"]["n"] == 0
+    assert of["published", "certain_accuracy"]["value"] is None
+    assert of["published", "certain_accuracy"]["ci_low"] is None
     # 8 of 14 votes are for n: of item a it has (1 + 8/14) of 5
     assert of["votes", "log_loss"]["value"] == pytest.approx(
         -(math.log((3 + 6 / 14) / 5) + math.log((4 + 8 / 14) / 5) + math.log((2 + 8 / 14) / 5)) / 3
@@ -93,7 +93,8 @@ def test_certain_labels_that_are_wrong_are_told_where_their_interval_lies_below(
     sure = {"n": (0.0, 0.001, 1), "y": (1.0, 0.999, 3)}
     rows = distributions(t={f"i{n}": sure for n in range(200)}, u={"i199": sure})
     truth = {f"i{n}": "n" if n < wrong else "y" for n in range(200)}
-    found = list(wrong_certain_labels(check_calibration(NO, rows, items(**truth))).values())
+    figures = check_calibration(NO, rows, items(**truth), 0.99)
+    found = list(wrong_certain_labels(figures, 0.99).values())
     assert found == told
     contracts = {"label_calibration": {"broken": [], "doubtful": []}}
     document = CalibrationMetrics(found, {}).document() | {"contracts": contracts, "rows_made": {}}
@@ -103,23 +104,24 @@ def test_certain_labels_that_are_wrong_are_told_where_their_interval_lies_below(
 
 
 def test_no_certain_label_is_none_that_is_wrong():
-    assert wrong_certain_labels(check_calibration(NO, ROWS, items(a="n", b="y"))) == {}
+    figures = check_calibration(NO, ROWS, items(a="n", b="y"), 0.99)
+    assert wrong_certain_labels(figures, 0.99) == {}
 
 
 def test_a_truth_that_is_no_class_and_tasks_without_truth():
     of = found(ROWS, items(a="maybe", b="n"))
-    assert of["raw", "accuracy"]["value"] == 0.5
+    assert of["dawid_skene", "accuracy"]["value"] == 0.5
     loss = -(math.log(1e-9) + math.log(0.999)) / 2
-    assert of["raw", "log_loss"]["value"] == pytest.approx(loss)
-    assert of["raw", "certain_accuracy"]["value"] == 0.5
+    assert of["dawid_skene", "log_loss"]["value"] == pytest.approx(loss)
+    assert of["dawid_skene", "certain_accuracy"]["value"] == 0.5
     assert of["votes", "log_loss"]["value"] > -math.log(1e-9) / 2
     assert truths_of_no_class(ROWS, items(a="maybe", b="n", e="x")) == {"t": ["'maybe'"]}
     assert truths_of_no_class(ROWS, items(a="y", b="n", e="x")) == {}
     assert found(ROWS, items(x="y")) == {}
     assert found(ROWS, items()) == {}
-    assert check_calibration(NO, ROWS.slice(0, 0), items(a="y")).num_rows == 0
+    assert check_calibration(NO, ROWS.slice(0, 0), items(a="y"), 0.99).num_rows == 0
     probabilities, truth = held_against_truth(ROWS, items(a="maybe", b="n"))
-    assert probabilities["raw"].tolist() == [[0.005, 0.995], [0.999, 0.001]]
+    assert probabilities["dawid_skene"].tolist() == [[0.005, 0.995], [0.999, 0.001]]
     assert truth.tolist() == [-1, 0]
 
 
@@ -129,10 +131,10 @@ def test_tasks_stand_apart_and_keep_their_evidence():
         t={"a": {"n": (0.2, 0.4, 1), "y": (0.8, 0.6, 3)}},
     )
     evidence = LABEL_CALIBRATION.from_columns({
-        "task": ["t"], "model": ["raw"], "statistic": ["overconfidence"], "value": [0.1],
+        "task": ["t"], "model": ["published"], "statistic": ["dependence"], "value": [0.1],
         "ci_low": [None], "ci_high": [None], "n": [4],
     })  # fmt: skip
-    table = check_calibration(evidence, rows, items(a="y")).to_pylist()
+    table = check_calibration(evidence, rows, items(a="y"), 0.99).to_pylist()
     assert {row["task"] for row in table} == {"s", "t"}
     assert len(table) == 1 + 2 * 3 * 5
     right = {row["task"]: row["value"] for row in table if row["statistic"] == "accuracy"}

@@ -11,16 +11,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from annot_pipeline.contracts import INT, JUDGE_CONFUSION, PREVALENCE, REAL, TEXT
-from annot_pipeline.methods.labels.dawid_skene import DawidSkeneModel
+from annot_pipeline.methods.labels.class_identity import ClassIdentity
+from annot_pipeline.methods.labels.inference import LabelFit
 from annot_pipeline.methods.labels.judge_accuracy import judge_accuracy
-from annot_pipeline.methods.labels.label_calibration import CalibratedFit
 from annot_pipeline.methods.numerics.wilson import wilson_interval
 from annot_pipeline.runtime.indexing import names_of
-from annot_pipeline.stages.labels.calibrate_labels import calibration_table, evidence_rows
+from annot_pipeline.stages.labels.calibration_rows import calibration_table, evidence_rows
 from annot_pipeline.stages.labels.label_items import LabelSums
 
 JUDGE_FIGURES = pa.schema(
@@ -41,6 +42,8 @@ JUDGE_FIGURES = pa.schema(
 FITS = pa.schema(
     [
         ("task", TEXT),
+        ("model", TEXT),
+        ("dependence", REAL),
         ("n_labels", INT),
         ("n_items", INT),
         ("n_judges", INT),
@@ -52,12 +55,14 @@ FITS = pa.schema(
         ("trace", pa.list_(REAL)),
     ]
 )
-"""How each task's fit ended; ``trace`` is the log posterior by iteration."""
+"""How each fit of a task ended; ``trace`` is the log posterior by iteration."""
 
 
 TASK_METRICS = (
     "classes", "converged", "iterations", "items", "items_by_judgments", "certain_share",
-    "calibrations", "judges", "judges_below_chance", "misnamed_classes",
+    "certainty", "judges", "judges_below_chance", "misnamed_classes", "related_judges",
+    "unsupported_labels",
+    "labels_against_the_plurality",
 )  # fmt: skip
 
 
@@ -69,7 +74,7 @@ class LabelModel:
     ----------
     name, classes, judges
         Of the task; judges by their public names, in the order of codes.
-    fits
+    fit
         To its labels.
     sums
         Of the items.
@@ -78,13 +83,8 @@ class LabelModel:
     name: str
     classes: Sequence[str]
     judges: Sequence[str]
-    fits: CalibratedFit
+    fit: LabelFit
     sums: LabelSums
-
-    @property
-    def fit(self) -> DawidSkeneModel:
-        """Return the label model itself."""
-        return self.fits.fit
 
 
 def model_tables(model: LabelModel) -> dict[str, pa.Table]:
@@ -93,9 +93,12 @@ def model_tables(model: LabelModel) -> dict[str, pa.Table]:
         "prevalence": PREVALENCE.from_columns(_prevalence(model)),
         "judge_confusion": JUDGE_CONFUSION.from_columns(_confusion(model)),
         "judge_figures": _judge_figures(model),
-        "label_fits": _fit(model),
+        "label_fits": _fits(model),
         "label_evidence": calibration_table(
-            [{"task": model.name, **row} for row in evidence_rows(model.fits)]
+            [
+                {"task": model.name, **row}
+                for row in evidence_rows(model.fit.item_fit, model.fit.evidence, model.sums)
+            ]
         ),
     }
 
@@ -114,50 +117,72 @@ def model_metrics(model: LabelModel, judges: pa.Table) -> dict[str, Any]:
     below = pc.less(pa.array(high), judges["chance_accuracy"])
     return {
         "classes": list(model.classes),
-        "converged": model.fit.convergence.converged,
-        "iterations": model.fit.convergence.iterations,
+        "converged": all(fit.convergence.converged for fit in model.fit.fits),
+        "iterations": max(fit.convergence.iterations for fit in model.fit.fits),
         "items": model.sums.n_items,
         "items_by_judgments": [list(pair) for pair in sorted(model.sums.judged.items())],
-        "certain_share": model.sums.n_calibrated_certain / model.sums.n_items,
-        "calibrations": _calibration(model),
+        "certain_share": int(model.sums.n_certain.sum()) / model.sums.n_items,
+        "certainty": _certainty(model),
         "judges": judges.num_rows,
         "judges_below_chance": judges.filter(below)["judge"].to_pylist(),
         "misnamed_classes": list(_misnamed(model)),
+        "related_judges": _related(model),
+        "unsupported_labels": model.sums.unsupported,
+        "labels_against_the_plurality": [model.sums.against_plurality, model.sums.n_items],
     }
 
 
 def _misnamed(model: LabelModel) -> Iterator[str]:
-    """Return classes that no longer mean their name, in the model or the pooled one."""
-    pooled = [(model.sums.pooled_identity, ", pooled")] * bool(model.fits.choice.pooling)
-    for identity, where in ((model.sums.identity, ""), *pooled):
-        of_another = ~identity.named | (identity.is_answered & ~identity.names_truth)
-        for k in np.flatnonzero(identity.has_mass & of_another).tolist():
-            yield f"{model.classes[k]}{where}"
+    """Return classes that no longer mean their name under Dawid-Skene, and what was done."""
+    published = _of_another(model.sums.identity)
+    for k in np.flatnonzero(_of_another(model.sums.dawid_skene_identity)).tolist():
+        done = "under the published model too" if published[k] else "published under its name"
+        yield f"{model.classes[k]} ({done})"
 
 
-def _calibration(model: LabelModel) -> dict[str, Any]:
-    """Return how calibration was chosen and fits, and how many labels it disagrees with."""
+def _of_another(identity: ClassIdentity) -> npt.NDArray[np.bool_]:
+    """Return ``(n_labels,)`` whether a class is one that judges call by another name."""
+    strange = ~identity.named | (identity.is_answered & ~identity.names_truth)
+    return np.asarray(identity.has_mass & strange)
+
+
+def _related(model: LabelModel) -> dict[str, Any]:
+    """Return the groups of judges that were found, without those that are declared alone."""
+    related = model.fit.related
+    if related is None or not related.n_found:
+        return {"groups": [], "are_used": False}
+    families = np.unique(related.families[np.concatenate([related.first, related.second])])
+    groups = [np.flatnonzero(related.families == family).tolist() for family in families.tolist()]
     return {
-        "chosen_by": model.fits.choice.chosen_by,
-        "is_left_overconfident": model.fits.evidence.residual_overconfidence.is_clear,
-        "is_worse": model.fits.evidence.loss.is_clear,
-        "other_class": model.sums.other_class,
+        "groups": [sorted(model.judges[judge] for judge in group) for group in groups],
+        "are_used": model.fit.item_fit.families is not None,
+    }
+
+
+def _certainty(model: LabelModel) -> dict[str, Any]:
+    """Return what the probabilities of a task rest on."""
+    recalibration = model.fit.item_fit.recalibration
+    return {
+        "n_known": model.sums.known_items.n,
+        "is_recalibrated": recalibration is not None,
+        "votes_predict_better": model.fit.evidence.votes_predict_better,
+        "other_label": model.sums.other_label,
     }
 
 
 def _prevalence(model: LabelModel) -> dict[str, Any]:
-    fit, votes, identity, pooled = (
-        model.fit,
+    votes, identity, own = (
         model.sums.votes,
         model.sums.identity,
-        model.sums.pooled_identity,
+        model.sums.dawid_skene_identity,
     )
     k = len(model.classes)
     return {
         "task": pa.repeat(model.name, k),
         "label": model.classes,
         "label_order": np.arange(k),
-        "prevalence": np.minimum(fit.prevalence, 1.0),
+        "prevalence": np.minimum(model.fit.heaviest.prevalence, 1.0),
+        "dawid_skene_prevalence": np.minimum(model.fit.dawid_skene.prevalence, 1.0),
         "vote_share": votes.vote_share,
         "plurality_frequency": votes.plurality_frequency,
         "majority_frequency": votes.majority_frequency,
@@ -166,27 +191,27 @@ def _prevalence(model: LabelModel) -> dict[str, Any]:
         "plurality_agreement": _null_nan(identity.plurality_agreement),
         "named": pa.array(identity.named, mask=~identity.has_mass),
         "names_truth": pa.array(identity.names_truth, mask=~identity.is_answered),
-        "pooled_named": pa.array(pooled.named, mask=~pooled.has_mass),
-        "pooled_names_truth": pa.array(pooled.names_truth, mask=~pooled.is_answered),
+        "dawid_skene_named": pa.array(own.named, mask=~own.has_mass),
+        "dawid_skene_names_truth": pa.array(own.names_truth, mask=~own.is_answered),
         "n_items": identity.n_items,
         "n_certain": model.sums.n_certain,
     }
 
 
 def _confusion(model: LabelModel) -> dict[str, Any]:
-    fit = model.fit
     j, k = len(model.judges), len(model.classes)
     return {
         "task": pa.repeat(model.name, j * k * k),
         "judge": names_of(model.judges, np.repeat(np.arange(j), k * k)),
         "true_label": names_of(model.classes, np.tile(np.repeat(np.arange(k), k), j)),
         "observed_label": names_of(model.classes, np.tile(np.arange(k), j * k)),
-        "probability": np.minimum(fit.confusion, 1.0).reshape(-1),
+        "probability": np.minimum(model.fit.heaviest.confusion, 1.0).reshape(-1),
+        "dawid_skene_probability": np.minimum(model.fit.dawid_skene.confusion, 1.0).reshape(-1),
     }
 
 
 def _judge_figures(model: LabelModel) -> pa.Table:
-    fit, identity = model.fit, model.sums.identity
+    fit, identity = model.fit.heaviest, model.sums.identity
     figures = judge_accuracy(fit.confusion, fit.prevalence, identity.has_mass)
     return pa.table(
         {
@@ -204,22 +229,24 @@ def _judge_figures(model: LabelModel) -> pa.Table:
     )
 
 
-def _fit(model: LabelModel) -> pa.Table:
-    course = model.fit.convergence
+def _fits(model: LabelModel) -> pa.Table:
     return pa.Table.from_pylist(
         [
             {
                 "task": model.name,
+                "model": fit.params.model,
+                "dependence": fit.params.dependence,
                 "n_labels": len(model.classes),
                 "n_items": model.sums.n_items,
                 "n_judges": len(model.judges),
                 "n_judgments": int(model.sums.judgments.sum()),
-                "converged": course.converged,
-                "iterations": course.iterations,
-                "log_posterior": float(course.log_posterior[-1]),
-                "log_likelihood": float(course.log_likelihood[-1]),
-                "trace": course.log_posterior.tolist(),
+                "converged": fit.convergence.converged,
+                "iterations": fit.convergence.iterations,
+                "log_posterior": float(fit.convergence.log_posterior[-1]),
+                "log_likelihood": float(fit.convergence.log_likelihood[-1]),
+                "trace": fit.convergence.log_posterior.tolist(),
             }
+            for fit in model.fit.fits
         ],
         schema=FITS,
     )

@@ -1,0 +1,35 @@
+"""Settings that earlier versions had: what replaces them, and what stores of then still hold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+RETIRED = {
+    "dawid_skene.dependence": "remove it: label_model hierarchical, the default, finds it",
+    "dawid_skene.pooling": "remove it: label_model hierarchical, the default, has judges with few "
+    "labels borrow from the others",
+    "dawid_skene.temper": "remove it: label_model hierarchical, the default, allows for judges who "
+    "err together; name those that are related under judges",
+}
+"""What to do about each, in the order in which settings were published."""
+
+
+def without_retired(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings without those that are retired."""
+    sections = dict(document)
+    for key in RETIRED:
+        section, _, name = key.partition(".")
+        if name in sections.get(section, {}):
+            sections[section] = {n: v for n, v in sections[section].items() if n != name}
+    return sections
+
+
+def with_retired(document: Mapping[str, Any], stored: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings with the retired ones that a store holds, as releases of then have them."""
+    sections = dict(document)
+    for key in RETIRED:
+        section, _, name = key.partition(".")
+        if name in stored.get(section, {}) and section in sections:
+            sections[section] = sections[section] | {name: stored[section][name]}
+    return sections

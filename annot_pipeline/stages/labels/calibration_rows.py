@@ -1,0 +1,70 @@
+"""Rows of ``label_calibration`` that need no truth: how a task's probabilities were found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from annot_pipeline.contracts import LABEL_CALIBRATION
+from annot_pipeline.methods.labels.held_out_evidence import Evidence
+from annot_pipeline.methods.labels.inference import ItemFit
+from annot_pipeline.methods.labels.recalibration import ENOUGH
+from annot_pipeline.methods.numerics.wilson import Z
+from annot_pipeline.stages.labels.label_items import LabelSums
+
+Row = dict[str, Any]
+
+
+def calibration_table(rows: Sequence[Row]) -> pa.Table:
+    """Return rows as the table has them."""
+    return LABEL_CALIBRATION.from_columns(
+        {column.name: [row[column.name] for row in rows] for column in LABEL_CALIBRATION.columns}
+    )
+
+
+def calibration_row(
+    model: str, statistic: str, value: float, n: int, interval: Sequence[float] = (np.nan, np.nan)
+) -> Row:
+    """Return a figure of a task; null if it is not finite."""
+    low, high = interval
+    numbers = {"value": value, "ci_low": low, "ci_high": high}
+    finite = {name: number if np.isfinite(number) else None for name, number in numbers.items()}
+    return {"model": model, "statistic": statistic, **finite, "n": n}
+
+
+def evidence_rows(fit: ItemFit, evidence: Evidence, sums: LabelSums) -> Iterator[Row]:
+    """Return how the probabilities of a task were found; all columns but the task."""
+    if fit.stacking is not None:
+        dependence = fit.stacking.dependence
+        yield calibration_row("published", "dependence", dependence, evidence.n_labels)
+        weight = 1.0 if fit.stacking.votes_alone else float(fit.stacking.weights[-1])
+        yield calibration_row("published", "weight_of_votes", weight, evidence.n_labels)
+    if fit.recalibration is not None:
+        n = fit.recalibration.n_known
+        temperature = fit.recalibration.scaling.temperature
+        yield calibration_row("published", "temperature", temperature, n)
+    for model in ("published", "dawid_skene", "votes"):
+        mean, error = evidence.mean_of(model)
+        ends = (mean - Z * error, min(mean + Z * error, 0.0))
+        yield calibration_row(model, "held_out_log_likelihood", mean, evidence.n_labels, ends)
+    yield calibration_row("published", "expected_accuracy", *expected_accuracy(sums))
+
+
+def expected_accuracy(sums: LabelSums) -> tuple[float, int, tuple[float, float]]:
+    """Return the share of labels that are right, the items it is known by, and its interval.
+
+    Without known items it is the mean probability, and has no interval: mistakes that judges share
+    cannot be seen. With them their mean error is added, taking them as drawn from all items (the
+    difference estimator of Cochran 1977, section 7.2).
+    """
+    mean, checked = sums.probability / sums.n_items, sums.known_items
+    if checked.n < ENOUGH:
+        return mean, 0, (np.nan, np.nan)
+    error = checked.error / checked.n
+    variance = (checked.squared_error / checked.n - error**2) / (checked.n - 1)
+    value, half = mean + error, Z * np.sqrt(max(variance, 0.0))
+    ends = (min(max(value - half, 0.0), 1.0), min(max(value + half, 0.0), 1.0))
+    return min(max(value, 0.0), 1.0), checked.n, ends

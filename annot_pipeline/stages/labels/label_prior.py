@@ -1,0 +1,113 @@
+"""What labels of a task depend on beside its judgments: truths, and weights that tasks share."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from annot_pipeline.runtime.context import StageContext
+from annot_pipeline.runtime.indexing import is_in
+from annot_pipeline.runtime.partitions import input_partitions
+from annot_pipeline.stages.labels.known_items import Truths
+from annot_pipeline.storage.tables import StoredTable, groups_unharmed, read_unharmed
+
+if TYPE_CHECKING:
+    from annot_pipeline.config import Campaign
+    from annot_pipeline.methods.labels.stacking import Predictions
+
+COLUMNS = ("task", "item", "judge", "judge_id", "label", "fate")
+ENOUGH = 1_000
+"""Labels that weights are shared from: fewer do not tell them better than crowds usually do."""
+MOST_TASKS = 64
+"""Tasks of which shared weights are made, those whose names have the lowest hashes."""
+STEP = 0.05
+"""Weights are rounded to it: a few labels more must not move the labels of all small tasks."""
+
+
+@dataclass(frozen=True)
+class LabelPrior:
+    """What is known beside the judgments of a task; its ``repr`` tells all of it.
+
+    Parameters
+    ----------
+    truths
+        Of items.
+    weights
+        Of the published model's members, which tasks with few labels share; none: each task has
+        its own.
+    """
+
+    truths: Truths = field(default_factory=Truths)
+    weights: tuple[float, ...] = ()
+
+    @property
+    def shared_weights(self) -> npt.NDArray[np.float64] | None:
+        """Return the weights as the methods take them."""
+        return np.array(self.weights) if self.weights else None
+
+
+def label_priors(context: StageContext) -> dict[str, LabelPrior]:
+    """Return what is known beside judgments, by task."""
+    items = groups_unharmed(context.inputs["items"], context.columns["items"])
+    truths = Truths.from_items(items)
+    own, names = LabelPrior(truths), context.tasks_of("categorical")
+    weights, large = _shared_weights(context, names)
+    shared = LabelPrior(truths, weights)
+    return {name: own if name in large else shared for name in names}
+
+
+def _shared_weights(
+    context: StageContext, names: Collection[str]
+) -> tuple[tuple[float, ...], set[str]]:
+    """Return weights by which the labels of small tasks are predicted best together.
+
+    With the tasks that were found to be too large to take them, which no change of them touches.
+    """
+    settings = context.campaign.settings
+    if settings.label_model != "hierarchical" or len(names) < 2:
+        return (), set()
+    asked = sorted(names, key=lambda name: hashlib.sha256(name.encode()).digest())[:MOST_TASKS]
+    tasks = context.read("tasks")
+    jobs = []
+    for inputs in input_partitions(context, "controlled"):
+        table = inputs.files["controlled"]
+        wanted = sorted({*inputs.tasks}.intersection(asked))
+        if wanted and len(table.files) == 1:  # else it is one large task
+            rows = tasks.filter(is_in(tasks["task"], wanted))
+            jobs.append(partial(_predictions, table, rows, settings))
+    by_task = {name: task for of_file in context.run(jobs) for name, task in of_file.items()}
+    predictions = [by_task[name] for name in asked if name in by_task]
+    large = {*asked} - by_task.keys()
+    if sum(task.item.size for task in predictions) < ENOUGH:
+        return (), large
+    from annot_pipeline.methods.labels.stacking import pool_predictions, stacking_weights
+    from annot_pipeline.methods.numerics.blocks import InMemoryBlocks
+
+    weights = stacking_weights(InMemoryBlocks([pool_predictions(predictions)]))
+    rounded = np.maximum(np.round(weights / STEP), 0.2)
+    return tuple((rounded / rounded.sum()).tolist()), large
+
+
+def _predictions(table: StoredTable, tasks: pa.Table, settings: Campaign) -> dict[str, Predictions]:
+    """Return predictions of labels of a file's small tasks."""
+    from annot_pipeline.methods.labels.inference import predict_small_task
+    from annot_pipeline.methods.labels.stacking import ENOUGH as FEW
+    from annot_pipeline.stages.labels.label_tasks import label_tasks
+
+    names, params = tasks["task"].to_pylist(), settings.dawid_skene_params
+    rows = read_unharmed(table, COLUMNS, names)
+    small = [
+        task
+        for task in label_tasks(
+            rows.filter(is_in(rows["task"], names)), tasks, related=settings.judges
+        )
+        if task.codes.items.size < FEW and params.can_fit(len(task.judges), len(task.classes))
+    ]
+    return {task.name: predict_small_task(task.codes, params) for task in small}
