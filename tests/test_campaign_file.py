@@ -129,10 +129,15 @@ def test_fields(write, fields, where, said):
         ("gold: s3://bucket/../x", "gold", "write s3://BUCKET/FOLDER"),
         ("gold: s3://bucket/x?y=1", "gold", "write s3://BUCKET/FOLDER"),
         ("resources: {memory_limit: lots}", "resources.memory_limit", "match"),
-        ("dawid_skene: {pooling: held-out}", "dawid_skene.pooling", "did you mean held_out?"),
-        ("dawid_skene: {temper: half}", "dawid_skene.temper", "a number, held_out"),
-        ("dawid_skene: {temper: [1]}", "dawid_skene.temper", "a number, held_out"),
-        ("dawid_skene: {temper: 0}", "dawid_skene", "in (0, 1], not 0.0"),
+        ("dawid_skene: {pooling: held_out}", "dawid_skene.pooling", "label_model hierarchical"),
+        ("dawid_skene: {temper: 1}", "dawid_skene.temper", "name those that are related under"),
+        ("dawid_skene: {dependence: 0.1}", "dawid_skene.dependence", "remove it: label_model"),
+        ("dawid_skene: {model: mace}", "dawid_skene.model", "unknown key"),
+        ("labels: {certain_at: 0.5}", "labels.certain_at", "greater than 0.5"),
+        ("labels: {certain_at: 1.01}", "labels.certain_at", "less than or equal to 1"),
+        ("judges: [{name: gpt}]", "judges.0.family", "missing"),
+        ("judges: [{name: a, family: ''}]", "judges.0.family", "at least 1 character"),
+        ("label_model: hierarchic", "label_model", "is no label model: dawid_skene, one_coin"),
     ],
 )
 def test_values(write, text, where, said):
@@ -140,8 +145,8 @@ def test_values(write, text, where, said):
 
 
 def test_a_number_or_a_word_is_one_problem(write):
-    found = problems(write(MINIMAL + "dawid_skene: {pooling: half, temper: half}\n"))
-    assert set(found) == {"dawid_skene.pooling", "dawid_skene.temper"}
+    found = problems(write(MINIMAL + "ranking: {regularize: half}\nresources: {threads: two}\n"))
+    assert set(found) == {"ranking.regularize", "resources.threads"}
 
 
 def test_all_problems_come_at_once(write):

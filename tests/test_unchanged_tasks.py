@@ -7,11 +7,10 @@ import pytest
 from pyarrow import csv
 
 from annot_pipeline.config.campaign_file import load_campaign
-from annot_pipeline.methods.labels import calibration_choice
 from annot_pipeline.stages.agreement import measure_agreement
 from annot_pipeline.stages.build import MAKER, Build, stages_for
 from annot_pipeline.stages.comparisons import rank_by_comparisons, rank_systems
-from annot_pipeline.stages.labels import calibrate_labels, infer_labels
+from annot_pipeline.stages.labels import infer_labels
 from annot_pipeline.stages.scores import score_items
 from annot_pipeline.storage.tables import read_table
 from benchmarks.exports import Shape, label_rows, write_campaign
@@ -169,23 +168,20 @@ def test_a_task_with_new_rows_is_scored_alone(campaign, scored, tmp_path):
 
 @pytest.fixture
 def crowds(tmp_path):
-    """Two tasks with labels enough to choose their calibration, and two that choose together."""
+    """Two tasks with labels enough to weigh votes by themselves, and two that share weights."""
     path = write_campaign(tmp_path / "campaign", Shape(labels=2_400, scores=0, comparisons=0,
                                                        tasks=2, judges=8))  # fmt: skip
     for task in (2, 3):
-        rows = label_rows(Shape(judges=8), task, 600)
+        rows = label_rows(Shape(judges=8), task, 900)
         csv.write_csv(rows, path.parent / "exports" / f"labels-{task:02d}.csv")
     return path
 
 
-@pytest.mark.parametrize(
-    ("changed", "most"), [("labels-01", 1_000_000), ("labels-03", 1_000_000), ("labels-03", 1_500)]
-)
-def test_labels_are_inferred_of_a_task_alone_where_the_choice_stays(
-    crowds, labelled, tmp_path, monkeypatch, changed, most
+@pytest.mark.parametrize("changed", ["labels-01", "labels-03"])
+def test_labels_are_inferred_of_a_task_alone_where_shared_weights_stay(
+    crowds, labelled, tmp_path, changed
 ):
-    """Of those that choose together, and where not all that are large choose for themselves."""
-    monkeypatch.setattr(calibration_choice, "MOST_CHOSEN_BY", most)
+    """A label more leaves the weights that small tasks share, as they are rounded."""
     build_both(crowds, tables=["labels"])
     assert len(labelled) == 4
     labelled.clear()
@@ -195,9 +191,8 @@ def test_labels_are_inferred_of_a_task_alone_where_the_choice_stays(
     assert same_at_once(second, crowds, tmp_path / "other", ["labels"])
 
 
-def test_a_task_that_grows_out_of_those_that_choose_together_changes_them(
-    crowds, labelled, tmp_path
-):
+def test_a_task_that_grows_out_of_those_that_share_weights_changes_them(crowds, labelled, tmp_path):
+    """What is left is too little to share weights from: the other small task has its own."""
     build_both(crowds, tables=["labels"])
     rows = label_rows(Shape(judges=8, seed=5), 3, 600)
     late = pc.replace_substring(rows["item"], "item", "late")
@@ -239,26 +234,3 @@ def test_other_settings_measure_all_tasks(campaign, measured):
     measured.clear()
     build(campaign, "agreement.bootstrap=10")
     assert len(set(measured)) == 3
-
-
-def test_a_choice_of_the_same_labels_is_known(tmp_path, monkeypatch):
-    """Tasks that choose together, by labels enough to choose by: made once, then taken."""
-    path = write_campaign(tmp_path / "campaign", Shape(labels=1_500, scores=0, comparisons=0,
-                                                       tasks=3, judges=8))  # fmt: skip
-    chosen = []
-    choose = calibration_choice.choose_together
-
-    def noted(tasks, *rest, **settings):
-        chosen.append(len(tasks))
-        return choose(tasks, *rest, **settings)
-
-    monkeypatch.setattr(calibrate_labels, "choose_together", noted)
-    build_both(path, tables=["labels"])
-    assert chosen == [3]
-    add_comparison(path, "pairs-01")
-    again = build_both(path, tables=["labels"])
-    assert chosen == [3]
-    assert {of["chosen_by"] for of in again[0].document["calibrations"].values()} == {"tasks"}
-    add_label(path, "labels-01", "judge-2")
-    build_both(path, tables=["labels"])
-    assert chosen == [3, 3]

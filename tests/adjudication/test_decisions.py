@@ -5,7 +5,16 @@ from collections import Counter
 import pytest
 
 from annot_pipeline.storage.keys import pseudonym
-from tests.adjudication.decided import DECIDED, ITEMS, KEY, SOURCES, decisions, fates, labels
+from tests.adjudication.decided import (
+    DECIDED,
+    ITEMS,
+    KEY,
+    SOURCES,
+    answers,
+    decisions,
+    fates,
+    labels,
+)
 
 
 def test_a_decision_overrides_the_label_and_the_model_stays_beside(stage):
@@ -13,12 +22,15 @@ def test_a_decision_overrides_the_label_and_the_model_stays_beside(stage):
     after = labels(stage({"x.csv": decisions("i0,eva,yes,2024-05-01T12:00:00+02:00,seen again")}))
     model, decided = before["i0"], after["i0"]
     assert (model["label"], model["adjudicated"], model["model_label"]) == ("no", False, "no")
-    assert model["model_probability"] == model["probability"] > 0.99
+    assert model["model_probability"] == model["probability"] > 0.95
+    assert (model["certain"], model["dawid_skene_label"]) == (True, "no")
+    assert model["dawid_skene_probability"] > 0.99
     assert (decided["label"], decided["adjudicated"], decided["certain"]) == ("yes", True, False)
     assert decided["adjudication_reason"] == "seen again"
     assert decided["adjudicated_at"].isoformat() == "2024-05-01T10:00:00+00:00"
     kept = ("model_label", "model_probability", "entropy", "n_judgments", "n_judges",
-            "majority_label", "majority_share")  # fmt: skip
+            "majority_label", "majority_share", "dawid_skene_label", "dawid_skene_probability",
+            "dawid_skene_certain")  # fmt: skip
     assert {name: decided[name] for name in kept} == {name: model[name] for name in kept}
     assert decided["probability"] == pytest.approx(1 - model["probability"], rel=1e-6)
     assert (model["support"], decided["support"]) == (0.75, 0.25)  # one of four judges said yes
@@ -28,7 +40,8 @@ def test_a_decision_overrides_the_label_and_the_model_stays_beside(stage):
 
 
 def test_a_decision_for_the_models_label_is_an_adjudication_too(build):
-    built = build({"x.csv": decisions("i1,eva,yes,,")})
+    # eight judges: of four who agree the published model is not certain
+    built = build({"a.csv": answers("pqrstuvw"), "x.csv": decisions("i1,eva,yes,,")})
     row = labels(built)["i1"]
     assert (row["label"], row["adjudicated"], row["certain"]) == ("yes", True, True)
     assert row["probability"] == row["model_probability"]
@@ -57,7 +70,7 @@ def test_an_item_that_only_an_expert_decided_has_a_row(stage):
     row = labels(built)["new"]
     assert (row["label"], row["adjudicated"], row["certain"]) == ("yes", True, False)
     assert (row["n_judgments"], row["n_judges"]) == (0, 0)
-    told = {"task", "item", "label", "certain", "calibrated_certain", "adjudicated",
+    told = {"task", "item", "label", "certain", "dawid_skene_certain", "adjudicated",
             "n_judgments", "n_judges", "adjudicator"}  # fmt: skip
     assert {name for name, value in row.items() if value is not None} == told
     assert [r["item"] for r in built.rows("labels")] == [*ITEMS, "new"]

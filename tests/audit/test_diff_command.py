@@ -85,7 +85,7 @@ def test_json_is_one_document(capsys, campaign):
     )
     for row in document["rows"]:
         assert set(row["causes"]) <= set(CAUSES)
-    (probability,) = [r for r in document["summary"] if r["column"] == "probability"]
+    (probability,) = [r for r in document["summary"] if r["column"] == "dawid_skene_probability"]
     assert probability["causes"]["settings"] == probability["changed"] + probability["added"]
 
 

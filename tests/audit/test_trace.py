@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from annot_pipeline.audit.trace.items import trace, trace_items
+from annot_pipeline.audit.trace.labels import FITS_DIFFER, weigh_labels
 from annot_pipeline.errors import StoreError
 from annot_pipeline.storage.tables import read_table
 from tests.conftest import Built, build_file
@@ -45,10 +46,13 @@ def released(built: Built, table: str) -> list[dict[str, Any]]:
     return rows
 
 
+PAPER = "label_model=dawid_skene"
+
+
 @pytest.fixture(scope="module")
 def votes(tmp_path_factory: pytest.TempPathFactory) -> Built:
-    """Twenty items, four judges, two classes."""
-    return build_votes(tmp_path_factory)
+    """Twenty items, four judges, two classes, by Dawid-Skene alone."""
+    return build_votes(tmp_path_factory, PAPER)
 
 
 def build_votes(tmp_path_factory: pytest.TempPathFactory, *sets: str, rows: str = ROWS) -> Built:
@@ -86,7 +90,7 @@ what is a yes, so that has probability 0."""
 def test_evidence_adds_up_to_the_released_posterior(votes, tmp_path_factory, smoothing):
     built = votes
     if not smoothing:
-        sets = ("dawid_skene.smoothing=0", "dawid_skene.start=votes")
+        sets = (PAPER, "dawid_skene.smoothing=0", "dawid_skene.start=votes")
         built = build_votes(tmp_path_factory, *sets, rows=CLEAN)
         (found,) = asked(built, "i1")
         ruled_out = [j for j in found["judgments"] if j["rules_out"]]
@@ -144,6 +148,38 @@ def test_without_a_judge_by_hand(votes):
         flips += len(found["flipped_by"])
         assert "as they were fitted" in found["held_fixed"]
     assert flips
+
+
+def test_without_a_judge_others_count_for_what_they_are_worth(tmp_path_factory):
+    """As by hand above; but three judges who repeat each other, and no class without a vote."""
+    built = build_votes(tmp_path_factory)
+    prevalence = {r["label"]: r["prevalence"] for r in released(built, "prevalence")}
+    [dependence] = [
+        r["value"]
+        for r in released(built, "label_calibration")
+        if (r["model"], r["statistic"]) == ("published", "dependence")
+    ]
+    for item in (f"i{i}" for i in range(20)):
+        (found,) = asked(built, item)
+        answers = {j["judge"]: j for j in found["judgments"]}
+        for row in found["without_judge"]:
+            others = [a for judge, a in answers.items() if judge != row["judge"]]
+            p = dict(prevalence)
+            for answer in others:
+                for share in answer["likelihoods"]:
+                    p[share["label"]] *= share["probability"]
+            p = {k: v ** (1 / (1 + 2 * dependence)) for k, v in p.items()}
+            p = {k: v / sum(p.values()) for k, v in p.items()}
+            votes = {answer["answer"] for answer in others}
+            if len(votes) == 1:
+                [other] = p.keys() - votes
+                p[other] = min(p[other], 1 / 5)
+                p = {k: v if k == other else 1 - p[other] for k, v in p.items()}
+            best = max(p, key=p.__getitem__)
+            assert row["label"] == best
+            assert row["probability"] == pytest.approx(p[best], abs=1e-9)
+            assert row["flips"] == (best != found["label"]["label"])
+    assert 0 < dependence < 1
 
 
 def test_every_record_has_a_fate_and_a_place(build_campaign):
@@ -279,3 +315,30 @@ def test_a_release_of_schema_1_shows_what_it_has(votes):
     assert (found["judgments"], found["without_judge"]) == ([], [])
     assert [r["fate"] for r in found["other_records"]] == ["used"] * 4
     assert len(found["chain"]) == len(manifest["runs"])
+
+
+def test_an_item_on_which_fits_differ_names_no_judge():
+    """The published label is another than that of the fit that weighs most: no judge decides it."""
+    rows = {
+        "label": {"model_label": "b"},
+        "prevalence": [
+            {"label": k, "label_order": n, "prevalence": 0.5} for n, k in enumerate("ab")
+        ],
+        "confusion": [
+            {"judge": judge, "observed_label": label, "likelihoods": likelihoods}
+            for judge, label, likelihoods in (
+                ("w0", "a", {"a": 0.9, "b": 0.2}), ("w1", "b", {"a": 0.4, "b": 0.6}),
+            )
+        ],
+        "judgments": [
+            {"judge": judge, "label": label, "fate": "used", "judgment_id": judge}
+            for judge, label in (("w0", "a"), ("w1", "b"))
+        ],
+    }  # fmt: skip
+    dependence = [{"statistic": "dependence", "value": 0.2}]
+    found = weigh_labels(*rows.values(), dependence)
+    assert found.without_judge == ()
+    assert found.held_fixed == FITS_DIFFER
+    assert found.of_judgment["w0"]["evidence"] == pytest.approx(log(0.2 / 0.9))
+    agreed = weigh_labels({"model_label": "a"}, *list(rows.values())[1:], dependence)
+    assert [row["judge"] for row in agreed.without_judge] == ["w0", "w1"]

@@ -54,18 +54,24 @@ def test_a_label_with_a_decision(run):
     assert lines[-1].startswith("next: annot trace ")
 
 
-def test_a_label_by_a_calibrated_model_and_by_one_before_calibration(full_release):
+def test_a_label_of_this_schema_and_of_those_before_it(full_release):
     (found,) = trace(full_release, "item #1: 'x' | `y` *z*")
     assert not found["label"]["adjudicated"]
     text = traces_text("c", [found])
-    assert f"  Dawid-Skene alone: {share(found['label']['probability'])}, which the " in text
-    assert f"probability {share(found['label']['calibrated_probability'])}\n" in text
-    new = {"calibrated_probability", "calibrated_certain", "model_probability"}  # since schema 1
-    label = {name: value for name, value in found["label"].items() if name not in new}
-    before = traces_text("c", [found | {"label": label}])
-    assert "Dawid-Skene alone" not in before
-    assert f"probability {share(label['probability'])}\n" in before
-    assert f"Dawid-Skene's entropy {number(label['entropy'])} nats" in before
+    label = found["label"]
+    assert f"probability {share(label['probability'])}\n" in text
+    assert f"entropy {number(label['entropy'])} nats" in text
+    assert "Dawid-Skene alone" not in text
+    other = label | {"dawid_skene_label": "never", "dawid_skene_probability": 0.75}
+    text = traces_text("c", [found | {"label": other}])
+    assert f"  Dawid-Skene alone would say never, {share(0.75)}\n" in text
+    new = {name for name in label if name.startswith("dawid_skene_")}  # since schema 5
+    first = {name: value for name, value in label.items() if name not in new}
+    old = first | {"calibrated_probability": 0.61, "calibrated_certain": False}
+    for earlier, probability in ((first, label["probability"]), (old, 0.61)):
+        before = traces_text("c", [found | {"label": earlier}])
+        assert "Dawid-Skene alone" not in before
+        assert f"probability {share(probability)}\n" in before
 
 
 def test_text_of_exports_cannot_move_the_terminal(run):
@@ -183,8 +189,8 @@ def test_many_tasks_get_a_line_each(build_campaign, capsys, tmp_path):
 def test_bars_are_those_of_the_probabilities_not_of_the_votes():
     """61% of a class with one vote of ten has 12 of 20 marks, beside the figure that they show."""
     rows = [
-        {"label": "a", "calibrated_probability": 0.61, "probability": 0.9, "votes": 1},
-        {"label": "b", "calibrated_probability": 0.39, "probability": 0.1, "votes": 9},
+        {"label": "a", "probability": 0.61, "dawid_skene_probability": 0.9, "votes": 1},
+        {"label": "b", "probability": 0.39, "dawid_skene_probability": 0.1, "votes": 9},
     ]
     head, first, second = (line.split() for line in _distribution({"distribution": rows}))
     assert head == ["label", "probability", "Dawid-Skene", "votes"]

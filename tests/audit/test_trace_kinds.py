@@ -242,7 +242,7 @@ def test_labels_that_one_judge_flips_and_others_take_turns_the_least_certain_fir
     built = build_campaign({"a.csv": ROWS})
     release = built.publication.release
     found = contested(release.folder, release.manifest, 20)
-    sure = {r["item"]: r["calibrated_probability"] for r in released(built, "labels")}
+    sure = {r["item"]: r["probability"] for r in released(built, "labels")}
     flipped = {item: bool(asked(built, item)[0]["flipped_by"]) for _, item in found}
     assert set(flipped.values()) == {True, False}
     flags = [flipped[item] for _, item in found]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import itertools
 import json
 import os
 import random
@@ -15,10 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from annot_pipeline.methods.labels.drawn_labels import LabelDraws
 from annot_pipeline.methods.labels.e_step import expected_counts
-from annot_pipeline.methods.labels.label_matrix import LabelCodes
-from annot_pipeline.methods.numerics.blocks import InMemoryBlocks
 from annot_pipeline.runtime import large_tasks
 from annot_pipeline.runtime import partitions as parts
 from annot_pipeline.runtime.executors.local import LocalEngine
@@ -91,9 +87,10 @@ def assert_alike(blocks: pa.Table, whole: pa.Table) -> None:
     "settings",
     [
         {},
-        {"dawid_skene": {"pooling": 3, "temper": 0.8}},
+        {"judges": [{"name": "w[23]", "family": "f"}], "labels": {"certain_at": 0.8}},
         pytest.param(
-            {"dawid_skene": {"start": "votes", "pooling": "none"}}, marks=pytest.mark.slow
+            {"label_model": "dawid_skene", "dawid_skene": {"start": "votes"}},
+            marks=pytest.mark.slow,
         ),
     ],
 )
@@ -107,7 +104,8 @@ def test_blocks_are_the_whole(tmp_path, monkeypatch, settings):
         assert_alike(blocks.table(name), whole.table(name))
     found, expected = (dict(built.metrics("infer_labels")) for built in (blocks, whole))
     for name in ("classes", "converged", "items", "items_by_judgments", "certain_share", "judges",
-                 "judges_below_chance", "misnamed_classes", "adjudications", "calibrations",
+                 "judges_below_chance", "misnamed_classes", "adjudications", "certainty",
+                 "unsupported_labels", "labels_against_the_plurality", "related_judges",
                  "decided_not_judged", "decided_new_classes"):  # fmt: skip
         assert found[name] == expected[name], name
     assert found["adjudications"]["large"]["decided"] == 3
@@ -142,29 +140,6 @@ def test_a_copy_of_an_export_and_rejected_rows_change_no_byte(tmp_path):
             assert after.table(name).equals(before.table(name)), name
 
 
-def test_labels_are_drawn_from_all_items_wherever_they_lie():
-    """From six blocks, one of them without labels, as from one."""
-    rng = np.random.default_rng(0)
-    items, judges = np.divmod(np.arange(1_000), 4)
-    whole = LabelCodes(items, judges, rng.integers(0, 2, 1_000), 250, 4, 2)
-    ends = [0, 50, 50, 100, 170, 171, 250]
-    blocks = []
-    for first, end in itertools.pairwise(ends):
-        rows = (items >= first) & (items < end)
-        codes = LabelCodes(items[rows] - first, judges[rows], whole.labels[rows], end - first, 4, 2)
-        blocks.append([codes])
-    found = []
-    for of in ([[whole]], blocks):
-        draws = LabelDraws(InMemoryBlocks(of))
-        streams = [{0: np.random.default_rng(n)} for n in range(2)]
-        [held_out] = draws.held_out(streams[0], 300).values()
-        [checked] = draws.to_check(streams[1]).values()
-        arrays = [*held_out.arrays(), checked.items, checked.judges, checked.labels]
-        found.append((draws.n_predictable(0), draws.shapes, arrays))
-    assert found[0][:2] == found[1][:2] == (1_000, [(250, 4, 2)])
-    assert all(map(np.array_equal, found[0][2], found[1][2]))
-
-
 def assert_same_labels(found, expected):
     for name in MAKER["labels"].outputs:
         assert found.table(name).equals(expected.table(name)), name
@@ -176,7 +151,7 @@ class KilledError(Exception):
 
 @pytest.mark.parametrize(
     ("of", "n", "went_on"),
-    [(expected_counts, 9, "goes on after iteration 7"), (label_blocks._make, 1, "pooled")],
+    [(expected_counts, 9, "goes on after iteration 7"), (label_blocks._make, 1, "dependence 0.4")],
 )
 def test_a_build_that_was_killed_goes_on_where_em_stood(tmp_path, monkeypatch, of, n, went_on):
     """In the middle of EM, and where rows are written."""

@@ -20,7 +20,7 @@ LARGE = {
     "i3": [("ann", "fox"), ("ann", "fox"), ("bob", "gnu")],
 }
 """Three judges and five classes: 75 confusion probabilities. In i2 the votes are tied."""
-PROBABILITIES = ("probability", "model_probability", "calibrated_probability", "entropy")
+PROBABILITIES = ("probability", "model_probability", "dawid_skene_probability", "entropy")
 
 
 def write_campaign(folder: Path, **settings: object) -> Path:
@@ -57,7 +57,7 @@ def test_votes_are_published_without_probabilities(tmp_path):
         assert (row["majority_share"], row["support"]) == pytest.approx((share, support))
         assert [row[name] for name in PROBABILITIES] == [None] * 4
         assert row["model_label"] is None
-        assert (row["certain"], row["calibrated_certain"]) == (False, False)
+        assert (row["certain"], row["dawid_skene_certain"]) == (False, False)
     assert labels["small", "i0"]["probability"] > 0.9
     distribution = [
         (row["item"], row["label"], row["probability"], row["votes"])

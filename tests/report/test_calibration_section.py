@@ -18,11 +18,14 @@ pytestmark = pytest.mark.reports
 FIELDS = {"task": "task", "item": "item", "judge": "judge", "label": "label"}
 KNOWN, UNKNOWN = "known & told", "unknown"
 """A task whose items have ``truth``, and one whose items have none."""
-HELD_OUT, AGREEMENT, TRUTH = (
+HELD_OUT, EXPECTED, TRUTH = (
     "Held-out labels, mean log likelihood in nats",
-    "Agreement between judges, and what the model expects",
+    "Accuracy to expect",
     "Against the truth of item tables",
 )
+
+MODELS = {"published": "published", "dawid_skene": "Dawid-Skene", "votes": "votes"}
+"""Models of the table, and as the report calls them."""
 
 
 def campaign(folder: Path, **settings: object) -> Built:
@@ -83,64 +86,58 @@ def test_held_out_labels_by_task(html, figures):
     assert [row[0] for row in rows] == ["known &amp; told", UNKNOWN]
     for row, task in zip(rows, (KNOWN, UNKNOWN), strict=True):
         statistic = "held_out_log_likelihood"
-        for name, model in (
-            ("Dawid-Skene", "raw"), ("pooled", "pooled"), ("calibrated", "calibrated"),
-            ("votes", "votes"),
-        ):  # fmt: skip
+        for model, name in MODELS.items():
             value = figures[task, model, statistic]["value"]
             assert as_number(row[head.index(name)]) == pytest.approx(value, abs=6e-4)
-        assert int(row[head.index("labels")]) == figures[task, "raw", statistic]["n"] > 0
-        pooled = figures[task, "pooled", "pooling"]["value"]
-        assert as_number(row[head.index("labels borrowed")]) == pytest.approx(pooled, rel=1e-3)
-        of_judges = figures[task, "calibrated", "dependence"]["value"]
-        assert as_number(row[head.index("dependence of judges")]) == pytest.approx(of_judges)
+            assert int(row[head.index("labels")]) == figures[task, model, statistic]["n"] > 0
+        for name in ("dependence", "weight_of_votes"):
+            value = figures[task, "published", name]["value"]
+            column = {"dependence": "dependence of judges"}.get(name, "weight of votes")
+            assert as_number(row[head.index(column)]) == pytest.approx(value, abs=6e-4)
 
 
-@pytest.mark.parametrize(
-    ("settings", "head"),
-    [
-        ({"pooling": "none", "temper": 0.5}, "power that was given"),
-        ({"pooling": 5, "temper": "held_out"}, "dependence of judges"),
-    ],
-)
-def test_numbers_that_are_given_are_shown(tmp_path, settings, head):
-    built = campaign(tmp_path, dawid_skene=settings)
-    heads, *rows = cells(calibration(contents_of(built)), HELD_OUT)
-    borrowed = 0 if settings["pooling"] == "none" else settings["pooling"]
+@pytest.mark.parametrize("label_model", ["dawid_skene", "one_coin"])
+def test_models_that_average_nothing_have_no_dependence(tmp_path, label_model):
+    built = campaign(tmp_path, label_model=label_model)
+    head, *rows = cells(calibration(contents_of(built)), HELD_OUT)
+    assert len(rows) == 2
     for row in rows:
-        assert as_number(row[heads.index("labels borrowed")]) == borrowed
-        if settings["temper"] != "held_out":
-            assert as_number(row[heads.index(head)]) == settings["temper"]
+        assert row[head.index("dependence of judges")] == ""
+        assert row[head.index("weight of votes")] == ""
+        own, published = (row[head.index(name)] for name in ("Dawid-Skene", "published"))
+        assert (own == published) == (label_model == "dawid_skene")
 
 
-def test_agreement_and_what_is_expected(html, figures):
-    _, *rows = cells(html, AGREEMENT)
+def test_accuracy_to_expect_has_an_interval_where_items_are_known(html, figures):
+    """80 items of one task are known, none of the other."""
+    head, *rows = cells(html, EXPECTED)
+    assert [row[0] for row in rows] == ["known &amp; told", UNKNOWN]
     for row, task in zip(rows, (KNOWN, UNKNOWN), strict=True):
-        _, pairs, expected, unanimous, of_items = row
-        for cell, interval, statistic in (
-            (pairs, expected, "pairwise_agreement"), (unanimous, of_items, "unanimous_share"),
-        ):  # fmt: skip
-            observed = figures[task, "observed", statistic]["value"]
-            ends = figures[task, "pooled", statistic]
-            assert as_number(cell) == pytest.approx(observed, abs=6e-4)
-            assert [as_number(end) for end in interval.split(" to ")] == pytest.approx(
-                [ends["ci_low"], ends["ci_high"]], abs=6e-4
-            )
+        told = dict(zip(head, row, strict=True))
+        figure = figures[task, "published", "expected_accuracy"]
+        assert as_number(told["accuracy"]) == pytest.approx(figure["value"], abs=6e-4)
+        assert int(told["known items"]) == figure["n"] == (80 if task == KNOWN else 0)
+        interval = told["95% interval"]
+        ends = [as_number(end) for end in interval.split(" to ")] if interval else [None, None]
+        assert ends == pytest.approx([figure["ci_low"], figure["ci_high"]], abs=6e-4)
+        assert (interval != "") == (task == KNOWN)
+        temperature = figures.get((task, "published", "temperature"), {}).get("value")
+        assert (as_number(told["temperature"]) if told["temperature"] else None) == pytest.approx(
+            temperature, abs=6e-4
+        )
 
 
 def test_only_tasks_with_truth_are_held_against_it(html, figures):
     head, *rows = cells(html, TRUTH)
-    assert [row[:2] for row in rows] == [
-        ["known &amp; told", model] for model in ("raw", "calibrated", "votes")
-    ]
-    for row in rows:
+    assert [row[:2] for row in rows] == [["known &amp; told", name] for name in MODELS.values()]
+    for row, model in zip(rows, MODELS, strict=True):
         for name, statistic in (
             ("log loss", "log_loss"), ("accuracy", "accuracy"),
             ("calibration error", "expected_calibration_error"), ("certain", "certain_share"),
         ):  # fmt: skip
-            value = figures[KNOWN, row[1], statistic]["value"]
+            value = figures[KNOWN, model, statistic]["value"]
             assert as_number(row[head.index(name)]) == pytest.approx(value, abs=6e-4)
-        right = figures[KNOWN, row[1], "certain_accuracy"]
+        right = figures[KNOWN, model, "certain_accuracy"]
         told = row[head.index("of these right (95%)")]
         assert (as_number(told.split(" ", 1)[0]) if told else None) == (
             pytest.approx(right["value"], abs=6e-4) if right["n"] else None
@@ -152,7 +149,7 @@ def test_a_reliability_diagram_for_each_task_with_truth(html, built):
     assert len(page.all("figure")) == 1
     assert "known &amp; told" in html.split("<figure", 1)[1].split("</figure>", 1)[0]
     report = (built.publication.release.folder / "report.html").read_text(encoding="utf-8")
-    assert all(f"<caption>{caption}" in report for caption in (HELD_OUT, AGREEMENT, TRUTH))
+    assert all(f"<caption>{caption}" in report for caption in (HELD_OUT, EXPECTED, TRUTH))
 
 
 def test_what_is_not_shown_is_said(built, monkeypatch):

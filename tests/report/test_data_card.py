@@ -131,7 +131,8 @@ def test_limits_and_gates(card, full_release):
     assert warned
     for check in warned:
         assert f"Gate `{check['name']}`" in text
-    assert "assumes that judges err independently" in text
+    assert "allows for judges who err together as far as held-out labels tell" in text
+    assert "`dawid_skene_probability` takes judges to err independently" in text
     assert "only who judged is a pseudonym" in text
 
 

@@ -75,7 +75,7 @@ def card(built: Built) -> str:
 
 def test_labels_by_whose_they_are(built):
     found = contents_of(built).labelled["decided"]
-    sure = sum(r["calibrated_certain"] and not r["adjudicated"] for r in built.rows("labels"))
+    sure = sum(r["certain"] and not r["adjudicated"] for r in built.rows("labels"))
     assert (found.n, found.certain, found.decided, found.against) == (11, sure, 4, 2)
     assert found.usable == (sure + 4) / 11
     assert contents_of(built).labelled_in_all == found
@@ -146,7 +146,7 @@ def test_the_card_counts_decisions_classes_and_what_is_left(card, built):
     assert sum(int(row[0]) for row in classes.values()) == 11
     assert classes["maybe"] == ["1", "9.1%", "not a class of it", "", "1"]
     assert max(map(len, card.splitlines())) < 2000
-    rest = sum(not (r["calibrated_certain"] or r["adjudicated"]) for r in built.rows("labels"))
+    rest = sum(not (r["certain"] or r["adjudicated"]) for r in built.rows("labels"))
     assert (f"{rest} of 11 items" in card) == bool(rest)
 
 
@@ -156,7 +156,7 @@ def test_the_recipe_of_the_card_keeps_decisions(card, built, monkeypatch):
     names: dict[str, pandas.DataFrame] = {}
     exec(code, names)
     soft = names["soft"]
-    assert soft.groupby(["task", "item"])["calibrated_probability"].sum().round(9).eq(1).all()
+    assert soft.groupby(["task", "item"])["probability"].sum().round(9).eq(1).all()
     decided = soft[soft["item"].isin(list(DECISIONS))]
     assert dict(zip(decided["item"], decided["label"], strict=True)) == DECISIONS
     assert soft["item"].nunique() == 11
@@ -170,7 +170,7 @@ def test_labels_are_held_against_known_answers(html, card, built):
     assert every == Accuracy("decided", "all", 8, 6)
     assert every.share == 0.75
     assert every.interval == pytest.approx((0.4093, 0.9285), abs=1e-4)  # Wilson 1927
-    flags = {r["item"]: r["calibrated_certain"] or r["adjudicated"] for r in built.rows("labels")}
+    flags = {r["item"]: r["certain"] or r["adjudicated"] for r in built.rows("labels")}
     known = [f"i{n}" for n in range(8) if flags[f"i{n}"]]
     assert (sure.n, sure.right) == (len(known), len({*known} - {"i1", "i3"}))
     (told, _) = rows_of_card(card, "Labels held against known answers")
@@ -190,42 +190,46 @@ def test_a_card_without_decisions_tells_of_none(built):
 
 
 @pytest.mark.parametrize(
-    ("settings", "says"),
+    ("label_model", "says"),
     [
-        ({"pooling": "held_out", "temper": "held_out"}, "as far as held-out labels tell"),
-        ({"pooling": 3.0, "temper": "held_out"}, "by a number that the campaign gives, and one"),
-        ({"pooling": 3.0, "temper": 1.0}, "by numbers that the campaign gives"),
-        ({"pooling": "none", "temper": 1.0}, "has switched calibration off"),
+        ("hierarchical", "allows for judges who err together as far as held-out labels tell"),
+        ("dawid_skene", "is that of `dawid_skene`, which assumes that judges err independently"),
+        ("one_coin", "is that of `one_coin`, which assumes that judges err independently"),
+        ("mace", "is that of `mace`, which assumes that judges err independently"),
     ],
 )
-def test_the_card_says_how_far_calibration_goes(built, settings, says):
+def test_the_card_says_what_probabilities_allow_for(built, label_model, says):
     manifest = dict(built.publication.release.manifest)
-    manifest["settings"] = manifest["settings"] | {"dawid_skene": settings}
-    gold = tables_of(built)
-    assert says in "\n".join(known_limits(manifest, gold))
+    assert manifest["settings"]["label_model"] == "hierarchical"
+    manifest["settings"] = manifest["settings"] | {"label_model": label_model}
+    lines = "\n".join(known_limits(manifest, tables_of(built)))
+    assert f"`labels.probability` {says}" in lines
 
 
 @pytest.mark.parametrize(
-    ("calibration", "says"),
+    ("certainty", "says"),
     [
-        ({"chosen_by": "default"}, "Too few labels to tell how sure they can be"),
-        ({"other_class": 3}, "Of 3 items another class than `label` has the higher calibrated"),
+        ({"is_recalibrated": True}, "are corrected by items whose class is known"),
+        ({"other_label": 3}, "Dawid-Skene as the paper has it labels 3 items otherwise"),
     ],
 )
-def test_the_card_says_what_calibration_did_not_find_out(built, calibration, says):
+def test_the_card_says_what_probabilities_rest_on(built, certainty, says):
     manifest = dict(built.publication.release.manifest)
     gold = tables_of(built)
-    plain = {"decided": {"chosen_by": "task", "other_class": 0}}
-    for calibrations, told in ((plain, False), ({"decided": plain["decided"] | calibration}, True)):
-        manifest["facts"] = manifest["facts"] | {"calibrations": calibrations}
+    plain = manifest["facts"]["certainty"]["decided"]
+    plain = plain | {"is_recalibrated": False, "other_label": 0}
+    for changed, told in ((plain, False), (plain | certainty, True)):
+        manifest["facts"] = manifest["facts"] | {"certainty": {"decided": changed}}
         assert (says in "\n".join(known_limits(manifest, gold))) is told
 
 
 def test_the_card_says_that_one_class_tells_nothing(built):
     manifest = dict(built.publication.release.manifest)
     gold = tables_of(built)
-    (fit,) = manifest["convergence"]
+    fits = manifest["convergence"]
+    assert {fit["task"] for fit in fits} == {"decided"}
     for n_labels, told in ((2, False), (1, True)):
-        manifest["convergence"] = [fit | {"n_labels": n_labels}]
+        manifest["convergence"] = [fit | {"n_labels": n_labels} for fit in fits]
         lines = "\n".join(known_limits(manifest, gold))
         assert ("every probability is 1, tells nothing" in lines) is told
+        assert lines.count("Nobody gave more than one class") == told

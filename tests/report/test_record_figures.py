@@ -98,7 +98,7 @@ def bands_of(probability: Sequence[float | None], decided: Sequence[bool] = ()) 
     rows = {
         "task": ["x"] * len(probability),
         "item": [f"i{n}" for n in range(len(probability))],
-        "calibrated_probability": pa.array(probability, pa.float64()),
+        "probability": pa.array(probability, pa.float64()),
         "adjudicated": decided or [False] * len(probability),
     }
     labels = pa.table({

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
+from annot_pipeline.contracts import GOLD
 from annot_pipeline.methods.labels.reliability import reliability
+from annot_pipeline.report.contents import Contents
 from annot_pipeline.report.figures import reliability_svg
-from annot_pipeline.report.how_calibrated import how_calibrated
-from annot_pipeline.report.sections.certainty import HOW
+from annot_pipeline.report.sections.certainty import certainty
 from tests.report.figure_reader import Figure
 
 SURE = reliability([0.95, 0.95, 0.95, 0.55], [1, 1, 0, 0], [1, 1, 0, 0])
@@ -16,11 +18,11 @@ UNSURE = reliability([0.65] * 4, [1, 1, 0, 1], [1, 1, 0, 1])
 
 
 def test_a_point_a_bin_that_has_labels():
-    figure = Figure(reliability_svg(["raw", "calibrated"], [SURE, UNSURE]))
+    figure = Figure(reliability_svg(["Dawid-Skene", "published"], [SURE, UNSURE]))
     assert sorted(figure.tips()) == [
-        "calibrated: 4 labels of probability 0.650, 0.750 right",
-        "raw: 1 labels of probability 0.550, 0.000 right",
-        "raw: 3 labels of probability 0.950, 0.667 right",
+        "Dawid-Skene: 1 labels of probability 0.550, 0.000 right",
+        "Dawid-Skene: 3 labels of probability 0.950, 0.667 right",
+        "published: 4 labels of probability 0.650, 0.750 right",
     ]
     points = figure.points("bin")
     assert len(points) == len(figure.parts("interval")) == 3
@@ -31,17 +33,29 @@ def test_a_point_a_bin_that_has_labels():
 
 def test_what_cannot_be_drawn():
     nothing = reliability(*[np.empty(0)] * 3)
-    assert "no label whose truth is known" in reliability_svg(["raw"], [nothing])
+    assert "no label whose truth is known" in reliability_svg(["votes"], [nothing])
     with pytest.raises(ValueError, match="2 names, 1 models"):
         reliability_svg(["a", "b"], [SURE])
 
 
 @pytest.mark.parametrize(
-    ("settings", "says"),
-    [({"pooling": "held_out", "temper": "held_out"}, "held_out"),
-     ({"pooling": "none", "temper": 1.0}, "off"), ({"pooling": 0, "temper": 1}, "off"), ({}, "off"),
-     ({"pooling": 3.0, "temper": 1.0}, "given")],
-)  # fmt: skip
-def test_the_report_says_how_certainty_came_about(settings, says):
-    assert how_calibrated(settings) == says
-    assert HOW[says]
+    ("label_model", "says"),
+    [
+        ("hierarchical", "averaged over how far judges repeat each other"),
+        ("dawid_skene", "Dawid-Skene's own"),
+        ("mace", "see label_model"),
+        ("one_coin", "see label_model"),
+    ],
+)
+def test_the_report_says_how_certainty_came_about(label_model, says):
+    counts = {
+        "task": "t", "label": "yes", "band": 2, "certain": False, "adjudicated": False,
+        "as_model": True, "right": None, "n": 4,
+    }  # fmt: skip
+    tables = {name: GOLD[name].empty() for name in ("label_calibration", "prevalence")}
+    tables["label_counts"] = pa.Table.from_pylist([counts])
+    settings = {"label_model": label_model, "labels": {"certain_at": 0.9}}
+    html = certainty(Contents({"settings": settings, "convergence": []}, tables, {}))
+    assert says in html.replace("&#x27;", "'")
+    assert ("err independently" in html) == (label_model != "hierarchical")
+    assert "0.9 or more: of a hundred such labels 10 or fewer should be wrong" in html

@@ -40,8 +40,10 @@ def trace(**more: Any) -> dict[str, Any]:
         "kind": "categorical", "text": f"{SCRIPT}\n{MARKUP}",
         "label": {"label": "yes", "probability": 0.75, "certain": False, "entropy": 0.5,
                   "adjudicated": False, "model_label": "yes", "model_probability": 0.75},
-        "distribution": [{"label": "no", "probability": 0.25, "votes": 1},
-                         {"label": "yes", "probability": 0.75, "votes": 2}],
+        "distribution": [
+            {"label": "no", "probability": 0.25, "dawid_skene_probability": 0.125, "votes": 1},
+            {"label": "yes", "probability": 0.75, "dawid_skene_probability": 0.875, "votes": 2},
+        ],
         "judgments": [
             judgment,
             judgment | {"judge": "j3", "fate": "judge_failed", "reason": "p = 0.4", "answer": "no",
@@ -93,6 +95,11 @@ def test_a_page_says_who_said_what_and_where_it_stands():
     assert "labels <code>cdcdcdcdcdcd</code>" in html
     first = html.index('<th scope="row">yes</th><td class="number">75.0%</td>')
     assert first < html.index('<th scope="row">no</th><td class="number">25.0%</td>')
+    shown = html[first : html.index("</table>", first)]
+    assert shown.index("87.5%") < shown.index("12.5%"), "Dawid-Skene's own stand beside"
+    without = html.split("<caption>Without one judge", 1)[1].split("</table>", 1)[0]
+    assert "60.0%" in without
+    assert "Dawid-Skene" not in without, "what is published is what a judge could change"
     tested = html[html.index("<caption>Judges of this item") :]
     dropped, kept = (tested.index(f'<th scope="row">{judge}</th>') for judge in ("j3", "j1"))
     assert dropped < kept, "judges who were dropped come first"
@@ -155,7 +162,7 @@ def test_decisions_against_the_model_come_first():
     def row(item: str, label: str, model: str | None) -> dict[str, Any]:
         return {
             "task": "t", "item": item, "label": label, "model_label": model,
-            "calibrated_certain": False,
+            "certain": False, "dawid_skene_certain": False,
             "probability": None, "model_probability": None, "adjudicated": True,
             "adjudicator": "e", "adjudicated_at": datetime(2024, 6, 1, 12, tzinfo=UTC),
             "adjudication_reason": "<b>", "n_judgments": 0, "n_judges": 0,
