@@ -217,41 +217,90 @@ def fit_labels(
     n_known = np.sum(tasks.map(_n_known), axis=0)
     fits = []
     for t, fitted in enumerate(zip(*members, strict=True)):
-        estimates = tuple(fit.estimates for fit in fitted)
-        labels, paper_labels = codes.keep(_of_task, t), unrelated.keep(_of_task, t)
-        own = _scores(paper_labels, dawid_skene[t])
-        stacking, related, families = None, None, None
+        labels = codes.keep(_of_task, t)
+        own = _scores(unrelated.keep(_of_task, t), dawid_skene[t])
         if params.model == "hierarchical":
-            related = related_judges(labels)
-            refitted = _fit_families(labels, shapes[t], fitted, related, watch)
-            if refitted is not None:
-                fitted, families = refitted, related.families
-                labels = labels.keep(_with_families, families)
-                estimates = tuple(fit.estimates for fit in fitted)
-            stacking, predictions = fit_stacking(labels, estimates, shared=shared_weights)
-            scores = stacked_scores(predictions, stacking.weights)
-            if is_clear(scores.mean(2), scores.n_labels):
-                stacking = replace(stacking, votes_alone=True)
+            published = _stack(labels, shapes[t], fitted, shared_weights, watch)
         else:
-            scores = own if is_paper else _scores(labels, fitted[0])
-        item_fit = ItemFit(
-            dawid_skene[t].estimates, estimates, stacking, None, not is_paper, families
-        )
+            published = _Published(fitted, own if is_paper else _scores(labels, fitted[0]))
+        item_fit = published.item_fit(dawid_skene[t], is_capped=not is_paper)
         if not is_paper and n_known[t] >= ENOUGH:
             by_block = tasks.map(_known_probabilities, t, item_fit)
             p, classes, folds = (np.concatenate(arrays) for arrays in zip(*by_block, strict=True))
             recalibration = fit_recalibration(p, classes, folds)
             item_fit = replace(item_fit, recalibration=recalibration)
-        votes_alone = stacking is not None and stacking.votes_alone
-        evidence = Evidence(
-            published=scores.mean(1 if votes_alone else 0),
-            dawid_skene=own.mean(0),
-            votes=scores.mean(1),
-            gain_of_votes=scores.mean(2),
-            n_labels=round(scores.n_labels),
+        fits.append(
+            LabelFit(
+                dawid_skene[t],
+                published.members,
+                item_fit,
+                published.evidence(own),
+                published.related,
+            )
         )
-        fits.append(LabelFit(dawid_skene[t], fitted, item_fit, evidence, related))
     return fits
+
+
+@dataclass(frozen=True)
+class _Published:
+    """The published model of a task, before known items correct it.
+
+    Parameters
+    ----------
+    members
+        Its fits.
+    scores
+        Of held-out labels, by the average of the fits, by votes, and what votes gain.
+    stacking, related
+        As `ItemFit` and `LabelFit` have them.
+    families
+        Those found, if they are used.
+    """
+
+    members: tuple[ModelFit, ...]
+    scores: HeldOutScores
+    stacking: StackedFit | None = None
+    related: RelatedJudges | None = None
+    families: Codes | None = None
+
+    def item_fit(self, dawid_skene: ModelFit, *, is_capped: bool) -> ItemFit:
+        """Return what the probabilities of items follow from."""
+        estimates = tuple(fit.estimates for fit in self.members)
+        return ItemFit(
+            dawid_skene.estimates, estimates, self.stacking, None, is_capped, self.families
+        )
+
+    def evidence(self, own: HeldOutScores) -> Evidence:
+        """Return how well labels that are held out are predicted; ``own``: by Dawid-Skene."""
+        is_of_votes = self.stacking is not None and self.stacking.votes_alone
+        return Evidence(
+            published=self.scores.mean(1 if is_of_votes else 0),
+            dawid_skene=own.mean(0),
+            votes=self.scores.mean(1),
+            gain_of_votes=self.scores.mean(2),
+            n_labels=round(self.scores.n_labels),
+        )
+
+
+def _stack(
+    labels: Blocks[LabelCodes],
+    shape: Shape,
+    members: tuple[ModelFit, ...],
+    shared_weights: Floats | None,
+    watch: Watch,
+) -> _Published:
+    """Average the fits of a task, with families of judges where they are found and help."""
+    related, families = related_judges(labels), None
+    refitted = _fit_families(labels, shape, members, related, watch)
+    if refitted is not None:
+        members, families = refitted, related.families
+        labels = labels.keep(_with_families, families)
+    estimates = [fit.estimates for fit in members]
+    stacking, predictions = fit_stacking(labels, estimates, shared=shared_weights)
+    scores = stacked_scores(predictions, stacking.weights)
+    if is_clear(scores.mean(2), scores.n_labels):
+        stacking = replace(stacking, votes_alone=True)
+    return _Published(members, scores, stacking, related, families)
 
 
 def predict_small_task(

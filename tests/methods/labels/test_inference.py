@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from annot_pipeline.methods.labels import inference
 from annot_pipeline.methods.labels.dawid_skene import DawidSkeneParams, dawid_skene_batch
 from annot_pipeline.methods.labels.inference import (
     LabelFit,
@@ -19,7 +20,12 @@ from annot_pipeline.methods.labels.inference import (
 from annot_pipeline.methods.labels.label_matrix import LabelCodes
 from annot_pipeline.methods.labels.models import LABEL_MODELS
 from annot_pipeline.methods.labels.recalibration import ENOUGH, FOLDS, KnownItems
-from annot_pipeline.methods.labels.stacking import ItemLabels, cap_unsupported
+from annot_pipeline.methods.labels.stacking import (
+    HeldOutScores,
+    ItemLabels,
+    cap_unsupported,
+    smoothed_votes,
+)
 from annot_pipeline.methods.labels.votes import count_votes
 from annot_pipeline.methods.numerics.blocks import InMemoryBlocks
 from tests.methods import crowds
@@ -65,13 +71,20 @@ def test_dawid_skene_alone_is_published_as_it_is():
 
 @pytest.mark.parametrize("model", sorted({*LABEL_MODELS} - {"dawid_skene", "hierarchical"}))
 def test_other_models_publish_their_posterior_capped(model):
-    task = crowd(3, n_items=60, classes=4)
+    """Items with a label each, by judges who are often wrong: other classes are likely, too."""
+    rng = np.random.default_rng(3)
+    truth = rng.choice(4, 90)
+    items, judges = np.repeat(np.arange(90), 3), np.tile(np.arange(3), 90)
+    labels = np.where(rng.random(270) < 0.5, truth[items], rng.choice(4, 270))
+    kept = (items >= 40) | (judges == items % 3)
+    task = LabelCodes(items[kept], judges[kept], labels[kept], 90, 3, 4)
     params = DawidSkeneParams(model=model)
     _, found = infer(task, params=params)
     [alone] = dawid_skene_batch([task], params=params)
     labels = ItemLabels.from_codes(task)
     capped = cap_unsupported(alone.posterior, labels.votes, labels.n_judges)
     np.testing.assert_allclose(found.published, capped, atol=1e-12)
+    assert np.abs(capped - alone.posterior).max() > 0.05
 
 
 def test_blocks_are_the_whole():
@@ -143,10 +156,25 @@ def test_votes_that_predict_better_are_found():
     items, judges = np.repeat(np.arange(n), n_judges), np.tile(np.arange(n_judges), n)
     said = rng.random(n)
     labels = (rng.random(items.size) < said[items]).astype(np.int64)
-    fit, _ = infer(LabelCodes(items, judges, labels, n, n_judges, 2), params=DawidSkeneParams())
+    task = LabelCodes(items, judges, labels, n, n_judges, 2)
+    fit, _ = infer(task, params=DawidSkeneParams())
     assert fit.evidence.votes_predict_better
     independent, _ = crowds.crowd("independent", 3, n_items=400)
     assert not infer(independent)[0].evidence.votes_predict_better
+
+
+def test_votes_alone_are_published_where_they_predict_clearly_better(monkeypatch):
+    task = crowd(16, n_items=60)
+    gained = HeldOutScores(
+        600.0, 6e3, np.array([-300.0, -250, 50]), np.full(3, 200.0), np.array([-3e3, -2.5e3, 500])
+    )
+    monkeypatch.setattr(inference, "stacked_scores", lambda *_: gained)
+    fit, found = infer(task)
+    block, shares = ItemLabels.from_codes(task), fit.item_fit.stacking.shares
+    votes = cap_unsupported(smoothed_votes(block.votes, shares), block.votes, block.n_judges)
+    np.testing.assert_array_equal(found.published, votes)
+    assert fit.evidence.votes_predict_better
+    assert fit.evidence.published == fit.evidence.votes
 
 
 # --- odd tasks: nothing is NaN, nothing without a vote is a label ---------------------------------
