@@ -6,7 +6,7 @@ import hashlib
 import re
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, lru_cache, partial
@@ -242,7 +242,9 @@ def _interruptibly(connection: duckdb.DuckDBPyConnection, work: Callable[[], T])
         try:
             return running.result()
         except BaseException:
-            connection.interrupt()
+            while not running.done():  # an interruption that comes too early is not heard
+                connection.interrupt()
+                wait([running], timeout=0.1)
             raise
 
 

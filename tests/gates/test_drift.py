@@ -99,7 +99,7 @@ def test_a_first_release_has_nothing_to_compare_with(build_campaign):
 def test_drift_flips_and_unseen_judges(build_campaign):
     """40 items, half x; then 20 of them are y, and 60 new ones by new judges are y too.
 
-    Judges who answer y whatever they see tell little of their items: y grows from .5 to .85.
+    Judges who answer y whatever they see tell little of their items: y grows from .5 to .9.
     """
     first = {"a.csv": export(40, lambda n: "xy"[n % 2])}
     build_campaign(first)
@@ -116,7 +116,7 @@ def test_drift_flips_and_unseen_judges(build_campaign):
     assert unseen.detail == "small 2 judges, 120 of 240 judgments"
     drift = gate(built, "prevalence_drift")
     assert drift.level == "warn"
-    assert drift.value == pytest.approx(0.35, abs=0.01)
+    assert drift.value == pytest.approx(0.4, abs=0.01)
     assert drift.detail.startswith("small ")
     again = build_campaign(changed)
     assert {gate(again, name).value for name in GATES} == {0}

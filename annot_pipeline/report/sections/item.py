@@ -244,7 +244,7 @@ def _without_judges(trace: Document) -> str:
     rows = list(trace.get("without_judge") or ())
     held = paragraph(text(trace["held_fixed"], 600)) if trace.get("held_fixed") else ""
     if not rows:
-        return held if trace["kind"] == "categorical" else ""
+        return held if trace.get("kind") == "categorical" else ""
     if "label" in rows[0]:
         columns = [Column("without"), Column("judgments", "count"), Column("label"),
                    Column("probability", "share"), Column("changes it")]  # fmt: skip
