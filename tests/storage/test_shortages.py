@@ -298,11 +298,13 @@ def test_a_document_that_does_not_fit_is_an_error_with_its_name(tmp_path):
 
 
 ENDLESS = """
+import signal
 import sys
 from pathlib import Path
 from annot_pipeline.config.sections import Resources
 from annot_pipeline.storage import queries
-queries.sql_text = lambda _: "SELECT count(*) FROM range(1000000) a, range(10000000) b"
+queries.sql_text = lambda _: "SELECT sum(range % 7) FROM range(10000000000000)"
+signal.signal(signal.SIGINT, signal.default_int_handler)  # shells ignore it in the background
 print("asked", flush=True)
 try:
     queries.Queries(Resources(threads=2), Path(sys.argv[1])).table("a/query", {})
