@@ -383,7 +383,7 @@ GATES: tuple[Gate[Any], ...] = (
     Gate(
         "class_identity", LabelMetrics, "prevalence",
         "number of classes that no longer mean their name under Dawid-Skene",
-        "publish label_model: hierarchical, which keeps them; look at their rows in prevalence "
+        "the detail says which of them the published model keeps; look at their rows in prevalence "
         "and judge_confusion; ask more judges, or merge rare classes",
         lambda m: named_by_task(m.misnamed_classes), warn=0,
     ),

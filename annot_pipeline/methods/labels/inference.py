@@ -133,6 +133,10 @@ class ItemFit:
     is_capped: bool
     families: Codes | None = None
 
+    def related_codes(self, codes: LabelCodes) -> LabelCodes:
+        """Return the labels with the families of judges that were found."""
+        return codes if self.families is None else replace(codes, families=self.families)
+
 
 @dataclass(frozen=True)
 class LabelFit:
@@ -361,7 +365,7 @@ def _with_families(codes: LabelCodes, families: Codes) -> LabelCodes:
 
 
 def _as_family_task(codes: LabelCodes, families: Codes) -> list[LabelCodes]:
-    return [replace(codes, families=families)]
+    return [_with_families(codes, families)]
 
 
 def members_of(params: DawidSkeneParams) -> list[DawidSkeneParams]:
@@ -390,9 +394,7 @@ def probabilities(labels: TaskLabels, fit: ItemFit) -> Probabilities:
     fit
         Of the whole task.
     """
-    codes = labels.codes
-    if fit.families is not None:
-        codes = replace(codes, families=fit.families)
+    codes = fit.related_codes(labels.codes)
     published = _before_recalibration(codes, fit)
     if fit.recalibration is not None:
         published = fit.recalibration.apply(published, labels.known_items)
@@ -468,10 +470,10 @@ def _fit_models(
     for params in models:
         state, progress = watch(_name_of(params))
         fits: dict[int, ModelFit] = {}
-        for place, group in enumerate(groups):
-            start = state or _start_at(group, before[place], params)
+        for n, group in enumerate(groups):
+            start = state or _start_at(group, before[n], params)
             fitted = group.fit(params, progress=_after(len(fits), progress), state=start)
-            before[place] = fitted
+            before[n] = fitted
             for t, convergence in zip(group.tasks, fitted.em.convergence, strict=True):
                 fits[t] = ModelFit(params, fitted.estimates(t), convergence)
         by_model.append([fits[t] for t in range(len(shapes))])
@@ -511,8 +513,6 @@ def _known_probabilities(
     task, items = tasks[t], tasks[t].known_items
     is_known = np.zeros(task.codes.n_items, np.bool_)
     is_known[items.items] = True
-    codes = task.codes.of_items(is_known)
-    if fit.families is not None:
-        codes = replace(codes, families=fit.families)
+    codes = fit.related_codes(task.codes.of_items(is_known))
     p = _before_recalibration(codes, fit)
     return p[items.items], items.classes, items.folds

@@ -275,15 +275,15 @@ def _judges_to_test(n: Codes, n_labels: int) -> Codes:
     return np.sort(order[n[order] >= MIN_ITEMS])
 
 
-def _places(codes: LabelCodes, judges: Codes) -> Codes:
-    """Return the place of each judge among those to test, ``(n_judges,)``; -1 if none."""
-    place = np.full(codes.n_judges, -1)
-    place[judges] = np.arange(judges.size)
-    return place
+def _columns(codes: LabelCodes, judges: Codes) -> Codes:
+    """Return the column of each judge among those to test, ``(n_judges,)``; -1 if none."""
+    columns = np.full(codes.n_judges, -1)
+    columns[judges] = np.arange(judges.size)
+    return columns
 
 
 def _n_products(codes: LabelCodes, judges: Codes) -> int:
-    some = _places(codes, judges)[codes.judges] >= 0
+    some = _columns(codes, judges)[codes.judges] >= 0
     return int((np.bincount(codes.items[some], minlength=codes.n_items) ** 2).sum())
 
 
@@ -292,7 +292,7 @@ def _thin_items(codes: LabelCodes, start: int, judges: Codes, step: int) -> Labe
 
     ``start``: place of the block's first item in the task.
     """
-    some = (_places(codes, judges)[codes.judges] >= 0) & ((codes.items + start) % step == 0)
+    some = (_columns(codes, judges)[codes.judges] >= 0) & ((codes.items + start) % step == 0)
     numbers, items = np.unique(codes.items[some], return_inverse=True)
     return replace(
         codes,
@@ -307,9 +307,10 @@ def _pair_sums(codes: LabelCodes, judges: Codes) -> _PairSums:
     """Return the sums over the items of a block."""
     from scipy.sparse import csr_array
 
-    place = _places(codes, judges)
-    some = place[codes.judges] >= 0
-    items, columns, labels = codes.items[some], place[codes.judges[some]], codes.labels[some]
+    column_of_judge = _columns(codes, judges)
+    some = column_of_judge[codes.judges] >= 0
+    items, labels = codes.items[some], codes.labels[some]
+    columns = column_of_judge[codes.judges[some]]
     shape = (codes.n_items, judges.size)
     present = csr_array((np.ones(items.size), (items, columns)), shape=shape)
     weights, is_repeated = np.ones(items.size), present.nnz < items.size

@@ -98,8 +98,8 @@ class Checkpoint:
                 n_earlier=len(state.earlier),
                 **{
                     name: array
-                    for place, counts in enumerate(state.earlier)
-                    for name, array in _arrays_of(f"earlier_{place}", counts).items()
+                    for n, counts in enumerate(state.earlier)
+                    for name, array in _arrays_of(f"earlier_{n}", counts).items()
                 },
                 log_posterior=np.array(state.log_posterior),
                 log_likelihood=np.array(state.log_likelihood),
@@ -116,8 +116,8 @@ class Checkpoint:
                 tuple(checkpoint["log_posterior"]),
                 tuple(checkpoint["log_likelihood"]),
                 tuple(
-                    _counts_of(checkpoint, f"earlier_{place}")
-                    for place in range(int(checkpoint["n_earlier"]))
+                    _counts_of(checkpoint, f"earlier_{n}")
+                    for n in range(int(checkpoint["n_earlier"]))
                 ),
             )
         return None
