@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from annot_pipeline.methods.labels.e_step import tempered
 from annot_pipeline.methods.labels.label_evidence import TIED, label_evidence
-from annot_pipeline.methods.labels.stacking import cap_unsupported, tempered
+from annot_pipeline.methods.labels.unsupported import UnsupportedClasses
 
 FITS_DIFFER = (
     "The published label is an average of several fits and of votes, which differ on this item. "
@@ -155,7 +156,7 @@ def _published(posterior: Floats, votes: Floats, dependence: float, n_judges: in
     n = np.full(len(posterior), n_judges)
     with np.errstate(divide="ignore"):
         p = tempered(np.log(posterior), n, dependence)
-    return cap_unsupported(p, votes, n)
+    return UnsupportedClasses.from_votes(votes, n).cap(p)
 
 
 def _label_without_judges(

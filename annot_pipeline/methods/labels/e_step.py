@@ -83,6 +83,15 @@ def _counts(matrix: LabelMatrix, posterior: Floats, log_likelihood: Floats) -> C
     )
 
 
+def tempered(log_posterior: Floats, n_judges: Codes, dependence: float) -> Floats:
+    """Return the posterior of n judges of whom each repeats others by ``dependence``."""
+    logs = log_posterior / design_effect(n_judges, dependence)[:, None]
+    logs -= largest_of_rows(logs)
+    p = np.exp(logs, out=logs)
+    p /= np.einsum("ik->i", p)[:, None]
+    return np.asarray(p)
+
+
 def largest_of_rows(logits: Floats) -> Floats:
     """Largest of each row, ``(n_rows, 1)``; of few columns by columns: numpy is slow there."""
     if not 1 < logits.shape[1] <= FEW:

@@ -27,7 +27,14 @@ from annot_pipeline.methods.labels.dawid_skene import (
 )
 from annot_pipeline.methods.labels.e_step import e_step
 from annot_pipeline.methods.labels.estimates import Estimates
-from annot_pipeline.methods.labels.held_out_evidence import Evidence, is_clear
+from annot_pipeline.methods.labels.held_out_evidence import (
+    Evidence,
+    HeldOutScores,
+    is_clear,
+    stacked_scores,
+)
+from annot_pipeline.methods.labels.held_out_labels import Predictions, predict_labels
+from annot_pipeline.methods.labels.item_labels import ItemLabels
 from annot_pipeline.methods.labels.label_em import EMState, Shape
 from annot_pipeline.methods.labels.label_matrix import LabelCodes, LabelMatrix
 from annot_pipeline.methods.labels.recalibration import (
@@ -43,15 +50,9 @@ from annot_pipeline.methods.labels.related_judges import (
 )
 from annot_pipeline.methods.labels.stacking import (
     DEPENDENCE,
-    HeldOutScores,
-    ItemLabels,
-    Predictions,
     StackedFit,
-    cap_unsupported,
     fit_stacking,
-    predict_labels,
     stacked_posterior,
-    stacked_scores,
 )
 from annot_pipeline.methods.labels.stacking import ENOUGH as FEW
 from annot_pipeline.methods.numerics.blocks import Blocks, InMemoryBlocks
@@ -399,8 +400,7 @@ def probabilities(labels: TaskLabels, fit: ItemFit) -> Probabilities:
     if fit.recalibration is not None:
         published = fit.recalibration.apply(published, labels.known_items)
     if fit.is_capped:
-        block = ItemLabels.from_codes(codes)
-        published = cap_unsupported(published, block.votes, block.n_judges)
+        published = ItemLabels.from_codes(codes).unsupported.cap(published)
     unrelated = replace(labels.codes, families=None)
     return Probabilities(published, _posterior(unrelated, fit.dawid_skene))
 

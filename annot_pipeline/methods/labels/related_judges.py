@@ -36,15 +36,15 @@ import numpy.typing as npt
 
 from annot_pipeline.methods.labels.e_step import e_step, expected_counts
 from annot_pipeline.methods.labels.estimates import Estimates
-from annot_pipeline.methods.labels.hierarchical import borrowed_counts, label_shares
-from annot_pipeline.methods.labels.label_matrix import LabelCodes, LabelMatrix
-from annot_pipeline.methods.labels.stacking import (
-    DEPENDENCE,
+from annot_pipeline.methods.labels.held_out_labels import (
     LEAST,
-    ItemLabels,
     held_out_predictions,
     held_out_votes,
 )
+from annot_pipeline.methods.labels.hierarchical import borrowed_counts, label_shares
+from annot_pipeline.methods.labels.item_labels import ItemLabels
+from annot_pipeline.methods.labels.label_matrix import LabelCodes, LabelMatrix
+from annot_pipeline.methods.labels.stacking import DEPENDENCE
 from annot_pipeline.methods.numerics.additive import Additive
 from annot_pipeline.methods.numerics.blocks import Blocks, InMemoryBlocks
 
@@ -321,7 +321,7 @@ def _pair_sums(codes: LabelCodes, judges: Codes) -> _PairSums:
         present.data[:] = 1
     agreement, squares = np.zeros((2, judges.size, judges.size))
     shares = np.zeros((codes.n_labels, judges.size, judges.size))
-    for label in np.unique(labels).tolist():
+    for label in np.flatnonzero(np.bincount(labels)).tolist():
         mine = labels == label
         label_weights = csr_array((weights[mine], (items[mine], columns[mine])), shape=shape)
         by_judge = label_weights.T.tocsr()

@@ -19,6 +19,9 @@ from annot_pipeline.methods.numerics.additive import Additive
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
 
+VOTES = 1.0
+"""Votes, distributed as all labels are, that are added to an item's votes."""
+
 
 @dataclass(frozen=True)
 class VoteSums(Additive):
@@ -124,5 +127,11 @@ def count_votes(
 
 def count_judges(task: LabelCodes) -> Codes:
     """Return the number of judges of each item, ``(n_items,)``."""
-    pairs = np.unique(task.items * max(task.n_judges, 1) + task.judges)
+    pairs = task.items * max(task.n_judges, 1) + task.judges
+    pairs, _ = np.unique(pairs, return_counts=True)  # sorts; without counts numpy hashes: slower
     return np.bincount(pairs // max(task.n_judges, 1), minlength=task.n_items)
+
+
+def smoothed_votes(votes: Floats, shares: Floats) -> Floats:
+    """Return the shares of votes by class, with `VOTES` votes distributed as all labels are."""
+    return np.asarray((votes + VOTES * shares) / (votes.sum(axis=1, keepdims=True) + VOTES))

@@ -20,7 +20,7 @@ from annot_pipeline.storage.tables import StoredTable, groups_unharmed, read_unh
 
 if TYPE_CHECKING:
     from annot_pipeline.config import Campaign
-    from annot_pipeline.methods.labels.stacking import Predictions
+    from annot_pipeline.methods.labels.held_out_labels import Predictions
 
 COLUMNS = ("task", "item", "judge", "judge_id", "label", "fate")
 ENOUGH = 1_000
@@ -87,7 +87,8 @@ def _shared_weights(
     large = {*asked} - by_task.keys()
     if sum(task.item.size for task in predictions) < ENOUGH:
         return (), large
-    from annot_pipeline.methods.labels.stacking import pool_predictions, stacking_weights
+    from annot_pipeline.methods.labels.held_out_labels import pool_predictions
+    from annot_pipeline.methods.labels.stacking import stacking_weights
     from annot_pipeline.methods.numerics.blocks import InMemoryBlocks
 
     weights = stacking_weights(InMemoryBlocks([pool_predictions(predictions)]))

@@ -7,19 +7,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from annot_pipeline.methods.labels import stacking
+from annot_pipeline.methods.labels import held_out_labels
 from annot_pipeline.methods.labels.dawid_skene import DawidSkeneParams, dawid_skene_batch
 from annot_pipeline.methods.labels.e_step import e_step, voted_counts
 from annot_pipeline.methods.labels.estimates import Estimates
-from annot_pipeline.methods.labels.label_matrix import LabelCodes, LabelMatrix
-from annot_pipeline.methods.labels.stacking import (
-    DEPENDENCE,
-    ItemLabels,
-    cap_unsupported,
-    fit_stacking,
+from annot_pipeline.methods.labels.held_out_labels import (
+    ModelLabels,
     held_out_predictions,
     held_out_votes,
 )
+from annot_pipeline.methods.labels.item_labels import ItemLabels
+from annot_pipeline.methods.labels.label_matrix import LabelCodes, LabelMatrix
+from annot_pipeline.methods.labels.stacking import DEPENDENCE, fit_stacking
+from annot_pipeline.methods.labels.unsupported import UnsupportedClasses
 from annot_pipeline.methods.numerics.blocks import InMemoryBlocks
 from tests.methods.labels.test_label_models import crowd
 from tests.methods.labels.test_stacking import fit, in_blocks
@@ -201,7 +201,7 @@ def test_predictions_without_a_family_by_a_loop():
                 continue
             p = np.exp(logs / (1 + (len(families) - 1) * dependence))
             n_others = np.array([len(families)])
-            p = cap_unsupported((p / p.sum())[None], votes[None], n_others)[0]
+            p = UnsupportedClasses.from_votes(votes[None], n_others).cap((p / p.sum())[None])[0]
             assert found[n] == pytest.approx(p @ theta(j, label, i))
             assert by_votes[n] == pytest.approx((votes[label] + shares[label]) / (votes.sum() + 1))
             m = sum(a == i and FAMILIES[b] == FAMILIES[j] for a, b, _ in rows)
@@ -223,9 +223,9 @@ def test_no_remainder_of_a_family_is_a_vote_of_others():
 def test_each_family_counts_once_for_the_weights():
     task = replace(crowd(6), families=FAMILIES)
     estimates = fit(task)[1]
-    block = stacking._ModelLabels.from_codes(task, estimates)
+    block = ModelLabels.from_codes(task, estimates)
     counts = [np.ones((9, 4, 4)) for _ in DEPENDENCE]
-    predictions = stacking._predict(block, counts, estimates, DEPENDENCE, np.full(4, 0.25))
+    predictions = held_out_labels._predict(block, counts, estimates, DEPENDENCE, np.full(4, 0.25))
     n = block.labels.n_judges
     assert predictions.times.sum() == pytest.approx(n[n > 1].sum())
     assert n.sum() < task.items.size

@@ -9,6 +9,7 @@ import pytest
 
 from annot_pipeline.methods.labels import inference
 from annot_pipeline.methods.labels.dawid_skene import DawidSkeneParams, dawid_skene_batch
+from annot_pipeline.methods.labels.held_out_evidence import HeldOutScores
 from annot_pipeline.methods.labels.inference import (
     LabelFit,
     Probabilities,
@@ -17,16 +18,12 @@ from annot_pipeline.methods.labels.inference import (
     predict_small_task,
     probabilities,
 )
+from annot_pipeline.methods.labels.item_labels import ItemLabels
 from annot_pipeline.methods.labels.label_matrix import LabelCodes
 from annot_pipeline.methods.labels.models import LABEL_MODELS
 from annot_pipeline.methods.labels.recalibration import ENOUGH, FOLDS, KnownItems
-from annot_pipeline.methods.labels.stacking import (
-    HeldOutScores,
-    ItemLabels,
-    cap_unsupported,
-    smoothed_votes,
-)
-from annot_pipeline.methods.labels.votes import count_votes
+from annot_pipeline.methods.labels.unsupported import UnsupportedClasses
+from annot_pipeline.methods.labels.votes import count_votes, smoothed_votes
 from annot_pipeline.methods.numerics.blocks import InMemoryBlocks
 from tests.methods import crowds
 from tests.methods.labels.test_label_models import crowd
@@ -82,7 +79,7 @@ def test_other_models_publish_their_posterior_capped(model):
     _, found = infer(task, params=params)
     [alone] = dawid_skene_batch([task], params=params)
     labels = ItemLabels.from_codes(task)
-    capped = cap_unsupported(alone.posterior, labels.votes, labels.n_judges)
+    capped = UnsupportedClasses.from_votes(labels.votes, labels.n_judges).cap(alone.posterior)
     np.testing.assert_allclose(found.published, capped, atol=1e-12)
     assert np.abs(capped - alone.posterior).max() > 0.05
 
@@ -171,7 +168,7 @@ def test_votes_alone_are_published_where_they_predict_clearly_better(monkeypatch
     monkeypatch.setattr(inference, "stacked_scores", lambda *_: gained)
     fit, found = infer(task)
     block, shares = ItemLabels.from_codes(task), fit.item_fit.stacking.shares
-    votes = cap_unsupported(smoothed_votes(block.votes, shares), block.votes, block.n_judges)
+    votes = block.unsupported.cap(smoothed_votes(block.votes, shares))
     np.testing.assert_array_equal(found.published, votes)
     assert fit.evidence.votes_predict_better
     assert fit.evidence.published == fit.evidence.votes

@@ -11,8 +11,13 @@ import pytest
 
 from annot_pipeline.experiments.crowds import CrowdParams, draw_crowd
 from annot_pipeline.methods.labels import related_judges as module
-from annot_pipeline.methods.labels import stacking
+from annot_pipeline.methods.labels.held_out_labels import (
+    ModelLabels,
+    held_out_predictions,
+    held_out_votes,
+)
 from annot_pipeline.methods.labels.hierarchical import borrowed_counts
+from annot_pipeline.methods.labels.item_labels import ItemLabels
 from annot_pipeline.methods.labels.label_matrix import LabelCodes
 from annot_pipeline.methods.labels.related_judges import (
     MIN_ITEMS,
@@ -21,6 +26,7 @@ from annot_pipeline.methods.labels.related_judges import (
     compare_families,
     related_judges,
 )
+from annot_pipeline.methods.labels.stacking import DEPENDENCE
 from annot_pipeline.methods.numerics.blocks import InMemoryBlocks
 from tests.gold_labels import task_and_truth
 from tests.methods.labels.test_stacking import fit, in_blocks, share_right
@@ -251,16 +257,16 @@ def test_comparison_is_of_the_best_predictions_of_each_fit():
     families = np.where(np.arange(12) < 5, 0, np.arange(12))
     related = replace(task, families=families)
     without, with_families = fit(task)[1], fit(related)[1]
-    labels = stacking.ItemLabels.from_codes(related)
+    labels = ItemLabels.from_codes(related)
     best = []
     for codes, estimates in ((task, without), (related, with_families)):
-        block = stacking._ModelLabels.from_codes(codes, estimates)
+        block = ModelLabels.from_codes(codes, estimates)
         scores = []
-        for n, dependence in enumerate(stacking.DEPENDENCE):
+        for n, dependence in enumerate(DEPENDENCE):
             cells = block.counts[n].theta.reshape(-1, 2, 2)
             counts = cells + borrowed_counts(cells.sum(axis=0)[None], 0.01)[0]
             log_pi = estimates[n].log_pi[0]
-            [chance] = stacking.held_out_predictions(
+            [chance] = held_out_predictions(
                 labels, block.posteriors[n], counts, log_pi, [dependence]
             )
             scores.append(float(np.average(np.log(chance), weights=labels.weights)))
@@ -268,7 +274,7 @@ def test_comparison_is_of_the_best_predictions_of_each_fit():
     compared = compare_families(InMemoryBlocks([task]), families, without, with_families)
     assert [compared.without, compared.with_families] == pytest.approx(best)
     shares = np.bincount(task.labels) + 0.01
-    votes = stacking.held_out_votes(labels, shares / shares.sum())
+    votes = held_out_votes(labels, shares / shares.sum())
     assert compared.votes == pytest.approx(np.average(np.log(votes), weights=labels.weights))
 
 

@@ -15,24 +15,26 @@ from annot_pipeline.methods.labels.dawid_skene import (
     dawid_skene_batch,
     label_groups,
 )
+from annot_pipeline.methods.labels.e_step import tempered
 from annot_pipeline.methods.labels.estimates import Estimates
+from annot_pipeline.methods.labels.held_out_labels import (
+    Predictions,
+    held_out_predictions,
+    held_out_votes,
+)
+from annot_pipeline.methods.labels.item_labels import ItemLabels
 from annot_pipeline.methods.labels.label_matrix import LabelCodes
 from annot_pipeline.methods.labels.stacking import (
     DEPENDENCE,
     PRIOR,
     UNSEEN,
-    ItemLabels,
-    Predictions,
     StackedFit,
-    cap_unsupported,
     fit_stacking,
-    held_out_predictions,
-    held_out_votes,
-    smoothed_votes,
     stacked_posterior,
     stacking_weights,
-    tempered,
 )
+from annot_pipeline.methods.labels.unsupported import UnsupportedClasses
+from annot_pipeline.methods.labels.votes import smoothed_votes
 from annot_pipeline.methods.numerics.blocks import InMemoryBlocks
 from tests.gold_labels import task_and_truth
 from tests.methods.labels.test_label_models import crowd
@@ -103,7 +105,8 @@ def test_predictions_without_a_label_by_a_loop():
         members = []
         for dependence in DEPENDENCE:
             p = np.exp(logs / (1 + (len(others) - 1) * dependence))
-            p = cap_unsupported((p / p.sum())[None], votes[None], np.array([len(others)]))[0]
+            unsupported = UnsupportedClasses.from_votes(votes[None], np.array([len(others)]))
+            p = unsupported.cap((p / p.sum())[None])[0]
             members.append(p @ theta(j, label, i, own))
         members.append((votes[label] + shares[label]) / (votes.sum() + 1))
         np.testing.assert_allclose(by_member[n], members, rtol=1e-9)
@@ -145,7 +148,7 @@ def test_no_class_without_a_vote_is_ever_the_label(seed):
     n = np.maximum((votes > 0).sum(axis=1), rng.integers(0, 6, 200)) * (votes.sum(axis=1) > 0)
     p = rng.dirichlet(np.full(5, 0.1), 200)
     p[:5] = np.eye(5)
-    found = cap_unsupported(p, votes, n)
+    found = UnsupportedClasses.from_votes(votes, n).cap(p)
     np.testing.assert_allclose(found.sum(axis=1), 1)
     judged = n > 0
     without = np.where(votes == 0, found, 0).sum(axis=1)
@@ -172,7 +175,7 @@ def test_the_average_by_hand():
         r = dependence + UNSEEN * (1 - dependence)
         p = np.exp(logs / (1 + (n - 1) * r))
         average += weight * p / p.sum()
-    expected = cap_unsupported(average[None], votes[None], np.array([n]))[0]
+    expected = UnsupportedClasses.from_votes(votes[None], np.array([n])).cap(average[None])[0]
     np.testing.assert_allclose(posterior[i], expected, rtol=1e-9)
 
 

@@ -1,0 +1,143 @@
+"""Labels of a block of items, each (item, judge, label) once: who votes, and what others vote.
+
+Judges of one family count as one judge: a family's m labels of an item are 1/m of a vote each.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from annot_pipeline.methods.labels.label_matrix import LabelCodes
+from annot_pipeline.methods.labels.unsupported import UnsupportedClasses
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+Floats = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class ItemLabels:
+    """Labels of a block of items of one task, each (item, judge, label) once.
+
+    Parameters
+    ----------
+    item, judge, label, times
+        ``(n_cells,)``, sorted by item and judge; ``times`` a judge gave the label.
+    pair
+        ``(n_cells,)`` code of (item, judge), from 0.
+    voter
+        ``(n_cells,)`` place of (item, family) among `voter_item`; without families that of
+        (item, judge).
+    voter_item
+        ``(n_voters,)``.
+    n_votes
+        ``(n_voters,)`` labels that share one vote; 1 without families.
+    n_items, n_labels
+        Sizes; n_labels is K.
+    """
+
+    item: Codes
+    judge: Codes
+    label: Codes
+    times: Floats
+    pair: Codes
+    voter: Codes
+    voter_item: Codes
+    n_votes: Floats
+    n_items: int
+    n_labels: int
+
+    @classmethod
+    def from_codes(cls, codes: LabelCodes) -> ItemLabels:
+        """Return labels in this layout."""
+        j, k = codes.n_judges, codes.n_labels
+        cells, times = np.unique(
+            (codes.items * j + codes.judges) * k + codes.labels, return_counts=True
+        )
+        item, judge, times = cells // k // j, cells // k % j, times.astype(np.float64)
+        is_first = np.append(True, np.diff(cells // k) > 0)[: cells.size]  # cells are sorted
+        pairs, pair = (cells // k)[is_first], np.cumsum(is_first) - 1
+        voters, voter, n_votes = pairs, pair, np.ones(pairs.size)
+        if codes.families is not None:
+            if (codes.families != np.arange(j)).any():
+                voters, voter = np.unique(item * j + codes.families[judge], return_inverse=True)
+                voter = voter.reshape(-1)
+            n_votes = np.asarray(np.bincount(voter, times, voters.size), np.float64)
+        return cls(
+            item,
+            judge,
+            cells % k,
+            times,
+            pair,
+            voter,
+            voters // j,
+            n_votes,
+            codes.n_items,
+            k,
+        )
+
+    @cached_property
+    def n_judges(self) -> Codes:
+        """Judges of each item, ``(n_items,)``; those of one family are one."""
+        return np.bincount(self.voter_item, minlength=self.n_items)
+
+    @cached_property
+    def n_others(self) -> Codes:
+        """Other judges or families of the item, ``(n_voters,)``."""
+        return np.asarray(self.n_judges[self.voter_item] - 1)
+
+    @cached_property
+    def votes(self) -> Floats:
+        """Votes on each item by class, ``(n_items, K)``; above 0 where there is a label."""
+        cells = self.item * self.n_labels + self.label
+        votes = np.bincount(cells, weights=self.weights, minlength=self.n_items * self.n_labels)
+        return np.asarray(votes.reshape(self.n_items, self.n_labels), np.float64)
+
+    @cached_property
+    def weights(self) -> Floats:
+        """Votes that each label has with its repeats, ``(n_cells,)``."""
+        return np.asarray(self.times / self.n_votes[self.voter])
+
+    @cached_property
+    def votes_of_others(self) -> Floats:
+        """Votes on an item by other judges or families, ``(n_voters, K)``."""
+        own = self.sum_by_voter(np.eye(self.n_labels)[self.label])
+        # exactly 0 where no other judge has a vote: then the sum is that of one number and zeros
+        return np.asarray(self.sum_by_item(own)[self.voter_item] - own)
+
+    @cached_property
+    def unsupported(self) -> UnsupportedClasses:
+        """Classes without a vote, by item."""
+        return UnsupportedClasses.from_votes(self.votes, self.n_judges)
+
+    @cached_property
+    def unsupported_by_others(self) -> UnsupportedClasses:
+        """Classes without a vote of other judges or families, by voter."""
+        return UnsupportedClasses.from_votes(self.votes_of_others, self.n_others)
+
+    def sum_by_pair(self, values: Floats) -> Floats:
+        """Return sums of ``(n_cells, ...)`` values, each times its label's times, by pair."""
+        n_pairs = int(self.pair.max(initial=-1)) + 1
+        return np.asarray(self._by(self.pair, n_pairs, self.times) @ values)
+
+    def sum_by_voter(self, values: Floats) -> Floats:
+        """Return sums of ``(n_cells, ...)`` values, each times its label's votes, by voter."""
+        return np.asarray(self._by(self.voter, self.voter_item.size, self.weights) @ values)
+
+    def sum_by_item(self, values: Floats) -> Floats:
+        """Return sums of ``(n_voters, ...)`` values by item."""
+        ones = np.ones(self.voter_item.size)
+        return np.asarray(self._by(self.voter_item, self.n_items, ones) @ values)
+
+    def _by(self, group: Codes, n_groups: int, weights: Floats) -> csr_array:
+        from scipy.sparse import csr_array
+
+        places = (group, np.arange(group.size))
+        return csr_array((weights, places), shape=(n_groups, group.size))
