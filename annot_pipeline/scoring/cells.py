@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from annot_pipeline.scoring.predictions import Form, Predictions, is_blank
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
 
 SUM_TOLERANCE = 1e-6
 
@@ -72,25 +73,37 @@ class Predicted:
         ``(n_items,)`` class predicted, of equally probable ones the first; `NO_CLASS` if none.
     probabilities
         ``(n_items, n_classes)``, or None where classes alone were predicted.
-    n_unknown
-        Items with a class that gold does not know.
-    n_scaled
-        Items whose probabilities were divided by their sum, since it was not 1.
-    n_tied
-        Items with several classes of the highest probability.
+    is_unknown
+        ``(n_items,)`` whether a class was predicted that gold does not know.
+    is_scaled
+        ``(n_items,)`` whether probabilities were divided by their sum, since it was not 1.
+    is_tied
+        ``(n_items,)`` whether several classes have the highest probability.
     """
 
     items: Codes
     codes: Codes
     probabilities: Floats | None
-    n_unknown: int = 0
-    n_scaled: int = 0
-    n_tied: int = 0
+    is_unknown: Flags
+    is_scaled: Flags
+    is_tied: Flags
+
+    @classmethod
+    def from_labels(cls, items: Codes, codes: Codes, is_unknown: Flags) -> Predicted:
+        """Return predictions of classes alone."""
+        never = np.zeros(items.size, np.bool_)
+        return cls(items, codes, None, is_unknown, never, never)
 
     def take(self, rows: Codes) -> Predicted:
-        """Return the predictions of some of the items, by place; counts stay as they are."""
-        shares = None if self.probabilities is None else self.probabilities[rows]
-        return replace(self, items=self.items[rows], codes=self.codes[rows], probabilities=shares)
+        """Return the predictions of some of the items, by place."""
+        return Predicted(
+            self.items[rows],
+            self.codes[rows],
+            None if self.probabilities is None else self.probabilities[rows],
+            self.is_unknown[rows],
+            self.is_scaled[rows],
+            self.is_tied[rows],
+        )
 
 
 def predicted(
@@ -113,7 +126,7 @@ def predicted(
         rows = _without_repeated(rows, faults)
     if rows.form.name == "labels":
         codes, unknown = _codes(rows, str(rows.form.label), faults, unknown_wrong)
-        return Predicted(rows.items, codes, None, n_unknown=int(unknown.sum()))
+        return Predicted.from_labels(rows.items, codes, unknown)
     items, first, inverse = np.unique(rows.items, return_index=True, return_inverse=True)
     if rows.form.name == "columns":
         cells, elsewhere = _from_columns(rows, faults), np.zeros(len(rows.items))
@@ -135,7 +148,7 @@ def _without_repeated(rows: Rows, faults: Faults) -> Rows:
 
 def _codes(
     rows: Rows, column: str, faults: Faults, unknown_wrong: bool
-) -> tuple[Codes, npt.NDArray[np.bool_]]:
+) -> tuple[Codes, Flags]:
     """Return the codes of a column of classes, and which of them gold does not have."""
     cells = rows.column(column)
     places = pc.index_in(cells, pa.array(rows.classes, TEXT))
@@ -224,13 +237,13 @@ def _number(value: Any) -> float:
     return float(value.written)
 
 
-def _numbers(column: pa.Array, rows: Rows, faults: Faults) -> tuple[Floats, npt.NDArray[np.bool_]]:
+def _numbers(column: pa.Array, rows: Rows, faults: Faults) -> tuple[Floats, Flags]:
     """Texts as numbers, and where they are none; blanks and NaN are none."""
     try:
         values = column.cast(pa.float64()).to_numpy(zero_copy_only=False)
     except pa.ArrowInvalid:
         values = np.array([_read(text) for text in column.to_pylist()], np.float64)
-    bad: npt.NDArray[np.bool_] = ~np.isfinite(values)
+    bad: Flags = ~np.isfinite(values)
     texts = column.filter(pa.array(bad)).to_pylist()
     faults.add("not_a_number", rows.numbers(bad), ["" if t is None else t for t in texts])
     return values, bad
@@ -250,7 +263,7 @@ def _checked(
     every = np.column_stack([cells, elsewhere])
     whole = ~np.isnan(every).any(axis=1)  # what is no number was said already
 
-    def fault(kind: str, where: npt.NDArray[np.bool_], values: Floats, allowed: str = "") -> None:
+    def fault(kind: str, where: Flags, values: Floats, allowed: str = "") -> None:
         shown = [f"{value:.9g}" for value in values[where]]
         faults.add(kind, rows.numbers(where), shown, allowed)
 
@@ -270,15 +283,14 @@ def _checked(
     every[~usable] = 1.0 / every.shape[1]  # faults are raised before anything is made of it
     shares = every / every.sum(axis=1, keepdims=True)
     best = shares.argmax(axis=1)
-    n_tied = int(((shares == shares.max(axis=1, keepdims=True)).sum(axis=1) > 1).sum())
     n_classes = cells.shape[1]
     return Predicted(
         rows.items,
         np.where(best == n_classes, NO_CLASS, best),
         shares[:, :n_classes],
-        n_unknown=int((elsewhere > 0).sum()),
-        n_scaled=int(off.sum()) if normalize else 0,
-        n_tied=n_tied,
+        elsewhere > 0,
+        off if normalize else np.zeros_like(off),
+        (shares == shares.max(axis=1, keepdims=True)).sum(axis=1) > 1,
     )
 
 

@@ -86,6 +86,16 @@ def test_fifty_known_items_are_scored_alone(publish, scored):
     assert sum(by_certainty.values()) == 50
 
 
+def test_counts_are_of_the_items_that_figures_are_of(publish, scored):
+    """Two of the ties are on known items, one is not."""
+    publish(MOOD, truths=truths(ENOUGH))
+    rows = model().splitlines()
+    for n in (0, 1, N - 1):
+        rows[n + 1] = f"{item(n)},0.5,0.5"
+    (task,) = scored("model.csv", "\n".join(rows) + "\n")[1]["tasks"]
+    assert (task["scored_on"], task["n_tied"]) == ("known", 2)
+
+
 def test_fewer_are_scored_against_gold_without_the_votes_that_made_it(publish, scored):
     publish(MOOD, truths=truths(ENOUGH - 1))
     _, found, _ = scored("model.csv", model(range(45, N)))

@@ -27,7 +27,7 @@ Codes = npt.NDArray[np.int64]
 
 BORROWED = 6.0
 """Labels of each class that a judge borrows from the common confusion."""
-BORROWED_ITEMS = 4.0
+BORROWED_ITEMS = 40.0
 """Items, distributed as all labels are, that the prevalence borrows."""
 COMMON_LABELS = 50.0
 """Labels by which a class's row of the common confusion is drawn to copy-or-guess."""
