@@ -27,7 +27,7 @@ from annot_pipeline.methods.labels.votes import count_votes, smoothed_votes
 from annot_pipeline.methods.numerics.blocks import InMemoryBlocks
 from tests.methods import crowds
 from tests.methods.labels.test_label_models import crowd
-from tests.methods.labels.test_stacking import in_blocks
+from tests.methods.labels.test_stacking import in_blocks, share_right
 
 HIERARCHICAL = DawidSkeneParams(model="hierarchical")
 
@@ -286,3 +286,16 @@ def test_a_few_labels_less_leave_the_share_of_certain_labels():
         )
         changes.append(abs((infer(fewer)[1].published.max(axis=1) >= 0.95).mean() - share))
     assert np.median(changes) < 0.03
+
+
+def test_in_a_pilot_the_published_label_is_right_as_often_as_the_vote():
+    """Four labels a judge, three an item: prevalence must not follow what a fit makes of them."""
+    pilots = [crowds.crowd("sparse", [seed, 11], n_items=30, per_item=3) for seed in range(60)]
+    tasks = [TaskLabels(task, KnownItems.none()) for task, _ in pilots]
+    fits = fit_labels(InMemoryBlocks([tasks]), params=HIERARCHICAL)
+    gains = [
+        share_right(probabilities(labels, fit.item_fit).published, truth)
+        - share_right(ItemLabels.from_codes(labels.codes).votes, truth)
+        for labels, fit, (_, truth) in zip(tasks, fits, pilots, strict=True)
+    ]
+    assert np.mean(gains) > -0.005
