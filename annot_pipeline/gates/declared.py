@@ -411,6 +411,21 @@ GATES: tuple[Gate[Any], ...] = (
         warn=0,
     ),
     Gate(
+        "one_family", LabelMetrics, "labels",
+        "number of tasks in which all labels of each item are of one judge or family",
+        "votes are published, and nothing tells how often they are right: ask judges of another "
+        "family, or an expert",
+        lambda m: named([t for t, row in m.certainty.items() if row["is_one_family"]]), warn=0,
+    ),
+    Gate(
+        "unlike_known_items", LabelMetrics, "labels",
+        "number of tasks whose known items are of other classes than all items, by their labels",
+        "they say how sure the model should be, not how often judges mistake a class, nor how many "
+        "labels are right: take known items at random from all",
+        lambda m: named([t for t, row in m.certainty.items() if row["known_items_differ"]]),
+        warn=0,
+    ),
+    Gate(
         "related_judges", LabelMetrics, "labels",
         "number of groups of judges whose errors go together more than the classes explain",
         "they count as one where held-out labels bear it out; judges who copy each other, share an "

@@ -146,9 +146,7 @@ def _without_repeated(rows: Rows, faults: Faults) -> Rows:
     return rows.take(first)
 
 
-def _codes(
-    rows: Rows, column: str, faults: Faults, unknown_wrong: bool
-) -> tuple[Codes, Flags]:
+def _codes(rows: Rows, column: str, faults: Faults, unknown_wrong: bool) -> tuple[Codes, Flags]:
     """Return the codes of a column of classes, and which of them gold does not have."""
     cells = rows.column(column)
     places = pc.index_in(cells, pa.array(rows.classes, TEXT))

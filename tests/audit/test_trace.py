@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from annot_pipeline.audit.trace.items import trace, trace_items
-from annot_pipeline.audit.trace.labels import FITS_DIFFER, weigh_labels
+from annot_pipeline.audit.trace.labels import AVERAGE_DIFFERS, VOTES_ALONE, weigh_labels
 from annot_pipeline.errors import StoreError
 from annot_pipeline.storage.tables import read_table
 from tests.conftest import Built, build_file
@@ -146,12 +146,25 @@ def test_without_a_judge_by_hand(votes):
             assert row["flips"] == (best != found["label"]["label"])
         assert found["flipped_by"] == [r["judge"] for r in found["without_judge"] if r["flips"]]
         flips += len(found["flipped_by"])
-        assert "as they were fitted" in found["held_fixed"]
+        assert "as they are with all judgments" in found["held_fixed"]
     assert flips
 
 
+def dependent(prevalence, answers, repeats):
+    """Probabilities of classes by judges who repeat each other."""
+    p = dict(prevalence)
+    for answer in answers:
+        for share in answer["likelihoods"]:
+            p[share["label"]] *= share["probability"]
+    p = {k: v ** (1 / repeats) for k, v in p.items()}
+    return {k: v / sum(p.values()) for k, v in p.items()}
+
+
 def test_without_a_judge_others_count_for_what_they_are_worth(tmp_path_factory):
-    """As by hand above; but three judges who repeat each other, and no class without a vote."""
+    """As by hand above; but judges repeat each other, and no class without a vote is the label.
+
+    What the average adds stays: the published odds over those of the confusion matrices.
+    """
     built = build_votes(tmp_path_factory)
     prevalence = {r["label"]: r["prevalence"] for r in released(built, "prevalence")}
     [dependence] = [
@@ -164,11 +177,12 @@ def test_without_a_judge_others_count_for_what_they_are_worth(tmp_path_factory):
         answers = {j["judge"]: j for j in found["judgments"]}
         for row in found["without_judge"]:
             others = [a for judge, a in answers.items() if judge != row["judge"]]
-            p = dict(prevalence)
-            for answer in others:
-                for share in answer["likelihoods"]:
-                    p[share["label"]] *= share["probability"]
-            p = {k: v ** (1 / (1 + 2 * dependence)) for k, v in p.items()}
+            whole, p = (
+                dependent(prevalence, by, 1 + (len(by) - 1) * dependence)
+                for by in (answers.values(), others)
+            )
+            published = {r["label"]: r["probability"] for r in found["distribution"]}
+            p = {k: v * published[k] / whole[k] for k, v in p.items()}
             p = {k: v / sum(p.values()) for k, v in p.items()}
             votes = {answer["answer"] for answer in others}
             if len(votes) == 1:
@@ -317,28 +331,65 @@ def test_a_release_of_schema_1_shows_what_it_has(votes):
     assert len(found["chain"]) == len(manifest["runs"])
 
 
+def item_rows(label, likelihoods):
+    """An item of two classes with a label by each of some judges, who gave a, then b, then a."""
+    given = {f"w{n}": "ab"[n % 2] for n in range(len(likelihoods))}
+    return (
+        {"model_label": label},
+        [{"label": k, "label_order": n, "prevalence": 0.5} for n, k in enumerate("ab")],
+        [
+            {"judge": judge, "observed_label": given[judge], "likelihoods": by_class}
+            for judge, by_class in zip(given, likelihoods, strict=True)
+        ],
+        [
+            {"judge": judge, "label": given[judge], "fate": "used", "judgment_id": judge}
+            for judge in given
+        ],
+    )
+
+
+def figure(statistic, value):
+    return {"model": "published", "statistic": statistic, "value": value}
+
+
+def distribution(*probabilities):
+    return [{"label": k, "probability": p} for k, p in zip("abc", probabilities, strict=False)]
+
+
 def test_an_item_on_which_fits_differ_names_no_judge():
-    """The published label is another than that of the fit that weighs most: no judge decides it."""
-    rows = {
-        "label": {"model_label": "b"},
-        "prevalence": [
-            {"label": k, "label_order": n, "prevalence": 0.5} for n, k in enumerate("ab")
-        ],
-        "confusion": [
-            {"judge": judge, "observed_label": label, "likelihoods": likelihoods}
-            for judge, label, likelihoods in (
-                ("w0", "a", {"a": 0.9, "b": 0.2}), ("w1", "b", {"a": 0.4, "b": 0.6}),
-            )
-        ],
-        "judgments": [
-            {"judge": judge, "label": label, "fate": "used", "judgment_id": judge}
-            for judge, label in (("w0", "a"), ("w1", "b"))
-        ],
-    }  # fmt: skip
-    dependence = [{"statistic": "dependence", "value": 0.2}]
-    found = weigh_labels(*rows.values(), dependence)
+    """The published label is another than that of the confusion matrices: no judge decides it."""
+    likelihoods = ({"a": 0.9, "b": 0.2}, {"a": 0.4, "b": 0.6})
+    dependence = [figure("dependence", 0.2)]
+    found = weigh_labels(*item_rows("b", likelihoods), distribution(0.4, 0.6), dependence)
     assert found.without_judge == ()
-    assert found.held_fixed == FITS_DIFFER
+    assert found.held_fixed == AVERAGE_DIFFERS
     assert found.of_judgment["w0"]["evidence"] == pytest.approx(log(0.2 / 0.9))
-    agreed = weigh_labels({"model_label": "a"}, *list(rows.values())[1:], dependence)
+    agreed = weigh_labels(*item_rows("a", likelihoods), distribution(0.6, 0.4), dependence)
     assert [row["judge"] for row in agreed.without_judge] == ["w0", "w1"]
+
+
+def test_without_a_judge_who_tells_nothing_the_published_probability_stays():
+    """What the average and known items add stays too; more judges repeat each other less."""
+    likelihoods = ({"a": 0.9, "b": 0.2}, {"a": 0.4, "b": 0.6}, {"a": 0.5, "b": 0.5})
+    rows, published = item_rows("a", likelihoods), distribution(0.83, 0.17)
+    found = weigh_labels(*rows, published, [figure("dependence", 0.0)])
+    without = {row["judge"]: row["probability"] for row in found.without_judge}
+    assert without["w2"] == pytest.approx(0.83)
+    odds = 0.83 / 0.17 / (0.4 / 0.6)
+    assert without["w1"] == pytest.approx(odds / (1 + odds))
+
+
+def test_votes_alone_have_no_evidence():
+    likelihoods = ({"a": 0.9, "b": 0.2}, {"a": 0.4, "b": 0.6})
+    calibration = [figure("dependence", 0.2), figure("weight_of_votes", 1.0)]
+    found = weigh_labels(*item_rows("a", likelihoods), distribution(0.6, 0.4), calibration)
+    assert (found.of_judgment, found.without_judge, found.runner_up) == ({}, (), None)
+    assert found.held_fixed == VOTES_ALONE
+
+
+def test_the_runner_up_is_the_second_of_the_published_probabilities():
+    rows = list(item_rows("a", ({"a": 0.9, "b": 0.3, "c": 0.01}, {"a": 0.1, "b": 0.5, "c": 0.4})))
+    rows[1].append({"label": "c", "label_order": 2, "prevalence": 0.1})
+    found = weigh_labels(*rows, distribution(0.6, 0.1, 0.3))
+    assert found.runner_up == "c"
+    assert found.prior_evidence == pytest.approx(log(0.5 / 0.1))

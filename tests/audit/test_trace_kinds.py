@@ -203,6 +203,7 @@ def test_kinds_take_turns_the_most_contested_first(build_campaign):
         for i in range(4)
         for j in range(3)
     )
+    text += "tone,w0,i4,yes,\ntone,w1,i4,no,\n"  # either judge decides it
     kinds = [{"name": "tone", "kind": "categorical"}, {"name": "worth", "kind": "scalar"}]
     fields = source("task", "judge", "item", "label", "score")
     built = build_campaign({"a.csv": text}, sources=fields, tasks=kinds)

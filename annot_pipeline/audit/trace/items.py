@@ -157,6 +157,7 @@ def _document(manifest: Mapping[str, Any], task: str | None, item: str, by_task:
             own.get("prevalence", []),
             own.get("judge_confusion", []),
             judgments,
+            own.get("label_distributions", []),
             own.get("label_calibration", []),
         )
     elif kind == "scalar":

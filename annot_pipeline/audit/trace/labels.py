@@ -11,19 +11,27 @@ import numpy as np
 import numpy.typing as npt
 
 from annot_pipeline.methods.labels.e_step import tempered
-from annot_pipeline.methods.labels.label_evidence import TIED, label_evidence
+from annot_pipeline.methods.labels.label_evidence import TIED, LabelEvidence, label_evidence
 from annot_pipeline.methods.labels.unsupported import UnsupportedClasses
 
-FITS_DIFFER = (
-    "The published label is an average of several fits and of votes, which differ on this item. "
-    "The evidence is that of the fit that weighs most; which judge decides cannot be told."
+AVERAGE_DIFFERS = (
+    "The published label is an average of several fits and of votes, corrected by known items "
+    "where there are some. The confusion matrices alone make another label most probable here: "
+    "which judge decides cannot be told."
 )
+VOTES_ALONE = (
+    "In this task votes alone are published: each judge has one vote, and judges of one family "
+    "share one. What a label model makes of the answers has no part in it."
+)
+LEAST = 1e-12
+"""Probability of a class at least, where two are divided."""
 Floats = npt.NDArray[np.float64]
 Row = dict[str, Any]
 
 HELD_FIXED = (
     "Without a judge: the prevalence of the classes and the confusion matrices of the judges stay "
-    "as they were fitted with all judgments; a new fit would move them too."
+    "as they are with all judgments, and so does what the average of fits and known items add; a "
+    "new fit would move them too."
 )
 
 
@@ -58,6 +66,7 @@ def weigh_labels(
     prevalence: Sequence[Row],
     confusion: Sequence[Row],
     judgments: Sequence[Row],
+    distribution: Sequence[Row],
     calibration: Sequence[Row] = (),
 ) -> Weighed:
     """Weigh the answers about one item of a categorical task.
@@ -71,15 +80,27 @@ def weigh_labels(
         label, ``likelihoods``.
     judgments
         Rows of ``judgments`` about the item; those used count.
+    distribution
+        The item's rows of ``label_distributions``.
     calibration
-        Rows of ``label_calibration`` of the task, with the dependence of its judges if the
-        published model has one.
+        Rows of ``label_calibration`` of the task, with the dependence of its judges and the weight
+        of votes if the published model has them.
     """
     model_label = answered_by_model(label) if label else None
     used = [row for row in judgments if row["fate"] == "used"]
     classes = [row["label"] for row in sorted(prevalence, key=lambda row: row["label_order"])]
     if model_label is None or not used:
         return Weighed()
+    figures = {
+        row["statistic"]: row["value"] for row in calibration if row.get("model") == "published"
+    }
+    if figures.get("weight_of_votes") == 1:
+        return Weighed(held_fixed=VOTES_ALONE)
+    probabilities = {row["label"]: row["probability"] for row in distribution}
+    published = np.array([probabilities.get(k, 0.0) for k in classes])
+    place = classes.index(model_label)
+    others = np.delete(np.arange(len(classes)), place)
+    runner_up = int(others[published[others].argmax()]) if others.size else -1
     theta = {(row["judge"], row["observed_label"]): row["likelihoods"] for row in confusion}
     likelihoods = np.array(
         [[theta[row["judge"], row["label"]][k] for k in classes] for row in used]
@@ -92,7 +113,8 @@ def weigh_labels(
         likelihoods,
         np.array([prior[k] for k in classes]),
         n_judges=len(names),
-        label=classes.index(model_label),
+        label=place,
+        runner_up=runner_up,
     )
     of_judgment = {
         row["judgment_id"]: {
@@ -106,26 +128,21 @@ def weigh_labels(
             used, evidence.evidence.tolist(), likelihoods.tolist(), strict=True
         )
     }
-    votes = np.zeros((len(names), len(classes)))
-    np.add.at(votes, (codes, np.array([classes.index(row["label"]) for row in used])), 1.0)
-    dependence = next(
-        (row["value"] for row in calibration if row["statistic"] == "dependence"), None
-    )
     without, is_explained = evidence.without, True
-    if dependence is not None:
-        total = votes.sum(axis=0)
-        without = _published(without, total - votes, dependence, len(names) - 1)
-        [whole] = _published(evidence.posterior[None], total[None], dependence, len(names))
-        is_explained = whole.argmax() == evidence.label
-    without_judge = _label_without_judges(without, evidence.label, names, codes.tolist(), classes)
+    if "dependence" in figures:
+        votes = np.zeros((len(names), len(classes)))
+        np.add.at(votes, (codes, np.array([classes.index(row["label"]) for row in used])), 1.0)
+        without, is_explained = _published_without(
+            evidence, votes, published, figures["dependence"]
+        )
     return Weighed(
         of_judgment,
-        without_judge if is_explained else (),
-        HELD_FIXED if is_explained else FITS_DIFFER,
-        classes[evidence.runner_up] if evidence.runner_up >= 0 else None,
-        _log_odds(prior, model_label, classes[evidence.runner_up])
-        if evidence.runner_up >= 0
-        else None,
+        _label_without_judges(without, place, names, codes.tolist(), classes)
+        if is_explained
+        else (),
+        HELD_FIXED if is_explained else AVERAGE_DIFFERS,
+        classes[runner_up] if runner_up >= 0 else None,
+        _log_odds(prior, model_label, classes[runner_up]) if runner_up >= 0 else None,
     )
 
 
@@ -141,22 +158,37 @@ def answered_by_model(label: Row) -> str | None:
     return answer
 
 
-def _published(posterior: Floats, votes: Floats, dependence: float, n_judges: int) -> Floats:
-    """Return posteriors as the published model has them, about.
+def _published_without(
+    evidence: LabelEvidence, votes: Floats, published: Floats, dependence: float
+) -> tuple[Floats, bool]:
+    """Return what would be published without each judge; whether the evidence explains the label.
+
+    What is published differs from what the confusion matrices say by a factor for each class, which
+    stays: it holds what the average of fits, votes and known items add.
 
     Parameters
     ----------
-    posterior, votes
-        ``(n, n_labels)`` of independent judges, and their votes.
+    evidence
+        Of independent judges.
+    votes
+        ``(n_judges, n_labels)`` of each judge.
+    published
+        ``(n_labels,)``.
     dependence
         Of judges, averaged over the model's members.
-    n_judges
-        Whose votes they are.
     """
-    n = np.full(len(posterior), n_judges)
-    with np.errstate(divide="ignore"):
-        p = tempered(np.log(posterior), n, dependence)
-    return UnsupportedClasses.from_votes(votes, n).cap(p)
+    n, total = len(votes), votes.sum(axis=0)
+    [whole] = _dependent(evidence.posterior[None], n, dependence)
+    without = _dependent(evidence.without, n - 1, dependence) * published / whole
+    without /= without.sum(axis=1, keepdims=True)
+    capped = UnsupportedClasses.from_votes(total - votes, np.full(n, n - 1)).cap(without)
+    return capped, bool(whole.argmax() == evidence.label)
+
+
+def _dependent(posterior: Floats, n_judges: int, dependence: float) -> Floats:
+    """Return posteriors ``(n, n_labels)`` of dependent judges; none is 0."""
+    logs = np.log(np.maximum(posterior, np.finfo(np.float64).tiny))
+    return np.maximum(tempered(logs, np.full(len(posterior), n_judges), dependence), LEAST)
 
 
 def _label_without_judges(

@@ -28,8 +28,8 @@ Codes = npt.NDArray[np.int64]
 BORROWED = 6.0
 """Labels of each class that a judge borrows from the common confusion."""
 BORROWED_ITEMS = 40.0
-"""Items, distributed as all labels are, that the prevalence borrows. With 4, fits of pilots raised the
-prevalence of a class at the cost of others, and overruled votes two to one, wrongly two times of three."""
+"""Items, distributed as all labels are, that the prevalence borrows. With 4, fits of pilots raised
+the prevalence of one class, and overruled votes of two to one, wrongly two times of three."""
 COMMON_LABELS = 50.0
 """Labels by which a class's row of the common confusion is drawn to copy-or-guess."""
 FULL_TRUST = 2.0

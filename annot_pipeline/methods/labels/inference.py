@@ -3,8 +3,9 @@
 The label model ``hierarchical`` averages fits of several dependences and smoothed votes (stacking);
 the other models of `LABEL_MODELS` publish their own posterior. Where classes of items are known,
 the probabilities are corrected by them (recalibration). Last of all, classes without a vote are
-capped: none of them is the label. ``dawid_skene`` alone publishes what the paper's model says,
-without correction and cap.
+capped: none of them is the label. Prevalence and confusion matrices are those that the published
+probabilities imply. ``dawid_skene`` alone publishes what the paper's model says, without correction
+and cap.
 
 All of it is sums over blocks of items, without seed: a task's result depends on its labels, on its
 known items, and on the weights that small tasks share.
@@ -14,7 +15,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import partial, reduce
+from operator import add
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +28,7 @@ from annot_pipeline.methods.labels.dawid_skene import (
     label_groups,
 )
 from annot_pipeline.methods.labels.e_step import e_step
-from annot_pipeline.methods.labels.estimates import Estimates
+from annot_pipeline.methods.labels.estimates import Counts, Estimates
 from annot_pipeline.methods.labels.held_out_evidence import (
     Evidence,
     HeldOutScores,
@@ -37,11 +39,14 @@ from annot_pipeline.methods.labels.held_out_labels import Predictions, predict_l
 from annot_pipeline.methods.labels.item_labels import ItemLabels
 from annot_pipeline.methods.labels.label_em import EMState, Shape
 from annot_pipeline.methods.labels.label_matrix import LabelCodes, LabelMatrix
+from annot_pipeline.methods.labels.models import LABEL_MODELS
 from annot_pipeline.methods.labels.recalibration import (
     ENOUGH,
+    ClassMass,
     KnownItems,
     Recalibration,
     fit_recalibration,
+    unlike_others,
 )
 from annot_pipeline.methods.labels.related_judges import (
     RelatedJudges,
@@ -121,6 +126,8 @@ class ItemFit:
         How members are averaged; None for a model that publishes its own posterior.
     recalibration
         By known items; None where there is none.
+    known_items_differ
+        Whether the known items are no sample of all.
     is_capped
         Whether classes without a vote are capped.
     families
@@ -133,6 +140,7 @@ class ItemFit:
     recalibration: Recalibration | None
     is_capped: bool
     families: Codes | None = None
+    known_items_differ: bool = False
 
     def related_codes(self, codes: LabelCodes) -> LabelCodes:
         """Return the labels with the families of judges that were found."""
@@ -162,13 +170,6 @@ class LabelFit:
     item_fit: ItemFit
     evidence: Evidence
     related: RelatedJudges | None = None
-
-    @property
-    def heaviest(self) -> ModelFit:
-        """Return the member that weighs most, whose confusion matrices describe the judges."""
-        if self.item_fit.stacking is None:
-            return self.members[0]
-        return self.members[int(self.item_fit.stacking.weights[:-1].argmax())]
 
     @property
     def fits(self) -> tuple[ModelFit, ...]:
@@ -230,10 +231,7 @@ def fit_labels(
             published = _Published(fitted, own if is_paper else _scores(labels, fitted[0]))
         item_fit = published.item_fit(dawid_skene[t], is_capped=not is_paper)
         if not is_paper and n_known[t] >= ENOUGH:
-            by_block = tasks.map(_known_probabilities, t, item_fit)
-            p, classes, folds = (np.concatenate(arrays) for arrays in zip(*by_block, strict=True))
-            recalibration = fit_recalibration(p, classes, folds)
-            item_fit = replace(item_fit, recalibration=recalibration)
+            item_fit = _recalibrate(tasks, t, item_fit)
         fits.append(
             LabelFit(
                 dawid_skene[t],
@@ -294,7 +292,11 @@ def _stack(
     shared_weights: Floats | None,
     watch: Watch,
 ) -> _Published:
-    """Average the fits of a task, with families of judges where they are found and help."""
+    """Average the fits of a task, with families of judges where they are found and help.
+
+    Votes alone are published where they predict labels clearly better, and where no item has labels
+    of two families: then nothing tells how good a fit is.
+    """
     related, families = related_judges(labels), None
     refitted = _fit_families(labels, shape, members, related, watch)
     if refitted is not None:
@@ -303,7 +305,7 @@ def _stack(
     estimates = [fit.estimates for fit in members]
     stacking, predictions = fit_stacking(labels, estimates, shared=shared_weights)
     scores = stacked_scores(predictions, stacking.weights)
-    if is_clear(scores.mean(2), scores.n_labels):
+    if not scores.n_labels or is_clear(scores.mean(2), scores.n_labels):
         stacking = replace(stacking, votes_alone=True)
     return _Published(members, scores, stacking, related, families)
 
@@ -385,6 +387,45 @@ def members_of(params: DawidSkeneParams) -> list[DawidSkeneParams]:
     ]
 
 
+def published_counts(codes: LabelCodes, published: Floats) -> Counts:
+    """Return the labels of judges by the published probability of each class, and the items.
+
+    Parameters
+    ----------
+    codes
+        Of a block of items of one task.
+    published
+        ``(n_items, K)``.
+    """
+    matrix = LabelMatrix.from_tasks([0], [codes])
+    return Counts(matrix.votes_by_judge @ published, published.sum(axis=0)[None], np.zeros(1))
+
+
+def published_judges(fit: LabelFit, counts: Counts) -> tuple[Floats, Floats]:
+    """Return the prevalence ``(K,)`` and the confusion matrices that published labels imply.
+
+    The confusion matrices ``(n_judges, K, K)``, as [judge, true, observed], are those that the
+    label model estimates from the published probabilities. A model that publishes its own posterior
+    has its own; the paper's prevalence is its own too.
+
+    Parameters
+    ----------
+    fit
+        Of a task.
+    counts
+        `published_counts` of all its items.
+    """
+    [model] = fit.members[:1]
+    if not fit.item_fit.is_capped:
+        return model.prevalence, model.confusion
+    prevalence = counts.pi[0] / counts.pi.sum()
+    if fit.item_fit.stacking is None:
+        return prevalence, model.confusion
+    m_step, starts = LABEL_MODELS[model.params.model], np.array([0, len(model.confusion)])
+    estimates = m_step(counts, starts, None, model.params.smoothing, model.estimates)
+    return prevalence, replace(model, estimates=estimates).confusion
+
+
 def probabilities(labels: TaskLabels, fit: ItemFit) -> Probabilities:
     """Return the probabilities of the items of a block.
 
@@ -395,14 +436,14 @@ def probabilities(labels: TaskLabels, fit: ItemFit) -> Probabilities:
     fit
         Of the whole task.
     """
+    own = _posterior(replace(labels.codes, families=None), fit.dawid_skene)
+    if not fit.is_capped:
+        return Probabilities(own, own)
     codes = fit.related_codes(labels.codes)
     published = _before_recalibration(codes, fit)
     if fit.recalibration is not None:
         published = fit.recalibration.apply(published, labels.known_items)
-    if fit.is_capped:
-        published = ItemLabels.from_codes(codes).unsupported.cap(published)
-    unrelated = replace(labels.codes, families=None)
-    return Probabilities(published, _posterior(unrelated, fit.dawid_skene))
+    return Probabilities(ItemLabels.from_codes(codes).unsupported.cap(published), own)
 
 
 def _name_of(params: DawidSkeneParams) -> str:
@@ -506,13 +547,20 @@ def _before_recalibration(codes: LabelCodes, fit: ItemFit) -> Floats:
     return stacked_posterior(codes, fit.members, fit.stacking)
 
 
+def _recalibrate(tasks: Blocks[Sequence[TaskLabels]], t: int, fit: ItemFit) -> ItemFit:
+    """Return what the probabilities of a task follow from, with what known items correct."""
+    by_block = tasks.map(_known_probabilities, t, fit)
+    *arrays, masses = zip(*by_block, strict=True)
+    p, classes, folds = map(np.concatenate, arrays)
+    differ = unlike_others(p, reduce(add, masses))
+    recalibration = fit_recalibration(p, classes, folds, has_offsets=not differ)
+    return replace(fit, recalibration=recalibration, known_items_differ=differ)
+
+
 def _known_probabilities(
     tasks: Sequence[TaskLabels], t: int, fit: ItemFit
-) -> tuple[Floats, Codes, Codes]:
-    """Return probabilities of the known items of a block, their classes and folds."""
-    task, items = tasks[t], tasks[t].known_items
-    is_known = np.zeros(task.codes.n_items, np.bool_)
-    is_known[items.items] = True
-    codes = fit.related_codes(task.codes.of_items(is_known))
-    p = _before_recalibration(codes, fit)
-    return p[items.items], items.classes, items.folds
+) -> tuple[Floats, Codes, Codes, ClassMass]:
+    """Return probabilities of the known items of a block, their classes and folds, and all mass."""
+    items = tasks[t].known_items
+    p = _before_recalibration(fit.related_codes(tasks[t].codes), fit)
+    return p[items.items], items.classes, items.folds, ClassMass.from_probabilities(p)

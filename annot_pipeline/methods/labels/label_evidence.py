@@ -36,7 +36,8 @@ class LabelEvidence:
     label
         Code of the class that the evidence is for: the one given, else the most probable one.
     runner_up
-        Code of the most probable other class; -1 where there is one class only.
+        Code of the class that the evidence is against: the one given, else the most probable other
+        one; -1 where there is one class only.
     evidence
         ``(n_judgments,)`` log theta of ``label`` minus log theta of ``runner_up``, nats; infinite
         where the answer rules one of them out, 0 where it rules out both.
@@ -61,6 +62,7 @@ def label_evidence(
     *,
     n_judges: int,
     label: int | None = None,
+    runner_up: int | None = None,
 ) -> LabelEvidence:
     """Weigh the answers that one item got.
 
@@ -74,8 +76,8 @@ def label_evidence(
         ``(n_labels,)`` prior probability of each class.
     n_judges
         Size of the code range.
-    label
-        Class that the evidence is for; default: the most probable one.
+    label, runner_up
+        Classes that the evidence is for and against; default: the most probable ones.
 
     Raises
     ------
@@ -97,7 +99,9 @@ def label_evidence(
     log_odds = _log_odds(total, out)
     code = int(_first_of_best(log_odds)) if label is None else label
     rest = np.delete(np.arange(prevalence.size), code)
-    runner_up = int(rest[_first_of_best(_log_odds(total[rest], out[rest]))]) if rest.size else -1
+    if runner_up is None:
+        other = rest[_first_of_best(_log_odds(total[rest], out[rest]))] if rest.size else -1
+        runner_up = int(other)
     without = _log_odds(total - of_judge, out - out_of_judge)
     return LabelEvidence(
         posterior=_posterior(log_odds),

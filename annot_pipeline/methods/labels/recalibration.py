@@ -6,9 +6,13 @@ classes that judges take for others all together, the temperature how sure all a
 judges share, and that their labels cannot show.
 
 Penalized maximum likelihood: temperature ~ N(1, `SLOPE_SD`), offsets ~ N(0, `OFFSET_SD`), so that
-few known items change little and a class that none of them has keeps its place. Items that are
-known get probabilities from the other folds (cross-fitting), so that what is said of them is said
-without them. The correction is dropped where it does not predict them better than no correction.
+few known items change little. Items that are known get probabilities from the other folds
+(cross-fitting), so that what is said of them is said without them. The correction is dropped where
+it does not predict them better than no correction.
+
+Offsets take known items for a sample of all. Items that were chosen by their class are none: if
+only items of one class are known, all mistakes are about it. Where classes are more or less
+probable on known items than on all, beyond chance, there are no offsets (`unlike_others`).
 """
 
 from __future__ import annotations
@@ -18,16 +22,20 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from annot_pipeline.methods.numerics.additive import Additive
+
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
 
 ENOUGH = 50
 """Known items from which probabilities are recalibrated."""
 FOLDS = 5
-SLOPE_SD, OFFSET_SD = 0.5, 1.0
+SLOPE_SD, OFFSET_SD, NO_OFFSET_SD = 0.5, 1.0, 1e-6
 LEAST = 1e-9
 """Probability of a class at least, where its logarithm is taken."""
 ROUNDS, TOLERANCE = 100, 1e-10
+UNLIKE, LEAST_DIFFERENCE = 4.0, 0.05
+"""Standard errors, and probability, by which known items differ from all in a class's mean."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +59,20 @@ class KnownItems:
         """Return no items."""
         nothing = np.empty(0, np.int64)
         return cls(nothing, nothing, nothing)
+
+
+@dataclass(frozen=True)
+class ClassMass(Additive):
+    """Probabilities of all items of a task: how many items, sums and sums of squares ``(K,)``."""
+
+    n_items: int
+    total: Floats
+    squares: Floats
+
+    @classmethod
+    def from_probabilities(cls, probabilities: Floats) -> ClassMass:
+        """Return the sums over ``(n_items, K)``."""
+        return cls(len(probabilities), probabilities.sum(axis=0), (probabilities**2).sum(axis=0))
 
 
 @dataclass(frozen=True)
@@ -97,8 +119,32 @@ class Recalibration:
         return corrected
 
 
+def unlike_others(probabilities: Floats, mass: ClassMass) -> bool:
+    """Return whether known items have other classes than all items have, beyond chance.
+
+    Their class is not asked, but the probabilities that the labels give it: a mistake that all
+    judges share makes known items no different from others.
+
+    Parameters
+    ----------
+    probabilities
+        ``(n_known, K)`` of known items, before the correction.
+    mass
+        Of all items.
+    """
+    n, mean = len(probabilities), mass.total / mass.n_items
+    variance = np.maximum(mass.squares / mass.n_items - mean**2, 0) * (1 - n / mass.n_items) / n
+    difference = np.abs(probabilities.mean(axis=0) - mean)
+    return bool(((difference > UNLIKE * np.sqrt(variance)) & (difference > LEAST_DIFFERENCE)).any())
+
+
 def fit_recalibration(
-    probabilities: Floats, classes: Codes, folds: Codes, least: int = ENOUGH
+    probabilities: Floats,
+    classes: Codes,
+    folds: Codes,
+    *,
+    least: int = ENOUGH,
+    has_offsets: bool = True,
 ) -> Recalibration | None:
     """Return the correction by known items; None where they are too few, or it does not help.
 
@@ -110,15 +156,18 @@ def fit_recalibration(
         ``(n_known,)``.
     least
         Known items that it takes.
+    has_offsets
+        Whether classes have offsets.
     """
     n, k = probabilities.shape
     if n < least or k < 2:
         return None
+    offset_sd = OFFSET_SD if has_offsets else NO_OFFSET_SD
     by_fold = []
     fitted = np.empty_like(probabilities)
     for fold in range(FOLDS):
         mine = folds == fold
-        by_fold.append(fit_scaling(probabilities[~mine], classes[~mine]))
+        by_fold.append(fit_scaling(probabilities[~mine], classes[~mine], offset_sd))
         fitted[mine] = by_fold[-1].apply(probabilities[mine])
     rows = np.arange(n)
     gains = np.log(np.maximum(fitted[rows, classes], LEAST)) - np.log(
@@ -127,11 +176,11 @@ def fit_recalibration(
     gain, error = float(gains.mean()), float(gains.std(ddof=1) / np.sqrt(n))
     if gain <= 0:
         return None
-    scaling = fit_scaling(probabilities, classes)
+    scaling = fit_scaling(probabilities, classes, offset_sd)
     return Recalibration(scaling, tuple(by_fold), n, gain, error)
 
 
-def fit_scaling(probabilities: Floats, classes: Codes) -> Scaling:
+def fit_scaling(probabilities: Floats, classes: Codes, offset_sd: float = OFFSET_SD) -> Scaling:
     """Return the scaling that makes classes most probable, by Newton's method.
 
     The penalized log likelihood is concave in temperature and offsets.
@@ -142,11 +191,13 @@ def fit_scaling(probabilities: Floats, classes: Codes) -> Scaling:
         ``(n, K)``.
     classes
         ``(n,)``.
+    offset_sd
+        Standard deviation of offsets, nats.
     """
     logs = _logs(probabilities)
     k = logs.shape[1]
     right = np.eye(k)[classes]
-    precision = np.r_[SLOPE_SD**-2.0, np.full(k, OFFSET_SD**-2.0)]
+    precision = np.r_[SLOPE_SD**-2.0, np.full(k, offset_sd**-2.0)]
     center = np.r_[1.0, np.zeros(k)]
     at = center.copy()
     for _ in range(ROUNDS):

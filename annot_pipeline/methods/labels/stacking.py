@@ -151,6 +151,7 @@ def stacked_posterior(codes: LabelCodes, estimates: Sequence[Estimates], fit: St
         with np.errstate(divide="ignore"):  # a class of probability 0 stays one
             logs = np.log(posterior) * design_effect(n, dependence)[:, None]
         average += weight * tempered(logs, n, float(published_dependence(np.array(dependence))))
+    average /= np.einsum("ik->i", average)[:, None]
     return block.labels.unsupported.cap(average)
 
 

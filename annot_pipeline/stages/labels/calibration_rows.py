@@ -50,19 +50,26 @@ def evidence_rows(fit: ItemFit, evidence: Evidence, sums: LabelSums) -> Iterator
         mean, error = evidence.mean_of(model)
         ends = (mean - Z * error, min(mean + Z * error, 0.0))
         yield calibration_row(model, "held_out_log_likelihood", mean, evidence.n_labels, ends)
-    yield calibration_row("published", "expected_accuracy", *expected_accuracy(sums))
+    yield calibration_row(
+        "published", "expected_accuracy", *_expected_accuracy(fit, evidence, sums)
+    )
 
 
-def expected_accuracy(sums: LabelSums) -> tuple[float, int, tuple[float, float]]:
+def _expected_accuracy(
+    fit: ItemFit, evidence: Evidence, sums: LabelSums
+) -> tuple[float, int, tuple[float, float]]:
     """Return the share of labels that are right, the items it is known by, and its interval.
 
-    Without known items it is the mean probability, and has no interval: mistakes that judges share
-    cannot be seen. With them their mean error is added, taking them as drawn from all items (the
-    difference estimator of Cochran 1977, section 7.2).
+    Without known items that are a sample it is the mean probability, and has no interval: mistakes
+    that judges share cannot be seen. With them their mean error is added (the difference estimator
+    of Cochran 1977, section 7.2). NaN where no item has labels of two judges or families, or one
+    class alone was given: then labels tell nothing of it.
     """
     mean, checked = sums.probability / sums.n_items, sums.known_items
-    if checked.n < ENOUGH:
-        return mean, 0, (np.nan, np.nan)
+    if np.count_nonzero(sums.votes.labels) < 2:
+        return np.nan, 0, (np.nan, np.nan)
+    if checked.n < ENOUGH or fit.known_items_differ:
+        return mean if evidence.n_labels else np.nan, 0, (np.nan, np.nan)
     error = checked.error / checked.n
     variance = (checked.squared_error / checked.n - error**2) / (checked.n - 1)
     value, half = mean + error, Z * np.sqrt(max(variance, 0.0))

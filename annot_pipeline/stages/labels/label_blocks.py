@@ -161,7 +161,8 @@ def _fit(
         watch=watch_blocks(context, folder.name, name),
     )
     dump(folder / FITS, fit.item_fit)
-    sums = labels.sum(_sums, fit.item_fit, vocabulary.certain_at)
+    n_bytes = len(vocabulary.judges) * len(vocabulary.classes) ** 2 * 8
+    sums = labels.sum(_sums, fit.item_fit, vocabulary.certain_at, n_bytes=n_bytes)
     public = list(vocabulary.judges.values())
     dump(folder / MODEL, LabelModel(name, vocabulary.classes, public, fit, sums))
 

@@ -16,7 +16,13 @@ import pyarrow as pa
 
 from annot_pipeline.contracts import LABEL_DISTRIBUTIONS, LABELS
 from annot_pipeline.methods.labels.class_identity import ClassIdentity, class_identity, item_support
-from annot_pipeline.methods.labels.inference import ItemFit, Probabilities, probabilities
+from annot_pipeline.methods.labels.estimates import Counts
+from annot_pipeline.methods.labels.inference import (
+    ItemFit,
+    Probabilities,
+    probabilities,
+    published_counts,
+)
 from annot_pipeline.methods.labels.votes import Votes, VoteSums, count_judges, count_votes
 from annot_pipeline.methods.numerics.additive import Additive
 from annot_pipeline.runtime.indexing import names_of
@@ -107,6 +113,8 @@ class LabelSums(Additive):
         Items that Dawid-Skene labels otherwise.
     probability
         Sum of the probabilities of the labels.
+    published
+        Labels of judges, and items, by the published probability of each class.
     known_items
         Of known items.
     """
@@ -121,6 +129,7 @@ class LabelSums(Additive):
     against_plurality: int
     other_label: int
     probability: float
+    published: Counts
     known_items: KnownSums
 
     @property
@@ -151,6 +160,7 @@ def sums_of(labelled: LabelledItems) -> LabelSums:
         against_plurality=int((is_judged & ~votes.tied[rows, inferred]).sum()),
         other_label=int((own.argmax(axis=1) != inferred).sum()),
         probability=float(confidence.sum()),
+        published=published_counts(codes, published),
         known_items=KnownSums(
             items.items.size, int(right.sum()), float(error.sum()), float((error**2).sum())
         ),

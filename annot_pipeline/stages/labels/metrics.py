@@ -15,6 +15,8 @@ class Certainty(TypedDict):
 
     n_known: int
     is_recalibrated: bool
+    known_items_differ: bool
+    is_one_family: bool
     votes_predict_better: bool
     other_label: int
 
@@ -51,7 +53,8 @@ class LabelMetrics(StageMetrics):
     certain_share
         Share of the labels that are certain.
     certainty
-        Items whose class is known, whether they correct the probabilities, whether votes predict
+        Items whose class is known, whether they correct the probabilities, whether they are no
+        sample of all, whether all labels of each item are of one family, whether votes predict
         held-out labels better, and items that Dawid-Skene labels otherwise.
     judges_below_chance
         Judges who do worse than answering without looking.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,12 +18,14 @@ import pyarrow.compute as pc
 
 from annot_pipeline.contracts import INT, JUDGE_CONFUSION, PREVALENCE, REAL, TEXT
 from annot_pipeline.methods.labels.class_identity import ClassIdentity
-from annot_pipeline.methods.labels.inference import LabelFit
+from annot_pipeline.methods.labels.inference import LabelFit, published_judges
 from annot_pipeline.methods.labels.judge_accuracy import judge_accuracy
 from annot_pipeline.methods.numerics.wilson import wilson_interval
 from annot_pipeline.runtime.indexing import names_of
 from annot_pipeline.stages.labels.calibration_rows import calibration_table, evidence_rows
 from annot_pipeline.stages.labels.label_items import LabelSums
+
+Floats = npt.NDArray[np.float64]
 
 JUDGE_FIGURES = pa.schema(
     [
@@ -85,6 +88,20 @@ class LabelModel:
     judges: Sequence[str]
     fit: LabelFit
     sums: LabelSums
+
+    @property
+    def prevalence(self) -> Floats:
+        """Return ``(K,)`` shares of items by class."""
+        return self._judges[0]
+
+    @property
+    def confusion(self) -> Floats:
+        """Return ``(n_judges, K, K)`` confusion matrices as [judge, true, observed]."""
+        return self._judges[1]
+
+    @cached_property
+    def _judges(self) -> tuple[Floats, Floats]:
+        return published_judges(self.fit, self.sums.published)
 
 
 def model_tables(model: LabelModel) -> dict[str, pa.Table]:
@@ -165,6 +182,8 @@ def _certainty(model: LabelModel) -> dict[str, Any]:
     return {
         "n_known": model.sums.known_items.n,
         "is_recalibrated": recalibration is not None,
+        "known_items_differ": model.fit.item_fit.known_items_differ,
+        "is_one_family": not model.fit.evidence.n_labels and max(model.sums.judged) > 1,
         "votes_predict_better": model.fit.evidence.votes_predict_better,
         "other_label": model.sums.other_label,
     }
@@ -181,7 +200,7 @@ def _prevalence(model: LabelModel) -> dict[str, Any]:
         "task": pa.repeat(model.name, k),
         "label": model.classes,
         "label_order": np.arange(k),
-        "prevalence": np.minimum(model.fit.heaviest.prevalence, 1.0),
+        "prevalence": np.minimum(model.prevalence, 1.0),
         "dawid_skene_prevalence": np.minimum(model.fit.dawid_skene.prevalence, 1.0),
         "vote_share": votes.vote_share,
         "plurality_frequency": votes.plurality_frequency,
@@ -205,14 +224,13 @@ def _confusion(model: LabelModel) -> dict[str, Any]:
         "judge": names_of(model.judges, np.repeat(np.arange(j), k * k)),
         "true_label": names_of(model.classes, np.tile(np.repeat(np.arange(k), k), j)),
         "observed_label": names_of(model.classes, np.tile(np.arange(k), j * k)),
-        "probability": np.minimum(model.fit.heaviest.confusion, 1.0).reshape(-1),
+        "probability": np.minimum(model.confusion, 1.0).reshape(-1),
         "dawid_skene_probability": np.minimum(model.fit.dawid_skene.confusion, 1.0).reshape(-1),
     }
 
 
 def _judge_figures(model: LabelModel) -> pa.Table:
-    fit, identity = model.fit.heaviest, model.sums.identity
-    figures = judge_accuracy(fit.confusion, fit.prevalence, identity.has_mass)
+    figures = judge_accuracy(model.confusion, model.prevalence, model.sums.identity.has_mass)
     return pa.table(
         {
             "task": pa.repeat(model.name, len(model.judges)),

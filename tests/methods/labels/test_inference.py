@@ -10,6 +10,7 @@ import pytest
 from annot_pipeline.methods.labels import inference
 from annot_pipeline.methods.labels.dawid_skene import DawidSkeneParams, dawid_skene_batch
 from annot_pipeline.methods.labels.held_out_evidence import HeldOutScores
+from annot_pipeline.methods.labels.hierarchical import borrowed_counts
 from annot_pipeline.methods.labels.inference import (
     LabelFit,
     Probabilities,
@@ -17,6 +18,8 @@ from annot_pipeline.methods.labels.inference import (
     fit_labels,
     predict_small_task,
     probabilities,
+    published_counts,
+    published_judges,
 )
 from annot_pipeline.methods.labels.item_labels import ItemLabels
 from annot_pipeline.methods.labels.label_matrix import LabelCodes
@@ -59,10 +62,15 @@ def test_dawid_skene_beside_it_is_the_papers():
 
 
 def test_dawid_skene_alone_is_published_as_it_is():
+    """Repeats of a judge too: each label counts."""
     task = crowd(2, n_items=60, classes=4)
+    labels = [np.append(codes, codes[:40]) for codes in (task.items, task.judges, task.labels)]
+    task = LabelCodes(*labels, 60, task.n_judges, 4, np.arange(task.n_judges))
     fit, found = infer(task, params=DawidSkeneParams())
     np.testing.assert_array_equal(found.published, found.dawid_skene)
-    assert fit.heaviest is fit.dawid_skene
+    prevalence, confusion = published_judges(fit, published_counts(task, found.published))
+    np.testing.assert_array_equal(prevalence, fit.dawid_skene.prevalence)
+    np.testing.assert_array_equal(confusion, fit.dawid_skene.confusion)
     assert [m.params.model for m in fit.fits] == ["dawid_skene"]
 
 
@@ -130,6 +138,20 @@ def test_known_items_correct_what_judges_share():
     assert fit.item_fit.recalibration.n_known == 300
     few, _ = infer(task, known_items(truth, ENOUGH - 1))
     assert few.item_fit.recalibration is None
+
+
+def test_known_items_of_one_class_move_no_label():
+    """Chosen by their class, they are no sample: they would make most items of that class."""
+    task, truth = crowds.crowd("independent", 9, n_items=300, per_item=3)
+    plain = share_right(infer(task)[1].published, truth)
+    chosen = np.flatnonzero(truth == 0)[:80]
+    fit, found = infer(task, KnownItems(chosen, truth[chosen], chosen % FOLDS))
+    assert fit.item_fit.known_items_differ
+    others = np.setdiff1d(np.arange(300), chosen)
+    assert share_right(found.published[others], truth[others]) > plain - 0.02
+    drawn = np.sort(np.random.default_rng(9).choice(300, 80, replace=False))
+    fit, _ = infer(task, KnownItems(drawn, truth[drawn], drawn % FOLDS))
+    assert not fit.item_fit.known_items_differ
 
 
 def test_small_tasks_are_drawn_to_shared_weights():
@@ -211,18 +233,44 @@ def test_odd_tasks(name):
     votes = count_votes(
         task.items, task.labels, n_items=task.n_items, n_labels=task.n_labels
     ).counts
-    for p in (
-        found.published,
-        found.dawid_skene,
-        fit.heaviest.prevalence[None],
-        *fit.heaviest.confusion,
-    ):
+    prevalence, confusion = published_judges(fit, published_counts(task, found.published))
+    for p in (found.published, found.dawid_skene, prevalence[None], *confusion):
         assert np.isfinite(p).all()
         np.testing.assert_allclose(p.sum(axis=1), 1, atol=1e-9)
     judged = votes.sum(axis=1) > 0
     label = found.published.argmax(axis=1)
     assert (votes[np.arange(task.n_items), label][judged] > 0).all()
     assert fit.evidence.n_labels >= 0
+
+
+def test_one_class_has_probability_1():
+    alone = codes([(i, j, 0) for i in range(9) for j in range(i % 3 + 1)], 9, 3, 1)
+    np.testing.assert_array_equal(infer(alone)[1].published, 1.0)
+
+
+def test_judges_of_one_family_are_published_by_their_votes():
+    """No label can be predicted from another family's: labels are the votes, none is certain."""
+    task, truth = crowds.crowd("independent", 6, n_items=300, per_item=5, n_judges=5)
+    fit, found = infer(replace(task, families=np.zeros(5, np.int64)))
+    votes = ItemLabels.from_codes(task).votes
+    assert fit.item_fit.stacking.votes_alone
+    assert share_right(found.published, truth) >= share_right(votes, truth) - 0.01
+    assert found.published.max() < 0.95
+    assert fit.evidence.n_labels == 0
+
+
+def test_judges_are_described_by_the_published_probabilities():
+    """As a loop over labels has it; with no effect of a fit that weighs little."""
+    task = crowd(4, n_items=50, classes=3)
+    fit, found = infer(task)
+    prevalence, confusion = published_judges(fit, published_counts(task, found.published))
+    np.testing.assert_allclose(prevalence, found.published.mean(axis=0))
+    cells = np.zeros((task.n_judges, 3, 3))  # [judge, observed, true]
+    for item, judge, label in zip(task.items, task.judges, task.labels, strict=True):
+        cells[judge, label] += found.published[item]
+    cells += borrowed_counts(cells.sum(axis=0)[None], 0.01)
+    expected = (cells / cells.sum(axis=1, keepdims=True)).transpose(0, 2, 1)
+    np.testing.assert_allclose(confusion, expected, rtol=1e-9)
 
 
 def test_a_family_of_one_is_no_family():

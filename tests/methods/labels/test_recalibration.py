@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize
+from scipy.optimize import minimize, minimize_scalar
 
 from annot_pipeline.methods.labels.recalibration import (
     ENOUGH,
     FOLDS,
     OFFSET_SD,
     SLOPE_SD,
+    ClassMass,
     KnownItems,
     fit_recalibration,
     fit_scaling,
+    unlike_others,
 )
 
 
@@ -111,3 +113,34 @@ def test_contradictory_truth_makes_everything_less_sure():
     classes = rng.choice(3, 400)
     found = fit_recalibration(p, classes, np.arange(400) % FOLDS)
     assert found.scaling.temperature < 0.15
+
+
+def test_known_items_drawn_at_random_are_like_the_others():
+    """And items of one class are not, although the model is right of them all."""
+    rng = np.random.default_rng(3)
+    alarms, found = 0, 0
+    for _ in range(300):
+        truth = rng.choice(3, 800, p=[0.6, 0.3, 0.1])
+        p = rng.dirichlet(np.ones(3), 800) + 2 * np.eye(3)[truth]
+        p /= p.sum(axis=1, keepdims=True)
+        mass = ClassMass.from_probabilities(p[:500]) + ClassMass.from_probabilities(p[500:])
+        alarms += unlike_others(p[rng.choice(800, 60, replace=False)], mass)
+        found += unlike_others(p[np.flatnonzero(truth == 1)[:60]], mass)
+    assert alarms <= 1
+    assert found == 300
+    assert not unlike_others(p, mass)
+
+
+def test_without_offsets_the_temperature_is_fitted_alone():
+    p, truth, folds = draw(400, 3, 2.0, 5, shift=1.0)
+    fitted = fit_recalibration(p, truth, folds, has_offsets=False)
+    assert fitted is None or np.abs(fitted.scaling.offsets).max() < 1e-6
+    logs = np.log(np.maximum(p, 1e-9))
+
+    def loss(temperature):
+        q = np.exp(temperature * logs)
+        q /= q.sum(axis=1, keepdims=True)
+        return -np.log(q[np.arange(400), truth]).sum() + 0.5 * ((temperature - 1) / 0.5) ** 2
+
+    best = minimize_scalar(loss, bounds=(0.01, 5), method="bounded").x
+    assert fit_scaling(p, truth, 1e-6).temperature == pytest.approx(best, abs=1e-3)
