@@ -33,8 +33,8 @@ LABEL_CALIBRATION = Table(
             "them; temperature: power of probabilities by known items, null where none correct "
             "them; held_out_log_likelihood: mean, nats a label, of labels predicted from other "
             "judges' labels of the item; expected_accuracy: share of labels that are right, by "
-            "the probabilities and, where items are known, their errors; the others: against "
-            "the truth of item tables",
+            "the probabilities and, where items are known, their errors, null where no item has "
+            "labels of two families; the others: against the truth of item tables",
             allowed=STATISTICS,
         ),
         real("value", "The figure; null where undefined"),

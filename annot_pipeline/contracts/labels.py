@@ -108,7 +108,7 @@ PREVALENCE = Table(
         count("label_order", "Place of the class in the task's class order, from 0"),
         share(
             "prevalence",
-            "Share of items with this class, by the published model (its fit that weighs most)",
+            "Share of items with this class: the mean of its published probability",
         ),
         share("dawid_skene_prevalence", "The same of Dawid-Skene as the paper has it"),
         share("vote_share", "Share of raw labels"),
@@ -161,7 +161,7 @@ JUDGE_CONFUSION = Table(
         share(
             "probability",
             "Probability that the judge answers observed_label to true_label, by the published "
-            "model (its fit that weighs most)",
+            "model: estimated from its probabilities",
         ),
         share("dawid_skene_probability", "The same of Dawid-Skene as the paper has it"),
     ),
