@@ -44,7 +44,8 @@ ITEMS = Table(
         text("reference", "Reference output", nullable=True),
         text(
             "truth",
-            "Known answer, for evaluation only; null where tasks differ on it",
+            "Known answer: labels are compared with it, and 50 of them can correct a task's "
+            "probabilities; null where exports or tasks contradict each other",
             nullable=True,
         ),
     ),

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from annot_pipeline.contracts import TEXT, VERDICTS, fates_text, share_text
-from annot_pipeline.errors import first_of
+from annot_pipeline.errors import counted, first_of
 from annot_pipeline.report.accuracy import accuracies
 from annot_pipeline.report.card_front_matter import front_matter
 from annot_pipeline.report.card_limits import known_limits
@@ -51,7 +51,7 @@ def data_card(manifest: Manifest, gold: Gold) -> str:
         ("Experts' decisions", _adjudicated(manifest, gold["label_counts"])),
         ("How judges agree", _agreement(gold["agreement"])),
         ("Classes", _classes(gold)),
-        ("Labels held against known answers", _accuracies(gold)),
+        ("Labels held against known answers", _accuracies(manifest, gold)),
         ("Known limits", known_limits(manifest, gold)),
         ("Tables", tables(manifest)),
         ("Where it comes from", _provenance(manifest)),
@@ -103,11 +103,12 @@ def _judged(manifest: Manifest, gold: Gold) -> list[str]:
         for task, counts in judges.items()
     ]
     head = ("task", "judges", "judgments", "a judge", "items", "judgments used an item")
+    n_exports = len(manifest["sources"])
     names = "Judges are pseudonyms: HMAC-SHA256 with a key that is not published."
     if not manifest["settings"]["privacy"]["pseudonymize"]:
         names = "Judges are named as in the exports."
     return [
-        f"{manifest['facts']['records']:,} records in {len(manifest['sources'])} exports: "
+        f"{counted(manifest['facts']['records'], 'record')} in {counted(n_exports, 'export')}: "
         f"{fates_text(manifest['facts']['fates'])}. {names}",
         "",
         *table(head, rows, "`judges.parquet`"),
@@ -252,7 +253,7 @@ def _classes(gold: Gold) -> list[str]:
     return table(head, cells, "`labels.parquet` and `prevalence.parquet`")
 
 
-def _accuracies(gold: Gold) -> list[str]:
+def _accuracies(manifest: Manifest, gold: Gold) -> list[str]:
     rows = [
         (
             row.task, row.which, row.n, row.right, Marked(share_text(row.share)),
@@ -262,8 +263,15 @@ def _accuracies(gold: Gold) -> list[str]:
     ]  # fmt: skip
     head = ("task", "labels", "with a known answer", "right", "accuracy", "95% interval (Wilson)")
     lines = table(head, rows, "`labels.parquet` and `items.parquet`")
-    words = "Known answers are `items.truth`; nothing is made from them."
-    return [words, "", *lines] if lines else []
+    certainty = manifest["facts"]["certainty"]
+    corrected = [task for task, rests in certainty.items() if rests["is_recalibrated"]]
+    words = "They correct no probability."
+    if corrected:
+        words = (
+            f"They correct the probabilities of {escape(first_of(corrected))}, which can change "
+            "labels; a known item is corrected by the other known items only."
+        )
+    return [f"Known answers are `items.truth`. {words}", "", *lines] if lines else []
 
 
 def _provenance(manifest: Manifest) -> list[str]:

@@ -148,6 +148,7 @@ def test_every_table_and_column_is_described(card):
 def test_judges_who_are_no_pseudonyms_are_told_of(build_campaign):
     built = build_campaign({"a.csv": "item,judge,label\ni,w,x\n"}, privacy={"pseudonymize": False})
     card = (built.publication.release.folder / "README.md").read_text(encoding="utf-8")
+    assert "1 record in 1 export: " in card
     assert "Judges are named as in the exports" in card
     assert "mind whom you share this with" in card
     assert "Nobody: the exports hold no controls" in card

@@ -223,6 +223,20 @@ def test_the_card_says_what_probabilities_rest_on(built, certainty, says):
         assert (says in "\n".join(known_limits(manifest, gold))) is told
 
 
+@pytest.mark.parametrize(
+    ("is_recalibrated", "says"),
+    [
+        (False, "Known answers are `items.truth`. They correct no probability."),
+        (True, "Known answers are `items.truth`. They correct the probabilities of decided, which"),
+    ],
+)
+def test_the_card_says_what_known_answers_correct(built, is_recalibrated, says):
+    manifest = dict(built.publication.release.manifest)
+    rests = manifest["facts"]["certainty"]["decided"] | {"is_recalibrated": is_recalibrated}
+    manifest["facts"] = manifest["facts"] | {"certainty": {"decided": rests}}
+    assert says in data_card(manifest, tables_of(built))
+
+
 def test_the_card_says_that_one_class_tells_nothing(built):
     manifest = dict(built.publication.release.manifest)
     gold = tables_of(built)

@@ -82,7 +82,7 @@ def _decision(trace: Document) -> str:
         own = text(label["dawid_skene_label"])
         lines.append(paragraph(f"Dawid-Skene alone would say {own}, probability {share}."))
     if trace.get("truth") is not None:
-        lines.append(paragraph(f"Known answer, for evaluation only: {text(trace['truth'])}"))
+        lines.append(paragraph(f"Known answer: {text(trace['truth'])}"))
     return join(lines)
 
 
