@@ -32,7 +32,7 @@ def diff_text(document: Document) -> str:
         by_cause = ", by cause" if document["causes_found"] else ""
         lines.append(f"{document['cells']:,} cells changed{by_cause}:")
     else:
-        lines.append("no label, score, rank or verdict changed")
+        lines.append("no label, probability, score, rank or verdict changed")
     lines += [f"  {_summary_text(row)}" for row in document["summary"]]
     table = None
     for row in document["rows"]:
@@ -121,6 +121,10 @@ def _verdict(row: Mapping[str, Any], age: str) -> str:
 def _summary_text(row: Mapping[str, Any]) -> str:
     counts = ", ".join(f"{row[k]:,} {k}" for k in ("changed", "added", "removed") if row[k])
     causes = ", ".join(f"{cause} {n:,}" for cause, n in row["causes"].items())
+    if row["became_true"] is not None:
+        state = row["column"].removeprefix("dawid_skene_")
+        counts += f" ({row['became_true']:,} became {state}, "
+        counts += f"{row['changed'] - row['became_true']:,} no longer)"
     largest = f", by {row['largest']:.4g} at most" if row["largest"] else ""
     return f"{row['table']}.{row['column']}: {counts}{largest}" + (f": {causes}" if causes else "")
 

@@ -10,6 +10,7 @@ import pytest
 
 from annot_pipeline.audit.diff.cells import CAUSES, CODE, column_of
 from annot_pipeline.audit.diff.releases import Diff
+from annot_pipeline.cli.diff_text import diff_text
 from annot_pipeline.runtime.context import StageOutput
 from annot_pipeline.stages.build import MAKER
 from annot_pipeline.storage.tables import read_table
@@ -199,6 +200,21 @@ def test_another_smoothing(build_campaign, diff):
     assert d.inputs["settings"] == [{"path": "dawid_skene.smoothing", "old": 0.01, "new": 0.5}]
     assert d.recomputed == []
     assert d.inputs["judgments"] is None
+
+
+def test_another_certainty(build_campaign, diff):
+    """Where only `labels.certain_at` falls, labels become certain, and settings are the cause."""
+    first = HEAD + votes("t", range(20))
+    before = build_campaign({"a.csv": first}, **LABELS)
+    after = build_campaign({"a.csv": first}, "labels.certain_at=0.8", **LABELS)
+    certain = [sum(row["certain"] for row in b.rows("labels")) for b in (before, after)]
+    d = diff()
+    (counts,) = (row for row in d.summary() if row["column"] == "certain")
+    assert counts["became_true"] == counts["changed"] == certain[1] - certain[0] > 0
+    assert counts["causes"] == {"settings": counts["changed"]}
+    text = diff_text(d.document(0))
+    became = f"{counts['changed']} became certain, 0 no longer"
+    assert f"labels.certain: {counts['changed']} changed ({became}): settings" in text
 
 
 @pytest.fixture

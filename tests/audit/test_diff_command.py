@@ -115,7 +115,7 @@ def test_one_table_alone(capsys, campaign):
 def test_a_release_against_itself(capsys, campaign):
     status, out, _ = run(capsys, "diff", campaign, "v0002", "v0002")
     assert status == 0
-    assert "no label, score, rank or verdict changed" in out
+    assert "no label, probability, score, rank or verdict changed" in out
 
 
 @pytest.mark.parametrize("output", ["gold/d.parquet", "gold"])

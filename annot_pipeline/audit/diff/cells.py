@@ -42,7 +42,8 @@ class Compared:
 
 
 OF_MODEL = (
-    "label", "model_label", "probability", "dawid_skene_label", "dawid_skene_probability",
+    "label", "model_label", "probability", "certain",
+    "dawid_skene_label", "dawid_skene_probability", "dawid_skene_certain",
 )  # fmt: skip
 OF_EXPERTS = ("adjudicated", "adjudicator", "adjudicated_at", "adjudication_reason")
 

@@ -34,10 +34,20 @@ from annot_pipeline.audit.diff.judgments import JUDGMENTS, counts_of
 from annot_pipeline.audit.diff.sides import Side, side, with_other_names
 from annot_pipeline.audit.diff.states import Between, State
 from annot_pipeline.config import LoadedCampaign
+from annot_pipeline.contracts import GOLD
 from annot_pipeline.errors import AnnotError, Problem, StoreError
 from annot_pipeline.storage.queries import Queries
 from annot_pipeline.storage.releases import Release, Releases
 from annot_pipeline.storage.store import Store
+
+SUMMARIZED = ("table", "column", "change", "new", "causes", "delta")
+FLAGS = {
+    (name, column.name)
+    for name, table in GOLD.items()
+    for column in table.columns
+    if pa.types.is_boolean(column.type)
+}
+"""Tables and columns that hold true and false."""
 
 
 @dataclass(frozen=True)
@@ -73,16 +83,22 @@ class Diff:
     causes_found: bool = True
 
     def summary(self) -> list[dict[str, Any]]:
-        """Return counts by table, column and cause; a cell with two causes counts for both."""
+        """Return counts by table, column and cause; a cell with two causes counts for both.
+
+        ``became_true``: changed flags that are true in the newer release; None: no flag.
+        """
         by_column: dict[tuple[str, str], dict[str, Any]] = {}
-        for row in self.cells.select(["table", "column", "change", "causes", "delta"]).to_pylist():
+        for row in self.cells.select([*SUMMARIZED]).to_pylist():
             place = (row["table"], row["column"])
             counts = by_column.setdefault(
                 place,
                 dict(zip(("table", "column"), place, strict=True))
-                | {"changed": 0, "added": 0, "removed": 0, "largest": None, "causes": Counter()},
+                | {"changed": 0, "added": 0, "removed": 0, "became_true": None}
+                | {"largest": None, "causes": Counter()},
             )
             counts[row["change"]] += 1
+            if row["change"] == "changed" and place in FLAGS:
+                counts["became_true"] = (counts["became_true"] or 0) + (row["new"] == "true")
             counts["causes"].update(row["causes"] or ())
             if row["delta"] is not None:
                 counts["largest"] = max(counts["largest"] or 0.0, abs(row["delta"]))
