@@ -190,8 +190,9 @@ GATES: tuple[Gate[Any], ...] = (
     ),
     Gate(
         "repeated_items", ItemMetrics, "items",
-        "number of items that item tables list with different contents",
-        "the first row counts; list each item once",
+        "number of items that exports or item tables describe in different ways",
+        "list each item once, with one truth: the first row of an item table counts, and goes "
+        "before exports; of exports that contradict each other no truth counts",
         lambda m: named(m.repeated_items), warn=0,
     ),
     Gate(

@@ -60,6 +60,24 @@ def test_a_truth_on_which_tasks_differ_is_none(build_campaign, tmp_path):
     assert [truths[f"i{n}"] for n in range(4)] == [None, "yes", "yes", "yes"]
 
 
+def test_contradictory_truths_are_named(build_campaign, tmp_path):
+    """i1: of two rows of an export; i2: of an export and an item table, which wins."""
+    folder = tmp_path / "campaign"
+    folder.mkdir()
+    (folder / "items.csv").write_text("id,gold\ni0,yes\ni2,yes\n")
+    fields = {"item": "item", "judge": "judge", "label": "label", "truth": "truth"}
+    source = {"path": "exports/*.csv", "format": "csv", "fields": fields}
+    items = [{"path": "items.csv", "format": "csv", "fields": {"item": "id", "truth": "gold"}}]
+    rows = ["i0,w1,yes,yes", "i0,w2,no,", "i1,w1,yes,yes", "i1,w2,yes,no", "i2,w1,yes,no"]
+    export_text = export(rows, "item,judge,label,truth\n")
+    built = build_campaign({"a.csv": export_text}, sources=[source], items=items)
+    truths = {r["item"]: r["truth"] for r in built.rows("items")}
+    assert truths == {"i0": "yes", "i1": None, "i2": "yes"}
+    (gate,) = (g for g in built.runs["describe_items"].gates if g.name == "repeated_items")
+    assert (gate.level, gate.value) == ("warn", 2)
+    assert gate.detail == "i1 (truth 'no' or 'yes'), i2 (truth 'no' or 'yes')"
+
+
 def test_a_bad_row_of_an_item_table_stops_nothing(build_campaign, tmp_path):
     folder = tmp_path / "campaign"
     folder.mkdir()

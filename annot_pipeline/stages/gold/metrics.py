@@ -61,7 +61,7 @@ class JudgeMetrics(StageMetrics):
 
 @dataclass(frozen=True)
 class ItemMetrics(StageMetrics):
-    """Metrics of ``describe_items``: items that item tables list with different contents."""
+    """Metrics of ``describe_items``: items that exports or tables describe differently."""
 
     stage: ClassVar[str] = "describe_items"
     repeated_items: list[str]

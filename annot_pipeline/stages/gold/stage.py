@@ -76,12 +76,13 @@ def describe_judges(context: StageContext) -> StageOutput[JudgeMetrics]:
 def describe_items(context: StageContext) -> StageOutput[ItemMetrics]:
     """Describe the items that were judged or listed."""
     table = _by_query(context, "gold/items", "items")
-    contents: dict[str, set[tuple[Any, ...]]] = {}
-    for row in context.read("item_rows").to_pylist():
-        for not_content in ("place", "task"):
-            row.pop(not_content)
-        contents.setdefault(row["item"], set()).add(tuple(row.values()))
-    repeated = sorted(item for item, rows in contents.items() if len(rows) > 1)
+    inputs = {name: unharmed(rows) for name, rows in context.inputs.items()}
+    repeated = [
+        f"{row['item']} (truth {' or '.join(map(shorten, row['truths']))})"
+        if row["truths"]
+        else row["item"]
+        for row in context.queries.table("gold/repeated_items", inputs).to_pylist()
+    ]
     return StageOutput({"items": table}, ItemMetrics(repeated))
 
 
@@ -256,7 +257,7 @@ DESCRIBE_ITEMS = Stage(
     inputs={"controlled": (), "item_rows": ()},
     outputs=("items",),
     settings=(),
-    code_version="2",
+    code_version="3",  # finds contradictory truths in exports, too
     work=describe_items,
     kinds=frozenset({"parquet", "duckdb"}),
 )  # fmt: skip
