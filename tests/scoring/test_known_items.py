@@ -122,6 +122,19 @@ def test_a_model_that_is_always_right_scores_1_on_known_items_though_gold_is_wro
     assert value(against_gold, "accuracy") == pytest.approx(57 / 60)
 
 
+@pytest.mark.parametrize(
+    ("n_truths", "advice"),
+    [
+        (ENOUGH, "nothing to do, the model gives each known item its class"),
+        (ENOUGH - 1, "list the truth of 50 items, or let experts decide them: the model agrees"),
+    ],
+)
+def test_a_model_without_errors_is_right_only_by_known_items(publish, scored, n_truths, advice):
+    publish({"mood": gold(0)}, truths=truths(n_truths))
+    text = "item,label\n" + "".join(f"{item(n)},{TRUE[n]}\n" for n in range(N))
+    assert scored("labels.csv", text)[1]["next"].startswith(advice)
+
+
 @pytest.mark.parametrize(("n_truths", "scored_on"), [(49, "known"), (48, "gold")])
 def test_what_an_expert_decided_is_known(publish, scored, n_truths, scored_on):
     """A decision on an item without truth; and one against the truth of another, which counts."""
