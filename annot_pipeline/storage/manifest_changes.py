@@ -72,9 +72,10 @@ def _versions(manifest: Manifest) -> dict[str, str]:
 def setting_changes(old: Manifest, new: Manifest) -> list[Document]:
     """Published settings that differ: ``path`` (dotted), ``old``, ``new``.
 
-    Entries of a list are matched by their path or name, else by all that they say beside it. One
-    that only one side has is one change, its value the entry. An entry's number is that in the
-    newer manifest, of one that is gone that in the older. Nothing and empty are the same.
+    Entries of a list are matched by their path or name, else by all that they say beside it, except
+    a judge's family. One that only one side has is one change, its value the entry. An entry's
+    number is that in the newer manifest, of one that is gone that in the older. Nothing and empty
+    are the same.
 
     Parameters
     ----------
@@ -100,7 +101,9 @@ def _in_words(value: Any) -> str:
         others = [key for key in value if key not in ("path", "name")]
         fields = value.get("fields")
         n, what = (len(fields), "field") if fields else (len(others), "setting")
-        value = f"{_name(value)}, {n} {what}{'s' * (n != 1)}"
+        family = value.get("family")
+        says = f"family {family}" if family else f"{n} {what}{'s' * (n != 1)}"
+        value = f"{_name(value)}, {says}"
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
@@ -154,7 +157,7 @@ def _paired(old: Sequence[Any], new: Sequence[Any]) -> dict[int, int]:
     unpaired = [place for place in range(len(old)) if place not in pairs.values()]
     for place, entry in enumerate(new):
         same = (other for other in unpaired if _without_names(old[other]) == _without_names(entry))
-        if place not in pairs and (match := next(same, None)) is not None:
+        if "family" not in entry and place not in pairs and (match := next(same, None)) is not None:
             pairs[place] = match
             unpaired.remove(match)
     return pairs

@@ -9,7 +9,7 @@ from typing import Any
 
 from annot_pipeline.config import Campaign
 from annot_pipeline.config.signature import digest, release_settings
-from annot_pipeline.storage.keys import derive, fingerprint
+from annot_pipeline.storage.keys import derive, fingerprint, pseudonym
 
 SHORTEST_NAME = 4
 """Characters of a judge's name below which it is looked for as a whole text only."""
@@ -29,7 +29,8 @@ def published_settings(settings: Campaign, key: bytes, derivation: int) -> dict[
     """Return `release_settings` and privacy as the manifest has them.
 
     Where judges are pseudonyms, what could name one is a hash salted with ``key``: the judge's own
-    expression unless it is a column, the ``each`` that it uses, and whatever repeats them.
+    expression unless it is a column, the ``each`` that it uses, and whatever repeats them. Patterns
+    of ``judges`` are pseudonyms: of an exact name it is the judge's own.
     ``derivation`` says how the key follows from the secret (`keys.key_derivation`).
     """
     document = release_settings(settings) | {"privacy": settings.privacy.model_dump()}
@@ -37,6 +38,9 @@ def published_settings(settings: Campaign, key: bytes, derivation: int) -> dict[
         salt = derive(key, "settings")
         document["privacy"]["key_fingerprint"] = fingerprint(key)
         document["privacy"]["key_derivation"] = derivation
+        document["judges"] = [
+            entry | {"name": pseudonym(key, entry["name"])} for entry in document["judges"]
+        ]
         document["sources"] = [_without_judges(s, salt) for s in document["sources"]]
     return document
 

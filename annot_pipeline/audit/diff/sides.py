@@ -65,7 +65,7 @@ def _of_another_key(campaign: LoadedCampaign, release: Release) -> Campaign | No
     if present_key(settings, campaign.store) is None:
         return None
     stored = release_settings(settings, json.loads(text))
-    partly_hidden = ("sources", "privacy")  # there, published settings hide who judged
+    partly_hidden = ("sources", "judges", "privacy")  # there, published settings hide who judged
     published = release.manifest["settings"].items()
     differ = [
         name for name, value in published if name not in partly_hidden and stored.get(name) != value

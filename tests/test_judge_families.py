@@ -1,0 +1,88 @@
+"""Declared families of judges: what a release publishes of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from annot_pipeline.audit.diff.releases import diff_releases
+from annot_pipeline.cli.diff_text import diff_text
+from annot_pipeline.config.campaign_file import load_campaign
+from annot_pipeline.storage.keys import pseudonym
+from tests.conftest import build_file, write_small_campaign
+
+ALICE, SHORT = "alice.smith@example.com", "j1"
+JUDGES = (ALICE, "alice.jones@example.com", SHORT, "bob.brown@example.com")
+EXPORT = "item,judge,label\n" + "".join(
+    f"i{n},{judge},{'xy'[(n + (judge == SHORT)) % 2]}\n" for n in range(6) for judge in JUDGES
+)
+FAMILIES = [
+    {"name": ALICE, "family": "smiths"},
+    {"name": "alice.*", "family": "smiths"},
+    {"name": SHORT, "family": "models"},
+    {"name": "bob*", "family": "models"},
+]
+
+
+@pytest.mark.reports
+def test_patterns_of_judges_are_published_as_pseudonyms(build_campaign):
+    built = build_campaign({"a.csv": EXPORT}, judges=FAMILIES)
+    release = built.publication.release
+    published = release.manifest["settings"]["judges"]
+    assert [entry["family"] for entry in published] == ["smiths", "smiths", "models", "models"]
+    ids = {row["judge"] for row in built.rows("judges")}
+    names = [entry["name"] for entry in published]
+    assert {names[0], names[2]} <= ids  # an exact name is the judge's pseudonym
+    assert not {names[1], names[3]} & ids
+    for page in release.folder.iterdir():
+        if page.suffix in (".json", ".md", ".html"):
+            text = page.read_text(encoding="utf-8")
+            assert "alice" not in text, page.name
+            assert "bob" not in text, page.name
+            assert f'"{SHORT}"' not in text, page.name
+
+
+def test_patterns_are_published_as_they_are_where_judges_have_no_pseudonyms(build_campaign):
+    built = build_campaign({"a.csv": EXPORT}, judges=FAMILIES, privacy={"pseudonymize": False})
+    assert built.publication.release.manifest["settings"]["judges"] == FAMILIES
+
+
+def test_the_digest_depends_on_the_key():
+    assert pseudonym(b"one key", SHORT) != pseudonym(b"another key", SHORT)
+
+
+def changed(build_campaign, tmp_path, before, after):
+    """Return the text of the diff of two releases, and the published entries of the second."""
+    build_campaign({"a.csv": EXPORT}, judges=before)
+    built = build_campaign({"a.csv": EXPORT}, judges=after)
+    diff = diff_releases(load_campaign(tmp_path / "campaign"), ("v0001", "v0002"), causes=False)
+    return diff_text(diff.document(0)), built.publication.release.manifest["settings"]["judges"]
+
+
+def test_diff_names_the_family_that_was_added(build_campaign, tmp_path):
+    text, (entry,) = changed(build_campaign, tmp_path, [], [{"name": "alice.*", "family": "x"}])
+    assert f"setting judges.0 added: {entry['name']}, family x" in text.splitlines()
+    assert "alice" not in text
+
+
+def test_diff_names_the_family_whose_pattern_changed(build_campaign, tmp_path):
+    before, after = ([{"name": name, "family": "x"}] for name in ("alice.*", "*.com"))
+    text, (entry,) = changed(build_campaign, tmp_path, before, after)
+    assert f"setting judges.0 added: {entry['name']}, family x" in text.splitlines()
+    assert text.count("removed: j") == 1
+    assert "alice" not in text
+
+
+def test_diff_names_both_families_of_a_pattern(build_campaign, tmp_path):
+    before, after = ([{"name": "alice.*", "family": family}] for family in "xy")
+    text, _ = changed(build_campaign, tmp_path, before, after)
+    assert "setting judges.0.family: x to y" in text.splitlines()
+
+
+def test_diff_finds_the_cause_with_another_key(tmp_path, monkeypatch):
+    """Settings of a release under another key differ in digests alone."""
+    folder = write_small_campaign(tmp_path / "campaign", {"a.csv": EXPORT}, judges=FAMILIES)
+    build_file(folder)
+    monkeypatch.setenv("ANNOT_KEY", "another key for tests, long enough to be one")
+    build_file(folder, "labels.certain_at=0.8", "privacy.new_key=true")
+    diff = diff_releases(load_campaign(folder), ("v0001", "v0002"))
+    assert diff.causes_found
