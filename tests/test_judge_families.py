@@ -1,12 +1,17 @@
-"""Declared families of judges: what a release publishes of them."""
+"""Declared families of judges: what is published of them, and warnings of useless entries."""
 
 from __future__ import annotations
+
+import json
 
 import pytest
 
 from annot_pipeline.audit.diff.releases import diff_releases
+from annot_pipeline.cli import main
 from annot_pipeline.cli.diff_text import diff_text
 from annot_pipeline.config.campaign_file import load_campaign
+from annot_pipeline.config.sections import JudgeSettings
+from annot_pipeline.stages.ingest.declared_families import declared_families
 from annot_pipeline.storage.keys import pseudonym
 from tests.conftest import build_file, write_small_campaign
 
@@ -39,6 +44,9 @@ def test_patterns_of_judges_are_published_as_pseudonyms(build_campaign):
             assert "alice" not in text, page.name
             assert "bob" not in text, page.name
             assert f'"{SHORT}"' not in text, page.name
+    families = "Declared families of related judges: models (2 judges), smiths (2 judges)."
+    for page in ("README.md", "report.html"):
+        assert families in (release.folder / page).read_text(encoding="utf-8")
 
 
 def test_patterns_are_published_as_they_are_where_judges_have_no_pseudonyms(build_campaign):
@@ -86,3 +94,43 @@ def test_diff_finds_the_cause_with_another_key(tmp_path, monkeypatch):
     build_file(folder, "labels.certain_at=0.8", "privacy.new_key=true")
     diff = diff_releases(load_campaign(folder), ("v0001", "v0002"))
     assert diff.causes_found
+
+
+# --- entries that relate no judges ---------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("entries", "families", "unused"),
+    [
+        ([("a*", "f")], {"f": 2}, []),
+        ([("a1", "f"), ("a2", "f")], {"f": 2}, []),
+        ([("z*", "f")], {"f": 0}, ["judges.0 (family f): matches no judge"]),
+        ([("b", "f")], {"f": 1}, ["judges.0 (family f): its family has one judge"]),
+        (
+            [("a*", "f"), ("a1", "g")],
+            {"f": 2, "g": 0},
+            ["judges.1 (family g): earlier entries match all its judges"],
+        ),
+        ([("a*", "f"), ("*", "g")], {"f": 2, "g": 1},
+         ["judges.1 (family g): its family has one judge"]),
+        ([], {}, []),
+    ],
+)  # fmt: skip
+def test_entries_that_relate_no_judges(entries, families, unused):
+    settings = [JudgeSettings(name=name, family=family) for name, family in entries]
+    assert declared_families(["a1", "a2", "b"], settings) == (families, unused)
+
+
+def test_useless_entries_are_warned_of(tmp_path, capsys):
+    judges = [{"name": "nobody*", "family": "x"}, *FAMILIES]
+    folder = write_small_campaign(tmp_path / "campaign", {"a.csv": EXPORT}, judges=judges)
+    assert main(["validate", str(folder), "--json"]) == 0
+    validated = json.loads(capsys.readouterr().out)
+    built = build_file(folder)
+    gates = [gate.document() for gate in built.runs["read_records"].gates]
+    for checks in (validated["gates"], gates, built.publication.release.manifest["checks"]):
+        (check,) = (check for check in checks if check["name"] == "unused_judge_settings")
+        assert (check["level"], check["value"]) == ("warn", 1)
+        assert check["detail"] == "judges.0 (family x): matches no judge"
+    main(["status", str(folder)])
+    assert "unused_judge_settings" in capsys.readouterr().out

@@ -26,7 +26,7 @@ from annot_pipeline.stages.comparisons.metrics import (
     SystemRankMetrics,
 )
 from annot_pipeline.stages.gold.metrics import CostMetrics
-from annot_pipeline.stages.ingest.metrics import JudgmentMetrics
+from annot_pipeline.stages.ingest.metrics import JudgmentMetrics, RecordMetrics
 from annot_pipeline.stages.judges.metrics import ControlMetrics
 from annot_pipeline.stages.labels.metrics import LabelMetrics
 from annot_pipeline.storage.keys import key_derivation, same_names
@@ -172,6 +172,7 @@ def published_metrics(runs: Mapping[str, StageRun]) -> dict[str, Any]:
         "records": judgments.records,
         "fates": controlled.fates,
         "verdicts": controlled.verdicts,
+        "families": runs["read_records"].metrics(RecordMetrics).families,
         "rejections": judgments.rejections,
         "kinds": judgments.kinds,
         "guessed_tasks": judgments.guessed_tasks,

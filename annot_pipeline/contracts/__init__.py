@@ -36,6 +36,7 @@ from annot_pipeline.contracts.values import (
     TEXT,
     TIME,
     VERDICTS,
+    families_text,
     fates_text,
     share_text,
 )
@@ -74,6 +75,7 @@ __all__ = [
     "VERDICTS",
     "Column",
     "Table",
+    "families_text",
     "fates_text",
     "share_text",
 ]

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 
 import pyarrow as pa
 
+from annot_pipeline.errors import counted, first_of
+
 SCHEMA_VERSION = 5
 """Raised, with a line in CHANGELOG.md, whenever a released table changes its columns."""
 
@@ -38,6 +40,12 @@ def share_text(share: float, digits: int = 1) -> str:
     if 1 - least / 200 <= size < 1:
         return f"{'<' if sign else '>'}{sign}{100 - least:.{digits}f}%"
     return f"{sign}{size:.{digits}%}"
+
+
+def families_text(families: Mapping[str, int]) -> str:
+    """Return the declared families with their numbers of judges as text; empty: none."""
+    in_order = sorted(families, key=lambda family: (-families[family], family))
+    return first_of([f"{name} ({counted(families[name], 'judge')})" for name in in_order])
 
 
 def fates_text(fates: Mapping[str, int]) -> str:

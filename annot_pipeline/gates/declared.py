@@ -118,6 +118,13 @@ GATES: tuple[Gate[Any], ...] = (
         lambda m: named(m.unused_task_settings), warn=0,
     ),
     Gate(
+        "unused_judge_settings", RecordMetrics, "record_files",
+        "number of entries under judges that make no two judges a family",
+        "correct the name (a glob on the judge's name; the first match wins), or delete the entry: "
+        "a family needs two judges",
+        lambda m: named(m.unused_judge_settings), warn=0,
+    ),
+    Gate(
         "look_alikes", JudgmentMetrics, "settled",
         "number of names or labels that look alike but differ",
         "they are kept apart; map them to one spelling if they mean the same",

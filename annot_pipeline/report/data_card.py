@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from annot_pipeline.contracts import TEXT, VERDICTS, fates_text, share_text
+from annot_pipeline.contracts import TEXT, VERDICTS, families_text, fates_text, share_text
 from annot_pipeline.errors import counted, first_of
 from annot_pipeline.report.accuracy import accuracies
 from annot_pipeline.report.card_front_matter import front_matter
@@ -107,6 +107,9 @@ def _judged(manifest: Manifest, gold: Gold) -> list[str]:
     names = "Judges are pseudonyms: HMAC-SHA256 with a key that is not published."
     if not manifest["settings"]["privacy"]["pseudonymize"]:
         names = "Judges are named as in the exports."
+    families = families_text(manifest["facts"]["families"])
+    if families:
+        names += f" Declared families of related judges: {escape(families)}."
     return [
         f"{counted(manifest['facts']['records'], 'record')} in {counted(n_exports, 'export')}: "
         f"{fates_text(manifest['facts']['fates'])}. {names}",

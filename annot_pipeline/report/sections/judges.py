@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from annot_pipeline.contracts import families_text
 from annot_pipeline.report.contents import Contents, count_tasks
 from annot_pipeline.report.markup import (
     Column,
@@ -70,6 +71,7 @@ def judges(contents: Contents) -> str:
     quality, tables = contents.settings["quality"], contents.tables
     return join([
         _verdicts(contents),
+        _families(contents),
         _table(contents.judges),
         part("Judge control", figures([
             *judge_figures(tables["judges"], quality["alpha"]),
@@ -95,6 +97,14 @@ def _verdicts(contents: Contents) -> str:
         f"correction {text(quality['correction'])}. Judgments of judges who were dropped do not "
         "count; the reason stands in <code>lineage.reason</code>."
     )
+
+
+def _families(contents: Contents) -> str:
+    """Return the declared families of judges, where there are any."""
+    families = families_text(contents.facts.get("families", {}))  # older releases do not tell
+    if not families:
+        return Markup("")
+    return paragraph(f"Declared families of related judges: {text(families)}.")
 
 
 def _table(rows: list[Row]) -> str:

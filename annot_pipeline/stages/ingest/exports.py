@@ -25,6 +25,7 @@ from annot_pipeline.runtime.context import StageContext, StageOutput
 from annot_pipeline.runtime.parent import check_parent
 from annot_pipeline.runtime.stage import Stage
 from annot_pipeline.stages.gold.name_search import without_names
+from annot_pipeline.stages.ingest.declared_families import declared_families
 from annot_pipeline.stages.ingest.metrics import ExportMetrics, RecordMetrics
 from annot_pipeline.stages.ingest.opened_exports import check_columns
 from annot_pipeline.stages.ingest.parsed_exports import CODE_VERSION, parse_all
@@ -34,7 +35,7 @@ from annot_pipeline.stages.ingest.present_exports import (
     item_rows,
     unread_rows,
 )
-from annot_pipeline.stages.ingest.raw_names import raw_names
+from annot_pipeline.stages.ingest.raw_names import judge_names, raw_names
 from annot_pipeline.storage.archive import (
     archive_file,
     archived,
@@ -157,12 +158,15 @@ def read_exports(context: StageContext) -> StageOutput[RecordMetrics]:
             [{**row, "place": place} for place, row in enumerate(items)], ITEM_ROWS
         ),
     }
+    families, unused = _declared_families(context, files)
     metrics = RecordMetrics(
         rows=n_rows,
         records=n_records,
         parsed=n_new,
         unread_items=_masked(context, files, unread),
         judges_in_paths=_judges_in_paths(context, files),
+        families=families,
+        unused_judge_settings=unused,
     )
     return StageOutput(tables, metrics)
 
@@ -175,6 +179,15 @@ def _masked(
         return unread
     records = {context.store.records / file["filename"] for file in files}
     return without_names(unread, raw_names(records))
+
+
+def _declared_families(
+    context: StageContext, files: Sequence[Mapping[str, Any]]
+) -> tuple[dict[str, int], list[str]]:
+    """Return the number of judges of each declared family, and entries that relate no judges."""
+    judges = context.campaign.settings.judges
+    records = {context.store.records / file["filename"] for file in files if judges}
+    return declared_families(judge_names(records), judges)
 
 
 def _judges_in_paths(context: StageContext, files: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -214,7 +227,7 @@ READ_RECORDS = Stage(
     "Reads each export that was not read before: a row becomes records, or a reason.",
     inputs={"exports": ()},
     outputs=("record_files", "item_rows"),
-    settings=("campaign", "sources", "items"),
+    settings=("campaign", "sources", "items", "judges"),
     code_version=CODE_VERSION,
     work=read_exports,
     cached=False,  # each export is, on its own

@@ -65,6 +65,8 @@ class RecordMetrics(StageMetrics):
         Rows of item tables that cannot be read, with the reason.
     judges_in_paths
         Sources whose published paths reveal who judged.
+    families, unused_judge_settings
+        Number of judges of each declared family; entries under ``judges`` that relate no judges.
     """
 
     stage: ClassVar[str] = "read_records"
@@ -73,6 +75,8 @@ class RecordMetrics(StageMetrics):
     parsed: int
     unread_items: list[str]
     judges_in_paths: list[str]
+    families: dict[str, int]
+    unused_judge_settings: list[str]
 
 
 @dataclass(frozen=True)

@@ -71,6 +71,11 @@ def raw_names(records: Iterable[Path]) -> set[str]:
     return names
 
 
+def judge_names(records: Iterable[Path]) -> set[str]:
+    """Return the names of all judges in parsed exports, as judgments call them."""
+    return {judge for path in records for judge, _ in _judges(path) if judge is not None}
+
+
 def _judges(path: Path) -> Iterator[tuple[str | None, str | None]]:
     """Yield each pair of judge and cells of a parsed export, those of a row group once."""
     with pq.ParquetFile(regular(path)) as file:

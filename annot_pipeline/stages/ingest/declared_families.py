@@ -1,0 +1,46 @@
+"""Families of judges that a campaign declares, compared with the judges that it has."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from fnmatch import fnmatchcase
+
+from annot_pipeline.config.sections import JudgeSettings
+
+
+def declared_families(
+    names: Iterable[str], settings: Sequence[JudgeSettings]
+) -> tuple[dict[str, int], list[str]]:
+    """Return the number of judges of each family, and the entries that relate no judges.
+
+    Patterns are not quoted: they may name a judge.
+
+    Parameters
+    ----------
+    names
+        Of judges, as records have them.
+    settings
+        The first whose pattern matches a name says its family.
+    """
+    matched: Counter[int] = Counter()
+    members: Counter[int] = Counter()
+    for name in names:
+        entries = [n for n, judges in enumerate(settings) if fnmatchcase(name, judges.name)]
+        matched.update(entries)
+        members.update(entries[:1])
+    families: Counter[str] = Counter()
+    for place, judges in enumerate(settings):
+        families[judges.family] += members[place]
+    unused = []
+    for place, judges in enumerate(settings):
+        if not matched[place]:
+            reason = "matches no judge"
+        elif not members[place]:
+            reason = "earlier entries match all its judges"
+        elif families[judges.family] == 1:
+            reason = "its family has one judge"
+        else:
+            continue
+        unused.append(f"judges.{place} (family {judges.family}): {reason}")
+    return dict(families), unused
