@@ -15,6 +15,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from annot_pipeline.errors import ConfigError, GateError, shorten
+from annot_pipeline.gates.measures import published_names
+from annot_pipeline.stages.gold.metrics import ReleaseMetrics
 from annot_pipeline.stages.gold.name_search import (
     NOT_SHOWN,
     CellNames,
@@ -344,6 +346,7 @@ def test_what_the_campaign_maps_is_no_leak_and_short_names_are_counted(build_cam
     ]
     assert (check["level"], check["value"]) == ("pass", 0)
     assert "2 names not checked" in check["detail"]
+    assert published_names(ReleaseMetrics([], 0, 1)).detail.startswith("1 name not checked: ")
 
 
 @pytest.mark.reports

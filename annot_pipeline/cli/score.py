@@ -142,7 +142,7 @@ def _coverage(document: Document) -> list[str]:
     form = document["form"]
     for name, says in (
         ("classes_without_column", "classes without a column, taken as 0"),
-        ("ignored", "columns that nothing is made of"),
+        ("ignored", "ignored columns"),
     ):
         if form[name]:
             lines.append(f"  {says}: {_names(form[name], len(form[name]))}")

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from annot_pipeline.config.strict_section import Section
+from annot_pipeline.errors import shorten
 from annot_pipeline.methods.planning.hit_design import HitDesign
 
 LARGEST = 1e15
@@ -166,7 +167,17 @@ class Agreement(Section):
 class Labels(Section):
     """Labels of categorical tasks."""
 
-    certain_at: float = Field(default=0.95, gt=0.5, le=1)
+    certain_at: float = 0.95
+
+    @field_validator("certain_at", mode="before")
+    @classmethod
+    def _is_between_half_and_one(cls, value: object) -> object:
+        if isinstance(value, int | float) and 0.5 < value < 1:
+            return value
+        shown = shorten(value)
+        raise ValueError(
+            f"{shown} is not allowed: write a probability above 0.5 and below 1, such as 0.95"
+        )
 
 
 class JudgeSettings(Section):

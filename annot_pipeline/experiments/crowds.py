@@ -1,4 +1,4 @@
-"""Crowds who label items of known class: judges who err alone, together, by guessing, or are new.
+"""Crowds who label items of known class: judges who err independently or together, guess, are new.
 
 What does not belong here: campaigns with files and damage (simulate), what is made of crowds.
 """

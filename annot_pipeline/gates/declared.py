@@ -451,8 +451,8 @@ GATES: tuple[Gate[Any], ...] = (
         "wrong_certain_labels", CalibrationMetrics, "label_calibration",
         "number of tasks of whose certain labels more are wrong by the items' truth than "
         "labels.certain_at allows, beyond chance (the 95% interval)",
-        "look at those items: truths may be wrong; else judges take one class for another all "
-        "together: ask an expert, and do not train on certainty alone",
+        "look at those items: truths may be wrong; else all judges make the same mistake: ask an "
+        "expert, and do not train on certainty alone",
         lambda m: named(m.wrong_certain_labels), warn=0,
     ),
     Gate(

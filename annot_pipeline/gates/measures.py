@@ -37,7 +37,8 @@ def published_names(metrics: ReleaseMetrics) -> Finding:
     unchecked = metrics.unchecked
     details = [
         first_of(metrics.places),
-        f"{unchecked:,} names not checked: short, numbers, or common words" * bool(unchecked),
+        f"{counted(unchecked, 'name')} not checked: short, numbers, or common words"
+        * bool(unchecked),
     ]
     return Finding(metrics.names, "; ".join(filter(None, details)))
 

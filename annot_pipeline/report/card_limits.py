@@ -53,8 +53,10 @@ def _of_labels(manifest: Mapping[str, Any], gold: Mapping[str, pa.Table]) -> lis
     corrected = [task for task, rests in certainty.items() if rests["is_recalibrated"]]
     if corrected:
         limits.append(
-            "Probabilities are corrected by items whose class is known (`label_calibration`), "
-            "which are taken as drawn like the others: " + escape(first_of(corrected)) + "."
+            "Probabilities, and labels with them, are corrected by items whose class is known "
+            "(`label_calibration`), which are taken as drawn like the others: "
+            + escape(first_of(corrected))
+            + "."
         )
     other = sum(rests["other_label"] for rests in certainty.values())
     if other:
@@ -85,8 +87,8 @@ def _of_probabilities(label_model: str) -> str:
     if label_model == "hierarchical":
         return (
             "`labels.probability` allows for judges who err together as far as held-out labels "
-            "tell. Where judges take one class for another all together, only known answers show "
-            "it. `dawid_skene_probability` takes judges to err independently, and is too high "
+            "tell. Where all judges make the same mistake, only known answers show it. "
+            "`dawid_skene_probability` takes judges to err independently, and is too high "
             "where they do not."
         )
     return (

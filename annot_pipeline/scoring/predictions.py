@@ -79,7 +79,7 @@ class Form:
     classes
         Column of each class (``columns``).
     ignored
-        Columns that nothing is made of.
+        Ignored columns.
     """
 
     name: str
@@ -97,7 +97,7 @@ class Form:
 
     @property
     def like_classes(self) -> tuple[str, ...]:
-        """Columns that nothing is made of, though they are named as those of classes are."""
+        """Ignored columns that are named as those of classes are."""
         prefix = next((column.removesuffix(name) for name, column in self.classes), "")
         return tuple(c for c in self.ignored if prefix and c.startswith(prefix))
 

@@ -58,4 +58,4 @@ def test_the_report_says_how_certainty_came_about(label_model, says):
     html = certainty(Contents({"settings": settings, "convergence": []}, tables, {}))
     assert says in html.replace("&#x27;", "'")
     assert ("err independently" in html) == (label_model != "hierarchical")
-    assert "0.9 or more: of a hundred such labels 10 or fewer should be wrong" in html
+    assert "0.9 or more: at most 10% of such labels should be wrong" in html

@@ -122,6 +122,13 @@ def test_a_model_that_is_always_right_scores_1_on_known_items_though_gold_is_wro
     assert value(against_gold, "accuracy") == pytest.approx(57 / 60)
 
 
+def test_ignored_columns_are_named(publish, folder, capsys):
+    publish(MOOD)
+    (folder / "model.csv").write_text(model().replace("\n", ",x\n").replace("no,x", "no,note", 1))
+    assert main(["score", str(folder), str(folder / "model.csv")]) == 0
+    assert "  ignored columns: 'note'\n" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("n_truths", "advice"),
     [

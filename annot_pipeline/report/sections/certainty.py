@@ -41,8 +41,8 @@ OTHER_MODEL = (
     "settings; it takes judges to err independently, and is too high where they do not. "
 )
 NOT_TOLD = (
-    "What labels cannot tell is where judges take one class for another all together; known "
-    "answers can, from 50 on. Labels that are not certain are worth another judgment, or an expert."
+    "Labels cannot show where all judges make the same mistake; 50 known answers can. Labels that "
+    "are not certain are worth another judgment, or an expert."
 )
 
 DECIDED = (
@@ -76,8 +76,8 @@ def certainty(contents: Contents) -> str:
     return join([
         paragraph(
             "A label is <strong>certain</strong> where its probability is "
-            f"{contents.certain_at:g} or more: of a hundred such labels "
-            f"{100 * (1 - contents.certain_at):.3g} or fewer should be wrong. "
+            f"{contents.certain_at:g} or more: at most {100 * (1 - contents.certain_at):.3g}% of "
+            "such labels should be wrong. "
             + HOW.get(contents.settings["label_model"], OTHER_MODEL)
             + NOT_TOLD
         ),
