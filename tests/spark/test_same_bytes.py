@@ -102,7 +102,7 @@ def large_local(large):
     return build(large, "here")
 
 
-IN_EM = "stages/infer_labels/.tmp-*/blocks/*/estimates-*"
+IN_EM = "stages/infer_labels/.tmp-*/blocks/*/matrix_of-*"
 
 
 def test_tasks_in_blocks_and_an_executor_killed_in_the_middle_of_em(large, large_local, standalone):
