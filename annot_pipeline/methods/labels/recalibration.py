@@ -2,7 +2,7 @@
 
 The corrected probability of class k is proportional to p_k ** temperature * exp(offset_k): vector
 scaling with one slope (Guo et al. 2017, section 4.2; Platt 1999 for two classes). Offsets correct
-classes that judges take for others all together, the temperature how sure all are: mistakes that
+classes that all judges take for another, the temperature how sure all are: mistakes that
 judges share, and that their labels cannot show.
 
 Penalized maximum likelihood: temperature ~ N(1, `SLOPE_SD`), offsets ~ N(0, `OFFSET_SD`), so that
