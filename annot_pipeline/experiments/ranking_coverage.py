@@ -279,10 +279,13 @@ def _truth(found: Sequence[RankingInference], effects: Floats) -> Floats:
 
     Judges who stretch the scale, and ties, change the unit alone: it is that of the mean estimate.
     """
-    estimates = np.nanmean([one.difference for one in found], axis=0)
     truth = effects[:, None] - effects
-    known = ~np.isnan(estimates)
-    slope = (estimates[known] @ truth[known]) / (truth[known] @ truth[known])
+    estimates = np.array([one.difference for one in found])
+    is_known = ~np.isnan(estimates)
+    if not (is_known & (truth != 0)).any():
+        return truth
+    repeated = np.broadcast_to(truth, estimates.shape)[is_known]
+    slope = (estimates[is_known] @ repeated) / (repeated @ repeated)
     return np.asarray(slope * truth)
 
 
