@@ -1,0 +1,366 @@
+"""How far intervals and tests of rankings hold: simulated judgments with judges and segments.
+
+Judges differ in level, in spread and in what they think of a system; segments in difficulty, and
+each system in what it makes of them. So judgments of one judge or one segment err together, as
+those of real campaigns do. What does not belong here: the methods (methods.rankings).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from annot_pipeline.methods.numerics.blocks import InMemoryBlocks
+from annot_pipeline.methods.rankings.adjusted_comparisons import (
+    ComparisonBlock,
+    adjusted_comparisons,
+)
+from annot_pipeline.methods.rankings.adjusted_scores import (
+    ScoreBlock,
+    ScoreParams,
+    adjusted_scores,
+)
+from annot_pipeline.methods.rankings.inference import (
+    TESTED,
+    RankingInference,
+    SystemEstimates,
+    compare_estimates,
+)
+
+Floats = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.int64]
+
+SYSTEMS = 6
+SCORE_EFFECTS = np.linspace(4, -4, SYSTEMS)
+"""Points between systems."""
+STRENGTHS = np.linspace(0.5, -0.5, SYSTEMS)
+"""Logits between systems."""
+
+JUDGE_SD, SPREAD_SD = 15.0, 0.3
+JUDGE_SYSTEM_SD, BLOCK_SD, SEGMENT_SD, SEGMENT_SYSTEM_SD, JUDGE_SEGMENT_SD, REST_SD = (
+    4.2, 5.8, 6.2, 4.5, 6.8, 13.4,
+)  # fmt: skip
+"""Standard deviations, points of 100: those of WMT22's direct assessment."""
+
+
+@dataclass(frozen=True)
+class Design:
+    """Who judges what: ``(n,)`` codes of judges, systems, segments and runs of work."""
+
+    judges: Codes
+    systems: Codes
+    segments: Codes
+    runs: Codes
+
+
+Drawn = Callable[[np.random.Generator], Design]
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """How often what is said holds, over replications; shares.
+
+    Parameters
+    ----------
+    coverage
+        Of 95% intervals of differences, by the truth.
+    size
+        Of one-sided tests at 5%, where all systems are equal.
+    familywise
+        Replications with a win after Holm, where all are equal.
+    false_boundary
+        Replications with two clusters or more, where all are equal.
+    power
+        Of pairs, one-sided at 5%, before Holm.
+    is_tested
+        Pairs with a test.
+    replications
+        Of each.
+    """
+
+    coverage: float
+    size: float
+    familywise: float
+    false_boundary: float
+    power: float
+    is_tested: float
+    replications: int
+
+
+def hits(rng: np.random.Generator) -> Design:
+    """Draw HITs as WMT's: 40 judges, one or two of all systems' runs of 12 segments of 480."""
+    rows, n_runs = [], 0
+    for judge in range(40):
+        for _ in range(1 + int(rng.integers(2))):
+            for system in rng.permutation(SYSTEMS).tolist():
+                first = int(rng.integers(40)) * 12
+                rows += [(judge, system, first + n, n_runs) for n in range(12)]
+                n_runs += 1
+    return _design(rows)
+
+
+def panel(n_judges: int, n_segments: int) -> Drawn:
+    """Return a design in which all judges judge all systems on all segments."""
+
+    def draw(_: np.random.Generator) -> Design:
+        cells = np.indices((n_judges, SYSTEMS, n_segments)).reshape(3, -1)
+        return Design(cells[0], cells[1], cells[2], np.zeros(cells.shape[1], np.int64))
+
+    return draw
+
+
+def scattered(n_judges: int, skew: float = 0.0) -> Drawn:
+    """Return a design of two judges for each output of 150 segments; skew: exponent of Zipf."""
+    share = 1 / np.arange(1, n_judges + 1) ** skew
+    share /= share.sum()
+
+    def draw(rng: np.random.Generator) -> Design:
+        return _design(
+            [
+                (judge, system, segment, 0)
+                for system in range(SYSTEMS)
+                for segment in range(150)
+                for judge in rng.choice(n_judges, 2, replace=False, p=share).tolist()
+            ]
+        )
+
+    return draw
+
+
+def own_segments(_: np.random.Generator) -> Design:
+    """Return 20 judges with 10 segments each, that nobody else judges."""
+    cells = np.indices((20, 10, SYSTEMS)).reshape(3, -1)
+    return Design(cells[0], cells[2], cells[0] * 10 + cells[1], np.zeros(cells.shape[1], np.int64))
+
+
+def neighbours(rng: np.random.Generator) -> Design:
+    """Draw 36 judges who see two neighbouring systems each."""
+    rows = []
+    for judge in range(36):
+        system = int(rng.integers(SYSTEMS - 1))
+        for segment in rng.choice(200, 30, replace=False).tolist():
+            rows += [(judge, system, segment, 0), (judge, system + 1, segment, 0)]
+    return _design(rows)
+
+
+def one_system_each(rng: np.random.Generator) -> Design:
+    """Draw ten judges a system, who see no other."""
+    return _design(
+        [
+            (system * 10 + judge, system, segment, 0)
+            for system in range(SYSTEMS)
+            for judge in range(10)
+            for segment in rng.choice(100, 30, replace=False).tolist()
+        ]
+    )
+
+
+SCORE_DESIGNS: Mapping[str, Drawn] = {
+    "HITs": hits,
+    "scattered, 150 judges": scattered(150),
+    "scattered, 20 judges by Zipf": scattered(20, 1.0),
+    "own segments": own_segments,
+    "panel 10 x 20": panel(10, 20),
+    "panel 10 x 10": panel(10, 10),
+    "panel 20 x 100": panel(20, 100),
+    "two neighbours of six": neighbours,
+    "one system each": one_system_each,
+    "panel 4 x 100": panel(4, 100),
+    "panel 6 x 100": panel(6, 100),
+}
+
+
+@dataclass(frozen=True)
+class PairDesign:
+    """Comparisons by judges of pairs of systems, drawn at random.
+
+    Parameters
+    ----------
+    comparisons
+        Of each judge.
+    n_segments
+        Segments (prompts), drawn for each comparison.
+    judge_sd, segment_sd
+        Standard deviation, logits, of what a judge or a segment makes of a system.
+    order, order_sd
+        Mean and standard deviation over judges of the effect of being shown first, logits.
+    better_first
+        Whether the better system is always shown first.
+    """
+
+    comparisons: Sequence[int]
+    n_segments: int = 200
+    judge_sd: float = 0.5
+    segment_sd: float = 0.5
+    order: float = 0.0
+    order_sd: float = 0.0
+    better_first: bool = False
+
+
+def _zipf(n_judges: int, n: int) -> list[int]:
+    share = 1 / np.arange(1, n_judges + 1)
+    counts: list[int] = np.maximum(n * share / share.sum(), 2).astype(np.int64).tolist()
+    return counts
+
+
+PAIR_DESIGNS: Mapping[str, PairDesign] = {
+    "independent": PairDesign([60] * 20, judge_sd=0.0, segment_sd=0.0),
+    "20 judges": PairDesign([60] * 20),
+    "10 judges": PairDesign([120] * 10),
+    "5 judges": PairDesign([240] * 5),
+    "100 judges, 20 prompts": PairDesign([12] * 100, n_segments=20, segment_sd=0.7),
+    "40 judges by Zipf": PairDesign(_zipf(40, 1200)),
+    "order -.37": PairDesign([60] * 20, order=-0.37, order_sd=0.3),
+    "order .5, better first": PairDesign([60] * 20, order=0.5, order_sd=0.3, better_first=True),
+}
+TIE = 0.6
+"""Davidson's nu."""
+
+
+def score_coverage(
+    draw: Drawn, params: ScoreParams, replications: int, rng: np.random.Generator
+) -> Coverage:
+    """Measure how far adjusted scores hold in a design."""
+
+    def compared(effects: Floats) -> RankingInference:
+        design = draw(rng)
+        scores = _draw_scores(design, effects, rng)
+        sizes = (int(design.segments.max()) + 1, int(design.judges.max()) + 1, SYSTEMS)
+        block = ScoreBlock.from_rows(design.segments, design.judges, design.systems, scores, sizes)
+        return _compared(adjusted_scores(InMemoryBlocks([block]), params).estimates)
+
+    return _measure(compared, SCORE_EFFECTS, replications)
+
+
+def pair_coverage(design: PairDesign, replications: int, rng: np.random.Generator) -> Coverage:
+    """Measure how far adjusted comparisons hold in a design."""
+
+    def compared(strengths: Floats) -> RankingInference:
+        block = _draw_comparisons(design, strengths, rng)
+        return _compared(adjusted_comparisons(InMemoryBlocks([block])).estimates)
+
+    return _measure(compared, STRENGTHS, replications)
+
+
+def _compared(estimates: SystemEstimates) -> RankingInference:
+    return compare_estimates(estimates)
+
+
+def _measure(
+    compared: Callable[[Floats], RankingInference], effects: Floats, replications: int
+) -> Coverage:
+    """Return shares over replications with these effects, and with none."""
+    found = [compared(effects) for _ in range(replications)]
+    equal = [compared(np.zeros_like(effects)) for _ in range(replications)]
+    pairs = ~np.eye(effects.size, dtype=np.bool_)
+    truth = _truth(found, effects)
+    inside, tested = [], []
+    for one in found:
+        mine = pairs & (one.reason == TESTED)
+        tested.append(mine[pairs].mean())
+        inside += ((one.low <= truth) & (truth <= one.high))[mine].tolist()
+    better = pairs & (truth > 0)
+    return Coverage(
+        float(np.mean(inside)) if inside else np.nan,
+        _share_below([one.p_value[pairs] for one in equal]),
+        float(np.mean([one.beats.any() for one in equal])),
+        float(np.mean([one.cluster.max() > 1 for one in equal])),
+        _share_below([one.p_value[better] for one in found]),
+        float(np.mean(tested)),
+        replications,
+    )
+
+
+def _truth(found: Sequence[RankingInference], effects: Floats) -> Floats:
+    """Return true differences, in the units of the estimates.
+
+    Judges who stretch the scale, and ties, change the unit alone: it is that of the mean estimate.
+    """
+    truth = effects[:, None] - effects
+    estimates = np.array([one.difference for one in found])
+    is_known = ~np.isnan(estimates)
+    if not (is_known & (truth != 0)).any():
+        return truth
+    repeated = np.broadcast_to(truth, estimates.shape)[is_known]
+    slope = (estimates[is_known] @ repeated) / (repeated @ repeated)
+    return np.asarray(slope * truth)
+
+
+def _share_below(p_values: Sequence[Floats], alpha: float = 0.05) -> float:
+    values = np.concatenate(p_values)
+    values = values[~np.isnan(values)]
+    return float((values < alpha).mean()) if values.size else np.nan
+
+
+def _design(rows: Sequence[tuple[int, int, int, int]]) -> Design:
+    judges, systems, segments, runs = np.array(rows).T
+    return Design(_code(judges), systems, _code(segments), runs)
+
+
+def _code(names: Codes) -> Codes:
+    return np.asarray(np.unique(names, return_inverse=True)[1].reshape(-1), np.int64)
+
+
+def _draw_scores(design: Design, effects: Floats, rng: np.random.Generator) -> Floats:
+    judges, systems, segments = design.judges, design.systems, design.segments
+    n_judges, n_segments = int(judges.max()) + 1, int(segments.max()) + 1
+
+    def normal(sd: float, *sizes: int) -> Floats:
+        return rng.normal(0, sd, sizes)
+
+    quality = (
+        effects[systems]
+        + normal(SEGMENT_SD, n_segments)[segments]
+        + normal(SEGMENT_SYSTEM_SD, n_segments, SYSTEMS)[segments, systems]
+        + normal(JUDGE_SYSTEM_SD, n_judges, SYSTEMS)[judges, systems]
+        + normal(JUDGE_SEGMENT_SD, n_judges, n_segments)[judges, segments]
+        + normal(REST_SD, judges.size)
+    )
+    if design.runs.any():
+        quality = quality + normal(BLOCK_SD, int(design.runs.max()) + 1)[design.runs]
+    spread = np.exp(normal(SPREAD_SD, n_judges))[judges]
+    return np.asarray(60 + normal(JUDGE_SD, n_judges)[judges] + spread * quality)
+
+
+def _draw_comparisons(
+    design: PairDesign, strengths: Floats, rng: np.random.Generator
+) -> ComparisonBlock:
+    n_judges = len(design.comparisons)
+    judges = np.repeat(np.arange(n_judges), design.comparisons)
+    n = judges.size
+    segments = rng.integers(0, design.n_segments, n)
+    first = rng.integers(0, SYSTEMS, n)
+    second = (first + rng.integers(1, SYSTEMS, n)) % SYSTEMS
+    if design.better_first:
+        first, second = np.minimum(first, second), np.maximum(first, second)
+    of_judge = rng.normal(0, design.judge_sd, (n_judges, SYSTEMS))
+    of_segment = rng.normal(0, design.segment_sd, (design.n_segments, SYSTEMS))
+    order = design.order + rng.normal(0, design.order_sd, n_judges)
+    odds = strengths[first] - strengths[second] + order[judges]
+    odds += of_judge[judges, first] - of_judge[judges, second]
+    odds += of_segment[segments, first] - of_segment[segments, second]
+    win, lose = np.exp(odds / 2), np.exp(-odds / 2)
+    at = rng.random(n) * (win + lose + TIE)
+    preferences = np.where(at < win, 1.0, np.where(at < win + lose, 0.0, 0.5))
+    return ComparisonBlock(
+        _code(segments), judges, first, second, preferences, np.zeros(n, np.int64),
+        int(np.unique(segments).size), n_judges, SYSTEMS, 1,
+    )  # fmt: skip
+
+
+def coverage_rows(replications: int, seed: int) -> Iterator[tuple[str, str, Coverage]]:
+    """Yield design, method and what was measured, of all designs."""
+    for place, (name, draw) in enumerate(SCORE_DESIGNS.items()):
+        drawn_at_random = name == "one system each"
+        for is_scaled in (False, True):
+            judges = "random" if drawn_at_random else "fixed"
+            params = ScoreParams(judges=judges, is_scaled=is_scaled)  # type: ignore[arg-type]
+            method = "adjusted_scaled" if is_scaled else "adjusted"
+            rng = np.random.default_rng([seed, place])
+            yield name, method, score_coverage(draw, params, replications, rng)
+    for place, (name, design) in enumerate(PAIR_DESIGNS.items()):
+        rng = np.random.default_rng([seed, 100 + place])
+        yield name, "adjusted_comparisons", pair_coverage(design, replications, rng)

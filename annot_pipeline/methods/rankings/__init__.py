@@ -1,0 +1,1 @@
+"""Rankings of systems that allow for judges and segments that repeat."""

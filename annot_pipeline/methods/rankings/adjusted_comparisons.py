@@ -1,0 +1,409 @@
+"""Comparisons of systems: Davidson's model with order effects, and variances by judge and segment.
+
+The log odds that a beats b are the difference of their strengths, plus an effect of the order in
+which they are shown, one of each group of judges. Ties have the probability of Davidson 1970,
+``exp(tie)`` times the geometric mean of the two wins; or count as half a win. Preferences may be
+graded, from 0 to 1.
+
+Fitted by Newton's method to counts of each pair and order, with a prior N(0, 1/`PRIOR`) on
+strengths, which keeps them finite and never counts as data. The variance is a sandwich by clusters
+of judges and of segments (inference). Between systems of different strongly connected components
+the data have an order, but no size: one of them never lost (Ford 1957). Such pairs have no test.
+
+Degenerate input: systems never compared are components of their own; ties alone make all equal.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from annot_pipeline.methods.numerics.additive import Additive
+from annot_pipeline.methods.numerics.blocks import Blocks
+from annot_pipeline.methods.rankings.cluster_variance import (
+    CorrelationSums,
+    FreedomSums,
+    freedom_sums,
+    share_factors,
+)
+from annot_pipeline.methods.rankings.inference import FEW, ClusterVariance, SystemEstimates
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+Floats = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+
+PRIOR = 1 / 9
+"""Of strengths: 1 / variance, logits."""
+LITTLE_PRIOR = 1e-6
+"""Of order effects and the frequency of ties."""
+ROUNDS, TOLERANCE, LARGEST_STEP = 100, 1e-9, 2.0
+
+
+@dataclass(frozen=True)
+class ComparisonBlock:
+    """Comparisons of whole segments; arrays are ``(n_comparisons,)``.
+
+    Parameters
+    ----------
+    segments
+        Codes from 0, of the block.
+    judges, first, second
+        Codes of the whole task; the first was shown first, where the order is known.
+    preferences
+        1: the first is better, 0: the second, 0.5: a tie.
+    orders
+        Group of judges with an order effect of its own; -1 where the order is not known.
+    n_segments, n_judges, n_systems, n_orders
+        Sizes: of the block, and of the task.
+    """
+
+    segments: Codes
+    judges: Codes
+    first: Codes
+    second: Codes
+    preferences: Floats
+    orders: Codes
+    n_segments: int
+    n_judges: int
+    n_systems: int
+    n_orders: int
+
+    @cached_property
+    def judge_of_segment(self) -> Codes:
+        """Code of the cell (segment, judge) of each comparison."""
+        key = self.segments * self.n_judges + self.judges
+        return np.asarray(np.unique(key, return_inverse=True)[1].reshape(-1), np.int64)
+
+    def systems_by(self, clusters: Codes, n_clusters: int) -> csr_array:
+        """Return comparisons of each cluster and system, ``(n_clusters, K)``."""
+        from scipy.sparse import csr_array
+
+        systems = np.concatenate([self.first, self.second])
+        places = (np.tile(clusters, 2), systems)
+        return csr_array((np.ones(systems.size), places), shape=(n_clusters, self.n_systems))
+
+
+@dataclass(frozen=True)
+class PairCounts(Additive):
+    """Comparisons, sums of preferences, and ties, by order group, first and second system.
+
+    ``(n_orders + 1, K, K)``; the first group has no known order.
+    """
+
+    n: Floats
+    preferences: Floats
+    ties: Floats
+
+
+@dataclass(frozen=True)
+class ComparisonFit:
+    """Strengths of systems and what else was fitted.
+
+    Parameters
+    ----------
+    strengths
+        ``(K,)`` logits, 0 in the mean.
+    order_effects
+        ``(n_orders,)`` logits in favour of the system that is shown first.
+    tie
+        Log of Davidson's nu; NaN where ties count as half wins.
+    """
+
+    strengths: Floats
+    order_effects: Floats
+    tie: float
+
+
+@dataclass(frozen=True)
+class AdjustedComparisons:
+    """Strengths with variances, and the order that data without sizes have.
+
+    Parameters
+    ----------
+    estimates
+        Of systems, logits; components are the strongly connected ones.
+    fit
+        All parameters.
+    part
+        ``(K,)`` codes: systems of different parts are not even indirectly compared.
+    """
+
+    estimates: SystemEstimates
+    fit: ComparisonFit
+    part: Codes
+
+
+@dataclass(frozen=True)
+class _Model:
+    """The parameters ``(K + n_orders + 1,)`` with the indices of systems, orders and ties."""
+
+    parameters: Floats
+    n_systems: int
+    has_ties: bool
+
+    @property
+    def n_linear(self) -> int:
+        return self.parameters.size - 1
+
+    def log_odds(self, first: Codes, second: Codes, orders: Codes) -> Floats:
+        strengths = self.parameters[: self.n_systems]
+        effects = np.append(0.0, self.parameters[self.n_systems : self.n_linear])
+        return np.asarray(strengths[first] - strengths[second] + effects[orders + 1])
+
+    def expected(self, log_odds: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return the expected preference, the probability of a tie, the preference's variance."""
+        half = np.abs(log_odds) / 2
+        worse = np.exp(-2 * half)
+        tie = np.exp(self.parameters[-1] - half) if self.has_ties else np.zeros_like(half)
+        total = 1 + worse + tie
+        wins = np.where(log_odds > 0, 1.0, worse) / total
+        tie = tie / total
+        preference = wins + tie / 2
+        return preference, tie, wins + tie / 4 - preference**2
+
+
+@dataclass(frozen=True)
+class _Meat(Additive):
+    """Sums over clusters of segments, and of judge and segment: products of scores."""
+
+    segments: Floats
+    both: Floats
+    judges: Floats
+    segment_cells: CorrelationSums
+    judge_residuals: Floats
+    judge_counts: Floats
+
+
+def adjusted_comparisons(
+    blocks: Blocks[ComparisonBlock], *, has_ties: bool = True
+) -> AdjustedComparisons:
+    """Return strengths of systems from comparisons.
+
+    Parameters
+    ----------
+    blocks
+        Comparisons of one task; each segment lies in one block.
+    has_ties
+        Whether ties have a probability of their own; else each is half a win.
+    """
+    counts = blocks.sum(pair_counts)
+    n_orders, n_systems = len(counts.n) - 1, counts.n.shape[1]
+    n_ties = float(counts.ties.sum())
+    models_ties = has_ties and 0 < n_ties < float(counts.n.sum())
+    model, information = _fit(counts, models_ties)
+    inverse = np.asarray(np.linalg.inv(information), np.float64)
+    of_system = counts.n.sum(axis=0)
+    totals = of_system.sum(axis=0) + of_system.sum(axis=1)
+    meat = blocks.sum(_meat, model, totals)
+    sizes = blocks.map(_sizes)
+    n_judges = int(np.count_nonzero(meat.judge_counts.sum(axis=1)))
+    n_segments = sum(sizes)
+    judges = segments = both = None
+    if n_judges >= FEW or n_segments < FEW:
+        judges = _judge_variance(meat, totals, inverse, n_systems)
+    if n_segments >= FEW or n_judges < FEW:
+        correlation = meat.segment_cells.correlation
+        freedom = blocks.sum(_segment_freedom, totals, correlation)
+        segments = ClusterVariance(
+            _of_systems(inverse, meat.segments, n_systems), freedom.degrees_of_freedom
+        )
+    if judges is not None and segments is not None:
+        both = _of_systems(inverse, meat.both, n_systems)
+    strengths = model.parameters[:n_systems]
+    strong, part = _components(counts)
+    estimates = SystemEstimates(
+        np.where(totals > 0, strengths, np.nan), judges, segments, both, strong
+    )
+    effects = model.parameters[n_systems : n_systems + n_orders]
+    tie = float(model.parameters[-1]) if models_ties else np.nan
+    return AdjustedComparisons(estimates, ComparisonFit(strengths, effects, tie), part)
+
+
+def pair_counts(block: ComparisonBlock) -> PairCounts:
+    """Return how often each system was preferred to each, by order group."""
+    shape = (block.n_orders + 1, block.n_systems, block.n_systems)
+    cells = ((block.orders + 1) * block.n_systems + block.first) * block.n_systems + block.second
+    ties = (block.preferences == 0.5).astype(np.float64)
+    sums = (
+        np.bincount(cells, weights, shape[0] * shape[1] ** 2).reshape(shape).astype(np.float64)
+        for weights in (None, block.preferences, ties)
+    )
+    return PairCounts(*sums)
+
+
+def _fit(counts: PairCounts, models_ties: bool) -> tuple[_Model, Floats]:
+    """Return the model and the information of its parameters, prior and all."""
+    n_orders, n_systems = len(counts.n) - 1, counts.n.shape[1]
+    orders, first, second = np.nonzero(counts.n)
+    n, preferences, ties = (table[orders, first, second] for table in vars(counts).values())
+    design = _design(first, second, orders - 1, n_systems, n_orders)
+    precision = np.r_[np.full(n_systems, PRIOR), np.full(n_orders + 1, LITTLE_PRIOR)]
+    if not models_ties:
+        precision[-1] = 1.0  # has no data, and stays 0
+    model = _Model(np.zeros(precision.size), n_systems, models_ties)
+    for _ in range(ROUNDS):
+        gradient, information = _derivatives(model, design, (first, second, orders - 1), n,
+                                             preferences, ties)  # fmt: skip
+        step = np.linalg.solve(
+            information + np.diag(precision), gradient - precision * model.parameters
+        )
+        step *= min(1.0, LARGEST_STEP / max(float(np.abs(step).max(initial=0)), TOLERANCE))
+        model = _Model(model.parameters + step, n_systems, models_ties)
+        if np.abs(step).max(initial=0) < TOLERANCE:
+            break
+    _, information = _derivatives(model, design, (first, second, orders - 1), n, preferences, ties)
+    return model, information + np.diag(precision)
+
+
+def _design(first: Codes, second: Codes, orders: Codes, n_systems: int, n_orders: int) -> csr_array:
+    """Return what the log odds add up from, ``(n_rows, K + n_orders)``."""
+    from scipy.sparse import csr_array
+
+    rows = np.arange(first.size)
+    has_order = orders >= 0
+    values = np.concatenate([np.ones(rows.size), -np.ones(rows.size), np.ones(has_order.sum())])
+    places = (
+        np.concatenate([rows, rows, rows[has_order]]),
+        np.concatenate([first, second, n_systems + orders[has_order]]),
+    )
+    return csr_array((values, places), shape=(rows.size, n_systems + n_orders))
+
+
+def _derivatives(
+    model: _Model,
+    design: csr_array,
+    pairs: tuple[Codes, Codes, Codes],
+    n: Floats,
+    preferences: Floats,
+    ties: Floats,
+) -> tuple[Floats, Floats]:
+    """Return the gradient of the log likelihood and its expected information."""
+    preference, tie, variance = model.expected(model.log_odds(*pairs))
+    size = model.n_linear
+    gradient, information = np.zeros(size + 1), np.zeros((size + 1, size + 1))
+    gradient[:size] = design.T @ (preferences - n * preference)
+    information[:size, :size] = (design.T @ design.multiply((n * variance)[:, None])).toarray()
+    if model.has_ties:
+        gradient[-1] = (ties - n * tie).sum()
+        cross = design.T @ (n * tie * (0.5 - preference))
+        information[:size, -1] = information[-1, :size] = cross
+        information[-1, -1] = (n * tie * (1 - tie)).sum()
+    return gradient, information
+
+
+def _of_systems(inverse: Floats, meat: Floats, n_systems: int) -> Floats:
+    return np.asarray((inverse @ meat @ inverse)[:n_systems, :n_systems])
+
+
+def _components(counts: PairCounts) -> tuple[Codes, Codes]:
+    """Return strongly connected components by wins and ties, and connected parts."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    n, preferences = counts.n.sum(axis=0), counts.preferences.sum(axis=0)
+    beats = (preferences > 0) | (n - preferences > 0).T
+    strong = connected_components(csr_array(beats), connection="strong")[1]
+    part = connected_components(csr_array(n > 0), directed=False)[1]
+    return np.asarray(strong, np.int64), np.asarray(part, np.int64)
+
+
+def _judge_variance(
+    meat: _Meat, totals: Floats, inverse: Floats, n_systems: int
+) -> ClusterVariance:
+    """Return the variance by clusters of judges; their sums come with the share correction."""
+    from scipy.sparse import csr_array
+
+    counts = csr_array(meat.judge_counts)
+    factors = share_factors(counts, totals).toarray()
+    sums = meat.judges.copy()
+    sums[:, :n_systems] *= 1 + factors
+    cells = meat.judge_residuals
+    correlation = CorrelationSums(
+        float((cells**2).sum()),
+        float((meat.judge_counts**2).sum()),
+        meat.segment_cells.squares,
+        meat.segment_cells.n,
+    ).correlation
+    freedom = freedom_sums(counts, totals, correlation).degrees_of_freedom
+    return ClusterVariance(_of_systems(inverse, sums.T @ sums, n_systems), freedom)
+
+
+def _meat(block: ComparisonBlock, model: _Model, totals: Floats) -> _Meat:
+    log_odds = model.log_odds(block.first, block.second, block.orders)
+    preference, tie, _ = model.expected(log_odds)
+    residual = block.preferences - preference
+    is_tie = (block.preferences == 0.5).astype(np.float64)
+    tie_residual = (is_tie - tie) * model.has_ties
+
+    def scores(clusters: Codes, n_clusters: int) -> Floats:
+        return _cluster_scores(block, model, clusters, n_clusters, residual, tie_residual)
+
+    segments = scores(block.segments, block.n_segments)
+    counts = block.systems_by(block.segments, block.n_segments)
+    segments[:, : block.n_systems] *= 1 + share_factors(counts, totals).toarray()
+    cells = block.judge_of_segment
+    both = scores(cells, int(cells.max(initial=-1)) + 1)
+    judges = scores(block.judges, block.n_judges)
+    judge_counts = block.systems_by(block.judges, block.n_judges).toarray()
+    of_segment = _residuals_by(block, block.segments, block.n_segments, residual)
+    squares, n = 2 * float(residual @ residual), 2.0 * residual.size
+    return _Meat(
+        segments.T @ segments,
+        both.T @ both,
+        judges,
+        CorrelationSums(
+            float((of_segment**2).sum()), float((counts.data**2).sum()), squares, max(n, 1.0)
+        ),
+        _residuals_by(block, block.judges, block.n_judges, residual),
+        judge_counts,
+    )
+
+
+def _cluster_scores(
+    block: ComparisonBlock,
+    model: _Model,
+    clusters: Codes,
+    n_clusters: int,
+    residual: Floats,
+    tie_residual: Floats,
+) -> Floats:
+    """Return sums of scores of parameters by cluster, ``(n_clusters, n_parameters)``."""
+    size = model.parameters.size
+    sums = np.zeros(n_clusters * size)
+    has_order = block.orders >= 0
+    for columns, values, rows in (
+        (block.first, residual, slice(None)),
+        (block.second, -residual, slice(None)),
+        (block.n_systems + block.orders[has_order], residual[has_order], has_order),
+        (np.full(residual.size, size - 1), tie_residual, slice(None)),
+    ):
+        sums += np.bincount(clusters[rows] * size + columns, values, sums.size)
+    return sums.reshape(n_clusters, size)
+
+
+def _residuals_by(
+    block: ComparisonBlock, clusters: Codes, n_clusters: int, residual: Floats
+) -> Floats:
+    """Return sums of residuals by cluster and system, those of the second negative."""
+    sums = np.bincount(
+        np.tile(clusters, 2) * block.n_systems + np.concatenate([block.first, block.second]),
+        np.concatenate([residual, -residual]),
+        n_clusters * block.n_systems,
+    )
+    return np.asarray(sums.reshape(n_clusters, block.n_systems), np.float64)
+
+
+def _sizes(block: ComparisonBlock) -> int:
+    return int(np.unique(block.segments).size)
+
+
+def _segment_freedom(block: ComparisonBlock, totals: Floats, correlation: float) -> FreedomSums:
+    counts = block.systems_by(block.segments, block.n_segments)
+    return freedom_sums(counts, totals, correlation)

@@ -1,0 +1,158 @@
+"""Clusters of judgments: corrections of their variance, and degrees of freedom.
+
+Few clusters, or unequal ones, understate how much sums over clusters vary: a cluster's own
+judgments pull the estimates towards them. Corrections are those of Bell & McCaffrey 2002 (CR2),
+exact for judges, by the cluster's share of a system's judgments elsewhere; degrees of freedom are
+Satterthwaite's for a working model in which judgments of a cluster and a system are correlated.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from annot_pipeline.methods.numerics.additive import Additive
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+Floats = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.int64]
+
+LARGEST_SHARE = 0.95
+"""Of a system's judgments that one cluster gave, in the correction."""
+TERMS = 12
+"""Of the power series of the inverse root."""
+LEAST = 1e-300
+
+
+@dataclass(frozen=True)
+class CorrelationSums(Additive):
+    """Sums over clusters and systems, for the correlation of residuals within them.
+
+    Parameters
+    ----------
+    squared_sums, squared_counts
+        Over cells of cluster and system: of the sum of residuals squared, of counts squared.
+    squares, n
+        Over judgments: of residuals squared, and their number.
+    """
+
+    squared_sums: float
+    squared_counts: float
+    squares: float
+    n: float
+
+    @property
+    def correlation(self) -> float:
+        """Return the correlation by moments of pairs, in [0, 1]; 0 where no pair is."""
+        n_pairs = self.squared_counts - self.n
+        if n_pairs <= 0:
+            return 0.0
+        of_pairs = (self.squared_sums - self.squares) / n_pairs
+        return float(np.clip(of_pairs / max(self.squares / self.n, LEAST), 0, 1))
+
+
+@dataclass(frozen=True)
+class FreedomSums(Additive):
+    """Working variance of clusters by system: sums ``(K,)`` and products ``(K, K)``."""
+
+    total: Floats
+    products: Floats
+
+    @property
+    def degrees_of_freedom(self) -> Floats:
+        """Return those of the difference of each pair, ``(K, K)``."""
+        own = np.diag(self.products)
+        of_pairs = own[:, None] + own + 2 * self.products
+        total = self.total[:, None] + self.total
+        return np.asarray(np.maximum(total**2 / np.maximum(of_pairs, LEAST) - 1, 0))
+
+
+def freedom_sums(counts: csr_array, totals: Floats, correlation: float) -> FreedomSums:
+    """Return the working variances that clusters add.
+
+    Parameters
+    ----------
+    counts
+        ``(n_clusters, K)`` judgments.
+    totals
+        ``(K,)`` judgments of each system.
+    correlation
+        Of judgments of one cluster and system.
+    """
+    working = counts.astype(np.float64)
+    m = working.data
+    working.data = (m + np.maximum(m - 1, 0) * m * correlation) / (
+        np.maximum(totals, LEAST)[working.indices] ** 2
+    )
+    return FreedomSums(np.asarray(working.sum(axis=0)), (working.T @ working).toarray())
+
+
+def share_factors(counts: csr_array, totals: Floats) -> csr_array:
+    """Return by how much sums of each cluster and system grow, less 1, ``(n_clusters, K)``.
+
+    1 / sqrt(1 - share of the system's judgments that the cluster gave).
+    """
+    factors = counts.astype(np.float64)
+    shares = factors.data / np.maximum(totals, LEAST)[factors.indices]
+    factors.data = 1 / np.sqrt(1 - np.minimum(shares, LARGEST_SHARE)) - 1
+    return factors
+
+
+def corrected_sums(sums: Floats, counts: Floats, projection: Floats, inverse: Floats) -> Floats:
+    """Return the sums of judges after CR2, ``(n_judges, K)``.
+
+    (I - A_c A^-1)^(-1/2) S_c by its power series, for all judges at once, with
+    A_c = diag(n_c) - p_c n_c'.
+
+    Parameters
+    ----------
+    sums, counts, projection
+        ``(n_judges, K)``: S, judgments, and what is projected out of systems.
+    inverse
+        ``(K, K)`` A^-1, centred.
+    """
+    corrected, power, weight = sums.copy(), sums, 1.0
+    for term in range(1, TERMS + 1):
+        step = power @ inverse.T
+        step -= step.mean(axis=1, keepdims=True)
+        weighted = counts * step
+        power = weighted - projection * weighted.sum(axis=1, keepdims=True)
+        weight *= (2 * term - 1) / (2 * term)
+        corrected += weight * power
+    return corrected
+
+
+def exact_freedom(counts: Floats, inverse: Floats, shrinkage: float, correlation: float) -> Floats:
+    """Return degrees of freedom of each pair from the coefficients of judgments, ``(K, K)``.
+
+    Parameters
+    ----------
+    counts
+        ``(n_judges, K)`` judgments.
+    inverse
+        ``(K, K)`` A^-1, centred.
+    shrinkage
+        Judgments' worth that judge effects are drawn to 0 by; 0: fixed.
+    correlation
+        Of judgments of one judge and system.
+    """
+    n_systems = len(inverse)
+    first, second = np.triu_indices(n_systems, 1)
+    coefficients = (inverse[first] - inverse[second]).T
+    if not shrinkage:
+        coefficients = coefficients - coefficients.mean(axis=0)
+    n = counts.sum(axis=1)
+    mean = (counts @ coefficients) / np.maximum(n + shrinkage, LEAST)[:, None]
+    weight = counts * (1 + np.maximum(counts - 1, 0) * correlation)
+    working = weight @ coefficients**2 - 2 * mean * (weight @ coefficients)
+    working += mean**2 * (weight.sum(axis=1) + shrinkage)[:, None]
+    working = np.maximum(working, 0)
+    freedom = np.zeros((n_systems, n_systems))
+    squares = np.maximum((working**2).sum(axis=0), LEAST)
+    freedom[first, second] = np.maximum(working.sum(axis=0) ** 2 / squares - 1, 0)
+    return freedom + freedom.T

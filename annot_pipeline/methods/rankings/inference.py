@@ -1,0 +1,244 @@
+"""Which systems differ: intervals, p-values, wins, ranks and clusters from estimates of systems.
+
+Judges and segments repeat, and judgments of one judge, or of one segment, err together. The
+variance of a difference is that of two-way clusters, judge + segment - both (Cameron, Gelbach &
+Miller 2011, eq. 2.8), at least the mean of the two; its degrees of freedom follow from those of
+each (Satterthwaite 1946). Tests are one-sided, of all ordered pairs, and corrected by Holm 1979.
+
+Assumes that judges were drawn from those who are to be spoken of. With fewer than `FEW` judges
+only segments count as drawn: what is said is then said of these judges; likewise with few segments.
+
+A pair that data cannot tell apart has no test, and a reason (`NO_TEST`). A win of a pair with fewer
+than `CONFIRMED_JUDGES` effective judges or `CONFIRMED_SEGMENTS` segments cuts no clusters: with so
+few the error rates of many tests together were found to be too high.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from annot_pipeline.methods.numerics.multiplicity import adjust
+
+Floats = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+
+FEW = 4
+"""Clusters below which they do not count as drawn."""
+CONFIRMED_JUDGES, CONFIRMED_SEGMENTS = 10, 20
+"""Effective numbers of a pair from which on a win cuts clusters."""
+ROUNDING = 1e-9
+"""Of degrees of freedom: ten judges who label the same have 9, but for the last digits."""
+NEGLIGIBLE = 1e-12
+"""Variance of a difference, as a share of the largest, that is none."""
+
+TESTED, ONE_SYSTEM, NOT_CONNECTED, NO_VARIATION, TOO_FEW = range(5)
+NO_TEST = {
+    ONE_SYSTEM: "nothing to compare it with",
+    NOT_CONNECTED: "no judge connects these systems",
+    NO_VARIATION: "the judgments do not vary, so that nothing tells how far they would",
+    TOO_FEW: "too few judges or segments",
+}
+"""Why there is no test, by code; `TESTED` has one."""
+
+
+@dataclass(frozen=True)
+class ClusterVariance:
+    """The covariance of estimates from clusters of one kind: judges, or segments.
+
+    Parameters
+    ----------
+    covariance
+        ``(K, K)``.
+    degrees_of_freedom
+        ``(K, K)`` of the difference of each pair.
+    """
+
+    covariance: Floats
+    degrees_of_freedom: Floats
+
+
+@dataclass(frozen=True)
+class SystemEstimates:
+    """Estimates of K systems, and how they vary together.
+
+    Parameters
+    ----------
+    values
+        ``(K,)``; NaN for a system without judgments.
+    judges, segments
+        From clusters of judges and of segments; None where there are too few.
+    both
+        ``(K, K)`` covariance from clusters of judge and segment; used if there are both others.
+    component
+        ``(K,)`` codes: systems of different components cannot be compared.
+    """
+
+    values: Floats
+    judges: ClusterVariance | None
+    segments: ClusterVariance | None
+    both: Floats | None
+    component: Codes
+
+    def variance(self) -> tuple[Floats, Floats]:
+        """Return the variance of the difference of each pair and its degrees of freedom."""
+        clusters = [kind for kind in (self.judges, self.segments) if kind is not None]
+        variances = [difference_variance(kind.covariance) for kind in clusters]
+        if len(clusters) == 1 or self.both is None:
+            return variances[0], clusters[0].degrees_of_freedom
+        sum_of_two = variances[0] + variances[1]
+        variance = np.maximum(sum_of_two - difference_variance(self.both), sum_of_two / 2)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            squares = [
+                one**2 / kind.degrees_of_freedom
+                for one, kind in zip(variances, clusters, strict=True)
+            ]
+            freedom = variance**2 / (squares[0] + squares[1])
+        return variance, np.nan_to_num(freedom, nan=0.0, posinf=0.0)
+
+
+@dataclass(frozen=True)
+class RankingInference:
+    """What estimates say of K systems; arrays of pairs are ``(K, K)``, row against column.
+
+    Parameters
+    ----------
+    difference, low, high
+        Of the row's estimate to the column's, with its 95% interval (or that of ``level``).
+    error, degrees_of_freedom
+        Standard error of the difference, NaN without test.
+    p_value, p_adjusted
+        One-sided, that the row is better; after Holm over all pairs. NaN without test.
+    reason
+        Code of why there is no test; `TESTED` where there is one.
+    beats
+        Whether the row is better, after Holm.
+    is_confirmed
+        Whether a win would cut clusters.
+    rank, best_rank, worst_rank
+        ``(K,)`` within the component, 1 is best; 0 for a system without judgments. The best is
+        after the systems that beat it, the worst before those that it beats.
+    cluster
+        ``(K,)`` from 1, within the component.
+    of_these_judges
+        Whether judges are too few to speak of others.
+    """
+
+    difference: Floats
+    low: Floats
+    high: Floats
+    error: Floats
+    degrees_of_freedom: Floats
+    p_value: Floats
+    p_adjusted: Floats
+    reason: Codes
+    beats: Flags
+    is_confirmed: Flags
+    rank: Codes
+    best_rank: Codes
+    worst_rank: Codes
+    cluster: Codes
+    of_these_judges: bool
+
+
+def compare_estimates(
+    estimates: SystemEstimates, *, level: float = 0.95, alpha: float = 0.05
+) -> RankingInference:
+    """Compare all systems.
+
+    Parameters
+    ----------
+    estimates
+        Of the systems.
+    level
+        Of intervals.
+    alpha
+        Level of the tests, of all together.
+    """
+    from scipy.special import stdtr, stdtrit
+
+    n_systems = estimates.values.size
+    variance, freedom = estimates.variance()
+    difference = estimates.values[:, None] - estimates.values
+    reason = _reasons(estimates, variance, freedom)
+    is_tested = reason == TESTED
+    error = np.sqrt(np.where(is_tested, variance, np.nan))
+    freedom = np.where(is_tested, freedom, np.nan)
+    p_value, half = np.full((2, n_systems, n_systems), np.nan)
+    t = difference[is_tested] / error[is_tested]
+    p_value[is_tested] = stdtr(freedom[is_tested], -t)
+    half[is_tested] = stdtrit(freedom[is_tested], 0.5 + level / 2) * error[is_tested]
+    p_adjusted = adjust(p_value.reshape(-1), "holm").reshape(p_value.shape)
+    beats = np.nan_to_num(p_adjusted, nan=1.0) < alpha
+    is_confirmed = is_tested & _are_enough(estimates)
+    rank, best, worst, cluster = _ranks(estimates, beats, beats & is_confirmed)
+    return RankingInference(
+        np.where(reason == NOT_CONNECTED, np.nan, difference),
+        difference - half,
+        difference + half,
+        error,
+        freedom,
+        p_value,
+        p_adjusted,
+        reason,
+        beats,
+        is_confirmed,
+        rank,
+        best,
+        worst,
+        cluster,
+        estimates.judges is None,
+    )
+
+
+def difference_variance(covariance: Floats) -> Floats:
+    """Return the variance of the difference of each pair, ``(K, K)``."""
+    own = np.diag(covariance)
+    return np.asarray(np.maximum(own[:, None] + own - covariance - covariance.T, 0))
+
+
+def _reasons(estimates: SystemEstimates, variance: Floats, freedom: Floats) -> Codes:
+    """Return why there is no test of a pair."""
+    n_systems = estimates.values.size
+    reason = np.full((n_systems, n_systems), TESTED)
+    reason[freedom < 1] = TOO_FEW
+    reason[variance <= NEGLIGIBLE * variance.max(initial=0)] = NO_VARIATION
+    has_value = ~np.isnan(estimates.values)
+    apart = estimates.component[:, None] != estimates.component
+    reason[apart | ~(has_value[:, None] & has_value)] = NOT_CONNECTED
+    np.fill_diagonal(reason, ONE_SYSTEM)
+    return reason
+
+
+def _are_enough(estimates: SystemEstimates) -> Flags:
+    """Return whether a pair has enough effective judges and segments to cut clusters."""
+    enough = np.ones((estimates.values.size,) * 2, np.bool_)
+    for clusters, least in (
+        (estimates.judges, CONFIRMED_JUDGES),
+        (estimates.segments, CONFIRMED_SEGMENTS),
+    ):
+        if clusters is None:
+            return np.zeros_like(enough)
+        enough &= clusters.degrees_of_freedom >= least - 1 - ROUNDING
+    return enough
+
+
+def _ranks(
+    estimates: SystemEstimates, beats: Flags, confirmed: Flags
+) -> tuple[Codes, Codes, Codes, Codes]:
+    """Return rank, best and worst rank, and cluster of each system, within components."""
+    rank, best, worst, cluster = np.zeros((4, estimates.values.size), np.int64)
+    for component in np.unique(estimates.component):
+        members = np.flatnonzero((estimates.component == component) & ~np.isnan(estimates.values))
+        members = members[np.argsort(-estimates.values[members], kind="stable")]
+        values, won = estimates.values[members], beats[np.ix_(members, members)]
+        rank[members] = 1 + (values[:, None] < values).sum(axis=1)
+        best[members] = 1 + won.sum(axis=0)
+        worst[members] = members.size - won.sum(axis=1)
+        cuts = confirmed[np.ix_(members, members)]
+        ends = [bool(cuts[:n, n:].all()) for n in range(1, members.size)]
+        cluster[members] = 1 + np.concatenate([[0], np.cumsum(ends)])[: members.size]
+    return rank, best, worst, cluster

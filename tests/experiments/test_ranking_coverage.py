@@ -1,0 +1,48 @@
+"""Rankings hold what they say, by simulation: bounds that chance does not reach."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from annot_pipeline.experiments.ranking_coverage import (
+    PAIR_DESIGNS,
+    SCORE_DESIGNS,
+    pair_coverage,
+    score_coverage,
+)
+from annot_pipeline.methods.rankings.adjusted_scores import ScoreParams
+
+REPLICATIONS = 40
+FAMILYWISE = 0.05 + 2 * np.sqrt(0.05 * 0.95 / REPLICATIONS)
+
+
+def check(found):
+    assert 0.90 < found.coverage < 0.985
+    assert 0.02 < found.size < 0.08
+    assert found.familywise <= FAMILYWISE
+    assert found.false_boundary <= 0.05
+    assert found.is_tested > 0.98
+    assert found.power > 1.5 * found.size
+
+
+@pytest.mark.parametrize("name", ["HITs", "panel 10 x 20", "two neighbours of six"])
+def test_intervals_and_tests_of_scores_hold(name):
+    rng = np.random.default_rng(3)
+    check(score_coverage(SCORE_DESIGNS[name], ScoreParams(), REPLICATIONS, rng))
+
+
+@pytest.mark.parametrize("name", ["20 judges", "order .5, better first"])
+def test_intervals_and_tests_of_comparisons_hold(name):
+    check(pair_coverage(PAIR_DESIGNS[name], REPLICATIONS, np.random.default_rng(3)))
+
+
+def test_judges_of_one_system_each_compare_systems_only_if_drawn_at_random():
+    draw, rng = SCORE_DESIGNS["one system each"], np.random.default_rng(3)
+    assert score_coverage(draw, ScoreParams(), 2, rng).is_tested == 0
+    check(score_coverage(draw, ScoreParams(judges="random"), REPLICATIONS, rng))
+
+
+def test_four_judges_cut_no_clusters():
+    draw, rng = SCORE_DESIGNS["panel 4 x 100"], np.random.default_rng(3)
+    assert score_coverage(draw, ScoreParams(), REPLICATIONS, rng).false_boundary == 0

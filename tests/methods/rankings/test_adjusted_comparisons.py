@@ -1,0 +1,194 @@
+"""Adjusted comparisons: the likelihood, sandwiches by loops, invariances, graphs without sizes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from annot_pipeline.methods.numerics.blocks import InMemoryBlocks
+from annot_pipeline.methods.rankings.adjusted_comparisons import (
+    LITTLE_PRIOR,
+    PRIOR,
+    ComparisonBlock,
+    adjusted_comparisons,
+)
+from annot_pipeline.methods.rankings.inference import NOT_CONNECTED, TESTED, compare_estimates
+
+
+def draw(seed, n=400, n_judges=6, n_segments=15, n_systems=4, order=0.4):
+    """Comparisons: segments, judges, first and second system, preferences, order groups."""
+    rng = np.random.default_rng(seed)
+    g, j = rng.integers(0, n_segments, n), rng.integers(0, n_judges, n)
+    a = rng.integers(0, n_systems, n)
+    b = (a + rng.integers(1, n_systems, n)) % n_systems
+    d = 0.5 * (b - a) + rng.normal(0, 0.5, (n_judges, n_systems))[j, a] + order
+    win, lose = np.exp(d / 2), np.exp(-d / 2)
+    u = rng.random(n) * (win + lose + 0.6)
+    y = np.where(u < win, 1.0, np.where(u < win + lose, 0.0, 0.5))
+    return g, j, a, b, y, j % 2
+
+
+def fit(rows, n_blocks=1, n_judges=None, n_systems=None, **how):
+    g, j, a, b, y, o = (np.asarray(array) for array in rows)
+    n_judges = int(j.max(initial=-1)) + 1 if n_judges is None else n_judges
+    largest = max(a.max(initial=-1), b.max(initial=-1))
+    n_systems = int(largest) + 1 if n_systems is None else n_systems
+    blocks = []
+    for part in np.array_split(np.unique(g), n_blocks):
+        m = np.isin(g, part)
+        segments = np.searchsorted(part, g[m])
+        sizes = (part.size, n_judges, n_systems, int(o.max(initial=-1)) + 1)
+        blocks.append(ComparisonBlock(segments, j[m], a[m], b[m], y[m], o[m], *sizes))
+    return adjusted_comparisons(InMemoryBlocks(blocks), **how)
+
+
+def log_posterior(free, rows, n_systems, has_ties):
+    _, _, a, b, y, o = rows
+    strengths, orders, tie = free[:n_systems], free[n_systems:-1], free[-1]
+    eta = strengths[a] - strengths[b] + np.append(orders, 0.0)[o]
+    prior = PRIOR * strengths @ strengths + LITTLE_PRIOR * (orders @ orders)
+    if not has_ties:
+        return (y * eta - np.logaddexp(0, eta)).sum() - prior / 2
+    total = np.logaddexp(np.logaddexp(eta / 2, -eta / 2), tie)
+    chosen = np.where(y == 1, eta / 2, np.where(y == 0, -eta / 2, tie))
+    return (chosen - total).sum() - (prior + LITTLE_PRIOR * tie**2) / 2
+
+
+@pytest.mark.parametrize("has_ties", [True, False])
+@pytest.mark.parametrize("is_ordered", [True, False])
+def test_the_fit_is_that_of_a_general_optimizer(has_ties, is_ordered):
+    rows = list(draw(1))
+    if not is_ordered:
+        rows[5] = np.full(rows[5].size, -1)
+    found = fit(rows, has_ties=has_ties).fit
+    n_free = 4 + 2 * is_ordered + 1
+    best = minimize(
+        lambda free: -log_posterior(free, rows, 4, has_ties), np.zeros(n_free), tol=1e-12
+    ).x
+    np.testing.assert_allclose(found.strengths, best[:4], atol=1e-4)
+    np.testing.assert_allclose(found.order_effects, best[4:-1], atol=1e-4)
+    if has_ties:
+        assert found.tie == pytest.approx(best[-1], abs=1e-4)
+    else:
+        assert np.isnan(found.tie)
+
+
+def test_graded_preferences_are_half_way():
+    """.75 is a win and a tie half each; two of it are a win more and one tie."""
+    g, j, a, b, y, o = draw(2)
+    y = np.where(y == 0.5, 0.0, y)
+    more = [np.append(array, [0, 0]) for array in (g, j, a)]
+    b, o = np.append(b, [1, 1]), np.append(o, [0, 0])
+    graded = fit((*more, b, np.append(y, [0.75, 0.75]), o))
+    whole = fit((*more, b, np.append(y, [1.0, 0.5]), o), has_ties=False)
+    np.testing.assert_allclose(graded.fit.strengths, whole.fit.strengths, atol=1e-9)
+
+
+def test_variances_by_loops_over_clusters():
+    """Half wins without order: scores are (y - p)(x_a - x_b); shares of a system's comparisons."""
+    g, j, a, b, y, _ = draw(3, order=0.0)
+    o = np.full(y.size, -1)
+    found = fit((g, j, a, b, y, o), has_ties=False)
+    x = np.eye(4)[a] - np.eye(4)[b]
+    p = 1 / (1 + np.exp(-x @ found.fit.strengths))
+    information = x.T @ (x * (p * (1 - p))[:, None]) + PRIOR * np.eye(4)
+    inverse, scores = np.linalg.inv(information), x * (y - p)[:, None]
+    counts = np.eye(4)[a] + np.eye(4)[b]
+
+    def sandwich(clusters, corrected):
+        meat = np.zeros((4, 4))
+        for c in np.unique(clusters):
+            v = scores[clusters == c].sum(axis=0)
+            if corrected:
+                v = v / np.sqrt(1 - counts[clusters == c].sum(axis=0) / counts.sum(axis=0))
+            meat += np.outer(v, v)
+        return inverse @ meat @ inverse
+
+    estimates = found.estimates
+    np.testing.assert_allclose(estimates.judges.covariance, sandwich(j, True), rtol=1e-6)
+    np.testing.assert_allclose(estimates.segments.covariance, sandwich(g, True), rtol=1e-6)
+    np.testing.assert_allclose(estimates.both, sandwich(g * 6 + j, False), rtol=1e-6)
+
+
+def test_what_does_not_matter():
+    rows = draw(4)
+    whole = compare_estimates(fit(rows).estimates)
+    order = np.random.default_rng(0).permutation(rows[0].size)
+    for other in (
+        fit([array[order] for array in rows]),
+        fit((14 - rows[0], 5 - rows[1], *rows[2:])),
+        fit(rows, n_blocks=5),
+        fit(rows, n_judges=9),
+    ):
+        again = compare_estimates(other.estimates)
+        np.testing.assert_allclose(again.difference, whole.difference, atol=1e-9)
+        np.testing.assert_allclose(again.error, whole.error, rtol=1e-8)
+        np.testing.assert_allclose(again.p_value, whole.p_value, rtol=1e-6)
+
+
+def test_who_is_shown_first_is_no_strength():
+    """Better systems are shown first and gain by it: without the order they seem better yet."""
+    rng = np.random.default_rng(5)
+    n = 4000
+    a = rng.integers(0, 3, n)
+    b = rng.integers(a + 1, 4)
+    d = 0.3 * (b - a) + 0.8
+    y = (rng.random(n) < 1 / (1 + np.exp(-d))).astype(np.float64)
+    g, j = rng.integers(0, 50, n), rng.integers(0, 12, n)
+    known = fit((g, j, a, b, y, np.zeros(n, np.int64)))
+    unknown = fit((g, j, a, b, y, np.full(n, -1)))
+    gaps = [f.fit.strengths[0] - f.fit.strengths[3] for f in (known, unknown)]
+    assert gaps[0] == pytest.approx(0.9, abs=0.25)
+    assert gaps[1] > gaps[0] + 0.3
+    assert known.fit.order_effects[0] == pytest.approx(0.8, abs=0.15)
+
+
+def test_a_system_that_never_lost_has_an_order_and_no_test():
+    g, j, a, b, y, o = draw(6)
+    won = np.where(b == 3, 0.0, np.where(a == 3, 1.0, y))
+    found = fit((g, j, a, b, won, o))
+    compared = compare_estimates(found.estimates)
+    assert (compared.reason[3, :3] == NOT_CONNECTED).all()
+    assert (compared.reason[0, 1:3] == TESTED).all()
+    assert np.unique(found.part).size == 1
+
+
+ROWS = np.arange(12)
+CYCLE = (ROWS % 4, ROWS % 6, ROWS % 3, (ROWS + 1) % 3, np.ones(12), np.full(12, -1))
+ODD = {
+    "ties only": (*CYCLE[:4], np.full(12, 0.5), CYCLE[5]),
+    "a cycle of equal wins": CYCLE,
+    "one judge": (CYCLE[0], np.zeros(12, int), *CYCLE[2:]),
+    "one segment": (np.zeros(12, int), *CYCLE[1:]),
+    "one comparison": tuple(array[:1] for array in CYCLE),
+    "nothing": tuple(array[:0] for array in CYCLE),
+    "two parts": (ROWS % 4, ROWS % 6, ROWS % 2 * 2, ROWS % 2 * 2 + 1, ROWS % 3 / 2, CYCLE[5]),
+}
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("has_ties", [True, False])
+@pytest.mark.parametrize("name", ODD)
+def test_odd_comparisons(name, has_ties):
+    found = fit(ODD[name], has_ties=has_ties)
+    compared = compare_estimates(found.estimates)
+    tested = compared.reason == TESTED
+    assert np.isfinite(compared.p_value[tested]).all()
+    assert not compared.beats.any()
+    if name in ("ties only", "a cycle of equal wins"):
+        np.testing.assert_allclose(found.fit.strengths, 0, atol=1e-9)
+    if name == "two parts":
+        assert (compared.reason[:2, 2:] == NOT_CONNECTED).all()
+
+
+@pytest.mark.filterwarnings("error")
+def test_many_systems_with_three_comparisons_each():
+    rng = np.random.default_rng(7)
+    a = np.repeat(np.arange(500), 3)
+    b = (a + rng.integers(1, 500, a.size)) % 500
+    rows = (rng.integers(0, 300, a.size), rng.integers(0, 20, a.size), a, b,
+            rng.choice([0, 0.5, 1], a.size), np.zeros(a.size, np.int64))  # fmt: skip
+    compared = compare_estimates(fit(rows).estimates)
+    assert not compared.beats.any()
+    assert np.isfinite(compared.p_value[compared.reason == TESTED]).all()
