@@ -253,12 +253,12 @@ def _measure(
     compared: Callable[[Floats], RankingInference], effects: Floats, replications: int
 ) -> Coverage:
     """Return shares over replications with these effects, and with none."""
-    found = [compared(effects) for _ in range(replications)]
+    rankings = [compared(effects) for _ in range(replications)]
     equal = [compared(np.zeros_like(effects)) for _ in range(replications)]
     pairs = ~np.eye(effects.size, dtype=np.bool_)
-    truth = _truth(found, effects)
+    truth = _truth(rankings, effects)
     inside, tested = [], []
-    for one in found:
+    for one in rankings:
         mine = pairs & (one.reason == TESTED)
         tested.append(mine[pairs].mean())
         inside += ((one.low <= truth) & (truth <= one.high))[mine].tolist()
@@ -268,19 +268,19 @@ def _measure(
         _share_below([one.p_value[pairs] for one in equal]),
         float(np.mean([one.beats.any() for one in equal])),
         float(np.mean([one.cluster.max() > 1 for one in equal])),
-        _share_below([one.p_value[better] for one in found]),
+        _share_below([one.p_value[better] for one in rankings]),
         float(np.mean(tested)),
         replications,
     )
 
 
-def _truth(found: Sequence[RankingInference], effects: Floats) -> Floats:
+def _truth(rankings: Sequence[RankingInference], effects: Floats) -> Floats:
     """Return true differences, in the units of the estimates.
 
     Judges who stretch the scale, and ties, change the unit alone: it is that of the mean estimate.
     """
     truth = effects[:, None] - effects
-    estimates = np.array([one.difference for one in found])
+    estimates = np.array([one.difference for one in rankings])
     is_known = ~np.isnan(estimates)
     if not (is_known & (truth != 0)).any():
         return truth

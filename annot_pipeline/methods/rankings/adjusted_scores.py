@@ -522,14 +522,14 @@ def _told_apart(matrix: Floats, totals: Floats, component: Codes) -> Codes:
 
     With fixed segments, systems may share judges, but no segment that tells them from these.
     """
-    apart = component.copy()
+    codes = component.copy()
     for code in np.unique(component):
         members = np.flatnonzero(component == code)
         own = matrix[np.ix_(members, members)]
         values = np.linalg.eigvalsh(own + own.T)
         if members.size > 1 and values[1] <= SINGULAR * totals[members].max():
-            apart[members] = component.size + members
-    return np.unique(apart, return_inverse=True)[1].reshape(-1)
+            codes[members] = component.size + members
+    return np.unique(codes, return_inverse=True)[1].reshape(-1)
 
 
 def _judge_variance(
@@ -611,8 +611,8 @@ def _residuals(
 
 def _segment_projection(block: ScoreBlock, projection: Floats, shrinkage: _Shrinkage) -> Floats:
     """Return what is projected out of systems by segments, ``(n_segments, K)``."""
-    left = block.segment_systems.toarray() - block.segment_judges @ projection
-    return np.asarray(left * shrinkage.by_segment(block)[:, None])
+    remainder = block.segment_systems.toarray() - block.segment_judges @ projection
+    return np.asarray(remainder * shrinkage.by_segment(block)[:, None])
 
 
 def _normal(

@@ -207,8 +207,8 @@ def _reasons(estimates: SystemEstimates, variance: Floats, freedom: Floats) -> C
     reason[freedom < 1] = TOO_FEW
     reason[variance <= NEGLIGIBLE * variance.max(initial=0)] = NO_VARIATION
     has_value = ~np.isnan(estimates.values)
-    apart = estimates.component[:, None] != estimates.component
-    reason[apart | ~(has_value[:, None] & has_value)] = NOT_CONNECTED
+    is_separate = estimates.component[:, None] != estimates.component
+    reason[is_separate | ~(has_value[:, None] & has_value)] = NOT_CONNECTED
     np.fill_diagonal(reason, ONE_SYSTEM)
     return reason
 
