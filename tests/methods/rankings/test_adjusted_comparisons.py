@@ -12,6 +12,7 @@ from annot_pipeline.methods.rankings.adjusted_comparisons import (
     PRIOR,
     ComparisonBlock,
     adjusted_comparisons,
+    sign_tests,
 )
 from annot_pipeline.methods.rankings.inference import NOT_CONNECTED, TESTED, compare_estimates
 
@@ -152,6 +153,28 @@ def test_a_system_that_never_lost_has_an_order_and_no_test():
     assert (compared.reason[3, :3] == NOT_CONNECTED).all()
     assert (compared.reason[0, 1:3] == TESTED).all()
     assert np.unique(found.part).size == 1
+
+
+def test_signs_of_judges_where_one_system_never_lost():
+    """System 2 never lost: five judges prefer it, one has ties alone, one compared the others."""
+    rows = [(j, 2, j % 2, 1.0) for j in range(5)] + [(0, 0, 2, 0.0), (5, 2, 0, 0.5)]
+    rows += [(6, 0, 1, 1.0), (6, 1, 0, 1.0)]
+    j, a, b, y = (np.array(column) for column in zip(*rows, strict=True))
+    o = np.full(y.size, -1)
+    component = np.array([0, 0, 1])
+    sizes = (7, 3, 0)
+    for n_blocks in (1, 3):
+        parts = np.array_split(np.arange(y.size), n_blocks)
+        blocks = [
+            ComparisonBlock(np.arange(m.size), j[m], a[m], b[m], y[m], o[m], m.size, *sizes)
+            for m in parts
+        ]
+        found = sign_tests(InMemoryBlocks(blocks), component)
+        assert (found.better.tolist(), found.worse.tolist()) == ([1], [0])
+        assert (found.n_judges.tolist(), found.n_for.tolist()) == ([5], [5])
+        assert found.p_value[0] == pytest.approx(0.5**5)
+    none = sign_tests(InMemoryBlocks(blocks), np.zeros(3, np.int64))
+    assert none.better.size == 0
 
 
 ROWS = np.arange(12)
