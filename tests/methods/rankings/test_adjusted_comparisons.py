@@ -110,6 +110,47 @@ def test_variances_by_loops_over_clusters():
     np.testing.assert_allclose(estimates.judges.covariance, sandwich(j, True), rtol=1e-6)
     np.testing.assert_allclose(estimates.segments.covariance, sandwich(g, True), rtol=1e-6)
     np.testing.assert_allclose(estimates.both, sandwich(g * 6 + j, False), rtol=1e-6)
+    for clusters, kind in ((j, estimates.judges), (g, estimates.segments)):
+        expected = working_freedom(clusters, counts, x * (y - p)[:, None])
+        off = ~np.eye(4, dtype=bool)
+        np.testing.assert_allclose(kind.degrees_of_freedom[off], expected[off], rtol=1e-6)
+
+
+def working_freedom(clusters, counts, residuals):
+    """Satterthwaite over clusters: a system's m judgments vary as m + m (m - 1) correlation."""
+    cells = [
+        (counts[clusters == c].sum(axis=0), residuals[clusters == c].sum(axis=0))
+        for c in np.unique(clusters)
+    ]
+    n, squares = counts.sum(), (residuals**2).sum()
+    n_pairs = sum((m**2).sum() for m, _ in cells) - n
+    of_pairs = (sum((r**2).sum() for _, r in cells) - squares) / n_pairs
+    correlation = float(np.clip(of_pairs / (squares / n), 0, 1))
+    total = counts.sum(axis=0)
+    v = np.array([(m + np.maximum(m - 1, 0) * m * correlation) / total**2 for m, _ in cells])
+    of_pair = v[:, :, None] + v[:, None, :]
+    return of_pair.sum(axis=0) ** 2 / (of_pair**2).sum(axis=0) - 1
+
+
+def test_the_information_with_ties_is_the_variance_of_scores():
+    """Over the three outcomes of each comparison, by loops; segments one by one."""
+    g, j, a, b, y, o = draw(8)
+    g = np.arange(y.size)
+    found = fit((g, j, a, b, y, o))
+    x = np.hstack([np.eye(4)[a] - np.eye(4)[b], np.eye(2)[o]])
+    free = np.r_[found.fit.strengths, found.fit.order_effects]
+    eta, nu = x @ free, np.exp(found.fit.tie)
+    weights = np.stack([np.exp(eta / 2), np.exp(-eta / 2), np.full(y.size, nu)], axis=1)
+    chance = weights / weights.sum(axis=1, keepdims=True)
+    mean, tie = chance @ np.array([1.0, 0.0, 0.5]), chance[:, 2]
+    information = np.diag(np.r_[np.full(4, PRIOR), np.full(3, LITTLE_PRIOR)])
+    for outcome, (value, is_tie) in enumerate(((1.0, 0.0), (0.0, 0.0), (0.5, 1.0))):
+        score = np.hstack([x * (value - mean)[:, None], (is_tie - tie)[:, None]])
+        information += score.T @ (score * chance[:, [outcome]])
+    inverse = np.linalg.inv(information)
+    score = np.hstack([x * (y - mean)[:, None], ((y == 0.5) - tie)[:, None]])
+    expected = (inverse @ score.T @ score @ inverse)[:4, :4]
+    np.testing.assert_allclose(found.estimates.both, expected, rtol=1e-6)
 
 
 def test_what_does_not_matter():

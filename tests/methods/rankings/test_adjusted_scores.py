@@ -148,6 +148,14 @@ def test_variances_by_loops_over_clusters():
                 v.append((m * (1 + np.maximum(m - 1, 0) * correlation) * (u - mean) ** 2).sum())
             freedom[first, second] = sum(v) ** 2 / (np.array(v) ** 2).sum() - 1
     np.testing.assert_allclose(found.estimates.judges.degrees_of_freedom, freedom, rtol=1e-6)
+    correlation, total = within(g, s, e), x.sum(axis=0)
+    m = np.array([x[g == c].sum(axis=0) for c in range(n_segments)])
+    v = (m + np.maximum(m - 1, 0) * m * correlation) / total**2
+    of_pair = v[:, :, None] + v[:, None, :]
+    expected = of_pair.sum(axis=0) ** 2 / (of_pair**2).sum(axis=0) - 1
+    off = ~np.eye(k, dtype=bool)
+    segments = found.estimates.segments.degrees_of_freedom
+    np.testing.assert_allclose(segments[off], expected[off], rtol=1e-6)
 
 
 def within(clusters, systems, e):
