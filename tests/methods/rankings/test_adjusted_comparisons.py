@@ -17,13 +17,13 @@ from annot_pipeline.methods.rankings.adjusted_comparisons import (
 from annot_pipeline.methods.rankings.inference import NOT_CONNECTED, TESTED, compare_estimates
 
 
-def draw(seed, n=400, n_judges=6, n_segments=15, n_systems=4, order=0.4):
+def draw(seed, n=400, n_judges=6, n_segments=15, n_systems=4, order=0.4, judge_sd=0.5):
     """Comparisons: segments, judges, first and second system, preferences, order groups."""
     rng = np.random.default_rng(seed)
     g, j = rng.integers(0, n_segments, n), rng.integers(0, n_judges, n)
     a = rng.integers(0, n_systems, n)
     b = (a + rng.integers(1, n_systems, n)) % n_systems
-    d = 0.5 * (b - a) + rng.normal(0, 0.5, (n_judges, n_systems))[j, a] + order
+    d = 0.5 * (b - a) + rng.normal(0, judge_sd, (n_judges, n_systems))[j, a] + order
     win, lose = np.exp(d / 2), np.exp(-d / 2)
     u = rng.random(n) * (win + lose + 0.6)
     y = np.where(u < win, 1.0, np.where(u < win + lose, 0.0, 0.5))
@@ -88,7 +88,7 @@ def test_graded_preferences_are_half_way():
 
 def test_variances_by_loops_over_clusters():
     """Half wins without order: scores are (y - p)(x_a - x_b); shares of a system's comparisons."""
-    g, j, a, b, y, _ = draw(3, order=0.0)
+    g, j, a, b, y, _ = draw(3, order=0.0, judge_sd=2.0)
     o = np.full(y.size, -1)
     found = fit((g, j, a, b, y, o), has_ties=False)
     x = np.eye(4)[a] - np.eye(4)[b]
@@ -111,7 +111,8 @@ def test_variances_by_loops_over_clusters():
     np.testing.assert_allclose(estimates.segments.covariance, sandwich(g, True), rtol=1e-6)
     np.testing.assert_allclose(estimates.both, sandwich(g * 6 + j, False), rtol=1e-6)
     for clusters, kind in ((j, estimates.judges), (g, estimates.segments)):
-        expected = working_freedom(clusters, counts, x * (y - p)[:, None])
+        expected, correlation = working_freedom(clusters, counts, x * (y - p)[:, None])
+        assert (correlation > 0.02) == (kind is estimates.judges)
         off = ~np.eye(4, dtype=bool)
         np.testing.assert_allclose(kind.degrees_of_freedom[off], expected[off], rtol=1e-6)
 
@@ -129,7 +130,7 @@ def working_freedom(clusters, counts, residuals):
     total = counts.sum(axis=0)
     v = np.array([(m + np.maximum(m - 1, 0) * m * correlation) / total**2 for m, _ in cells])
     of_pair = v[:, :, None] + v[:, None, :]
-    return of_pair.sum(axis=0) ** 2 / (of_pair**2).sum(axis=0) - 1
+    return of_pair.sum(axis=0) ** 2 / (of_pair**2).sum(axis=0) - 1, correlation
 
 
 def test_the_information_with_ties_is_the_variance_of_scores():
