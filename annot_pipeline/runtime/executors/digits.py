@@ -58,6 +58,7 @@ def _of_numpy() -> Iterator[tuple[str, Callable[[], Any]]]:
     yield "matmul", lambda: rows[0] @ rows[1]
     regular = rows + np.eye(SIZE)
     yield "inv", lambda: np.linalg.inv(regular)
+    yield "eigvalsh", lambda: np.linalg.eigvalsh(regular + regular.transpose(0, 2, 1))
     yield "solve", lambda: np.linalg.solve(regular, rows)
 
 
