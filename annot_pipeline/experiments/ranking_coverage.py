@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +27,6 @@ from annot_pipeline.methods.rankings.adjusted_scores import (
 from annot_pipeline.methods.rankings.inference import (
     TESTED,
     RankingInference,
-    SystemEstimates,
     compare_estimates,
 )
 
@@ -230,7 +230,7 @@ def score_coverage(
         scores = _draw_scores(design, effects, rng)
         sizes = (int(design.segments.max()) + 1, int(design.judges.max()) + 1, SYSTEMS)
         block = ScoreBlock.from_rows(design.segments, design.judges, design.systems, scores, sizes)
-        return _compared(adjusted_scores(InMemoryBlocks([block]), params).estimates)
+        return compare_estimates(adjusted_scores(InMemoryBlocks([block]), params).estimates)
 
     return _measure(compared, SCORE_EFFECTS, replications)
 
@@ -240,13 +240,9 @@ def pair_coverage(design: PairDesign, replications: int, rng: np.random.Generato
 
     def compared(strengths: Floats) -> RankingInference:
         block = _draw_comparisons(design, strengths, rng)
-        return _compared(adjusted_comparisons(InMemoryBlocks([block])).estimates)
+        return compare_estimates(adjusted_comparisons(InMemoryBlocks([block])).estimates)
 
     return _measure(compared, STRENGTHS, replications)
-
-
-def _compared(estimates: SystemEstimates) -> RankingInference:
-    return compare_estimates(estimates)
 
 
 def _measure(
@@ -353,14 +349,13 @@ def _draw_comparisons(
 
 def coverage_rows(replications: int, seed: int) -> Iterator[tuple[str, str, Coverage]]:
     """Yield design, method and what was measured, of all designs."""
-    for place, (name, draw) in enumerate(SCORE_DESIGNS.items()):
-        drawn_at_random = name == "one system each"
+    for design_number, (name, draw) in enumerate(SCORE_DESIGNS.items()):
+        judges: Literal["fixed", "random"] = "random" if name == "one system each" else "fixed"
         for is_scaled in (False, True):
-            judges = "random" if drawn_at_random else "fixed"
-            params = ScoreParams(judges=judges, is_scaled=is_scaled)  # type: ignore[arg-type]
+            params = ScoreParams(judges=judges, is_scaled=is_scaled)
             method = "adjusted_scaled" if is_scaled else "adjusted"
-            rng = np.random.default_rng([seed, place])
+            rng = np.random.default_rng([seed, design_number])
             yield name, method, score_coverage(draw, params, replications, rng)
-    for place, (name, design) in enumerate(PAIR_DESIGNS.items()):
-        rng = np.random.default_rng([seed, 100 + place])
+    for design_number, (name, design) in enumerate(PAIR_DESIGNS.items()):
+        rng = np.random.default_rng([seed, 100 + design_number])
         yield name, "adjusted_comparisons", pair_coverage(design, replications, rng)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from annot_pipeline.errors import GateError
@@ -96,10 +97,19 @@ def test_a_first_release_has_nothing_to_compare_with(build_campaign):
         assert found.detail == "no release to compare with"
 
 
+def mean_probability(built, version, label):
+    """What the published distributions of a release say, independent of the table prevalence."""
+    folder = built.publication.release.folder.parent / version
+    rows = pq.read_table(folder / "label_distributions.parquet").to_pylist()
+    shares = [row["probability"] for row in rows if row["label"] == label]
+    return sum(shares) / len(shares)
+
+
 def test_drift_flips_and_unseen_judges(build_campaign):
     """40 items, half x; then 20 of them are y, and 60 new ones by new judges are y too.
 
-    Judges who answer y whatever they see tell little of their items: y grows from .5 to .9.
+    Judges who answer y whatever they see tell little of their items: of labels y grows from .5 to
+    .9, of probabilities to .86.
     """
     first = {"a.csv": export(40, lambda n: "xy"[n % 2])}
     build_campaign(first)
@@ -116,7 +126,9 @@ def test_drift_flips_and_unseen_judges(build_campaign):
     assert unseen.detail == "small 2 judges, 120 of 240 judgments"
     drift = gate(built, "prevalence_drift")
     assert drift.level == "warn"
-    assert 0.3 < drift.value < 0.41  # of probabilities that a few judges give
+    before, after = (mean_probability(built, version, "y") for version in ("v0001", "v0002"))
+    assert drift.value == pytest.approx(after - before, abs=1e-12)
+    assert (before, after) == (pytest.approx(0.5, abs=0.01), pytest.approx(0.86, abs=0.01))
     assert drift.detail.startswith("small ")
     again = build_campaign(changed)
     assert {gate(again, name).value for name in GATES} == {0}

@@ -98,8 +98,8 @@ def weigh_labels(
         return Weighed(held_fixed=VOTES_ALONE)
     probabilities = {row["label"]: row["probability"] for row in distribution}
     published = np.array([probabilities.get(k, 0.0) for k in classes])
-    place = classes.index(model_label)
-    others = np.delete(np.arange(len(classes)), place)
+    label_code = classes.index(model_label)
+    others = np.delete(np.arange(len(classes)), label_code)
     runner_up = int(others[published[others].argmax()]) if others.size else -1
     theta = {(row["judge"], row["observed_label"]): row["likelihoods"] for row in confusion}
     likelihoods = np.array(
@@ -113,7 +113,7 @@ def weigh_labels(
         likelihoods,
         np.array([prior[k] for k in classes]),
         n_judges=len(names),
-        label=place,
+        label=label_code,
         runner_up=runner_up,
     )
     of_judgment = {
@@ -137,7 +137,7 @@ def weigh_labels(
         )
     return Weighed(
         of_judgment,
-        _label_without_judges(without, place, names, codes.tolist(), classes)
+        _label_without_judges(without, label_code, names, codes.tolist(), classes)
         if is_explained
         else (),
         HELD_FIXED if is_explained else AVERAGE_DIFFERS,

@@ -446,15 +446,15 @@ def sign_tests(blocks: Blocks[ComparisonBlock], component: Codes) -> SignTests:
 
     by_block = blocks.map(_judge_preferences, component)
     keys, sums = (np.concatenate(arrays) for arrays in zip(*by_block, strict=True))
-    keys, place = np.unique(keys, return_inverse=True)
-    sums = np.bincount(place.reshape(-1), sums, keys.size)
+    keys, key_codes = np.unique(keys, return_inverse=True)
+    sums = np.bincount(key_codes.reshape(-1), sums, keys.size)
     n_components = int(component.max(initial=-1)) + 1
     pair = keys % n_components**2
-    pairs, place = np.unique(pair, return_inverse=True)
-    place = place.reshape(-1)
-    first = np.bincount(place, sums > 0, pairs.size).astype(np.int64)
-    second = np.bincount(place, sums < 0, pairs.size).astype(np.int64)
-    is_first = np.bincount(place, sums, pairs.size) > 0
+    pairs, pair_codes = np.unique(pair, return_inverse=True)
+    pair_codes = pair_codes.reshape(-1)
+    first = np.bincount(pair_codes, sums > 0, pairs.size).astype(np.int64)
+    second = np.bincount(pair_codes, sums < 0, pairs.size).astype(np.int64)
+    is_first = np.bincount(pair_codes, sums, pairs.size) > 0
     lower, upper = pairs // max(n_components, 1), pairs % max(n_components, 1)
     n_for, n = np.where(is_first, first, second), first + second
     return SignTests(
@@ -475,5 +475,5 @@ def _judge_preferences(block: ComparisonBlock, component: Codes) -> tuple[Codes,
     sign = np.where(first < second, 1.0, -1.0) * (block.preferences[differ] - 0.5)
     lower, upper = np.minimum(first, second), np.maximum(first, second)
     codes = (judges * n_components + lower) * n_components + upper
-    keys, place = np.unique(codes, return_inverse=True)
-    return keys, np.asarray(np.bincount(place.reshape(-1), sign, keys.size), np.float64)
+    keys, key_codes = np.unique(codes, return_inverse=True)
+    return keys, np.asarray(np.bincount(key_codes.reshape(-1), sign, keys.size), np.float64)

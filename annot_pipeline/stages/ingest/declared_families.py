@@ -30,17 +30,17 @@ def declared_families(
         matched.update(entries)
         members.update(entries[:1])
     families: Counter[str] = Counter()
-    for place, judges in enumerate(settings):
-        families[judges.family] += members[place]
+    for entry_number, judges in enumerate(settings):
+        families[judges.family] += members[entry_number]
     unused = []
-    for place, judges in enumerate(settings):
-        if not matched[place]:
+    for entry_number, judges in enumerate(settings):
+        if not matched[entry_number]:
             reason = "matches no judge"
-        elif not members[place]:
+        elif not members[entry_number]:
             reason = "earlier entries match all its judges"
         elif families[judges.family] == 1:
             reason = "its family has one judge"
         else:
             continue
-        unused.append(f"judges.{place} (family {judges.family}): {reason}")
+        unused.append(f"judges.{entry_number} (family {judges.family}): {reason}")
     return dict(families), unused
