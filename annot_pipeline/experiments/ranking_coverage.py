@@ -20,7 +20,6 @@ from annot_pipeline.methods.rankings.adjusted_comparisons import (
     adjusted_comparisons,
 )
 from annot_pipeline.methods.rankings.adjusted_scores import (
-    ScoreBlock,
     ScoreParams,
     adjusted_scores,
 )
@@ -29,6 +28,7 @@ from annot_pipeline.methods.rankings.inference import (
     RankingInference,
     compare_estimates,
 )
+from annot_pipeline.methods.rankings.score_block import ScoreBlock
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]

@@ -10,11 +10,11 @@ from scipy.linalg import sqrtm
 
 from annot_pipeline.methods.numerics.blocks import InMemoryBlocks
 from annot_pipeline.methods.rankings.adjusted_scores import (
-    ScoreBlock,
     ScoreParams,
     adjusted_scores,
 )
 from annot_pipeline.methods.rankings.inference import NOT_CONNECTED, compare_estimates
+from annot_pipeline.methods.rankings.score_block import ScoreBlock
 
 
 def draw(seed, n_judges=8, n_segments=12, n_systems=4, n=300, segment_sd=6.0):
@@ -210,6 +210,17 @@ def test_systems_that_no_judge_connects():
     assert (found.reason[~np.eye(3, dtype=bool)] == NOT_CONNECTED).all()
     assert np.isnan(found.p_value).all()
     drawn = compare_estimates(fit((g, j, s, y), params=ScoreParams(judges="random")).estimates)
+    assert not np.isnan(drawn.p_value[0, 1])
+
+
+def test_fixed_segments_of_each_system_tell_no_system_from_its_segments():
+    """Judges score each system on segments of its own: are these easier, or is it better?"""
+    rng = np.random.default_rng(11)
+    s, j, g = (array.reshape(-1) for array in np.indices((3, 6, 10)))
+    rows = (s * 10 + g, j, s, rng.normal(50, 10, s.size))
+    fixed = compare_estimates(fit(rows, params=ScoreParams(segments="fixed")).estimates)
+    assert (fixed.reason[~np.eye(3, dtype=bool)] == NOT_CONNECTED).all()
+    drawn = compare_estimates(fit(rows).estimates)
     assert not np.isnan(drawn.p_value[0, 1])
 
 
