@@ -210,6 +210,7 @@ def _system_rankings(trace: Row) -> Iterable[str]:
                 f"cluster {row['cluster']}" if row["cluster"] is not None else "",
             )
             for row in trace["system_rankings"]
+            if row.get("headline", True)
         ]
     )
 

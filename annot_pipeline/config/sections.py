@@ -183,11 +183,13 @@ class Labels(Section):
 class JudgeSettings(Section):
     """What is known of the judges whose names match ``name`` (a glob; the first match wins).
 
-    Judges of one family are related: their labels of an item count as one judge's.
+    Judges of one family are related: their labels of an item count as one judge's. Each model has
+    an effect of its own of the order in which it is shown two outputs.
     """
 
     name: str
-    family: str = Field(min_length=1)
+    kind: Literal["human", "model"] = "human"
+    family: str | None = Field(default=None, min_length=1)
 
 
 class Easl(Section):
@@ -244,9 +246,10 @@ class Ranking(Section):
     alpha: float = Field(default=0.05, gt=0, lt=1)
     correction: Literal["none", "holm"] = "none"
     bootstrap: int = Field(default=1000, ge=0)
-    resample: Literal["segments", "judges"] = "segments"
-    resample_comparisons: Literal["rankings", "judges", "segments"] = "rankings"
-    online_rounds: int = Field(default=200, ge=0)
+    resample: Literal["segments"] = "segments"
+    online_rounds: int = Field(default=0, ge=0)
+    judge_effects: Literal["fixed", "random"] = "fixed"
+    segment_effects: Literal["random", "fixed"] = "random"
     bradley_terry_ties: Literal["davidson", "half"] = "davidson"
     regularize: Literal["none"] | Annotated[float, Field(gt=0, le=1e6)] = "none"
     segment_graphs: Literal["pooled", "judge"] = "pooled"

@@ -58,24 +58,39 @@ SYSTEM_RANKINGS = Table(
         TASK,
         text(
             "method",
-            "How the score is made; raw_mean: all judges, filtered_mean and z_mean: judges kept",
+            "How the score is made; adjusted: of judges kept, adjusted for judges and segments; "
+            "raw_mean: all judges, filtered_mean and z_mean: judges kept",
         ),
         text("system", "System"),
+        Column(
+            "headline",
+            FLAG,
+            "Whether the method is the one to read: of its task, it alone has tests that hold",
+        ),
         count(
             "rank",
             "Rank, 1 is best, ties 1 2 2 4; null without judgments that count",
             nullable=True,
         ),
         real("score", "Score of the method"),
-        real("ci_low", "Lower end of the 95% bootstrap interval"),
-        real("ci_high", "Upper end of the 95% bootstrap interval"),
-        count("rank_low", "Best rank in the 95% interval", nullable=True),
-        count("rank_high", "Worst rank in the 95% interval", nullable=True),
-        count("wins", "Systems beaten significantly", nullable=True),
-        count("cluster", "Cluster, 1 is best", nullable=True),
+        real(
+            "ci_low",
+            "Lower end of the 95% interval of the score, the mean of the other systems held fixed",
+        ),
+        real("ci_high", "Upper end of the same interval"),
+        count("rank_low", "Best rank: 1 and the systems that beat it", nullable=True),
+        count("rank_high", "Worst rank: before the systems that it beats", nullable=True),
+        count("wins", "Systems that it beats after Holm's correction", nullable=True),
+        count(
+            "cluster",
+            "Cluster, 1 is best: each system above beats each below; null with fewer than 10 "
+            "effective judges or 20 segments",
+            nullable=True,
+        ),
         count(
             "component",
-            "Part of the comparison graph within which the rank holds; null where there is one",
+            "Component of systems that can be compared, in which the rank holds; null where there "
+            "is one",
             nullable=True,
         ),
         count("n_segments", "Segments judged"),
@@ -83,7 +98,13 @@ SYSTEM_RANKINGS = Table(
             "n_judgments",
             "Judgments used; for methods of comparisons these, ties of shared outputs too",
         ),
-        text("reason", "Why something is missing", nullable=True),
+        count(
+            "wmt_wins",
+            "Systems beaten by WMT's rank-sum test, which takes segments as independent",
+            nullable=True,
+        ),
+        count("wmt_cluster", "Cluster by these wins and ranking.cluster_rule", nullable=True),
+        text("reason", "Why something is missing, or what the intervals speak of", nullable=True),
     ),
 )
 
@@ -97,12 +118,35 @@ SYSTEM_COMPARISONS = Table(
         text("system_a", "System that may be better"),
         text("system_b", "System that may be worse"),
         real("difference", "Score of a minus score of b"),
+        real("ci_low", "Lower end of the 95% interval of the difference"),
+        real("ci_high", "Upper end of the 95% interval of the difference"),
         share("p_value", "One-sided p that a is better", nullable=True),
         share("p_adjusted", "The same, Holm-adjusted", nullable=True),
         Column(
             "a_beats_b",
             FLAG,
-            "Whether p_value, or p_adjusted if ranking.correction is holm, is below ranking.alpha",
+            "Whether p_adjusted is below ranking.alpha; null without a test",
+            True,
         ),
+        share(
+            "sign_p_value",
+            "One-sided p of a sign test over judges, where one of both never lost to the other, so "
+            "that the difference has no size",
+            nullable=True,
+        ),
+        share(
+            "wmt_p_value",
+            "One-sided p of WMT's rank-sum test, which takes segments as independent",
+            nullable=True,
+        ),
+        share("wmt_p_adjusted", "The same, Holm-adjusted", nullable=True),
+        Column(
+            "wmt_a_beats_b",
+            FLAG,
+            "Whether wmt_p_value, or wmt_p_adjusted if ranking.correction is holm, is below "
+            "ranking.alpha; null without this test",
+            True,
+        ),
+        text("reason", "Why there is no test", nullable=True),
     ),
 )

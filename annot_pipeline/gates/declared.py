@@ -15,6 +15,7 @@ from annot_pipeline.gates.measures import (
     judges_below_chance,
     judges_failed,
     labels_against_the_plurality,
+    lopsided_orders,
     many_classes,
     named,
     named_by_task,
@@ -28,6 +29,7 @@ from annot_pipeline.gates.measures import (
     tasks_without_model,
     thin_systems,
     total,
+    unconfirmed_rankings,
     unpaired_controls,
     unsupported_labels,
     verdicts_without_power,
@@ -310,6 +312,30 @@ GATES: tuple[Gate[Any], ...] = (
         "number of tasks in which Bradley-Terry has no finite scores",
         "some systems never lose to others, see reason; compare more, or set ranking.regularize",
         lambda m: named([t for t, is_so in m.not_strongly_connected.items() if is_so]), warn=0,
+    ),
+    Gate(
+        "judge_system_overlap", SystemRankMetrics, "system_rankings",
+        "number of tasks with scores whose systems no chain of judges connects",
+        "scores of judges who share no system are on different scales, so systems are ranked by "
+        "component; let judges judge systems of several components, or, if judges were assigned at "
+        "random, set ranking.judge_effects: random",
+        lambda m: named([task for task, counts in m.systems_scored.items()
+                         if len(counts["judge_components"]) > 1]),
+        warn=0,
+    ),
+    Gate(
+        "too_few_judges_to_rank", SystemRankMetrics, "system_rankings",
+        "number of tasks in which no two systems have enough judges and segments for clusters",
+        "clusters are null: they need 10 effective judges and 20 segments; let more judges judge "
+        "both systems, or spread judgments more evenly over judges",
+        unconfirmed_rankings, warn=0,
+    ),
+    Gate(
+        "order_imbalance", SystemRankMetrics, "system_rankings",
+        "number of tasks in which a system is shown first in less than 10% or more than 90% of its "
+        "comparisons",
+        "being shown first and being that system look alike there; swap what is shown first",
+        lopsided_orders, warn=0,
     ),
     Gate(
         "thin_systems", SystemRankMetrics, "system_rankings",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from annot_pipeline.contracts.stage_metrics import TableMetrics
 from annot_pipeline.errors import counted, first_of
@@ -196,6 +197,28 @@ def thin_systems(metrics: SystemRankMetrics, minimum: int) -> Finding:
     return named(
         [f"{task} {s}" for task, by_system in systems for s, n in by_system.items() if n < minimum]
     )
+
+
+def unconfirmed_rankings(metrics: SystemRankMetrics) -> Finding:
+    """Return the tasks in which no pair of systems may cut clusters, by the headline."""
+    limits: dict[str, Mapping[str, Any]] = {
+        task: counts.get("bradley_terry", {}) for task, counts in metrics.systems_compared.items()
+    }
+    limits |= metrics.systems_scored
+    return named([
+        f"{task}: {limit['judges']} judges"
+        for task, limit in sorted(limits.items())
+        if limit.get("pairs") and not limit["confirmed"]
+    ])  # fmt: skip
+
+
+def lopsided_orders(metrics: SystemRankMetrics) -> Finding:
+    """Return the tasks, and the systems, that are nearly always or never shown first."""
+    return named([
+        f"{task}: {first_of(fit['lopsided'])}"
+        for task, counts in metrics.systems_compared.items()
+        if (fit := counts.get("bradley_terry", {})).get("lopsided")
+    ])  # fmt: skip
 
 
 def few_judgments(metrics: LabelMetrics | ItemScoreMetrics, minimum: int) -> Finding:

@@ -26,7 +26,7 @@ from annot_pipeline.report.figures import (
     segment_graph_svg,
     win_matrix_svg,
 )
-from annot_pipeline.report.release_figures import MOST_SYSTEMS, Drawn, best_ranking, first_tasks
+from annot_pipeline.report.release_figures import MOST_SYSTEMS, Drawn, first_tasks, headline_ranking
 from annot_pipeline.runtime.indexing import index, index_pairs
 
 FEWEST, MOST = 4, 10
@@ -120,7 +120,7 @@ def win_figures(outcomes: pa.Table, rankings: pa.Table) -> list[Drawn]:
     drawn = []
     for task, rows in first_tasks(outcomes.filter(outcomes["kept"])):
         named = rows.filter(pc.and_(rows["system_a"].is_valid(), rows["system_b"].is_valid()))
-        ranked = [row for part in best_ranking(rankings, task) for row in part]
+        ranked = [row for part in headline_ranking(rankings, task) for row in part]
         if not named.num_rows or not ranked:
             continue
         order = [row["system"] for row in ranked[:MOST_SYSTEMS]]

@@ -35,12 +35,6 @@ MOST_SYSTEMS = 100
 """Systems of a ranking that are drawn, the best first."""
 MOST_PARTS = 6
 """Parts of a ranking that are drawn, the largest."""
-METHODS = (
-    "z_mean", "filtered_mean", "raw_mean", "bradley_terry", "trueskill_permuted", "trueskill",
-    "wins_ties_half", "wins", "dominance",
-)  # fmt: skip
-"""Whose ranking is drawn: the first that ranks and scores all systems, or most of them."""
-
 Row = dict[str, Any]
 
 
@@ -205,7 +199,7 @@ def ranking_figures(rankings: pa.Table, start: int = 0, end: int = MOST_TASKS) -
     """
     drawn = []
     for task, of_task in first_tasks(rankings, start, end):
-        parts = best_ranking(of_task, task)
+        parts = headline_ranking(of_task, task)
         for number, rows in _largest_parts(parts):
             ranked = rows[:MOST_SYSTEMS]
             method = ranked[0]["method"]
@@ -219,7 +213,7 @@ def ranking_figures(rankings: pa.Table, start: int = 0, end: int = MOST_TASKS) -
                 _numbers(ranked, "ci_high"),
                 _numbers(ranked, "cluster"),
                 method,
-                why_no_intervals=_most_frequent_reason(ranked),
+                why_no_intervals=most_frequent_reason(ranked),
             )
             drawn.append(Drawn(f"Ranking by {method}, {task}{part}{left_out}", svg))
     return drawn
@@ -239,7 +233,7 @@ def comparison_figures(comparisons: pa.Table, alpha: float, rankings: pa.Table) 
     """
     drawn = []
     for task, rows in first_tasks(comparisons):
-        ranked = [row for part in best_ranking(rankings, task) for row in part][:MOST_SYSTEMS]
+        ranked = [row for part in headline_ranking(rankings, task) for row in part][:MOST_SYSTEMS]
         method = ranked[0]["method"] if ranked else ""
         systems = [row["system"] for row in ranked]
         of_method = rows.filter(pc.equal(rows["method"].cast(TEXT), method)).to_pylist()
@@ -251,10 +245,10 @@ def comparison_figures(comparisons: pa.Table, alpha: float, rankings: pa.Table) 
         for row in of_method:
             if row["system_a"] in place and row["system_b"] in place:
                 at = place[row["system_a"]], place[row["system_b"]]
-                p_values[at] = np.nan if row["p_value"] is None else row["p_value"]
-                wins[at] = row["a_beats_b"]
+                p_values[at] = np.nan if row["p_adjusted"] is None else row["p_adjusted"]
+                wins[at] = bool(row["a_beats_b"])
         svg = comparison_matrix_svg(systems, p_values, wins, alpha)
-        drawn.append(Drawn(f"Systems compared by {method}, {task}", svg))
+        drawn.append(Drawn(f"Systems compared by {method}, p after Holm, {task}", svg))
     return drawn
 
 
@@ -299,22 +293,17 @@ def _by_task(table: pa.Table) -> Iterator[tuple[str, list[Row]]]:
         yield task, rows.to_pylist()
 
 
-def best_ranking(rankings: pa.Table, task: str) -> list[list[Row]]:
-    """A task's systems by rank, part by part: within parts that nothing connects, ranks start anew.
+def headline_ranking(rankings: pa.Table, task: str) -> list[list[Row]]:
+    """Return a task's systems by the rank of its headline, component by component.
 
-    By the first method that ranks and scores all systems, else by the one that does most of
-    them; what has no score is left out. One part where all is connected, none without ranks.
+    One component where all is connected, none where the headline ranks no system.
     """
-    rows = rankings.filter(pc.equal(rankings["task"].cast(TEXT), task)).to_pylist()
-    ranked: dict[str, list[Row]] = {method: [] for method in METHODS}
-    for row in rows:
-        if row["method"] in ranked and row["rank"] is not None and row["score"] is not None:
-            ranked[row["method"]].append(row)
-    best = max(METHODS, key=lambda method: len(ranked[method]))  # the first of equals
-    parts: dict[int, list[Row]] = {}
-    for row in sorted(ranked[best], key=lambda r: (r["component"] or 0, r["rank"], r["system"])):
-        parts.setdefault(row["component"] or 0, []).append(row)
-    return list(parts.values())
+    is_shown = pc.and_(pc.equal(rankings["task"].cast(TEXT), task), rankings["headline"])
+    rows = rankings.filter(pc.and_(is_shown, rankings["rank"].is_valid())).to_pylist()
+    components: dict[int, list[Row]] = {}
+    for row in sorted(rows, key=lambda r: (r["component"] or 0, r["rank"], r["system"])):
+        components.setdefault(row["component"] or 0, []).append(row)
+    return list(components.values())
 
 
 def _largest_parts(parts: Sequence[list[Row]]) -> list[tuple[int, list[Row]]]:
@@ -323,7 +312,7 @@ def _largest_parts(parts: Sequence[list[Row]]) -> list[tuple[int, list[Row]]]:
     return sorted(numbered[:MOST_PARTS], key=lambda part: part[0])
 
 
-def _most_frequent_reason(rows: Sequence[Row]) -> str | None:
+def most_frequent_reason(rows: Sequence[Row]) -> str | None:
     """Why something is missing of most rows of which something is; of equals, the least text."""
     counts = Counter(row["reason"] for row in rows if row["reason"])
     return min(counts, key=lambda reason: (-counts[reason], reason), default=None)

@@ -1,9 +1,9 @@
-"""Bradley-Terry of comparisons as they come, with bootstrap rounds over comparisons.
+"""Bradley-Terry of comparisons as they come, with intervals.
 
-evalica is called once for the data and once a round, on comparisons drawn again; its own
-`bootstrap` does the same and, as of 0.4, holds the comparisons of all rounds at once, which at a
-million takes longer and most of this machine's memory. Who counts comparisons by pair
-first could give evalica the counts as weights, and be fast with it too: that is what we do.
+Ours are by clusters of judges and segments, evalica's by bootstrap rounds over comparisons. evalica
+is called once for the data and once a round, on comparisons drawn again; its own `bootstrap` does
+the same and, as of 0.4, holds the comparisons of all rounds at once, which at a million takes
+longer and most of this machine's memory.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from benchmarks.comparison import Comparison, Way, Work
 Codes = npt.NDArray[np.int64]
 
 SYSTEMS, ROUNDS, TIES = 50, 100, 0.1
+JUDGES, SEGMENTS = 200, 1_000
 
 
 @dataclass(frozen=True)
@@ -39,31 +40,25 @@ def draw_comparisons(n: int, *, systems: int = SYSTEMS) -> Comparisons:
 
 
 def ours(given: Comparisons) -> Work:
-    """Scores ``(SYSTEMS,)`` and those of the rounds ``(ROUNDS, SYSTEMS)``, logarithms."""
-    from annot_pipeline.methods.comparisons.bradley_terry import (
-        BradleyTerryParams,
-        bradley_terry,
-        bradley_terry_rounds,
+    """Strengths ``(SYSTEMS,)`` and half their intervals, logits."""
+    from annot_pipeline.methods.numerics.blocks import InMemoryBlocks
+    from annot_pipeline.methods.rankings.adjusted_comparisons import (
+        ComparisonBlock,
+        adjusted_comparisons,
     )
-    from annot_pipeline.methods.comparisons.comparison_counts import count_comparisons
+    from annot_pipeline.methods.rankings.inference import compare_estimates
 
-    params, unit = BradleyTerryParams(ties="half"), np.arange(given.first.size)
+    n = given.first.size
+    judges, segments = np.arange(n) % JUDGES, np.arange(n) % SEGMENTS
+    preferences, unknown = (given.outcome + 1) / 2, np.full(n, -1)
 
     def work() -> tuple[np.ndarray, np.ndarray]:
-        of = count_comparisons(given.first, given.second, given.outcome, unit, n_systems=SYSTEMS)
-        pairs, counted = (of.first, of.second), of.counts
-        fit = bradley_terry(
-            *pairs, counted.wins[0], counted.ties[0], counted.losses[0],
-            n_systems=SYSTEMS, params=params,
+        block = ComparisonBlock(
+            segments, judges, given.first, given.second, preferences, unknown, SEGMENTS, JUDGES,
+            SYSTEMS, 0,
         )  # fmt: skip
-        rounds = [
-            bradley_terry_rounds(
-                *pairs, drawn.wins, drawn.ties, drawn.losses,
-                part=fit.connectivity.part, params=params, start=fit.score,
-            ).score
-            for drawn in of.resampled(ROUNDS, np.random.default_rng(17))
-        ]  # fmt: skip
-        return fit.score, np.concatenate(rounds)
+        fitted = adjusted_comparisons(InMemoryBlocks([block]), has_ties=False)
+        return fitted.fit.strengths, compare_estimates(fitted.estimates).half_width
 
     return work
 
@@ -92,8 +87,8 @@ def by_evalica(given: Comparisons) -> Work:
 
 
 COMPARISON = Comparison(
-    f"Bradley-Terry of {SYSTEMS} systems, a tie half a win, with {ROUNDS} bootstrap rounds over "
-    "comparisons",
+    f"Bradley-Terry of {SYSTEMS} systems, a tie half a win, with intervals: by clusters, and by "
+    f"{ROUNDS} bootstrap rounds",
     "comparisons",
     sizes=(100_000, 1_000_000),
     quick=(20_000,),

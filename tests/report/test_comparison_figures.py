@@ -70,7 +70,7 @@ def scores(systems, *, parts=None) -> pa.Table:
     """A ranking by wins in this order, or in these parts."""
     rows = [
         {"task": "t", "method": "wins", "system": s, "rank": n, "score": -float(n),
-         "component": part, "n_segments": 1, "n_judgments": 1}
+         "component": part, "n_segments": 1, "n_judgments": 1, "headline": True}
         for part, members in ([(None, systems)] if parts is None else enumerate(parts, 1))
         for n, s in enumerate(members, 1)
     ]  # fmt: skip

@@ -29,6 +29,9 @@ NAN = float("nan")
 NO_INTERVALS = "Hollow points: no intervals are known."
 
 
+INTERVALS = "Lines: 95% intervals, the mean of the other systems held fixed."
+
+
 def test_convergence_draws_the_gap_of_each_task():
     figure = Figure(convergence_svg(fits(["add-v", "help-v"])))
     lines = [path.attrib["d"] for p in figure.parts("task") for path in p.iter(f"{SVG}path")]
@@ -290,7 +293,7 @@ def test_a_ranking_says_why_it_has_no_intervals():
         return figure.words("note")
 
     assert notes("ranking.bootstrap is 0") == ["No intervals: ranking.bootstrap is 0"]
-    assert notes("hidden", low=[1, 1]) == ["Lines through the points: 95% intervals."]
+    assert notes("hidden", low=[1, 1]) == [INTERVALS]
     assert notes("<b>&amp; $x$\x00") == ["No intervals: <b>&amp; $x$\ufffd"]
     long = notes("word " * 500)
     assert 2 < len(long) < 5
@@ -325,7 +328,7 @@ def test_a_system_without_interval_does_not_look_precise():
     )
     assert hollow(figure, "system-score") == [False, True, False]
     assert figure.words("note") == [
-        "Lines through the points: 95% intervals.",
+        INTERVALS,
         "Hollow points: no interval is known of 1 system.",
     ]
 

@@ -290,7 +290,15 @@ def test_ranks_that_changed_are_those_alone():
 
     def tables(rows):
         table = [
-            {"task": "t", "method": "m", "system": s, "rank": r, "cluster": c, "score": 0.5}
+            {
+                "task": "t",
+                "method": "m",
+                "system": s,
+                "rank": r,
+                "cluster": c,
+                "score": 0.5,
+                "headline": True,
+            }
             for s, r, c in rows
         ]
         return empty | {"system_rankings": pa.Table.from_pylist(table)}

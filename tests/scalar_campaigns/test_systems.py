@@ -26,6 +26,7 @@ from tests.scalar_campaigns.judged import (
 )
 
 METHODS = ("filtered_mean", "raw_mean", "z_mean")
+REPEAT = "no interval: judges judge several segments, see the headline"
 
 
 def ranking(built: Built, method: str, task: str = "small") -> dict[str, Row]:
@@ -102,23 +103,30 @@ def test_rankings_as_worked_out_by_hand(correction: str, stage: Any) -> None:
         for s in FOUR:
             row = found[s]
             assert row["score"] == pytest.approx(fmean(cells[s]))
-            assert (row["rank"], row["wins"]) == (order.index(s) + 1, wins[s]), (method, s)
-            assert row["cluster"] == clusters[s], (method, s)
+            assert (row["rank"], row["wmt_wins"]) == (order.index(s) + 1, wins[s]), (method, s)
+            assert row["wmt_cluster"] == clusters[s], (method, s)
             assert (row["n_segments"], row["n_judgments"]) == (6, 6 * len(given))
-            assert row["ci_low"] <= row["score"] <= row["ci_high"]
-            assert row["rank_low"] <= row["rank"] <= row["rank_high"]
-            assert row["reason"] is None
+            assert not row["headline"]
+            for name in ("ci_low", "rank_low", "wins", "cluster"):
+                assert row[name] is None
+            assert row["reason"] == REPEAT
         pairs = comparisons(built, method)
         assert pairs.keys() == p.keys()
         for key, row in pairs.items():
-            assert row["p_value"] == pytest.approx(p[key]), (method, key)
-            assert row["p_adjusted"] == pytest.approx(adjusted[key]), (method, key)
-            assert row["a_beats_b"] == (decisive[key] < 0.05)
+            assert row["wmt_p_value"] == pytest.approx(p[key]), (method, key)
+            assert row["wmt_p_adjusted"] == pytest.approx(adjusted[key]), (method, key)
+            assert row["wmt_a_beats_b"] == (decisive[key] < 0.05)
+            assert row["p_value"] is row["a_beats_b"] is row["ci_low"] is None
             difference = fmean(cells[key[0]]) - fmean(cells[key[1]])
             assert row["difference"] == pytest.approx(difference)
-    assert [ranking(built, "z_mean")[s]["cluster"] for s in "abcd"] == (
+    assert [ranking(built, "z_mean")[s]["wmt_cluster"] for s in "abcd"] == (
         [1, 2, 2, 3] if correction == "none" else [1, 1, 1, 2]
     )
+    for system, row in ranking(built, "adjusted").items():
+        assert row["headline"]
+        every = [x for judge in kept for x in kept[judge][system]]
+        assert row["score"] == pytest.approx(fmean(every)), "all judges judged all outputs"
+        assert row["reason"].startswith("fewer than 4 judges: intervals and tests speak of these")
 
 
 def test_a_systems_score_is_the_mean_over_segments_not_judgments(stage: Any) -> None:
@@ -139,17 +147,20 @@ def test_the_only_system_and_the_only_segment(stage: Any) -> None:
     rows += [row | {"task": "one of both"} for row in outputs({"x": [10]})]
     built = stage(rows)
     (x,) = ranking(built, "raw_mean", "one system").values()
-    assert (x["rank"], x["wins"], x["cluster"], x["n_segments"]) == (1, 0, 1, 3)
-    assert x["ci_low"] < x["score"] < x["ci_high"], "an interval needs no other system"
+    assert (x["rank"], x["wmt_wins"], x["wmt_cluster"], x["n_segments"]) == (1, 0, 1, 3)
+    (x,) = ranking(built, "adjusted", "one system").values()
+    assert (x["rank"], x["score"]) == (1, pytest.approx(70 / 3))
+    assert x["ci_low"] is x["rank_low"] is x["cluster"] is None
     assert x["reason"] == "the only system of the task: nothing to compare it with"
-    few = ranking(built, "raw_mean", "one segment")
-    assert few["x"]["reason"] == "fewer than two segments: no interval"
-    assert (few["x"]["ci_low"], few["x"]["rank_low"]) == (None, None)
-    assert (few["x"]["rank"], few["y"]["rank"], few["y"]["reason"]) == (2, 1, None)
+    few = ranking(built, "adjusted", "one segment")
+    for row in few.values():
+        assert row["ci_low"] is row["rank_low"] is row["wins"] is None
+        assert row["reason"].startswith("no interval and tests: ")
+    assert (few["x"]["rank"], few["y"]["rank"]) == (2, 1)
     (alone,) = ranking(built, "raw_mean", "one of both").values()
     assert (alone["rank"], alone["score"], alone["ci_low"]) == (1, 10, None)
     tasks = Counter(row["task"] for row in built.rows("system_comparisons"))
-    assert tasks == {"one segment": 2 * 4}, "nothing to compare in the others"
+    assert tasks == {"one segment": 2 * 6}, "nothing to compare in the others"
 
 
 @pytest.mark.parametrize("rule", ["wmt", "all_beat_all", "min_wins"])
@@ -167,22 +178,31 @@ def test_equal_means_have_equal_ranks(rule: str, stage: Any) -> None:
         assert [row["system"] for row in rows] == ["a", "b", "c", "d"], "sorted by the key"
         assert [row["rank"] for row in rows] == [4, 2, 2, 1]
         assert rows[1]["score"] == pytest.approx(rows[2]["score"], abs=1e-12)
-        assert [row["cluster"] for row in rows] == [3, 2, 2, 1]
+        assert [row["wmt_cluster"] for row in rows] == [3, 2, 2, 1]
         pair = comparisons(built, method)
-        assert pair["b", "c"]["p_value"] == pair["c", "b"]["p_value"] > 0.5
-        assert not pair["b", "c"]["a_beats_b"]
+        assert pair["b", "c"]["wmt_p_value"] == pair["c", "b"]["wmt_p_value"] > 0.5
+        assert not pair["b", "c"]["wmt_a_beats_b"]
+    rows = list(ranking(built, "adjusted").values())
+    assert [row["rank"] for row in rows] == [4, 2, 2, 1]
 
 
 def test_all_scores_equal(stage: Any) -> None:
     built = stage(outputs({"x": [50] * 4, "y": [50] * 4}))
     for row in ranking(built, "raw_mean").values():
-        assert (row["rank"], row["wins"], row["cluster"], row["score"]) == (1, 0, 1, 50)
-        assert (row["ci_low"], row["ci_high"]) == (50, 50)
+        assert (row["rank"], row["wmt_wins"], row["wmt_cluster"], row["score"]) == (1, 0, 1, 50)
     for row in comparisons(built, "raw_mean").values():
-        assert (row["p_value"], row["difference"], row["a_beats_b"]) == (1, 0, False)
+        assert (row["wmt_p_value"], row["difference"], row["wmt_a_beats_b"]) == (1, 0, False)
     for row in ranking(built, "z_mean").values():
-        assert (row["rank"], row["score"], row["cluster"], row["n_segments"]) == (None,) * 3 + (0,)
+        assert (row["rank"], row["score"], row["wmt_cluster"]) == (None,) * 3
+        assert row["n_segments"] == 0
         assert row["reason"]
+    for row in ranking(built, "adjusted").values():
+        assert (row["rank"], row["score"]) == (1, 50)
+        assert row["ci_low"] is row["wins"] is row["cluster"] is None
+        assert "the judgments do not vary" in row["reason"]
+    for row in comparisons(built, "adjusted").values():
+        assert (row["difference"], row["p_value"], row["a_beats_b"]) == (0, None, None)
+        assert row["reason"].startswith("the judgments do not vary")
 
 
 def test_a_system_judged_by_failed_judges_only(stage: Any) -> None:
@@ -193,12 +213,16 @@ def test_a_system_judged_by_failed_judges_only(stage: Any) -> None:
         found = ranking(built, method)
         assert found["y"]["reason"] == "no judgment that counts for this method"
         assert found["y"]["n_segments"] == found["y"]["n_judgments"] == 0
-        for name in ("rank", "score", "ci_low", "ci_high", "rank_low", "wins", "cluster"):
+        for name in ("rank", "score", "ci_low", "ci_high", "wmt_wins", "wmt_cluster"):
             assert found["y"][name] is None, name
-        assert (found["x"]["rank"], found["x"]["cluster"]) == (1, 1)
+        assert (found["x"]["rank"], found["x"]["wmt_cluster"]) == (1, 1)
         pair = comparisons(built, method)["x", "y"]
-        assert (pair["p_value"], pair["p_adjusted"], pair["difference"]) == (None, None, None)
-        assert not pair["a_beats_b"]
+        for name in ("wmt_p_value", "wmt_p_adjusted", "difference", "wmt_a_beats_b"):
+            assert pair[name] is None
+    found = ranking(built, "adjusted")
+    assert found["y"]["reason"] == "no judgment of judges kept"
+    assert found["y"]["rank"] is found["y"]["score"] is None
+    assert found["x"]["rank"] == 1
 
 
 def test_rows_that_name_no_system_or_segment(stage: Any) -> None:

@@ -27,13 +27,15 @@ KEYS = ("task", "item", "segment", "system", "method", "judge")
 class Compared:
     """A gold table whose cells are compared: what tells its rows apart, and which columns.
 
-    ``made_of`` is the table that counterfactual builds make instead, if another.
+    ``made_of`` is the table that counterfactual builds make instead, if another; ``flag`` the
+    column that is true in the rows that are compared, if not all are.
     """
 
     table: str
     key: tuple[str, ...]
     columns: tuple[str, ...]
     made_of: str = ""
+    flag: str = ""
 
     @property
     def source(self) -> str:
@@ -57,7 +59,12 @@ COMPARED: Mapping[str, tuple[Compared, ...]] = {
         ),
     ),
     "ranks": (
-        Compared("system_rankings", ("task", "method", "system"), ("rank", "cluster", "score")),
+        Compared(
+            "system_rankings",
+            ("task", "method", "system"),
+            ("rank", "cluster", "score"),
+            flag="headline",
+        ),
         Compared("segment_ranks", ("task", "segment", "item"), ("rank", "harmonized_rank")),
     ),
     # as tested: where verdicts are held for attribution, judge_tests still says what tests find
@@ -125,6 +132,8 @@ class Step:
 
 def long_form(rows: pa.Table, compared: Compared) -> pa.Table:
     """Return one row per cell: its key, and its text or its number."""
+    if compared.flag:
+        rows = rows.filter(rows[compared.flag])
     n = rows.num_rows
     keys = {
         name: rows[name].cast(TEXT) if name in compared.key else pa.nulls(n, TEXT) for name in KEYS

@@ -290,7 +290,8 @@ def _differing(
         before, after = (release.table(compared.table) for release in (old, new))
         both = set(before.schema.names) & set(after.schema.names)
         columns = tuple(name for name in compared.columns if name in both)
-        of_both = dataclasses.replace(compared, columns=columns)
+        flag = compared.flag if compared.flag in both else ""  # a release of before has none
+        of_both = dataclasses.replace(compared, columns=columns, flag=flag)
         long = [long_form(rows, of_both) for rows in (before, after)]
         cells = differing(queries, of_both, *long)
         differing_tables.append(_TableDifference(of_both, after.schema, cells, *long))

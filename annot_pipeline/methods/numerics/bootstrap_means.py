@@ -1,9 +1,8 @@
-"""Bootstrap of system scores: segments, or judges, are drawn again; rows never are.
+"""Bootstrap of system scores over segments.
 
-A round draws as many segments (or judges) as there are, with replacement, the same ones for
-all systems; a system's score is the mean over the segments drawn, or, where judges are drawn,
-the mean over segments of what the judges drawn gave. Sums run through sparse products, whose
-order does not depend on the number of threads.
+A round draws as many segments as there are, with replacement, the same ones for all systems; a
+system's score is the mean over the segments drawn. Sums run through sparse products, whose order
+does not depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -70,59 +69,9 @@ def resample_segments(
     return replicates
 
 
-def resample_judges(
-    systems: Codes,
-    cells: Codes,
-    parts: Codes,
-    judges: Codes,
-    values: Floats,
-    *,
-    n_systems: int,
-    n_judges: int,
-    rounds: int,
-    rng: np.random.Generator,
-) -> Floats:
-    """Return system scores ``(rounds, n_systems)``; NaN where no judge of a system is drawn.
-
-    Means of means, as `cell_means`: of judgments by part, of parts by cell, of cells by system.
-
-    Parameters
-    ----------
-    systems
-        ``(n_cells,)`` codes of the system of each cell.
-    cells
-        ``(n_parts,)`` codes of the cell of each part: a cell and one of its criteria.
-    parts, judges, values
-        ``(n_values,)`` codes of parts and judges, and judgments.
-    """
-    shape = (cells.size, n_judges)
-    sums = csr_matrix((values, (parts, judges)), shape)
-    counts = csr_matrix((np.ones(values.size), (parts, judges)), shape)
-    by_cell, by_system = _members(cells, systems.size), _members(systems, n_systems)
-    replicates = []
-    for drawn in _draws(n_judges, rounds, rng, width=max(n_judges, cells.size)):
-        of_parts = _ratio(sums @ drawn, counts @ drawn)
-        replicates.append(_means_of(by_system, _means_of(by_cell, of_parts)).T)
-    return np.concatenate(replicates) if replicates else np.empty((0, n_systems))
-
-
-def _members(wholes: Codes, n_wholes: int) -> csr_matrix:
-    """``(n_wholes, n_parts)`` with a one where a part belongs to a whole."""
-    parts = np.arange(wholes.size)
-    return csr_matrix((np.ones(wholes.size), (wholes, parts)), (n_wholes, wholes.size))
-
-
-def _means_of(members: csr_matrix, values: Floats) -> Floats:
-    """Mean of what is defined among the parts of each whole."""
-    defined = ~np.isnan(values)
-    return _ratio(members @ np.where(defined, values, 0.0), members @ defined.astype(np.float64))
-
-
-def _draws(
-    size: int, rounds: int, rng: np.random.Generator, *, width: int | None = None
-) -> Iterator[Floats]:
+def _draws(size: int, rounds: int, rng: np.random.Generator) -> Iterator[Floats]:
     """How often each of ``size`` is drawn, ``(size, rounds)``, in bounded pieces."""
-    at_once = max(1, DRAWN_AT_ONCE // max(width or size, 1))
+    at_once = max(1, DRAWN_AT_ONCE // max(size, 1))
     for start in range(0, rounds, at_once):
         n = min(at_once, rounds - start)
         # a row a round, turned at the end: a column at a time would be scattered writes

@@ -205,7 +205,7 @@ class _Meat(Additive):
 
 
 def adjusted_comparisons(
-    blocks: Blocks[ComparisonBlock], *, has_ties: bool = True
+    blocks: Blocks[ComparisonBlock], *, has_ties: bool = True, virtual: float = 0.0
 ) -> AdjustedComparisons:
     """Return strengths of systems from comparisons.
 
@@ -215,12 +215,14 @@ def adjusted_comparisons(
         Comparisons of one task; each segment lies in one block.
     has_ties
         Whether ties have a probability of their own; else each is half a win.
+    virtual
+        Comparisons added between each two systems, half of them won by each; never counted as data.
     """
     counts = blocks.sum(pair_counts)
     n_orders, n_systems = len(counts.n) - 1, counts.n.shape[1]
     n_ties = float(counts.ties.sum())
     models_ties = has_ties and 0 < n_ties < float(counts.n.sum())
-    model, information = _fit(counts, models_ties)
+    model, information = _fit(_with_virtual(counts, virtual), models_ties)
     inverse = np.asarray(np.linalg.inv(information), np.float64)
     of_system = counts.n.sum(axis=0)
     totals = of_system.sum(axis=0) + of_system.sum(axis=1)
@@ -259,6 +261,17 @@ def pair_counts(block: ComparisonBlock) -> PairCounts:
         for weights in (None, block.preferences, ties)
     )
     return PairCounts(*sums)
+
+
+def _with_virtual(counts: PairCounts, virtual: float) -> PairCounts:
+    """Return counts with virtual comparisons between all systems that were compared."""
+    if not virtual:
+        return counts
+    compared = counts.n.sum(axis=(0, 1)) + counts.n.sum(axis=(0, 2)) > 0
+    pairs = np.triu(np.outer(compared, compared), 1) * virtual
+    added = np.zeros_like(counts.n)
+    added[0] = pairs
+    return PairCounts(counts.n + added, counts.preferences + added / 2, counts.ties)
 
 
 def _fit(counts: PairCounts, models_ties: bool) -> tuple[_Model, Floats]:

@@ -124,10 +124,10 @@ class _Scale:
 
 @dataclass(frozen=True)
 class _Counts(Additive):
-    """Judgments ``(n_judges, K)``, sum of scores, and segments with judgments."""
+    """Judgments ``(n_judges, K)``, sums of scores ``(K,)``, and segments with judgments."""
 
     judgments: Floats
-    scores: float
+    scores: Floats
     n_segments: int
 
 
@@ -240,7 +240,7 @@ def adjusted_scores(
     n = float(totals.sum())
     if not n:
         return _no_scores(n_judges, n_systems)
-    scale = _Scale(counts.scores / n, np.zeros(n_judges), np.ones(n_judges))
+    scale = _Scale(float(counts.scores.sum()) / n, np.zeros(n_judges), np.ones(n_judges))
     component = _components(counts.judgments, params)
     fitted = _fit_effects(blocks, scale, counts.judgments, component, params)
     if params.is_scaled:
@@ -268,10 +268,8 @@ def adjusted_scores(
         segments = ClusterVariance(inverse @ meat.segments @ inverse.T, freedom.degrees_of_freedom)
     if judges is not None and segments is not None:
         both = inverse @ meat.both @ inverse.T
-    level = float(totals @ values / n)
-    estimates = SystemEstimates(
-        np.where(totals > 0, values - level + scale.mean, np.nan), judges, segments, both, component
-    )
+    values = _levelled(values, counts.scores, totals, component)
+    estimates = SystemEstimates(values, judges, segments, both, component)
     is_used = of_judge > 0
     return AdjustedScores(
         estimates,
@@ -279,6 +277,16 @@ def adjusted_scores(
         np.where(is_used, fitted.judges - _mean(fitted.judges[is_used]), np.nan),
         np.where(is_used, fitted.spreads, np.nan),
     )
+
+
+def _levelled(values: Floats, scores: Floats, totals: Floats, component: Codes) -> Floats:
+    """Return values with the mean score of the component as theirs; NaN without judgments."""
+    levelled = np.full(values.size, np.nan)
+    for code in np.unique(component[totals > 0]):
+        members = (component == code) & (totals > 0)
+        gap = float(scores[members].sum() - totals[members] @ values[members])
+        levelled[members] = values[members] + gap / float(totals[members].sum())
+    return levelled
 
 
 def _no_scores(n_judges: int, n_systems: int) -> AdjustedScores:
@@ -393,25 +401,46 @@ def _instruments(
 
 
 def _inverse(matrix: Floats, totals: Floats, component: Codes) -> Floats:
-    """Return the inverse of the normal equations, centred within components: differences alone."""
-    n_systems = len(matrix)
-    ridge = 1e-8 * (float(np.trace(matrix)) + 1e-6 * float(totals.sum())) / n_systems
-    inverse = np.linalg.inv(matrix.T + ridge * np.eye(n_systems))
-    for members in (component == code for code in np.unique(component)):
+    """Return the inverse of the normal equations, centred within components: differences alone.
+
+    The equations say nothing of the level of a component: it is fixed, then taken away.
+    """
+    level = max(float(np.trace(matrix)), 1e-6 * float(totals.sum())) / len(matrix)
+    components = [np.flatnonzero(component == code) for code in np.unique(component)]
+    with_levels = matrix.T.copy()
+    for members in components:
+        with_levels[np.ix_(members, members)] += level / members.size
+    inverse = np.linalg.inv(with_levels)
+    for members in components:
         inverse[members] -= inverse[members].mean(axis=0)
     return np.asarray(inverse)
 
 
 def _components(judgments: Floats, params: ScoreParams) -> Codes:
     """Return the component of each system: systems of one are connected by judges."""
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import connected_components
-
     is_used = judgments.sum(axis=0) > 0
     if params.judges == "random":
         return np.where(is_used, 0, 1 + np.arange(is_used.size))
-    seen = csr_array(judgments > 0, dtype=np.int32)
-    return np.asarray(connected_components(seen.T @ seen, directed=False)[1], np.int64)
+    judges, systems = np.nonzero(judgments)
+    return connected_systems(judges, systems, is_used.size)
+
+
+def connected_systems(judges: Codes, systems: Codes, n_systems: int) -> Codes:
+    """Return components of systems that chains of judges connect, ``(n_systems,)``.
+
+    Parameters
+    ----------
+    judges, systems
+        ``(n,)`` codes: the judge judged the system.
+    n_systems
+        Size of the code range; a system without judges is a component of its own.
+    """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    size = n_systems + int(judges.max(initial=-1)) + 1
+    graph = coo_array((np.ones(judges.size), (systems, n_systems + judges)), shape=(size, size))
+    return np.asarray(connected_components(graph, directed=False)[1][:n_systems], np.int64)
 
 
 def _told_apart(matrix: Floats, totals: Floats, component: Codes) -> Codes:
@@ -465,7 +494,7 @@ def _mean(values: Floats) -> float:
 
 def _counts(block: ScoreBlock) -> _Counts:
     n_segments = int(np.count_nonzero(block.n_judgments))
-    return _Counts(block.by_judge_and_system(None), float(block.scores.sum()), n_segments)
+    return _Counts(block.by_judge_and_system(None), block.by_system(block.scores), n_segments)
 
 
 def _score_sums(block: ScoreBlock, scale: _Scale) -> _ScoreSums:

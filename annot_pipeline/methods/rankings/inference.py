@@ -15,6 +15,7 @@ few the error rates of many tests together were found to be too high.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -85,19 +86,45 @@ class SystemEstimates:
 
     def variance(self) -> tuple[Floats, Floats]:
         """Return the variance of the difference of each pair and its degrees of freedom."""
-        clusters = [kind for kind in (self.judges, self.segments) if kind is not None]
-        variances = [difference_variance(kind.covariance) for kind in clusters]
-        if len(clusters) == 1 or self.both is None:
-            return variances[0], clusters[0].degrees_of_freedom
+        return self._combined(difference_variance, [kind.degrees_of_freedom for kind in self.kinds])
+
+    def variance_from_others(self) -> tuple[Floats, Floats]:
+        """Return ``(K,)`` variances of differences from the mean of the others of a component.
+
+        The degrees of freedom are the fewest of the system's pairs, so that intervals are not too
+        narrow.
+        """
+        together = (self.component[:, None] == self.component) & ~np.isnan(self.values)
+        others = together & ~np.eye(self.values.size, dtype=np.bool_)
+        contrast = np.eye(self.values.size) - others / np.maximum(others.sum(axis=1), 1)[:, None]
+
+        def contrast_variance(covariance: Floats) -> Floats:
+            return np.asarray(np.maximum(((contrast @ covariance) * contrast).sum(axis=1), 0))
+
+        freedom = [
+            np.where(others, kind.degrees_of_freedom, np.inf).min(axis=1, initial=np.inf)
+            for kind in self.kinds
+        ]
+        return self._combined(contrast_variance, freedom)
+
+    @property
+    def kinds(self) -> list[ClusterVariance]:
+        """Return the kinds of clusters that count as drawn."""
+        return [kind for kind in (self.judges, self.segments) if kind is not None]
+
+    def _combined(
+        self, variance_of: Callable[[Floats], Floats], freedom: Sequence[Floats]
+    ) -> tuple[Floats, Floats]:
+        """Return variances from all clusters, and degrees of freedom after Satterthwaite."""
+        variances = [variance_of(kind.covariance) for kind in self.kinds]
+        if len(variances) == 1 or self.both is None:
+            return variances[0], freedom[0]
         sum_of_two = variances[0] + variances[1]
-        variance = np.maximum(sum_of_two - difference_variance(self.both), sum_of_two / 2)
+        variance = np.maximum(sum_of_two - variance_of(self.both), sum_of_two / 2)
         with np.errstate(divide="ignore", invalid="ignore"):
-            squares = [
-                one**2 / kind.degrees_of_freedom
-                for one, kind in zip(variances, clusters, strict=True)
-            ]
-            freedom = variance**2 / (squares[0] + squares[1])
-        return variance, np.nan_to_num(freedom, nan=0.0, posinf=0.0)
+            squares = [one**2 / own for one, own in zip(variances, freedom, strict=True)]
+            combined = variance**2 / (squares[0] + squares[1])
+        return variance, np.nan_to_num(combined, nan=0.0, posinf=0.0)
 
 
 @dataclass(frozen=True)
@@ -108,6 +135,9 @@ class RankingInference:
     ----------
     difference, low, high
         Of the row's estimate to the column's, with its 95% interval (or that of ``level``).
+    half_width
+        ``(K,)`` of the interval of a system's difference from the mean of the others of its
+        component; NaN where a pair of it has no test.
     error, degrees_of_freedom
         Standard error of the difference, NaN without test.
     p_value, p_adjusted
@@ -130,6 +160,7 @@ class RankingInference:
     difference: Floats
     low: Floats
     high: Floats
+    half_width: Floats
     error: Floats
     degrees_of_freedom: Floats
     p_value: Floats
@@ -179,6 +210,7 @@ def compare_estimates(
         np.where(reason == NOT_CONNECTED, np.nan, difference),
         difference - half,
         difference + half,
+        _half_widths(estimates, is_tested, level),
         error,
         freedom,
         p_value,
@@ -192,6 +224,21 @@ def compare_estimates(
         cluster,
         estimates.judges is None,
     )
+
+
+def _half_widths(estimates: SystemEstimates, is_tested: Flags, level: float) -> Floats:
+    """Return half the interval of a system's difference from the mean of the others."""
+    from scipy.special import stdtrit
+
+    variance, freedom = estimates.variance_from_others()
+    together = (estimates.component[:, None] == estimates.component) & ~np.isnan(estimates.values)
+    np.fill_diagonal(together, val=False)
+    has_interval = together.any(axis=1) & (is_tested | ~together).all(axis=1) & (freedom >= 1)
+    half = np.full(estimates.values.size, np.nan)
+    half[has_interval] = stdtrit(freedom[has_interval], 0.5 + level / 2) * np.sqrt(
+        variance[has_interval]
+    )
+    return half
 
 
 def difference_variance(covariance: Floats) -> Floats:

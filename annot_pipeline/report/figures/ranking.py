@@ -73,7 +73,7 @@ def ranking_svg(
     names = [short(system) for system in systems[:shown]]
     x_left = 24 + px_of(*names)
     width = x_left + WIDTH + 84
-    notes = ["Lines through the points: 95% intervals."]
+    notes = ["Lines: 95% intervals, the mean of the other systems held fixed."]
     is_scored = ~np.isnan(score[:shown])
     bare = int((is_scored & ~has_interval).sum())
     if not has_interval.any():

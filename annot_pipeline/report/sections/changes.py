@@ -103,7 +103,8 @@ def _tables(contents: Contents) -> Iterator[str]:
                      _label_source(row, "_old"), _label_source(row),
                      row["probability_old"], row["probability"]],
     )  # fmt: skip
-    rankings = old["system_rankings"], new["system_rankings"], ("task", "method", "system")
+    headline = new["system_rankings"].filter(new["system_rankings"]["headline"])
+    rankings = old["system_rankings"], headline, ("task", "method", "system")
     ranks = changed(*rankings, ("rank",), ("cluster", "score"))
     clusters = changed(*rankings, ("cluster",), ("rank", "score"))
     same = pc.fill_null(pc.equal(clusters["rank"], clusters["rank_old"]), False)

@@ -27,9 +27,10 @@ from annot_pipeline.report.markup import (
 )
 from annot_pipeline.report.release_figures import MOST_TASKS as DRAWN
 from annot_pipeline.report.release_figures import (
-    best_ranking,
     comparison_figures,
     first_tasks,
+    headline_ranking,
+    most_frequent_reason,
     ranking_figures,
     score_figures,
 )
@@ -79,17 +80,18 @@ def _best(rankings_table: pa.Table) -> str:
     lines = []
     n_tasks = count_tasks(rankings_table)
     for task, of_task in first_tasks(rankings_table, end=MOST_TASKS):
-        for rows in best_ranking(of_task, task)[:1]:
+        for rows in headline_ranking(of_task, task)[:1]:
             first = [row["system"] for row in rows if row["cluster"] == rows[0]["cluster"]]
             if rows[0]["cluster"] is None:
                 first = [row["system"] for row in rows if row["rank"] == 1]
             which = "first" if rows[0]["cluster"] is None else "in the first cluster"
-            lines.append((task, rows[0]["method"], first_of(first, 10), which, len(rows)))
+            reason = most_frequent_reason(rows)
+            lines.append((task, rows[0]["method"], first_of(first, 10), which, len(rows), reason))
     columns = [Column("task"), Column("by"), Column("best"), Column("which is"),
-               Column("systems", "count")]  # fmt: skip
+               Column("systems", "count"), Column("note")]  # fmt: skip
     words = (
-        "Systems of one cluster cannot be told apart by these judgments. Ranks of different "
-        "methods rest on different assumptions; where they differ, look at the intervals."
+        "By the headline of each task, whose tests hold where judges and segments repeat. Systems "
+        "of one cluster cannot be told apart by these judgments; without clusters, see the note."
     )
     shown: str = table(
         "Best systems by task", columns, lines, sortable=True, search=len(lines) > 10
@@ -115,14 +117,15 @@ def _table(rankings_table: pa.Table) -> str:
         Column("system"), Column("task", choose=True), Column("method", choose=True),
         Column("rank", "count"), Column("score", "real"), Column("95% interval"),
         Column("ranks in the interval"), Column("cluster", "count"),
-        Column("systems beaten", "count"), Column("judgments", "count"), Column("note"),
+        Column("systems beaten", "count"), Column("WMT cluster", "count"),
+        Column("WMT wins", "count"), Column("judgments", "count"), Column("note"),
     ]  # fmt: skip
     rows = (
         (
             row["system"], row["task"], row["method"], row["rank"], row["score"],
             interval(row["ci_low"], row["ci_high"]),
             interval(row["rank_low"], row["rank_high"], "count"), row["cluster"], row["wins"],
-            row["n_judgments"], row["reason"],
+            row["wmt_cluster"], row["wmt_wins"], row["n_judgments"], row["reason"],
         )
         for row in of_every_task(rankings_table, MOST_ROWS).to_pylist()
     )  # fmt: skip

@@ -1,256 +1,248 @@
-"""Systems scored by counts of comparisons: shares of wins, Bradley-Terry; and by dominance.
+"""Systems described by shares of wins, by dominance, and by methods that go in order.
 
-Every score stands beside the same score in bootstrap rounds; methods of counts see the same draws.
-What does not belong here: methods that depend on the order (online_scores).
+These are descriptions: they have no tests. Shares of wins and dominance have a bootstrap interval
+over segments only where segments are all that repeats. TrueSkill and bounded ranking aggregation
+depend on the order of comparisons, which says nothing about systems; with `Ranking.online_rounds`,
+TrueSkill is also the mean over so many random orders (``trueskill_permuted``).
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
-from annot_pipeline.config import Ranking
-from annot_pipeline.methods.comparisons.bradley_terry import (
-    BradleyTerryParams,
-    BradleyTerryResult,
-    BradleyTerryRounds,
-    bradley_terry,
-    bradley_terry_rounds,
-)
+from annot_pipeline.config import Easl, Ranking
+from annot_pipeline.methods.comparisons.bounded_ra import BoundedRaParams, bounded_ra
+from annot_pipeline.methods.comparisons.clusters import ranks
 from annot_pipeline.methods.comparisons.comparison_counts import PairCounts
+from annot_pipeline.methods.comparisons.online_rounds import Round, online_rounds
+from annot_pipeline.methods.comparisons.rank_ranges import rank_clusters, rank_ranges
+from annot_pipeline.methods.comparisons.trueskill import TrueSkillParams, trueskill
 from annot_pipeline.methods.comparisons.win_shares import TiesOfShares, win_shares
 from annot_pipeline.methods.numerics.bootstrap_means import SegmentScores, resample_segments
 from annot_pipeline.methods.numerics.moments import means
-from annot_pipeline.stages.comparisons.ranking_rows import MOST_SYSTEMS, Scored, ranks_within
-from annot_pipeline.stages.comparisons.task_comparisons import TaskComparisons, no_rounds, scored
+from annot_pipeline.methods.numerics.rounding import comparable
+from annot_pipeline.methods.rankings.inference import CONFIRMED_SEGMENTS
+from annot_pipeline.stages.comparisons.inference_reasons import few
+from annot_pipeline.stages.comparisons.ranking_rows import (
+    MOST_SYSTEMS,
+    MethodRanking,
+    ranks_within,
+)
+from annot_pipeline.stages.comparisons.score_rankings import (
+    FEW_SEGMENTS,
+    JUDGES_REPEAT,
+    TAILS,
+)
+from annot_pipeline.stages.comparisons.task_comparisons import TaskComparisons
 
 Codes = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
+Intervals = tuple[Floats, Floats]
 
-DIGITS = 9
-"""Digits after the point to which Bradley-Terry's scores are compared: beyond is the solver's."""
-
-SELDOM = 40
-"""In fewer than one of so many rounds a system may have no finite estimate, for an interval."""
-
+NOT_KEPT = "no comparison of judges kept"
+ONLY_TIES = "only ties: nothing tells systems apart"
+ORDERED = "no interval: it depends on the order of comparisons, see the headline"
 WAYS: dict[str, TiesOfShares] = {"wins": "out", "wins_ties_half": "half"}
 """Shares of wins by name, and what a tie is there."""
+MOST_ORDERS = 50
+"""Random orders, at most, whose mean is the permuted score."""
 
 
-def count_scores(
-    task: TaskComparisons, ranking: Ranking
-) -> tuple[list[Scored], dict[str, Any] | None]:
-    """Return Bradley-Terry scores and shares of wins from the same draws, and fit metrics.
-
-    Tasks with more than `MOST_SYSTEMS` systems have shares of wins only, without rounds; rows of
-    Bradley-Terry say so.
-    """
-    small = task.n <= MOST_SYSTEMS
-    fit = _fit(task, ranking) if small else None
-    strengths: list[BradleyTerryRounds] = []
-    shares: dict[str, list[Floats]] = {method: [np.empty((0, task.n))] for method in WAYS}
-    rng = np.random.default_rng(task.seed)
-    for counts in task.counted.resampled(ranking.bootstrap if small else 0, rng):
-        for method, drawn in shares.items():
-            drawn.append(_shares(task, counts, method))
-        if fit is not None:
-            strengths.append(_refit(task, fit, counts))
-    win_shares = [
-        scored(
-            task,
-            method,
-            _shares(task, task.counted.counts, method)[0],
-            np.concatenate(drawn),
-            why_no_rounds=no_rounds(task, ranking.bootstrap, "bootstrap"),
-            why_no_score="ties only: no share of wins",
+def win_rankings(task: TaskComparisons, ranking: Ranking) -> list[MethodRanking]:
+    """Return the rankings by shares of wins."""
+    why = why_no_interval(task, ranking)
+    drawn: dict[str, list[Floats]] = {method: [] for method in WAYS}
+    if not why:
+        rng = np.random.default_rng(task.seed)
+        for counts in task.counted.resampled(ranking.bootstrap, rng):
+            for method, rounds in drawn.items():
+                rounds.append(_shares(task, counts, method))
+    return [
+        description(
+            task, method, _shares(task, task.counted.counts, method)[0],
+            _interval(task, drawn[method], task.n_segments), why, "ties only: no share of wins",
         )
-        for method, drawn in shares.items()
-    ]
-    if fit is None:
-        unfitted = scored(
-            task, "bradley_terry", np.full(task.n, np.nan), np.empty((0, task.n)),
-            why_no_rounds=None, why_no_score=f"more than {MOST_SYSTEMS} systems: no Bradley-Terry",
-        )  # fmt: skip
-        return [unfitted, *win_shares], None
-    strength, metrics = _bradley_terry(task, ranking, fit, strengths)
-    return [strength, *win_shares], metrics
+        for method in WAYS
+    ]  # fmt: skip
 
 
 def _shares(task: TaskComparisons, counts: PairCounts, method: str) -> Floats:
     return win_shares(
         task.counted.first, task.counted.second, counts.wins, counts.ties, counts.losses,
-        n_systems=task.n, ties_count=WAYS[method],
+        n_systems=len(task.names), ties_count=WAYS[method],
     )  # fmt: skip
 
 
-def dominance_scores(
+def dominance_ranking(
     task: TaskComparisons, ranking: Ranking, outputs: tuple[Codes, Codes, Floats]
-) -> Scored:
-    """Return the mean dominance of each system's outputs; segments are resampled."""
+) -> MethodRanking:
+    """Return the ranking by the mean dominance of each system's outputs."""
     systems, segments, values = outputs
-    width = int(segments.max(initial=-1)) + 1
+    n, width = len(task.names), int(segments.max(initial=-1)) + 1
     cells, cell = np.unique(systems * width + segments, return_inverse=True)
     of_cell = means(cell.reshape(-1), values, n_groups=cells.size)
     systems, segments = np.divmod(cells, max(width, 1))
-    rounds = ranking.bootstrap if task.n <= MOST_SYSTEMS else 0
-    n_segments = np.bincount(systems, minlength=task.n)
-    (drawn,) = resample_segments(
-        [SegmentScores(systems, segments, of_cell)], n_systems=task.n, n_segments=width,
-        rounds=rounds, rng=np.random.default_rng(task.seed),
-    )  # fmt: skip
-    return scored(
-        task,
-        "dominance",
-        means(systems, of_cell, n_groups=task.n),
-        drawn,
-        why_no_rounds=no_rounds(task, ranking.bootstrap, "bootstrap"),
-        n_segments=n_segments,
-        why_no_score="no output in a graph of a segment",
-    )
-
-
-def _fit(task: TaskComparisons, ranking: Ranking) -> BradleyTerryResult:
-    regularize = 0.0 if ranking.regularize == "none" else float(ranking.regularize)
-    counts = task.counted.counts
-    return bradley_terry(
-        task.counted.first, task.counted.second, counts.wins, counts.ties, counts.losses,
-        n_systems=task.n,
-        params=BradleyTerryParams(ties=ranking.bradley_terry_ties, regularize=regularize),
+    n_segments = np.bincount(systems, minlength=n)
+    why = why_no_interval(task, ranking)
+    drawn: list[Floats] = []
+    if not why:
+        drawn = resample_segments(
+            [SegmentScores(systems, segments, of_cell)], n_systems=n, n_segments=width,
+            rounds=ranking.bootstrap, rng=np.random.default_rng(task.seed),
+        )  # fmt: skip
+    return description(
+        task, "dominance", means(systems, of_cell, n_groups=n),
+        _interval(task, drawn, n_segments), why, "no output in a graph of a segment", n_segments,
     )  # fmt: skip
 
 
-def _refit(
-    task: TaskComparisons, fit: BradleyTerryResult, counts: PairCounts
-) -> BradleyTerryRounds:
-    return bradley_terry_rounds(
-        task.counted.first, task.counted.second, counts.wins, counts.ties, counts.losses,
-        part=task.graph.part, params=fit.params, start=fit.order_score,
-    )  # fmt: skip
-
-
-def _bradley_terry(
-    task: TaskComparisons,
-    ranking: Ranking,
-    fit: BradleyTerryResult,
-    drawn: list[BradleyTerryRounds],
-) -> tuple[Scored, dict[str, Any]]:
-    rounds = np.concatenate([r.score for r in drawn] or [np.empty((0, task.n))])
-    n_weak = sum(int(r.weak.sum()) for r in drawn)
-    fits = [np.array([fit.converged]), *(r.converged for r in drawn)]
-    metrics = {
-        "tie_parameter": _tie_parameter(fit),
-        "rounds": len(rounds),
-        "rounds_without_finite_estimate": n_weak,
-        "not_converged": sum(int((~converged).sum()) for converged in fits),
+def online_rankings(
+    task: TaskComparisons, ranking: Ranking, easl: Easl, tell: Callable[[str], None]
+) -> list[MethodRanking]:
+    """Return the rankings by bounded ranking aggregation and TrueSkill, in the order of rows."""
+    chain = {"gamma": easl.gamma, "epsilon": easl.epsilon}
+    skill = TrueSkillParams(**chain, mean=easl.trueskill_mean, sd=easl.trueskill_sd)
+    table, n = (task.first, task.second, task.outcome), len(task.names)
+    scores = {
+        "bounded_ra": bounded_ra(*table, n_items=n, params=BoundedRaParams(**chain)).score,
+        "trueskill": trueskill(*table, n_items=n, params=skill).mean,
     }
-    group, order = _ordered(task, fit)
-    inside = np.concatenate([r.inside for r in drawn] or [np.empty((0, task.n), np.bool_)])
-    n_outside = (~inside).sum(axis=0)
-    # so few that no quantile of TAILS is one of theirs
-    sized = (SELDOM * n_outside < len(rounds)) & ~np.isnan(fit.score)
-    if not fit.params.regularize:
-        sized &= ~task.only_ties(task.graph.component)
-    # rounds have something to say of systems that have no finite score
-    base = scored(
-        task,
-        "bradley_terry",
-        np.where(np.isnan(fit.score), order, fit.score),
-        _centred(task, fit, rounds, inside & sized),
-        why_no_rounds=no_rounds(task, ranking.bootstrap, "bootstrap"),
-    )
-    sized &= base.sized & base.drawn
-    reasons = [list(reason) for reason in base.reasons]
-    has_no_interval = base.sized & base.drawn & ~sized
-    for code in range(task.n):
-        missing = _why_no_score(task, fit, group, code, sized=bool(sized[code]))
-        if missing:
-            reasons[code].append(missing)
-        elif has_no_interval[code]:
-            reasons[code].append(
-                f"no finite interval: {n_outside[code]:,} of {len(rounds):,} rounds have no finite "
-                "estimate of it"
-            )
-    strength = Scored(
-        method="bradley_terry",
-        score=fit.score,
-        order=order,
-        group=group,
-        rounds=np.round(base.rounds, DIGITS),
-        sized=sized,
-        n_units=base.n_units,
-        n_segments=base.n_segments,
-        n_judgments=base.n_judgments,
-        reasons=reasons,
-    )
-    return strength, metrics
+    clusters: dict[str, Codes | None] = dict.fromkeys(scores)
+    if ranking.online_rounds and len(task.names) <= MOST_SYSTEMS:
+        scores["trueskill_permuted"], clusters["trueskill_permuted"] = _permuted(
+            task, ranking.online_rounds, skill, tell
+        )
+    is_seen = task.part >= 0
+    return [
+        replace(
+            description(task, method, np.where(is_seen, score, np.nan), None, ORDERED),
+            wmt_cluster=clusters[method],
+        )
+        for method, score in scores.items()
+    ]
 
 
-def _centred(
-    task: TaskComparisons, fit: BradleyTerryResult, rounds: Floats, inside: Flags
-) -> Floats:
-    """Return rounds, shifted so that in each component the mean is that of the scores.
+def _permuted(
+    task: TaskComparisons, n_rounds: int, params: TrueSkillParams, tell: Callable[[str], None]
+) -> tuple[Floats, Codes]:
+    """Return the mean score over random orders, and WMT15's clusters.
 
-    A system that a round puts anywhere, for it has no finite estimate, so moves no other.
+    WMT15 drew single comparisons again, in random order; systems whose 95% ranges of ranks do not
+    overlap are of different clusters (Bojar et al. 2015, section 3.4).
     """
+    rng = np.random.default_rng([*task.seed, 1])
+
+    def scores(kind: Round, n: int, ranking: Codes) -> Floats:
+        def report(done: int, total: int) -> None:
+            tell(f"trueskill, comparison {done:,} of {total:,} of {n} orders")
+
+        rounds = online_rounds(
+            task.first, task.second, task.outcome, ranking, ranking, n_systems=len(task.names),
+            rounds=[kind] * n, params=params, rng=rng, progress=report,
+        )  # fmt: skip
+        return _level(task, rounds, params.mean)
+
+    score = scores("permuted", min(n_rounds, MOST_ORDERS), task.ranking).mean(axis=0)
+    drawn = scores("drawn_permuted", n_rounds, np.arange(task.first.size))
+    drawn = comparable(np.where(np.isnan(drawn), score, drawn))
+    cluster = np.zeros(score.size, np.int64)
+    for part in range(task.n_parts):
+        members = np.flatnonzero(task.part == part)
+        members = members[np.argsort(-score[members], kind="stable")]
+        cluster[members] = rank_clusters(*rank_ranges(ranks(drawn[:, members])))
+    return score, cluster
+
+
+def _level(task: TaskComparisons, rounds: Floats, level: float) -> Floats:
+    """Return rounds with the mean of each part at ``level``: theirs is an accident of the order."""
     moved = rounds.copy()
-    for part in range(task.graph.n_parts):
-        members = task.graph.part == part
-        gap = np.where(inside[:, members], rounds[:, members] - fit.score[members], 0.0)
-        n = inside[:, members].sum(axis=1)
-        moved[:, members] -= (gap.sum(axis=1) / np.maximum(n, 1))[:, None]
+    for part in range(task.n_parts):
+        members = task.part == part
+        moved[:, members] += level - np.nanmean(rounds[:, members], axis=1)[:, None]
     return moved
 
 
-def _tie_parameter(fit: BradleyTerryResult) -> float | str | None:
-    """Return the tie parameter for JSON, which has no infinity."""
-    if np.isnan(fit.tie_parameter):
-        return None
-    return "infinite" if np.isinf(fit.tie_parameter) else fit.tie_parameter
+def description(
+    task: TaskComparisons,
+    method: str,
+    score: Floats,
+    interval: Intervals | None,
+    why_no_interval: str,
+    why_no_score: str = "",
+    n_segments: Codes | None = None,
+) -> MethodRanking:
+    """Return a ranking without tests, whose ranks hold within the parts of the task.
 
-
-def _ordered(task: TaskComparisons, fit: BradleyTerryResult) -> tuple[Codes, Floats]:
-    """Return the group in which ranks hold, and the order in it: components, then scores.
-
-    A part whose components have no total order is ranked component by component.
+    Parameters
+    ----------
+    task, method
+        Of the ranking.
+    score
+        ``(K,)``; NaN for a system without a score.
+    interval
+        Ends, ``(K,)`` each.
+    why_no_interval, why_no_score
+        Reasons where they are missing.
+    n_segments
+        ``(K,)`` of each system, where they are not those of its comparisons.
     """
-    component, graph = fit.connectivity.component, fit.connectivity
-    score = np.round(fit.order_score, DIGITS)
-    if fit.params.regularize:
-        return graph.part, score
-    keys = np.where(graph.total[graph.part], graph.n_components, component)
-    pairs = np.stack([graph.part, keys])
-    group = np.unique(pairs, axis=1, return_inverse=True)[1].reshape(-1)
-    within = ranks_within(score, component)
-    place = np.lexsort((within, component))
-    worse = (np.diff(component[place]) != 0) | (np.diff(within[place]) != 0)
-    order = np.empty(task.n)
-    order[place] = np.append(0.0, np.cumsum(np.where(worse, -1.0, 0.0)))
-    return group, order
+    only_ties = task.only_ties(task.part)
+    reasons = []
+    for code in range(len(task.names)):
+        if task.part[code] < 0:
+            reasons.append([NOT_KEPT])
+            continue
+        own = part_reasons(task, code)
+        if np.isnan(score[code]):
+            own.append(why_no_score)
+        elif only_ties[code]:
+            own.append(ONLY_TIES)
+        elif why_no_interval or interval is None or np.isnan(interval[0][code]):
+            own.append(why_no_interval or FEW_SEGMENTS)
+        reasons.append(own)
+    low, high = interval or (None, None)
+    group = np.where(np.isnan(score), -1, task.part)
+    return MethodRanking(
+        method, score, ranks_within(comparable(score), group), group,
+        task.n_segments if n_segments is None else n_segments, task.n_comparisons, reasons,
+        low, high,
+    )  # fmt: skip
 
 
-def _why_no_score(
-    task: TaskComparisons, fit: BradleyTerryResult, group: Codes, code: int, *, sized: bool
-) -> str | None:
-    graph, own = fit.connectivity, fit.connectivity.component[code]
-    if fit.params.regularize:
+def part_reasons(task: TaskComparisons, code: int) -> list[str]:
+    """Return why ranks of a system hold within its part only; none where there is one part."""
+    if task.n_parts == 1:
+        return []
+    part = int(task.part[code])
+    return [
+        f"the comparisons fall into {task.n_parts} parts that share none: ranked within part "
+        f"{part + 1} only ({few(task.names, task.part == part)})"
+    ]
+
+
+def why_no_interval(task: TaskComparisons, ranking: Ranking) -> str:
+    """Return why shares of wins have no bootstrap interval; empty if only segments repeat."""
+    if not ranking.bootstrap:
+        return "ranking.bootstrap is 0: no interval"
+    if task.judges_repeat:
+        return JUDGES_REPEAT
+    if len(task.names) > MOST_SYSTEMS:
+        return f"more than {MOST_SYSTEMS} systems: no interval"
+    return FEW_SEGMENTS if task.counted.n_units < CONFIRMED_SEGMENTS else ""
+
+
+def _interval(task: TaskComparisons, drawn: list[Floats], n_segments: Codes) -> Intervals | None:
+    """Return the 95% interval of systems with enough segments and other than ties."""
+    if not drawn:
         return None
-    if not graph.strong[graph.part[code]]:
-        members = task.few(graph.component == own)
-        what = "no finite score" if np.isnan(fit.score[code]) else "score within its component"
-        what += "" if sized else " and interval"
-        text = f"{what}: the comparisons are not strongly connected; "
-        if graph.total[graph.part[code]]:
-            return text + f"ranked by the order of the components, of which this is ({members})"
-        return text + (
-            "their components have no total order: ranked within component "
-            f"{group[code] + 1} only ({members}); ranking.regularize gives all a finite score"
-        )
-    if np.isnan(fit.score[code]):
-        return (
-            "no finite score and interval: ties outgrow wins in Davidson's model; "
-            "bradley_terry_ties: half and ranking.regularize give one"
-        )
-    return None
+    rounds = comparable(np.concatenate(drawn))
+    enough = (n_segments >= CONFIRMED_SEGMENTS) | ~task.has_segment.any()
+    enough &= ~np.isnan(rounds).all(axis=0) & ~task.only_ties(task.part)
+    low, high = np.full((2, enough.size), np.nan)
+    if enough.any():
+        low[enough], high[enough] = np.nanquantile(rounds[:, enough], TAILS, axis=0)
+    return low, high

@@ -31,8 +31,17 @@ class SystemGraph(TypedDict):
     parts: int
     n_components: int
     components: list[list[str]]
-    online_rounds: int
     bradley_terry: NotRequired[dict[str, Any]]
+
+
+class SystemScoring(TypedDict):
+    """What limits the headline of a task with scores."""
+
+    judges: NotRequired[int]
+    pairs: NotRequired[int]
+    tested: NotRequired[int]
+    confirmed: NotRequired[int]
+    judge_components: list[list[str]]
 
 
 @dataclass(frozen=True)
@@ -92,6 +101,8 @@ class SystemRankMetrics(StageMetrics):
     ----------
     systems_compared
         Of tasks with comparisons.
+    systems_scored
+        Of tasks with scores.
     judgments_of_systems
         Judgments by system, of the method that has most.
     not_strongly_connected
@@ -104,6 +115,7 @@ class SystemRankMetrics(StageMetrics):
 
     stage: ClassVar[str] = "rank_systems"
     systems_compared: dict[str, SystemGraph]
+    systems_scored: dict[str, SystemScoring]
     judgments_of_systems: dict[str, dict[str, int]]
     not_strongly_connected: dict[str, bool]
     judgments_without_system: dict[str, int]

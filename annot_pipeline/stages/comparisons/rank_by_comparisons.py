@@ -1,17 +1,17 @@
-"""Systems ranked by comparisons of their outputs: wins, Bradley-Terry, TrueSkill, dominance.
+"""Rank systems by comparisons of their outputs: Bradley-Terry, wins, dominance, TrueSkill.
 
-A task's comparisons are cut out, its systems scored by every method that the data allow, and
-ranked. Two outputs of one system say nothing about systems; comparisons of judges who failed
-do not count, but the systems that only they saw are in the table, without a rank. What does not
-belong here: the methods (comparison_scores, online_scores), ranks and clusters (ranking_rows).
+Two outputs of one system say nothing about systems. Comparisons of judges who failed do not count,
+but the systems that only they saw are in the table, without a rank. What does not belong here: the
+methods (bradley_terry_ranking, comparison_scores), rows of tables (ranking_rows).
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import Any
 
 import numpy as np
@@ -20,21 +20,27 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from annot_pipeline.config import Easl, Ranking
-from annot_pipeline.contracts import SYSTEM_COMPARISONS, SYSTEM_RANKINGS, TEXT
-from annot_pipeline.methods.comparisons.bounded_ra import BoundedRaParams
-from annot_pipeline.methods.comparisons.trueskill import TrueSkillParams
+from annot_pipeline.config.sections import JudgeSettings
+from annot_pipeline.contracts import TEXT
 from annot_pipeline.runtime.indexing import Index, index
 from annot_pipeline.stages.agreement.ratings import of_task
-from annot_pipeline.stages.comparisons.comparison_scores import count_scores, dominance_scores
-from annot_pipeline.stages.comparisons.online_scores import (
-    affordable_rounds,
-    bounded_ra_scores,
-    trueskill_scores,
+from annot_pipeline.stages.comparisons.bradley_terry_ranking import METHOD, bradley_terry_ranking
+from annot_pipeline.stages.comparisons.comparison_scores import (
+    dominance_ranking,
+    online_rankings,
+    win_rankings,
 )
-from annot_pipeline.stages.comparisons.ranking_rows import MOST_SYSTEMS, Scored, ranked_rows
-from annot_pipeline.stages.comparisons.task_comparisons import FEW, TaskComparisons
+from annot_pipeline.stages.comparisons.inference_reasons import NAMED
+from annot_pipeline.stages.comparisons.ranking_rows import (
+    MOST_SYSTEMS,
+    SCHEMAS,
+    MethodRanking,
+    ranking_tables,
+)
+from annot_pipeline.stages.comparisons.task_comparisons import TaskComparisons
 
-NOT_KEPT = "no comparison of judges kept"
+HEADLINE = METHOD
+"""The method to read, of comparisons."""
 COMPONENTS = 20
 """Components of a task that the metrics name."""
 
@@ -52,9 +58,10 @@ class _Comparisons:
     first: Codes
     second: Codes
     outcome: Codes
+    second_shown_first: Codes  # -1: not known
     is_kept: Flags
     ranking: Codes
-    judge: Codes
+    judge: Index
     segment: Codes  # -1: none is known
 
 
@@ -64,7 +71,9 @@ def rank_by_comparisons(
     ranking: Ranking,
     easl: Easl,
     seed: int,
+    judges: Sequence[JudgeSettings] = (),
     segment_ranks: pa.Table | None = None,
+    scored: frozenset[str] = frozenset(),
     progress: Callable[[str], None] | None = None,
 ) -> tuple[dict[str, pa.Table], dict[str, Any]]:
     """Rank the systems of every task in which outputs of two systems were compared.
@@ -74,27 +83,27 @@ def rank_by_comparisons(
     comparisons
         `comparisons.COMPARISONS`, in their order.
     ranking
-        Bootstrap, level, correction, and what Bradley-Terry takes.
+        Level, and what Bradley-Terry and descriptive methods take.
     easl
         What TrueSkill and bounded ranking aggregation take.
     seed
-        Of the rounds; each task has its own stream.
+        Of the draws; each task has its own stream.
+    judges
+        Which judges are models.
     segment_ranks
         ``task``, ``segment``, ``system``, ``dominance``; without it no method ``dominance``.
+    scored
+        Tasks whose headline is by scores.
     progress
-        Told what is going on.
+        Is called with messages about the progress.
 
     Returns
     -------
     tables, metrics
-        ``system_rankings``, ``system_comparisons``; by task the metrics hold its systems,
-        comparisons, components, online rounds, and how Bradley-Terry went; whether its systems
-        are in one part, but not strongly connected, where that was looked at; and comparisons
-        without systems, and of one system with itself.
+        ``system_rankings``, ``system_comparisons``; metrics are by name and task.
     """
     compared_systems, left_out = _comparisons(comparisons)
-    ranks: list[pa.Table] = []
-    pairs: list[pa.Table] = []
+    ranked: list[dict[str, pa.Table]] = []
     tasks: dict[str, dict[str, Any]] = {}
     not_strong: dict[str, bool] = {}
     for number, (name, rows) in enumerate(_tasks(compared_systems)):
@@ -104,19 +113,18 @@ def rank_by_comparisons(
                 n = len(compared_systems.task.names)
                 progress(f"ranking by comparisons: task {number + 1} of {n}, {what}")
 
-        task, unseen = _task(compared_systems, name, rows, ranking, segment_ranks, seed)
-        scores, metrics = _scores(task, ranking, easl, tell)
-        for scored in scores:
-            names, whole = _with_unseen(task, scored, unseen)
-            ranked, compared = ranked_rows(name, names, whole, ranking)
-            ranks.append(ranked)
-            pairs.append(compared)
+        task = _task(compared_systems, name, rows, judges, segment_ranks, seed)
+        rankings, metrics = _rankings(task, ranking, easl, tell)
+        ranked.append(
+            ranking_tables(name, task.names, rankings, "" if name in scored else HEADLINE)
+        )
         tasks[name] = _metrics(task) | metrics
-        tried = task.n <= MOST_SYSTEMS and ranking.regularize == "none"
-        not_strong[name] = bool(tried and not task.graph.strong.all())
+        tried = len(task.names) <= MOST_SYSTEMS and ranking.regularize == "none"
+        is_strong = task.graph.strong[task.graph.part[task.part >= 0]]
+        not_strong[name] = bool(tried and not is_strong.all())
     return {
-        "system_rankings": _stack(SYSTEM_RANKINGS.schema, ranks),
-        "system_comparisons": _stack(SYSTEM_COMPARISONS.schema, pairs),
+        name: pa.concat_tables([schema.empty_table(), *(tables[name] for tables in ranked)])
+        for name, schema in SCHEMAS.items()
     }, {
         **left_out,
         "not_strongly_connected": not_strong,
@@ -124,24 +132,19 @@ def rank_by_comparisons(
     }
 
 
-def _scores(
+def _rankings(
     task: TaskComparisons, ranking: Ranking, easl: Easl, tell: Callable[[str], None]
-) -> tuple[list[Scored], dict[str, Any]]:
-    """Return the scores of every method, in the order of the methods' names."""
-    chain = {"gamma": easl.gamma, "epsilon": easl.epsilon}
-    start = {"mean": easl.trueskill_mean, "sd": easl.trueskill_sd}
-    metrics: dict[str, Any] = {"online_rounds": affordable_rounds(task, ranking)}
-    if not task.n:
-        return [], metrics
+) -> tuple[list[MethodRanking], dict[str, Any]]:
+    """Return the rankings by all methods, in the order of their names, and metrics."""
+    if not task.first.size:
+        return [], {}
     tell("bradley_terry and wins")
-    scores, fit = count_scores(task, ranking)
-    if fit is not None:
-        metrics["bradley_terry"] = fit
+    by_strength, metrics = bradley_terry_ranking(task, ranking)
+    rankings = [by_strength, *win_rankings(task, ranking)]
     if task.dominance is not None:
-        scores.append(dominance_scores(task, ranking, task.dominance))
-    scores.append(bounded_ra_scores(task, ranking, BoundedRaParams(**chain), tell))
-    scores += trueskill_scores(task, ranking, TrueSkillParams(**chain, **start), tell)
-    return sorted(scores, key=lambda scored: scored.method), metrics
+        rankings.append(dominance_ranking(task, ranking, task.dominance))
+    rankings += online_rankings(task, ranking, easl, tell)
+    return sorted(rankings, key=lambda one: one.method), {"bradley_terry": metrics}
 
 
 def _comparisons(table: pa.Table) -> tuple[_Comparisons, dict[str, dict[str, int]]]:
@@ -159,15 +162,17 @@ def _comparisons(table: pa.Table) -> tuple[_Comparisons, dict[str, dict[str, int
     segment = np.full(rows.num_rows, -1)
     valid = rows["segment"].is_valid().to_numpy()
     segment[valid] = index(rows["segment"].filter(pa.array(valid))).codes
+    shown = pc.fill_null(rows["b_shown_first"].cast(pa.int64()), -1)
     compared_systems = _Comparisons(
         index(rows["task"]),
         system.names,
         first[two],
         second[two],
         rows["outcome"].to_numpy().astype(np.int64),
+        shown.to_numpy(),
         rows["kept"].to_numpy(),
         rows["ranking"].to_numpy(),
-        index(rows["judge"]).codes,
+        index(rows["judge"]),
         segment,
     )
     return compared_systems, left_out
@@ -188,37 +193,45 @@ def _task(
     comparisons: _Comparisons,
     name: str,
     rows: Codes,
-    ranking: Ranking,
+    judges: Sequence[JudgeSettings],
     segment_ranks: pa.Table | None,
     seed: int,
-) -> tuple[TaskComparisons, list[str]]:
-    """Return a task's comparisons that count, and systems that appear in none of them."""
+) -> TaskComparisons:
+    """Return a task's comparisons by judges kept, with all its systems."""
     counted = rows[comparisons.is_kept[rows]]
-    systems = np.unique([comparisons.first[counted], comparisons.second[counted]])
-    of_rows = np.unique([comparisons.first[rows], comparisons.second[rows]])
+    systems = np.unique([comparisons.first[rows], comparisons.second[rows]])
     names = [comparisons.system[code] for code in systems]
-    unseen = [comparisons.system[code] for code in np.setdiff1d(of_rows, systems)]
     segment, n_segments = comparisons.segment[counted], int(comparisons.segment.max(initial=-1)) + 1
     lone = n_segments + comparisons.ranking[counted] - comparisons.ranking.min(initial=0)
-    units = {
-        "rankings": comparisons.ranking[counted],
-        "judges": comparisons.judge[counted],
-        "segments": np.where(segment < 0, lone, segment),  # without one: on its own
-    }
+    judge, code = np.unique(comparisons.judge.codes[counted], return_inverse=True)
     digest = hashlib.sha256(name.encode()).digest()
-    task = TaskComparisons(
+    return TaskComparisons(
         names=names,
         first=np.searchsorted(systems, comparisons.first[counted]),
         second=np.searchsorted(systems, comparisons.second[counted]),
         outcome=comparisons.outcome[counted],
+        second_shown_first=comparisons.second_shown_first[counted],
+        judge=code.reshape(-1),
         ranking=comparisons.ranking[counted],
-        unit=units[ranking.resample_comparisons],
-        segment=segment,
+        segment=np.where(segment < 0, lone, segment),
+        has_segment=segment >= 0,
+        order_group=_order_groups(
+            [comparisons.judge.names[one] for one in judge], judges
+        )[code.reshape(-1)],
         dominance=None if segment_ranks is None else _dominance(segment_ranks, name, names),
-        units=ranking.resample_comparisons,
         seed=[seed, int.from_bytes(digest[:8], "big")],
-    )
-    return task, unseen
+    )  # fmt: skip
+
+
+def _order_groups(names: Sequence[str], judges: Sequence[JudgeSettings]) -> Codes:
+    """Return the order group of each judge: 0 for people, from 1 for each model."""
+    groups, n_models = np.zeros(len(names), np.int64), 0
+    for code, name in enumerate(names):
+        entry = next((one for one in judges if fnmatchcase(name, one.name)), None)
+        if entry is not None and entry.kind == "model":
+            n_models += 1
+            groups[code] = n_models
+    return groups
 
 
 def _dominance(
@@ -236,48 +249,19 @@ def _dominance(
     return systems, index(rows["segment"].cast(TEXT)).codes, dominance
 
 
-def _with_unseen(
-    task: TaskComparisons, scored: Scored, unseen: list[str]
-) -> tuple[list[str], Scored]:
-    """Return names and scores of all systems, including those without comparisons."""
-    if not unseen:
-        return task.names, scored
-    n = len(unseen)
-    names = [*task.names, *unseen]
-    order = np.array(sorted(range(len(names)), key=names.__getitem__))
-    none = np.full(n, np.nan)
-    reasons = [*scored.reasons, *([NOT_KEPT] for _ in unseen)]
-    zeros = np.zeros(n, np.int64)
-    return [names[i] for i in order], Scored(
-        method=scored.method,
-        score=np.append(scored.score, none)[order],
-        order=np.append(scored.order, none)[order],
-        group=np.append(scored.group, np.full(n, -1))[order],
-        rounds=np.pad(scored.rounds, ((0, 0), (0, n)), constant_values=np.nan)[:, order],
-        sized=np.append(scored.sized, np.zeros(n, np.bool_))[order],
-        n_units=np.append(scored.n_units, zeros)[order],
-        n_segments=np.append(scored.n_segments, zeros)[order],
-        n_judgments=np.append(scored.n_judgments, zeros)[order],
-        reasons=[reasons[i] for i in order],
-    )
-
-
 def _metrics(task: TaskComparisons) -> dict[str, Any]:
-    graph = task.graph
-    members = np.split(
-        np.argsort(graph.component, kind="stable"),
-        np.cumsum(np.bincount(graph.component, minlength=graph.n_components))[:-1],
-    )
+    is_seen = task.part >= 0
+    components = [
+        np.flatnonzero(is_seen & (task.graph.component == code))
+        for code in np.unique(task.graph.component[is_seen]).tolist()
+    ]
     return {
-        "systems": task.n,
+        "systems": int(is_seen.sum()),
         "comparisons": int(task.first.size),
         "ties": int((task.outcome == 0).sum()),
-        "parts": graph.n_parts,
-        "n_components": graph.n_components,
-        "components": [[task.names[m] for m in c[:FEW]] for c in members[:COMPONENTS] if c.size],
+        "parts": task.n_parts,
+        "n_components": len(components),
+        "components": [
+            [task.names[code] for code in members[:NAMED]] for members in components[:COMPONENTS]
+        ],
     }
-
-
-def _stack(schema: pa.Schema, parts: list[pa.Table]) -> pa.Table:
-    """Concatenate tables by task and method, which are in the order of the key."""
-    return pa.concat_tables(parts) if parts else schema.empty_table()

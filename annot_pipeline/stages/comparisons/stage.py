@@ -121,9 +121,8 @@ def rank_systems_of_tasks(context: StageContext) -> StageOutput[SystemRankMetric
 
 
 def _rankings_in_blocks(context: StageContext, whole: WholeTasks) -> list[Partition]:
-    """Return the partition of a task in blocks; none where judges are resampled."""
-    resample = context.campaign.settings.ranking.resample
-    if len(whole.inputs.files["standardized"].files) == 1 or resample != "segments":
+    """Return the partition of a task in blocks."""
+    if len(whole.inputs.files["standardized"].files) == 1:
         return []
     from annot_pipeline.stages.scores.score_blocks import ranked_in_blocks
 
@@ -206,7 +205,7 @@ RANK_SEGMENTS = Stage(
 
 RANK_SYSTEMS = Stage(
     "rank_systems",
-    "Ranks systems by mean scores and EASL, and by comparisons; tests pairs; clusters.",
+    "Ranks systems by scores adjusted for judges and segments, and by comparisons; clusters.",
     inputs={
         "standardized": (
             "task", "item", "segment", "system", "criterion", "judge", "control", "kept",
@@ -217,10 +216,10 @@ RANK_SYSTEMS = Stage(
     },
     outputs=("system_rankings", "system_comparisons"),
     settings=(
-        "ranking", "standardize", "seed", "easl.gamma", "easl.epsilon", "easl.trueskill_mean",
-        "easl.trueskill_sd",
+        "ranking", "standardize", "seed", "judges", "easl.gamma", "easl.epsilon",
+        "easl.trueskill_mean", "easl.trueskill_sd",
     ),
-    code_version="4",  # large tasks in blocks
+    code_version="5",  # adjusted for judges and segments
     work=rank_systems_of_tasks,
     kinds=frozenset({"parquet", "numpy"}),
 )  # fmt: skip

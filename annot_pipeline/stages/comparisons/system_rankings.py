@@ -31,7 +31,7 @@ def with_comparisons(
     settings
         ``ranking``, ``easl``, ``seed``.
     progress
-        Told what is going on.
+        Is called with messages about the progress.
 
     Returns
     -------
@@ -43,7 +43,9 @@ def with_comparisons(
         ranking=settings.ranking,
         easl=settings.easl,
         seed=settings.seed,
+        judges=settings.judges,
         segment_ranks=segment_ranks,
+        scored=frozenset(by_scores["system_rankings"]["task"].unique().to_pylist()),
         progress=progress,
     )
     whole = {

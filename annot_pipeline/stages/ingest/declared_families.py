@@ -31,16 +31,18 @@ def declared_families(
         members.update(entries[:1])
     families: Counter[str] = Counter()
     for entry_number, judges in enumerate(settings):
-        families[judges.family] += members[entry_number]
+        if judges.family is not None:
+            families[judges.family] += members[entry_number]
     unused = []
     for entry_number, judges in enumerate(settings):
         if not matched[entry_number]:
             reason = "matches no judge"
         elif not members[entry_number]:
             reason = "earlier entries match all its judges"
-        elif families[judges.family] == 1:
+        elif judges.family is not None and families[judges.family] == 1:
             reason = "its family has one judge"
         else:
             continue
-        unused.append(f"judges.{entry_number} (family {judges.family}): {reason}")
+        family = "" if judges.family is None else f" (family {judges.family})"
+        unused.append(f"judges.{entry_number}{family}: {reason}")
     return dict(families), unused

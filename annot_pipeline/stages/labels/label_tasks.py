@@ -81,7 +81,8 @@ def judge_families(
     for code, name in enumerate(names):
         for judges in settings:
             if fnmatchcase(name, judges.name):
-                families[code] = first.setdefault(judges.family, code)
+                if judges.family is not None:
+                    families[code] = first.setdefault(judges.family, code)
                 break
     return families
 

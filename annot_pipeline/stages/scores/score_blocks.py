@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from annot_pipeline.config import Campaign, Easl
+from annot_pipeline.contracts.stage_metrics import TaskMetrics
 from annot_pipeline.runtime.blocks import dump, load
 from annot_pipeline.runtime.context import Document, StageContext
 from annot_pipeline.runtime.indexing import is_in
@@ -22,11 +23,14 @@ from annot_pipeline.runtime.partitions import InputPartition, Make, write_partit
 from annot_pipeline.runtime.task_partitions import METRICS_BY_TASK, TASK_FINGERPRINTS
 from annot_pipeline.stages.comparisons.break_into_comparisons import break_into_comparisons
 from annot_pipeline.stages.comparisons.imply_comparisons import MOST_ITEMS
-from annot_pipeline.stages.comparisons.rank_systems import SCHEMAS, rank_cells
+from annot_pipeline.stages.comparisons.rank_systems import rank_task
+from annot_pipeline.stages.comparisons.ranking_rows import SCHEMAS
+from annot_pipeline.stages.comparisons.score_rankings import TaskScores
 from annot_pipeline.stages.comparisons.system_rankings import with_comparisons
 from annot_pipeline.stages.ingest.resolve_tasks import scale_of
 from annot_pipeline.stages.scores.cell_sums import cell_sums, cells_of_sums
 from annot_pipeline.stages.scores.score_items import Online, score_items, score_online
+from annot_pipeline.stages.scores.system_blocks import stored_score_blocks
 from annot_pipeline.storage.queries import Queries
 from annot_pipeline.storage.tables import (
     StoredTable,
@@ -38,6 +42,9 @@ from annot_pipeline.storage.tables import (
 
 MOST_TOGETHER = {"most_items": MOST_ITEMS}
 """What queries are told of HITs without segments."""
+RANKED = "ranked"
+"""File of a task with its rankings by scores, and their metrics."""
+SCORED_METRICS: TaskMetrics = {"judgments_without_system": {}, "systems_scored": {}}
 
 
 def scored_in_blocks(
@@ -101,13 +108,28 @@ def ranked_in_blocks(
     """
     folder.mkdir(parents=True)
     columns, settings = context.columns["standardized"], context.campaign.settings
-    blocks = inputs.slices("standardized")
-    sums = [folder / f"sums-{n}" for n in range(len(blocks))]
+    [task] = small["tasks"].to_pylist()
+    tables = [block.files["standardized"] for block in inputs.slices("standardized")]
+    sums = [folder / f"sums-{n}" for n in range(len(tables))]
     without = context.run([
-        partial(_sum_cells, block.files["standardized"], columns, small["tasks"], path)
-        for block, path in zip(blocks, sums, strict=True)
+        partial(_sum_cells, table, columns, small["tasks"], path)
+        for table, path in zip(tables, sums, strict=True)
     ])  # fmt: skip
-    return [partial(_rank, sums, sum(without), inputs.files["comparisons"], small, settings)]
+    cells = cells_of_sums(
+        [load(path) for path in sums], task["task"], settings.standardize,
+        has_scale=scale_of(task) is not None,
+    )  # fmt: skip
+    ranked = {name: schema.empty_table() for name, schema in SCHEMAS.items()}
+    metrics: TaskMetrics = {}
+    if cells.systems:
+        blocks = stored_score_blocks(context, folder, tables, cells.systems)
+        ranked, systems = rank_task(TaskScores(cells, blocks), settings.ranking, settings.seed)
+        metrics = {
+            "judgments_without_system": {cells.task: sum(without)},
+            "systems_scored": {cells.task: systems},
+        }
+    dump(folder / RANKED, (ranked, metrics))
+    return [partial(_rank, folder / RANKED, inputs.files["comparisons"], small, settings)]
 
 
 def _sum_cells(
@@ -120,24 +142,15 @@ def _sum_cells(
 
 
 def _rank(
-    sums: Sequence[Path],
-    without_system: int,
+    ranked: Path,
     comparisons: StoredTable,
     small: Mapping[str, pa.Table],
     settings: Campaign,
     folder: Path,
     key: str,
 ) -> tuple[Mapping[str, TableFile], Document]:
-    """Rank the systems of a task by the sums of all its blocks."""
-    [task] = small["tasks"].to_pylist()
-    cells = cells_of_sums(
-        [load(path) for path in sums], task["task"], settings.standardize,
-        has_scale=scale_of(task) is not None,
-    )  # fmt: skip
-    tables, metrics = {name: schema.empty_table() for name, schema in SCHEMAS.items()}, {}
-    if cells.systems:
-        tables = rank_cells(cells, ranking=settings.ranking, seed=settings.seed)
-        metrics = {cells.task: without_system}
+    """Write the rankings of a task, with those by comparisons."""
+    tables, metrics = load(ranked)
     whole, compared = with_comparisons(
         tables, read_unharmed(comparisons), small["segment_ranks"], settings
     )
@@ -145,8 +158,7 @@ def _rank(
         name: write_partition(folder, name, key, partial(iter, [rows]))
         for name, rows in whole.items()
     }
-    task_metrics = {"judgments_without_system": metrics} | compared
-    return files, {TASK_FINGERPRINTS: {}, METRICS_BY_TASK: task_metrics}
+    return files, {TASK_FINGERPRINTS: {}, METRICS_BY_TASK: SCORED_METRICS | metrics | compared}
 
 
 def _judged_together(queries: Queries, standardized: StoredTable) -> pa.Table:

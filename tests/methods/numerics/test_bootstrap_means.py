@@ -2,11 +2,7 @@ import numpy as np
 import pytest
 
 from annot_pipeline.methods.numerics import bootstrap_means
-from annot_pipeline.methods.numerics.bootstrap_means import (
-    SegmentScores,
-    resample_judges,
-    resample_segments,
-)
+from annot_pipeline.methods.numerics.bootstrap_means import SegmentScores, resample_segments
 
 
 def segments(rounds: int = 400, seed: int = 4) -> np.ndarray:
@@ -80,37 +76,3 @@ def test_a_round_without_any_segment_of_a_system_is_undefined():
 
 def test_no_rounds():
     assert segments(0).shape == (0, 2)
-
-
-def test_judges_are_drawn_whole():
-    """One judge gives 0 throughout, one 100: a round has a mean of 0, 50 or 100."""
-    cells = np.repeat(np.arange(10), 2)
-    judges = np.tile([0, 1], 10)
-    found = resample_judges(
-        np.zeros(10, int), np.arange(10), cells, judges, judges * 100.0,
-        n_systems=1, n_judges=2, rounds=200, rng=np.random.default_rng(2),
-    )  # fmt: skip
-    values, counts = np.unique(found, return_counts=True)
-    assert values.tolist() == [0, 50, 100]
-    assert counts[1] / 200 == pytest.approx(0.5, abs=0.1)
-
-
-def test_a_cell_whose_judges_are_not_drawn_is_left_out_of_the_mean():
-    """Cell 0 is judged by the first judge alone, cell 1 by both."""
-    found = resample_judges(
-        np.zeros(2, int), np.arange(2), np.array([0, 1, 1]), np.array([0, 0, 1]),
-        np.array([10.0, 20.0, 40.0]),
-        n_systems=1, n_judges=2, rounds=100, rng=np.random.default_rng(2),
-    )  # fmt: skip
-    assert set(found.reshape(-1).tolist()) == {15.0, 20.0, 40.0}
-
-
-def test_criteria_weigh_alike_within_a_cell():
-    """Two judges who say the same: the first cell has two criteria (90, 70), the second one."""
-    cells = np.array([0, 0, 1])
-    parts, judges = np.tile([0, 1, 2], 2), np.repeat([0, 1], 3)
-    found = resample_judges(
-        np.zeros(2, int), cells, parts, judges, np.tile([90.0, 70.0, 10.0], 2),
-        n_systems=1, n_judges=2, rounds=20, rng=np.random.default_rng(2),
-    )  # fmt: skip
-    assert set(found.reshape(-1).tolist()) == {(80 + 10) / 2}

@@ -13,11 +13,8 @@ from annot_pipeline.contracts import SYSTEM_COMPARISONS, SYSTEM_RANKINGS
 from annot_pipeline.stages.comparisons.comparisons import COMPARISONS
 from annot_pipeline.stages.comparisons.rank_by_comparisons import rank_by_comparisons
 
-METHODS = [
-    "bounded_ra", "bradley_terry", "trueskill", "trueskill_permuted", "wins", "wins_ties_half",
-]  # fmt: skip
-
-ONLINE = METHODS[:1] + METHODS[2:4]
+METHODS = ["bounded_ra", "bradley_terry", "trueskill", "wins", "wins_ties_half"]
+DESCRIPTIVE = [method for method in METHODS if method != "bradley_terry"]
 
 
 def table(*rows: tuple[Any, ...], **columns: list[Any]) -> pa.Table:
@@ -39,11 +36,12 @@ def table(*rows: tuple[Any, ...], **columns: list[Any]) -> pa.Table:
     return pa.Table.from_arrays(arrays, schema=COMPARISONS)
 
 
-def run(comparisons: pa.Table, *, segment_ranks=None, seed: int = 1, **settings: Any):
-    ranking = Ranking(**({"bootstrap": 200, "online_rounds": 40} | settings))
+def run(comparisons: pa.Table, *, segment_ranks=None, seed: int = 1, judges=(), **settings: Any):
+    ranking = Ranking(**({"bootstrap": 200} | settings))
     tables, facts = rank_by_comparisons(
-        comparisons, ranking=ranking, easl=Easl(), seed=seed, segment_ranks=segment_ranks
-    )
+        comparisons, ranking=ranking, easl=Easl(), seed=seed, segment_ranks=segment_ranks,
+        judges=judges,
+    )  # fmt: skip
     json.dumps(facts, allow_nan=False)
     assert tables["system_rankings"].schema == SYSTEM_RANKINGS.schema
     assert tables["system_comparisons"].schema == SYSTEM_COMPARISONS.schema

@@ -1,0 +1,40 @@
+"""Which order effects can be estimated: those that no difference of systems explains as well.
+
+Where one system is always shown first, being first and being that system are the same thing.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+
+LEAST_INFORMATION = 1e-3
+"""Information on an order effect beside the systems, as a share of the group's comparisons."""
+
+
+def estimable_orders(n: Floats) -> Flags:
+    """Return whether the effect of each order group can be estimated, ``(n_orders,)``.
+
+    A group counts if, with those before it, it is no combination of systems' strengths.
+
+    Parameters
+    ----------
+    n
+        ``(n_orders + 1, K, K)`` comparisons by order group, system shown first and second; the
+        first group has no known order.
+    """
+    pairs = n + np.transpose(n, (0, 2, 1))
+    systems = np.diag(pairs.sum(axis=(0, 2))) - pairs.sum(axis=0)  # X'X
+    cross = (n.sum(axis=2) - n.sum(axis=1))[1:]  # O'X
+    sizes = n.sum(axis=(1, 2))[1:]
+    beside = np.diag(sizes) - cross @ np.linalg.pinv(systems, hermitian=True) @ cross.T
+    is_estimable = np.zeros(sizes.size, np.bool_)
+    for group in np.flatnonzero(sizes).tolist():
+        tried = [*np.flatnonzero(is_estimable).tolist(), group]
+        scale = np.sqrt(sizes[tried])
+        own = beside[np.ix_(tried, tried)] / scale[:, None] / scale
+        is_estimable[group] = np.linalg.eigvalsh(own)[0] > LEAST_INFORMATION
+    return is_estimable

@@ -1,0 +1,215 @@
+"""The headline of comparisons: Bradley-Terry with ties and order effects, and its inference.
+
+Only comparisons within a strongly connected component tell sizes: between components one side
+never lost. Components are ranked by their order where it is the only possible one, and tested by
+signs over judges. ``ranking.regularize`` gives all systems of a part finite scores, by virtual
+comparisons that never count as data; tests stay within components.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from annot_pipeline.config import Ranking
+from annot_pipeline.methods.numerics.blocks import InMemoryBlocks
+from annot_pipeline.methods.numerics.rounding import comparable
+from annot_pipeline.methods.rankings.adjusted_comparisons import (
+    AdjustedComparisons,
+    ComparisonBlock,
+    adjusted_comparisons,
+    pair_counts,
+    sign_tests,
+)
+from annot_pipeline.methods.rankings.inference import compare_estimates
+from annot_pipeline.methods.rankings.order_effects import estimable_orders
+from annot_pipeline.stages.comparisons.comparison_scores import (
+    NOT_KEPT,
+    ONLY_TIES,
+    part_reasons,
+)
+from annot_pipeline.stages.comparisons.inference_reasons import (
+    few,
+    inference_metrics,
+    inference_reasons,
+)
+from annot_pipeline.stages.comparisons.ranking_rows import (
+    MOST_SYSTEMS,
+    MethodRanking,
+    ranks_within,
+)
+from annot_pipeline.stages.comparisons.task_comparisons import TaskComparisons
+
+METHOD = "bradley_terry"
+DIGITS = 9
+"""Digits after the point to which scores are compared: beyond is the solver's."""
+
+Codes = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+
+
+def bradley_terry_ranking(
+    task: TaskComparisons, ranking: Ranking
+) -> tuple[MethodRanking, dict[str, Any]]:
+    """Return the ranking of one task by strengths, and metrics."""
+    n = len(task.names)
+    if n > MOST_SYSTEMS:
+        none = np.zeros(n, np.int64)
+        reason = f"more than {MOST_SYSTEMS} systems: no Bradley-Terry"
+        reasons = [[reason if seen else NOT_KEPT] for seen in task.part >= 0]
+        return MethodRanking(
+            METHOD, np.full(n, np.nan), none, none - 1, task.n_segments, task.n_comparisons, reasons
+        ), {}
+    block, n_inestimable = _block(task)
+    has_sizes = ranking.regularize != "none"
+    component = task.graph.component
+    inside = component[block.first] == component[block.second]
+    fitted = adjusted_comparisons(
+        InMemoryBlocks([block if has_sizes else _only(block, inside)]),
+        has_ties=ranking.bradley_terry_ties == "davidson",
+        virtual=0.0 if ranking.regularize == "none" else ranking.regularize,
+    )
+    scale = task.part if has_sizes else np.where(task.part < 0, -1, component)
+    values = comparable(_centred(fitted.estimates.values, scale))
+    estimates = replace(fitted.estimates, values=values, component=component)
+    inference = compare_estimates(estimates, alpha=ranking.alpha)
+    group, order = _order(task, values, has_sizes=has_sizes)
+    is_lone = np.bincount(component, minlength=n)[component] == 1
+    is_sized = ~np.isnan(values) & (has_sizes | ~is_lone | (task.part < 0))
+    score = np.where(is_sized, values, np.nan)
+    reasons = inference_reasons(estimates, inference)
+    for code in range(n):
+        reasons[code] = _reasons(task, ranking, code, reasons[code], group)
+    ranked = MethodRanking(
+        METHOD, score, ranks_within(order, group), group, task.n_segments, task.n_comparisons,
+        reasons, score - inference.half_width, score + inference.half_width, inference,
+        _sign_p_values(task, block),
+    )  # fmt: skip
+    judges = np.zeros(int(task.judge.max(initial=-1)) + 1, np.bool_)
+    judges[task.judge] = True
+    return ranked, {
+        **inference_metrics(inference, judges),
+        "tie_parameter": None if np.isnan(fitted.fit.tie) else float(np.exp(fitted.fit.tie)),
+        **_order_metrics(task, fitted, n_inestimable),
+    }
+
+
+def _block(task: TaskComparisons) -> tuple[ComparisonBlock, int]:
+    """Return comparisons by the order of showing, and how many have no effect of it that is known.
+
+    An effect that cannot be estimated is taken to be 0.
+    """
+    swap = task.second_shown_first == 1
+    segments = np.unique(task.segment, return_inverse=True)
+    n_groups = int(task.order_group.max(initial=-1)) + 1
+    block = ComparisonBlock(
+        segments[1].reshape(-1), task.judge, np.where(swap, task.second, task.first),
+        np.where(swap, task.first, task.second),
+        (1 + np.where(swap, -task.outcome, task.outcome)) / 2,
+        np.where(task.second_shown_first < 0, -1, task.order_group),
+        segments[0].size, int(task.judge.max(initial=-1)) + 1, len(task.names), n_groups,
+    )  # fmt: skip
+    is_estimable = estimable_orders(pair_counts(block).n)
+    without = (block.orders >= 0) & ~np.append(is_estimable, False)[block.orders]
+    return replace(block, orders=np.where(without, -1, block.orders)), int(without.sum())
+
+
+def _only(block: ComparisonBlock, rows: Flags) -> ComparisonBlock:
+    names = ("segments", "judges", "first", "second", "preferences", "orders")
+    return replace(block, **{name: getattr(block, name)[rows] for name in names})
+
+
+def _centred(values: Floats, scale: Codes) -> Floats:
+    """Return values less the mean of those on one scale."""
+    centred = values.copy()
+    for code in np.unique(scale):
+        members = (scale == code) & ~np.isnan(values)
+        if members.any():
+            centred[members] -= values[members].mean()
+    return centred
+
+
+def _order(task: TaskComparisons, values: Floats, *, has_sizes: bool) -> tuple[Codes, Floats]:
+    """Return the group in which ranks hold, and the order in it: components, then scores.
+
+    A part whose components have no total order is ranked component by component.
+    """
+    graph, score = task.graph, np.round(values, DIGITS)
+    is_seen = task.part >= 0
+    if has_sizes:
+        return task.part, np.where(is_seen, score, np.nan)
+    keys = np.where(graph.total[graph.part], graph.n_components, graph.component)
+    pairs = np.stack([task.part, keys])[:, is_seen]
+    group = np.full(score.size, -1)
+    group[is_seen] = np.unique(pairs, axis=1, return_inverse=True)[1].reshape(-1)
+    within = ranks_within(np.nan_to_num(score), graph.component)
+    place = np.lexsort((within, graph.component))
+    worse = (np.diff(graph.component[place]) != 0) | (np.diff(within[place]) != 0)
+    order = np.empty(score.size)
+    order[place] = np.append(0.0, np.cumsum(np.where(worse, -1.0, 0.0)))
+    return group, np.where(is_seen, order, np.nan)
+
+
+def _reasons(
+    task: TaskComparisons, ranking: Ranking, code: int, limits: list[str], group: Codes
+) -> list[str]:
+    """Return why values of a system are missing, and what limits the others."""
+    if task.part[code] < 0:
+        return [NOT_KEPT]
+    reasons = part_reasons(task, code)
+    graph = task.graph
+    if task.only_ties(task.part)[code]:
+        return [*reasons, ONLY_TIES]
+    members = graph.component == graph.component[code]
+    if ranking.regularize != "none" or graph.strong[graph.part[code]]:
+        return reasons + limits
+    what = "score within its component" if members.sum() > 1 else "no finite score and interval"
+    text = f"{what}: the comparisons are not strongly connected; "
+    names = few(task.names, members)
+    if graph.total[graph.part[code]]:
+        text += f"ranked by the order of the components, of which this is ({names})"
+    else:
+        text += (
+            "their components have no total order: ranked within component "
+            f"{group[code] + 1} only ({names}); ranking.regularize gives all a finite score"
+        )
+    return [*reasons, text, *(limits if members.sum() > 1 else [])]
+
+
+def _sign_p_values(task: TaskComparisons, block: ComparisonBlock) -> Floats | None:
+    """Return ``(K, K)`` p-values of systems of which one never lost to the other's component."""
+    component = task.graph.component
+    tests = sign_tests(InMemoryBlocks([block]), component)
+    if not tests.better.size:
+        return None
+    by_component = np.full((int(component.max()) + 1,) * 2, np.nan)
+    by_component[tests.better, tests.worse] = tests.p_value
+    by_component[tests.worse, tests.better] = 1.0
+    return np.asarray(by_component[np.ix_(component, component)])
+
+
+def _order_metrics(
+    task: TaskComparisons, fitted: AdjustedComparisons, n_inestimable: int
+) -> dict[str, Any]:
+    """Return effects of the order by group, and how lopsided orders are."""
+    is_known = task.second_shown_first >= 0
+    shown = np.where(task.second_shown_first == 1, task.second, task.first)[is_known]
+    both = np.concatenate([task.first[is_known], task.second[is_known]])
+    n = np.bincount(both, minlength=len(task.names))
+    share = np.bincount(shown, minlength=len(task.names)) / np.maximum(n, 1)
+    often = n >= 20
+    return {
+        "order_effects": [
+            float(effect) for effect in fitted.fit.order_effects if effect != 0
+        ],
+        "inestimable_orders": n_inestimable,
+        "comparisons_with_order": int(is_known.sum()),
+        "lopsided": [
+            task.names[code]
+            for code in np.flatnonzero(often & ((share < 0.1) | (share > 0.9)))
+        ],
+    }  # fmt: skip

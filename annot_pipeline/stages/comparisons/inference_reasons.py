@@ -1,0 +1,76 @@
+"""What limits the inference of a ranking, in words and as metrics for the gates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from annot_pipeline.methods.rankings.inference import (
+    CONFIRMED_JUDGES,
+    CONFIRMED_SEGMENTS,
+    FEW,
+    NO_TEST,
+    NOT_CONNECTED,
+    TESTED,
+    RankingInference,
+    SystemEstimates,
+)
+
+NAMED = 5
+"""Systems that a reason names."""
+
+THESE_JUDGES = f"fewer than {FEW} judges: intervals and tests speak of these judges only"
+THESE_SEGMENTS = f"fewer than {FEW} segments: intervals and tests speak of these segments only"
+NO_CLUSTERS = (
+    f"no clusters: they need {CONFIRMED_JUDGES} effective judges and {CONFIRMED_SEGMENTS} segments"
+)
+
+Flags = npt.NDArray[np.bool_]
+
+
+def inference_reasons(estimates: SystemEstimates, inference: RankingInference) -> list[list[str]]:
+    """Return for each system what limits its intervals, tests and clusters."""
+    together = estimates.component[:, None] == estimates.component
+    is_tested = inference.reason == TESTED
+    has_clusters = (inference.is_confirmed & together).any(axis=1)
+    reasons = []
+    for code in range(estimates.values.size):
+        own: list[str] = []
+        codes = np.unique(np.delete(inference.reason[code], code)).tolist()
+        if not codes:
+            own.append("the only system of the task: nothing to compare it with")
+        elif is_tested[code].any():
+            if inference.of_these_judges:
+                own.append(THESE_JUDGES)
+            if estimates.segments is None:
+                own.append(THESE_SEGMENTS)
+            if not has_clusters[code]:
+                own.append(NO_CLUSTERS)
+        own += [
+            f"no interval and tests: {NO_TEST[one]}" if not is_tested[code].any() else
+            f"no interval, and not all tests: {NO_TEST[one]}"
+            for one in codes if one not in {TESTED, NOT_CONNECTED}
+        ]  # fmt: skip
+        reasons.append(own)
+    return reasons
+
+
+def inference_metrics(inference: RankingInference, is_used: Flags) -> dict[str, Any]:
+    """Return the numbers of judges and of pairs of systems: all, tested, and confirmed."""
+    n_systems = int((inference.rank > 0).sum())
+    return {
+        "judges": int(is_used.sum()),
+        "pairs": n_systems * (n_systems - 1) // 2,
+        "tested": int((inference.reason == TESTED).sum()) // 2,
+        "confirmed": int(inference.is_confirmed.sum()) // 2,
+    }
+
+
+def few(names: Sequence[str], members: Flags) -> str:
+    """Return some names of systems for people."""
+    chosen = [names[code] for code in np.flatnonzero(members).tolist()]
+    more = f" and {len(chosen) - NAMED} more" if len(chosen) > NAMED else ""
+    return ", ".join(chosen[:NAMED]) + more
