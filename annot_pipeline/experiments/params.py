@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from annot_pipeline.errors import ConfigError, Problem, shorten
+from annot_pipeline.experiments.coverage_designs import PAIR_DESIGNS, SCORE_DESIGNS
 
 WHOLE, NUMBER, FLAG = "a whole number", "a number", "true or false"
 CANNOT_BE = "an experiment that cannot be"
@@ -270,6 +271,28 @@ class Crowds:
 
 
 @dataclass(frozen=True)
+class RankingCoverage:
+    """Evaluations whose systems are ranked."""
+
+    repeats: int = setting(40, "replications of each design, with differences and without")
+    design: str = setting("", "one design alone, by its name in coverage.csv; empty: all")
+    seed: int = setting(17, "of all randomness")
+
+    def __post_init__(self) -> None:
+        least = {"repeats": 2, "seed": 0}
+        problems = [
+            Problem(name, f"is {value}", f"{low} or more")
+            for name, low in least.items()
+            if (value := getattr(self, name)) < low
+        ]
+        names = (*SCORE_DESIGNS, *PAIR_DESIGNS)
+        if self.design and self.design not in names:
+            problems.append(Problem("design", f"is {self.design}", "; ".join(names)))
+        if problems:
+            raise ConfigError(CANNOT_BE, problems)
+
+
+@dataclass(frozen=True)
 class Certainty:
     """Labels of a campaign that knows the truth; the campaign's own settings decide."""
 
@@ -328,6 +351,8 @@ def _read(value: Any, kind: Any) -> Any:
         if options[-1] is not Ellipsis and len(parts) != len(options):
             raise ValueError(f"{len(options)} numbers, as -2,2")
         return tuple(_read(part, options[0]) for part in parts)
+    if kind is str:
+        return str(value)
     if kind is bool:
         text = str(value).strip().lower()
         if text not in ("true", "false"):

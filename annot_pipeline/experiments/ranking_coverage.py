@@ -1,62 +1,46 @@
-"""How far intervals and tests of rankings hold: simulated judgments with judges and segments.
+"""How far intervals and tests of rankings hold, over replications of simulated evaluations.
 
-Judges differ in level, in spread and in what they think of a system; segments in difficulty, and
-each system in what it makes of them. So judgments of one judge or one segment err together, as
-those of real campaigns do. What does not belong here: the methods (methods.rankings).
+Beside the headline stands what WMT does with the same scores: rank-sum tests of segment scores,
+from z-scores, which take segments as independent.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from annot_pipeline.experiments.coverage_designs import (
+    PAIR_DESIGNS,
+    SCORE_DESIGNS,
+    SCORE_EFFECTS,
+    STRENGTHS,
+    SYSTEMS,
+    Design,
+    Drawn,
+    PairDesign,
+    draw_comparisons,
+    draw_scores,
+)
+from annot_pipeline.methods.comparisons.clusters import clusters
 from annot_pipeline.methods.numerics.blocks import InMemoryBlocks
-from annot_pipeline.methods.rankings.adjusted_comparisons import (
-    ComparisonBlock,
-    adjusted_comparisons,
-)
-from annot_pipeline.methods.rankings.adjusted_scores import (
-    ScoreParams,
-    adjusted_scores,
-)
-from annot_pipeline.methods.rankings.inference import (
-    TESTED,
-    RankingInference,
-    compare_estimates,
-)
+from annot_pipeline.methods.numerics.moments import means
+from annot_pipeline.methods.rankings.adjusted_comparisons import adjusted_comparisons
+from annot_pipeline.methods.rankings.adjusted_scores import ScoreParams, adjusted_scores
+from annot_pipeline.methods.rankings.inference import TESTED, RankingInference, compare_estimates
 from annot_pipeline.methods.rankings.score_block import ScoreBlock
+from annot_pipeline.methods.scores.system_comparisons import compare_systems
+from annot_pipeline.methods.scores.zscores import z_scores
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
 
-SYSTEMS = 6
-SCORE_EFFECTS = np.linspace(4, -4, SYSTEMS)
-"""Points between systems."""
-STRENGTHS = np.linspace(0.5, -0.5, SYSTEMS)
-"""Logits between systems."""
-
-JUDGE_SD, SPREAD_SD = 15.0, 0.3
-JUDGE_SYSTEM_SD, BLOCK_SD, SEGMENT_SD, SEGMENT_SYSTEM_SD, JUDGE_SEGMENT_SD, REST_SD = (
-    4.2, 5.8, 6.2, 4.5, 6.8, 13.4,
-)  # fmt: skip
-"""Standard deviations, points of 100: those of WMT22's direct assessment."""
-
-
-@dataclass(frozen=True)
-class Design:
-    """Who judges what: ``(n,)`` codes of judges, systems, segments and runs of work."""
-
-    judges: Codes
-    systems: Codes
-    segments: Codes
-    runs: Codes
-
-
-Drawn = Callable[[np.random.Generator], Design]
+ALPHA = 0.05
 
 
 @dataclass(frozen=True)
@@ -66,7 +50,9 @@ class Coverage:
     Parameters
     ----------
     coverage
-        Of 95% intervals of differences, by the truth.
+        Of 95% intervals of differences, by the truth; NaN for a method without intervals.
+    system_coverage
+        Of 95% intervals of a system's difference from the mean of the others.
     size
         Of one-sided tests at 5%, where all systems are equal.
     familywise
@@ -75,149 +61,42 @@ class Coverage:
         Replications with two clusters or more, where all are equal.
     power
         Of pairs, one-sided at 5%, before Holm.
-    is_tested
-        Pairs with a test.
+    power_at_size
+        Of pairs, one-sided, at the critical value that has a size of 5% in these replications.
+    is_tested, is_confirmed
+        Pairs with a test, and pairs that may cut clusters.
     replications
         Of each.
     """
 
     coverage: float
+    system_coverage: float
     size: float
     familywise: float
     false_boundary: float
     power: float
+    power_at_size: float
     is_tested: float
+    is_confirmed: float
     replications: int
 
 
-def hits(rng: np.random.Generator) -> Design:
-    """Draw HITs as WMT's: 40 judges, one or two of all systems' runs of 12 segments of 480."""
-    rows, n_runs = [], 0
-    for judge in range(40):
-        for _ in range(1 + int(rng.integers(2))):
-            for system in rng.permutation(SYSTEMS).tolist():
-                first = int(rng.integers(40)) * 12
-                rows += [(judge, system, first + n, n_runs) for n in range(12)]
-                n_runs += 1
-    return _design(rows)
-
-
-def panel(n_judges: int, n_segments: int) -> Drawn:
-    """Return a design in which all judges judge all systems on all segments."""
-
-    def draw(_: np.random.Generator) -> Design:
-        cells = np.indices((n_judges, SYSTEMS, n_segments)).reshape(3, -1)
-        return Design(cells[0], cells[1], cells[2], np.zeros(cells.shape[1], np.int64))
-
-    return draw
-
-
-def scattered(n_judges: int, skew: float = 0.0) -> Drawn:
-    """Return a design of two judges for each output of 150 segments; skew: exponent of Zipf."""
-    share = 1 / np.arange(1, n_judges + 1) ** skew
-    share /= share.sum()
-
-    def draw(rng: np.random.Generator) -> Design:
-        return _design(
-            [
-                (judge, system, segment, 0)
-                for system in range(SYSTEMS)
-                for segment in range(150)
-                for judge in rng.choice(n_judges, 2, replace=False, p=share).tolist()
-            ]
-        )
-
-    return draw
-
-
-def own_segments(_: np.random.Generator) -> Design:
-    """Return 20 judges with 10 segments each, that nobody else judges."""
-    cells = np.indices((20, 10, SYSTEMS)).reshape(3, -1)
-    return Design(cells[0], cells[2], cells[0] * 10 + cells[1], np.zeros(cells.shape[1], np.int64))
-
-
-def neighbours(rng: np.random.Generator) -> Design:
-    """Draw 36 judges who see two neighbouring systems each."""
-    rows = []
-    for judge in range(36):
-        system = int(rng.integers(SYSTEMS - 1))
-        for segment in rng.choice(200, 30, replace=False).tolist():
-            rows += [(judge, system, segment, 0), (judge, system + 1, segment, 0)]
-    return _design(rows)
-
-
-def one_system_each(rng: np.random.Generator) -> Design:
-    """Draw ten judges a system, who see no other."""
-    return _design(
-        [
-            (system * 10 + judge, system, segment, 0)
-            for system in range(SYSTEMS)
-            for judge in range(10)
-            for segment in rng.choice(100, 30, replace=False).tolist()
-        ]
-    )
-
-
-SCORE_DESIGNS: Mapping[str, Drawn] = {
-    "HITs": hits,
-    "scattered, 150 judges": scattered(150),
-    "scattered, 20 judges by Zipf": scattered(20, 1.0),
-    "own segments": own_segments,
-    "panel 10 x 20": panel(10, 20),
-    "panel 10 x 10": panel(10, 10),
-    "panel 20 x 100": panel(20, 100),
-    "two neighbours of six": neighbours,
-    "one system each": one_system_each,
-    "panel 4 x 100": panel(4, 100),
-    "panel 6 x 100": panel(6, 100),
-}
-
-
 @dataclass(frozen=True)
-class PairDesign:
-    """Comparisons by judges of pairs of systems, drawn at random.
+class _Compared:
+    """What a method says of K systems in one replication; arrays are ``(K, K)``."""
 
-    Parameters
-    ----------
-    comparisons
-        Of each judge.
-    n_segments
-        Segments (prompts), drawn for each comparison.
-    judge_sd, segment_sd
-        Standard deviation, logits, of what a judge or a segment makes of a system.
-    order, order_sd
-        Mean and standard deviation over judges of the effect of being shown first, logits.
-    better_first
-        Whether the better system is always shown first.
-    """
-
-    comparisons: Sequence[int]
-    n_segments: int = 200
-    judge_sd: float = 0.5
-    segment_sd: float = 0.5
-    order: float = 0.0
-    order_sd: float = 0.0
-    better_first: bool = False
+    difference: Floats
+    low: Floats
+    high: Floats
+    half_width: Floats
+    p_value: Floats
+    beats: Flags
+    is_tested: Flags
+    is_confirmed: Flags
+    n_clusters: int
 
 
-def _zipf(n_judges: int, n: int) -> list[int]:
-    share = 1 / np.arange(1, n_judges + 1)
-    counts: list[int] = np.maximum(n * share / share.sum(), 2).astype(np.int64).tolist()
-    return counts
-
-
-PAIR_DESIGNS: Mapping[str, PairDesign] = {
-    "independent": PairDesign([60] * 20, judge_sd=0.0, segment_sd=0.0),
-    "20 judges": PairDesign([60] * 20),
-    "10 judges": PairDesign([120] * 10),
-    "5 judges": PairDesign([240] * 5),
-    "100 judges, 20 prompts": PairDesign([12] * 100, n_segments=20, segment_sd=0.7),
-    "40 judges by Zipf": PairDesign(_zipf(40, 1200)),
-    "order -.37": PairDesign([60] * 20, order=-0.37, order_sd=0.3),
-    "order .5, better first": PairDesign([60] * 20, order=0.5, order_sd=0.3, better_first=True),
-}
-TIE = 0.6
-"""Davidson's nu."""
+Fit = Callable[[Floats], _Compared]
 
 
 def score_coverage(
@@ -225,58 +104,115 @@ def score_coverage(
 ) -> Coverage:
     """Measure how far adjusted scores hold in a design."""
 
-    def compared(effects: Floats) -> RankingInference:
+    def compare(effects: Floats) -> _Compared:
         design = draw(rng)
-        scores = _draw_scores(design, effects, rng)
+        scores = draw_scores(design, effects, rng)
         sizes = (int(design.segments.max()) + 1, int(design.judges.max()) + 1, SYSTEMS)
         block = ScoreBlock.from_rows(design.segments, design.judges, design.systems, scores, sizes)
-        return compare_estimates(adjusted_scores(InMemoryBlocks([block]), params).estimates)
+        return _of_inference(
+            compare_estimates(adjusted_scores(InMemoryBlocks([block]), params).estimates)
+        )
 
-    return _measure(compared, SCORE_EFFECTS, replications)
+    return _measure(compare, SCORE_EFFECTS, replications)
 
 
 def pair_coverage(design: PairDesign, replications: int, rng: np.random.Generator) -> Coverage:
     """Measure how far adjusted comparisons hold in a design."""
 
-    def compared(strengths: Floats) -> RankingInference:
-        block = _draw_comparisons(design, strengths, rng)
-        return compare_estimates(adjusted_comparisons(InMemoryBlocks([block])).estimates)
+    def compare(strengths: Floats) -> _Compared:
+        block = draw_comparisons(design, strengths, rng)
+        return _of_inference(
+            compare_estimates(adjusted_comparisons(InMemoryBlocks([block])).estimates)
+        )
 
-    return _measure(compared, STRENGTHS, replications)
+    return _measure(compare, STRENGTHS, replications)
 
 
-def _measure(
-    compared: Callable[[Floats], RankingInference], effects: Floats, replications: int
-) -> Coverage:
+def rank_sum_coverage(draw: Drawn, replications: int, rng: np.random.Generator) -> Coverage:
+    """Measure how far WMT's tests of z-scores hold in a design: without Holm, wins cut clusters."""
+
+    def compare(effects: Floats) -> _Compared:
+        design = draw(rng)
+        return _rank_sum(design, draw_scores(design, effects, rng))
+
+    return _measure(compare, SCORE_EFFECTS, replications)
+
+
+def _rank_sum(design: Design, scores: Floats) -> _Compared:
+    z = z_scores(design.judges, scores, n_judges=int(design.judges.max()) + 1).z
+    cells, cell = np.unique(
+        design.systems * (int(design.segments.max()) + 1) + design.segments, return_inverse=True
+    )
+    of_cell = means(cell.reshape(-1), z, n_groups=cells.size)
+    systems = cells // (int(design.segments.max()) + 1)
+    compared = compare_systems(systems, of_cell, n_systems=SYSTEMS)
+    beats = np.nan_to_num(compared.p_value, nan=1.0) < ALPHA
+    order = np.argsort(-means(systems, of_cell, n_groups=SYSTEMS), kind="stable")
+    tested = ~np.isnan(compared.p_value)
+    nothing = np.full((SYSTEMS, SYSTEMS), np.nan)
+    return _Compared(
+        compared.difference, nothing, nothing, np.full(SYSTEMS, np.nan), compared.p_value, beats,
+        tested, tested, int(clusters(beats[np.ix_(order, order)], "wmt").max()),
+    )  # fmt: skip
+
+
+def _of_inference(inference: RankingInference) -> _Compared:
+    is_tested = inference.reason == TESTED
+    return _Compared(
+        inference.difference, inference.low, inference.high, inference.half_width,
+        inference.p_value, inference.beats, is_tested, inference.is_confirmed,
+        int(inference.cluster.max()),
+    )  # fmt: skip
+
+
+def _measure(compare: Fit, effects: Floats, replications: int) -> Coverage:
     """Return shares over replications with these effects, and with none."""
-    rankings = [compared(effects) for _ in range(replications)]
-    equal = [compared(np.zeros_like(effects)) for _ in range(replications)]
+    rankings = [compare(effects) for _ in range(replications)]
+    equal = [compare(np.zeros_like(effects)) for _ in range(replications)]
     pairs = ~np.eye(effects.size, dtype=np.bool_)
-    truth = _truth(rankings, effects)
-    inside, tested = [], []
-    for one in rankings:
-        mine = pairs & (one.reason == TESTED)
-        tested.append(mine[pairs].mean())
-        inside += ((one.low <= truth) & (truth <= one.high))[mine].tolist()
+    truth = _truth([one.difference for one in rankings], effects)
     better = pairs & (truth > 0)
+    inside: list[bool] = []
+    systems_inside: list[bool] = []
+    for one in rankings:
+        has_interval = pairs & ~np.isnan(one.low)
+        inside += ((one.low <= truth) & (truth <= one.high))[has_interval].tolist()
+        systems_inside += _system_intervals(one, truth)
+    null = np.concatenate([one.p_value[pairs] for one in equal])
+    null = null[~np.isnan(null)]
+    critical = float(np.quantile(null, ALPHA)) if null.size else np.nan
+    p_better = [one.p_value[better] for one in rankings]
     return Coverage(
-        float(np.mean(inside)) if inside else np.nan,
-        _share_below([one.p_value[pairs] for one in equal]),
+        _share(inside),
+        _share(systems_inside),
+        _share_below([null], ALPHA),
         float(np.mean([one.beats.any() for one in equal])),
-        float(np.mean([one.cluster.max() > 1 for one in equal])),
-        _share_below([one.p_value[better] for one in rankings]),
-        float(np.mean(tested)),
+        float(np.mean([one.n_clusters > 1 for one in equal])),
+        _share_below(p_better, ALPHA),
+        _share_below(p_better, critical),
+        float(np.mean([one.is_tested[pairs].mean() for one in rankings])),
+        float(np.mean([one.is_confirmed[pairs].mean() for one in rankings])),
         replications,
     )
 
 
-def _truth(rankings: Sequence[RankingInference], effects: Floats) -> Floats:
+def _system_intervals(one: _Compared, truth: Floats) -> list[bool]:
+    """Return whether intervals of systems hold their difference from the mean of the others."""
+    is_other = ~np.isnan(one.difference) & ~np.eye(truth.shape[0], dtype=np.bool_)
+    error = np.where(is_other, one.difference - truth, 0).sum(axis=1)
+    gap = error / np.maximum(is_other.sum(axis=1), 1)
+    has_interval = ~np.isnan(one.half_width)
+    inside: list[bool] = (np.abs(gap) <= one.half_width)[has_interval].tolist()
+    return inside
+
+
+def _truth(differences: Sequence[Floats], effects: Floats) -> Floats:
     """Return true differences, in the units of the estimates.
 
     Judges who stretch the scale, and ties, change the unit alone: it is that of the mean estimate.
     """
     truth = effects[:, None] - effects
-    estimates = np.array([one.difference for one in rankings])
+    estimates = np.array(differences)
     is_known = ~np.isnan(estimates)
     if not (is_known & (truth != 0)).any():
         return truth
@@ -285,77 +221,33 @@ def _truth(rankings: Sequence[RankingInference], effects: Floats) -> Floats:
     return np.asarray(slope * truth)
 
 
-def _share_below(p_values: Sequence[Floats], alpha: float = 0.05) -> float:
+def _share(values: Sequence[bool]) -> float:
+    return float(np.mean(values)) if values else np.nan
+
+
+def _share_below(p_values: Sequence[Floats], level: float) -> float:
     values = np.concatenate(p_values)
     values = values[~np.isnan(values)]
-    return float((values < alpha).mean()) if values.size else np.nan
+    return float((values <= level).mean()) if values.size else np.nan
 
 
-def _design(rows: Sequence[tuple[int, int, int, int]]) -> Design:
-    judges, systems, segments, runs = np.array(rows).T
-    return Design(_code(judges), systems, _code(segments), runs)
+@dataclass(frozen=True)
+class Measurement:
+    """One design and method to measure; ``run`` takes replications and the generator."""
+
+    design: str
+    method: str
+    run: Callable[[int, np.random.Generator], Coverage]
 
 
-def _code(names: Codes) -> Codes:
-    return np.asarray(np.unique(names, return_inverse=True)[1].reshape(-1), np.int64)
-
-
-def _draw_scores(design: Design, effects: Floats, rng: np.random.Generator) -> Floats:
-    judges, systems, segments = design.judges, design.systems, design.segments
-    n_judges, n_segments = int(judges.max()) + 1, int(segments.max()) + 1
-
-    def normal(sd: float, *sizes: int) -> Floats:
-        return rng.normal(0, sd, sizes)
-
-    quality = (
-        effects[systems]
-        + normal(SEGMENT_SD, n_segments)[segments]
-        + normal(SEGMENT_SYSTEM_SD, n_segments, SYSTEMS)[segments, systems]
-        + normal(JUDGE_SYSTEM_SD, n_judges, SYSTEMS)[judges, systems]
-        + normal(JUDGE_SEGMENT_SD, n_judges, n_segments)[judges, segments]
-        + normal(REST_SD, judges.size)
-    )
-    if design.runs.any():
-        quality = quality + normal(BLOCK_SD, int(design.runs.max()) + 1)[design.runs]
-    spread = np.exp(normal(SPREAD_SD, n_judges))[judges]
-    return np.asarray(60 + normal(JUDGE_SD, n_judges)[judges] + spread * quality)
-
-
-def _draw_comparisons(
-    design: PairDesign, strengths: Floats, rng: np.random.Generator
-) -> ComparisonBlock:
-    n_judges = len(design.comparisons)
-    judges = np.repeat(np.arange(n_judges), design.comparisons)
-    n = judges.size
-    segments = rng.integers(0, design.n_segments, n)
-    first = rng.integers(0, SYSTEMS, n)
-    second = (first + rng.integers(1, SYSTEMS, n)) % SYSTEMS
-    if design.better_first:
-        first, second = np.minimum(first, second), np.maximum(first, second)
-    of_judge = rng.normal(0, design.judge_sd, (n_judges, SYSTEMS))
-    of_segment = rng.normal(0, design.segment_sd, (design.n_segments, SYSTEMS))
-    order = design.order + rng.normal(0, design.order_sd, n_judges)
-    odds = strengths[first] - strengths[second] + order[judges]
-    odds += of_judge[judges, first] - of_judge[judges, second]
-    odds += of_segment[segments, first] - of_segment[segments, second]
-    win, lose = np.exp(odds / 2), np.exp(-odds / 2)
-    at = rng.random(n) * (win + lose + TIE)
-    preferences = np.where(at < win, 1.0, np.where(at < win + lose, 0.0, 0.5))
-    return ComparisonBlock(
-        _code(segments), judges, first, second, preferences, np.zeros(n, np.int64),
-        int(np.unique(segments).size), n_judges, SYSTEMS, 1,
-    )  # fmt: skip
-
-
-def coverage_rows(replications: int, seed: int) -> Iterator[tuple[str, str, Coverage]]:
-    """Yield design, method and what was measured, of all designs."""
-    for design_number, (name, draw) in enumerate(SCORE_DESIGNS.items()):
+def measurements() -> Iterator[Measurement]:
+    """Yield all designs, by all methods that rank them."""
+    for name, draw in SCORE_DESIGNS.items():
         judges: Literal["fixed", "random"] = "random" if name == "one system each" else "fixed"
         for is_scaled in (False, True):
             params = ScoreParams(judges=judges, is_scaled=is_scaled)
             method = "adjusted_scaled" if is_scaled else "adjusted"
-            rng = np.random.default_rng([seed, design_number])
-            yield name, method, score_coverage(draw, params, replications, rng)
-    for design_number, (name, design) in enumerate(PAIR_DESIGNS.items()):
-        rng = np.random.default_rng([seed, 100 + design_number])
-        yield name, "adjusted_comparisons", pair_coverage(design, replications, rng)
+            yield Measurement(name, method, partial(score_coverage, draw, params))
+        yield Measurement(name, "z_mean, rank-sum", partial(rank_sum_coverage, draw))
+    for name, design in PAIR_DESIGNS.items():
+        yield Measurement(name, "bradley_terry", partial(pair_coverage, design))

@@ -16,6 +16,7 @@ from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.errors import ConfigError, Problem
 from annot_pipeline.experiments.certainty import TABLES as CERTAINTY
 from annot_pipeline.experiments.certainty import run_certainty, run_crowds
+from annot_pipeline.experiments.coverage_experiment import COVERAGE, run_coverage
 from annot_pipeline.experiments.figures import surprisal_figures
 from annot_pipeline.experiments.findings import surprisal_findings
 from annot_pipeline.experiments.item_experiment import run_item_experiment
@@ -25,6 +26,7 @@ from annot_pipeline.experiments.params import (
     Crowds,
     ItemExperiment,
     ItemReplay,
+    RankingCoverage,
     SurprisalCurves,
     SystemExperiment,
     SystemReplay,
@@ -214,6 +216,12 @@ def _crowds(
     return run_crowds(params, progress)
 
 
+def _coverage(
+    params: RankingCoverage, _: LoadedCampaign | None, __: Path | None, progress: Progress
+) -> Result:
+    return run_coverage(params, progress)
+
+
 def _certainty(
     _: Certainty, campaign: LoadedCampaign | None, __: Path | None, progress: Progress
 ) -> Result:
@@ -313,6 +321,14 @@ EXPERIMENTS: dict[str, Experiment] = {
             needs_campaign=True,
             oracle="",
             run=_certainty,
+        ),
+        Experiment(
+            COVERAGE,
+            "Simulated evaluations of systems: whether intervals, tests and clusters hold.",
+            RankingCoverage(),
+            needs_campaign=False,
+            oracle="",
+            run=_coverage,
         ),
     )
 }

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from annot_pipeline.experiments.coverage_designs import PAIR_DESIGNS, SCORE_DESIGNS
 from annot_pipeline.experiments.ranking_coverage import (
-    PAIR_DESIGNS,
-    SCORE_DESIGNS,
     pair_coverage,
+    rank_sum_coverage,
     score_coverage,
 )
 from annot_pipeline.methods.rankings.adjusted_scores import ScoreParams
@@ -22,6 +22,7 @@ def check(found):
     assert 0.02 < found.size < 0.08
     assert found.familywise <= FAMILYWISE
     assert found.false_boundary <= 0.05
+    assert 0.92 < found.system_coverage < 0.995
     assert found.is_tested > 0.98
     assert found.power > 1.5 * found.size
 
@@ -41,6 +42,16 @@ def test_judges_of_one_system_each_compare_systems_only_if_drawn_at_random():
     draw, rng = SCORE_DESIGNS["one system each"], np.random.default_rng(3)
     assert score_coverage(draw, ScoreParams(), 2, rng).is_tested == 0
     check(score_coverage(draw, ScoreParams(judges="random"), REPLICATIONS, rng))
+
+
+def test_rank_sum_tests_take_what_repeats_for_news():
+    """What WMT does rejects equal systems three times as often as it says, in its own design."""
+    draw = SCORE_DESIGNS["HITs"]
+    by_rank_sum = rank_sum_coverage(draw, REPLICATIONS, np.random.default_rng(3))
+    adjusted = score_coverage(draw, ScoreParams(), REPLICATIONS, np.random.default_rng(3))
+    assert by_rank_sum.size > 0.11
+    assert by_rank_sum.false_boundary > 0.1
+    assert adjusted.power_at_size > by_rank_sum.power_at_size - 0.08
 
 
 def test_four_judges_cut_no_clusters():

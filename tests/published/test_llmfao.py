@@ -12,10 +12,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from annot_pipeline.methods.comparisons.bradley_terry import BradleyTerryParams, bradley_terry
 from scipy.optimize import minimize
 
 from annot_pipeline.config import Ranking
-from annot_pipeline.methods.comparisons.bradley_terry import BradleyTerryParams, bradley_terry
 from annot_pipeline.methods.comparisons.comparison_counts import count_comparisons
 from annot_pipeline.stages.comparisons.comparison_scores import count_scores
 from annot_pipeline.stages.comparisons.ranking_rows import ranked_rows

@@ -31,8 +31,8 @@ FEW = 4
 """Clusters below which they do not count as drawn."""
 CONFIRMED_JUDGES, CONFIRMED_SEGMENTS = 10, 20
 """Effective numbers of a pair from which on a win cuts clusters."""
-ROUNDING = 1e-9
-"""Of degrees of freedom: ten judges who label the same have 9, but for the last digits."""
+ROUNDING = 0.5
+"""Effective numbers are rounded: ten judges with nearly as many judgments each are ten."""
 NEGLIGIBLE = 1e-12
 """Variance of a difference, as a share of the largest, that is none."""
 
