@@ -65,8 +65,10 @@ def tasks_of(path: Path) -> Iterator[Scores]:
     table = pd.read_csv(path, sep="\t")
     table = table[table["type"].isin(COUNTED)]
     for task, rows in table.groupby("task" if "task" in table else "src"):
-        coded = (codes(rows[name]) for name in ("WorkerId", "sid", "sys_id"))
-        yield Scores(str(task), *coded, rows["raw_score"].to_numpy(np.float64), rows)
+        yield Scores(
+            str(task), codes(rows["WorkerId"]), codes(rows["sid"]), codes(rows["sys_id"]),
+            rows["raw_score"].to_numpy(np.float64), rows,
+        )  # fmt: skip
 
 
 def swapped(systems: Codes, blocks: Codes, pair: tuple[int, int], swaps: Flags) -> Codes:
@@ -121,7 +123,7 @@ def main() -> None:
 
 def size(p: Floats) -> Floats:
     """Return the share of tests below `ALPHA` by method; those without a p are left out."""
-    return np.nanmean(np.where(np.isnan(p), np.nan, p < ALPHA), axis=(0, 2))
+    return np.asarray(np.nanmean(np.where(np.isnan(p), np.nan, p < ALPHA), axis=(0, 2)))
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ from annot_pipeline.cli import (
     hits,
     init,
     pin,
+    plan,
     prune,
     releases,
     review,
@@ -51,6 +52,7 @@ COMMANDS = (
     ("prune", prune, "remove old releases that nothing needs"),
     ("review", review, "what MTurk takes to approve or reject work"),
     ("hits", hits, "the next batch to annotate, ready to upload"),
+    ("plan", plan, "how many judges and segments tell systems apart"),
     ("simulate", simulate, "what a way of asking would buy"),
 )
 

@@ -11,7 +11,12 @@ from __future__ import annotations
 from annot_pipeline.contracts.calibration import LABEL_CALIBRATION
 from annot_pipeline.contracts.judges import AGREEMENT, JUDGES
 from annot_pipeline.contracts.labels import JUDGE_CONFUSION, LABEL_DISTRIBUTIONS, LABELS, PREVALENCE
-from annot_pipeline.contracts.rankings import SEGMENT_RANKS, SYSTEM_COMPARISONS, SYSTEM_RANKINGS
+from annot_pipeline.contracts.rankings import (
+    SEGMENT_RANKS,
+    SYSTEM_COMPARISONS,
+    SYSTEM_RANKINGS,
+    VARIANCE,
+)
 from annot_pipeline.contracts.records import (
     COUNTED_FATES,
     DESCRIBING,
@@ -72,6 +77,7 @@ __all__ = [
     "SYSTEM_RANKINGS",
     "TEXT",
     "TIME",
+    "VARIANCE",
     "VERDICTS",
     "Column",
     "Table",
@@ -93,6 +99,7 @@ GOLD: dict[str, Table] = {
         SEGMENT_RANKS,
         SYSTEM_RANKINGS,
         SYSTEM_COMPARISONS,
+        VARIANCE,
         AGREEMENT,
         ITEMS,
         JUDGMENTS,

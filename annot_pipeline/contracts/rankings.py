@@ -108,6 +108,26 @@ SYSTEM_RANKINGS = Table(
     ),
 )
 
+VARIANCE = Table(
+    "variance",
+    "one task, statistic",
+    ("task", "statistic"),
+    (
+        TASK,
+        text(
+            "statistic",
+            "Variance of a kind (variance_judge, ...; points squared), intraclass correlation "
+            "(icc_1, icc_2_1, icc_k), judgments_per_item, or detectable_difference (points)",
+        ),
+        real("value", "Its value"),
+        real("ci_low", "Lower end of its 95% interval"),
+        real("ci_high", "Upper end of its 95% interval"),
+        count("n_items", "Items: outputs of systems for segments, or items"),
+        count("n_judges", "Judges"),
+        text("reason", "Why something is missing", nullable=True),
+    ),
+)
+
 SYSTEM_COMPARISONS = Table(
     "system_comparisons",
     "one task, method, ordered system pair",

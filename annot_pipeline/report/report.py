@@ -71,6 +71,7 @@ TABLES: dict[str, tuple[str, ...] | None] = {
     "set_aside": None,
     "system_comparisons": None,
     "system_rankings": None,
+    "variance": None,
 }  # fmt: skip
 """Gold tables that the pages show, with the columns that they need (None: all)."""
 

@@ -22,7 +22,7 @@ without judgments has NaN; with one judgment a judge, nothing is left to estimat
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -80,11 +80,23 @@ class ScoreParams:
 
 @dataclass(frozen=True)
 class VarianceComponents:
-    """Variances of judges, segments and the rest, points squared."""
+    """Variances, points squared.
+
+    Parameters
+    ----------
+    judge, segment
+        Of levels of judges and of segments.
+    residual
+        Of the rest, with what judges and segments make of systems.
+    judge_system, segment_system
+        Of what a judge, or a segment, makes of a system, as parts of the residual.
+    """
 
     judge: float
     segment: float
     residual: float
+    judge_system: float = 0.0
+    segment_system: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -203,6 +215,15 @@ class _Meat(Additive):
     n: float
     correlation: CorrelationSums
 
+    def judge_correlation(self, judgments: Floats) -> float:
+        """Return the correlation of residuals of one judge and system."""
+        return CorrelationSums(
+            float((self.judge_residuals**2).sum()),
+            float((judgments**2).sum()),
+            self.residual_squares,
+            max(self.n, 1.0),
+        ).correlation
+
 
 @dataclass(frozen=True)
 class _Shrinkage:
@@ -271,9 +292,15 @@ def adjusted_scores(
     values = _levelled(values, counts.scores, totals, component)
     estimates = SystemEstimates(values, judges, segments, both, component)
     is_used = of_judge > 0
+    residual = fitted.components.residual
+    components = replace(
+        fitted.components,
+        judge_system=meat.judge_correlation(counts.judgments) * residual,
+        segment_system=meat.correlation.correlation * residual,
+    )
     return AdjustedScores(
         estimates,
-        fitted.components,
+        components,
         np.where(is_used, fitted.judges - _mean(fitted.judges[is_used]), np.nan),
         np.where(is_used, fitted.spreads, np.nan),
     )
@@ -470,12 +497,7 @@ def _judge_variance(
     sums = meat.judge_sums - meat.judge_totals[:, None] * projection
     of_systems = corrected_sums(sums, judgments, projection, inverse) @ inverse.T
     totals = judgments.sum(axis=0)
-    correlation = CorrelationSums(
-        float((meat.judge_residuals**2).sum()),
-        float((judgments**2).sum()),
-        meat.residual_squares,
-        max(meat.n, 1.0),
-    ).correlation
+    correlation = meat.judge_correlation(judgments)
     if judgments.size * judgments.shape[1] < MOST_EXACT:
         is_random = params.judges == "random"
         freedom = exact_freedom(

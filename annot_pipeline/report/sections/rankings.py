@@ -49,7 +49,7 @@ def rankings(contents: Contents) -> str:
     rankings_table = tables["system_rankings"]
     n_tasks = count_tasks(rankings_table)
     return join([
-        _best(rankings_table),
+        _best(rankings_table, tables["variance"]),
         figures(ranking_figures(rankings_table)),
         more(*_others(rankings_table, n_tasks)),
         more("All methods, as a table", _table(rankings_table)),
@@ -75,9 +75,14 @@ def rankings(contents: Contents) -> str:
     ])  # fmt: skip
 
 
-def _best(rankings_table: pa.Table) -> str:
+def _best(rankings_table: pa.Table, variance: pa.Table) -> str:
     """Return the table of the systems in the first cluster of each task."""
     lines = []
+    detectable = {
+        row["task"]: row["value"]
+        for row in variance.to_pylist()
+        if row["statistic"] == "detectable_difference"
+    }
     n_tasks = count_tasks(rankings_table)
     for task, of_task in first_tasks(rankings_table, end=MOST_TASKS):
         for rows in headline_ranking(of_task, task)[:1]:
@@ -86,9 +91,14 @@ def _best(rankings_table: pa.Table) -> str:
                 first = [row["system"] for row in rows if row["rank"] == 1]
             which = "first" if rows[0]["cluster"] is None else "in the first cluster"
             reason = most_frequent_reason(rows)
-            lines.append((task, rows[0]["method"], first_of(first, 10), which, len(rows), reason))
+            lines.append((
+                task, rows[0]["method"], first_of(first, 10), which, len(rows),
+                detectable.get(task), reason,
+            ))  # fmt: skip
     columns = [Column("task"), Column("by"), Column("best"), Column("which is"),
-               Column("systems", "count"), Column("note")]  # fmt: skip
+               Column("systems", "count"),
+               Column("Differences below, points, cannot be told apart", "real"),
+               Column("note")]  # fmt: skip
     words = (
         "By the headline of each task, whose tests hold where judges and segments repeat. Systems "
         "of one cluster cannot be told apart by these judgments; without clusters, see the note."

@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from annot_pipeline.config import Ranking, Standardize
+from annot_pipeline.contracts import GOLD, VARIANCE
 from annot_pipeline.methods.numerics.blocks import InMemoryBlocks
-from annot_pipeline.stages.comparisons.ranking_rows import SCHEMAS, ranking_tables
+from annot_pipeline.runtime.by_task import ByTask
+from annot_pipeline.runtime.indexing import is_in
+from annot_pipeline.stages.comparisons.ranking_rows import ranking_tables
 from annot_pipeline.stages.comparisons.score_rankings import TaskScores, score_rankings
+from annot_pipeline.stages.comparisons.variance_rows import variance_rows
+from annot_pipeline.stages.scores.judge_sums import ORDINARY
 from annot_pipeline.stages.scores.segment_scores import (
     JudgedOutputs,
     judged_outputs,
     rows_of,
     task_cells,
 )
-from annot_pipeline.stages.scores.system_blocks import criterion_sums, score_block
+from annot_pipeline.stages.scores.system_blocks import criterion_sums, score_block, whole_block
 
+TABLES = ("system_rankings", "system_comparisons", "variance")
 HEADLINE = "adjusted"
 """The method to read, of scores."""
 
@@ -57,14 +64,14 @@ def rank_systems(
     Returns
     -------
     tables, metrics
-        ``system_rankings``, ``system_comparisons``; metrics are by name and task.
+        `TABLES`; metrics are by name and task.
     """
     judgments, without_system = judged_outputs(standardized, tasks)
 
     def rank(number: int) -> tuple[dict[str, pa.Table], dict[str, Any]]:
         return rank_task(_task_scores(judgments, number, standardize), ranking, seed)
 
-    ranked: list[dict[str, pa.Table]] = []
+    ranked = [{"variance": _without_systems(standardized, {*judgments.task})}]
     metrics = {}
     with ThreadPoolExecutor(workers) as pool:
         results = pool.map(rank, range(len(judgments.task)))
@@ -76,18 +83,36 @@ def rank_systems(
             if progress:
                 progress(f"ranking systems: task {number} of {len(judgments.task)}")
     return {
-        name: pa.concat_tables([schema.empty_table(), *(tables[name] for tables in ranked)])
-        for name, schema in SCHEMAS.items()
+        name: pa.concat_tables(
+            [GOLD[name].empty(), *(tables[name] for tables in ranked if name in tables)]
+        )
+        for name in TABLES
     }, {"judgments_without_system": without_system, "systems_scored": metrics}
 
 
 def rank_task(
     scores: TaskScores, ranking: Ranking, seed: int
 ) -> tuple[dict[str, pa.Table], dict[str, Any]]:
-    """Return the rows of both tables for one task, and its metrics."""
-    rankings, metrics = score_rankings(scores, ranking, seed)
+    """Return the rows of `TABLES` for one task, and its metrics."""
+    ranked = score_rankings(scores, ranking, seed)
     cells = scores.cells
-    return ranking_tables(cells.task, cells.systems, rankings, HEADLINE), metrics
+    tables = ranking_tables(cells.task, cells.systems, ranked.rankings, HEADLINE)
+    if ranked.adjusted is not None:
+        tables["variance"] = variance_rows(cells.task, scores.blocks, ranked.adjusted)
+    return tables, ranked.metrics
+
+
+def _without_systems(standardized: pa.Table, ranked: Collection[str]) -> pa.Table:
+    """Return the variances of tasks that name no system: their items are segments."""
+    kept = standardized.filter(
+        pc.and_(standardized["kept"], is_in(standardized["control"], ORDINARY))
+    )
+    by_task = ByTask(kept)
+    return pa.concat_tables([
+        VARIANCE.empty(),
+        *(variance_rows(task, InMemoryBlocks([whole_block(by_task[task])]))
+          for task in by_task.names if task not in ranked),
+    ])  # fmt: skip
 
 
 def _task_scores(judgments: JudgedOutputs, number: int, standardize: Standardize) -> TaskScores:

@@ -35,6 +35,7 @@ SCHEMAS = {
     "system_rankings": SYSTEM_RANKINGS.schema,
     "system_comparisons": SYSTEM_COMPARISONS.schema,
 }
+"""Of the tables that all rankings have rows in."""
 
 
 @dataclass(frozen=True, eq=False)

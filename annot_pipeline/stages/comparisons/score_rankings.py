@@ -26,11 +26,17 @@ from annot_pipeline.methods.numerics.moments import means
 from annot_pipeline.methods.numerics.multiplicity import adjust
 from annot_pipeline.methods.numerics.rounding import comparable
 from annot_pipeline.methods.rankings.adjusted_scores import (
+    AdjustedScores,
     ScoreParams,
     adjusted_scores,
     connected_systems,
 )
-from annot_pipeline.methods.rankings.inference import CONFIRMED_SEGMENTS, compare_estimates
+from annot_pipeline.methods.rankings.inference import (
+    CONFIRMED_SEGMENTS,
+    RankingInference,
+    SystemEstimates,
+    compare_estimates,
+)
 from annot_pipeline.methods.rankings.score_block import ScoreBlock
 from annot_pipeline.methods.scores.system_comparisons import compare_systems
 from annot_pipeline.stages.comparisons.inference_reasons import (
@@ -46,6 +52,8 @@ from annot_pipeline.stages.comparisons.ranking_rows import (
 )
 from annot_pipeline.stages.scores.segment_scores import Cells, TaskCells
 
+ADJUSTED = {"adjusted": False, "adjusted_scaled": True}
+"""Methods of adjusted scores, and whether judges' spreads are taken out."""
 TAILS = (0.025, 0.975)
 NOT_KEPT = "no judgment of judges kept"
 NO_JUDGMENT = "no judgment that counts for this method"
@@ -73,6 +81,11 @@ class ScoreCounts(Additive):
     segments: Floats
     segments_of_judge: Floats
 
+    @property
+    def by_system(self) -> tuple[Codes, Codes]:
+        """Return segments and judgments of each system."""
+        return self.segments.astype(np.int64), self.judgments.astype(np.int64)
+
 
 @dataclass(frozen=True)
 class TaskScores:
@@ -90,10 +103,27 @@ class TaskScores:
     blocks: Blocks[ScoreBlock]
 
 
-def score_rankings(
-    scores: TaskScores, ranking: Ranking, seed: int
-) -> tuple[list[MethodRanking], dict[str, Any]]:
-    """Return the rankings of one task by all methods, in the order of names, and metrics.
+@dataclass(frozen=True)
+class ScoreRankings:
+    """Rankings of one task by all methods, in the order of names.
+
+    Parameters
+    ----------
+    rankings
+        By method.
+    metrics
+        What limits the headline.
+    adjusted
+        Scores of the headline; None of too many systems.
+    """
+
+    rankings: list[MethodRanking]
+    metrics: dict[str, Any]
+    adjusted: AdjustedScores | None
+
+
+def score_rankings(scores: TaskScores, ranking: Ranking, seed: int) -> ScoreRankings:
+    """Return the rankings of one task by scores.
 
     Parameters
     ----------
@@ -106,10 +136,11 @@ def score_rankings(
     """
     counts = scores.blocks.sum(_counts)
     component = _connected(scores)
-    adjusted, metrics = _adjusted(scores, counts, component, ranking)
+    adjusted, metrics, headline = _adjusted(scores, counts, component, ranking)
     described = _described(scores.cells, counts, component, ranking, seed)
     metrics["judge_components"] = _names_of_components(scores.cells.systems, component)
-    return sorted([*adjusted, *described], key=lambda one: one.method), metrics
+    rankings = sorted([*adjusted, *described], key=lambda one: one.method)
+    return ScoreRankings(rankings, metrics, headline)
 
 
 def _counts(block: ScoreBlock) -> ScoreCounts:
@@ -146,46 +177,56 @@ def _names_of_components(names: Sequence[str], component: Codes) -> list[list[st
 
 def _adjusted(
     scores: TaskScores, counts: ScoreCounts, connected: Codes, ranking: Ranking
-) -> tuple[list[MethodRanking], dict[str, Any]]:
-    """Return the rankings by adjusted scores; the metrics are those of the headline."""
-    names = scores.cells.systems
-    n_segments, n_judgments = (
-        part.astype(np.int64) for part in (counts.segments, counts.judgments)
-    )
-    rankings, metrics = [], {}
-    for method, is_scaled in (("adjusted", False), ("adjusted_scaled", True)):
-        if len(names) > MOST_SYSTEMS:
-            none = np.zeros(len(names), np.int64)
-            rankings.append(
-                MethodRanking(
-                    method, np.full(len(names), np.nan), none, none - 1, n_segments, n_judgments,
-                    [[TOO_MANY]] * len(names),
-                )
-            )  # fmt: skip
-            continue
+) -> tuple[list[MethodRanking], dict[str, Any], AdjustedScores | None]:
+    """Return the rankings by adjusted scores; metrics and scores are those of the headline."""
+    if len(scores.cells.systems) > MOST_SYSTEMS:
+        return [_too_many(method, counts) for method in ADJUSTED], {}, None
+    rankings, metrics, headline = [], {}, None
+    for method, is_scaled in ADJUSTED.items():
         params = ScoreParams(ranking.judge_effects, ranking.segment_effects, is_scaled)
-        estimates = adjusted_scores(scores.blocks, params).estimates
-        has_score = n_judgments > 0
-        values = np.where(has_score, comparable(estimates.values), np.nan)
-        component = _numbered(np.where(has_score, estimates.component, -1))
-        estimates = replace(estimates, values=values)
+        fitted = adjusted_scores(scores.blocks, params)
+        has_score = counts.judgments > 0
+        values = np.where(has_score, comparable(fitted.estimates.values), np.nan)
+        estimates = replace(fitted.estimates, values=values)
         inference = compare_estimates(estimates, alpha=ranking.alpha)
         if not is_scaled:
             metrics = inference_metrics(inference, counts.segments_of_judge > 0)
-        reasons = inference_reasons(estimates, inference)
-        for code in range(len(names)):
-            if not has_score[code]:
-                reasons[code] = [NOT_KEPT]
-            elif component.max(initial=0) > 0:
-                members = few(names, component == component[code])
-                reasons[code].insert(0, _why_separate(connected, component[code], members))
+            headline = replace(fitted, estimates=estimates)
+        component = _numbered(np.where(has_score, estimates.component, -1))
         rankings.append(
             MethodRanking(
-                method, values, inference.rank, component, n_segments, n_judgments, reasons,
+                method, values, inference.rank, component, *counts.by_system,
+                _adjusted_reasons(scores.cells.systems, estimates, inference, component, connected),
                 values - inference.half_width, values + inference.half_width, inference,
             )
         )  # fmt: skip
-    return rankings, metrics
+    return rankings, metrics, headline
+
+
+def _too_many(method: str, counts: ScoreCounts) -> MethodRanking:
+    n = counts.judgments.size
+    none = np.zeros(n, np.int64)
+    return MethodRanking(
+        method, np.full(n, np.nan), none, none - 1, *counts.by_system, [[TOO_MANY]] * n
+    )
+
+
+def _adjusted_reasons(
+    names: Sequence[str],
+    estimates: SystemEstimates,
+    inference: RankingInference,
+    component: Codes,
+    connected: Codes,
+) -> list[list[str]]:
+    """Return what is missing of each system, or limits its tests."""
+    reasons = inference_reasons(estimates, inference)
+    for code, own in enumerate(component.tolist()):
+        if own < 0:
+            reasons[code] = [NOT_KEPT]
+        elif component.max() > 0:
+            members = few(names, component == own)
+            reasons[code].insert(0, _why_separate(connected, own, members))
+    return reasons
 
 
 def _why_separate(connected: Codes, component: int, members: str) -> str:

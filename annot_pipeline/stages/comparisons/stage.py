@@ -214,7 +214,7 @@ RANK_SYSTEMS = Stage(
         "tasks": ("task", "scale_low", "scale_high", "assumed_low", "assumed_high"),
         "comparisons": (), "segment_ranks": ("task", "segment", "system", "dominance"),
     },
-    outputs=("system_rankings", "system_comparisons"),
+    outputs=("system_rankings", "system_comparisons", "variance"),
     settings=(
         "ranking", "standardize", "seed", "judges", "easl.gamma", "easl.epsilon",
         "easl.trueskill_mean", "easl.trueskill_sd",

@@ -36,7 +36,7 @@ def with_comparisons(
     Returns
     -------
     tables, metrics
-        ``system_rankings``, ``system_comparisons`` by their keys.
+        The same tables by their keys.
     """
     compared, metrics = rank_by_comparisons(
         comparisons,
@@ -49,7 +49,7 @@ def with_comparisons(
         progress=progress,
     )
     whole = {
-        name: pa.concat_tables([table, compared[name]]).sort_by(
+        name: pa.concat_tables([table, *([compared[name]] if name in compared else [])]).sort_by(
             [(column, "ascending") for column in GOLD[name].key]
         )
         for name, table in by_scores.items()

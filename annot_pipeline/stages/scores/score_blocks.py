@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from annot_pipeline.config import Campaign, Easl
+from annot_pipeline.contracts import GOLD
 from annot_pipeline.contracts.stage_metrics import TaskMetrics
 from annot_pipeline.runtime.blocks import dump, load
 from annot_pipeline.runtime.context import Document, StageContext
@@ -23,10 +24,10 @@ from annot_pipeline.runtime.partitions import InputPartition, Make, write_partit
 from annot_pipeline.runtime.task_partitions import METRICS_BY_TASK, TASK_FINGERPRINTS
 from annot_pipeline.stages.comparisons.break_into_comparisons import break_into_comparisons
 from annot_pipeline.stages.comparisons.imply_comparisons import MOST_ITEMS
-from annot_pipeline.stages.comparisons.rank_systems import rank_task
-from annot_pipeline.stages.comparisons.ranking_rows import SCHEMAS
+from annot_pipeline.stages.comparisons.rank_systems import TABLES, rank_task
 from annot_pipeline.stages.comparisons.score_rankings import TaskScores
 from annot_pipeline.stages.comparisons.system_rankings import with_comparisons
+from annot_pipeline.stages.comparisons.variance_rows import variance_rows
 from annot_pipeline.stages.ingest.resolve_tasks import scale_of
 from annot_pipeline.stages.scores.cell_sums import cell_sums, cells_of_sums
 from annot_pipeline.stages.scores.score_items import Online, score_items, score_online
@@ -119,11 +120,14 @@ def ranked_in_blocks(
         [load(path) for path in sums], task["task"], settings.standardize,
         has_scale=scale_of(task) is not None,
     )  # fmt: skip
-    ranked = {name: schema.empty_table() for name, schema in SCHEMAS.items()}
+    ranked = {name: GOLD[name].empty() for name in TABLES}
     metrics: TaskMetrics = {}
-    if cells.systems:
-        blocks = stored_score_blocks(context, folder, tables, cells.systems)
-        ranked, systems = rank_task(TaskScores(cells, blocks), settings.ranking, settings.seed)
+    blocks = stored_score_blocks(context, folder, tables, cells.systems)
+    if not cells.systems:
+        ranked["variance"] = variance_rows(cells.task, blocks)
+    else:
+        of_task, systems = rank_task(TaskScores(cells, blocks), settings.ranking, settings.seed)
+        ranked |= of_task
         metrics = {
             "judgments_without_system": {cells.task: sum(without)},
             "systems_scored": {cells.task: systems},

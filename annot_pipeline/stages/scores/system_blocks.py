@@ -22,7 +22,8 @@ from annot_pipeline.methods.numerics.moments import means, sums
 from annot_pipeline.methods.rankings.score_block import ScoreBlock
 from annot_pipeline.runtime.blocks import StoredBlocks
 from annot_pipeline.runtime.context import StageContext
-from annot_pipeline.runtime.indexing import index
+from annot_pipeline.runtime.indexing import index, is_in
+from annot_pipeline.stages.scores.judge_sums import ORDINARY
 from annot_pipeline.stages.scores.segment_scores import named_outputs, segment_codes
 from annot_pipeline.storage.tables import StoredTable, read_unharmed
 
@@ -90,28 +91,49 @@ def stored_score_blocks(
     tables
         ``standardized`` of each block of items.
     systems
-        Of the task.
+        Of the task; none: each item is a segment of one system.
     """
     paths = [folder / f"scores-{n}.arrow" for n in range(len(tables))]
     blocks = StoredBlocks[pa.Table](
         context, folder, [partial(read_unharmed, table, SCORED) for table in tables]
     )
-    names = blocks.map(_cut, len(tables), each=paths)
+    has_systems = bool(systems)
+    names = blocks.map(_cut, len(tables), has_systems, each=paths)
     judges, criteria = (sorted(set().union(*column)) for column in zip(*names, strict=True))
     pieces = StoredBlocks[pa.Table](
         context, folder, [partial(_piece, paths, n) for n in range(len(paths))]
     )
     criterion_totals = pieces.sum(_criterion_sums, criteria)
-    return pieces.keep(_coded, judges, list(systems), criteria, criterion_totals)
+    return pieces.keep(_coded, judges, list(systems) or [""], criteria, criterion_totals)
 
 
-def _cut(rows: pa.Table, path: Path, n_pieces: int) -> tuple[set[str], set[str]]:
+def whole_block(rows: pa.Table) -> ScoreBlock:
+    """Return scores of judges kept of one task without systems as one block; items are segments."""
+    piece = _piece_rows(rows, has_systems=False)
+    judges, criteria = (
+        sorted(pc.unique(piece[name]).to_pylist()) for name in ("judge", "criterion")
+    )
+    return _coded(piece, judges, [""], criteria, _criterion_sums(piece, criteria))
+
+
+def _piece_rows(rows: pa.Table, *, has_systems: bool) -> pa.Table:
+    """Return scores as `PIECE`; without systems, each item is a segment of one system."""
+    item, segment, system = (rows[name].cast(TEXT) for name in ("item", "segment", "system"))
+    if has_systems:
+        item = pc.if_else(segment.is_valid(), None, item)
+    else:
+        segment, system = pa.nulls(rows.num_rows, TEXT), pa.repeat("", rows.num_rows)
+    columns = {
+        "segment": segment, "item": item, "judge": rows["judge"].cast(TEXT), "system": system,
+        "criterion": rows["criterion"].cast(TEXT).fill_null(""), "score": rows["score"],
+    }  # fmt: skip
+    return pa.table(columns).cast(PIECE)
+
+
+def _cut(rows: pa.Table, path: Path, n_pieces: int, has_systems: bool) -> tuple[set[str], set[str]]:
     """Write the scores of judges kept by piece of segments; the names of judges and criteria."""
-    rows = named_outputs(rows.filter(rows["kept"]))
-    item = pc.if_else(rows["segment"].is_valid(), None, rows["item"].cast(TEXT))
-    columns = {name: rows[name].cast(TEXT) for name in ("segment", "judge", "system")}
-    columns |= {"item": item, "criterion": rows["criterion"].cast(TEXT).fill_null("")}
-    table = pa.table(columns | {"score": rows["score"]}).select(PIECE.names).cast(PIECE)
+    counted = rows.filter(pc.and_(rows["kept"], is_in(rows["control"], ORDINARY)))
+    table = _piece_rows(named_outputs(counted) if has_systems else counted, has_systems=has_systems)
     segment = index(pc.coalesce(table["segment"], table["item"]))
     piece = np.array([zlib.crc32(name.encode()) % n_pieces for name in segment.names], np.int64)
     order = np.argsort(piece[segment.codes], kind="stable")

@@ -1,0 +1,122 @@
+"""annot plan."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from typing import Any
+
+from annot_pipeline.cli.columns import columns, number
+from annot_pipeline.cli.common import Document, load, show
+from annot_pipeline.errors import ConfigError, Problem, printable
+
+ASSUMED = "judge_system=20,segment_system=20,residual=200"
+"""An example, points squared."""
+
+
+def add(plan: argparse.ArgumentParser) -> None:
+    """Its arguments."""
+    plan.add_argument("campaign", metavar="CAMPAIGN", nargs="?", help="campaign.yaml or its folder")
+    plan.add_argument("--set", action="append", default=[], metavar="a.b=c", dest="sets")
+    plan.add_argument("--release", metavar="V", default="latest", help="default: the newest")
+    plan.add_argument("--task", metavar="T", help="one task alone")
+    plan.add_argument(
+        "--assume", metavar="a=b,...",
+        help="variances in place of a release: judge_system, segment_system, residual",
+    )  # fmt: skip
+    for name, text in (
+        ("judges", "numbers of judges, as 5,10,20"),
+        ("segments", "numbers of segments, as 100,500"),
+        ("per-output", "judgments of each output, as 1,2"),
+    ):
+        plan.add_argument(f"--{name}", metavar="N,...", help=text)
+    plan.add_argument("--systems", metavar="N", type=int, help="systems that are compared")
+    plan.add_argument("--difference", metavar="POINTS", type=float, help="what should be found")
+    plan.add_argument("--power", metavar="SHARE", type=float, default=0.8, help="default: 0.8")
+    plan.add_argument("--price", metavar="X", type=float, help="of a judgment")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Say which differences of systems a design finds."""
+    from annot_pipeline.commands.plan import PlanParams, plan_assumed, plan_release
+
+    chosen: dict[str, Any] = {
+        name: _numbers(name, text)
+        for name in ("judges", "segments", "per_output")
+        if (text := getattr(arguments, name)) is not None
+    }
+    params = PlanParams(
+        **chosen, systems=arguments.systems, power=arguments.power,
+        difference=arguments.difference, price=arguments.price,
+    )  # fmt: skip
+    if arguments.assume is not None:
+        document = plan_assumed(_assumed(arguments.assume), params)
+    elif arguments.campaign is None:
+        do = f"annot plan CAMPAIGN, or annot plan --assume {ASSUMED}"
+        raise ConfigError("nothing to plan with", [Problem("", "no campaign is named", do=do)])
+    else:
+        document = plan_release(load(arguments), arguments.release, arguments.task, params)
+    show(arguments, document, lambda: "\n".join(_text(document, params.power)))
+    return 0
+
+
+def _numbers(name: str, text: str) -> tuple[Any, ...]:
+    kind = float if name == "per_output" else int
+    try:
+        return tuple(kind(part) for part in text.split(","))
+    except ValueError:
+        do = f"--{name.replace('_', '-')} 5,10,20"
+        problem = Problem(name, f"{printable(text)} is no list of numbers", do=do)
+        raise ConfigError("a design that cannot be", [problem]) from None
+
+
+def _assumed(text: str) -> dict[str, float]:
+    variances = {}
+    for part in text.split(","):
+        name, _, value = part.partition("=")
+        try:
+            variances[name.strip()] = float(value)
+        except ValueError:
+            do = f"--assume {ASSUMED}"
+            problem = Problem(name, f"{printable(value)} is no number", do=do)
+            raise ConfigError("variances that cannot be", [problem]) from None
+    return variances
+
+
+def _text(document: Document, power: float) -> Iterator[str]:
+    for task in document["tasks"]:
+        name = "assumed variances" if task["task"] is None else f"task {printable(task['task'])}"
+        sds = ", ".join(
+            f"{kind.replace('_', ' x ')} {number(value**0.5)}"
+            for kind, value in task["variances"].items()
+        )
+        yield f"{name}: standard deviations in points: {sds}"
+        if task.get("detectable_difference") is not None:
+            yield (
+                f"  as judged ({task['judges']} judges, {task['systems']} systems): differences "
+                f"below {number(task['detectable_difference'])} points cannot be told apart"
+            )
+        yield from columns([
+            ("judges", "segments", "per output", "judgments", "finds", "after Holm", "cost"),
+            *map(_cells, task["designs"]),
+        ])  # fmt: skip
+        for row in task.get("enough", ()):
+            if row["segments"] is None:
+                yield f"  {row['judges']} judges do not find it with any number of segments"
+            else:
+                yield (
+                    f"  {row['judges']} judges find it with {row['segments']:,} segments: "
+                    f"{row['judgments']:,} judgments"
+                )
+    yield (
+        "finds: points of difference that a one-sided test at .05 finds with probability "
+        f"{power:g}; after Holm: of one pair among all"
+    )
+
+
+def _cells(row: Document) -> tuple[str, ...]:
+    return (
+        f"{row['judges']:,}", f"{row['segments']:,}", f"{row['per_output']:g}",
+        f"{row['judgments']:,}", number(row["detectable_difference"]),
+        number(row["detectable_after_holm"]), "" if row["cost"] is None else f"{row['cost']:,.2f}",
+    )  # fmt: skip

@@ -1,0 +1,201 @@
+"""How many judges and segments an evaluation needs: from a release, or from assumed variances."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import product
+from typing import Any
+
+from annot_pipeline.config import LoadedCampaign
+from annot_pipeline.errors import ConfigError, Problem
+from annot_pipeline.methods.rankings.detectable import (
+    ALPHA,
+    POWER,
+    DesignParams,
+    design_error,
+    detectable_difference,
+)
+from annot_pipeline.storage.releases import Releases
+
+TITLE = "nothing to plan with"
+KINDS = ("judge_system", "segment_system", "residual")
+"""Variances that a difference of two systems has; levels of judges and segments cancel."""
+JUDGES, SEGMENTS, PER_OUTPUT = (5, 10, 20, 40), (50, 100, 200, 500), (1.0,)
+"""Designs that are compared unless others are asked for."""
+MOST_JUDGES, MOST_SEGMENTS = 1_000, 100_000
+
+
+@dataclass(frozen=True)
+class PlanParams:
+    """What is asked.
+
+    Parameters
+    ----------
+    judges, segments, per_output
+        Numbers to combine; judgments of each system's output for a segment.
+    systems
+        For Holm's correction over all ordered pairs, and for the number of judgments; None: those
+        of the release, or 2.
+    alpha, power
+        Level of the one-sided test, and the probability to find the difference.
+    difference
+        Points; for each number of judges the segments that find it are named.
+    price
+        Of a judgment.
+    """
+
+    judges: Sequence[int] = JUDGES
+    segments: Sequence[int] = SEGMENTS
+    per_output: Sequence[float] = PER_OUTPUT
+    systems: int | None = None
+    alpha: float = ALPHA
+    power: float = POWER
+    difference: float | None = None
+    price: float | None = None
+
+    def __post_init__(self) -> None:
+        problems = [
+            Problem(name, f"is {value:g}", f"{least:g} or more")
+            for name, least in (("judges", 2), ("segments", 2), ("per_output", 0.001))
+            for value in getattr(self, name)
+            if not value >= least
+        ]
+        problems += [
+            Problem(name, f"is {value:g}", "between 0 and 1")
+            for name, value in (("alpha", self.alpha), ("power", self.power))
+            if not 0 < value < 1
+        ]
+        problems += [
+            Problem(name, f"is {value:g}", "above 0")
+            for name, value in (("difference", self.difference), ("price", self.price))
+            if value is not None and not value > 0
+        ]
+        if self.systems is not None and self.systems < 2:
+            problems.append(Problem("systems", f"is {self.systems}", "2 or more"))
+        if problems:
+            raise ConfigError("a design that cannot be", problems)
+
+
+def plan_release(
+    campaign: LoadedCampaign, version: str, task: str | None, params: PlanParams
+) -> dict[str, Any]:
+    """Return designs for the tasks of a release that have scores of systems.
+
+    Raises
+    ------
+    AnnotError
+        There is no such release or task, or the task has no variances.
+    """
+    release = Releases.for_campaign(campaign).get(version)
+    variance: dict[str, dict[str, Any]] = {}
+    for row in release.table("variance").to_pylist():
+        variance.setdefault(row["task"], {})[row["statistic"]] = row
+    systems: dict[str, set[str]] = {}
+    for row in release.table("system_rankings").to_pylist():
+        systems.setdefault(row["task"], set()).add(row["system"])
+    usable = [
+        name for name, rows in variance.items()
+        if all(_value(rows, kind) is not None for kind in KINDS)
+    ]  # fmt: skip
+    names = [task] if task is not None else usable
+    if not names or not set(names) <= {*usable}:
+        what = f"task {task} has no variances" if task else "no task has scores of two systems"
+        do = "annot plan --assume judge_system=20,segment_system=20,residual=200 plans without data"
+        raise ConfigError(TITLE, [Problem(release.version, what, ", ".join(usable), do)])
+    return {
+        "release": release.version,
+        "tasks": [
+            _task(name, variance[name], len(systems[name]), params) for name in names
+        ],
+    }  # fmt: skip
+
+
+def plan_assumed(variances: Mapping[str, float], params: PlanParams) -> dict[str, Any]:
+    """Return designs for assumed variances, points squared, by `KINDS`."""
+    problems = [
+        Problem(name, "unknown variance", ", ".join(KINDS)) for name in variances.keys() - {*KINDS}
+    ]
+    missing = [name for name in KINDS if name not in variances]
+    problems += [Problem(name, "is missing", "0 or more") for name in missing]
+    problems += [
+        Problem(name, f"is {value:g}", "0 or more")
+        for name, value in variances.items()
+        if not value >= 0
+    ]
+    if not problems and not sum(variances.values()):
+        problems.append(Problem("", "all variances are 0", "one above 0"))
+    if problems:
+        raise ConfigError("variances that cannot be", problems)
+    rows = _designs(variances, params.systems or 2, params)
+    return {"release": None, "tasks": [{"task": None, "variances": dict(variances)} | rows]}
+
+
+def _task(name: str, rows: Mapping[str, Any], n_systems: int, params: PlanParams) -> dict[str, Any]:
+    variances = {kind: float(_value(rows, kind) or 0) for kind in KINDS}
+    measured = rows["detectable_difference"]
+    return {
+        "task": name,
+        "variances": variances,
+        "judges": measured["n_judges"],
+        "systems": n_systems,
+        "detectable_difference": measured["value"],
+    } | _designs(variances, params.systems or n_systems, params)
+
+
+def _value(rows: Mapping[str, Any], kind: str) -> float | None:
+    value: float | None = rows.get(f"variance_{kind}", {}).get("value")
+    return value
+
+
+def _designs(variances: Mapping[str, float], n_systems: int, params: PlanParams) -> dict[str, Any]:
+    designs = [
+        DesignParams(*sizes)
+        for sizes in product(params.judges, params.segments, params.per_output)
+    ]  # fmt: skip
+    found: dict[str, Any] = {
+        "designs": [_row(design, variances, n_systems, params) for design in designs]
+    }
+    if params.difference is not None:
+        found["enough"] = [*_enough(variances, n_systems, params)]
+    return found
+
+
+def _row(
+    design: DesignParams, variances: Mapping[str, float], n_systems: int, params: PlanParams
+) -> dict[str, Any]:
+    """Return one design: what it finds, alone and after Holm, and what it costs."""
+    error, freedom = design_error(design, **variances)
+    pairs = n_systems * (n_systems - 1)
+    n = design.segments * n_systems * design.per_output
+    alone, after_holm = (
+        float(detectable_difference(error, freedom, alpha=alpha, power=params.power))
+        for alpha in (params.alpha, params.alpha / pairs)
+    )
+    return asdict(design) | {
+        "judgments": round(n),
+        "judgments_per_judge": n / design.judges,
+        "detectable_difference": alone,
+        "detectable_after_holm": after_holm,
+        "cost": None if params.price is None else n * params.price,
+    }
+
+
+def _enough(
+    variances: Mapping[str, float], n_systems: int, params: PlanParams
+) -> Iterator[dict[str, Any]]:
+    """Yield, for each number of judges, the fewest segments that find the difference."""
+    for judges, per_output in product(params.judges, params.per_output):
+        low, high = 2, MOST_SEGMENTS
+
+        def finds(segments: int, judges: int = judges, per_output: float = per_output) -> bool:
+            row = _row(DesignParams(judges, segments, per_output), variances, n_systems, params)
+            return bool(row["detectable_difference"] <= (params.difference or 0))
+
+        if not finds(high):
+            yield {"judges": judges, "per_output": per_output, "segments": None}
+            continue
+        while low < high:
+            middle = (low + high) // 2
+            low, high = (low, middle) if finds(middle) else (middle + 1, high)
+        yield _row(DesignParams(judges, low, per_output), variances, n_systems, params)

@@ -1,0 +1,112 @@
+"""annot plan: designs from a release, and from assumed variances."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from annot_pipeline import cli
+
+ASSUMED = "judge_system=9,segment_system=25,residual=100"
+
+
+def run(capsys, *arguments: object) -> tuple[int, str, str]:
+    status = cli.main([str(argument) for argument in arguments])
+    out, err = capsys.readouterr()
+    return status, out, err
+
+
+def planned(capsys, *arguments: object) -> dict:
+    status, out, _ = run(capsys, "plan", *arguments, "--json")
+    assert status == 0
+    return json.loads(out)
+
+
+@pytest.fixture(scope="module")
+def campaign(tmp_path_factory) -> Path:
+    """Twelve judges score three systems on thirty segments; another task has one system."""
+    folder = tmp_path_factory.mktemp("plan")
+    rng = np.random.default_rng(2)
+    lines = ["task,judge,system,segment,score"]
+    for judge in range(12):
+        level = rng.normal(0, 10)
+        taste = rng.normal(0, 3, 3)
+        for system in range(3):
+            for segment in range(30):
+                score = 50 + level + taste[system] + 4 * system + rng.normal(0, 8)
+                lines.append(f"quality,j{judge},s{system},g{segment},{score:.3f}")
+        lines.append(f"alone,j{judge},s0,g0,{50 + level:.3f}")
+    (folder / "scores.csv").write_text("\n".join(lines) + "\n")
+    fields = {name: name for name in ("task", "judge", "system", "segment", "score")}
+    source = {"path": "scores.csv", "format": "csv", "fields": fields}
+    (folder / "campaign.yaml").write_text(json.dumps({"campaign": "plan", "sources": [source]}))
+    assert cli.main(["build", str(folder)]) == 0
+    return folder
+
+
+def test_a_release_says_what_its_design_tells_apart(campaign, capsys):
+    [task] = planned(capsys, campaign, "--judges", "12", "--segments", "30", "--per-output", "12")[
+        "tasks"
+    ]
+    assert (task["task"], task["judges"], task["systems"]) == ("quality", 12, 3)
+    [design] = task["designs"]
+    assert design["judgments"] == 12 * 30 * 3
+    # the same design, from its own variances
+    assert design["detectable_difference"] == pytest.approx(task["detectable_difference"], rel=0.25)
+    assert design["detectable_after_holm"] > design["detectable_difference"]
+    _, out, _ = run(capsys, "plan", campaign)
+    assert "task quality: standard deviations in points: judge x system" in out
+    assert "cannot be told apart" in out
+
+
+def test_the_report_says_it_too(campaign):
+    report = (campaign / "gold" / "v0001" / "report.html").read_text()
+    assert "Differences below, points, cannot be told apart" in report
+
+
+def test_assumed_variances_need_no_campaign(capsys):
+    document = planned(capsys, "--assume", ASSUMED, "--judges", "9", "--segments", "50",
+                       "--per-output", "2", "--price", "0.5", "--systems", "4")  # fmt: skip
+    [design] = document["tasks"][0]["designs"]
+    assert design["detectable_difference"] == pytest.approx(np.sqrt(5) * 2.62, rel=0.03)
+    assert (design["judgments"], design["cost"]) == (400, 200)
+
+
+def test_segments_that_find_a_difference(capsys):
+    rows = planned(capsys, "--assume", ASSUMED, "--judges", "4,40", "--difference", "3")
+    few, many = rows["tasks"][0]["enough"]
+    assert few["segments"] is None, "what four judges make of a system is too much"
+    assert many["detectable_difference"] <= 3
+    fewer = planned(capsys, "--assume", ASSUMED, "--judges", "40", "--segments",
+                    many["segments"] - 1)  # fmt: skip
+    assert fewer["tasks"][0]["designs"][0]["detectable_difference"] > 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ([], "no campaign is named"),
+        (["--assume", "judge=1"], "judge: unknown variance"),
+        (["--assume", "judge_system=-1,segment_system=1,residual=1"], "judge_system: is -1"),
+        (["--assume", "judge_system=0,segment_system=0,residual=0"], "all variances are 0"),
+        (["--assume", "judge_system=x"], "x is no number"),
+        (["--assume", ASSUMED, "--judges", "1"], "judges: is 1"),
+        (["--assume", ASSUMED, "--segments", "many"], "many is no list of numbers"),
+        (["--assume", ASSUMED, "--power", "1"], "power: is 1"),
+        (["--assume", ASSUMED, "--difference", "0"], "difference: is 0"),
+    ],
+)
+def test_designs_that_cannot_be(capsys, arguments, says):
+    status, out, err = run(capsys, "plan", *arguments)
+    assert (status, out) == (2, "")
+    assert says in err
+
+
+def test_a_task_without_variances(campaign, capsys):
+    status, _, err = run(capsys, "plan", campaign, "--task", "alone")
+    assert status == 2
+    assert "task alone has no variances" in err
+    assert "allowed: quality" in err
