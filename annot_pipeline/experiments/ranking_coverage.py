@@ -30,9 +30,10 @@ from annot_pipeline.methods.comparisons.clusters import clusters
 from annot_pipeline.methods.numerics.blocks import InMemoryBlocks
 from annot_pipeline.methods.numerics.moments import means
 from annot_pipeline.methods.rankings.adjusted_comparisons import adjusted_comparisons
-from annot_pipeline.methods.rankings.adjusted_scores import ScoreParams, adjusted_scores
+from annot_pipeline.methods.rankings.adjusted_scores import adjusted_scores
 from annot_pipeline.methods.rankings.inference import TESTED, RankingInference, compare_estimates
 from annot_pipeline.methods.rankings.score_block import ScoreBlock
+from annot_pipeline.methods.rankings.score_params import ScoreParams
 from annot_pipeline.methods.scores.system_comparisons import compare_systems
 from annot_pipeline.methods.scores.zscores import z_scores
 

@@ -27,7 +27,6 @@ from annot_pipeline.methods.numerics.multiplicity import adjust
 from annot_pipeline.methods.numerics.rounding import comparable
 from annot_pipeline.methods.rankings.adjusted_scores import (
     AdjustedScores,
-    ScoreParams,
     adjusted_scores,
     connected_systems,
 )
@@ -38,6 +37,7 @@ from annot_pipeline.methods.rankings.inference import (
     compare_estimates,
 )
 from annot_pipeline.methods.rankings.score_block import ScoreBlock
+from annot_pipeline.methods.rankings.score_params import ScoreParams
 from annot_pipeline.methods.scores.system_comparisons import compare_systems
 from annot_pipeline.stages.comparisons.inference_reasons import (
     few,
@@ -54,10 +54,13 @@ from annot_pipeline.stages.scores.segment_scores import Cells, TaskCells
 
 ADJUSTED = {"adjusted": False, "adjusted_scaled": True}
 """Methods of adjusted scores, and whether judges' spreads are taken out."""
+LEAST_SPREAD = 0.1
+"""Standard deviation of the logarithm of judges' spreads from which on they are taken out."""
 TAILS = (0.025, 0.975)
 NOT_KEPT = "no judgment of judges kept"
 NO_JUDGMENT = "no judgment that counts for this method"
 TOO_MANY = f"more than {MOST_SYSTEMS} systems: not adjusted, and no tests"
+EQUAL_SPREADS = "the spreads of judges hardly differ: see adjusted"
 JUDGES_REPEAT = "no interval: judges judge several segments, see the headline"
 FEW_SEGMENTS = f"no interval: fewer than {CONFIRMED_SEGMENTS} segments"
 
@@ -180,9 +183,12 @@ def _adjusted(
 ) -> tuple[list[MethodRanking], dict[str, Any], AdjustedScores | None]:
     """Return the rankings by adjusted scores; metrics and scores are those of the headline."""
     if len(scores.cells.systems) > MOST_SYSTEMS:
-        return [_too_many(method, counts) for method in ADJUSTED], {}, None
+        return [_unranked(method, counts, TOO_MANY) for method in ADJUSTED], {}, None
     rankings, metrics, headline = [], {}, None
     for method, is_scaled in ADJUSTED.items():
+        if headline is not None and headline.spread_of_spreads < LEAST_SPREAD:
+            rankings.append(_unranked(method, counts, EQUAL_SPREADS))
+            continue
         params = ScoreParams(ranking.judge_effects, ranking.segment_effects, is_scaled)
         fitted = adjusted_scores(scores.blocks, params)
         has_score = counts.judgments > 0
@@ -203,12 +209,12 @@ def _adjusted(
     return rankings, metrics, headline
 
 
-def _too_many(method: str, counts: ScoreCounts) -> MethodRanking:
+def _unranked(method: str, counts: ScoreCounts, reason: str) -> MethodRanking:
+    """Return a ranking without scores and ranks, for one reason."""
     n = counts.judgments.size
     none = np.zeros(n, np.int64)
-    return MethodRanking(
-        method, np.full(n, np.nan), none, none - 1, *counts.by_system, [[TOO_MANY]] * n
-    )
+    reasons = [[reason] for _ in range(n)]
+    return MethodRanking(method, np.full(n, np.nan), none, none - 1, *counts.by_system, reasons)
 
 
 def _adjusted_reasons(

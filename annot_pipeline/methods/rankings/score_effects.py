@@ -1,0 +1,243 @@
+"""Variances of judges and segments in scores, and the effects of judges and segments under them.
+
+Variances are moments of pairs of residuals (Searle, Casella & McCulloch 1992, section 5.2): pairs
+of one judge and other segments, and of one segment and other judges. Effects are fitted in turn.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from annot_pipeline.methods.numerics.additive import Additive
+from annot_pipeline.methods.numerics.blocks import Blocks
+from annot_pipeline.methods.rankings.cluster_variance import LEAST
+from annot_pipeline.methods.rankings.score_block import ScoreBlock
+from annot_pipeline.methods.rankings.score_params import ScoreParams, centred_inverse
+
+Floats = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.int64]
+
+FIXED = 1e-8
+"""Judgments' worth that fixed effects are drawn to 0 by: none, but no division by 0."""
+SPREAD_JUDGMENTS = 20.0
+"""Judgments that the common spread is worth in a judge's own."""
+EFFECT_SWEEPS = 8
+"""Of judges and segments in turn."""
+LITTLE = 0.005
+"""Variance of segments, as a share of the residual's, below which they are not adjusted for."""
+
+
+@dataclass(frozen=True)
+class VarianceComponents:
+    """Variances, points squared.
+
+    Parameters
+    ----------
+    judge, segment
+        Of levels of judges and of segments.
+    residual
+        Of the rest, with what judges and segments make of systems.
+    judge_system, segment_system
+        Of what a judge, or a segment, makes of a system, as parts of the residual.
+    """
+
+    judge: float
+    segment: float
+    residual: float
+    judge_system: float = 0.0
+    segment_system: float = 0.0
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Scores as deviations: ``level_j + factor_j (y - mean - level_j)``, arrays ``(n_judges,)``."""
+
+    mean: float
+    level: Floats
+    factor: Floats
+
+    def apply(self, block: ScoreBlock) -> Floats:
+        """Return the scores of a block as deviations."""
+        level = self.level[block.judges]
+        deviation = block.scores - self.mean - level
+        return np.asarray(level + self.factor[block.judges] * deviation)
+
+
+@dataclass(frozen=True)
+class ScoreSums(Additive):
+    """Sums of scores by system and by judge."""
+
+    system: Floats
+    judge: Floats
+
+
+@dataclass(frozen=True)
+class _Moments(Additive):
+    """Sums of squares of residuals and of their sums, for pairs of one judge or segment.
+
+    Parameters
+    ----------
+    judge_cells
+        Of sums by cell of segment and judge.
+    segments, cells, squares
+        Of sums by segment, by cell, and of residuals, all less the mean of the judge.
+    segment_counts, cell_counts
+        Of numbers of judgments.
+    """
+
+    judge_cells: float
+    segments: float
+    cells: float
+    squares: float
+    segment_counts: float
+    cell_counts: float
+
+
+@dataclass(frozen=True)
+class JudgeSums(Additive):
+    """Residuals by judge: ``(n_judges,)`` sums and sums of squares."""
+
+    total: Floats
+    squares: Floats
+
+
+@dataclass(frozen=True)
+class Shrinkage:
+    """What effects are shrunk by: 1 / (n + lambda)."""
+
+    judge: float
+    segment: float
+    has_segments: bool
+
+    def by_judge(self, n: Floats) -> Floats:
+        """Return the factors of judges with ``n`` judgments."""
+        return np.asarray(1 / (n + self.judge))
+
+    def by_segment(self, block: ScoreBlock) -> Floats:
+        """Return the factors of the segments of a block; 0 where they are not adjusted for."""
+        if not self.has_segments:
+            return np.zeros(block.n_segments)
+        return np.asarray(1 / (block.n_judgments + self.segment))
+
+
+@dataclass(frozen=True)
+class Effects:
+    """A first fit: variance components, effects of judges, and their residual spreads."""
+
+    components: VarianceComponents
+    judges: Floats
+    spreads: Floats
+    shrinkage: Shrinkage
+
+
+def fit_effects(
+    blocks: Blocks[ScoreBlock],
+    scale: Scale,
+    judgments: Floats,
+    component: Codes,
+    params: ScoreParams,
+) -> Effects:
+    """Return variance components by moments, and effects of judges under them."""
+    totals, of_judge = judgments.sum(axis=0), judgments.sum(axis=1)
+    sums = blocks.sum(score_sums, scale)
+    if params.judges == "random":
+        systems = sums.system / np.maximum(totals, 1)
+    else:
+        share = judgments / np.maximum(of_judge, 1)[:, None]
+        within = np.diag(totals) - judgments.T @ share
+        systems = centred_inverse(within, totals, component) @ (sums.system - share.T @ sums.judge)
+    by_judge = sums.judge - judgments @ systems
+    moments = blocks.sum(_moments, scale, systems, by_judge / np.maximum(of_judge, 1))
+    components = _variance_components(moments, by_judge, of_judge)
+    shrinkage = _shrinkage(components, params)
+    judges = judge_effects(blocks, scale, systems, of_judge, shrinkage)
+    residuals = blocks.sum(_residuals, scale, systems, judges, shrinkage)
+    residual = components.residual
+    spread = (SPREAD_JUDGMENTS * residual + residuals.squares) / (
+        SPREAD_JUDGMENTS + np.maximum(of_judge - 1, 0)
+    )
+    return Effects(components, judges, np.sqrt(np.maximum(spread, LEAST)), shrinkage)
+
+
+def _variance_components(
+    moments: _Moments, by_judge: Floats, of_judge: Floats
+) -> VarianceComponents:
+    """Return components from pairs of one judge and other segments, and the other way round.
+
+    Those of segments and of the rest are of residuals less the mean of the judge, so that lenient
+    and strict judges have no part in them. ``by_judge``: ``(n_judges,)`` sums of residuals.
+    """
+    n_within = max(float(np.maximum(of_judge - 1, 0).sum()), 1.0)
+    total = max(moments.squares / n_within, LEAST)
+    pairs_of_judge = float(of_judge @ of_judge) - moments.cell_counts
+    pairs_of_segment = moments.segment_counts - moments.cell_counts
+    judge = (float(by_judge @ by_judge) - moments.judge_cells) / max(pairs_of_judge, 1.0)
+    segment = max((moments.segments - moments.cells) / max(pairs_of_segment, 1.0), 0.0)
+    return VarianceComponents(max(judge, 1e-3 * total), segment, max(total - segment, 0.05 * total))
+
+
+def _shrinkage(components: VarianceComponents, params: ScoreParams) -> Shrinkage:
+    residual = components.residual
+    judge = residual / components.judge if params.judges == "random" else FIXED
+    if params.segments == "fixed":
+        return Shrinkage(judge, FIXED, has_segments=True)
+    segment = residual / max(components.segment, 1e-6 * residual)
+    return Shrinkage(judge, segment, components.segment > LITTLE * residual)
+
+
+def judge_effects(
+    blocks: Blocks[ScoreBlock],
+    scale: Scale,
+    systems: Floats,
+    of_judge: Floats,
+    shrinkage: Shrinkage,
+) -> Floats:
+    """Return the effects of judges, with those of segments in turn, ``(n_judges,)``."""
+    by_judge = shrinkage.by_judge(of_judge)
+    effects = np.zeros(of_judge.size)
+    for sweep in range(EFFECT_SWEEPS if shrinkage.has_segments else 1):
+        sums = blocks.sum(_residuals, scale, systems, effects, shrinkage, sweep > 0)
+        effects = sums.total * by_judge
+    return effects
+
+
+def score_sums(block: ScoreBlock, scale: Scale) -> ScoreSums:
+    """Return the sums of scores of a block."""
+    y = scale.apply(block)
+    return ScoreSums(block.by_system(y), block.by_judge(y))
+
+
+def _moments(block: ScoreBlock, scale: Scale, systems: Floats, judge_means: Floats) -> _Moments:
+    r = scale.apply(block) - systems[block.systems]
+    cells = block.judge_of_segment
+    of_cell = np.bincount(cells, r)
+    r = r - judge_means[block.judges]
+    within_segment, within_cell = block.by_segment(r), np.bincount(cells, r)
+    counts = np.bincount(cells).astype(np.float64)
+    return _Moments(
+        float(of_cell @ of_cell),
+        float(within_segment @ within_segment),
+        float(within_cell @ within_cell),
+        float(r @ r),
+        float(block.n_judgments @ block.n_judgments),
+        float(counts @ counts),
+    )
+
+
+def _residuals(
+    block: ScoreBlock,
+    scale: Scale,
+    systems: Floats,
+    judges: Floats,
+    shrinkage: Shrinkage,
+    has_segments: bool = True,
+) -> JudgeSums:
+    """Return residuals by judge: their sums without the judge's effect, their squares with it."""
+    r = scale.apply(block) - systems[block.systems]
+    own = judges[block.judges]
+    if has_segments:
+        r = r - (block.by_segment(r - own) * shrinkage.by_segment(block))[block.segments]
+    return JudgeSums(block.by_judge(r), block.by_judge((r - own) ** 2))

@@ -1,0 +1,170 @@
+"""How estimates of systems vary over clusters of judges and of segments, from sums over blocks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from annot_pipeline.methods.numerics.additive import Additive
+from annot_pipeline.methods.rankings.cluster_variance import (
+    CorrelationSums,
+    FreedomSums,
+    corrected_sums,
+    exact_freedom,
+    freedom_sums,
+    share_factors,
+)
+from annot_pipeline.methods.rankings.inference import ClusterVariance
+from annot_pipeline.methods.rankings.score_block import ScoreBlock
+from annot_pipeline.methods.rankings.score_effects import Scale, Shrinkage
+from annot_pipeline.methods.rankings.score_params import ScoreParams
+
+Floats = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.int64]
+
+MOST_EXACT = 20_000_000
+"""Judges times systems squared up to which degrees of freedom are exact."""
+
+
+@dataclass(frozen=True)
+class ScoreProducts(Additive):
+    """Sums over clusters of what each adds to the estimates, before A^-1.
+
+    Parameters
+    ----------
+    judge_sums, judge_totals
+        ``(n_judges, K)`` but for what is projected out by judges, and ``(n_judges,)`` residuals.
+    segments, both
+        ``(K, K)``.
+    judge_residuals, residual_squares, n
+        ``(n_judges, K)`` residuals, squares of all, judgments: for correlations within judges.
+    correlation
+        Of residuals within segments.
+    """
+
+    judge_sums: Floats
+    judge_totals: Floats
+    segments: Floats
+    both: Floats
+    judge_residuals: Floats
+    residual_squares: float
+    n: float
+    correlation: CorrelationSums
+
+    def judge_correlation(self, judgments: Floats) -> float:
+        """Return the correlation of residuals of one judge and system."""
+        return CorrelationSums(
+            float((self.judge_residuals**2).sum()),
+            float((judgments**2).sum()),
+            self.residual_squares,
+            max(self.n, 1.0),
+        ).correlation
+
+
+def judge_variance(
+    judgments: Floats,
+    projection: Floats,
+    inverse: Floats,
+    meat: ScoreProducts,
+    shrinkage: Shrinkage,
+    params: ScoreParams,
+) -> ClusterVariance:
+    """Return the variance by clusters of judges, after CR2."""
+    sums = meat.judge_sums - meat.judge_totals[:, None] * projection
+    of_systems = corrected_sums(sums, judgments, projection, inverse) @ inverse.T
+    totals = judgments.sum(axis=0)
+    correlation = meat.judge_correlation(judgments)
+    if judgments.size * judgments.shape[1] < MOST_EXACT:
+        is_random = params.judges == "random"
+        freedom = exact_freedom(
+            judgments, inverse, shrinkage.judge if is_random else 0.0, correlation
+        )
+    else:
+        from scipy.sparse import csr_array
+
+        freedom = freedom_sums(csr_array(judgments), totals, correlation).degrees_of_freedom
+    return ClusterVariance(of_systems.T @ of_systems, freedom)
+
+
+def segment_projection(block: ScoreBlock, projection: Floats, shrinkage: Shrinkage) -> Floats:
+    """Return what is projected out of systems by segments, ``(n_segments, K)``."""
+    remainder = block.segment_systems.toarray() - block.segment_judges @ projection
+    return np.asarray(remainder * shrinkage.by_segment(block)[:, None])
+
+
+def score_products(
+    block: ScoreBlock,
+    scale: Scale,
+    systems: Floats,
+    judges: Floats,
+    before: Floats,
+    projection: Floats,
+    totals: Floats,
+    shrinkage: Shrinkage,
+) -> ScoreProducts:
+    """Return the products of a block\'s sums by segment, and its sums by judge."""
+    r = scale.apply(block) - systems[block.systems]
+    own = judges[block.judges]
+    segment = (block.by_segment(r - own) * shrinkage.by_segment(block))[block.segments]
+    e = r - own - segment
+    of_judge, of_segment = r - segment, r - own  # residuals with the effect of the cluster
+    sums = block.by_judge_and_system(of_judge)
+    segment_sums = (
+        block.by_segment_and_system(of_segment).toarray()
+        - block.by_segment_and_judge(of_segment) @ projection
+    )
+    both = _both(block, e, projection)
+    if shrinkage.has_segments:
+        of_systems = segment_projection(block, before, shrinkage)
+        sums -= block.by_segment_and_judge(of_judge).T @ of_systems
+        segment_sums -= block.by_segment(of_segment)[:, None] * of_systems
+        both += _both_with_segments(block, e, projection, of_systems)
+    factors = share_factors(block.segment_systems, totals)
+    segment_sums += factors.multiply(segment_sums).toarray()
+    cells = block.by_segment_and_system(e).data
+    counts = block.segment_systems.data
+    squares, n = float(e @ e), float(e.size)
+    return ScoreProducts(
+        sums,
+        block.by_judge(of_judge),
+        segment_sums.T @ segment_sums,
+        both,
+        block.by_judge_and_system(e),
+        squares,
+        n,
+        CorrelationSums(float(cells @ cells), float(counts @ counts), squares, max(n, 1.0)),
+    )
+
+
+def _both(block: ScoreBlock, e: Floats, projection: Floats) -> Floats:
+    """Return sums of squares over clusters of judge and segment, segments not adjusted for.
+
+    Each adds its residuals by system less their sum times what is projected out by the judge; the
+    square is expanded, as cells times systems would be too many.
+    """
+    cells = block.by_cell_and_system(e)
+    of_cell = np.bincount(block.judge_of_segment, e)[block.judge_of_segment]
+    by_system = block.by_judge_and_system(e * of_cell)
+    cross = projection.T @ by_system
+    squares = block.by_judge(e * of_cell)
+    own = (projection.T * squares) @ projection
+    return np.asarray((cells.T @ cells).toarray() - cross - cross.T + own)
+
+
+def _both_with_segments(
+    block: ScoreBlock, e: Floats, projection: Floats, of_systems: Floats
+) -> Floats:
+    """Return what the adjustment for segments adds to `_both`."""
+    of_cell = np.bincount(block.judge_of_segment, e)[block.judge_of_segment]
+    weights = e * of_cell
+    cross = block.by_segment_and_system(weights).T @ of_systems
+    judge = projection.T @ (block.by_segment_and_judge(weights).T @ of_systems)
+    own = (of_systems.T * block.by_segment(weights)) @ of_systems
+    return np.asarray(own + judge + judge.T - cross - cross.T)
+
+
+def segment_freedom(block: ScoreBlock, totals: Floats, correlation: float) -> FreedomSums:
+    """Return the working variances that the segments of a block add."""
+    return freedom_sums(block.segment_systems, totals, correlation)
