@@ -122,10 +122,11 @@ def ranking_lines(release: Path, simulated: SimulatedScores) -> list[str]:
     pairs = simulated.params.language_pairs
     title = "direct_assessment, Spearman with the true order (clusters)"
     lines = [f"{title}{''.join(f'{pair:>12}' for pair in pairs)}"]
-    for name, method in (
-        ("raw mean, all judges", "raw_mean"),
-        ("raw mean, judges kept", "filtered_mean"),
-        ("z, judges kept", "z_mean"),
+    for name, method, clusters in (
+        ("adjusted for judges and segments", "adjusted", "cluster"),
+        ("raw mean, all judges", "raw_mean", "wmt_cluster"),
+        ("raw mean, judges kept", "filtered_mean", "wmt_cluster"),
+        ("z, judges kept", "z_mean", "wmt_cluster"),
     ):
         cells = []
         for pair, quality in zip(pairs, simulated.quality, strict=True):
@@ -133,7 +134,7 @@ def ranking_lines(release: Path, simulated: SimulatedScores) -> list[str]:
             rows.sort(key=lambda row: row["system"])  # as the true qualities are
             found = np.array([row["score"] for row in rows])
             rho = _spearman(found, quality)
-            cells.append(f"{rho:8.3f} ({max(row['cluster'] for row in rows)})")
+            cells.append(f"{rho:8.3f} ({max(row[clusters] or 0 for row in rows)})")
         lines.append(f"  {name:<56}{''.join(f'{cell:>12}' for cell in cells)}")
     return lines
 

@@ -142,7 +142,7 @@ def test_fields(write, fields, where, said):
         ("labels: {certain_at: .nan}", "labels.certain_at", "'nan' is not allowed: write"),
         ("labels: {certain_at: true}", "labels.certain_at", "'True' is not allowed: write"),
         ("labels: {certain_at: high}", "labels.certain_at", "'high' is not allowed: write a"),
-        ("judges: [{name: gpt}]", "judges.0.family", "missing"),
+        ("judges: [{name: gpt, kind: bot}]", "judges.0.kind", "human, model"),
         ("judges: [{name: a, family: ''}]", "judges.0.family", "at least 1 character"),
         ("label_model: hierarchic", "label_model", "is no label model: dawid_skene, one_coin"),
     ],

@@ -174,8 +174,7 @@ def test_dominance_finds_the_true_order(
 
 
 COMPARED = {
-    "bounded_ra", "bradley_terry", "dominance", "trueskill", "trueskill_permuted", "wins",
-    "wins_ties_half",
+    "bounded_ra", "bradley_terry", "dominance", "trueskill", "wins", "wins_ties_half",
 }  # fmt: skip
 
 
@@ -390,6 +389,7 @@ def test_build_all_says_what_is_known(
     assert figures["Dawid-Skene"] == "0.5000"
     assert figures["published"] == "0.7500"
     assert figures["published, 2 certain items"] == "1.0000"
+    assert re.search(r"adjusted for judges and segments +1\.000 \(8\) +1\.000 \(8\)\n", first)
     assert re.search(r"raw mean, all judges +1\.000 \(8\) +1\.000 \(8\)\n", first)
     assert re.search(r"z, judges kept +-1\.000 \(8\) +-1\.000 \(8\)\n", first)
     assert "careless judges caught     0 of 10\n" in first
@@ -409,7 +409,12 @@ def _rankings() -> list[tuple[str, str, str, float, int]]:
     return [
         (task, method, system, sign * quality, 1 + place)
         for task, qualities in zip(simulated.params.language_pairs, simulated.quality, strict=True)
-        for method, sign in (("raw_mean", 1), ("filtered_mean", 1), ("z_mean", -1))
+        for method, sign in (
+            ("adjusted", 1),
+            ("raw_mean", 1),
+            ("filtered_mean", 1),
+            ("z_mean", -1),
+        )  # fmt: skip
         for place, (system, quality) in enumerate(
             zip(simulated.systems, qualities.tolist(), strict=True)
         )
@@ -451,7 +456,14 @@ def _release(gold: Path) -> None:
         },
         "system_rankings": {
             name: [row[place] for row in [*_rankings(), *_preference_rankings()]]
-            for place, name in enumerate(("task", "method", "system", "score", "cluster"))
+            for name, place in (
+                ("task", 0),
+                ("method", 1),
+                ("system", 2),
+                ("score", 3),
+                ("cluster", 4),
+                ("wmt_cluster", 4),
+            )  # fmt: skip
         },
         "judges": {"judge": ["j1"], "verdict": ["failed"]},
         "segment_ranks": _labelled(),

@@ -51,7 +51,9 @@ def test_patterns_of_judges_are_published_as_pseudonyms(build_campaign):
 
 def test_patterns_are_published_as_they_are_where_judges_have_no_pseudonyms(build_campaign):
     built = build_campaign({"a.csv": EXPORT}, judges=FAMILIES, privacy={"pseudonymize": False})
-    assert built.publication.release.manifest["settings"]["judges"] == FAMILIES
+    assert built.publication.release.manifest["settings"]["judges"] == [
+        {"kind": "human"} | entry for entry in FAMILIES
+    ]
 
 
 def test_the_digest_depends_on_the_key():

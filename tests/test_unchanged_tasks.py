@@ -42,17 +42,17 @@ def measured(monkeypatch):
 def ranked(monkeypatch):
     """Tasks whose systems were ranked: by scores, by comparisons."""
     by_scores, by_comparisons = [], []
-    rank_task, rank_compared = rank_systems._rank_task, rank_by_comparisons._task
+    rank_task, rank_compared = rank_systems.rank_task, rank_by_comparisons._task
 
-    def noted(cells, *rest):
-        by_scores.append(cells.task)
-        return rank_task(cells, *rest)
+    def noted(scores, *rest):
+        by_scores.append(scores.cells.task)
+        return rank_task(scores, *rest)
 
     def noted_compared(found, name, *rest):
         by_comparisons.append(name)
         return rank_compared(found, name, *rest)
 
-    monkeypatch.setattr(rank_systems, "_rank_task", noted)
+    monkeypatch.setattr(rank_systems, "rank_task", noted)
     monkeypatch.setattr(rank_by_comparisons, "_task", noted_compared)
     return by_scores, by_comparisons
 

@@ -153,12 +153,12 @@ def _designs(variances: Mapping[str, float], n_systems: int, params: PlanParams)
         DesignParams(*sizes)
         for sizes in product(params.judges, params.segments, params.per_output)
     ]  # fmt: skip
-    found: dict[str, Any] = {
+    document: dict[str, Any] = {
         "designs": [_row(design, variances, n_systems, params) for design in designs]
     }
     if params.difference is not None:
-        found["enough"] = [*_enough(variances, n_systems, params)]
-    return found
+        document["enough"] = [*_enough(variances, n_systems, params)]
+    return document
 
 
 def _row(

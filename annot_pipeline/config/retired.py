@@ -11,16 +11,25 @@ RETIRED = {
     "labels borrow from the others",
     "dawid_skene.temper": "remove it: label_model hierarchical, the default, allows for judges who "
     "err together; name those that are related under judges",
+    "ranking.resample_comparisons": "remove it: the headline counts judges and segments as drawn, "
+    "and other methods have bootstrap intervals where segments are all that repeats",
 }
 """What to do about each, in the order in which settings were published."""
 
+RETIRED_VALUES = {"ranking.resample": "judges"}
+"""Values that settings had: stores of then take the default."""
+
 
 def without_retired(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings without those that are retired."""
+    """Return settings without those, and those values, that are retired."""
     sections = dict(document)
     for key in RETIRED:
         section, _, name = key.partition(".")
         if name in sections.get(section, {}):
+            sections[section] = {n: v for n, v in sections[section].items() if n != name}
+    for key, value in RETIRED_VALUES.items():
+        section, _, name = key.partition(".")
+        if sections.get(section, {}).get(name) == value:
             sections[section] = {n: v for n, v in sections[section].items() if n != name}
     return sections
 

@@ -43,8 +43,6 @@ SCORES = Table(
         real("easl_alpha", "First parameter of the Beta distribution: 1 + sum of the scores"),
         real("easl_beta", "Second parameter: 1 + sum of what the scores leave to the top"),
         real("easl_variance", "Variance of the Beta distribution"),
-        share("easl_low", "Lower end of its central 95% interval", nullable=True),
-        share("easl_high", "Upper end of its central 95% interval", nullable=True),
         count("n_comparisons", "Comparisons with items of the same judge, HIT and segment"),
         share("ra_score", "Bounded ranking aggregation of the comparisons, 0 to 1", nullable=True),
         real("trueskill_mean", "TrueSkill of the comparisons: mean, no bounds"),

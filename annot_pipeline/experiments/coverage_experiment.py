@@ -36,16 +36,16 @@ def run_coverage(params: RankingCoverage, progress: Progress) -> Result:
     measured: list[tuple[Measurement, Coverage]] = []
     for one in wanted:
         # methods of one design see the same draws
-        found = one.run(params.repeats, stream(params.seed, COVERAGE, one.design))
-        measured.append((one, found))
-        rows.append((one.design, one.method, *map(_cell, dataclasses.astuple(found))))
+        coverage = one.run(params.repeats, stream(params.seed, COVERAGE, one.design))
+        measured.append((one, coverage))
+        rows.append((one.design, one.method, *map(_cell, dataclasses.astuple(coverage))))
         steps.step()
     names = [field.name.removeprefix("is_") for field in dataclasses.fields(Coverage)]
     table = Table(COVERAGE, ("design", "method", *names), tuple(rows))
     numbers = [
         {"design": one.design, "method": one.method}
-        | {name: _cell(value) for name, value in dataclasses.asdict(found).items()}
-        for one, found in measured
+        | {name: _cell(value) for name, value in dataclasses.asdict(coverage).items()}
+        for one, coverage in measured
     ]
     return Result(_findings(measured), NOTES, [table], [], numbers)
 
@@ -57,8 +57,8 @@ def _cell(value: float) -> float | None:
 def _findings(measured: list[tuple[Measurement, Coverage]]) -> list[str]:
     """Say the range of coverage and size of the headline where it is confirmed, and of rank-sum."""
     held = [
-        found for one, found in measured
-        if one.method in ("adjusted", "bradley_terry") and found.is_confirmed > 0
+        coverage for one, coverage in measured
+        if one.method in ("adjusted", "bradley_terry") and coverage.is_confirmed > 0
     ]  # fmt: skip
     sentences = []
     if held:
@@ -69,7 +69,7 @@ def _findings(measured: list[tuple[Measurement, Coverage]]) -> list[str]:
             f"Headline, where pairs are confirmed: coverage {low:.3f} to {high:.3f}, size at most "
             f"{size:.3f}, false boundaries at most {boundary:.3f}."
         )
-    rank_sum = [found for one, found in measured if one.method.startswith("z_mean")]
+    rank_sum = [coverage for one, coverage in measured if one.method.startswith("z_mean")]
     if rank_sum:
         sentences.append(
             "Rank-sum tests of z-scores: size up to "

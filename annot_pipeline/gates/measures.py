@@ -206,7 +206,7 @@ def unconfirmed_rankings(metrics: SystemRankMetrics) -> Finding:
     }
     limits |= metrics.systems_scored
     return named([
-        f"{task}: {limit['judges']} judges"
+        f"{task}: {counted(limit['judges'], 'judge')}"
         for task, limit in sorted(limits.items())
         if limit.get("pairs") and not limit["confirmed"]
     ])  # fmt: skip

@@ -26,9 +26,7 @@ def score_items(shown: pd.DataFrame) -> pd.DataFrame:
     )  # fmt: skip
     a = 1 + scores.pop("easl_sum")
     b = 2 + scores.n_judgments - a
-    beta = scipy.stats.beta(a, b)
-    low, high = beta.interval(0.95)
-    easl = {"alpha": a, "beta": b, "variance": beta.var(), "low": low, "high": high}
+    easl = {"alpha": a, "beta": b, "variance": scipy.stats.beta(a, b).var()}
     scores = scores.assign(**{f"easl_{name}": value for name, value in easl.items()})
     both: pd.DataFrame = everybody.join(scores).reset_index()
     return both.assign(n_judgments=both.n_judgments.fillna(0).astype(int))
@@ -76,8 +74,8 @@ def _ranking(cells: pd.DataFrame, p_values: pd.DataFrame, rng: np.random.Generat
     return pd.DataFrame(
         {
             "rank": rank, "score": score, "ci_low": low, "ci_high": high,
-            "rank_low": np.floor(rank_low), "rank_high": np.ceil(rank_high), "wins": wins,
-            "cluster": 1 + ends.cumsum() - ends, "n_segments": cells.notna().sum(axis=1),
+            "rank_low": np.floor(rank_low), "rank_high": np.ceil(rank_high), "wmt_wins": wins,
+            "wmt_cluster": 1 + ends.cumsum() - ends, "n_segments": cells.notna().sum(axis=1),
         },
         index=cells.index,
     )  # fmt: skip
@@ -96,8 +94,10 @@ def _p_values(cells: pd.DataFrame) -> pd.DataFrame:
 def _compared(score: pd.Series, p_values: pd.DataFrame) -> pd.DataFrame:
     """All ordered pairs, with Holm's adjusted p-values."""
     pairs = p_values.rename_axis(index="system_a").reset_index()
-    pairs = pairs.melt("system_a", var_name="system_b", value_name="p_value").dropna()
-    ordered = pairs.p_value.sort_values()
+    pairs = pairs.melt("system_a", var_name="system_b", value_name="wmt_p_value").dropna()
+    ordered = pairs.wmt_p_value.sort_values()
     adjusted = (ordered * np.arange(len(ordered), 0, -1)).cummax().clip(upper=1)
     difference = score[pairs.system_a].to_numpy() - score[pairs.system_b].to_numpy()
-    return pairs.assign(difference=difference, p_adjusted=adjusted, a_beats_b=pairs.p_value < ALPHA)
+    return pairs.assign(
+        difference=difference, wmt_p_adjusted=adjusted, wmt_a_beats_b=pairs.wmt_p_value < ALPHA
+    )

@@ -23,10 +23,11 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # those of peers are theirs
 ROUNDS = 100
 EXACT = {
     "scores": ("task item", "n_judgments raw_mean z_mean n_unfiltered unfiltered_mean easl_score "
-               "easl_alpha easl_beta easl_variance easl_low easl_high"),
-    "system_rankings": ("task method system", "rank score wins cluster n_segments n_judgments"),
+               "easl_alpha easl_beta easl_variance"),
+    "system_rankings": ("task method system",
+                        "rank score wmt_wins wmt_cluster n_segments n_judgments"),
     "system_comparisons": ("task method system_a system_b",
-                           "difference p_value p_adjusted a_beats_b"),
+                           "difference wmt_p_value wmt_p_adjusted wmt_a_beats_b"),
     "agreement": ("task statistic", "value"),
     "labels": ("task item", "n_judgments n_judges majority_label majority_share"),
     "label_distributions": ("task item label", "votes"),

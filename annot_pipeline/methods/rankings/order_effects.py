@@ -30,11 +30,12 @@ def estimable_orders(n: Floats) -> Flags:
     systems = np.diag(pairs.sum(axis=(0, 2))) - pairs.sum(axis=0)  # X'X
     cross = (n.sum(axis=2) - n.sum(axis=1))[1:]  # O'X
     sizes = n.sum(axis=(1, 2))[1:]
-    beside = np.diag(sizes) - cross @ np.linalg.pinv(systems, hermitian=True) @ cross.T
+    ridge = 1e-9 * max(float(np.trace(systems)), 1.0) * np.eye(len(systems))
+    information = np.diag(sizes) - cross @ np.linalg.inv(systems + ridge) @ cross.T
     is_estimable = np.zeros(sizes.size, np.bool_)
     for group in np.flatnonzero(sizes).tolist():
         tried = [*np.flatnonzero(is_estimable).tolist(), group]
         scale = np.sqrt(sizes[tried])
-        own = beside[np.ix_(tried, tried)] / scale[:, None] / scale
+        own = information[np.ix_(tried, tried)] / scale[:, None] / scale
         is_estimable[group] = np.linalg.eigvalsh(own)[0] > LEAST_INFORMATION
     return is_estimable

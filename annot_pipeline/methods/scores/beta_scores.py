@@ -1,4 +1,4 @@
-"""Beta distributions as states of items: score, uncertainty, interval.
+"""Beta distributions as states of items: score and uncertainty.
 
 An item's scalar score is S ~ Beta(alpha, beta) on [0, 1], alpha = beta = 1 at first. Its score
 is the mode, its uncertainty the variance (Sakaguchi & Van Durme 2018, eqs. 12, 13). EASL and
@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import betaincinv
 
 Floats = npt.NDArray[np.float64]
 
@@ -43,25 +42,3 @@ def beta_variance(alpha: Floats, beta: Floats) -> Floats:
     total = alpha + beta
     variance: Floats = alpha * beta / (total * total * (total + 1.0))
     return variance
-
-
-def beta_interval(alpha: Floats, beta: Floats, level: float = 0.95) -> tuple[Floats, Floats]:
-    """Central credible interval: as much probability below it as above it.
-
-    Parameters
-    ----------
-    alpha, beta
-        Arrays of one shape, > 0.
-    level
-        Probability within the interval, in (0, 1).
-
-    Returns
-    -------
-    low, high
-        Arrays of the same shape. The mode of a distribution that leans on a bound (alpha or
-        beta is 1) lies outside of a central interval.
-    """
-    if not 0 < level < 1:
-        raise ValueError(f"level must be in (0, 1), not {level}")
-    tail = (1 - level) / 2
-    return np.asarray(betaincinv(alpha, beta, tail)), np.asarray(betaincinv(alpha, beta, 1 - tail))

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from annot_pipeline.methods.numerics.moments import sums
-from annot_pipeline.methods.scores.beta_scores import FRESH, beta_interval, beta_variance
+from annot_pipeline.methods.scores.beta_scores import FRESH, beta_variance
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
@@ -31,8 +31,6 @@ class EaslResult:
         Parameters of the Beta distributions.
     score, variance
         Mode, 0 to 1, and variance.
-    low, high
-        Central 95% interval of the Beta distribution.
     n
         Scores of each item.
     """
@@ -41,8 +39,6 @@ class EaslResult:
     beta: Floats
     score: Floats
     variance: Floats
-    low: Floats
-    high: Floats
     n: Codes
 
 
@@ -71,12 +67,4 @@ def easl(items: Codes, scores: Floats, *, n_items: int) -> EaslResult:
     beta = FRESH + np.maximum(n - total, 0.0)
     with np.errstate(invalid="ignore"):
         score = np.where(n > 0, total / n, 0.5)
-    low, high = _intervals(alpha, beta)
-    return EaslResult(alpha, beta, score, beta_variance(alpha, beta), low, high, n)
-
-
-def _intervals(alpha: Floats, beta: Floats) -> tuple[Floats, Floats]:
-    """Ends of the intervals; states that many items share are worked out once."""
-    states, state = np.unique(alpha + 1j * beta, return_inverse=True)
-    low, high = beta_interval(states.real, states.imag)
-    return low[state], high[state]
+    return EaslResult(alpha, beta, score, beta_variance(alpha, beta), n)

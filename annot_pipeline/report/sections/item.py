@@ -270,7 +270,7 @@ def _scores(trace: Document) -> str:
     score = trace.get("score")
     if not score:
         return ""
-    names = ("n_judgments", "raw_mean", "z_mean", "easl_score", "easl_low", "easl_high", "ra_score",
+    names = ("n_judgments", "raw_mean", "z_mean", "easl_score", "ra_score",
              "trueskill_mean", "trueskill_sd", "n_unfiltered", "unfiltered_mean")  # fmt: skip
     cells = [(name.replace("_", " "), score[name]) for name in names if score.get(name) is not None]
     return table("Scores", [Column("what"), Column("value", "real")], cells)

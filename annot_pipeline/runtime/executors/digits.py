@@ -72,6 +72,7 @@ def _of_scipy() -> Iterator[tuple[str, Callable[[], Any]]]:
     yield "stdtr", lambda: special.stdtr(7.0, whole)
     some = chances[::8]
     yield "bdtrc", lambda: special.bdtrc((some * 19).round(), 20, some)
+    yield "fdtri", lambda: special.fdtri(5.0, 35.5, some)
     yield "betaincinv", lambda: special.betaincinv(2.5, 3.5, some)
     yield "binom", lambda: special.binom(60.0, (some * 60).round())
     yield "chdtri", lambda: special.chdtri(4.0, some)

@@ -104,10 +104,10 @@ def rank_task(
 
 def _without_systems(standardized: pa.Table, ranked: Collection[str]) -> pa.Table:
     """Return the variances of tasks that name no system: their items are segments."""
-    kept = standardized.filter(
+    counted = standardized.filter(
         pc.and_(standardized["kept"], is_in(standardized["control"], ORDINARY))
     )
-    by_task = ByTask(kept)
+    by_task = ByTask(counted)
     return pa.concat_tables([
         VARIANCE.empty(),
         *(variance_rows(task, InMemoryBlocks([whole_block(by_task[task])]))

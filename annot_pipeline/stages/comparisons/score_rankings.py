@@ -259,7 +259,7 @@ def _described(
     """Return the rankings by means of segment scores."""
     why_no_interval = _why_no_interval(cells, counts, ranking)
     intervals = None if why_no_interval else _bootstrap(cells, ranking, seed)
-    all_judges, kept = (
+    n_unfiltered, n_filtered = (
         int(cells.methods[method].n_judgments.sum()) for method in ("raw_mean", "filtered_mean")
     )
     rankings = []
@@ -268,7 +268,7 @@ def _described(
         groups = component if method == "z_mean" else np.zeros_like(component)
         described = _described_by(method, scores, groups, cells.systems, ranking)
         why = why_no_interval
-        if method == "raw_mean" and all_judges > kept:
+        if method == "raw_mean" and n_unfiltered > n_filtered:
             why = why or "no interval: it counts judges who failed"
         if why:
             for reasons, rank in zip(described.reasons, described.rank, strict=True):

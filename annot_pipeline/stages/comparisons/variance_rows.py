@@ -148,8 +148,8 @@ def _detectable(adjusted: AdjustedScores) -> Statistic:
     pairs = np.triu(component[:, None] == component, 1) & (freedom >= 1) & (variance > 0)
     if not pairs.any():
         return Statistic(np.nan, reason="no two systems have a test")
-    found = detectable_difference(np.sqrt(variance[pairs]), freedom[pairs])
-    return Statistic(float(np.median(found)))
+    differences = detectable_difference(np.sqrt(variance[pairs]), freedom[pairs])
+    return Statistic(float(np.median(differences)))
 
 
 def _nulls(values: list[float]) -> pa.Array:

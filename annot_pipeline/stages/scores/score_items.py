@@ -146,7 +146,7 @@ def _easl(items: _Items, is_kept: npt.NDArray[np.bool_], score: Floats) -> dict[
     without = scores.n == 0
     return {
         f"easl_{name}": pa.array(getattr(scores, name), mask=without)
-        for name in ("score", "alpha", "beta", "variance", "low", "high")
+        for name in ("score", "alpha", "beta", "variance")
     }
 
 

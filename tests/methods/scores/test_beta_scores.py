@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate
 
-from annot_pipeline.methods.scores.beta_scores import FRESH, beta_interval, beta_mode, beta_variance
+from annot_pipeline.methods.scores.beta_scores import FRESH, beta_mode, beta_variance
 
 
 def arrays(*values: float) -> list[np.ndarray]:
@@ -50,23 +50,12 @@ def test_the_mode_is_a_score(alpha, beta):
 
 @pytest.mark.parametrize(("alpha", "beta"), [(1.0, 1.0), (2.4, 1.6), (1.0, 5.0), (30.0, 7.0)])
 def test_against_the_density_integrated(alpha, beta):
-    """Variance and the probability of the interval, from x^(a-1) (1-x)^(b-1) alone."""
+    """Variance, from x^(a-1) (1-x)^(b-1) alone."""
 
-    def moment(k, low=0.0, high=1.0):
-        return integrate.quad(lambda x: x ** (alpha - 1 + k) * (1 - x) ** (beta - 1), low, high)[0]
+    def moment(k):
+        return integrate.quad(lambda x: x ** (alpha - 1 + k) * (1 - x) ** (beta - 1), 0, 1)[0]
 
     total = moment(0)
     mean = moment(1) / total
     found = beta_variance(*arrays(alpha, beta))[0]
     assert found == pytest.approx(moment(2) / total - mean**2, abs=1e-9)
-    for level in (0.5, 0.95):
-        (low,), (high,) = beta_interval(*arrays(alpha, beta), level=level)
-        for tail in (moment(0, 0.0, low), moment(0, high, 1.0)):
-            assert tail / total == pytest.approx((1 - level) / 2, abs=1e-9)
-
-
-def test_the_interval_is_at_95_by_default():
-    (low,), (high,) = beta_interval(*arrays(1.0, 1.0))
-    assert (low, high) == pytest.approx((0.025, 0.975))
-    with pytest.raises(ValueError, match=r"level must be in \(0, 1\), not 95"):
-        beta_interval(*arrays(1.0, 1.0), level=95)
