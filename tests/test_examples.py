@@ -414,7 +414,7 @@ def _rankings() -> list[tuple[str, str, str, float, int]]:
             ("raw_mean", 1),
             ("filtered_mean", 1),
             ("z_mean", -1),
-        )  # fmt: skip
+        )
         for place, (system, quality) in enumerate(
             zip(simulated.systems, qualities.tolist(), strict=True)
         )
@@ -463,7 +463,7 @@ def _release(gold: Path) -> None:
                 ("score", 3),
                 ("cluster", 4),
                 ("wmt_cluster", 4),
-            )  # fmt: skip
+            )
         },
         "judges": {"judge": ["j1"], "verdict": ["failed"]},
         "segment_ranks": _labelled(),
