@@ -36,6 +36,7 @@ from annot_pipeline.stages.comparisons.inference_reasons import (
     inference_metrics,
     inference_reasons,
 )
+from annot_pipeline.stages.comparisons.ranked import Ranked, RankingContext
 from annot_pipeline.stages.comparisons.ranking_rows import (
     MOST_SYSTEMS,
     MethodRanking,
@@ -52,18 +53,17 @@ Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 
 
-def bradley_terry_ranking(
-    task: TaskComparisons, ranking: Ranking
-) -> tuple[MethodRanking, dict[str, Any]]:
-    """Return the ranking of one task by strengths, and metrics."""
+def bradley_terry_rankings(task: TaskComparisons, context: RankingContext) -> Ranked:
+    """Return the ranking of one task by strengths."""
+    ranking = context.ranking
     n = len(task.names)
     if n > MOST_SYSTEMS:
         none = np.zeros(n, np.int64)
         reason = f"more than {MOST_SYSTEMS} systems: no Bradley-Terry"
         reasons = [[reason if seen else NOT_KEPT] for seen in task.part >= 0]
-        return MethodRanking(
+        return Ranked([MethodRanking(
             METHOD, np.full(n, np.nan), none, none - 1, task.n_segments, task.n_comparisons, reasons
-        ), {}
+        )])  # fmt: skip
     block, n_inestimable = _block(task)
     has_sizes = ranking.regularize != "none"
     component = task.graph.component
@@ -91,11 +91,11 @@ def bradley_terry_ranking(
     )  # fmt: skip
     judges = np.zeros(int(task.judge.max(initial=-1)) + 1, np.bool_)
     judges[task.judge] = True
-    return ranked, {
+    return Ranked([ranked], {"bradley_terry": {
         **inference_metrics(inference, judges),
         "tie_parameter": None if np.isnan(fitted.fit.tie) else float(np.exp(fitted.fit.tie)),
         **_order_metrics(task, fitted, n_inestimable),
-    }
+    }})  # fmt: skip
 
 
 def _block(task: TaskComparisons) -> tuple[ComparisonBlock, int]:

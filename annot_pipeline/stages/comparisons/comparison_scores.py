@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from annot_pipeline.config import Easl, Ranking
+from annot_pipeline.config import Ranking
 from annot_pipeline.methods.comparisons.bounded_ra import BoundedRaParams, bounded_ra
 from annot_pipeline.methods.comparisons.clusters import ranks
 from annot_pipeline.methods.comparisons.comparison_counts import PairCounts
@@ -27,15 +27,16 @@ from annot_pipeline.methods.numerics.moments import means
 from annot_pipeline.methods.numerics.rounding import comparable
 from annot_pipeline.methods.rankings.inference import CONFIRMED_SEGMENTS
 from annot_pipeline.stages.comparisons.inference_reasons import few
+from annot_pipeline.stages.comparisons.mean_rankings import (
+    FEW_SEGMENTS,
+    JUDGES_REPEAT,
+    TAILS,
+)
+from annot_pipeline.stages.comparisons.ranked import Ranked, RankingContext
 from annot_pipeline.stages.comparisons.ranking_rows import (
     MOST_SYSTEMS,
     MethodRanking,
     ranks_within,
-)
-from annot_pipeline.stages.comparisons.score_rankings import (
-    FEW_SEGMENTS,
-    JUDGES_REPEAT,
-    TAILS,
 )
 from annot_pipeline.stages.comparisons.task_comparisons import TaskComparisons
 
@@ -52,8 +53,9 @@ MOST_ORDERS = 50
 """Random orders, at most, whose mean is the permuted score."""
 
 
-def win_rankings(task: TaskComparisons, ranking: Ranking) -> list[MethodRanking]:
+def win_rankings(task: TaskComparisons, context: RankingContext) -> Ranked:
     """Return the rankings by shares of wins."""
+    ranking = context.ranking
     why = why_no_interval(task, ranking)
     drawn: dict[str, list[Floats]] = {method: [] for method in WAYS}
     if not why:
@@ -61,13 +63,13 @@ def win_rankings(task: TaskComparisons, ranking: Ranking) -> list[MethodRanking]
         for counts in task.counted.resampled(ranking.bootstrap, rng):
             for method, rounds in drawn.items():
                 rounds.append(_shares(task, counts, method))
-    return [
+    return Ranked([
         description(
             task, method, _shares(task, task.counted.counts, method)[0],
             _interval(task, drawn[method], task.n_segments), why, "ties only: no share of wins",
         )
         for method in WAYS
-    ]  # fmt: skip
+    ])  # fmt: skip
 
 
 def _shares(task: TaskComparisons, counts: PairCounts, method: str) -> Floats:
@@ -77,11 +79,12 @@ def _shares(task: TaskComparisons, counts: PairCounts, method: str) -> Floats:
     )  # fmt: skip
 
 
-def dominance_ranking(
-    task: TaskComparisons, ranking: Ranking, outputs: tuple[Codes, Codes, Floats]
-) -> MethodRanking:
-    """Return the ranking by the mean dominance of each system's outputs."""
-    systems, segments, values = outputs
+def dominance_rankings(task: TaskComparisons, context: RankingContext) -> Ranked:
+    """Return the ranking by the mean dominance of each system's outputs, if any was ranked."""
+    if task.dominance is None:
+        return Ranked([])
+    ranking = context.ranking
+    systems, segments, values = task.dominance
     n, width = len(task.names), int(segments.max(initial=-1)) + 1
     cells, cell = np.unique(systems * width + segments, return_inverse=True)
     of_cell = means(cell.reshape(-1), values, n_groups=cells.size)
@@ -94,16 +97,18 @@ def dominance_ranking(
             [SegmentScores(systems, segments, of_cell)], n_systems=n, n_segments=width,
             rounds=ranking.bootstrap, rng=np.random.default_rng(task.seed),
         )  # fmt: skip
-    return description(
-        task, "dominance", means(systems, of_cell, n_groups=n),
-        _interval(task, drawn, n_segments), why, "no output in a graph of a segment", n_segments,
-    )  # fmt: skip
+    return Ranked([
+        description(
+            task, "dominance", means(systems, of_cell, n_groups=n),
+            _interval(task, drawn, n_segments), why, "no output in a graph of a segment",
+            n_segments,
+        )
+    ])  # fmt: skip
 
 
-def online_rankings(
-    task: TaskComparisons, ranking: Ranking, easl: Easl, tell: Callable[[str], None]
-) -> list[MethodRanking]:
+def online_rankings(task: TaskComparisons, context: RankingContext) -> Ranked:
     """Return the rankings by bounded ranking aggregation and TrueSkill, in the order of rows."""
+    ranking, easl = context.ranking, context.easl
     chain = {"gamma": easl.gamma, "epsilon": easl.epsilon}
     skill = TrueSkillParams(**chain, mean=easl.trueskill_mean, sd=easl.trueskill_sd)
     table, n = (task.first, task.second, task.outcome), len(task.names)
@@ -114,16 +119,18 @@ def online_rankings(
     clusters: dict[str, Codes | None] = dict.fromkeys(scores)
     if ranking.online_rounds and len(task.names) <= MOST_SYSTEMS:
         scores["trueskill_permuted"], clusters["trueskill_permuted"] = _permuted(
-            task, ranking.online_rounds, skill, tell
+            task, ranking.online_rounds, skill, context.progress
         )
     is_seen = task.part >= 0
-    return [
-        replace(
-            description(task, method, np.where(is_seen, score, np.nan), None, ORDERED),
-            wmt_cluster=clusters[method],
-        )
-        for method, score in scores.items()
-    ]
+    return Ranked(
+        [
+            replace(
+                description(task, method, np.where(is_seen, score, np.nan), None, ORDERED),
+                wmt_cluster=clusters[method],
+            )
+            for method, score in scores.items()
+        ]
+    )
 
 
 def _permuted(

@@ -2,15 +2,15 @@
 
 Two outputs of one system say nothing about systems. Comparisons of judges who failed do not count,
 but the systems that only they saw are in the table, without a rank. What does not belong here: the
-methods (bradley_terry_ranking, comparison_scores), rows of tables (ranking_rows).
+methods (registry), rows of tables (ranking_rows).
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -19,28 +19,20 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from annot_pipeline.config import Easl, Ranking
 from annot_pipeline.config.sections import JudgeSettings
 from annot_pipeline.contracts import TEXT
 from annot_pipeline.runtime.indexing import Index, index
 from annot_pipeline.stages.agreement.ratings import of_task
-from annot_pipeline.stages.comparisons.bradley_terry_ranking import METHOD, bradley_terry_ranking
-from annot_pipeline.stages.comparisons.comparison_scores import (
-    dominance_ranking,
-    online_rankings,
-    win_rankings,
-)
 from annot_pipeline.stages.comparisons.inference_reasons import NAMED
+from annot_pipeline.stages.comparisons.ranked import Ranked, RankingContext
 from annot_pipeline.stages.comparisons.ranking_rows import (
     MOST_SYSTEMS,
     SCHEMAS,
-    MethodRanking,
     ranking_tables,
 )
+from annot_pipeline.stages.comparisons.registry import BY_COMPARISONS
 from annot_pipeline.stages.comparisons.task_comparisons import TaskComparisons
 
-HEADLINE = METHOD
-"""The method to read, of comparisons."""
 COMPONENTS = 20
 """Components of a task that the metrics name."""
 
@@ -67,14 +59,11 @@ class _Comparisons:
 
 def rank_by_comparisons(
     comparisons: pa.Table,
+    context: RankingContext,
     *,
-    ranking: Ranking,
-    easl: Easl,
-    seed: int,
     judges: Sequence[JudgeSettings] = (),
     segment_ranks: pa.Table | None = None,
     scored: frozenset[str] = frozenset(),
-    progress: Callable[[str], None] | None = None,
 ) -> tuple[dict[str, pa.Table], dict[str, Any]]:
     """Rank the systems of every task in which outputs of two systems were compared.
 
@@ -82,20 +71,14 @@ def rank_by_comparisons(
     ----------
     comparisons
         `comparisons.COMPARISONS`, in their order.
-    ranking
-        Level, and what Bradley-Terry and descriptive methods take.
-    easl
-        What TrueSkill and bounded ranking aggregation take.
-    seed
-        Of the draws; each task has its own stream.
+    context
+        Settings of the methods.
     judges
         Which judges are models.
     segment_ranks
         ``task``, ``segment``, ``system``, ``dominance``; without it no method ``dominance``.
     scored
         Tasks whose headline is by scores.
-    progress
-        Is called with messages about the progress.
 
     Returns
     -------
@@ -109,17 +92,17 @@ def rank_by_comparisons(
     for number, (name, rows) in enumerate(_tasks(compared_systems)):
 
         def tell(what: str, number: int = number) -> None:
-            if progress:
-                n = len(compared_systems.task.names)
-                progress(f"ranking by comparisons: task {number + 1} of {n}, {what}")
+            n = len(compared_systems.task.names)
+            context.progress(f"ranking by comparisons: task {number + 1} of {n}, {what}")
 
-        task = _task(compared_systems, name, rows, judges, segment_ranks, seed)
-        rankings, metrics = _rankings(task, ranking, easl, tell)
-        ranked.append(
-            ranking_tables(name, task.names, rankings, "" if name in scored else HEADLINE)
-        )
-        tasks[name] = _metrics(task) | metrics
-        tried = len(task.names) <= MOST_SYSTEMS and ranking.regularize == "none"
+        task = _task(compared_systems, name, rows, judges, segment_ranks, context.seed)
+        result = Ranked([])
+        if task.first.size:
+            result = BY_COMPARISONS.rank(task, replace(context, progress=tell))
+        headline = "" if name in scored else BY_COMPARISONS.headline
+        ranked.append(ranking_tables(name, task.names, result.rankings, headline))
+        tasks[name] = _metrics(task) | result.metrics
+        tried = len(task.names) <= MOST_SYSTEMS and context.ranking.regularize == "none"
         is_strong = task.graph.strong[task.graph.part[task.part >= 0]]
         not_strong[name] = bool(tried and not is_strong.all())
     return {
@@ -130,21 +113,6 @@ def rank_by_comparisons(
         "not_strongly_connected": not_strong,
         "systems_compared": tasks,
     }
-
-
-def _rankings(
-    task: TaskComparisons, ranking: Ranking, easl: Easl, tell: Callable[[str], None]
-) -> tuple[list[MethodRanking], dict[str, Any]]:
-    """Return the rankings by all methods, in the order of their names, and metrics."""
-    if not task.first.size:
-        return [], {}
-    tell("bradley_terry and wins")
-    by_strength, metrics = bradley_terry_ranking(task, ranking)
-    rankings = [by_strength, *win_rankings(task, ranking)]
-    if task.dominance is not None:
-        rankings.append(dominance_ranking(task, ranking, task.dominance))
-    rankings += online_rankings(task, ranking, easl, tell)
-    return sorted(rankings, key=lambda one: one.method), {"bradley_terry": metrics}
 
 
 def _comparisons(table: pa.Table) -> tuple[_Comparisons, dict[str, dict[str, int]]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -10,13 +10,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from annot_pipeline.config import Ranking, Standardize
+from annot_pipeline.config import Standardize
 from annot_pipeline.contracts import GOLD, VARIANCE
 from annot_pipeline.methods.numerics.blocks import InMemoryBlocks
 from annot_pipeline.runtime.by_task import ByTask
 from annot_pipeline.runtime.indexing import is_in
+from annot_pipeline.stages.comparisons.ranked import RankingContext
 from annot_pipeline.stages.comparisons.ranking_rows import ranking_tables
-from annot_pipeline.stages.comparisons.score_rankings import TaskScores, score_rankings
+from annot_pipeline.stages.comparisons.registry import BY_SCORES
+from annot_pipeline.stages.comparisons.task_scores import TaskScores
 from annot_pipeline.stages.comparisons.variance_rows import variance_rows
 from annot_pipeline.stages.scores.judge_sums import ORDINARY
 from annot_pipeline.stages.scores.segment_scores import (
@@ -28,19 +30,15 @@ from annot_pipeline.stages.scores.segment_scores import (
 from annot_pipeline.stages.scores.system_blocks import criterion_sums, score_block, whole_block
 
 TABLES = ("system_rankings", "system_comparisons", "variance")
-HEADLINE = "adjusted"
-"""The method to read, of scores."""
 
 
 def rank_systems(
     standardized: pa.Table,
     tasks: pa.Table,
+    context: RankingContext,
     *,
-    ranking: Ranking,
     standardize: Standardize,
-    seed: int,
     workers: int = 1,
-    progress: Callable[[str], None] | None = None,
 ) -> tuple[dict[str, pa.Table], dict[str, Any]]:
     """Rank the systems of every scalar task that names systems.
 
@@ -50,16 +48,12 @@ def rank_systems(
         As `standardize_scores` gives it.
     tasks
         ``task`` and its scale: where there is one, EASL ranks too.
-    ranking
-        Effects, level, and what descriptive methods take.
+    context
+        Settings of the methods.
     standardize
         Its ``arithmetic`` decides which segment scores count as equal.
-    seed
-        Of the bootstrap; each task has its own stream.
     workers
         Tasks ranked side by side; the result is the same.
-    progress
-        Is called with messages about the progress.
 
     Returns
     -------
@@ -69,7 +63,7 @@ def rank_systems(
     judgments, without_system = judged_outputs(standardized, tasks)
 
     def rank(number: int) -> tuple[dict[str, pa.Table], dict[str, Any]]:
-        return rank_task(_task_scores(judgments, number, standardize), ranking, seed)
+        return rank_task(_task_scores(judgments, number, standardize), context)
 
     ranked = [{"variance": _without_systems(standardized, {*judgments.task})}]
     metrics = {}
@@ -80,8 +74,7 @@ def rank_systems(
         ):
             ranked.append(tables)
             metrics[name] = task_metrics
-            if progress:
-                progress(f"ranking systems: task {number} of {len(judgments.task)}")
+            context.progress(f"ranking systems: task {number} of {len(judgments.task)}")
     return {
         name: pa.concat_tables(
             [GOLD[name].empty(), *(tables[name] for tables in ranked if name in tables)]
@@ -91,14 +84,14 @@ def rank_systems(
 
 
 def rank_task(
-    scores: TaskScores, ranking: Ranking, seed: int
+    scores: TaskScores, context: RankingContext
 ) -> tuple[dict[str, pa.Table], dict[str, Any]]:
     """Return the rows of `TABLES` for one task, and its metrics."""
-    ranked = score_rankings(scores, ranking, seed)
-    cells = scores.cells
-    tables = ranking_tables(cells.task, cells.systems, ranked.rankings, HEADLINE)
+    ranked = BY_SCORES.rank(scores, context)
+    task = scores.cells.task
+    tables = ranking_tables(task, scores.names, ranked.rankings, BY_SCORES.headline)
     if ranked.adjusted is not None:
-        tables["variance"] = variance_rows(cells.task, scores.blocks, ranked.adjusted)
+        tables["variance"] = variance_rows(task, scores.blocks, ranked.adjusted)
     return tables, ranked.metrics
 
 

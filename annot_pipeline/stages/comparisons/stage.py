@@ -132,16 +132,15 @@ def _rankings_in_blocks(context: StageContext, whole: WholeTasks) -> list[Partit
 
 def _rank_systems(inputs: TaskRows) -> tuple[Mapping[str, pa.Table], TaskMetrics]:
     from annot_pipeline.stages.comparisons.rank_systems import rank_systems
+    from annot_pipeline.stages.comparisons.ranked import RankingContext
     from annot_pipeline.stages.comparisons.system_rankings import with_comparisons
 
     tables, metrics = rank_systems(
         inputs["standardized"],
         inputs["tasks"],
-        ranking=inputs.settings.ranking,
+        RankingContext.from_settings(inputs.settings, throttle_progress(inputs.progress)),
         standardize=inputs.settings.standardize,
-        seed=inputs.settings.seed,
         workers=inputs.workers,
-        progress=throttle_progress(inputs.progress),
     )
     compared, compared_metrics = with_comparisons(
         tables,

@@ -11,6 +11,7 @@ from annot_pipeline.config import Campaign
 from annot_pipeline.contracts import GOLD
 from annot_pipeline.stages.comparisons.judgments_of_systems import judgments_of_systems
 from annot_pipeline.stages.comparisons.rank_by_comparisons import rank_by_comparisons
+from annot_pipeline.stages.comparisons.ranked import RankingContext
 
 
 def with_comparisons(
@@ -40,13 +41,10 @@ def with_comparisons(
     """
     compared, metrics = rank_by_comparisons(
         comparisons,
-        ranking=settings.ranking,
-        easl=settings.easl,
-        seed=settings.seed,
+        RankingContext.from_settings(settings, progress),
         judges=settings.judges,
         segment_ranks=segment_ranks,
         scored=frozenset(by_scores["system_rankings"]["task"].unique().to_pylist()),
-        progress=progress,
     )
     whole = {
         name: pa.concat_tables([table, *([compared[name]] if name in compared else [])]).sort_by(

@@ -25,8 +25,9 @@ from annot_pipeline.runtime.task_partitions import METRICS_BY_TASK, TASK_FINGERP
 from annot_pipeline.stages.comparisons.break_into_comparisons import break_into_comparisons
 from annot_pipeline.stages.comparisons.imply_comparisons import MOST_ITEMS
 from annot_pipeline.stages.comparisons.rank_systems import TABLES, rank_task
-from annot_pipeline.stages.comparisons.score_rankings import TaskScores
+from annot_pipeline.stages.comparisons.ranked import RankingContext
 from annot_pipeline.stages.comparisons.system_rankings import with_comparisons
+from annot_pipeline.stages.comparisons.task_scores import TaskScores
 from annot_pipeline.stages.comparisons.variance_rows import variance_rows
 from annot_pipeline.stages.ingest.resolve_tasks import scale_of
 from annot_pipeline.stages.scores.cell_sums import cell_sums, cells_of_sums
@@ -126,7 +127,9 @@ def ranked_in_blocks(
     if not cells.systems:
         ranked["variance"] = variance_rows(cells.task, blocks)
     else:
-        of_task, systems = rank_task(TaskScores(cells, blocks), settings.ranking, settings.seed)
+        of_task, systems = rank_task(
+            TaskScores(cells, blocks), RankingContext.from_settings(settings)
+        )
         ranked |= of_task
         metrics = {
             "judgments_without_system": {cells.task: sum(without)},

@@ -12,6 +12,7 @@ from annot_pipeline.config import Easl, Ranking
 from annot_pipeline.contracts import SYSTEM_COMPARISONS, SYSTEM_RANKINGS
 from annot_pipeline.stages.comparisons.comparisons import COMPARISONS
 from annot_pipeline.stages.comparisons.rank_by_comparisons import rank_by_comparisons
+from annot_pipeline.stages.comparisons.ranked import RankingContext
 
 METHODS = ["bounded_ra", "bradley_terry", "trueskill", "wins", "wins_ties_half"]
 DESCRIPTIVE = [method for method in METHODS if method != "bradley_terry"]
@@ -39,7 +40,7 @@ def table(*rows: tuple[Any, ...], **columns: list[Any]) -> pa.Table:
 def run(comparisons: pa.Table, *, segment_ranks=None, seed: int = 1, judges=(), **settings: Any):
     ranking = Ranking(**({"bootstrap": 200} | settings))
     tables, facts = rank_by_comparisons(
-        comparisons, ranking=ranking, easl=Easl(), seed=seed, segment_ranks=segment_ranks,
+        comparisons, RankingContext(ranking, Easl(), seed), segment_ranks=segment_ranks,
         judges=judges,
     )  # fmt: skip
     json.dumps(facts, allow_nan=False)

@@ -15,6 +15,7 @@ from annot_pipeline.stages.comparisons import (
     comparison_scores,
     rank_by_comparisons,
 )
+from annot_pipeline.stages.comparisons.ranked import RankingContext
 from tests.stages.comparisons.ranked import (
     CLEAR,
     DESCRIPTIVE,
@@ -166,7 +167,7 @@ def test_tasks_are_ranked_apart_with_streams_of_their_own():
     both = table(*CLEAR, *CLEAR, task=["u"] * n + ["t"] * n, judge=judges, segment=judges)
     alone, _, _ = run(table(*CLEAR))
     tables, facts = rank_by_comparisons.rank_by_comparisons(
-        both, ranking=Ranking(bootstrap=200), easl=Easl(), seed=1
+        both, RankingContext(Ranking(bootstrap=200), Easl(), 1)
     )
     rows = tables["system_rankings"].to_pylist()
     assert [r for r in rows if r["task"] == "t"] == [

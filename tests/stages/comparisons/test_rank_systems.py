@@ -6,8 +6,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from annot_pipeline.config import Ranking, Standardize
+from annot_pipeline.config import Easl, Ranking, Standardize
 from annot_pipeline.stages.comparisons.rank_systems import rank_systems
+from annot_pipeline.stages.comparisons.ranked import RankingContext
 from annot_pipeline.stages.scores.judge_sums import ORDINARY
 
 N, TASKS = 900, ["a", "b", "c"]
@@ -40,10 +41,8 @@ def ranked_with_facts(table: pa.Table, *, workers: int = 1):
         [TASKS, low, high, none, none],
         ["task", "scale_low", "scale_high", "assumed_low", "assumed_high"],
     )
-    ranking = Ranking(bootstrap=50)
-    return rank_systems(
-        table, tasks, ranking=ranking, standardize=Standardize(), seed=1, workers=workers
-    )
+    context = RankingContext(Ranking(bootstrap=50), Easl(), 1)
+    return rank_systems(table, tasks, context, standardize=Standardize(), workers=workers)
 
 
 def test_judgments_without_a_system_are_counted_by_task():
