@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -53,6 +56,7 @@ def rankings(contents: Contents) -> str:
         figures(ranking_figures(rankings_table)),
         more(*_others(rankings_table, n_tasks)),
         more("All methods, as a table", _table(rankings_table)),
+        _order_effects(contents.facts["systems_compared"]),
         part("Systems compared", figures(
             comparison_figures(tables["system_comparisons"], alpha, rankings_table),
             count_tasks(tables["system_comparisons"]),
@@ -112,6 +116,18 @@ def _best(rankings_table: pa.Table, variance: pa.Table) -> str:
             "<code>system_rankings.parquet</code>."
         )
     return paragraph(words) + shown if shown else ""
+
+
+def _order_effects(systems_compared: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return the table of how far judges prefer what they are shown first."""
+    lines = [
+        (task, effect["judges"], effect["logits"], 1 / (1 + np.exp(-effect["logits"])))
+        for task, counts in systems_compared.items()
+        for effect in counts.get("bradley_terry", {}).get("order_effects", ())
+    ]
+    columns = [Column("task"), Column("judges"), Column("logits", "real"),
+               Column("preferences for the first of two equal systems", "share")]  # fmt: skip
+    return str(table("Effect of being shown first", columns, lines[:MOST_TASKS]))
 
 
 def _others(rankings_table: pa.Table, n_tasks: int) -> tuple[str, str]:

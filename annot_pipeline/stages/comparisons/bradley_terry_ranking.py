@@ -204,7 +204,9 @@ def _order_metrics(
     often = n >= 20
     return {
         "order_effects": [
-            float(effect) for effect in fitted.fit.order_effects if effect != 0
+            {"judges": f"model {group}" if group else "people", "logits": float(effect)}
+            for group, effect in enumerate(fitted.fit.order_effects)
+            if effect != 0
         ],
         "inestimable_orders": n_inestimable,
         "comparisons_with_order": int(is_known.sum()),

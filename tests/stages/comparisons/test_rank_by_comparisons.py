@@ -104,7 +104,8 @@ def test_the_order_of_showing_is_no_difference_of_systems():
     fit = most_likely(rows, shown_first=np.where(b_first, -1, 1))
     assert found["bradley_terry"]["a"]["score"] == pytest.approx((fit[0] - fit[1]) / 2, abs=1e-5)
     [effect] = facts["systems_compared"]["t"]["bradley_terry"]["order_effects"]
-    assert effect == pytest.approx(fit[2], abs=1e-5)
+    assert effect["judges"] == "people"
+    assert effect["logits"] == pytest.approx(fit[2], abs=1e-5)
     unknown, _, _ = run(table(*rows))
     gaps = [abs(one["bradley_terry"]["a"]["score"]) for one in (found, unknown)]
     assert gaps[0] < 0.05 < 0.2 < gaps[1]
@@ -134,9 +135,11 @@ def test_each_model_has_an_order_effect_of_its_own():
     settings = [JudgeSettings(name="gpt-*", kind="model")]
     _, _, facts = run(comparisons, judges=settings)
     effects = facts["systems_compared"]["t"]["bradley_terry"]["order_effects"]
-    assert effects == pytest.approx([np.log(3), -np.log(3)], rel=0.02)
+    assert [effect["judges"] for effect in effects] == ["people", "model 1"]
+    logits = [effect["logits"] for effect in effects]
+    assert logits == pytest.approx([np.log(3), -np.log(3)], rel=0.02)
     [together] = run(comparisons)[2]["systems_compared"]["t"]["bradley_terry"]["order_effects"]
-    assert 0 < together < effects[0] / 2
+    assert 0 < together["logits"] < logits[0] / 2
 
 
 def test_twice_the_data_has_nearly_the_same_scores():
