@@ -6,6 +6,7 @@ criterion less its own mean, so that an output of which a criterion is missing i
 
 from __future__ import annotations
 
+import uuid
 import zlib
 from collections.abc import Sequence
 from functools import partial
@@ -139,11 +140,13 @@ def _cut(rows: pa.Table, path: Path, n_pieces: int, has_systems: bool) -> tuple[
     order = np.argsort(piece[segment.codes], kind="stable")
     ends = np.cumsum(np.bincount(piece[segment.codes], minlength=n_pieces)).tolist()
     table = table.take(pa.array(order, pa.int64())).combine_chunks()
-    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, PIECE) as writer:
+    temporary = path.with_name(f".tmp-{uuid.uuid4().hex}")  # two machines may do the same job
+    with pa.OSFile(str(temporary), "wb") as file, pa.ipc.new_file(file, PIECE) as writer:
         for start, end in zip([0, *ends], ends, strict=False):
             part = table.slice(start, end - start)
             batches = part.to_batches() or [pa.RecordBatch.from_pylist([], schema=PIECE)]
             writer.write_batch(batches[0])
+    temporary.replace(path)
     return {*pc.unique(table["judge"]).to_pylist()}, {*pc.unique(table["criterion"]).to_pylist()}
 
 
