@@ -20,6 +20,7 @@ from annot_pipeline.errors import counted, first_of
 from annot_pipeline.report.accuracy import accuracies
 from annot_pipeline.report.card_front_matter import front_matter
 from annot_pipeline.report.card_limits import known_limits
+from annot_pipeline.report.card_rankings import rankings
 from annot_pipeline.report.card_reading import how_to_read, tables
 from annot_pipeline.report.citation import bibtex, citation, described, question, title
 from annot_pipeline.report.markdown import Marked, escape, paragraphs, table
@@ -51,6 +52,7 @@ def data_card(manifest: Manifest, gold: Gold) -> str:
         ("Experts' decisions", _adjudicated(manifest, gold["label_counts"])),
         ("How judges agree", _agreement(gold["agreement"])),
         ("Classes", _classes(gold)),
+        ("Rankings of systems", rankings(gold)),
         ("Labels held against known answers", _accuracies(manifest, gold)),
         ("Known limits", known_limits(manifest, gold)),
         ("Tables", tables(manifest)),

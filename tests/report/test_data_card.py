@@ -7,6 +7,7 @@ import re
 
 import pytest
 
+from annot_pipeline import load_gold
 from annot_pipeline.contracts import GOLD
 from annot_pipeline.report.card_front_matter import front_matter, main_table
 from annot_pipeline.report.citation import bibtex, citation, question
@@ -214,3 +215,13 @@ def test_a_citation_names_version_and_content(full_release):
     assert r"title = {{Moods: \"quoted\" \& \{braced\}".replace(r"\"", '"') in entry
     assert "author = {{Ada <Lovelace>} and {Société: Générale}}" in entry
     assert entry.count("{") - entry.count(r"\{") == entry.count("}") - entry.count(r"\}")
+
+
+def test_rankings_are_those_of_the_headline(card, full_release):
+    """One row a task and component: wins, and the systems that no other beats."""
+    shown = rows(section(card, "Rankings of systems"))
+    table_rows = load_gold(full_release.folder.parent, "system_rankings").to_pylist()
+    headline = [row for row in table_rows if row["headline"]]
+    assert {row[0] for row in shown} == {escape(row["task"]) for row in headline}
+    wins = sum(row["wins"] or 0 for row in headline)
+    assert sum(int(row[3]) for row in shown) == wins
