@@ -53,7 +53,7 @@ def test_what_is_confirmed_holds():
         assert float(row["false_boundary"]) <= 0.02, row
     by_design = {(row["design"], row["method"]): row for row in rows_of(result)}
     for design in {row["design"] for row in rows if row["method"] == "adjusted"}:
-        if design == "one system each" or float(by_design[design, "adjusted"]["confirmed"]) == 0:
+        if design == "one system each" or float(by_design[design, "adjusted"]["confirmed"]) < 0.05:
             continue  # z-scores of judges of one system each say nothing of systems
         adjusted, rank_sum = (
             float(by_design[design, method]["power_at_size"])

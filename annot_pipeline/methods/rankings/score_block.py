@@ -53,6 +53,22 @@ class ScoreBlock:
         order = np.lexsort((scores, systems, judges, segments))
         return cls(segments[order], judges[order], systems[order], scores[order], *sizes)
 
+    def split(self, most_segments: int) -> list[ScoreBlock]:
+        """Return blocks of at most so many segments, whose tables by segment stay small."""
+        if self.n_segments <= most_segments:
+            return [self]
+        starts = [*range(0, self.n_segments, most_segments), self.n_segments]
+        ends = np.searchsorted(self.segments, starts).tolist()
+        return [
+            ScoreBlock(
+                self.segments[start:end] - first, self.judges[start:end], self.systems[start:end],
+                self.scores[start:end], after - first, self.n_judges, self.n_systems,
+            )
+            for first, after, start, end in zip(
+                starts[:-1], starts[1:], ends[:-1], ends[1:], strict=True
+            )
+        ]  # fmt: skip
+
     @cached_property
     def segment_systems(self) -> csr_array:
         """Judgments ``(n_segments, K)``."""

@@ -29,6 +29,8 @@ from annot_pipeline.stages.scores.segment_scores import (
 )
 from annot_pipeline.stages.scores.system_blocks import criterion_sums, score_block, whole_block
 
+MOST_CELLS = 4_000_000
+"""Segments times systems of a block, which has tables of that size."""
 TABLES = ("system_rankings", "system_comparisons", "variance")
 
 
@@ -123,4 +125,5 @@ def _task_scores(judgments: JudgedOutputs, number: int, standardize: Standardize
         segments[1].reshape(-1), judges[1].reshape(-1), systems, criteria, score,
         (segments[0].size, judges[0].size, len(cells.systems)), criterion_sums(criteria, score),
     )  # fmt: skip
-    return TaskScores(cells, InMemoryBlocks([block]))
+    most = max(MOST_CELLS // max(len(cells.systems), 1), 1)
+    return TaskScores(cells, InMemoryBlocks(block.split(most)))

@@ -9,12 +9,10 @@ import pytest
 from scipy.linalg import sqrtm
 
 from annot_pipeline.methods.numerics.blocks import InMemoryBlocks
-from annot_pipeline.methods.rankings.adjusted_scores import (
-    ScoreParams,
-    adjusted_scores,
-)
+from annot_pipeline.methods.rankings.adjusted_scores import adjusted_scores
 from annot_pipeline.methods.rankings.inference import NOT_CONNECTED, compare_estimates
 from annot_pipeline.methods.rankings.score_block import ScoreBlock
+from annot_pipeline.methods.rankings.score_params import ScoreParams
 
 
 def draw(seed, n_judges=8, n_segments=12, n_systems=4, n=300, segment_sd=6.0):
@@ -276,3 +274,16 @@ def test_a_judge_without_judgments_changes_nothing():
     more = fit(rows, n_judges=11)
     same(fit(rows), replace(more))
     assert np.isnan(more.judge_effects[8:]).all()
+
+
+@pytest.mark.parametrize("most", [1, 5, 12])
+def test_a_block_in_pieces_gives_the_same_scores(most):
+    whole = block(*draw(4))
+    pieces = whole.split(most)
+    assert len(pieces) == -(-12 // most)
+    assert sum(piece.scores.size for piece in pieces) == whole.scores.size
+    assert all(piece.n_segments <= most for piece in pieces)
+    one, two = (adjusted_scores(InMemoryBlocks(some)) for some in ([whole], pieces))
+    np.testing.assert_allclose(one.estimates.values, two.estimates.values, rtol=1e-10)
+    for mine, theirs in zip(one.estimates.variance(), two.estimates.variance(), strict=True):
+        np.testing.assert_allclose(mine, theirs, rtol=1e-8, atol=1e-9)
