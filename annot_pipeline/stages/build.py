@@ -21,6 +21,7 @@ from annot_pipeline.contracts import GOLD
 from annot_pipeline.contracts.stage_metrics import MetricsError, StageMetrics, TableMetrics
 from annot_pipeline.errors import AnnotError, GateError, Problem, StoreError
 from annot_pipeline.gates import GateResult, check_gate_names, is_checked, run_gates
+from annot_pipeline.runtime.blas_threads import one_blas_thread
 from annot_pipeline.runtime.context import StageContext, StageOutput
 from annot_pipeline.runtime.executors import engine_of
 from annot_pipeline.runtime.stage import Stage
@@ -297,7 +298,8 @@ class Build:
                 ),
                 latest=cache(lambda: self._latest(stage, fingerprint)),
             )
-            output = self.overrides.get(stage.name, stage.work)(context)
+            with one_blas_thread():
+                output = self.overrides.get(stage.name, stage.work)(context)
             tables: dict[str, StoredTable] = {}
             contracts: dict[str, dict[str, Any]] = {}
             for name in stage.outputs:

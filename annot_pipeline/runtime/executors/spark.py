@@ -23,6 +23,7 @@ import pyarrow as pa
 
 from annot_pipeline.config import Engine as EngineSettings
 from annot_pipeline.errors import AnnotError, Problem, StoreError
+from annot_pipeline.runtime.blas_threads import one_blas_thread
 from annot_pipeline.runtime.executors.spark_session import end_session, spark_session
 from annot_pipeline.runtime.executors.spark_workers import (
     check_workers,
@@ -160,6 +161,7 @@ def run_job(folder: str, place: int, hashes: bytes) -> bytes:
         problem = Problem(str(path), "is not the job that was handed over: it is not run", do=do)
         return pickle.dumps(StoreError("a job was changed in the store", [problem]))
     try:
-        return pickle.dumps(pickle.loads(pickled)())  # noqa: S301 - our own
+        with one_blas_thread():
+            return pickle.dumps(pickle.loads(pickled)())  # noqa: S301 - our own
     except AnnotError as error:
         return pickle.dumps(error)
