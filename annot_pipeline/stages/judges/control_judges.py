@@ -1,14 +1,16 @@
 """Judge control: every judge tested by controls, and what the test says.
 
-Sources: Graham et al. 2013, sections 3 and 4 (degraded copies, repeated items, one-sided
-tests); the contrasts and tests that campaigns since use are settings. What does not belong
-here: which control belongs to which judgment (sql/control), what is compared
-(control_samples), what follows from a test (judge_verdicts), arithmetic (methods).
+Sources: Graham et al. 2013, sections 3 and 4 (degraded copies, repeated items, one-sided tests);
+the contrasts and tests that campaigns since use are settings. Without controls, judges of scores
+are compared with each other. What does not belong here: which control belongs to which judgment
+(sql/control), what is compared (control_samples), what follows from a test (judge_verdicts),
+comparisons of judges (compare_judges), screening (screen_judges), arithmetic (methods).
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -19,22 +21,20 @@ from annot_pipeline.config import Quality
 from annot_pipeline.contracts import INT, REAL, TEXT, VERDICTS
 from annot_pipeline.methods.judges.effect_bounds import accuracy_interval
 from annot_pipeline.methods.judges.grouped_tests import GroupedTest
-from annot_pipeline.methods.judges.known_answers import known_answers
+from annot_pipeline.methods.judges.known_answers import KnownAnswers, known_answers
 from annot_pipeline.runtime.indexing import is_in, names_of
+from annot_pipeline.stages.judges.compare_judges import ComparedJudges, compare_judges
 from annot_pipeline.stages.judges.control_samples import Units, answers_of, tested_scores
-from annot_pipeline.stages.judges.judge_verdicts import (
-    FAILED,
-    PASSED,
-    UNDETERMINED,
-    UNTESTED,
-    ControlTest,
-    JudgeVerdicts,
-    answer_test,
-    judge_verdicts,
-    score_test,
-    untested,
+from annot_pipeline.stages.judges.control_test import ControlTest, answer_test, score_test
+from annot_pipeline.stages.judges.judge_verdicts import JudgeVerdicts, judge_verdicts, untested
+from annot_pipeline.stages.judges.metrics import (
+    InconsistentJudge,
+    PowerShortage,
+    VerdictMetrics,
 )
-from annot_pipeline.stages.judges.metrics import PowerShortage, VerdictMetrics
+from annot_pipeline.stages.judges.screen_judges import screen_by_bt500, screen_by_references
+from annot_pipeline.stages.judges.shared_scores import ScoredJudges
+from annot_pipeline.stages.judges.verdict_reasons import FAILED, PASSED, UNDETERMINED, UNTESTED
 from annot_pipeline.stages.scores.orient_scores import orient_scores
 
 FEW_PAIRS = 10
@@ -64,11 +64,41 @@ JUDGE_TESTS = pa.schema(
         ("known_answer_accuracy", REAL),
         ("known_answer_low", REAL),
         ("known_answer_high", REAL),
+        ("bias", REAL),
+        ("spread", REAL),
+        ("inconsistency", REAL),
+        ("correlation", REAL),
+        ("n_shared_items", INT),
     ]
 )
 """One row is a task and judge; joined into `contracts.JUDGES`."""
 
 Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class TestedJudges:
+    """Outcome of judge control, before judges of scores are compared with each other.
+
+    Parameters
+    ----------
+    units
+        Judges of the campaign, or of each task.
+    answered
+        Results on known answers, which are listed whatever the test.
+    test, verdicts
+        None where no test is done by controls: `finish_control` does it.
+    pairs, answers
+        As `control_judges` takes them.
+    """
+
+    units: Units
+    answered: KnownAnswers
+    test: ControlTest | None
+    verdicts: JudgeVerdicts
+    pairs: pa.Table
+    answers: pa.Table
 
 
 def control_judges(
@@ -79,6 +109,7 @@ def control_judges(
     scores: pa.Table,
     *,
     quality: Quality,
+    seed: int,
 ) -> tuple[pa.Table, VerdictMetrics]:
     """Test the judges.
 
@@ -93,15 +124,35 @@ def control_judges(
     tasks
         ``task``, ``kind``, ``scale_low``, ``scale_high``, ``criteria``.
     scores
-        ``task``, ``judge_id``, ``control``, ``criterion``, ``score`` of judgments that count, of
-        tasks with degraded copies; looked at where the contrast is ``pooled``.
+        ``task``, ``judge``, ``judge_id``, ``control``, ``criterion``, ``item``, ``hit``, ``score``
+        of judgments of scalar tasks that count.
     quality
         Which test of which contrast, and what follows from it.
+    seed
+        Of permutations.
 
     Returns
     -------
     judge_tests, metrics
         One row per task and judge.
+    """
+    tested = apply_control_test(met, pairs, answers, tasks, scores, quality=quality)
+    scored = ScoredJudges.from_rows(scores, tasks)
+    return finish_control(tested, scored, tasks, quality=quality, seed=seed)
+
+
+def apply_control_test(
+    met: pa.Table,
+    pairs: pa.Table,
+    answers: pa.Table,
+    tasks: pa.Table,
+    scores: pa.Table,
+    *,
+    quality: Quality,
+) -> TestedJudges:
+    """Test the judges by controls, where the test takes any; parameters as `control_judges`.
+
+    ``scores`` are looked at where the contrast is ``pooled``, of tasks with degraded copies.
     """
     units = Units.of_controls(met, quality)
     usable = answers.filter(pc.is_null(answers["reason"]))
@@ -112,6 +163,9 @@ def control_judges(
     answered = known_answers(answer_units.unit, answer_units.right, chance, n_judges=units.size)
     test: ControlTest | None = None
     verdicts = untested(units.size)
+    if quality.test == "reference_threshold":
+        test, verdicts = screen_by_references(pairs, tasks, units, quality)
+        return TestedJudges(units, answered, test, verdicts, pairs, answers)
     if quality.test == "known_answer":
         right = np.where(answered.n > 0, answered.n_right, np.nan)
         result = GroupedTest(
@@ -123,15 +177,39 @@ def control_judges(
             *accuracy_interval(answer_units, units.stratum),
         )
         sampled = set(answers["task"].to_pylist())
-    elif quality.test != "none":
-        scored = tested_scores(met, pairs, tasks, scores, units, quality)
-        test = score_test(scored.test, scored.samples, units.stratum, quality)
-        sampled = scored.tasks
+    elif quality.has_contrast:
+        controls = tested_scores(met, pairs, tasks, scores, units, quality)
+        test = score_test(controls.test, controls.samples, units.stratum, quality)
+        sampled = controls.tasks
     if test:
         verdicts = judge_verdicts(test, units.are_controlled(sampled), units.stratum, quality)
-    drop = verdicts.verdict == FAILED
-    if quality.undetermined == "drop":
-        drop |= verdicts.verdict == UNDETERMINED
+    return TestedJudges(units, answered, test, verdicts, pairs, answers)
+
+
+def finish_control(
+    tested: TestedJudges, scored: ScoredJudges, tasks: pa.Table, *, quality: Quality, seed: int
+) -> tuple[pa.Table, VerdictMetrics]:
+    """Compare judges of scores with each other, and list what judge control says of all judges.
+
+    Parameters
+    ----------
+    tested
+        As `apply_control_test` gives it.
+    scored
+        Ordinary scores of scalar tasks.
+    tasks, quality, seed
+        As `control_judges` takes them.
+    """
+    units, test, verdicts = tested.units, tested.test, tested.verdicts
+    if quality.test == "bt500":
+        test, verdicts = screen_by_bt500(scored, units, quality)
+    if quality.test == "consistency":
+        compared = compare_judges(scored, units, np.zeros(units.size, np.bool_), quality, seed)
+        test, verdicts = compared.test, compared.verdicts
+    else:
+        comparison = quality.model_copy(update={"test": "consistency", "required_effect": None})
+        compared = compare_judges(scored, units, _dropped(verdicts, quality), comparison, seed)
+    drop = _dropped(verdicts, quality)
     of_pair = units.of_pair
     n = of_pair.size
 
@@ -141,7 +219,14 @@ def control_judges(
         values = values[of_pair]
         return pa.array(values, mask=~np.isfinite(values)).cast(kind)
 
-    has_contrast = quality.test not in ("none", "known_answer")
+    def by_pair(values: Floats) -> pa.Array:
+        return pa.array(values, mask=~np.isfinite(values))
+
+    is_scalar = is_in(tasks["kind"], ("scalar",))
+    scalar = set(tasks.filter(is_scalar)["task"].to_pylist())
+    in_scalar = np.array([name in scalar for name in units.task.names], np.bool_)
+    in_scalar = in_scalar[units.pairs.first] if in_scalar.size else np.empty(0, np.bool_)
+    figures, answered = compared.figures, tested.answered
     result_or_none = test.result if test else None
     table = pa.table(
         {
@@ -151,7 +236,9 @@ def control_judges(
             "verdict_reason": verdicts.reason.take(pa.array(of_pair)),
             "dropped": drop[of_pair],
             "test": pa.repeat(pa.scalar(quality.test if test else None, TEXT), n),
-            "contrast": pa.repeat(pa.scalar(quality.contrast if has_contrast else None, TEXT), n),
+            "contrast": pa.repeat(
+                pa.scalar(quality.contrast if quality.has_contrast else None, TEXT), n
+            ),
             "statistic": column(result_or_none.statistic if result_or_none else None),
             "effect": column(result_or_none.effect if result_or_none else None),
             "effect_low": column(test.low if test else None),
@@ -166,10 +253,43 @@ def control_judges(
             "known_answer_accuracy": column(answered.accuracy),
             "known_answer_low": column(answered.low),
             "known_answer_high": column(answered.high),
+            "bias": by_pair(figures.bias),
+            "spread": by_pair(figures.spread),
+            "inconsistency": by_pair(figures.inconsistency),
+            "correlation": by_pair(compared.correlations.correlation),
+            "n_shared_items": pa.array(figures.n, mask=~in_scalar),
         },
         schema=JUDGE_TESTS,
     )
-    return table, _metrics(verdicts, drop, test, pairs, answers, quality)
+    inconsistent = _inconsistent_judges(compared, units, drop, quality)
+    return table, _metrics(tested, verdicts, drop, test, inconsistent, quality)
+
+
+def _dropped(verdicts: JudgeVerdicts, quality: Quality) -> Flags:
+    """Return whether judges do not count, by unit."""
+    dropped = (FAILED, UNDETERMINED) if quality.undetermined == "drop" else (FAILED,)
+    return np.isin(verdicts.verdict, dropped)
+
+
+def _inconsistent_judges(
+    compared: ComparedJudges, units: Units, drop: Flags, quality: Quality
+) -> list[InconsistentJudge]:
+    """Return the judges who count and agree no better than chance, those with most items first."""
+    result = compared.test.result
+    unit = np.flatnonzero(compared.inconsistent & ~drop)
+    first = np.unique(units.of_pair, return_index=True)[1]
+    judges: list[InconsistentJudge] = []
+    for code in unit.tolist():
+        pair = first[code]
+        judge = units.judge.names[units.pairs.second[pair]]
+        task = units.task.names[units.pairs.first[pair]]
+        correlation = float(result.effect[code])
+        judges.append({
+            "judge": f"{task} {judge}" if quality.scope == "task" else judge,
+            "n": int(result.n[code]),
+            "correlation": correlation if np.isfinite(correlation) else None,
+        })  # fmt: skip
+    return sorted(judges, key=lambda row: (-row["n"], row["judge"]))
 
 
 def orient_pairs(pairs: pa.Table, tasks: pa.Table) -> pa.Table:
@@ -203,14 +323,14 @@ def orient_pairs(pairs: pa.Table, tasks: pa.Table) -> pa.Table:
 
 
 def _metrics(
+    tested_judges: TestedJudges,
     verdicts: JudgeVerdicts,
-    drop: npt.NDArray[np.bool_],
+    drop: Flags,
     test: ControlTest | None,
-    pairs: pa.Table,
-    answers: pa.Table,
+    inconsistent: list[InconsistentJudge],
     quality: Quality,
 ) -> VerdictMetrics:
-    verdict = verdicts.verdict
+    verdict, pairs, answers = verdicts.verdict, tested_judges.pairs, tested_judges.answers
     tested = int(np.isin(verdict, (PASSED, FAILED, UNDETERMINED)).sum())
     few = 0 if test is None else int(((test.result.n < FEW_PAIRS) & (verdict != UNTESTED)).sum())
     n_degraded = int(pc.sum(is_in(pairs["control"], ("bad_reference",))).as_py() or 0)
@@ -223,7 +343,7 @@ def _metrics(
         judges_in_control=tested,
         judges_dropped=int(drop.sum()),
         verdicts_without_power=_shortages(verdicts, test),
-        judges_with_few_pairs=few if quality.test != "known_answer" else 0,
+        judges_with_few_pairs=few if quality.has_contrast else 0,
         paired_controls=pairs.num_rows,
         unpaired_controls=unpaired.num_rows,
         unpaired_reasons={
@@ -232,9 +352,13 @@ def _metrics(
         },
         known_answers=answers.num_rows,
         known_answers_without_truth=without_truth,
-        unused_controls={"none": 0, "known_answer": without_truth + n_degraded}.get(
-            quality.test, answers.num_rows
-        ),
+        unused_controls={
+            "none": 0,
+            "known_answer": without_truth + n_degraded,
+            "consistency": answers.num_rows + n_degraded,
+            "bt500": answers.num_rows + n_degraded,
+        }.get(quality.test, answers.num_rows),
+        inconsistent_judges=inconsistent,
     )
 
 
