@@ -183,9 +183,18 @@ def rows_of_series(block: SharedScores, reference: Flags, wanted: Flags) -> Leav
     return LeaveOneOut(rows.series[some], rows.own[some], rows.others[some], rows.n_others[some])
 
 
-def n_of_series(block: SharedScores) -> Codes:
-    """Return ``(n_series,)`` numbers of units that several judges scored."""
-    return np.bincount(block.series, minlength=block.n_series)
+def noise_of_others(block: SharedScores, reference: Flags, variance: Floats) -> Floats:
+    """Return the noise variance of the others' means, summed over units, ``(n_series,)``.
+
+    ``variance`` is that of the noise of one score, ``(n_series,)``.
+    """
+    counts = reference[block.series]
+    own = np.where(counts, variance[block.series], 0.0)
+    n = np.bincount(block.units[counts], minlength=block.n_units)[block.units] - counts
+    total = np.bincount(block.units, own, minlength=block.n_units)[block.units] - own
+    some = n > 0
+    noise = np.maximum(total[some], 0.0) / n[some] ** 2
+    return np.bincount(block.series[some], noise, minlength=block.n_series).astype(np.float64)
 
 
 def _extents(block: SharedScores, reference: Flags, shift: Floats) -> SumsByName[Extent]:
