@@ -25,7 +25,6 @@ import pyarrow as pa
 
 from annot_pipeline.config import Quality
 from annot_pipeline.contracts import TEXT
-from annot_pipeline.methods.judges.judge_figures import FEWEST_ITEMS
 from annot_pipeline.methods.numerics.multiplicity import adjust, thresholds
 from annot_pipeline.stages.judges.careful_judge import CarefulJudge
 from annot_pipeline.stages.judges.control_test import ControlTest
@@ -98,9 +97,7 @@ def judge_verdicts(
         What is asked of judges.
     """
     result = test.result
-    fewest = {"known_answer": 1, "consistency": max(quality.min_pairs, FEWEST_ITEMS)}.get(
-        quality.test, quality.min_pairs
-    )
+    fewest = 1 if quality.test == "known_answer" else quality.min_pairs
     tested = controlled & (result.n >= fewest) & ~np.isnan(result.p_value)
     p_values = np.where(tested, result.p_value, np.nan)
     p_adjusted = adjust(p_values, quality.correction)
