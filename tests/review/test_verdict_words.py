@@ -173,6 +173,7 @@ def test_a_rule_for_analyses_rejects_no_work(make):
     folder = make(
         {"b.csv": batch(work("low", answers))}, source={"each": each},
         quality={"test": "reference_threshold"},
+        tasks=[{"name": "*", "kind": "scalar", "scale": [0, 100]}],
     )  # fmt: skip
     reviewed(folder)
     (row,) = sheet(folder)

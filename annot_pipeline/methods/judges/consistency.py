@@ -10,8 +10,8 @@ means there. p is one-sided.
 All orders are tried where they are few; else p is (1 + orders drawn with as large a correlation) /
 (1 + orders drawn) (Davison & Hinkley 1997, section 4.3). Draws follow from the seed and the judge's
 name, whatever the order of rows and the other judges. Where fewer than ten of 999 draws reach the
-correlation, and beyond 200 items, p is that of Pitman's approximation: a t with the degrees of
-freedom that give the correlation the variance of all orders.
+correlation, beyond 200 items, and in a large crowd beyond 20, p is that of Pitman's approximation:
+a t with the degrees of freedom that give the correlation the variance of all orders.
 
 Degenerate input: a judge who gives all items of a stratum one score agrees no better than chance: p
 is 1, and there is no correlation. Where the means of the others do not vary, or with fewer than
@@ -44,6 +44,10 @@ Flags = npt.NDArray[np.bool_]
 PERMUTATIONS = 999
 MOST_PERMUTED = 200
 """Items of a judge beyond which p is that of t: the two differ by a few thousandths."""
+MOST_WORK = 1_000_000_000
+"""Items times permutations of all judges, some 15 seconds, beyond which few items are permuted."""
+MOST_OF_CROWD = 20
+"""Items of a judge up to which they are, then."""
 FEWEST_REACHED = 10
 """Draws that reach the correlation, below which p is that of t."""
 ALL_ORDERS = 6
@@ -167,13 +171,16 @@ def judge_consistency(
 
     Notes
     -----
-    The rows of judges with up to 200 items are held at once; 999 draws of 200 items take 3 ms.
+    The rows of judges with up to 200 items are held at once; 999 draws of 90 items take 1 ms.
     """
     correlations = judge_correlations(moments, judge, task, n_judges=len(names))
     correlation, effective = correlations.correlation, correlations.effective
     statistic, p_value = _t_test(correlation, effective)
     p_value = np.where(correlations.is_constant, 1.0, p_value)
-    permuted = np.flatnonzero(np.isfinite(correlation) & (correlations.n <= MOST_PERMUTED))
+    is_permuted = np.isfinite(correlation) & (correlations.n <= MOST_PERMUTED)
+    if correlations.n[is_permuted].sum() * PERMUTATIONS > MOST_WORK:
+        is_permuted &= correlations.n <= MOST_OF_CROWD
+    permuted = np.flatnonzero(is_permuted)
     if permuted.size:
         weight = _weights(SquareSums.from_moments(moments), task)
         _permute(p_value, permuted, blocks, reference, judge, weight, names=names, seed=seed)

@@ -167,3 +167,18 @@ def test_criteria_and_tasks_of_other_scales_are_strata():
         ), unit, task, n_judges=4,
     )  # fmt: skip
     assert scaled.correlation == pytest.approx(found.correlation)
+
+
+def test_in_a_crowd_only_judges_with_few_items_are_permuted(monkeypatch):
+    rng = np.random.default_rng(3)
+    table = random_panel(rng, 30)
+    table[15:, 5] = NAN
+    drawn = consistency(table)
+    monkeypatch.setattr("annot_pipeline.methods.judges.consistency.MOST_WORK", 100_000)
+    found = consistency(table)
+    others = np.nanmean(table[:, 1:], axis=1)
+    by_t = stats.pearsonr(table[:, 0], others, alternative="greater").pvalue
+    assert found.p_value[0] == pytest.approx(by_t)
+    assert found.p_value[0] != drawn.p_value[0]
+    assert found.p_value[0] == pytest.approx(drawn.p_value[0], abs=0.05)
+    assert found.p_value[5] == drawn.p_value[5], "15 items are few"
