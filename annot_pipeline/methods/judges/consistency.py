@@ -226,6 +226,8 @@ def _t_test(correlation: Floats, effective: Floats) -> tuple[Floats, Floats]:
 
 def _least_p(n: Codes, judge: Codes, n_judges: int) -> Floats:
     """Return 1 / number of orders, ``(n_judges,)``."""
+    if not n.any():  # scipy need not load
+        return np.ones(n_judges)
     from scipy.special import gammaln
 
     orders = np.bincount(judge, gammaln(n + 1.0), minlength=n_judges)

@@ -212,6 +212,8 @@ def _correlation_of_passing(
 
 def _chance_of_so_many(test: ControlTest, passes: Flags, alpha: Floats, strata: Codes) -> Floats:
     """Return the chance that so many of a unit's stratum pass by luck, by the binomial."""
+    if not passes.any():  # scipy need not load
+        return np.ones(strata.size)
     from scipy.special import bdtrc
 
     tested = ~np.isnan(test.result.p_value)

@@ -150,18 +150,20 @@ def control_judges_of_campaign(context: StageContext) -> StageOutput[ControlMetr
     tasks = context.read("tasks")
     partitions = input_slices(context, "settled")
     stored = {name: context.inputs[name] for name in TESTED}
-    settings, settled = context.campaign.settings, context.inputs["settled"]
+    settings, judgments_table = context.campaign.settings, context.inputs["settled"]
     scalar = tasks.filter(is_in(tasks["kind"], ("scalar",)))["task"].to_pylist()
     scored = [inputs.files["settled"] for inputs in partitions if set(inputs.tasks) & set(scalar)]
     if _are_large(context, scored):
         folder = context.folder / BLOCKS
         folder.mkdir(parents=True)
-        control = partial(_control, stored, settled, scored, tasks, settings.quality)
+        control = partial(_control, stored, judgments_table, scored, tasks, settings.quality)
         [tested] = context.run([control])
         tests, verdicts = _compare_in_blocks(context, folder, scored, tasks, tested)
         shutil.rmtree(folder, ignore_errors=True)
     else:
-        test = partial(_test, stored, settled, scored, tasks, settings.quality, settings.seed)
+        test = partial(
+            _test, stored, judgments_table, scored, tasks, settings.quality, settings.seed
+        )
         [(tests, verdicts)] = context.run([test])
     controlled, documents = with_verdicts(context, partitions, tests)
     accounting = whole_account(
@@ -203,16 +205,18 @@ def _scores(table: StoredTable, tasks: Sequence[str]) -> pa.Table:
     return rows.filter(is_in(rows["fate"], COUNTED))
 
 
-def _joined(settled: StoredTable, tables: Sequence[StoredTable], tasks: Sequence[str]) -> pa.Table:
+def _joined(
+    judgments_table: StoredTable, tables: Sequence[StoredTable], tasks: Sequence[str]
+) -> pa.Table:
     """Return the judgments of some tasks that count, of all files that hold any."""
     if not tables:  # no task is scalar
-        return _scores(settled, [])
+        return _scores(judgments_table, [])
     return pa.concat_tables(_scores(table, tasks) for table in tables).unify_dictionaries()
 
 
 def _test(
     stored: Mapping[str, StoredTable],
-    settled: StoredTable,
+    judgments_table: StoredTable,
     scored: Sequence[StoredTable],
     tasks: pa.Table,
     quality: Quality,
@@ -223,13 +227,13 @@ def _test(
 
     met, pairs, answers = (read_unharmed(stored[name], TESTED[name]) for name in TESTED)
     scalar = tasks.filter(is_in(tasks["kind"], ("scalar",)))["task"].to_pylist()
-    scores = _joined(settled, scored, scalar)
+    scores = _joined(judgments_table, scored, scalar)
     return control_judges(met, pairs, answers, tasks, scores, quality=quality, seed=seed)
 
 
 def _control(
     stored: Mapping[str, StoredTable],
-    settled: StoredTable,
+    judgments_table: StoredTable,
     scored: Sequence[StoredTable],
     tasks: pa.Table,
     quality: Quality,
@@ -240,7 +244,7 @@ def _control(
 
     met, pairs, answers = (read_unharmed(stored[name], TESTED[name]) for name in TESTED)
     pooled = quality.has_contrast and quality.contrast == "pooled"
-    scores = _joined(settled, scored, sorted(with_degraded_copies(met)) if pooled else [])
+    scores = _joined(judgments_table, scored, sorted(with_degraded_copies(met)) if pooled else [])
     return apply_control_test(met, pairs, answers, tasks, scores, quality=quality)
 
 
