@@ -9,7 +9,6 @@ comparisons of judges (compare_judges), screening (screen_judges), arithmetic (m
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,23 +22,16 @@ from annot_pipeline.methods.judges.effect_bounds import accuracy_interval
 from annot_pipeline.methods.judges.grouped_tests import GroupedTest
 from annot_pipeline.methods.judges.known_answers import KnownAnswers, known_answers
 from annot_pipeline.runtime.indexing import is_in, names_of
-from annot_pipeline.stages.judges.compare_judges import ComparedJudges, compare_judges
+from annot_pipeline.stages.judges.compare_judges import compare_judges
 from annot_pipeline.stages.judges.control_samples import Units, answers_of, tested_scores
 from annot_pipeline.stages.judges.control_test import ControlTest, answer_test, score_test
 from annot_pipeline.stages.judges.judge_verdicts import JudgeVerdicts, judge_verdicts, untested
-from annot_pipeline.stages.judges.metrics import (
-    InconsistentJudge,
-    PowerShortage,
-    VerdictMetrics,
-)
+from annot_pipeline.stages.judges.metrics import VerdictMetrics
 from annot_pipeline.stages.judges.screen_judges import screen_by_bt500, screen_by_references
 from annot_pipeline.stages.judges.shared_scores import ScoredJudges
-from annot_pipeline.stages.judges.verdict_reasons import FAILED, PASSED, UNDETERMINED, UNTESTED
+from annot_pipeline.stages.judges.verdict_metrics import inconsistent_judges, verdict_metrics
+from annot_pipeline.stages.judges.verdict_reasons import FAILED, UNDETERMINED
 from annot_pipeline.stages.scores.orient_scores import orient_scores
-
-FEW_PAIRS = 10
-"""Below so many pairs a test seldom finds anything: with 10, the paired t-test finds a
-degradation of 20 points with power .96 (tests/experiments/simulators/test_score_power.py)."""
 
 JUDGE_TESTS = pa.schema(
     [
@@ -261,35 +253,16 @@ def finish_control(
         },
         schema=JUDGE_TESTS,
     )
-    inconsistent = _inconsistent_judges(compared, units, drop, quality)
-    return table, _metrics(tested, verdicts, drop, test, inconsistent, quality)
+    inconsistent = inconsistent_judges(compared, units, drop, quality)
+    return table, verdict_metrics(
+        tested.pairs, tested.answers, verdicts, drop, test, inconsistent, quality
+    )
 
 
 def _dropped(verdicts: JudgeVerdicts, quality: Quality) -> Flags:
     """Return whether judges do not count, by unit."""
     dropped = (FAILED, UNDETERMINED) if quality.undetermined == "drop" else (FAILED,)
     return np.isin(verdicts.verdict, dropped)
-
-
-def _inconsistent_judges(
-    compared: ComparedJudges, units: Units, drop: Flags, quality: Quality
-) -> list[InconsistentJudge]:
-    """Return the judges who count and agree no better than chance, those with most items first."""
-    result = compared.test.result
-    unit = np.flatnonzero(compared.inconsistent & ~drop)
-    first = np.unique(units.of_pair, return_index=True)[1]
-    judges: list[InconsistentJudge] = []
-    for code in unit.tolist():
-        pair = first[code]
-        judge = units.judge.names[units.pairs.second[pair]]
-        task = units.task.names[units.pairs.first[pair]]
-        correlation = float(result.effect[code])
-        judges.append({
-            "judge": f"{task} {judge}" if quality.scope == "task" else judge,
-            "n": int(result.n[code]),
-            "correlation": correlation if np.isfinite(correlation) else None,
-        })  # fmt: skip
-    return sorted(judges, key=lambda row: (-row["n"], row["judge"]))
 
 
 def orient_pairs(pairs: pa.Table, tasks: pa.Table) -> pa.Table:
@@ -320,57 +293,3 @@ def orient_pairs(pairs: pa.Table, tasks: pa.Table) -> pa.Table:
         missing = pc.is_null(pairs[name]).to_numpy()
         pairs = pairs.set_column(at, name, pa.array(oriented.score, mask=missing))
     return pairs.append_column("in_control", pa.array(oriented_scores["score"].in_control))
-
-
-def _metrics(
-    tested_judges: TestedJudges,
-    verdicts: JudgeVerdicts,
-    drop: Flags,
-    test: ControlTest | None,
-    inconsistent: list[InconsistentJudge],
-    quality: Quality,
-) -> VerdictMetrics:
-    verdict, pairs, answers = verdicts.verdict, tested_judges.pairs, tested_judges.answers
-    tested = int(np.isin(verdict, (PASSED, FAILED, UNDETERMINED)).sum())
-    few = 0 if test is None else int(((test.result.n < FEW_PAIRS) & (verdict != UNTESTED)).sum())
-    n_degraded = int(pc.sum(is_in(pairs["control"], ("bad_reference",))).as_py() or 0)
-    kinds = pa.array(quality.paired_controls, TEXT)
-    pairs = pairs.filter(is_in(pairs["control"], kinds))
-    unpaired = pairs.filter(pc.is_valid(pairs["reason"]))
-    without_truth = answers.num_rows - answers["reason"].null_count
-    return VerdictMetrics(
-        verdicts={name: int((verdict == code).sum()) for code, name in enumerate(VERDICTS)},
-        judges_in_control=tested,
-        judges_dropped=int(drop.sum()),
-        verdicts_without_power=_shortages(verdicts, test),
-        judges_with_few_pairs=few if quality.has_contrast else 0,
-        paired_controls=pairs.num_rows,
-        unpaired_controls=unpaired.num_rows,
-        unpaired_reasons={
-            row["values"]: row["counts"]
-            for row in pc.value_counts(unpaired["reason"].cast(TEXT)).to_pylist()
-        },
-        known_answers=answers.num_rows,
-        known_answers_without_truth=without_truth,
-        unused_controls={
-            "none": 0,
-            "known_answer": without_truth + n_degraded,
-            "consistency": answers.num_rows + n_degraded,
-            "bt500": answers.num_rows + n_degraded,
-        }.get(quality.test, answers.num_rows),
-        inconsistent_judges=inconsistent,
-    )
-
-
-def _shortages(verdicts: JudgeVerdicts, test: ControlTest | None) -> list[PowerShortage]:
-    """Return how many judges had too little power, by their controls and those they need."""
-    if test is None:
-        return []
-    some = np.flatnonzero(verdicts.lacks_power)
-    counts = Counter(
-        (int(test.result.n[unit]), float(verdicts.n_needed[unit])) for unit in some.tolist()
-    )
-    return [
-        {"n": n, "needed": int(needed) if np.isfinite(needed) else None, "judges": judges}
-        for (n, needed), judges in sorted(counts.items())
-    ]
