@@ -126,6 +126,15 @@ def set_aside(trace: Row) -> Iterable[str]:
     )
 
 
+COUNTED_BY = {
+    "known_answer": "answers",
+    "consistency": "shared items",
+    "reference_threshold": "references",
+    "bt500": "scores",
+}
+"""What the tests without pairs count."""
+
+
 def excluded(trace: Row) -> Iterable[str]:
     """Judges whose judgments do not count, with what their test found."""
     rows = [
@@ -136,7 +145,7 @@ def excluded(trace: Row) -> Iterable[str]:
             f"statistic {number(row['statistic'])}",
             f"effect {number(row['effect'])}",
             f"p {number(row['p_value'])}, adjusted {number(row['p_adjusted'])}",
-            f"{row['n_pairs']} {'answers' if row['test'] == 'known_answer' else 'pairs'}",
+            f"{row['n_pairs']} {COUNTED_BY.get(row['test'], 'pairs')}",
             row["verdict_reason"] or "",
         )
         for row in trace["judges"]

@@ -106,15 +106,24 @@ class About(Section):
         return languages
 
 
+TESTS_WITH_CONTRAST = ("paired_t", "signed_rank", "welch", "mann_whitney")
+"""Tests that compare scores of controls, as ``contrast`` says."""
+SCREENINGS = ("reference_threshold", "bt500")
+"""Rules of recommendations, without p and without power."""
+
+
 class Quality(Section):
     """Judge control."""
 
     test: Literal[
-        "paired_t", "signed_rank", "welch", "mann_whitney", "known_answer", "none"
+        "paired_t", "signed_rank", "welch", "mann_whitney", "known_answer", "consistency",
+        "reference_threshold", "bt500", "none",
     ] = "paired_t"  # fmt: skip
     contrast: Literal["paired", "pooled", "difference"] = "paired"
     signed: bool = False
     known_accuracy: float | None = Field(default=None, gt=0, lt=1)
+    threshold: float = Field(default=90.0, gt=0, le=100)
+    share: float = Field(default=0.15, ge=0, lt=1)
     alpha: float = Field(default=0.05, gt=0, lt=1)
     min_pairs: int = Field(default=2, ge=2)
     min_power: float = Field(default=0.5, ge=0, lt=1)
@@ -141,12 +150,49 @@ class Quality(Section):
             raise ValueError("signed belongs to contrast: difference")
         if self.known_accuracy is not None and self.test != "known_answer":
             raise ValueError("known_accuracy belongs to test: known_answer")
+        if (self.threshold, self.share) != (90.0, 0.15) and self.test != "reference_threshold":
+            raise ValueError("threshold and share belong to test: reference_threshold")
+        if self.required_effect is not None:
+            self._check_required_effect(self.required_effect)
         return self
+
+    def _check_required_effect(self, required: float) -> None:
+        if self.test in SCREENINGS:
+            raise ValueError(
+                f"required_effect has no meaning with test: {self.test}, which estimates no "
+                "effect; delete it"
+            )
+        if self.test == "consistency" and required >= 1:
+            raise ValueError(
+                f"required_effect is a correlation with test: consistency; {required:g} is not "
+                "allowed: write a number above 0 and below 1, such as 0.2"
+            )
+
+    @property
+    def has_contrast(self) -> bool:
+        """Whether the test compares scores of controls, as ``contrast`` says."""
+        return self.test in TESTS_WITH_CONTRAST
+
+    @property
+    def uses_controls(self) -> bool:
+        """Whether the test needs controls; the others take the ordinary scores of all judges."""
+        return self.test not in ("consistency", "bt500")
+
+    @property
+    def required_power(self) -> float:
+        """Power from which on a judge who does not pass fails.
+
+        A test without controls must not fail a judge who agrees as the typical judge does more
+        often than at alpha.
+        """
+        if self.test == "consistency":
+            return max(self.min_power, 1 - self.alpha)
+        return self.min_power
 
     @property
     def paired_controls(self) -> tuple[str, ...]:
         """Kinds of controls that the test compares with their ordinary judgments."""
-        if self.contrast == "pooled" or self.test in ("known_answer", "none"):
+        if self.contrast == "pooled" or not self.has_contrast:
             return ()
         return ("bad_reference",) if self.contrast == "paired" else ("bad_reference", "ask_again")
 

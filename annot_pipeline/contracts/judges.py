@@ -121,7 +121,38 @@ JUDGES = Table(
         ),
         Column("below_chance", FLAG, "Whether accuracy < chance_accuracy", True),
         text("bias_label", "Label that the judge overuses most", nullable=True),
-        real("bias", "Share of bias_label among expected answers minus its prevalence"),
+        real(
+            "bias",
+            "Labels: share of bias_label among expected answers minus its prevalence. Scores: "
+            "points that the judge gives more than the others on the same items, null with fewer "
+            "than 3 shared items",
+        ),
+        real(
+            "spread",
+            "Points by which the judge's scores differ where items differ by one point by the "
+            "mean of the others, free of its noise (assessor model); null with fewer than 3 shared "
+            "items, or where the means of the others vary more by noise than by items",
+        ),
+        real(
+            "inconsistency",
+            "Standard deviation of the judge's noise, points (ITU-T P.913); null with fewer than 3 "
+            "shared items",
+        ),
+        Column(
+            "correlation",
+            REAL,
+            "Correlation of the judge's scores with the mean of the others on the same items; null "
+            "with fewer than 3 shared items, or where either does not vary",
+            True,
+            minimum=-1,
+            maximum=1,
+        ),
+        count(
+            "n_shared_items",
+            "Items and criteria that the judge scored and others too; judges who fail judge "
+            "control or agree no better than chance are no others; null where there are no scores",
+            nullable=True,
+        ),
     ),
 )
 

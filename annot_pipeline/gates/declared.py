@@ -12,6 +12,7 @@ from annot_pipeline.gates.measures import (
     agreement_by_chance,
     contract_of,
     few_judgments,
+    inconsistent_judges,
     judges_below_chance,
     judges_failed,
     labels_against_the_plurality,
@@ -244,6 +245,14 @@ GATES: tuple[Gate[Any], ...] = (
         "name the test that fits them (known_answer for categorical tasks), or none if they are "
         "for information; see set_aside for known answers without a usable truth",
         lambda m: Finding(m.unused_controls), warn=0,
+    ),
+    Gate(
+        "inconsistent_judges", ControlMetrics, "judge_tests",
+        "number of judges who count, share {minimum} items or more with others, and agree with "
+        "them no better than chance",
+        "look at correlation and inconsistency in judges; without controls set quality.test: "
+        "consistency, and their judgments do not count",
+        measure_from=inconsistent_judges, warn=0, minimum=10,
     ),
     Gate(
         "rows_without_z", StandardizeMetrics, "judge_scores",

@@ -145,6 +145,17 @@ def verdicts_without_power(metrics: ControlMetrics) -> Finding:
     return Finding(sum(row["judges"] for row in rows), first_of(texts, between="; "))
 
 
+def inconsistent_judges(metrics: ControlMetrics, minimum: int) -> Finding:
+    """Return the judges who agree no better than chance, of enough shared items."""
+    names = []
+    for row in metrics.inconsistent_judges:
+        if row["n"] >= minimum:
+            correlation = row["correlation"]
+            value = "equal scores" if correlation is None else f"correlation {correlation:.2f}"
+            names.append(f"{row['judge']} ({value}, {counted(row['n'], 'item')})")
+    return named(names)
+
+
 def of_judges_in_control(metrics: ControlMetrics, n: int) -> Finding:
     """Return the share of ``n`` in the judges in judge control, and all verdicts."""
     verdicts = ", ".join(f"{n:,} {name}" for name, n in metrics.verdicts.items() if n)

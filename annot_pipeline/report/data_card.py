@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from annot_pipeline.config.sections import SCREENINGS, TESTS_WITH_CONTRAST
 from annot_pipeline.contracts import TEXT, VERDICTS, families_text, fates_text, share_text
 from annot_pipeline.errors import counted, first_of
 from annot_pipeline.report.accuracy import accuracies
@@ -169,14 +170,27 @@ def _filtered(manifest: Manifest, judges: pa.Table) -> list[str]:
 
 
 def _tested(quality: Mapping[str, Any]) -> str:
-    contrast = "" if quality["test"] == "known_answer" else f", contrast `{quality['contrast']}`"
+    has_contrast = quality["test"] in TESTS_WITH_CONTRAST
+    contrast = f", contrast `{quality['contrast']}`" if has_contrast else ""
     scope = "once over all tasks" if quality["scope"] == "campaign" else "in each task"
+    level = f", alpha {quality['alpha']:g}, correction over judges: {quality['correction']}"
+    if quality["test"] in SCREENINGS:
+        level = ""
     return (
-        f"Test `{quality['test']}`{contrast}, alpha {quality['alpha']:g}, correction over judges: "
-        f"{quality['correction']}. A judge is tested {scope}, with {quality['min_pairs']} pairs or "
-        "answers at least; with fewer the verdict is undetermined, and such judges "
+        f"Test `{quality['test']}`{contrast}{level}. "
+        f"A judge is tested {scope}, with {quality['min_pairs']} {_counted_by(quality)} "
+        "at least; with fewer the verdict is undetermined, and such judges "
         f"{'count' if quality['undetermined'] == 'keep' else 'are dropped'}."
     )
+
+
+def _counted_by(quality: Mapping[str, Any]) -> str:
+    """Return what the smallest number of a test counts."""
+    return {
+        "consistency": "shared items (3, if that is more)",
+        "reference_threshold": "references",
+        "bt500": "scores",
+    }.get(quality["test"], "pairs or answers")
 
 
 def _reasons(judges: pa.Table) -> list[str]:

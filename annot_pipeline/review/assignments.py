@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from annot_pipeline.config import Quality
+from annot_pipeline.config.sections import SCREENINGS
 from annot_pipeline.errors import printable
 
 LONGEST_REASON = 1024
@@ -92,6 +93,8 @@ def _is_below(verdict: Mapping[str, Any]) -> bool:
 def _doubt(verdict: Mapping[str, Any]) -> str:
     """Why work of a judge who failed is not to be rejected without a look; not for the worker."""
     high, required = verdict["effect_high"], verdict["required_effect"]
+    if verdict["test"] in SCREENINGS:
+        return f"failed ({verdict['verdict_reason']}), by a rule for analyses, not for payment"
     if required is None:
         return "failed, but no judge who passes tells what to require; set quality.required_effect"
     if high is None:
@@ -111,9 +114,13 @@ def _short(reason: str, encoding: str) -> str:
 
 def _words(verdict: Mapping[str, Any], quality: Quality) -> str:
     """Why a judge failed, for the judge to read: no thresholds, nothing to aim at."""
-    p = verdict["p_adjusted"]
+    p, n = verdict["p_adjusted"], verdict["n_pairs"]
     tested = f"p = {p:.2g}{' after correction' * (quality.correction != 'none')}"
-    n = verdict["n_pairs"]
+    if verdict["test"] == "consistency":
+        return (
+            "Scores: they did not agree with those that others gave the same items (permutation "
+            f"test, {tested}, {n} items)."
+        )
     if verdict["test"] == "known_answer":
         share = verdict["known_answer_accuracy"]
         return (

@@ -96,7 +96,8 @@ SELECT
     f.chance_accuracy,
     f.accuracy < f.chance_accuracy AS below_chance,
     f.bias_label,
-    f.bias
+    coalesce(f.bias, t.bias) AS bias,
+    t.spread, t.inconsistency, t.correlation, t.n_shared_items
 FROM counts AS c
 JOIN judge_tests AS t ON c.task = t.task AND c.judge_id = t.judge
 LEFT JOIN judge_scores AS s ON c.task = s.task AND c.judge_id = s.judge

@@ -155,6 +155,8 @@ def built_both(folder, monkeypatch, *sets):
         pytest.param({"standardize": {"controls": "exclude"}}, 3, marks=pytest.mark.slow),
         pytest.param({"quality": {"test": "none"}}, 0, marks=pytest.mark.slow),
         ({"quality": {"test": "mann_whitney", "contrast": "pooled"}}, 1),
+        ({"quality": {"test": "consistency"}}, 1),
+        pytest.param({"quality": {"test": "bt500", "scope": "task"}}, 0, marks=pytest.mark.slow),
     ],
 )
 def test_blocks_are_the_whole(tmp_path, monkeypatch, settings, decimals):
@@ -168,6 +170,10 @@ def test_blocks_are_the_whole(tmp_path, monkeypatch, settings, decimals):
     if not settings:
         reasons = blocks.table("set_aside")["reason"].to_pylist()
         assert "the ordinary judgment of the same output is by another judge" in reasons
+    found, expected = (built.metrics("control_judges") for built in (blocks, whole))
+    assert found["inconsistent_judges"] == expected["inconsistent_judges"]
+    shared = [row["n_shared_items"] for row in whole.rows("judges") if row["task"] == "large"]
+    assert max(shared) > 10, "judges meet, in several blocks"
     assert_all_alike(blocks, whole)
 
 

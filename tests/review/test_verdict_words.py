@@ -138,6 +138,52 @@ def test_words_of_no_difference_and_of_known_answers(make):
     )
 
 
+def test_words_of_judges_who_are_compared_with_each_other(make):
+    """Who agrees no better than chance is rejected; who breaks a rule of analyses is not."""
+    names = ["HITId", "AssignmentId", "WorkerId", "Q", "Answer.score"]
+    rows = [
+        ["h", f"{worker}{n}", worker, f"q{n}", str(score)]
+        for n in range(40)
+        for worker, score in (
+            ("careful", 2 * n), ("other", 2 * n + n % 3), ("third", 2 * n - n % 2 + 1),
+            ("careless", 37 * n % 101),
+        )
+    ]  # fmt: skip
+    fields = {"judge": "WorkerId", "native_id": "AssignmentId", "item": "Q"}
+    fields |= {"score": "Answer.score", "control": {"value": "none"}}
+    source = {"each": {}, "fields": fields}
+    folder = make(
+        {"b.csv": batch(*rows, head=names)}, source=source, quality={"test": "consistency"}
+    )
+    reviewed(folder)
+    found = {row["worker"]: row for row in sheet(folder)}
+    assert {worker: row["recommendation"] for worker, row in found.items()} == {
+        "careful": "approve", "other": "approve", "third": "approve", "careless": "reject",
+    }  # fmt: skip
+    assert found["careless"]["reason"].startswith(
+        "Scores: they did not agree with those that others gave the same items (permutation test, "
+        "p = 0."
+    )
+    assert found["careless"]["reason"].endswith(", 40 items).")
+
+
+def test_a_rule_for_analyses_rejects_no_work(make):
+    each = {"i": ["none", "good_reference"], "k": "0..9"}
+    answers = "|".join(f"{i}_{k}_{40 + k}" for i in each["i"] for k in range(10))
+    folder = make(
+        {"b.csv": batch(work("low", answers))}, source={"each": each},
+        quality={"test": "reference_threshold"},
+        tasks=[{"name": "*", "kind": "scalar", "scale": [0, 100]}],
+    )  # fmt: skip
+    reviewed(folder)
+    (row,) = sheet(folder)
+    assert (row["verdict"], row["recommendation"]) == ("failed", "decide")
+    assert row["reason"] == (
+        "failed (10 of 10 references below 90% of the scale, 15% are allowed), by a rule for "
+        "analyses, not for payment"
+    )
+
+
 def test_without_a_test_a_person_decides(make):
     folder = make({"b.csv": batch(work("careful", CAREFUL))}, quality={"test": "none"})
     assert reviewed(folder)["decide"] == 1

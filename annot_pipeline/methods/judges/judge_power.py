@@ -122,6 +122,17 @@ def power_mann_whitney(
     return np.where(can, power, 0.0)
 
 
+def power_correlation(n: Floats, correlation: Floats, alpha: Floats) -> Floats:
+    """Return the power of the one-sided test of a correlation of n pairs (Fisher's z, 1921)."""
+    if not np.any(n > 3):  # scipy need not load
+        return np.zeros(np.shape(n))
+    from scipy.special import ndtr, ndtri
+
+    with np.errstate(invalid="ignore", divide="ignore"):
+        z = np.arctanh(np.minimum(correlation, 1 - 1e-12)) * np.sqrt(np.maximum(n - 3, 0))
+    return np.where(n > 3, ndtr(z - ndtri(1 - alpha)), 0.0)
+
+
 def power_known_answers(n: Floats, accuracy: Floats, chance: Floats, alpha: Floats) -> Floats:
     """Return the power of the exact binomial test against chance, at an accuracy."""
     from scipy.special import bdtrc

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from annot_pipeline.config.sections import SCREENINGS, TESTS_WITH_CONTRAST
 from annot_pipeline.contracts import families_text
 from annot_pipeline.report.contents import Contents, count_tasks
 from annot_pipeline.report.markup import (
@@ -52,7 +53,12 @@ COLUMNS: tuple[tuple[str, Column], ...] = (
     ("below_chance", Column("below chance", choose=True)),
     ("known_answer_accuracy", Column("known answers right", "share")),
     ("bias_label", Column("overuses")),
-    ("bias", Column("by", "share", says="Share of answers beyond its prevalence")),
+    ("label_bias", Column("by", "share", says="Share of answers beyond its prevalence")),
+    ("correlation", Column("correlation", "real", says="With the mean of the others")),
+    ("n_shared_items", Column("shared items", "count", says="Items that others scored too")),
+    ("score_bias", Column("bias", "real", says="Points more than the others give")),
+    ("spread", Column("spread", "real", says="Points by point of the others")),
+    ("inconsistency", Column("inconsistency", "real", says="Noise, points")),
     ("mean", Column("mean score", "real")),
     ("sd", Column("sd", "real")),
     ("mean_ordinary", Column("mean, ordinary", "real")),
@@ -91,10 +97,14 @@ def _verdicts(contents: Contents) -> str:
     if not any(n for verdict, n in verdicts.items() if verdict != "untested"):
         return paragraph(f"{names}No judge was tested: the campaign has no controls, or no test.")
     chips = " ".join(chip(verdict, f"{n:,} {verdict}") for verdict, n in verdicts.items() if n)
-    contrast = "" if quality["test"] == "known_answer" else f", contrast {quality['contrast']}"
+    has_contrast = quality["test"] in TESTS_WITH_CONTRAST
+    contrast = f", contrast {quality['contrast']}" if has_contrast else ""
+    level = f", alpha {quality['alpha']:g}, correction {quality['correction']}"
+    if quality["test"] in SCREENINGS:
+        level = ""
     return Markup(f"<p>{chips}</p>") + paragraph(
-        f"{names}Test: {text(quality['test'])}{text(contrast)}, alpha {quality['alpha']:g}, "
-        f"correction {text(quality['correction'])}. Judgments of judges who were dropped do not "
+        f"{names}Test: {text(quality['test'])}{text(contrast)}{text(level)}. "
+        "Judgments of judges who were dropped do not "
         "count; the reason stands in <code>lineage.reason</code>."
     )
 
@@ -118,7 +128,7 @@ def _table(rows: list[Row]) -> str:
         (name, column)
         for name, column in COLUMNS
         if name in ("judge", "task", "n_judgments", "verdict")
-        or any(why(row) if name == "verdict_reason" else row.get(name) for row in shown)
+        or any(_value(row, name) for row in shown)
     ]
     cells = ([_cell(row, name) for name, _ in filled] for row in shown)
     note = Markup("")
@@ -139,10 +149,16 @@ def why(row: Mapping[str, Any]) -> str | None:
     return f"{row.get('test') or 'test'}: p = {number(p, 'p')}, not below alpha"
 
 
+def _value(row: Row, name: str) -> Any:
+    """Return a figure of a judge; a bias is one of labels or of scores."""
+    if name in ("label_bias", "score_bias"):
+        is_label = row["bias_label"] is not None
+        return row["bias"] if is_label == (name == "label_bias") else None
+    return why(row) if name == "verdict_reason" else row.get(name)
+
+
 def _cell(row: Row, name: str) -> Any:
-    value = row[name]
-    if name == "verdict_reason":
-        return why(row)
+    value = _value(row, name)
     if name == "verdict":
         return chip(value)
     return flag(value) if isinstance(value, bool) else value

@@ -246,7 +246,7 @@ DESCRIBE_JUDGES = Stage(
     },
     outputs=("judges",),
     settings=("quality",),
-    code_version="5",  # power and interval of the effect
+    code_version="6",  # figures of judges of scores
     work=describe_judges,
     kinds=frozenset({"parquet", "duckdb"}),
 )  # fmt: skip

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import shutil
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from annot_pipeline.config import Quality
 from annot_pipeline.contracts import FATES, TEXT, fates_text
 from annot_pipeline.contracts.stage_metrics import StageMetrics
+from annot_pipeline.runtime import large_tasks
+from annot_pipeline.runtime.blocks import StoredBlocks
 from annot_pipeline.runtime.context import Document, StageContext, StageOutput
 from annot_pipeline.runtime.hash_values import hash_values
 from annot_pipeline.runtime.indexing import is_in
-from annot_pipeline.runtime.large_tasks import chunk_judges, has_blocks
+from annot_pipeline.runtime.large_tasks import BLOCKS, chunk_judges, has_blocks
 from annot_pipeline.runtime.partitions import (
     InputPartition,
     Partition,
@@ -41,13 +46,18 @@ from annot_pipeline.storage.tables import (
     unharmed,
 )
 
+if TYPE_CHECKING:
+    from annot_pipeline.methods.judges.leave_one_out import SharedScores
+    from annot_pipeline.stages.judges.control_judges import TestedJudges
+    from annot_pipeline.stages.judges.shared_scores import SeriesNames
+
 ACCOUNT = "account"
 """Key of a part's document that holds the fates of its records by export."""
 
 COUNTED = ("used", "control")
 """Fates of judgments, before judge control, that it looks at."""
 
-SCORED = ("task", "judge_id", "control", "criterion", "item", "hit", "score", "fate")
+SCORED = ("task", "judge", "judge_id", "control", "criterion", "item", "hit", "score", "fate")
 """What a test of all scores reads."""
 
 TESTED = {
@@ -140,10 +150,21 @@ def control_judges_of_campaign(context: StageContext) -> StageOutput[ControlMetr
     tasks = context.read("tasks")
     partitions = input_slices(context, "settled")
     stored = {name: context.inputs[name] for name in TESTED}
-    test = partial(
-        _test, stored, context.inputs["settled"], tasks, context.campaign.settings.quality
-    )
-    [(tests, verdicts)] = context.run([test])
+    settings, judgments_table = context.campaign.settings, context.inputs["settled"]
+    scalar = tasks.filter(is_in(tasks["kind"], ("scalar",)))["task"].to_pylist()
+    scored = [inputs.files["settled"] for inputs in partitions if set(inputs.tasks) & set(scalar)]
+    if _are_large(context, scored):
+        folder = context.folder / BLOCKS
+        folder.mkdir(parents=True)
+        control = partial(_control, stored, judgments_table, scored, tasks, settings.quality)
+        [tested] = context.run([control])
+        tests, verdicts = _compare_in_blocks(context, folder, scored, tasks, tested)
+        shutil.rmtree(folder, ignore_errors=True)
+    else:
+        test = partial(
+            _test, stored, judgments_table, scored, tasks, settings.quality, settings.seed
+        )
+        [(tests, verdicts)] = context.run([test])
     controlled, documents = with_verdicts(context, partitions, tests)
     accounting = whole_account(
         context.read("record_files").to_pylist(),
@@ -165,23 +186,96 @@ def control_judges_of_campaign(context: StageContext) -> StageOutput[ControlMetr
     return StageOutput({"judge_tests": tests, **controlled}, metrics, documents)
 
 
+def _are_large(context: StageContext, scored: Sequence[StoredTable]) -> bool:
+    """Return whether the judgments of scalar tasks that count are too many for one job."""
+    if sum(table.rows for table in scored) <= large_tasks.WHOLE:
+        return False  # copies of exports must not change it: else those that count are counted
+    return sum(context.run([partial(_n_counted, table) for table in scored])) > large_tasks.WHOLE
+
+
+def _n_counted(table: StoredTable) -> int:
+    groups = groups_unharmed(table, ["fate"])
+    return sum(pc.sum(is_in(rows["fate"], COUNTED)).as_py() or 0 for rows in groups)
+
+
+def _scores(table: StoredTable, tasks: Sequence[str]) -> pa.Table:
+    """Return the judgments of some tasks that count."""
+    rows = read_unharmed(table, SCORED, tasks)
+    rows = rows.filter(is_in(rows["task"], tasks))
+    return rows.filter(is_in(rows["fate"], COUNTED))
+
+
+def _joined(
+    judgments_table: StoredTable, tables: Sequence[StoredTable], tasks: Sequence[str]
+) -> pa.Table:
+    """Return the judgments of some tasks that count, of all files that hold any."""
+    if not tables:  # no task is scalar
+        return _scores(judgments_table, [])
+    return pa.concat_tables(_scores(table, tasks) for table in tables).unify_dictionaries()
+
+
 def _test(
     stored: Mapping[str, StoredTable],
     judgments_table: StoredTable,
+    scored: Sequence[StoredTable],
     tasks: pa.Table,
     quality: Quality,
+    seed: int,
 ) -> tuple[pa.Table, VerdictMetrics]:
-    """Test the judges of all tasks; scores are read only where a test takes all of them."""
+    """Test the judges of all tasks."""
     from annot_pipeline.stages.judges.control_judges import control_judges
+
+    met, pairs, answers = (read_unharmed(stored[name], TESTED[name]) for name in TESTED)
+    scalar = tasks.filter(is_in(tasks["kind"], ("scalar",)))["task"].to_pylist()
+    scores = _joined(judgments_table, scored, scalar)
+    return control_judges(met, pairs, answers, tasks, scores, quality=quality, seed=seed)
+
+
+def _control(
+    stored: Mapping[str, StoredTable],
+    judgments_table: StoredTable,
+    scored: Sequence[StoredTable],
+    tasks: pa.Table,
+    quality: Quality,
+) -> TestedJudges:
+    """Test judges by controls; scores are read only where a test takes all of them."""
+    from annot_pipeline.stages.judges.control_judges import apply_control_test
     from annot_pipeline.stages.judges.control_samples import with_degraded_copies
 
     met, pairs, answers = (read_unharmed(stored[name], TESTED[name]) for name in TESTED)
-    pooled = quality.contrast == "pooled" and quality.test not in ("known_answer", "none")
-    taken = sorted(with_degraded_copies(met)) if pooled else []
-    scores = read_unharmed(judgments_table, SCORED, taken)
-    scores = scores.filter(is_in(scores["task"], taken))
-    scores = scores.filter(is_in(scores["fate"], COUNTED))
-    return control_judges(met, pairs, answers, tasks, scores, quality=quality)
+    pooled = quality.has_contrast and quality.contrast == "pooled"
+    scores = _joined(judgments_table, scored, sorted(with_degraded_copies(met)) if pooled else [])
+    return apply_control_test(met, pairs, answers, tasks, scores, quality=quality)
+
+
+def _compare_in_blocks(
+    context: StageContext,
+    folder: Path,
+    scored: Sequence[StoredTable],
+    tasks: pa.Table,
+    tested: TestedJudges,
+) -> tuple[pa.Table, VerdictMetrics]:
+    """Compare judges of scores by sums over the files of judgments."""
+    from annot_pipeline.stages.judges.control_judges import finish_control
+    from annot_pipeline.stages.judges.shared_scores import ScoredJudges, SeriesNames
+
+    opened = [partial(_ordinary_scores, table, tasks) for table in scored]
+    rows = StoredBlocks(context, folder, opened)
+    names = SeriesNames.joined(rows.map(SeriesNames.from_rows))
+    judges = ScoredJudges(names, rows.keep(_shared_scores, tasks, names))
+    settings = context.campaign.settings
+    return finish_control(tested, judges, tasks, quality=settings.quality, seed=settings.seed)
+
+
+def _ordinary_scores(table: StoredTable, tasks: pa.Table) -> pa.Table:
+    from annot_pipeline.stages.judges.shared_scores import ordinary_scores
+
+    scalar = tasks.filter(is_in(tasks["kind"], ("scalar",)))["task"].to_pylist()
+    return ordinary_scores(_scores(table, scalar), tasks)
+
+
+def _shared_scores(rows: pa.Table, tasks: pa.Table, names: SeriesNames) -> SharedScores:
+    return names.block(rows, tasks)
 
 
 def with_verdicts(
@@ -239,8 +333,8 @@ CONTROL_JUDGES = Stage(
         "known_answers": (), "controls_met": (),
     },
     outputs=("controlled", "judge_tests"),
-    settings=("quality",),
-    code_version="8",  # effects corrected for selection
+    settings=("quality", "seed"),
+    code_version="9",  # judges of scores compared with each other
     work=control_judges_of_campaign,
     kinds=frozenset({"parquet", "numpy"}),
 )  # fmt: skip

@@ -1,14 +1,15 @@
 """Judge control: every judge tested by controls, and what the test says.
 
-Sources: Graham et al. 2013, sections 3 and 4 (degraded copies, repeated items, one-sided
-tests); the contrasts and tests that campaigns since use are settings. What does not belong
-here: which control belongs to which judgment (sql/control), what is compared
-(control_samples), what follows from a test (judge_verdicts), arithmetic (methods).
+Sources: Graham et al. 2013, sections 3 and 4 (degraded copies, repeated items, one-sided tests);
+the contrasts and tests that campaigns since use are settings. Without controls, judges of scores
+are compared with each other. What does not belong here: which control belongs to which judgment
+(sql/control), what is compared (control_samples), what follows from a test (judge_verdicts),
+comparisons of judges (compare_judges), screening (screen_judges), arithmetic (methods).
 """
 
 from __future__ import annotations
 
-from collections import Counter
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -19,27 +20,18 @@ from annot_pipeline.config import Quality
 from annot_pipeline.contracts import INT, REAL, TEXT, VERDICTS
 from annot_pipeline.methods.judges.effect_bounds import accuracy_interval
 from annot_pipeline.methods.judges.grouped_tests import GroupedTest
-from annot_pipeline.methods.judges.known_answers import known_answers
+from annot_pipeline.methods.judges.known_answers import KnownAnswers, known_answers
 from annot_pipeline.runtime.indexing import is_in, names_of
+from annot_pipeline.stages.judges.compare_judges import compare_judges
 from annot_pipeline.stages.judges.control_samples import Units, answers_of, tested_scores
-from annot_pipeline.stages.judges.judge_verdicts import (
-    FAILED,
-    PASSED,
-    UNDETERMINED,
-    UNTESTED,
-    ControlTest,
-    JudgeVerdicts,
-    answer_test,
-    judge_verdicts,
-    score_test,
-    untested,
-)
-from annot_pipeline.stages.judges.metrics import PowerShortage, VerdictMetrics
+from annot_pipeline.stages.judges.control_test import ControlTest, answer_test, score_test
+from annot_pipeline.stages.judges.judge_verdicts import JudgeVerdicts, judge_verdicts, untested
+from annot_pipeline.stages.judges.metrics import VerdictMetrics
+from annot_pipeline.stages.judges.screen_judges import screen_by_bt500, screen_by_references
+from annot_pipeline.stages.judges.shared_scores import ScoredJudges
+from annot_pipeline.stages.judges.verdict_metrics import inconsistent_judges, verdict_metrics
+from annot_pipeline.stages.judges.verdict_reasons import FAILED, UNDETERMINED
 from annot_pipeline.stages.scores.orient_scores import orient_scores
-
-FEW_PAIRS = 10
-"""Below so many pairs a test seldom finds anything: with 10, the paired t-test finds a
-degradation of 20 points with power .96 (tests/experiments/simulators/test_score_power.py)."""
 
 JUDGE_TESTS = pa.schema(
     [
@@ -64,11 +56,41 @@ JUDGE_TESTS = pa.schema(
         ("known_answer_accuracy", REAL),
         ("known_answer_low", REAL),
         ("known_answer_high", REAL),
+        ("bias", REAL),
+        ("spread", REAL),
+        ("inconsistency", REAL),
+        ("correlation", REAL),
+        ("n_shared_items", INT),
     ]
 )
 """One row is a task and judge; joined into `contracts.JUDGES`."""
 
 Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class TestedJudges:
+    """Outcome of judge control, before judges of scores are compared with each other.
+
+    Parameters
+    ----------
+    units
+        Judges of the campaign, or of each task.
+    answered
+        Results on known answers, which are listed whatever the test.
+    test, verdicts
+        None where no test is done by controls: `finish_control` does it.
+    pairs, answers
+        As `control_judges` takes them.
+    """
+
+    units: Units
+    answered: KnownAnswers
+    test: ControlTest | None
+    verdicts: JudgeVerdicts
+    pairs: pa.Table
+    answers: pa.Table
 
 
 def control_judges(
@@ -79,6 +101,7 @@ def control_judges(
     scores: pa.Table,
     *,
     quality: Quality,
+    seed: int,
 ) -> tuple[pa.Table, VerdictMetrics]:
     """Test the judges.
 
@@ -93,15 +116,35 @@ def control_judges(
     tasks
         ``task``, ``kind``, ``scale_low``, ``scale_high``, ``criteria``.
     scores
-        ``task``, ``judge_id``, ``control``, ``criterion``, ``score`` of judgments that count, of
-        tasks with degraded copies; looked at where the contrast is ``pooled``.
+        ``task``, ``judge``, ``judge_id``, ``control``, ``criterion``, ``item``, ``hit``, ``score``
+        of judgments of scalar tasks that count.
     quality
         Which test of which contrast, and what follows from it.
+    seed
+        Of permutations.
 
     Returns
     -------
     judge_tests, metrics
         One row per task and judge.
+    """
+    tested = apply_control_test(met, pairs, answers, tasks, scores, quality=quality)
+    scored = ScoredJudges.from_rows(scores, tasks)
+    return finish_control(tested, scored, tasks, quality=quality, seed=seed)
+
+
+def apply_control_test(
+    met: pa.Table,
+    pairs: pa.Table,
+    answers: pa.Table,
+    tasks: pa.Table,
+    scores: pa.Table,
+    *,
+    quality: Quality,
+) -> TestedJudges:
+    """Test the judges by controls, where the test takes any; parameters as `control_judges`.
+
+    ``scores`` are looked at where the contrast is ``pooled``, of tasks with degraded copies.
     """
     units = Units.of_controls(met, quality)
     usable = answers.filter(pc.is_null(answers["reason"]))
@@ -112,6 +155,9 @@ def control_judges(
     answered = known_answers(answer_units.unit, answer_units.right, chance, n_judges=units.size)
     test: ControlTest | None = None
     verdicts = untested(units.size)
+    if quality.test == "reference_threshold":
+        test, verdicts = screen_by_references(pairs, tasks, units, quality)
+        return TestedJudges(units, answered, test, verdicts, pairs, answers)
     if quality.test == "known_answer":
         right = np.where(answered.n > 0, answered.n_right, np.nan)
         result = GroupedTest(
@@ -123,15 +169,39 @@ def control_judges(
             *accuracy_interval(answer_units, units.stratum),
         )
         sampled = set(answers["task"].to_pylist())
-    elif quality.test != "none":
-        scored = tested_scores(met, pairs, tasks, scores, units, quality)
-        test = score_test(scored.test, scored.samples, units.stratum, quality)
-        sampled = scored.tasks
+    elif quality.has_contrast:
+        controls = tested_scores(met, pairs, tasks, scores, units, quality)
+        test = score_test(controls.test, controls.samples, units.stratum, quality)
+        sampled = controls.tasks
     if test:
         verdicts = judge_verdicts(test, units.are_controlled(sampled), units.stratum, quality)
-    drop = verdicts.verdict == FAILED
-    if quality.undetermined == "drop":
-        drop |= verdicts.verdict == UNDETERMINED
+    return TestedJudges(units, answered, test, verdicts, pairs, answers)
+
+
+def finish_control(
+    tested: TestedJudges, scored: ScoredJudges, tasks: pa.Table, *, quality: Quality, seed: int
+) -> tuple[pa.Table, VerdictMetrics]:
+    """Compare judges of scores with each other, and list what judge control says of all judges.
+
+    Parameters
+    ----------
+    tested
+        As `apply_control_test` gives it.
+    scored
+        Ordinary scores of scalar tasks.
+    tasks, quality, seed
+        As `control_judges` takes them.
+    """
+    units, test, verdicts = tested.units, tested.test, tested.verdicts
+    if quality.test == "bt500":
+        test, verdicts = screen_by_bt500(scored, units, quality)
+    if quality.test == "consistency":
+        compared = compare_judges(scored, units, np.zeros(units.size, np.bool_), quality, seed)
+        test, verdicts = compared.test, compared.verdicts
+    else:
+        comparison = quality.model_copy(update={"test": "consistency", "required_effect": None})
+        compared = compare_judges(scored, units, _dropped(verdicts, quality), comparison, seed)
+    drop = _dropped(verdicts, quality)
     of_pair = units.of_pair
     n = of_pair.size
 
@@ -141,7 +211,14 @@ def control_judges(
         values = values[of_pair]
         return pa.array(values, mask=~np.isfinite(values)).cast(kind)
 
-    has_contrast = quality.test not in ("none", "known_answer")
+    def by_pair(values: Floats) -> pa.Array:
+        return pa.array(values, mask=~np.isfinite(values))
+
+    is_scalar = is_in(tasks["kind"], ("scalar",))
+    scalar = set(tasks.filter(is_scalar)["task"].to_pylist())
+    in_scalar = np.array([name in scalar for name in units.task.names], np.bool_)
+    in_scalar = in_scalar[units.pairs.first] if in_scalar.size else np.empty(0, np.bool_)
+    figures, answered = compared.figures, tested.answered
     result_or_none = test.result if test else None
     table = pa.table(
         {
@@ -151,7 +228,9 @@ def control_judges(
             "verdict_reason": verdicts.reason.take(pa.array(of_pair)),
             "dropped": drop[of_pair],
             "test": pa.repeat(pa.scalar(quality.test if test else None, TEXT), n),
-            "contrast": pa.repeat(pa.scalar(quality.contrast if has_contrast else None, TEXT), n),
+            "contrast": pa.repeat(
+                pa.scalar(quality.contrast if quality.has_contrast else None, TEXT), n
+            ),
             "statistic": column(result_or_none.statistic if result_or_none else None),
             "effect": column(result_or_none.effect if result_or_none else None),
             "effect_low": column(test.low if test else None),
@@ -166,10 +245,24 @@ def control_judges(
             "known_answer_accuracy": column(answered.accuracy),
             "known_answer_low": column(answered.low),
             "known_answer_high": column(answered.high),
+            "bias": by_pair(figures.bias),
+            "spread": by_pair(figures.spread),
+            "inconsistency": by_pair(figures.inconsistency),
+            "correlation": by_pair(compared.correlations.correlation),
+            "n_shared_items": pa.array(figures.n, mask=~in_scalar),
         },
         schema=JUDGE_TESTS,
     )
-    return table, _metrics(verdicts, drop, test, pairs, answers, quality)
+    inconsistent = inconsistent_judges(compared, units, drop, quality)
+    return table, verdict_metrics(
+        tested.pairs, tested.answers, verdicts, drop, test, inconsistent, quality
+    )
+
+
+def _dropped(verdicts: JudgeVerdicts, quality: Quality) -> Flags:
+    """Return whether judges do not count, by unit."""
+    dropped = (FAILED, UNDETERMINED) if quality.undetermined == "drop" else (FAILED,)
+    return np.isin(verdicts.verdict, dropped)
 
 
 def orient_pairs(pairs: pa.Table, tasks: pa.Table) -> pa.Table:
@@ -200,53 +293,3 @@ def orient_pairs(pairs: pa.Table, tasks: pa.Table) -> pa.Table:
         missing = pc.is_null(pairs[name]).to_numpy()
         pairs = pairs.set_column(at, name, pa.array(oriented.score, mask=missing))
     return pairs.append_column("in_control", pa.array(oriented_scores["score"].in_control))
-
-
-def _metrics(
-    verdicts: JudgeVerdicts,
-    drop: npt.NDArray[np.bool_],
-    test: ControlTest | None,
-    pairs: pa.Table,
-    answers: pa.Table,
-    quality: Quality,
-) -> VerdictMetrics:
-    verdict = verdicts.verdict
-    tested = int(np.isin(verdict, (PASSED, FAILED, UNDETERMINED)).sum())
-    few = 0 if test is None else int(((test.result.n < FEW_PAIRS) & (verdict != UNTESTED)).sum())
-    n_degraded = int(pc.sum(is_in(pairs["control"], ("bad_reference",))).as_py() or 0)
-    kinds = pa.array(quality.paired_controls, TEXT)
-    pairs = pairs.filter(is_in(pairs["control"], kinds))
-    unpaired = pairs.filter(pc.is_valid(pairs["reason"]))
-    without_truth = answers.num_rows - answers["reason"].null_count
-    return VerdictMetrics(
-        verdicts={name: int((verdict == code).sum()) for code, name in enumerate(VERDICTS)},
-        judges_in_control=tested,
-        judges_dropped=int(drop.sum()),
-        verdicts_without_power=_shortages(verdicts, test),
-        judges_with_few_pairs=few if quality.test != "known_answer" else 0,
-        paired_controls=pairs.num_rows,
-        unpaired_controls=unpaired.num_rows,
-        unpaired_reasons={
-            row["values"]: row["counts"]
-            for row in pc.value_counts(unpaired["reason"].cast(TEXT)).to_pylist()
-        },
-        known_answers=answers.num_rows,
-        known_answers_without_truth=without_truth,
-        unused_controls={"none": 0, "known_answer": without_truth + n_degraded}.get(
-            quality.test, answers.num_rows
-        ),
-    )
-
-
-def _shortages(verdicts: JudgeVerdicts, test: ControlTest | None) -> list[PowerShortage]:
-    """Return how many judges had too little power, by their controls and those they need."""
-    if test is None:
-        return []
-    some = np.flatnonzero(verdicts.lacks_power)
-    counts = Counter(
-        (int(test.result.n[unit]), float(verdicts.n_needed[unit])) for unit in some.tolist()
-    )
-    return [
-        {"n": n, "needed": int(needed) if np.isfinite(needed) else None, "judges": judges}
-        for (n, needed), judges in sorted(counts.items())
-    ]

@@ -18,6 +18,14 @@ class PowerShortage(TypedDict):
     needed: int | None
 
 
+class InconsistentJudge(TypedDict):
+    """A judge who counts and agrees with the others no better than chance, over ``n`` items."""
+
+    judge: str
+    n: int
+    correlation: float | None
+
+
 @dataclass(frozen=True)
 class VerdictMetrics:
     """Counts of verdicts, and of the controls that they rest on.
@@ -36,6 +44,8 @@ class VerdictMetrics:
         Controls that the test pairs, and those among them without their ordinary judgment.
     unused_controls
         Known answers or degraded copies that the test does not use.
+    inconsistent_judges
+        Judges of scores who count and agree with the others no better than chance.
     """
 
     verdicts: dict[str, int]
@@ -49,6 +59,7 @@ class VerdictMetrics:
     known_answers: int
     known_answers_without_truth: int
     unused_controls: int
+    inconsistent_judges: list[InconsistentJudge]
 
 
 @dataclass(frozen=True)
