@@ -42,9 +42,10 @@ def test_stages_run_on_one_thread(stage_campaign, monkeypatch):
         return rank(*arguments, **options)
 
     monkeypatch.setattr(rank_systems, "rank_systems", noted)
-    stage_campaign(
+    built = stage_campaign(
         {"a.csv": "judge,system,segment,score\nann,x,s,10\nann,y,s,20\n"},
         sources=[{"path": "exports/*.csv", "format": "csv", "fields": {
             name: name for name in ("judge", "system", "segment", "score")}}],
     )  # fmt: skip
+    assert built.rows("system_rankings")
     assert seen == [{1}]

@@ -42,14 +42,15 @@ def digits() -> dict[str, str]:
 def _of_numpy() -> Iterator[tuple[str, Callable[[], Any]]]:
     import numpy as np
 
-    whole, above, _ = _grids()
-    of_whole: tuple[np.ufunc, ...] = (np.exp, np.exp2, np.expm1, np.sin, np.cos)
+    whole, above, chances = _grids()
+    of_whole: tuple[np.ufunc, ...] = (np.exp, np.exp2, np.expm1, np.sin, np.cos, np.tanh)
     of_above: tuple[np.ufunc, ...] = (np.log, np.log1p, np.log2, np.log10)
     for function in of_whole:
         yield function.__name__, partial(function, whole)
     for function in of_above:
         yield function.__name__, partial(function, above)
     yield "power", lambda: above**0.37
+    yield "arctanh", lambda: np.arctanh(chances)
     yield "logaddexp", lambda: np.logaddexp(whole, whole[::-1])
     yield "hypot", lambda: np.hypot(above, above[::-1])
     rows = 1 / above[: SIZE**2 * 3].reshape(3, SIZE, SIZE)
@@ -68,6 +69,7 @@ def _of_scipy() -> Iterator[tuple[str, Callable[[], Any]]]:
     whole, _, chances = _grids()
     for function in (special.ndtr, special.log_ndtr, special.expit):
         yield function.__name__, partial(function, whole)
+    yield "gammaln", lambda: special.gammaln(chances * 60)
     yield "erfcx", lambda: special.erfcx(whole / 4)
     yield "stdtr", lambda: special.stdtr(7.0, whole)
     some = chances[::8]
