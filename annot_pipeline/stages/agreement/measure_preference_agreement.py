@@ -51,7 +51,12 @@ from annot_pipeline.methods.agreement.ternary_agreement import (
     ternary_agreement,
 )
 from annot_pipeline.methods.numerics.bootstrap import Estimate
-from annot_pipeline.stages.agreement.ratings import UNFILTERED, Row, bootstrap_reason
+from annot_pipeline.stages.agreement.ratings import (
+    UNFILTERED,
+    Row,
+    bootstrap_reason,
+    interval_ends,
+)
 from annot_pipeline.stages.comparisons.bootstrap_rounds import BootstrapRounds
 from annot_pipeline.stages.comparisons.judge_graphs import JudgeGraphs
 from annot_pipeline.stages.comparisons.output_comparisons import UNKNOWN, Codes, OutputComparisons
@@ -143,8 +148,8 @@ class _Judged:
             *_first_shown(self.asked, bootstrap),
         ):
             row = {"task": self.expanded.names.task, "statistic": statistic + suffix}
-            for name in ("value", "ci_low", "ci_high"):
-                number = getattr(estimate, name)
+            numbers = (estimate.value, *interval_ends(estimate))
+            for name, number in zip(("value", "ci_low", "ci_high"), numbers, strict=True):
                 row[name] = None if np.isnan(number) else float(number)
             reason = bootstrap_reason(
                 estimate, bootstrap.rounds, _undefined(statistic, n_items),

@@ -204,6 +204,16 @@ def test_orders_that_are_not_balanced_tell_the_side(share):
     assert biased["reason"] is None
 
 
+def test_an_interval_without_width_is_none():
+    """Nobody contradicts anybody: no draw of segments differs."""
+    export = Export()
+    for n in range(30):
+        export.ranking("1", f"g{n}", {"a": 1, "b": 2})
+    row = by_name(measured(export, rounds=20)[0])["consistency"]
+    assert (row["value"], row["ci_low"], row["ci_high"]) == (1, None, None)
+    assert row["reason"].startswith("no interval: nothing varies")
+
+
 def test_every_null_has_a_reason(three_judges):
     export = Export()
     export.ranking("1", None, {"a": 1, "b": 2})
