@@ -164,9 +164,14 @@ AGREEMENT = Table(
         TASK,
         text("statistic", "Name of the statistic"),
         real("value", "Value; null where undefined"),
-        real("ci_low", "Lower end of the 95% bootstrap interval"),
-        real("ci_high", "Upper end of the 95% bootstrap interval"),
+        real("ci_low", "Lower end of the 95% interval"),
+        real("ci_high", "Upper end of the 95% interval"),
         count("n_items", "Items that the statistic rests on: with two or more judgments"),
         count("n_judges", "Judges of these items"),
+        text(
+            "reason",
+            "Why value, ci_low or ci_high is null, or for whom the interval is",
+            nullable=True,
+        ),
     ),
 )

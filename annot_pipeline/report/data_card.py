@@ -234,11 +234,12 @@ def _agreement(agreement: pa.Table) -> list[str]:
             None if row["ci_low"] is None else _interval(row),
             row["n_items"],
             row["n_judges"],
+            row["reason"],
         )
         for row in agreement.to_pylist()
         if not MINOR.search(row["statistic"])
     ]
-    head = ("task", "statistic", "value", "95% interval", "items", "judges")
+    head = ("task", "statistic", "value", "95% interval", "items", "judges", "note")
     lines = table(head, rows, "`agreement.parquet`")
     return [*lines, "More statistics are in `agreement.parquet`.", ""] if lines else []
 

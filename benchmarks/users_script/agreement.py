@@ -1,5 +1,7 @@
 """Agreement of judges on labels and scores, with bootstrap intervals over items.
 
+Ours of labels are no bootstrap: they are over judges, too.
+
 A resample is a row that says how often each item was drawn, so that what is a sum over items, or
 over pairs of judgments, is a sum with weights. All resamples of a table stand in one array
 ``(1 + rounds, n_items)``; its first row is the data itself.
@@ -59,6 +61,7 @@ def label_agreement(rows: pd.DataFrame, rounds: int) -> Iterator[Row]:
     percent, kappa = of_judge_pairs(pairs, k, drawn)
     yield estimate("percent_agreement", percent)
     yield estimate("cohen_kappa", kappa)
+    yield estimate("gwet_ac1", _gwet_ac1(counts, drawn))
 
 
 def _fleiss_kappa(counts: npt.NDArray[np.int64], drawn: Floats) -> Floats:
@@ -68,6 +71,16 @@ def _fleiss_kappa(counts: npt.NDArray[np.int64], drawn: Floats) -> Floats:
     chance = (((drawn @ counts) / (drawn @ n)[:, None]) ** 2).sum(axis=1)
     kappa: Floats = (observed - chance) / (1 - chance)
     return kappa
+
+
+def _gwet_ac1(counts: npt.NDArray[np.int64], drawn: Floats) -> Floats:
+    n = counts.sum(axis=1)
+    agreeing = (counts * (counts - 1)).sum(axis=1) / (n * (n - 1))
+    rounds = drawn.sum(axis=1)
+    shares = drawn @ (counts / n[:, None]) / rounds[:, None]
+    chance = (shares * (1 - shares)).sum(axis=1) / (counts.shape[1] - 1)
+    ac1: Floats = (drawn @ agreeing / rounds - chance) / (1 - chance)
+    return ac1
 
 
 def _nominal_alphas(counts: npt.NDArray[np.int64], drawn: Floats) -> Floats:

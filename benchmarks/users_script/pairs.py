@@ -22,20 +22,28 @@ def judge_pairs(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def of_judge_pairs(pairs: pd.DataFrame, k: int, drawn: Floats) -> tuple[Floats, Floats]:
-    """Mean share of agreement and mean Cohen's kappa, from k x k labels of each pair of judges."""
-    pair = pairs.groupby(["judge_x", "judge_y"]).ngroup().to_numpy()
+    """Mean share of agreement over pairs of judges, and Cohen's kappa pooled over them.
+
+    Of k x k labels of each pair; a judge's own shares of labels are of all pairs with that judge.
+    """
+    by_pair = pairs.groupby(["judge_x", "judge_y"])
+    pair = by_pair.ngroup().to_numpy()
+    first, second = np.array([*by_pair.groups]).T
+    n_judges = max(first.max(), second.max()) + 1
     x, y, items = (pairs[name].to_numpy() for name in ("label_x", "label_y", "item"))
     cells, size = (pair * k + x) * k + y, (pair.max() + 1) * k * k
     percent, kappa = np.empty(len(drawn)), np.empty(len(drawn))
     for i, weight in enumerate(drawn):
         of = np.bincount(cells, weights=weight[items], minlength=size).reshape(-1, k, k)
         n = of.sum(axis=(1, 2))
-        of = of[n > 0] / n[n > 0, None, None]
-        observed = np.einsum("pii->p", of)
-        chance = np.einsum("pij,pki->p", of, of)
-        some = chance < 1 - 1e-9
-        percent[i] = observed.mean()
-        kappa[i] = ((observed[some] - chance[some]) / (1 - chance[some])).mean()
+        shares = np.zeros((n_judges, k))
+        np.add.at(shares, first, of.sum(axis=2))
+        np.add.at(shares, second, of.sum(axis=1))
+        shares /= np.maximum(shares.sum(axis=1), 1)[:, None]
+        chance = n @ (shares[first] * shares[second]).sum(axis=1) / n.sum()
+        agreeing = np.einsum("pii->p", of)
+        percent[i] = (agreeing[n > 0] / n[n > 0]).mean()
+        kappa[i] = (agreeing.sum() / n.sum() - chance) / (1 - chance)
     return percent, kappa
 
 

@@ -48,11 +48,20 @@ def test_an_interval_by_hand():
     assert exact.beyond.tolist() == [True, False]
 
 
-def statistics(*rows):
+STATISTICS = pa.schema(
+    [(name, pa.string()) for name in ("task", "statistic", "reason")]
+    + [(f"{when}{end}", pa.float64()) for when in ("released", "now")
+       for end in ("", "_low", "_high")]
+    + [("items", pa.int64())]
+)  # fmt: skip
+
+
+def statistics(*rows, reason=None):
     names = ("task", "statistic", "released", "released_low", "released_high",
              "now", "now_low", "now_high")  # fmt: skip
     return pa.Table.from_pylist(
-        [dict(zip(names, row, strict=True)) | {"items": 40} for row in rows]
+        [dict(zip(names, row, strict=True)) | {"items": 40, "reason": reason} for row in rows],
+        STATISTICS,
     )
 
 
@@ -69,6 +78,17 @@ def test_a_fall_within_the_intervals_is_none():
     assert [row["name"] for row in falls] == ["t alpha_nominal", "t cohen_kappa"]
     assert falls[0]["change"] == pytest.approx(-0.3)
     assert falls[0]["high"] == pytest.approx(-0.3 + math.hypot(0.1, 0.1))
+
+
+def test_a_fall_without_an_interval_is_none_but_from_full_agreement():
+    row = ("t", "cohen_kappa", 0.8, 0.7, 0.9, 0.3, None, None)
+    assert agreement_changes(statistics(row))[1] == []
+    before = ("t", "cohen_kappa", 0.8, None, None, 0.3, 0.2, 0.4)
+    assert agreement_changes(statistics(before))[1] == []
+    off = statistics(row, reason="no interval: agreement.bootstrap is 0")
+    assert len(agreement_changes(off)[1]) == 1
+    full = ("t", "cohen_kappa", 1.0, None, None, 0.3, 0.2, 0.4)
+    assert len(agreement_changes(statistics(full))[1]) == 1
 
 
 def test_a_shift_of_few_items_is_none():

@@ -6,7 +6,8 @@ from dataclasses import fields
 
 import numpy as np
 
-from annot_pipeline.methods.agreement.agreement import AgreementStatistic, nominal_agreement
+from annot_pipeline.methods.agreement.agreement import nominal_agreement
+from annot_pipeline.methods.agreement.label_intervals import AgreementStatistic
 
 METRICS = ["nominal", "ordinal", "interval", "ratio"]
 
@@ -14,7 +15,7 @@ METRICS = ["nominal", "ordinal", "interval", "ratio"]
 NAN = np.nan
 
 
-def agree(items, judges, labels, rounds=0, rng=0):
+def agree(items, judges, labels, n_labels=0):
     """All statistics, code ranges taken from the data."""
     sizes = [int(max(codes, default=-1)) + 1 for codes in (items, judges, labels)]
     return nominal_agreement(
@@ -23,9 +24,7 @@ def agree(items, judges, labels, rounds=0, rng=0):
         labels,
         n_items=sizes[0],
         n_judges=sizes[1],
-        n_labels=sizes[2],
-        rounds=rounds,
-        rng=rng,
+        n_labels=max(sizes[2], n_labels),
     )
 
 

@@ -1,73 +1,82 @@
 """Agreement between judges on labels.
 
-Sources: Passonneau & Carpenter 2013, section 2 (pairwise agreement as a mean over pairs of
-judges; chance by each judge's own shares, Cohen 1960, or by the pooled ones, Scott 1955 and
-Fleiss 1971); Krippendorff 2011 (alpha). On a continuous scale: scale_agreement,
-score_differences.
+Sources: Passonneau & Carpenter 2013, section 2 (agreement as a mean over pairs of judges); Cohen
+1960 and Conger 1980 (chance by each judge's own shares of labels); Scott 1955 and Fleiss 1971
+(chance by pooled shares); Gwet 2008 and 2014, chapters 4 and 5 (AC1; AC2 with quadratic weights);
+Krippendorff 2011 (alpha). On a continuous scale: scale_agreement, score_differences.
 
 Several judgments of an item by one judge all count, but two by the *same* judge are not a pair
-of judges. Intervals are bootstraps over items. What is undefined is NaN: a kappa whose chance
-agreement is 1, an alpha without expected disagreement, any statistic without a pair.
-Counts are integers and rows are sorted first, so no digit depends on the order of the rows.
+of judges. Intervals: label_intervals. What is undefined is NaN and has a reason. All is written as
+sums over blocks of items; an item lies in one block. Counts are integers and rows are sorted first,
+so no digit depends on the order of the rows.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import csr_array
 
-from annot_pipeline.methods.agreement.krippendorff import (
-    RatingTable,
-    nominal_alpha,
-    nominal_within,
-    ordinal_alpha,
-    ordinal_within,
-    pairable,
+from annot_pipeline.methods.agreement.label_block import LabelBlock
+from annot_pipeline.methods.agreement.label_influence import (
+    MOST_JUDGES,
+    Coefficient,
+    JudgePairs,
+    JudgeShares,
+    influence_sums,
 )
-from annot_pipeline.methods.agreement.label_pairs import JudgePairMeans, judge_pair_means
-from annot_pipeline.methods.agreement.rating_counts import Overlap, RatingCounts, n_distinct
-from annot_pipeline.methods.agreement.rating_pairs import Partners
+from annot_pipeline.methods.agreement.label_intervals import (
+    ALL_AGREE,
+    CERTAIN,
+    FEW_ITEMS,
+    FEWEST_ITEMS,
+    MANY_JUDGES,
+    NO_ITEM_REPEATED,
+    NO_ITEM_SHARED,
+    NONE_AGREES,
+    ONE_CLASS,
+    RARE_CLASSES,
+    RARE_ITEMS,
+    RARE_SHARE,
+    AgreementStatistic,
+    Influence,
+    interval_statistic,
+    without_interval,
+)
+from annot_pipeline.methods.agreement.label_sums import (
+    LabelTotals,
+    chance_coefficients,
+    cohen_coefficient,
+    judge_shares,
+    label_totals,
+    meetings,
+    mid_ranks,
+    ordinal_sums,
+    pair_tables,
+)
 from annot_pipeline.methods.labels.label_matrix import LabelCodes
-from annot_pipeline.methods.numerics.bootstrap import (
-    Counts,
-    Estimate,
-    Floats,
-    ItemResamples,
-    Rng,
-    replicate_counts,
-    weighted,
-)
+from annot_pipeline.methods.numerics.blocks import Blocks, InMemoryBlocks
 
 Codes = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
 
-MOST_PAIR_WORK = 4_000_000_000
-"""Pairs of labels by rounds, beyond which means over pairs of judges get no interval: it would
-take minutes."""
+PAIRS_AT_ONCE = 10_000_000
+"""Pairs of labels whose judges are compared at once, some 100 bytes each, unless one judge has
+more."""
+MOST_SHARES = 20_000_000
+"""Judges times classes up to which there is Cohen's kappa, which keeps a number for each."""
+TOO_MANY_SHARES = "too many judges and classes"
 
-
-@dataclass(frozen=True)
-class AgreementStatistic:
-    """One statistic of one task.
-
-    Parameters
-    ----------
-    value, ci_low, ci_high
-        As in `Estimate`; NaN where undefined.
-    n_items
-        Items it rests on: those with labels by two or more judges; for Fleiss' kappa and alpha,
-        which take no notice of judges, those with two or more labels.
-    n_judges
-        Judges of these items.
-    """
-
-    value: float
-    ci_low: float
-    ci_high: float
-    n_items: int
-    n_judges: int
+OF_JUDGES = ("percent_agreement", "pooled_percent_agreement", "cohen_kappa")
+"""Statistics that rest on items with labels by two judges; others on items with two labels."""
+SHARES = ("percent_agreement", "pooled_percent_agreement")
+BY_CLASS_SHARES = ("cohen_kappa", "fleiss_kappa", "alpha_nominal", "alpha_ordinal")
+"""Statistics whose expected disagreement vanishes where one class has all labels."""
+NO_ORDER = "the classes have no order"
 
 
 @dataclass(frozen=True)
@@ -81,31 +90,30 @@ class NominalAgreement:
     pooled_percent_agreement
         Share of all pairs of labels of one item by distinct judges that agree.
     cohen_kappa
-        Mean over pairs of judges.
+        Pooled over pairs of judges; chance by each judge's own shares of labels.
     fleiss_kappa
         Chance by the shares of labels pooled over judges (Scott's pi for two judges).
+    gwet_ac1, gwet_ac2
+        Chance that labels differ on items that are labelled at random; AC2 gives partial credit by
+        the squared distance of the label codes, if they have an order.
     alpha_nominal, alpha_ordinal
         Krippendorff's alpha; ordinal by the order of the label codes, if they have one.
     n_judge_pairs
         Pairs of judges who share an item.
-    n_undefined_judge_pairs
-        Those whose chance agreement is 1, left out of Cohen's kappa.
     n_label_pairs
         Pairs of labels of one item by distinct judges.
-    rounds
-        Bootstrap rounds.
     """
 
     percent_agreement: AgreementStatistic
     pooled_percent_agreement: AgreementStatistic
     cohen_kappa: AgreementStatistic
     fleiss_kappa: AgreementStatistic
+    gwet_ac1: AgreementStatistic
     alpha_nominal: AgreementStatistic
     alpha_ordinal: AgreementStatistic
+    gwet_ac2: AgreementStatistic
     n_judge_pairs: int
-    n_undefined_judge_pairs: int
     n_label_pairs: int
-    rounds: int
 
 
 def nominal_agreement(
@@ -117,212 +125,213 @@ def nominal_agreement(
     n_judges: int,
     n_labels: int,
     ordinal: bool = True,
-    rounds: int,
-    rng: Rng,
 ) -> NominalAgreement:
     """Measure agreement on labels in long form; a judge may label an item many times.
-
-    Pairs of judges m, n: their pairs of labels are those of m with those of n on each item they
-    share. A_mn is the share of these that agree (paper: A), C_mn the sum over labels of the
-    product of both judges' shares *in these pairs*, Cohen's kappa (A_mn - C_mn)/(1 - C_mn). Both
-    means are unweighted: a pair who share one item count as much as a pair who share a thousand,
-    and one item gives a kappa of 0 or none. Where most pairs share a handful of items, kappa is
-    biased by their small number, more so in a resample, and its percentile interval may miss it.
-
-    Fleiss' kappa for items with different numbers of labels: Pr(a) is the unweighted mean over
-    items with two or more labels of the share of the item's pairs of labels that agree, Pr(e)
-    the sum of squared shares of the labels of these items, each label counting once. With one
-    number of labels for every item this is Fleiss 1971.
-
-    Items with fewer than two labels take no part, in the resamples neither. A round without a
-    shared item for a pair of judges leaves out the pair. Memory is proportional to the labels;
-    time is a sort, and for each round the number of labels and of (pair of judges, item), about
-    10 ns each: an item with labels by r judges has r (r - 1)/2 of these. Beyond
-    ``MOST_PAIR_WORK`` of these times rounds, means over pairs of judges get no interval.
 
     Parameters
     ----------
     items, judges, labels
         ``(n_labels_given,)`` codes from 0.
-    n_items, n_judges, n_labels
+    n_items, n_judges
         Sizes of the code ranges; unused codes change nothing.
+    n_labels
+        Number of classes; Gwet's coefficients count those that no judge used.
     ordinal
-        Whether the codes have an order; without one ordinal alpha is NaN.
-    rounds
-        Bootstrap rounds; 0 for no intervals. All statistics share the resampled items.
-    rng
-        Generator (which moves on) or seed.
+        Whether the codes have an order; without one ordinal alpha and AC2 are NaN.
 
     Raises
     ------
     ValueError
-        Arrays of different lengths, codes outside their ranges, negative rounds.
+        Arrays of different lengths, codes outside their ranges.
     """
     codes = LabelCodes(
-        np.asarray(items, np.int64),
-        np.asarray(judges, np.int64),
-        np.asarray(labels, np.int64),
-        n_items,
-        n_judges,
-        n_labels,
+        np.asarray(items, np.int64), np.asarray(judges, np.int64), np.asarray(labels, np.int64),
+        n_items, n_judges, n_labels,
+    )  # fmt: skip
+    blocks = InMemoryBlocks([LabelBlock.from_codes(codes)])
+    return label_agreement(blocks, n_judges=n_judges, n_labels=n_labels, ordinal=ordinal)
+
+
+def label_agreement(
+    blocks: Blocks[LabelBlock], *, n_judges: int, n_labels: int, ordinal: bool
+) -> NominalAgreement:
+    """Measure agreement on labels that lie in blocks of items.
+
+    Judges m and n have as many pairs of labels as there are on the items they share.
+    Percent agreement is the unweighted mean over pairs of judges of the share that agrees.
+
+    Cohen's kappa is (A - C) / (1 - C): A is the share of all pairs of labels by distinct judges
+    that agree, C the mean over the same pairs of the chance sum_k p_mk p_nk that both judges'
+    labels agree; p_mk is m's share of label k, where a label counts as often as another judge
+    labelled its item. With two judges this is Cohen's kappa; with a complete table of labels it is
+    Conger's. Shares are of all of a judge's labels, not of those shared with one other judge: of
+    a handful of shared labels chance agreement is far too high, and kappa near 0.
+
+    Fleiss' kappa for items with different numbers of labels: the observed share is the unweighted
+    mean over items with two or more labels of the share of the item's pairs of labels that agree,
+    chance the sum of squared shares of the labels of these items, each label counting once. With
+    one number of labels for every item this is Fleiss 1971.
+
+    Gwet's coefficients have that observed share, and chance T / (q (q - 1)) sum_k p_k (1 - p_k)
+    for q classes, with p_k the mean over all items of the share of their labels, and T the sum of
+    all weights: q for AC1; for AC2 weights are 1 - (k - l)^2 / (q - 1)^2.
+
+    Time is a sort and some passes over the labels, besides the pairs of labels once for percent
+    agreement; memory is proportional to the labels of a block and to judges times classes.
+
+    Parameters
+    ----------
+    blocks
+        Labels of one task; each item lies in one block.
+    n_judges, n_labels
+        Sizes of the code ranges of all blocks.
+    ordinal
+        Whether the label codes have an order.
+    """
+    n_bytes = n_judges * n_labels * 8
+    has_shares = n_judges * n_labels <= MOST_SHARES
+    has_shares = n_judges * n_labels <= MOST_SHARES
+    n_bytes = n_judges * (n_labels if has_shares else 1) * 8
+    totals = blocks.sum(label_totals, ordinal, has_shares, n_bytes=n_bytes)
+    ranks = None
+    if ordinal:
+        scores = mid_ranks(totals.labels)
+        ranks = scores, blocks.sum(ordinal_sums, scores)
+    coefficients = chance_coefficients(totals, ranks)
+    cohen = None
+    if has_shares:
+        shares = judge_shares(totals)
+        cohen = cohen_coefficient(totals, shares, blocks.sum(meetings, shares, n_bytes=n_bytes))
+    mean, pair_weights, n_judge_pairs = _mean_over_pairs(blocks, totals)
+    pairs = None if pair_weights is None else (mean, pair_weights)
+    influence = _influence(blocks, totals, coefficients, cohen, pairs)
+    coefficients |= {"percent_agreement": mean}
+    if cohen is not None:
+        coefficients |= {"cohen_kappa": cohen[0]}
+    measured = _Measured(totals, coefficients, influence)
+    return NominalAgreement(
+        **{name: measured.statistic(name) for name in NAMES},
+        n_judge_pairs=n_judge_pairs,
+        n_label_pairs=int(totals.pairs),
     )
-    units, cells = ItemAgreement.from_codes(codes)
-    resamples = ItemResamples.draw(units.n_items, rounds, rng)
-    by_item = replicate_counts(
-        partial(_statistics_of_units, units, ordinal),
-        resamples,
-        floats_per_round=units.floats_per_round,
-    )
-    partners = Partners.from_rows(cells.items, cells.judges)
-    affordable = int(partners.counts.sum()) * rounds <= MOST_PAIR_WORK
-    by_pair = judge_pair_means(
-        cells, partners, resamples if affordable else ItemResamples.draw(units.n_items, 0, rng)
-    )
-    shared = units.pairs > 0
-    return agreement_of(
-        by_item,
-        by_pair,
-        labelled=Overlap(units.n_items, n_distinct(cells.judges)),
-        shared=Overlap(int(shared.sum()), n_distinct(cells.judges[shared[cells.items]])),
-        n_label_pairs=int(units.pairs.sum()),
-        rounds=rounds,
-    )
+
+
+NAMES = (
+    "percent_agreement", "pooled_percent_agreement", "cohen_kappa", "fleiss_kappa", "gwet_ac1",
+    "alpha_nominal", "alpha_ordinal", "gwet_ac2",
+)  # fmt: skip
+
+
+def _mean_over_pairs(
+    blocks: Blocks[LabelBlock], totals: LabelTotals
+) -> tuple[Coefficient, JudgePairs | None, int]:
+    """Return percent agreement, weights of judge pairs (None: too many), number of judge pairs."""
+    weights = totals.judge_labels.sum(axis=1)
+    agreement, n_ordered, table = 0.0, 0, None
+    for first, end in _spans(weights):
+        n_bytes = int(weights[first:end].sum()) * 24
+        tables = blocks.sum(pair_tables, first, end, n_bytes=n_bytes)
+        shared = tables.pairs
+        keys, n = _entries(shared)
+        some, agreeing = _entries(tables.agreeing)
+        agreement += float((agreeing / n[np.searchsorted(keys, some)]).sum())
+        n_ordered += shared.nnz
+        if end - first == weights.size <= MOST_JUDGES:
+            table = shared.toarray()
+    observed = 1 - agreement / n_ordered if n_ordered else np.nan
+    coefficient = Coefficient("pairs", 1.0, observed, 1.0)
+    if table is None or not n_ordered:
+        return coefficient, None, n_ordered // 2
+    has_pairs = table > 0
+    per_pair = np.where(has_pairs, 2 / (np.where(has_pairs, table, 1.0) * n_ordered), 0.0)
+    return coefficient, JudgePairs(per_pair), n_ordered // 2
+
+
+def _entries(table: csr_array) -> tuple[Codes, Floats]:
+    """Return place and value of each entry, in order of places."""
+    table.sort_indices()
+    entries = table.tocoo()
+    return entries.row * np.int64(table.shape[1]) + entries.col, entries.data
+
+
+def _spans(weights: Floats) -> Iterator[tuple[int, int]]:
+    """Yield runs of judges, first and end, with a bounded number of pairs of labels."""
+    if weights.size <= MOST_JUDGES:
+        yield 0, weights.size
+        return
+    before = np.cumsum(weights) - weights
+    starts = np.flatnonzero(np.diff(before // PAIRS_AT_ONCE, prepend=-1))
+    yield from pairwise([*starts.tolist(), weights.size])
 
 
 @dataclass(frozen=True)
-class ItemAgreement:
-    """What items with two or more labels add to statistics of all of them.
+class _Measured:
+    """All statistics of a task: what they are, and sums of their influence values by name."""
 
-    Parameters
-    ----------
-    table
-        Their labels.
-    pairs, agreeing
-        ``(n_items,)`` pairs of labels by distinct judges, and those of them that agree.
-    """
+    totals: LabelTotals
+    coefficients: Mapping[str, Coefficient]
+    influence: Mapping[str, Influence]
 
-    table: RatingTable
-    pairs: Codes
-    agreeing: Codes
+    def statistic(self, name: str) -> AgreementStatistic:
+        """Return a statistic; one that is not defined for the task has no reason."""
+        totals = self.totals
+        counts = (totals.n_several, int(np.count_nonzero(totals.several_judges)))
+        if name in OF_JUDGES:
+            counts = totals.n_shared, int(np.count_nonzero(totals.judge_labels.any(axis=1)))
+        coefficient = self.coefficients.get(name)
+        if coefficient is None:
+            missing = TOO_MANY_SHARES if name == "cohen_kappa" else NO_ORDER
+            return without_interval(np.nan, counts, missing)
+        value = coefficient.value
+        if np.isnan(value):
+            return without_interval(value, counts, self._undefined(name, counts[0]))
+        if reason := self._no_interval(name, coefficient, counts[0]):
+            return without_interval(value, counts, reason)
+        return interval_statistic(value, self.influence[name], counts, is_share=name in SHARES)
 
-    @classmethod
-    def from_codes(cls, codes: LabelCodes) -> tuple[ItemAgreement, RatingCounts]:
-        """Count labels in long form, by item and by item, judge and label."""
-        is_pairable, units = pairable(codes.items, n_units=codes.n_items)
-        m, judges, labels = (
-            _count_units(units),
-            codes.judges[is_pairable],
-            codes.labels[is_pairable],
-        )
-        cells = RatingCounts.from_ratings(units, judges, labels, m, codes.n_judges, codes.n_labels)
-        table = RatingTable.from_ratings(units, labels, n_units=m, n_codes=codes.n_labels)
-        return cls(table, *cells.inter_judge_pairs()), cells
+    def _undefined(self, name: str, n_items: int) -> str:
+        if n_items:
+            return CERTAIN if name == "cohen_kappa" else ONE_CLASS
+        return NO_ITEM_SHARED if name in OF_JUDGES else NO_ITEM_REPEATED
 
-    @property
-    def n_items(self) -> int:
-        """With two or more labels."""
-        return self.pairs.size
-
-    @property
-    def floats_per_round(self) -> int:
-        """Work arrays of one resample."""
-        return 5 * int(sum(self.table.by_unit.shape))
-
-    def sums(self, times: Counts) -> Floats:
-        """Sums over items that are drawn ``(n_items, n_rounds)``: ``(5 + n_labels, n_rounds)``.
-
-        Items, pairs of labels, those that agree, shares of an item's pairs that agree,
-        disagreement as nominal alpha has it; then labels, by code.
-        """
-        table, weights = self.table, times.astype(np.float64)
-        return np.stack(
-            [
-                weights.sum(axis=0),
-                weighted(self.pairs, weights),
-                weighted(self.agreeing, weights),
-                weighted(table.agreeing / (table.n * (table.n - 1)), weights),
-                nominal_within(table, weights),
-                *table.code_counts(times),
-            ]
-        )
-
-    def ordinal_sum(self, times: Counts, sums: Floats) -> Floats:
-        """Disagreement as ordinal alpha has it, ``(n_rounds,)``; ``sums`` are of all items."""
-        return ordinal_within(self.table, times.astype(np.float64), sums[_BEFORE_CODES:])
+    def _no_interval(self, name: str, coefficient: Coefficient, n_items: int) -> str | None:
+        """Return why a statistic with a value has no interval; None if it has."""
+        if coefficient.observed <= 0:
+            return ALL_AGREE
+        if name in SHARES and coefficient.value <= 0:
+            return NONE_AGREES
+        if n_items < FEWEST_ITEMS:
+            return FEW_ITEMS
+        labels = self.totals.labels
+        rare_items = n_items * (1 - float(labels.max()) / float(labels.sum()))
+        if name in BY_CLASS_SHARES and rare_items < min(RARE_ITEMS, RARE_SHARE * n_items):
+            return RARE_CLASSES
+        return None if name in self.influence else MANY_JUDGES
 
 
-_BEFORE_CODES = 5
-"""Rows of `ItemAgreement.sums` before those by code."""
-
-
-def statistics_of_sums(sums: Floats, ordinal_sum: Floats | None) -> Floats:
-    """Pooled agreement, Fleiss' kappa, nominal and ordinal alpha: ``(4, n_rounds)``.
-
-    Parameters
-    ----------
-    sums, ordinal_sum
-        As `ItemAgreement` gives them, over all items; None where codes have no order.
-    """
-    (n_items, pairs, agreeing, shares, within), counts = np.split(sums, [_BEFORE_CODES])
-    with np.errstate(invalid="ignore", divide="ignore"):
-        n = counts.sum(axis=0)
-        unlike = (n * n - (counts**2).sum(axis=0)) / (n * n)  # 1 - Pr(e)
-        # with one label only both are 0 exactly: NaN
-        fleiss = 1 - (1 - shares / n_items) / unlike
-        nominal = nominal_alpha(within, counts)
-        ordinal = np.full_like(n, np.nan)
-        if ordinal_sum is not None:
-            ordinal = ordinal_alpha(ordinal_sum, counts)
-        return np.stack([agreeing / pairs, fleiss, nominal, ordinal])
-
-
-def agreement_of(
-    by_item: Floats,
-    by_pair: JudgePairMeans,
-    *,
-    labelled: Overlap,
-    shared: Overlap,
-    n_label_pairs: int,
-    rounds: int,
-) -> NominalAgreement:
-    """Statistics with their intervals.
-
-    Parameters
-    ----------
-    by_item
-        As `statistics_of_sums` gives them, of the data and of resamples.
-    by_pair
-        Means over pairs of judges.
-    labelled, shared
-        Items with two or more labels, and those with labels by two or more judges.
-    n_label_pairs, rounds
-        As in `NominalAgreement`.
-    """
-    return NominalAgreement(
-        percent_agreement=_statistic(by_pair.percent_agreement, shared),
-        pooled_percent_agreement=_statistic(by_item[0], shared),
-        cohen_kappa=_statistic(by_pair.cohen_kappa, shared),
-        fleiss_kappa=_statistic(by_item[1], labelled),
-        alpha_nominal=_statistic(by_item[2], labelled),
-        alpha_ordinal=_statistic(by_item[3], labelled),
-        n_judge_pairs=by_pair.n_pairs,
-        n_undefined_judge_pairs=by_pair.n_undefined,
-        n_label_pairs=n_label_pairs,
-        rounds=rounds,
+def _influence(
+    blocks: Blocks[LabelBlock],
+    totals: LabelTotals,
+    coefficients: Mapping[str, Coefficient],
+    cohen: tuple[Coefficient, JudgeShares] | None,
+    pairs: tuple[Coefficient, JudgePairs] | None,
+) -> dict[str, Influence]:
+    """Return influence values by statistic, of those that have a value."""
+    plain = {name: one for name, one in coefficients.items() if not np.isnan(one.value)}
+    if cohen is not None and np.isnan(cohen[0].value):
+        cohen = None
+    names = [*plain]
+    names += ["cohen_kappa"] * (cohen is not None)
+    names += ["percent_agreement"] * (pairs is not None)
+    weights = totals.judge_labels.sum(axis=1)
+    sums = blocks.sum(
+        influence_sums, list(plain.values()), cohen, pairs, n_bytes=weights.size * len(names) * 8
     )
-
-
-def _statistics_of_units(units: ItemAgreement, has_order: bool, times: Counts) -> Floats:
-    sums = units.sums(times)
-    return statistics_of_sums(sums, units.ordinal_sum(times, sums) if has_order else None)
-
-
-def _count_units(units: Codes) -> int:
-    return int(units.max(initial=-1)) + 1
-
-
-def _statistic(replicates: Floats, overlap: Overlap) -> AgreementStatistic:
-    estimate = Estimate.from_replicates(replicates)
-    return AgreementStatistic(
-        estimate.value, estimate.ci_low, estimate.ci_high, overlap.n_items, overlap.n_judges
-    )
+    shares = weights / max(float(weights.sum()), 1.0)
+    return {
+        name: Influence(
+            float(sums.items[row]), float(sums.items_fourth[row]), float(sums.cells[row]),
+            sums.judges[row], shares,
+        )
+        for row, name in enumerate(names)
+    }  # fmt: skip

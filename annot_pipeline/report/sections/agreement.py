@@ -21,8 +21,10 @@ ROUNDING = 1e-12
 MEANINGS = (
     ("percent_agreement", "share of pairs of judgments that are equal"),
     ("pooled_percent_agreement", "the same, each pair of judgments counted once"),
-    ("cohen_kappa", "agreement of pairs of judges, less what chance gives"),
-    ("fleiss_kappa", "agreement of all judges, less what chance gives"),
+    ("cohen_kappa", "agreement of pairs of judges, less chance by each judge's own labels"),
+    ("fleiss_kappa", "agreement of all judges, less chance by the labels of all"),
+    ("gwet_ac1", "Gwet's AC1: does not fall where one class is frequent"),
+    ("gwet_ac2", "Gwet's AC2: the same, with credit for near classes"),
     ("alpha_nominal", "Krippendorff's alpha: classes are equal or not"),
     ("alpha_ordinal", "Krippendorff's alpha: by the order of classes or scores"),
     ("alpha_interval", "Krippendorff's alpha: by distances of scores"),
@@ -60,20 +62,20 @@ def agreement(contents: Contents) -> str:
     columns = [
         Column("statistic", choose=True), Column("task", choose=True), Column("value", "real"),
         Column("95% interval"), Column("items", "count"), Column("judges", "count"),
-        Column("what it is"),
+        Column("what it is"), Column("note"),
     ]  # fmt: skip
     cells = (
         (
             row["statistic"], row["task"], _rounded(row["value"]),
             interval(_rounded(row["ci_low"]), _rounded(row["ci_high"])),
-            row["n_items"], row["n_judges"], _meaning(row["statistic"]),
+            row["n_items"], row["n_judges"], _meaning(row["statistic"]), row["reason"] or "",
         )
         for row in rows
     )  # fmt: skip
     words = (
         "Agreement is 1 where all judges say the same, and 0 where they agree as often as by "
-        "chance. It tells of judges and guidelines together. Intervals: 95%, by drawing items "
-        "anew."
+        "chance. It depends on judges and guidelines together. Intervals are 95% intervals: of "
+        "labels over items and judges, of scores and preferences over items or segments."
     )
     return join([
         paragraph(words),

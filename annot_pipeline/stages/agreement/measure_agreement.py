@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from annot_pipeline.contracts import AGREEMENT
+from annot_pipeline.methods.numerics.blocks import InMemoryBlocks
 from annot_pipeline.methods.scores.zscores import Arithmetic
 from annot_pipeline.runtime.by_task import ByTask
 from annot_pipeline.stages.agreement.measure_label_agreement import label_rows
@@ -71,7 +72,7 @@ def measure_agreement(
     def measured(task: Row) -> list[Row]:
         bootstrap = BootstrapRounds(task["task"], rounds, seed)
         if task["kind"] == "categorical":
-            return list(label_rows(labels[task["task"]], task, bootstrap))
+            return list(label_rows(InMemoryBlocks([labels[task["task"]]]), task))
         if task["kind"] == "scalar":
             scores, again, tests, own = (table[task["task"]] for table in scored)
             return list(

@@ -20,8 +20,9 @@ inter_{pearson,spearman}_ranks (segments)  final ranks of two judges of a segmen
 share_of_graphs_with_contradictions        a graph is what one judge said of one segment
 (graphs)
 consistency (outputs of graphs)            share of outputs outside of any contradiction
-first_shown_win_share (pairs of outputs)   of strict preferences, those for what was shown first;
-                                           there only if the order is known
+first_shown_win_share (pairs of outputs)   of strict preferences, those for what was shown first,
+                                           if either order were as frequent, from pairs of systems
+                                           that stand in both; there only if the order is known
 =========================================  =====================================================
 
 Cohen's kappa, the majority class and the share of the first shown count what was asked; ranks and
@@ -40,6 +41,7 @@ import numpy as np
 import pyarrow as pa
 
 from annot_pipeline.methods.agreement.majority_class import majority_class
+from annot_pipeline.methods.agreement.order_weights import order_weights
 from annot_pipeline.methods.agreement.rank_agreement import RankAgreement, rank_agreement
 from annot_pipeline.methods.agreement.rating_counts import n_distinct
 from annot_pipeline.methods.agreement.segment_ratio import segment_ratio
@@ -49,13 +51,15 @@ from annot_pipeline.methods.agreement.ternary_agreement import (
     ternary_agreement,
 )
 from annot_pipeline.methods.numerics.bootstrap import Estimate
+from annot_pipeline.stages.agreement.ratings import (
+    UNFILTERED,
+    Row,
+    bootstrap_reason,
+    interval_ends,
+)
 from annot_pipeline.stages.comparisons.bootstrap_rounds import BootstrapRounds
 from annot_pipeline.stages.comparisons.judge_graphs import JudgeGraphs
 from annot_pipeline.stages.comparisons.output_comparisons import UNKNOWN, Codes, OutputComparisons
-
-UNFILTERED = "_unfiltered"
-
-Row = dict[str, Any]
 
 
 def measure_preference_agreement(
@@ -144,10 +148,14 @@ class _Judged:
             *_first_shown(self.asked, bootstrap),
         ):
             row = {"task": self.expanded.names.task, "statistic": statistic + suffix}
-            for name in ("value", "ci_low", "ci_high"):
-                number = getattr(estimate, name)
+            numbers = (estimate.value, *interval_ends(estimate))
+            for name, number in zip(("value", "ci_low", "ci_high"), numbers, strict=True):
                 row[name] = None if np.isnan(number) else float(number)
-            yield row | {"n_items": n_items, "n_judges": n_judges}
+            reason = bootstrap_reason(
+                estimate, bootstrap.rounds, _undefined(statistic, n_items),
+                unbounded=EXACT if statistic == "majority_class_chance" else None,
+            )  # fmt: skip
+            yield row | {"n_items": n_items, "n_judges": n_judges, "reason": reason}
 
     def _shared(self) -> bool:
         return bool(self.expanded.same_output.any())
@@ -210,8 +218,38 @@ def _first_shown(asked: OutputComparisons, bootstrap: BootstrapRounds) -> Iterat
     if (asked.second_shown_first == UNKNOWN).all():
         return
     shown = asked.only((asked.second_shown_first != UNKNOWN) & (asked.outcome != 0))
+    is_turned = shown.second_shown_first == 1
+    weights = order_weights(shown.first_system, shown.second_system, is_turned)
+    shown, weights = shown.only(weights > 0), weights[weights > 0]
     pairs, judges, outcome, drawn = _decisions(shown)
     won = outcome == np.where(shown.second_shown_first == 1, -1, 1)
     name = "first_shown_win_share"
-    share = segment_ratio(drawn, won, np.ones(won.size), **bootstrap.arguments(name))
+    share = segment_ratio(drawn, won * weights, weights, **bootstrap.arguments(name))
     yield name, share, n_distinct(pairs), n_distinct(judges)
+
+
+EXACT = "no interval: exact"
+
+
+def _undefined(statistic: str, n_items: int) -> str:
+    """Return why a statistic has no value."""
+    if n_items and "kappa" in statistic:
+        return "agreement by chance is certain"
+    for name, reason in _UNDEFINED.items():
+        if statistic.startswith(name):
+            return reason
+    raise ValueError(f"{statistic} has no reason for a missing value")
+
+
+_UNDEFINED = {
+    "inter_kappa": "no pair of outputs has decisions by two judges",
+    "inter_percent": "no pair of outputs has decisions by two judges",
+    "intra_": "no judge decided a pair of outputs twice",
+    "cohen_kappa": "the two judges with most comparisons share no pair of outputs",
+    "majority_class": "no pair of outputs has decisions by two judges",
+    "inter_": "no two judges rank enough outputs of one segment, each with different ranks",
+    "share_of_graphs": "no comparisons",
+    "consistency": "no comparisons",
+    "first_shown": "no two systems stand in both orders: side and system cannot be told apart",
+}
+"""By the beginning of a statistic's name; the first that fits."""

@@ -40,6 +40,7 @@ from annot_pipeline.stages.agreement.ratings import (
     Ratings,
     Row,
     agreement_row,
+    bootstrap_reason,
 )
 from annot_pipeline.stages.agreement.scale_cuts import ScaleCuts, n_points
 from annot_pipeline.stages.comparisons.bootstrap_rounds import BootstrapRounds
@@ -159,7 +160,8 @@ def _score_rows(
     ratings = scores.ratings
     for metric in ("ordinal", "interval", "ratio"):
         name = f"alpha_{metric}{suffix}"
-        yield agreement_row(task, name, *_alpha(ratings, metric, bootstrap.arguments(name)))
+        alpha, n_items, n_judges = _alpha(ratings, metric, bootstrap.arguments(name))
+        yield alpha_row(task, name, alpha, n_items, n_judges, bootstrap.rounds)
     name = f"inter_spearman{suffix}"
     rho = mean_spearman(
         scores.items, ratings.judges, ratings.values, criteria=scores.criteria,
@@ -167,7 +169,8 @@ def _score_rows(
         **bootstrap.arguments(name),
     )  # fmt: skip
     left_out = {"judge_pairs_left_out": rho.n_undefined_pairs}
-    yield agreement_row(task, name, rho, rho.n_items, rho.n_judges) | left_out
+    reason = bootstrap_reason(rho, bootstrap.rounds, NO_RANKS)
+    yield agreement_row(task, name, rho, rho.n_items, rho.n_judges, reason) | left_out
     for kind, k in cuts.named:
         rated, _ = cuts.rated(kind, k, ratings, scores.z)
         name = f"inter_kappa_{kind}_{k}{suffix}"
@@ -175,7 +178,7 @@ def _score_rows(
             rated.items, rated.judges, rated.values, n_categories=k, **rated.sizes,
             **bootstrap.arguments(name),
         )  # fmt: skip
-        yield from cut_rows(task, name, agreement, _n_judges(rated))
+        yield from cut_rows(task, name, agreement, _n_judges(rated), bootstrap.rounds)
     name = f"inter_difference_mean{suffix}"
     inter = inter_judge_score_differences(
         ratings.items,
@@ -184,7 +187,7 @@ def _score_rows(
         n_items=ratings.sizes["n_items"],
         **bootstrap.arguments(name),
     )
-    yield from difference_rows(task, name, inter, _n_judges(ratings))
+    yield from difference_rows(task, name, inter, _n_judges(ratings), bootstrap.rounds)
 
 
 def intra_rows(
@@ -200,7 +203,8 @@ def intra_rows(
             bins[0][has_bins], bins[1][has_bins], seen.items, n_items=seen.n_items, n_categories=k,
             **bootstrap.arguments(name),
         )  # fmt: skip
-        yield from cut_rows(task, name, agreement, np.unique(seen.judges).size)
+        n_judges = np.unique(seen.judges).size
+        yield from cut_rows(task, name, agreement, n_judges, bootstrap.rounds)
     name = f"intra_difference_mean{suffix}"
     intra = score_differences(
         repeats.first,
@@ -209,7 +213,8 @@ def intra_rows(
         n_items=repeats.n_items,
         **bootstrap.arguments(name),
     )
-    yield from difference_rows(task, name, intra, np.unique(repeats.judges).size)
+    n_judges = np.unique(repeats.judges).size
+    yield from difference_rows(task, name, intra, n_judges, bootstrap.rounds)
 
 
 def _alpha(ratings: Ratings, metric: Metric, rounds: dict[str, Any]) -> tuple[Any, int, int]:
@@ -229,17 +234,45 @@ def _n_judges(ratings: Ratings) -> int:
     return overlap(ratings.items, ratings.judges, **ratings.sizes).n_judges
 
 
-def cut_rows(task: Row, name: str, agreement: BinnedAgreement, n_judges: int) -> Iterator[Row]:
+NO_RANKS = "no two judges scored three common items, each with different scores"
+NO_VALUES = "no item has two scores"
+EQUAL_SCORES = "all scores are equal, or too many differ"
+NO_RATIO = "all scores are equal, some are below 0, or too many differ"
+
+
+def alpha_row(task: Row, name: str, estimate: Any, n_items: int, n_judges: int, rounds: int) -> Row:
+    """Return the row of an alpha."""
+    undefined = NO_RATIO if name.startswith("alpha_ratio") else EQUAL_SCORES
+    reason = bootstrap_reason(estimate, rounds, undefined if n_items else NO_VALUES)
+    return agreement_row(task, name, estimate, n_items, n_judges, reason)
+
+
+def _pairs_of(name: str) -> str:
+    return "two judges" if name.startswith("inter") else "one judge twice"
+
+
+def cut_rows(
+    task: Row, name: str, agreement: BinnedAgreement, n_judges: int, rounds: int
+) -> Iterator[Row]:
     """Yield the rows of agreement on a scale that is cut."""
-    yield agreement_row(task, name, agreement.kappa, agreement.n_items, n_judges)
+    undefined = f"no item has scores by {_pairs_of(name)}" if not agreement.n_items else "one bin"
     share = name.replace("_kappa_", "_percent_agreement_")
-    yield agreement_row(task, share, agreement.percent_agreement, agreement.n_items, n_judges)
+    for row_name, estimate in ((name, agreement.kappa), (share, agreement.percent_agreement)):
+        reason = bootstrap_reason(estimate, rounds, undefined)
+        yield agreement_row(task, row_name, estimate, agreement.n_items, n_judges, reason)
 
 
 def difference_rows(
-    task: Row, name: str, differences: ScoreDifferences, n_judges: int
+    task: Row, name: str, differences: ScoreDifferences, n_judges: int, rounds: int
 ) -> Iterator[Row]:
     """Yield the rows of differences: mean and sd."""
-    yield agreement_row(task, name, differences.mean, differences.n_items, n_judges)
     sd = Estimate(differences.sd, np.nan, np.nan)
-    yield agreement_row(task, name.replace("_mean", "_sd"), sd, differences.n_items, n_judges)
+    undefined = f"fewer than {{}} pairs of scores by {_pairs_of(name)}"
+    reason = bootstrap_reason(differences.mean, rounds, undefined.format(1))
+    yield agreement_row(task, name, differences.mean, differences.n_items, n_judges, reason)
+    name = name.replace("_mean", "_sd")
+    reason = bootstrap_reason(sd, rounds, undefined.format(2), unbounded=NO_SD_INTERVAL)
+    yield agreement_row(task, name, sd, differences.n_items, n_judges, reason)
+
+
+NO_SD_INTERVAL = "no interval: none is computed for a standard deviation"

@@ -49,14 +49,58 @@ def of_task(table: pa.Table, task: str) -> pa.Table:
     return table.filter(pa.array(is_of))
 
 
-def agreement_row(task: Row, statistic: str, estimate: Any, n_items: int, n_judges: int) -> Row:
+NO_ROUNDS = "no interval: agreement.bootstrap is 0"
+NO_VARIATION = "no interval: nothing varies, so that nothing tells how far it would"
+ONE_DRAWN = "no interval: nothing to draw but one item or segment"
+
+
+def bootstrap_reason(
+    estimate: Any, rounds: int, undefined: str, *, unbounded: str | None = None
+) -> str | None:
+    """Return why numbers of a statistic with a bootstrap interval are NaN; None if none is.
+
+    Parameters
+    ----------
+    estimate
+        Has value, ci_low, ci_high.
+    rounds
+        Bootstrap rounds.
+    undefined
+        Why the value would be NaN.
+    unbounded
+        Why the interval would be, if not for want of rounds or of items.
+    """
+    if np.isnan(estimate.value):
+        return undefined
+    if not np.isnan(estimate.ci_low):
+        return NO_VARIATION if estimate.ci_low == estimate.ci_high else None
+    return unbounded or (ONE_DRAWN if rounds else NO_ROUNDS)
+
+
+def interval_ends(estimate: Any) -> tuple[float, float]:
+    """Return the ends of an interval; NaN where it has no width, which is no interval."""
+    if estimate.ci_low == estimate.ci_high:
+        return np.nan, np.nan
+    return estimate.ci_low, estimate.ci_high
+
+
+def agreement_row(
+    task: Row,
+    statistic: str,
+    estimate: Any,
+    n_items: int,
+    n_judges: int,
+    reason: str | None = None,
+) -> Row:
     """Return a row of the table; ``estimate`` has value, ci_low, ci_high."""
+    low, high = interval_ends(estimate)
     return {
         "task": task["task"],
         "statistic": statistic,
         "value": estimate.value,
-        "ci_low": estimate.ci_low,
-        "ci_high": estimate.ci_high,
+        "ci_low": low,
+        "ci_high": high,
         "n_items": n_items,
         "n_judges": n_judges,
+        "reason": reason,
     }

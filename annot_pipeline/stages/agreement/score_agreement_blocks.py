@@ -44,6 +44,8 @@ from annot_pipeline.runtime.large_tasks import spans_by_size, sum_in_batches
 from annot_pipeline.runtime.partitions import InputPartition
 from annot_pipeline.stages.agreement.measure_agreement import agreement_table
 from annot_pipeline.stages.agreement.measure_score_agreement import (
+    NO_RANKS,
+    alpha_row,
     cut_rows,
     difference_rows,
     intra_rows,
@@ -70,6 +72,7 @@ Codes = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 Bits = npt.NDArray[np.uint8]
 
+NO_BLOCK_INTERVAL = "no interval: the task has too many scores to draw pairs of judges again"
 PAIRS_AT_ONCE = 1_000_000
 """Pairs of scores that one job correlates, some 150 bytes each, unless they are of one judge."""
 
@@ -156,7 +159,8 @@ class _Work:
         for (kind, k), of_cut in sums.kinds.items():
             name = f"inter_kappa_{kind}_{k}{self.suffix}"
             agreement = binned_agreement_of(of_cut, n_categories=k, **self._rounds(name))
-            rows += cut_rows(self.task, name, agreement, int(sums.judges[kind, k].sum()))
+            n_judges = int(sums.judges[kind, k].sum())
+            rows += cut_rows(self.task, name, agreement, n_judges, n_rounds - 1)
         name = f"inter_difference_mean{self.suffix}"
         inter = differences_of(
             sums.differences,
@@ -165,7 +169,7 @@ class _Work:
             n_pairs=sum(block.n_pairs for block in coded),
         )
         n_shared = int(np.logical_or.reduce([block.shared_judges for block in coded]).sum())
-        rows += difference_rows(self.task, name, inter, n_shared)
+        rows += difference_rows(self.task, name, inter, n_shared, n_rounds - 1)
         correlation, undefined = self._correlation_row(blocks, coded)
         return [*rows, correlation], undefined, cuts
 
@@ -193,9 +197,8 @@ class _Work:
         n_judges = int(np.logical_or.reduce([block.judges for block in coded]).sum())
         for metric, replicates in alphas.items():
             name = f"alpha_{metric}{self.suffix}"
-            yield agreement_row(
-                self.task, name, Estimate.from_replicates(replicates), n_units, n_judges
-            )
+            estimate = Estimate.from_replicates(replicates)
+            yield alpha_row(self.task, name, estimate, n_units, n_judges, replicates.size - 1)
 
     def _correlation_row(
         self, blocks: Sequence[ScoresOfBlock], coded: Sequence[Coded]
@@ -220,7 +223,8 @@ class _Work:
         estimate = Estimate(float(value), np.nan, np.nan)
         n_items = int(np.bitwise_count(items).sum())
         name = f"inter_spearman{self.suffix}"
-        row = agreement_row(self.task, name, estimate, n_items, len(judges))
+        reason = NO_RANKS if np.isnan(value) else NO_BLOCK_INTERVAL
+        row = agreement_row(self.task, name, estimate, n_items, len(judges), reason)
         return row, n_pairs - n_defined
 
 

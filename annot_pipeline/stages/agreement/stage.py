@@ -170,7 +170,7 @@ MEASURE_AGREEMENT = Stage(
     },
     outputs=("agreement",),
     settings=("agreement", "standardize.arithmetic", "seed"),
-    code_version="7",  # tasks whose agreement is not above chance
+    code_version="8",  # influence intervals, Gwet, reasons
     work=measure_agreement_of_tasks,
     kinds=frozenset({"parquet", "numpy"}),
 )  # fmt: skip

@@ -48,6 +48,8 @@ class OutputComparisons:
         Codes; what has no segment mapped has one code together, past the last name.
     first, second
         Codes of outputs: of items, or past the last item of what several items share.
+    first_system, second_system
+        Codes of their systems; of the items where these have no system, or the same.
     outcome
         1 the first is better, 0 tie, -1 the second is.
     same_output
@@ -67,6 +69,8 @@ class OutputComparisons:
     rankings: Codes
     first: Codes
     second: Codes
+    first_system: Codes
+    second_system: Codes
     outcome: Codes
     same_output: Flags
     second_shown_first: Codes
@@ -96,6 +100,7 @@ class OutputComparisons:
         first, second = (
             np.array([place[name] for name in end.names], np.int64)[end.codes] for end in ends
         )
+        first_system, second_system = _systems(rows, first, second)
         shown = pc.fill_null(rows["b_shown_first"].cast(pa.int64()), UNKNOWN)
         return cls(
             judges=judges.codes,
@@ -103,6 +108,8 @@ class OutputComparisons:
             rankings=rows["ranking"].to_numpy(),
             first=first,
             second=second,
+            first_system=first_system,
+            second_system=second_system,
             outcome=rows["outcome"].cast(pa.int64()).to_numpy(),
             same_output=rows["same_output"].to_numpy(),
             second_shown_first=shown.to_numpy(),
@@ -127,6 +134,8 @@ class OutputComparisons:
             rows,
             first=questions.first,
             second=questions.second,
+            first_system=np.where(flip, rows.second_system, rows.first_system),
+            second_system=np.where(flip, rows.first_system, rows.second_system),
             outcome=np.where(flip, -rows.outcome, rows.outcome),
             second_shown_first=np.where(flip & (shown != UNKNOWN), 1 - shown, shown),
         )
@@ -140,3 +149,15 @@ class OutputComparisons:
         """Return the codes of what a bootstrap draws: segments, or ``otherwise`` without one."""
         lone = self.segments == len(self.names.segments)
         return np.where(lone, len(self.names.segments) + otherwise, self.segments)
+
+
+def _systems(rows: pa.Table, first: Codes, second: Codes) -> tuple[Codes, Codes]:
+    """Return codes of the systems of both outputs; those of the outputs where these tell none."""
+    ends = [index(rows[name], null="") for name in ("system_a", "system_b")]
+    systems = sorted({*ends[0].names, *ends[1].names})
+    codes = {name: code for code, name in enumerate(systems)}
+    a, b = (np.array([codes[name] for name in end.names], np.int64)[end.codes] for end in ends)
+    has_systems = (a != b) & (rows["system_a"].is_valid().to_numpy())
+    has_systems &= rows["system_b"].is_valid().to_numpy()
+    size = len(systems)
+    return np.where(has_systems, a, size + first), np.where(has_systems, b, size + second)

@@ -10,6 +10,8 @@ import pyarrow as pa
 
 from annot_pipeline.methods.numerics.change_intervals import Changes, change_intervals
 from annot_pipeline.methods.numerics.wilson import wilson_interval
+from annot_pipeline.runtime.indexing import is_in
+from annot_pipeline.stages.agreement.ratings import NO_ROUNDS
 from annot_pipeline.stages.gold.metrics import Change
 
 CHANCE_CORRECTED = re.compile("kappa|alpha|spearman")
@@ -21,20 +23,28 @@ Floats = npt.NDArray[np.float64]
 def agreement_changes(rows: pa.Table) -> tuple[pa.Table, list[Change]]:
     """Return changes of agreement with intervals, and significant falls, largest first.
 
+    A statistic without an interval has no significant fall: nothing says how far it moves by
+    chance. But full agreement counts as exact, and with `agreement.bootstrap: 0` every change of a
+    statistic that would be bootstrapped counts.
+
     Parameters
     ----------
     rows
-        Statistics with ``released``, ``now``, the ends of their bootstrap intervals, and ``items``.
+        Statistics with ``released``, ``now``, the ends of their intervals, ``reason`` why there is
+        none now, and ``items``.
     """
     (before, before_ends), (after, after_ends) = (_ends(rows, n) for n in ("released", "now"))
     changes = change_intervals(before, before_ends, after, after_ends)
     table = _with(rows, changes)
+    is_known = is_in(rows["reason"], (NO_ROUNDS,)).to_numpy()
+    is_known |= _has_ends(before, before_ends) & _has_ends(after, after_ends)
+    is_fall = changes.beyond & (changes.change < 0) & is_known
     falls = [
         Change(
             name=f"{row['task']} {row['statistic']}", change=row["change"],
             low=row["change_low"], high=row["change_high"], items=row["items"],
         )
-        for row in table.filter(pa.array(changes.beyond & (changes.change < 0))).to_pylist()
+        for row in table.filter(pa.array(is_fall)).to_pylist()
         if CHANCE_CORRECTED.search(row["statistic"])
     ]  # fmt: skip
     return table, _largest(falls)
@@ -69,6 +79,11 @@ def prevalence_changes(rows: pa.Table) -> tuple[pa.Table, list[Change]]:
 def _ends(rows: pa.Table, name: str) -> tuple[Floats, tuple[Floats, Floats]]:
     value, low, high = (_floats(rows, f"{name}{end}") for end in ("", "_low", "_high"))
     return value, (low, high)
+
+
+def _has_ends(value: Floats, ends: tuple[Floats, Floats]) -> npt.NDArray[np.bool_]:
+    """Return whether an estimate has an interval, or is exact: full agreement."""
+    return np.asarray(~np.isnan(ends[0]) | (value == 1))
 
 
 def _floats(rows: pa.Table, name: str) -> Floats:

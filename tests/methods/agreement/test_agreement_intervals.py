@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import astuple
-from itertools import pairwise
 
 import numpy as np
 import pytest
 
-from annot_pipeline.methods.agreement import agreement
 from annot_pipeline.methods.agreement import krippendorff as alphas
-from annot_pipeline.methods.agreement.agreement import ItemAgreement, nominal_agreement
+from annot_pipeline.methods.agreement.agreement import nominal_agreement
 from annot_pipeline.methods.agreement.krippendorff import krippendorff_alpha
-from annot_pipeline.methods.agreement.label_pairs import (
-    JudgePairMeans,
-    PairCounts,
-    judge_pair_means,
-)
-from annot_pipeline.methods.agreement.rating_counts import overlap
-from annot_pipeline.methods.agreement.rating_pairs import Partners
+from annot_pipeline.methods.agreement.rating_counts import Overlap, overlap
 from annot_pipeline.methods.agreement.scale_agreement import (
     binned_agreement,
 )
@@ -26,20 +18,23 @@ from annot_pipeline.methods.agreement.score_differences import (
     inter_judge_score_differences,
     score_differences,
 )
-from annot_pipeline.methods.labels.label_matrix import LabelCodes
-from annot_pipeline.methods.numerics.bootstrap import ItemResamples
-from tests.methods.agreement_cases import METRICS, NAN, agree, crowd, statistics, values
+from tests.methods.agreement_cases import METRICS, NAN, agree, crowd, statistics
+
+
+def logit(share):
+    return np.log(share / (1 - share))
 
 
 def test_intervals_hold_their_value_and_shrink_with_items():
-    few = agree(*crowd(n_items=100), rounds=200)
-    many = agree(*crowd(n_items=1600), rounds=200)
+    few = agree(*crowd(n_items=100, n_judges=60))
+    many = agree(*crowd(n_items=1600, n_judges=960))
     for name, statistic in statistics(few).items():
         more = statistics(many)[name]
         assert statistic.ci_low < statistic.value < statistic.ci_high
-        assert more.ci_low < more.value < more.ci_high
-        ratio = (more.ci_high - more.ci_low) / (statistic.ci_high - statistic.ci_low)
-        assert 0.15 < ratio < 0.4, name  # a quarter, for sixteen times the items
+        if name != "percent_agreement":  # a pair of judges shares an item at most
+            assert more.ci_low < more.value < more.ci_high
+            ratio = (more.ci_high - more.ci_low) / (statistic.ci_high - statistic.ci_low)
+            assert 0.15 < ratio < 0.4, name  # a quarter, for sixteen times the items
 
 
 def test_interval_of_a_share_is_the_binomial_one():
@@ -52,27 +47,103 @@ def test_interval_of_a_share_is_the_binomial_one():
     assert result.ci_high == pytest.approx(result.value + half, abs=0.1 * half)
 
 
-def test_values_do_not_depend_on_rounds_and_intervals_only_on_the_seed():
-    rows = crowd(n_judges=30, per_item=7)
-    none, some = agree(*rows), agree(*rows, rounds=40, rng=7)
-    assert values(none) == values(some)
-    assert all(np.isnan([s.ci_low, s.ci_high]).all() for s in statistics(none).values())
-    assert agree(*rows, rounds=40, rng=np.random.default_rng(7)) == some
-    assert agree(*rows, rounds=40, rng=8) != some
-    rng = np.random.default_rng(7)
-    assert agree(*rows, rounds=40, rng=rng) != agree(*rows, rounds=40, rng=rng)
-
-
-def test_items_with_one_label_take_no_part():
+def test_items_with_one_label_count_for_gwet_alone():
     items, judges, labels = crowd()
     alone = np.arange(60, 90)
     more = agree(
         np.concatenate([items, alone]),
-        np.concatenate([judges, alone]),
+        np.concatenate([judges, alone - 55]),
         np.concatenate([labels, alone % 4]),
-        rounds=30,
     )
-    assert more == agree(items, judges, labels, rounds=30)
+    few = agree(items, judges, labels)
+    for name, statistic in statistics(few).items():
+        if name.startswith("gwet"):
+            assert statistics(more)[name].value != statistic.value
+        else:
+            assert astuple(statistics(more)[name])[:3] == pytest.approx(
+                astuple(statistic)[:3], rel=1e-12
+            )
+
+
+def test_intervals_cost_no_draws_and_are_the_same_again():
+    assert agree(*crowd()) == agree(*crowd())
+
+
+def test_an_interval_of_items_alone_is_the_binomial_one():
+    """Two judges: their interval is the one of a share of items, on the scale of logits."""
+    rng = np.random.default_rng(0)
+    first = rng.integers(2, size=400)
+    second = np.where(rng.random(400) < 0.8, first, 1 - first)
+    items, judges = np.tile(np.arange(400), 2), np.repeat([0, 1], 400)
+    result = agree(items, judges, np.concatenate([first, second]))
+    share = result.pooled_percent_agreement
+    p = (first == second).mean()
+    error = 1 / np.sqrt(400 * p * (1 - p))
+    assert logit(share.value) == pytest.approx(logit(p))
+    for end, sign in ((share.ci_low, -1), (share.ci_high, 1)):
+        assert logit(end) == pytest.approx(logit(p) + sign * 1.96 * error, abs=0.03 * error)
+    assert share.reason == "interval for these judges only: fewer than 4"
+    assert agree(*crowd()).cohen_kappa.reason is None
+
+
+def test_judges_who_differ_widen_the_interval():
+    """Half of the judges guess; with the guesses spread over all judges, judges are alike."""
+    rng = np.random.default_rng(2)
+    items, judges = np.repeat(np.arange(300), 12), np.tile(np.arange(12), 300)
+    truth = rng.integers(2, size=300)[items]
+    guess = rng.integers(2, size=items.size)
+    by_judge = np.where(judges < 6, guess, truth)
+    by_chance = np.where(rng.random(items.size) < 0.5, guess, truth)
+    wide, narrow = (agree(items, judges, labels) for labels in (by_judge, by_chance))
+    for name in ("cohen_kappa", "percent_agreement", "gwet_ac1", "alpha_nominal"):
+        first, second = (statistics(result)[name] for result in (wide, narrow))
+        assert first.ci_high - first.ci_low > 4 * (second.ci_high - second.ci_low), name
+
+
+def test_one_judge_in_half_of_the_pairs_is_no_sample_of_judges():
+    """Ten judges, each compared with an expert alone: intervals are of these judges."""
+    items = np.repeat(np.arange(200), 2)
+    judges = np.stack([np.zeros(200, np.int64), 1 + np.arange(200) % 10], axis=1).ravel()
+    labels = np.random.default_rng(1).integers(3, size=400)
+    result = agree(items, judges, labels)
+    assert result.cohen_kappa.n_judges == 11
+    assert result.cohen_kappa.reason == "interval for these judges only: fewer than 4"
+
+
+@pytest.mark.parametrize(("n_items", "has_interval"), [(19, False), (20, True)])
+def test_few_items_have_no_interval(n_items, has_interval):
+    result = agree(*crowd(n_items=n_items))
+    for statistic in statistics(result).values():
+        assert np.isnan([statistic.ci_low, statistic.ci_high]).any() != has_interval
+        expected = None if has_interval else "fewer than 20 items for an interval"
+        assert statistic.reason == expected
+
+
+def test_a_rare_class_has_no_interval_of_what_chance_shares_correct():
+    """100 items, 5 judges: one item in twenty is of the other class."""
+    items, judges = np.repeat(np.arange(100), 5), np.tile(np.arange(5), 100)
+    labels = (items % 20 == 0).astype(np.int64)
+    labels[::31] = 1 - labels[::31]
+    result = agree(items, judges, labels)
+    reason = "too few labels outside the most frequent class for an interval"
+    for name, statistic in statistics(result).items():
+        has_interval = name.startswith("gwet") or "percent" in name
+        assert statistic.reason == (None if has_interval else reason), name
+        assert np.isnan(statistic.ci_low) != has_interval
+
+
+def test_cohen_does_not_shrink_where_pairs_of_judges_share_few_items():
+    """200 judges with 15 labels each, of two classes: pairs share an item or two; kappa is .64."""
+    kappas = []
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        items = np.repeat(np.arange(1000), 3)
+        judges = np.argsort(rng.random((1000, 200)), axis=1)[:, :3].ravel()
+        truth = rng.integers(2, size=1000)[items]
+        kappas.append(agree(items, judges, truth ^ (rng.random(3000) < 0.1)).cohen_kappa)
+    assert np.mean([k.value for k in kappas]) == pytest.approx(0.64, abs=0.015)
+    assert all(k.ci_low < k.value < k.ci_high for k in kappas)
+    assert np.mean([k.ci_low < 0.64 < k.ci_high for k in kappas]) > 0.7
 
 
 def test_rounds_without_a_value_are_left_out():
@@ -113,7 +184,7 @@ def is_undefined(statistic):
 
 
 def test_nothing_at_all():
-    result = nominal_agreement([], [], [], n_items=0, n_judges=0, n_labels=0, rounds=5, rng=0)
+    result = nominal_agreement([], [], [], n_items=0, n_judges=0, n_labels=0)
     assert all(is_undefined(s) for s in statistics(result).values())
     assert {s.n_items for s in statistics(result).values()} == {0}
     for metric in METRICS:
@@ -127,33 +198,35 @@ def test_nothing_at_all():
 
 
 def test_one_judge_is_no_agreement():
-    result = agree([0, 1, 2], [0, 0, 0], [0, 1, 1], rounds=5)
+    result = agree([0, 1, 2], [0, 0, 0], [0, 1, 1])
     assert all(is_undefined(s) for s in statistics(result).values())
-    repeated = agree([0, 0, 1, 1], [0, 0, 0, 0], [0, 0, 1, 1], rounds=5)
+    repeated = agree([0, 0, 1, 1], [0, 0, 0, 0], [0, 0, 1, 1])
     assert is_undefined(repeated.percent_agreement)
     assert is_undefined(repeated.cohen_kappa)
     assert repeated.alpha_nominal.value == 1
-    assert overlap([0, 0], [3, 3], n_items=1, n_judges=4) == agreement.Overlap(0, 0)
+    assert overlap([0, 0], [3, 3], n_items=1, n_judges=4) == Overlap(0, 0)
 
 
 def test_all_labels_equal():
-    result = agree([0, 0, 1, 1], [0, 1, 0, 1], [2, 2, 2, 2], rounds=5)
+    result = agree([0, 0, 1, 1], [0, 1, 0, 1], [2, 2, 2, 2])
     assert result.percent_agreement.value == result.pooled_percent_agreement.value == 1
     for name in ("cohen_kappa", "fleiss_kappa", "alpha_nominal", "alpha_ordinal"):
         assert is_undefined(statistics(result)[name]), name
-    assert result.n_undefined_judge_pairs == 1
+        assert result.fleiss_kappa.reason == "all labels are of one class"
+    assert result.gwet_ac1.value == 1
+    assert result.gwet_ac1.reason == result.percent_agreement.reason == "all pairs of labels agree"
     for metric in METRICS:
         alpha = krippendorff_alpha([0, 0, 1], [0.3] * 3, n_units=2, metric=metric)
         assert np.isnan(alpha.value)
 
 
 def test_one_item():
-    result = agree([0, 0, 0], [0, 1, 2], [0, 0, 1], rounds=5)
+    result = agree([0, 0, 0], [0, 1, 2], [0, 0, 1])
     assert result.percent_agreement.value == pytest.approx(1 / 3)
     assert result.fleiss_kappa.value == pytest.approx((1 / 3 - 5 / 9) / (4 / 9))
     assert result.alpha_nominal.value == 0
     for statistic in statistics(result).values():
-        assert statistic.ci_low == statistic.ci_high == pytest.approx(statistic.value)
+        assert statistic.reason == "fewer than 20 items for an interval"
 
 
 def test_one_pair_has_a_mean_and_no_sd():
@@ -184,12 +257,11 @@ def test_too_many_values_for_the_ratio_metric(monkeypatch):
         ({"items": [0, 0, 9]}, "items holds codes 0 to 9, allowed are 0 to 1"),
         ({"judges": [0, -1, 0]}, "judges holds codes"),
         ({"labels": [0, 1, 3]}, "labels holds codes"),
-        ({"rounds": -1}, "rounds is -1"),
         ({"n_judges": 2**40, "n_labels": 2**40}, "too many codes"),
     ],
 )
 def test_refuses_what_is_no_label(change, match):
-    sizes = {"n_items": 2, "n_judges": 2, "n_labels": 3, "rounds": 0, "rng": 0}
+    sizes = {"n_items": 2, "n_judges": 2, "n_labels": 3}
     rows = {"items": [0, 0, 1], "judges": [0, 1, 0], "labels": [0, 1, 2]}
     with pytest.raises(ValueError, match=match):
         nominal_agreement(**rows | sizes | change)
@@ -210,69 +282,3 @@ def test_refuses_what_is_no_value():
         score_differences([1.0], [np.inf], [0], n_items=1, rounds=0, rng=0)
     with pytest.raises(ValueError, match="one length"):
         score_differences([1.0, 2.0], [1.0], [0], n_items=1, rounds=0, rng=0)
-
-
-# --- blocks of items -------------------------------------------------------------------------
-
-
-def in_blocks(n_blocks, seed=7, n_items=60):
-    """Labels of random items in blocks, and their codes as one."""
-    rng = np.random.default_rng(seed)
-    n = 400
-    items, judges, labels = (
-        rng.integers(n_items, size=n),
-        rng.integers(9, size=n),
-        rng.integers(4, size=n),
-    )
-    ends = np.linspace(0, n_items, n_blocks + 1).astype(np.int64)
-    codes = LabelCodes(items, judges, labels, n_items, 9, 4)
-    blocks = []
-    for first, end in pairwise(ends):
-        rows = (items >= first) & (items < end)
-        blocks.append(
-            LabelCodes(items[rows] - first, judges[rows], labels[rows], int(end - first), 9, 4)
-        )
-    return codes, blocks
-
-
-@pytest.mark.parametrize("n_blocks", [1, 2, 7])
-def test_sums_of_blocks_are_those_of_all_items(n_blocks):
-    codes, blocks = in_blocks(n_blocks)
-    whole, cells = ItemAgreement.from_codes(codes)
-    parts = [ItemAgreement.from_codes(block)[0] for block in blocks]
-    times = np.random.default_rng(1).integers(0, 4, (whole.n_items, 6)).astype(np.int16)
-    drawn = np.split(times, np.cumsum([part.n_items for part in parts])[:-1])
-    sums = sum(part.sums(of) for part, of in zip(parts, drawn, strict=True))
-    assert sums == pytest.approx(whole.sums(times), rel=1e-12)
-    ordinal = [part.ordinal_sum(of, sums) for part, of in zip(parts, drawn, strict=True)]
-    assert sum(ordinal) == pytest.approx(whole.ordinal_sum(times, sums), rel=1e-12)
-    counted = []
-    for block in blocks:
-        of_block = ItemAgreement.from_codes(block)[1]
-        counted.append(
-            PairCounts.from_cells(of_block, Partners.from_rows(of_block.items, of_block.judges))
-        )
-    found = JudgePairMeans.from_sums(PairCounts.joined(counted).sums(4))
-    partners = Partners.from_rows(cells.items, cells.judges)
-    none = ItemResamples.draw(whole.n_items, 0, 0)
-    expected = judge_pair_means(cells, partners, none)
-    assert (found.n_pairs, found.n_undefined) == (expected.n_pairs, expected.n_undefined)
-    assert found.percent_agreement == pytest.approx(expected.percent_agreement, rel=1e-12)
-    assert found.cohen_kappa == pytest.approx(expected.cohen_kappa, rel=1e-12)
-
-
-def test_resamples_that_are_split_are_resamples_of_all_items():
-    """Each draws as many items as there are; counts have the multinomial's mean and covariance."""
-    n, rounds, sizes = 12, 40_000, [3, 0, 8, 1]
-    split = ItemResamples.draw(n, rounds, 3).split(sizes)
-    blocks = [np.concatenate([*of.counts(1000)], axis=1) for of in split if of.n_items]
-    times = np.concatenate(blocks)
-    assert (times[:, 0] == 1).all()
-    drawn = times[:, 1:].astype(np.float64)
-    assert (drawn.sum(axis=0) == n).all()
-    assert drawn.mean(axis=1) == pytest.approx(np.ones(n), abs=0.02)
-    covariance = np.cov(drawn)
-    expected = np.eye(n) - 1 / n
-    assert covariance == pytest.approx(expected, abs=0.04)
-    again = ItemResamples.draw(n, rounds, 3).split(sizes)
-    assert (np.concatenate([*again[2].counts(32)], axis=1) == blocks[1]).all()

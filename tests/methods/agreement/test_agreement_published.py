@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.metrics import cohen_kappa_score
 
 from annot_pipeline.methods.agreement.krippendorff import krippendorff_alpha
 from annot_pipeline.methods.agreement.scale_agreement import (
@@ -120,10 +121,12 @@ def test_three_ways_to_average_agreement_by_hand():
     result = agree(items, judges, [0, 0, 0, 0, 1, 1, 0, 1])
     assert result.percent_agreement.value == (1 + 0) / 2
     assert result.pooled_percent_agreement.value == 3 / 4
-    assert result.cohen_kappa.value == (1 + 0) / 2
+    # judge 0 says 0 three times of 4, judge 1 two of 3, judge 2 never: 3 pairs and 1
+    expected = (3 * (3 / 4 * 2 / 3 + 1 / 4 * 1 / 3) + 1 / 4) / 4
+    assert result.cohen_kappa.value == pytest.approx((3 / 4 - expected) / (1 - expected))
     chance = (5**2 + 3**2) / 8**2
     assert result.fleiss_kappa.value == pytest.approx((3 / 4 - chance) / (1 - chance))
-    assert (result.n_judge_pairs, result.n_undefined_judge_pairs, result.n_label_pairs) == (2, 0, 4)
+    assert (result.n_judge_pairs, result.n_label_pairs) == (2, 4)
 
 
 def test_a_judge_is_no_pair_with_itself():
@@ -145,11 +148,12 @@ def test_repeats_weigh_in_both_judges_shares():
     assert result.cohen_kappa.value == pytest.approx((2 / 3 - chance) / (1 - chance))
 
 
-def test_pairs_with_full_chance_agreement_are_counted_and_left_out():
+def test_pairs_with_full_chance_agreement_count_as_any():
     items, judges = np.repeat(np.arange(4), 3), np.tile(np.arange(3), 4)
     result = agree(items, judges, [0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 1])
-    assert (result.n_judge_pairs, result.n_undefined_judge_pairs) == (3, 1)
-    assert result.cohen_kappa.value == 0  # both others: observed .5, chance .5
+    assert result.n_judge_pairs == 3
+    # observed (4 + 2 + 2) / 12; chance 1 of one pair, 1/2 of both others
+    assert result.cohen_kappa.value == pytest.approx(0, abs=1e-15)
     assert result.percent_agreement.value == pytest.approx((1 + 0.5 + 0.5) / 3)
 
 
@@ -158,3 +162,61 @@ def test_score_differences_by_hand():
     assert result.mean.value == pytest.approx(30)
     assert result.sd == pytest.approx(np.std([10, 20, 60], ddof=1))
     assert (result.n_items, result.n_pairs) == (2, 3)
+
+
+def test_gwet_and_others_of_three_abstractors():
+    """100 pregnancies (Gwet 2014), two abstractors; as irrCAC 1.0 prints them."""
+    result = agree(*two_judges([[13, 0, 0], [0, 20, 7], [0, 4, 56]]))
+    printed = {
+        "cohen_kappa": 0.7964094, "fleiss_kappa": 0.7962397, "gwet_ac1": 0.8493305,
+        "alpha_nominal": 0.7972585, "pooled_percent_agreement": 0.89,
+    }  # fmt: skip
+    for name, value in printed.items():
+        assert statistics(result)[name].value == pytest.approx(value, abs=5e-8), name
+
+
+def test_gwet_of_four_raters_with_missing_labels():
+    """AC1 .77544, AC2 with quadratic weights .914: irrCAC, cac.raw4raters, unit 12 included."""
+    units, judges, numbers = from_table(KRIPPENDORFF_2011)
+    result = agree(units, judges, numbers.astype(int) - 1)
+    assert round(result.gwet_ac1.value, 5) == 0.77544
+    assert round(result.gwet_ac2.value, 5) == 0.914
+
+
+def test_gwet_by_hand():
+    # two judges, ten items, nine "yes" of both and one of one: pi = .95, chance 2 .95 .05 = .095
+    result = agree(*two_judges([[9, 1], [0, 0]]))
+    assert result.gwet_ac1.value == pytest.approx((0.9 - 0.095) / (1 - 0.095))
+    # the paradox of high agreement and low kappa
+    assert result.cohen_kappa.value == pytest.approx(0, abs=1e-15)
+    # a third class that nobody used: chance .095 / 2
+    wider = agree(*two_judges([[9, 1], [0, 0]]), n_labels=3)
+    assert wider.gwet_ac1.value == pytest.approx((0.9 - 0.0475) / (1 - 0.0475))
+    # AC2: agreement .9 + .1 (1 - 1/4); weights sum to 3 + 4 (3/4) = 6, chance 6/6 .095
+    assert wider.gwet_ac2.value == pytest.approx((0.975 - 0.095) / (1 - 0.095))
+
+
+TEN_ITEMS = ["2102", "0212", "1101", "2112", "2222", "1121", "2021", "1001", "1002", "1011"]
+
+
+def test_a_complete_table_has_the_coefficients_of_irrcac():
+    """Ten items, four raters: Conger's kappa is Cohen's pooled over pairs of judges."""
+    table = np.array([[int(label) for label in row] for row in TEN_ITEMS])
+    items, judges = np.indices(table.shape)
+    result = agree(items.ravel(), judges.ravel(), table.ravel())
+    printed = {
+        "cohen_kappa": 0.07035, "fleiss_kappa": 0.04578, "gwet_ac1": 0.08895,
+        "gwet_ac2": 0.28151, "pooled_percent_agreement": 0.38333, "percent_agreement": 0.38333,
+    }  # fmt: skip
+    for name, value in printed.items():
+        assert round(statistics(result)[name].value, 5) == value, name
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_cohen_of_two_judges_is_that_of_scikit_learn(seed):
+    rng = np.random.default_rng(seed)
+    first = rng.integers(4, size=30)
+    second = np.where(rng.random(30) < 0.5, first, rng.integers(4, size=30))
+    labels = np.concatenate([first, second])
+    result = agree(np.tile(np.arange(30), 2), np.repeat([0, 1], 30), labels)
+    assert result.cohen_kappa.value == pytest.approx(cohen_kappa_score(first, second), rel=1e-12)

@@ -174,6 +174,16 @@ def test_what_is_undefined_is_null(stage_campaign):
     assert {(r["n_items"], r["n_judges"]) for r in built.rows("agreement")} == {(0, 0)}
 
 
+@pytest.mark.parametrize("rounds", [0, 20])
+def test_every_null_has_a_reason(stage_campaign, rounds):
+    one_judge = [["j", "h", "s", f"g{n}", 50, "none"] for n in range(4)]
+    for rows in (simulated(), one_judge):
+        built = stage_campaign(export(rows), f"agreement.bootstrap={rounds}", **SCALAR)
+        for row in built.rows("agreement"):
+            has_null = None in (row["value"], row["ci_low"], row["ci_high"])
+            assert has_null == (row["reason"] is not None), row
+
+
 def test_all_judges_stand_beside_those_who_count(stage_campaign):
     rows = simulated()
     rng = np.random.default_rng(1)

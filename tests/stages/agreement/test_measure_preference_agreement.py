@@ -107,8 +107,9 @@ def test_every_statistic_by_hand(three_judges):
     assert found["inter_spearman_ranks"] == pytest.approx(0.5)
     assert found["share_of_graphs_with_contradictions"] == pytest.approx(1 / 3)
     assert found["consistency"] == pytest.approx(6 / 8)
-    # 1: a b c shown, won by the first three times; b a: once; 2: c a b: a over c, a over b
-    assert found["first_shown_win_share"] == pytest.approx(5 / 6)
+    # ab, a first: both win, b first: wins; ac, a first: wins, c first: loses; bc: b first only.
+    # ab weighs 2 (2)(1) / 3, ac weighs 2 (1)(1) / 2
+    assert found["first_shown_win_share"] == pytest.approx((4 / 3 * 1 + 1 * 0.5) / (4 / 3 + 1))
     n = {name: (row["n_items"], row["n_judges"]) for name, row in by_name(rows).items()}
     assert n == {
         "inter_kappa_ternary": (3, 2), "inter_percent_agreement_ternary": (3, 2),
@@ -116,7 +117,7 @@ def test_every_statistic_by_hand(three_judges):
         "cohen_kappa_ternary": (3, 2), "majority_class_agreement": (2, 2),
         "majority_class_chance": (2, 2), "inter_pearson_ranks": (1, 2),
         "inter_spearman_ranks": (1, 2), "share_of_graphs_with_contradictions": (3, 3),
-        "consistency": (8, 3), "first_shown_win_share": (3, 2),
+        "consistency": (8, 3), "first_shown_win_share": (2, 2),
     }  # fmt: skip
     assert tables["judge_contradictions"].to_pylist() == [
         {"task": "t", "judge": judge, "n_graphs": 1, "n_graphs_with_contradictions": n,
@@ -162,8 +163,65 @@ def test_shared_outputs_expanded_and_collapsed():
     assert found["inter_percent_agreement_ternary_collapsed"] == 0
     assert found["inter_kappa_ternary_collapsed"] == pytest.approx(-1)
     assert found["majority_class_agreement"] == 0
-    assert found["first_shown_win_share"] == pytest.approx(2 / 3)
+    assert found["first_shown_win_share"] == 1  # of x and z; a and z stand in one order
     assert found["intra_kappa_ternary_collapsed"] is None
+
+
+REASON = "no two systems stand in both orders: side and system cannot be told apart"
+
+
+def votes(share, n=400, better=0.85, first=0.0, seed=4):
+    """Votes of which `better` are for y, which stands first in `share`; `first` go by the side."""
+    rng = np.random.default_rng(seed)
+    export = Export()
+    for n_vote in range(n):
+        x_first = rng.random() >= share
+        y_wins = rng.random() < better
+        if rng.random() < first:
+            y_wins = not x_first
+        ranks = {"x": 2 if y_wins else 1, "y": 1 if y_wins else 2}
+        shown = {name: ranks[name] for name in ("xy" if x_first else "yx")}
+        export.ranking(f"{n_vote % 5}", f"g{n_vote}", shown)
+    return by_name(measured(export, rounds=300)[0])["first_shown_win_share"]
+
+
+def test_one_order_tells_nothing_of_the_side():
+    """The better system always stands second: that is no bias of the side."""
+    row = votes(0)
+    assert (row["value"], row["ci_low"], row["ci_high"]) == (None, None, None)
+    assert (row["reason"], row["n_items"], row["n_judges"]) == (REASON, 0, 0)
+
+
+@pytest.mark.parametrize("share", [0.5, 0.9])
+def test_orders_that_are_not_balanced_tell_the_side(share):
+    """The better system stands first in 50 or 90% of votes; judges do not mind, or do."""
+    fair = votes(share, n=4000)
+    assert fair["ci_low"] < 0.5 < fair["ci_high"]
+    assert fair["ci_high"] - fair["ci_low"] < 0.08
+    biased = votes(share, n=4000, first=0.2)
+    assert biased["value"] == pytest.approx(0.6, abs=0.03)  # .8 .5 + .2
+    assert biased["ci_low"] > 0.5
+    assert biased["reason"] is None
+
+
+def test_an_interval_without_width_is_none():
+    """Nobody contradicts anybody: no draw of segments differs."""
+    export = Export()
+    for n in range(30):
+        export.ranking("1", f"g{n}", {"a": 1, "b": 2})
+    row = by_name(measured(export, rounds=20)[0])["consistency"]
+    assert (row["value"], row["ci_low"], row["ci_high"]) == (1, None, None)
+    assert row["reason"].startswith("no interval: nothing varies")
+
+
+def test_every_null_has_a_reason(three_judges):
+    export = Export()
+    export.ranking("1", None, {"a": 1, "b": 2})
+    for rounds in (0, 9):
+        for rows in (measured(export, rounds=rounds)[0], measured(three_judges, rounds=rounds)[0]):
+            for row in rows:
+                numbers = [row[name] for name in ("value", "ci_low", "ci_high")]
+                assert (None in numbers) == (row["reason"] is not None), row
 
 
 def test_judges_who_do_not_count(three_judges):

@@ -1,0 +1,172 @@
+"""95% intervals of statistics of agreement, for items and judges that both repeat.
+
+Labels of one item err together, and labels of one judge. The variance is that of two-way clusters,
+item + judge - both, at least the mean of the two (Cameron, Gelbach & Miller 2011, eq. 2.8), from
+influence values; those of judges are divided by 1 - the judge's share of all pairs, as leaving the
+judge out would (jackknife). The interval is one of t on a transformed scale: logit for shares,
+Fisher's z for coefficients. Degrees of freedom follow Satterthwaite 1946, with as many items and
+judges as carry the variance: (sum of squares)^2 / sum of fourth powers, times `CARRYING`.
+
+With fewer than `FEW_JUDGES` effective judges only items count as drawn: the interval is that of
+these judges, and `reason` says so. Where coverage was measured to be too low or the interval says
+nothing, there is none, and `reason` says why (annot_pipeline.experiments.agreement_coverage).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+
+FEW_JUDGES = 4
+"""Effective judges below which judges do not count as drawn."""
+FEWEST_ITEMS = 20
+"""Items below which there is no interval."""
+RARE_ITEMS, RARE_SHARE = 16.0, 1 / 3
+"""Items' worth of labels outside the most frequent class, below which chance agreement is too
+uncertain for an interval; where there are few items, that share of them is enough."""
+CARRYING = 1.5
+"""Of the effective number of clusters: with normal influence values a third of all is found."""
+MOST_SHARE = 2 / 3
+"""Of all pairs that one judge has, as far as it counts."""
+ROUNDING = 1e-9
+
+NO_ITEM_SHARED = "no item has labels by two judges"
+NO_ITEM_REPEATED = "no item has two labels"
+ONE_CLASS = "all labels are of one class"
+CERTAIN = "agreement by chance is certain: each judge has labels of one class"
+ALL_AGREE = "all pairs of labels agree"
+NONE_AGREES = "no pair of labels agrees"
+FEW_ITEMS = f"fewer than {FEWEST_ITEMS} items for an interval"
+RARE_CLASSES = "too few labels outside the most frequent class for an interval"
+NO_SPREAD = "the labels do not vary enough for an interval"
+MANY_JUDGES = "too many judges for an interval of a mean over pairs of judges"
+THESE_JUDGES = f"interval for these judges only: fewer than {FEW_JUDGES}"
+
+
+@dataclass(frozen=True)
+class AgreementStatistic:
+    """One statistic of one task.
+
+    Parameters
+    ----------
+    value, ci_low, ci_high
+        With its 95% interval; NaN where undefined.
+    n_items
+        Items it rests on: those with labels by two or more judges; for statistics that take no
+        notice of judges, those with two or more labels.
+    n_judges
+        Judges of these items.
+    reason
+        Why a number is NaN, or that the interval is of these judges only; None otherwise.
+    """
+
+    value: float
+    ci_low: float
+    ci_high: float
+    n_items: int
+    n_judges: int
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class Influence:
+    """Sums of influence values of one statistic.
+
+    Parameters
+    ----------
+    items, items_fourth, cells
+        Of squares and of fourth powers by item; of squares by item and judge.
+    judges
+        ``(n_judges,)`` by judge.
+    judge_shares
+        ``(n_judges,)`` of all labels in pairs with other judges; sums to 1, or to 0 without.
+    """
+
+    items: float
+    items_fourth: float
+    cells: float
+    judges: Floats
+    judge_shares: Floats
+
+
+def effective_judges(shares: Floats) -> float:
+    """Return how many judges with equal shares are worth these; 0 without any."""
+    squares = float((shares**2).sum())
+    return 1 / squares if squares else 0.0
+
+
+def variance(influence: Influence, n_items: int) -> tuple[float, float, bool]:
+    """Return variance, degrees of freedom, and whether judges count as drawn."""
+    by_item = influence.items * n_items / max(n_items - 1, 1)
+    item_freedom = _freedom(influence.items, influence.items_fourth, n_items)
+    shares = influence.judge_shares
+    n_judges = effective_judges(shares)
+    if n_judges < FEW_JUDGES - ROUNDING:
+        return by_item, item_freedom, False
+    moved = influence.judges / (1 - np.minimum(2 * shares, MOST_SHARE))
+    n = int(np.count_nonzero(shares))
+    squares = moved**2
+    by_judge = float(squares.sum()) * (n - 1) / n
+    total = by_item + by_judge
+    combined = max(total - influence.cells, total / 2)
+    judge_freedom = _freedom(float(squares.sum()), float((squares**2).sum()), n_judges)
+    spread = by_item**2 / item_freedom + by_judge**2 / judge_freedom
+    return combined, max(combined**2 / spread, 1.0) if spread > 0 else 1.0, True
+
+
+def _freedom(squares: float, fourth: float, n: float) -> float:
+    carrying = squares**2 / fourth if fourth > 0 else 0.0
+    return max(min(n, CARRYING * carrying) - 1, 1.0)
+
+
+def interval_statistic(
+    value: float, influence: Influence, counts: tuple[int, int], *, is_share: bool
+) -> AgreementStatistic:
+    """Return a statistic with its interval.
+
+    Parameters
+    ----------
+    value
+        Of the statistic.
+    influence
+        Its influence values.
+    counts
+        Items and judges that it rests on.
+    is_share
+        Whether it is a share (0 to 1) or a coefficient (-1 to 1).
+    """
+    from scipy.special import stdtrit
+
+    n_items, n_judges = counts
+    squared_error, freedom, are_drawn = variance(influence, n_items)
+    low_end = 0.0 if is_share else -1.0
+    if not squared_error > 0 or not low_end < value < 1:
+        return without_interval(value, counts, NO_SPREAD)
+    half = float(stdtrit(freedom, 0.975)) * np.sqrt(squared_error)
+    low, high = _logit_ends(value, half) if is_share else _fisher_ends(value, half)
+    return AgreementStatistic(
+        value, low, high, n_items, n_judges, None if are_drawn else THESE_JUDGES
+    )
+
+
+def without_interval(value: float, counts: tuple[int, int], reason: str) -> AgreementStatistic:
+    """Return a statistic that has no interval, and the reason."""
+    return AgreementStatistic(value, np.nan, np.nan, *counts, reason)
+
+
+def _logit_ends(value: float, half: float) -> tuple[float, float]:
+    centre, reach = np.log(value / (1 - value)), half / (value * (1 - value))
+    return _expit(centre - reach), _expit(centre + reach)
+
+
+def _expit(x: float) -> float:
+    return float((1 + np.tanh(x / 2)) / 2)
+
+
+def _fisher_ends(value: float, half: float) -> tuple[float, float]:
+    centre, reach = np.arctanh(value), half / (1 - value**2)
+    return float(np.tanh(centre - reach)), float(np.tanh(centre + reach))
