@@ -19,6 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from annot_pipeline.methods.numerics.hyperbolic import tanh
+
 Floats = npt.NDArray[np.float64]
 
 FEW_JUDGES = 4
@@ -164,9 +166,9 @@ def _logit_ends(value: float, half: float) -> tuple[float, float]:
 
 
 def _expit(x: float) -> float:
-    return float((1 + np.tanh(x / 2)) / 2)
+    return float((1 + tanh(x / 2)) / 2)
 
 
 def _fisher_ends(value: float, half: float) -> tuple[float, float]:
     centre, reach = np.arctanh(value), half / (1 - value**2)
-    return float(np.tanh(centre - reach)), float(np.tanh(centre + reach))
+    return float(tanh(centre - reach)), float(tanh(centre + reach))

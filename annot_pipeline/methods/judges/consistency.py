@@ -36,6 +36,7 @@ from annot_pipeline.methods.judges.leave_one_out import (
     rows_of_series,
 )
 from annot_pipeline.methods.numerics.blocks import Blocks
+from annot_pipeline.methods.numerics.hyperbolic import tanh
 
 Codes = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -196,7 +197,7 @@ def correlation_interval(correlation: Floats, n: Floats) -> tuple[Floats, Floats
     with np.errstate(invalid="ignore", divide="ignore"):
         z, error = np.arctanh(correlation), 1 / np.sqrt(n - 3)
         reach = np.where(n > 3, 1.959964 * error, np.nan)
-        low, high = np.tanh(z - reach), np.tanh(z + reach)
+        low, high = tanh(z - reach), tanh(z + reach)
     return low, high
 
 

@@ -43,7 +43,7 @@ def _of_numpy() -> Iterator[tuple[str, Callable[[], Any]]]:
     import numpy as np
 
     whole, above, chances = _grids()
-    of_whole: tuple[np.ufunc, ...] = (np.exp, np.exp2, np.expm1, np.sin, np.cos, np.tanh)
+    of_whole: tuple[np.ufunc, ...] = (np.exp, np.exp2, np.expm1, np.sin, np.cos)
     of_above: tuple[np.ufunc, ...] = (np.log, np.log1p, np.log2, np.log10)
     for function in of_whole:
         yield function.__name__, partial(function, whole)

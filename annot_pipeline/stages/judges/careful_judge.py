@@ -28,6 +28,7 @@ from annot_pipeline.methods.judges.typical_effect import (
     accuracy_given_passing,
     effect_given_passing,
 )
+from annot_pipeline.methods.numerics.hyperbolic import tanh
 from annot_pipeline.methods.numerics.moments import sums
 from annot_pipeline.stages.judges.control_test import ControlTest
 
@@ -207,7 +208,7 @@ def _correlation_of_passing(
     error = 1 / np.sqrt(np.maximum(test.controls[0][unit] - 3, 1.0))
     least = np.minimum(ndtri(1 - alpha[unit]) * error, z)  # who passes by permutations has passed
     effect = effect_given_passing(z, error, least)
-    return np.tanh(_medians(strata, passes, effect))[strata]
+    return tanh(_medians(strata, passes, effect))[strata]
 
 
 def _chance_of_so_many(test: ControlTest, passes: Flags, alpha: Floats, strata: Codes) -> Floats:
