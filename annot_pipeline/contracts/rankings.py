@@ -75,7 +75,8 @@ SYSTEM_RANKINGS = Table(
         real("score", "Score of the method"),
         real(
             "ci_low",
-            "Lower end of the 95% interval of the score, the mean of the other systems held fixed",
+            "Lower end of the 95% interval of the score; of the headline, the mean of the other "
+            "systems held fixed; of others, by drawing segments, where no judge judged two",
         ),
         real("ci_high", "Upper end of the same interval"),
         count("rank_low", "Best rank: 1 and the systems that beat it", nullable=True),
