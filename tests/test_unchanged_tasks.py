@@ -30,9 +30,9 @@ def measured(monkeypatch):
     tasks = []
     label_rows = measure_agreement.label_rows
 
-    def noted(judgments, task, bootstrap):
+    def noted(judgments, task):
         tasks.append(task["task"])
-        return label_rows(judgments, task, bootstrap)
+        return label_rows(judgments, task)
 
     monkeypatch.setattr(measure_agreement, "label_rows", noted)
     return tasks

@@ -70,6 +70,9 @@ TESTED = {
 }  # fmt: skip
 """What tests of judges read."""
 
+SEED = 17
+"""Of permutations of judges' scores: verdicts do not depend on the seed of other draws."""
+
 
 def pair_controls(context: StageContext) -> StageOutput[StageMetrics]:
     """Pair controls with the judgments that they are compared with, in the same task."""
@@ -161,9 +164,7 @@ def control_judges_of_campaign(context: StageContext) -> StageOutput[ControlMetr
         tests, verdicts = _compare_in_blocks(context, folder, scored, tasks, tested)
         shutil.rmtree(folder, ignore_errors=True)
     else:
-        test = partial(
-            _test, stored, judgments_table, scored, tasks, settings.quality, settings.seed
-        )
+        test = partial(_test, stored, judgments_table, scored, tasks, settings.quality, SEED)
         [(tests, verdicts)] = context.run([test])
     controlled, documents = with_verdicts(context, partitions, tests)
     accounting = whole_account(
@@ -264,7 +265,7 @@ def _compare_in_blocks(
     names = SeriesNames.joined(rows.map(SeriesNames.from_rows))
     judges = ScoredJudges(names, rows.keep(_shared_scores, tasks, names))
     settings = context.campaign.settings
-    return finish_control(tested, judges, tasks, quality=settings.quality, seed=settings.seed)
+    return finish_control(tested, judges, tasks, quality=settings.quality, seed=SEED)
 
 
 def _ordinary_scores(table: StoredTable, tasks: pa.Table) -> pa.Table:
@@ -333,7 +334,7 @@ CONTROL_JUDGES = Stage(
         "known_answers": (), "controls_met": (),
     },
     outputs=("controlled", "judge_tests"),
-    settings=("quality", "seed"),
+    settings=("quality",),
     code_version="9",  # judges of scores compared with each other
     work=control_judges_of_campaign,
     kinds=frozenset({"parquet", "numpy"}),
