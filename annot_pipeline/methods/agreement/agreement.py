@@ -273,7 +273,7 @@ class _Measured:
     influence: Mapping[str, Influence]
 
     def statistic(self, name: str) -> AgreementStatistic:
-        """Return a statistic; one that is not defined for the task has no reason."""
+        """Return a statistic with its interval, or with the reason why there is none."""
         totals = self.totals
         counts = (totals.n_several, int(np.count_nonzero(totals.several_judges)))
         if name in OF_JUDGES:

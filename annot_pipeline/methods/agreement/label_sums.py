@@ -76,7 +76,7 @@ def label_totals(block: LabelBlock, is_ordinal: bool, has_shares: bool) -> Label
     squares = 0.0
     if is_ordinal:
         codes = np.arange(cells.n_labels, dtype=np.float64)
-        squares = float(items @ block.item_pairs(block.squares(codes))[1])
+        squares = _dot(items, block.item_pairs(block.squares(codes))[1])
     paired = block.counts * block.pairs.others
     width = cells.n_labels if has_shares else 1
     keys = cells.judges * cells.n_labels + cells.labels if has_shares else cells.judges
@@ -91,8 +91,8 @@ def label_totals(block: LabelBlock, is_ordinal: bool, has_shares: bool) -> Label
         block.by_label(block.counts / block.item_labels),
         float(pairs.sum()),
         float(differing.sum()),
-        float(items @ all_differing),
-        float(labels @ all_differing),
+        _dot(items, all_differing),
+        _dot(labels, all_differing),
         squares,
         float((pairs**2).sum()),
         judge_labels.reshape(cells.n_judges, width),
@@ -124,7 +124,7 @@ def ordinal_sums(block: LabelBlock, scores: Floats) -> OrdinalSums:
     spread = block.item_labels * score - total[cells.items]
     gradient = block.by_label(2 * weights[cells.items] * block.counts * spread)
     squares = block.item_pairs(block.squares(scores))[1]
-    return OrdinalSums(float(weights @ squares), gradient)
+    return OrdinalSums(_dot(weights, squares), gradient)
 
 
 @dataclass(frozen=True)
@@ -252,7 +252,7 @@ def _ordinal_alpha(n: float, shares: Floats, scores: Floats, sums: OrdinalSums) 
     """Return alpha on mid-ranks, which move with the shares of labels themselves."""
     factor = 2 * n / max(n - 1, 1)
     observed = _ratio(sums.squares, n)
-    expected = factor * float(shares @ scores**2)
+    expected = factor * _dot(shares, scores**2)
     direct = _label_values(observed, expected, _centered(factor * scores**2, shares))
     values = direct
     if expected > 0:
@@ -289,12 +289,17 @@ def _unlike(labels: Floats) -> float:
 
 
 def _centered(values: Floats, shares: Floats) -> Floats:
-    return np.asarray(values - values @ shares)
+    return np.asarray(values - _dot(values, shares))
 
 
 def _label_values(observed: float, expected: float, gradient: Floats) -> Floats:
     """Return the influence of a label through the expected disagreement."""
     return gradient * (observed / expected**2 if expected > 0 else 0.0)
+
+
+def _dot(first: Floats, second: Floats) -> float:
+    """Return the sum of products; not matmul, whose sums depend on the number of threads."""
+    return float((first * second).sum())
 
 
 def _ratio(part: float, whole: float) -> float:
