@@ -4,13 +4,18 @@
 
 from __future__ import annotations
 
+from dataclasses import astuple, replace
 from itertools import combinations
 
 import numpy as np
 import pytest
 
-from annot_pipeline.methods.agreement import label_influence
-from annot_pipeline.methods.agreement.agreement import NAMES, nominal_agreement
+from annot_pipeline.methods.agreement import agreement, label_influence
+from annot_pipeline.methods.agreement.agreement import (
+    NAMES,
+    label_agreement,
+    nominal_agreement,
+)
 from annot_pipeline.methods.agreement.label_block import LabelBlock
 from annot_pipeline.methods.agreement.label_influence import JudgePairs, influence_sums
 from annot_pipeline.methods.agreement.label_sums import (
@@ -24,6 +29,7 @@ from annot_pipeline.methods.agreement.label_sums import (
     ordinal_sums,
 )
 from annot_pipeline.methods.labels.label_matrix import LabelCodes
+from annot_pipeline.methods.numerics.blocks import InMemoryBlocks
 
 ITEMS, JUDGES, LABELS = 9, 5, 4
 
@@ -175,3 +181,46 @@ def derivatives(plain, ones, which, step=1e-4):
         for name, gradient in gradients.items():
             gradient[place] = (ends[0][name] - ends[1][name]) / (2 * step)
     return gradients
+
+
+@pytest.mark.parametrize("n_blocks", [2, 5])
+def test_blocks_of_items_give_what_one_block_gives(n_blocks, monkeypatch):
+    """With repeats; with one judge pair table, and with judges compared some at a time."""
+    items, judges, labels = random_labels(3, repeats=True)
+    items = np.concatenate([items, ITEMS + items, 2 * ITEMS + items])
+    judges, labels = np.tile(judges, 3), np.concatenate([labels, labels[::-1], 3 - labels])
+    sizes = {"n_judges": JUDGES, "n_labels": LABELS, "ordinal": True}
+    n_items = 3 * ITEMS
+    whole = LabelBlock.from_codes(LabelCodes(items, judges, labels, n_items, JUDGES, LABELS))
+    blocks = []
+    for some in np.array_split(np.arange(n_items), n_blocks):
+        rows = np.isin(items, some)
+        local = items[rows] - some[0]
+        codes = LabelCodes(local, judges[rows], labels[rows], some.size, JUDGES, LABELS)
+        blocks.append(LabelBlock.from_codes(codes))
+    one = label_agreement(InMemoryBlocks([whole]), **sizes)
+    several = label_agreement(InMemoryBlocks(blocks), **sizes)
+    assert one.n_judge_pairs == several.n_judge_pairs == 10
+    for name in NAMES:
+        first, second = (astuple(getattr(result, name)) for result in (one, several))
+        assert second[:3] == pytest.approx(first[:3], rel=1e-12)
+        assert second[3:] == first[3:]
+        assert not np.isnan(first[:3]).any()
+    monkeypatch.setattr(agreement, "MOST_JUDGES", 2)
+    monkeypatch.setattr(agreement, "PAIRS_AT_ONCE", 20)
+    spans = label_agreement(InMemoryBlocks(blocks), **sizes)
+    assert spans.n_judge_pairs == 10
+    assert spans.percent_agreement.value == pytest.approx(one.percent_agreement.value, rel=1e-12)
+    assert spans.percent_agreement.reason.startswith("too many judges")
+
+
+def test_too_many_judges_and_classes_have_no_kappa_of_cohen(monkeypatch):
+    rows = random_labels(3, repeats=True)
+    sizes = {"n_items": ITEMS, "n_judges": JUDGES, "n_labels": LABELS}
+    plain = nominal_agreement(*rows, **sizes)
+    monkeypatch.setattr(agreement, "MOST_SHARES", JUDGES * LABELS - 1)
+    less = nominal_agreement(*rows, **sizes)
+    assert np.isnan(less.cohen_kappa.value)
+    assert less.cohen_kappa.reason == "too many judges and classes"
+    missing = {"cohen_kappa": plain.cohen_kappa}
+    assert repr(replace(less, **missing)) == repr(plain)

@@ -50,3 +50,20 @@ def test_steps_change_no_digit(monkeypatch, scaled, rounds):
         monkeypatch.setattr(bootstrap, "_CELLS", cells)
         found = weighted_cells(lambda items: values[items].copy(), weights, scale)
         np.testing.assert_array_equal(found, whole)
+
+
+def test_resamples_that_are_split_are_resamples_of_all_items():
+    """Each draws as many items as there are; counts have the multinomial's mean and covariance."""
+    n, rounds, sizes = 12, 40_000, [3, 0, 8, 1]
+    split = ItemResamples.draw(n, rounds, 3).split(sizes)
+    blocks = [np.concatenate([*of.counts(1000)], axis=1) for of in split if of.n_items]
+    times = np.concatenate(blocks)
+    assert (times[:, 0] == 1).all()
+    drawn = times[:, 1:].astype(np.float64)
+    assert (drawn.sum(axis=0) == n).all()
+    assert drawn.mean(axis=1) == pytest.approx(np.ones(n), abs=0.02)
+    covariance = np.cov(drawn)
+    expected = np.eye(n) - 1 / n
+    assert covariance == pytest.approx(expected, abs=0.04)
+    again = ItemResamples.draw(n, rounds, 3).split(sizes)
+    assert (np.concatenate([*again[2].counts(32)], axis=1) == blocks[1]).all()
