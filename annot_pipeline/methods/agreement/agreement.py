@@ -49,6 +49,7 @@ from annot_pipeline.methods.agreement.label_intervals import (
 )
 from annot_pipeline.methods.agreement.label_sums import (
     LabelTotals,
+    Meetings,
     chance_coefficients,
     cohen_coefficient,
     judge_shares,
@@ -198,12 +199,16 @@ def label_agreement(
         scores = mid_ranks(totals.labels)
         ranks = scores, blocks.sum(ordinal_sums, scores)
     coefficients = chance_coefficients(totals, ranks)
+    mean, table, n_judge_pairs = _mean_over_pairs(blocks, totals)
+    pairs = None if table is None else (mean, _pair_weights(table))
     cohen = None
     if has_shares:
         shares = judge_shares(totals)
-        cohen = cohen_coefficient(totals, shares, blocks.sum(meetings, shares, n_bytes=n_bytes))
-    mean, pair_weights, n_judge_pairs = _mean_over_pairs(blocks, totals)
-    pairs = None if pair_weights is None else (mean, pair_weights)
+        if table is None:
+            met = blocks.sum(meetings, shares, n_bytes=n_bytes)
+        else:
+            met = Meetings(table @ shares)
+        cohen = cohen_coefficient(totals, shares, met)
     influence = _influence(blocks, totals, coefficients, cohen, pairs)
     coefficients |= {"percent_agreement": mean}
     if cohen is not None:
@@ -224,8 +229,11 @@ NAMES = (
 
 def _mean_over_pairs(
     blocks: Blocks[LabelBlock], totals: LabelTotals
-) -> tuple[Coefficient, JudgePairs | None, int]:
-    """Return percent agreement, weights of judge pairs (None: too many), number of judge pairs."""
+) -> tuple[Coefficient, csr_array | None, int]:
+    """Return percent agreement, pairs of labels by judge and judge (None: too many), judge pairs.
+
+    The table is ``(n_judges, n_judges)``; a pair of labels counts in both places.
+    """
     weights = totals.judge_labels.sum(axis=1)
     agreement, n_ordered, table = 0.0, 0, None
     for first, end in _spans(weights):
@@ -237,14 +245,15 @@ def _mean_over_pairs(
         agreement += float((agreeing / n[np.searchsorted(keys, some)]).sum())
         n_ordered += shared.nnz
         if end - first == weights.size <= MOST_JUDGES:
-            table = shared.toarray()
+            table = shared
     observed = 1 - agreement / n_ordered if n_ordered else np.nan
-    coefficient = Coefficient("pairs", 1.0, observed, 1.0)
-    if table is None or not n_ordered:
-        return coefficient, None, n_ordered // 2
-    has_pairs = table > 0
-    per_pair = np.where(has_pairs, 2 / (np.where(has_pairs, table, 1.0) * n_ordered), 0.0)
-    return coefficient, JudgePairs(per_pair), n_ordered // 2
+    return Coefficient("pairs", 1.0, observed, 1.0), table, n_ordered // 2
+
+
+def _pair_weights(table: csr_array) -> JudgePairs:
+    """Return the weight of each pair of labels in the mean over pairs of judges."""
+    n = table.toarray()
+    return JudgePairs(np.where(n > 0, 2 / (np.where(n > 0, n, 1.0) * max(table.nnz, 1)), 0.0))
 
 
 def _entries(table: csr_array) -> tuple[Codes, Floats]:
