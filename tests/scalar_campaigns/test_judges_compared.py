@@ -70,8 +70,8 @@ def test_random_listeners_fail_the_test_of_consistency(build: Any) -> None:
     assert found["judges_failed"].value == pytest.approx(4 / 12)
 
 
-def test_another_seed_and_other_pseudonyms_draw_other_or_the_same_orders(stage: Any) -> None:
-    """p follows from the seed and the judge's own name, never from the published one."""
+def test_neither_the_seed_nor_pseudonyms_move_p(stage: Any) -> None:
+    """Orders are drawn by the judge's own name; hits may be planned with another seed."""
     quality = {"test": "consistency"}
 
     def p_values(*sets: str, **more: Any) -> list[float]:
@@ -81,7 +81,7 @@ def test_another_seed_and_other_pseudonyms_draw_other_or_the_same_orders(stage: 
     plain = p_values()
     assert p_values() == plain
     assert p_values(privacy={"pseudonymize": True}) == plain
-    assert p_values("seed=18") != plain
+    assert p_values("seed=18") == plain
 
 
 ALL = ("L0", "L1", "L2", "L3")
