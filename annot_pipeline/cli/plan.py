@@ -8,7 +8,7 @@ from typing import Any
 
 from annot_pipeline.cli.columns import columns, number
 from annot_pipeline.cli.common import Document, load, show
-from annot_pipeline.errors import ConfigError, Problem, printable
+from annot_pipeline.errors import ConfigError, Problem, counted, printable
 
 ASSUMED = "judge_system=20,segment_system=20,residual=200"
 """An example, points squared."""
@@ -92,9 +92,10 @@ def _text(document: Document, power: float) -> Iterator[str]:
         )
         yield f"{name}: standard deviations in points: {sds}"
         if task.get("detectable_difference") is not None:
+            sizes = f"{counted(task['judges'], 'judge')}, {counted(task['systems'], 'system')}"
             yield (
-                f"  as judged ({task['judges']} judges, {task['systems']} systems): differences "
-                f"below {number(task['detectable_difference'])} points cannot be told apart"
+                f"  as judged ({sizes}): "
+                f"{number(task['detectable_difference'])} points are found in 80 of 100 evaluations"
             )
         yield from columns([
             ("judges", "segments", "per output", "judgments", "finds", "after Holm", "cost"),

@@ -23,7 +23,9 @@ KINDS = ("judge_system", "segment_system", "residual")
 """Variances that a difference of two systems has; levels of judges and segments cancel."""
 JUDGES, SEGMENTS, PER_OUTPUT = (5, 10, 20, 40), (50, 100, 200, 500), (1.0,)
 """Designs that are compared unless others are asked for."""
-MOST_JUDGES, MOST_SEGMENTS = 1_000, 100_000
+MOST_SEGMENTS = 100_000
+NEGLIGIBLE = 1e-9
+"""Sum of variances, points squared, that is rounding."""
 
 
 @dataclass(frozen=True)
@@ -96,11 +98,16 @@ def plan_release(
         systems.setdefault(row["task"], set()).add(row["system"])
     usable = [
         name for name, rows in variance.items()
-        if all(_value(rows, kind) is not None for kind in KINDS)
+        if sum(_value(rows, kind) or 0 for kind in KINDS) > NEGLIGIBLE
+        and all(_value(rows, kind) is not None for kind in KINDS)
     ]  # fmt: skip
     names = [task] if task is not None else usable
     if not names or not set(names) <= {*usable}:
-        what = f"task {task} has no variances" if task else "no task has scores of two systems"
+        what = (
+            f"task {task} has no variances"
+            if task
+            else "no task has scores of two systems that vary"
+        )
         do = "annot plan --assume judge_system=20,segment_system=20,residual=200 plans without data"
         raise ConfigError(TITLE, [Problem(release.version, what, ", ".join(usable), do)])
     return {

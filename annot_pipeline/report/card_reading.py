@@ -22,7 +22,7 @@ WHICH = {
     "scores": "`z_mean` is the mean of standardized scores, free of how each judge uses the scale; "
     "`raw_mean` is in points of the scale. `n_judgments` says how much either rests on.",
     "system_rankings": "Read the rows where `headline`: their intervals, tests and clusters hold "
-    "where judges and segments repeat; systems of one cluster are not told apart. Other "
+    "where judges and segments repeat. Other "
     "methods are descriptions. Say that one system is better than another where `a_beats_b` in "
     "`system_comparisons`, with `difference`, `ci_low` and `ci_high`. `segment_ranks` ranks the "
     "outputs of each segment.",

@@ -61,7 +61,8 @@ def test_no_heads_are_without_a_name(html):
 def rankings_of(n_tasks: int, n_systems: int) -> pa.Table:
     return pa.Table.from_pylist([
         {"task": f"t{task:04}", "method": "wins", "system": f"s{n}", "rank": n + 1,
-         "headline": True, "score": -1.0 * n, "cluster": 1, "n_judgments": 3, "wins": 0}
+         "headline": True, "rank_low": 1, "score": -1.0 * n, "cluster": 1, "n_judgments": 3,
+         "wins": 0}
         for task in range(n_tasks) for n in range(n_systems)
     ], SYSTEM_RANKINGS.schema)  # fmt: skip
 

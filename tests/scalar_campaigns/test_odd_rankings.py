@@ -56,6 +56,8 @@ def test_systems_that_share_no_judge_are_not_compared(stage: Any) -> None:
     for row in pairs(built).values():
         assert row["difference"] is row["p_value"] is row["a_beats_b"] is None
         assert row["reason"] == "no judge connects these systems"
+    (taste,) = (r for r in built.rows("variance") if r["statistic"] == "variance_judge_system")
+    assert (taste["value"], taste["reason"]) == (None, "no two systems can be compared")
     random = stage(rows, ranking={"judge_effects": "random"})
     assert pairs(random)["x", "y"]["p_value"] is not None, "judges drawn at random do connect them"
     (gate,) = (g for g in built.runs["rank_systems"].gates if g.name == "judge_system_overlap")

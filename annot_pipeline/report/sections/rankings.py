@@ -90,10 +90,11 @@ def _best(rankings_table: pa.Table, variance: pa.Table) -> str:
     n_tasks = count_tasks(rankings_table)
     for task, of_task in first_tasks(rankings_table, end=MOST_TASKS):
         for rows in headline_ranking(of_task, task)[:1]:
-            first = [row["system"] for row in rows if row["cluster"] == rows[0]["cluster"]]
-            if rows[0]["cluster"] is None:
+            first = [row["system"] for row in rows if row["rank_low"] == 1]
+            which = "not beaten by any other"
+            if not first:
                 first = [row["system"] for row in rows if row["rank"] == 1]
-            which = "first" if rows[0]["cluster"] is None else "in the first cluster"
+                which = "first, without tests" if len(rows) > 1 else "alone"
             reason = most_frequent_reason(rows)
             lines.append((
                 task, rows[0]["method"], first_of(first, 10), which, len(rows),
@@ -101,11 +102,11 @@ def _best(rankings_table: pa.Table, variance: pa.Table) -> str:
             ))  # fmt: skip
     columns = [Column("task"), Column("by"), Column("best"), Column("which is"),
                Column("systems", "count"),
-               Column("Differences below, points, cannot be told apart", "real"),
+               Column("difference found in 80% of evaluations, points", "real"),
                Column("note")]  # fmt: skip
     words = (
-        "By the headline of each task, whose tests hold where judges and segments repeat. Systems "
-        "of one cluster cannot be told apart by these judgments; without clusters, see the note."
+        "By the headline of each task, whose tests hold where judges and segments repeat. Best are "
+        "the systems that no other beats after Holm's correction; without tests, see the note."
     )
     shown: str = table(
         "Best systems by task", columns, lines, sortable=True, search=len(lines) > 10

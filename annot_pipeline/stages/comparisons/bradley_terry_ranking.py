@@ -45,6 +45,7 @@ from annot_pipeline.stages.comparisons.ranking_rows import (
 from annot_pipeline.stages.comparisons.task_comparisons import TaskComparisons
 
 METHOD = "bradley_terry"
+ONE_ORDER = "pairs are shown in one order only: position and system cannot be told apart"
 DIGITS = 9
 """Digits after the point to which scores are compared: beyond is the solver's."""
 
@@ -84,6 +85,8 @@ def bradley_terry_rankings(task: TaskComparisons, context: RankingContext) -> Ra
     reasons = inference_reasons(estimates, inference)
     for code in range(n):
         reasons[code] = _reasons(task, ranking, code, reasons[code], group)
+        if n_inestimable and task.part[code] >= 0:
+            reasons[code].append(ONE_ORDER)
     ranked = MethodRanking(
         METHOD, score, ranks_within(order, group), group, task.n_segments, task.n_comparisons,
         reasons, score - inference.half_width, score + inference.half_width, inference,

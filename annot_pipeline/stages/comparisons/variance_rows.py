@@ -22,6 +22,9 @@ from annot_pipeline.methods.rankings.score_block import ScoreBlock
 NOT_CROSSED = "not every judge scored every item once: from variance components, no interval"
 NO_REPEATS = "no item has scores of two judges"
 ONE_JUDGE = "one judge: nothing to compare it with"
+NO_OVERLAP = "no two systems can be compared"
+NEGLIGIBLE = 1e-12
+"""Variance, points squared, that is rounding."""
 
 Floats = npt.NDArray[np.float64]
 
@@ -94,24 +97,33 @@ def _components(adjusted: AdjustedScores, sums: ItemSums, n_judges: int) -> dict
     if not has_pairs:
         parts["variance_segment"] = Statistic(np.nan, reason=NO_REPEATS)
     if adjusted.estimates.values.size > 1:
+        judge_system = Statistic(components.judge_system)
+        if n_judges < 2 or not _shares_judges(adjusted):
+            judge_system = Statistic(np.nan, reason=ONE_JUDGE if n_judges < 2 else NO_OVERLAP)
         parts |= {
-            "variance_system": Statistic(_system_variance(adjusted)),
-            "variance_judge_system": Statistic(components.judge_system),
+            "variance_system": _system_variance(adjusted),
+            "variance_judge_system": judge_system,
             "variance_segment_system": Statistic(components.segment_system),
         }
     return parts
 
 
-def _system_variance(adjusted: AdjustedScores) -> float:
+def _shares_judges(adjusted: AdjustedScores) -> bool:
+    """Return whether two systems are compared at all: else levels and tastes are one thing."""
+    component = adjusted.estimates.component[~np.isnan(adjusted.estimates.values)]
+    return bool(np.unique(component).size < component.size)
+
+
+def _system_variance(adjusted: AdjustedScores) -> Statistic:
     """Return the variance of systems less that of their estimates, within components."""
     estimates = adjusted.estimates
     variance, _ = estimates.variance()
     together = estimates.component[:, None] == estimates.component
     pairs = np.triu(together & ~np.isnan(estimates.values[:, None] - estimates.values), 1)
     if not pairs.any():
-        return np.nan
+        return Statistic(np.nan, reason=NO_OVERLAP)
     gaps = (estimates.values[:, None] - estimates.values)[pairs]
-    return float(max((gaps**2 - variance[pairs]).mean() / 2, 0.0))
+    return Statistic(float(max((gaps**2 - variance[pairs]).mean() / 2, 0.0)))
 
 
 def _from_components(
@@ -130,7 +142,7 @@ def _from_components(
 
     item = total("system", "segment", "segment_system")
     error = total("judge", "judge_system", "residual")
-    if not item + error:
+    if item + error <= NEGLIGIBLE:
         return dict.fromkeys(names, Statistic(np.nan, reason="the scores do not vary"))
     one = Statistic(item / (item + error), reason=NOT_CROSSED)
     mean = Statistic(item / (item + error / sums.per_item), reason=NOT_CROSSED)

@@ -119,6 +119,11 @@ def test_one_order_only_is_no_effect_of_the_order():
     metrics = facts["systems_compared"]["t"]["bradley_terry"]
     assert metrics["order_effects"] == []
     assert metrics["inestimable_orders"] == len(rows)
+    for row in found["bradley_terry"].values():
+        assert row["reason"] == (
+            "pairs are shown in one order only: position and system cannot be told apart"
+        )
+    assert set(column(reference, "bradley_terry", "reason")) == {None}
     assert metrics["lopsided"] == ["a", "b"]
 
 
