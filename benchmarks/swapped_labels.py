@@ -114,11 +114,16 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=17)
     arguments = parser.parse_args()
     rng = np.random.default_rng(arguments.seed)
-    found = []
+    by_task = []
     for task in tasks_of(arguments.scores):
-        found.append(np.array([draw(task, arguments.blocks, rng) for _ in range(arguments.draws)]))
-        print(task.task, *(f"{share:.3f}" for share in size(found[-1])))
-    print("all", dict(zip(METHODS, np.round(size(np.concatenate(found)), 3).tolist(), strict=True)))
+        by_task.append(
+            np.array([draw(task, arguments.blocks, rng) for _ in range(arguments.draws)])
+        )
+        print(task.task, *(f"{share:.3f}" for share in size(by_task[-1])))
+    print(
+        "all",
+        dict(zip(METHODS, np.round(size(np.concatenate(by_task)), 3).tolist(), strict=True)),
+    )
 
 
 def size(p: Floats) -> Floats:

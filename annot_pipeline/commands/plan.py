@@ -64,6 +64,11 @@ class PlanParams:
             if not value >= least
         ]
         problems += [
+            Problem("per_output", f"is {value:g}", f"{min(self.judges)} or less: the judges")
+            for value in self.per_output
+            if value > min(self.judges, default=value)
+        ]
+        problems += [
             Problem(name, f"is {value:g}", "between 0 and 1")
             for name, value in (("alpha", self.alpha), ("power", self.power))
             if not 0 < value < 1

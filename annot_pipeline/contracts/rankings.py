@@ -168,6 +168,6 @@ SYSTEM_COMPARISONS = Table(
             "ranking.alpha; null without this test",
             True,
         ),
-        text("reason", "Why there is no test", nullable=True),
+        text("reason", "Why there is no test, or what limits it", nullable=True),
     ),
 )

@@ -219,7 +219,7 @@ def unconfirmed_rankings(metrics: SystemRankMetrics) -> Finding:
     return named([
         f"{task}: {counted(limit['judges'], 'judge')}"
         for task, limit in sorted(limits.items())
-        if limit.get("pairs") and not limit["confirmed"]
+        if not limit.get("confirmed", 1) and limit["tested"] + limit.get("too_few", 0)
     ])  # fmt: skip
 
 

@@ -199,10 +199,10 @@ def test_all_scores_equal(stage: Any) -> None:
     for row in ranking(built, "adjusted").values():
         assert (row["rank"], row["score"]) == (1, 50)
         assert row["ci_low"] is row["wins"] is row["cluster"] is None
-        assert "the judgments do not vary" in row["reason"]
+        assert "judges and segments agree fully" in row["reason"]
     for row in comparisons(built, "adjusted").values():
         assert (row["difference"], row["p_value"], row["a_beats_b"]) == (0, None, None)
-        assert row["reason"].startswith("the judgments do not vary")
+        assert row["reason"].startswith("judges and segments agree fully")
 
 
 def test_a_system_judged_by_failed_judges_only(stage: Any) -> None:

@@ -40,7 +40,7 @@ TESTED, ONE_SYSTEM, NOT_CONNECTED, NO_VARIATION, TOO_FEW = range(5)
 NO_TEST = {
     ONE_SYSTEM: "nothing to compare it with",
     NOT_CONNECTED: "no judge connects these systems",
-    NO_VARIATION: "the judgments do not vary, so that nothing tells how far they would",
+    NO_VARIATION: "judges and segments agree fully, so the error of the difference is unknown",
     TOO_FEW: "too few judges or segments",
 }
 """Why there is no test, by code; `TESTED` has one."""

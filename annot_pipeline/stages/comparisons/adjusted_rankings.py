@@ -18,6 +18,7 @@ from annot_pipeline.methods.rankings.inference import (
 from annot_pipeline.methods.rankings.score_params import ScoreParams
 from annot_pipeline.stages.comparisons.inference_reasons import (
     few,
+    inference_caveats,
     inference_metrics,
     inference_reasons,
 )
@@ -63,6 +64,7 @@ def adjusted_rankings(scores: TaskScores, context: RankingContext) -> Ranked:
                 method, values, inference.rank, component, *counts.by_system,
                 _adjusted_reasons(scores.names, estimates, inference, component, scores.connected),
                 values - inference.half_width, values + inference.half_width, inference,
+                caveats=inference_caveats(estimates, inference),
             )
         )  # fmt: skip
     return Ranked(rankings, metrics | components, headline)

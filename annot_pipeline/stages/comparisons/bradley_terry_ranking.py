@@ -22,10 +22,10 @@ from annot_pipeline.methods.rankings.adjusted_comparisons import (
     ComparisonBlock,
     adjusted_comparisons,
     pair_counts,
-    sign_tests,
 )
 from annot_pipeline.methods.rankings.inference import compare_estimates
 from annot_pipeline.methods.rankings.order_effects import estimable_orders
+from annot_pipeline.methods.rankings.sign_tests import sign_tests
 from annot_pipeline.stages.comparisons.comparison_scores import (
     NOT_KEPT,
     ONLY_TIES,
@@ -33,6 +33,7 @@ from annot_pipeline.stages.comparisons.comparison_scores import (
 )
 from annot_pipeline.stages.comparisons.inference_reasons import (
     few,
+    inference_caveats,
     inference_metrics,
     inference_reasons,
 )
@@ -45,6 +46,7 @@ from annot_pipeline.stages.comparisons.ranking_rows import (
 from annot_pipeline.stages.comparisons.task_comparisons import TaskComparisons
 
 METHOD = "bradley_terry"
+NO_SIZE = "one side never lost to the other, or comparisons do not connect them: no difference"
 ONE_ORDER = "pairs are shown in one order only: position and system cannot be told apart"
 DIGITS = 9
 """Digits after the point to which scores are compared: beyond is the solver's."""
@@ -83,14 +85,16 @@ def bradley_terry_rankings(task: TaskComparisons, context: RankingContext) -> Ra
     is_sized = ~np.isnan(values) & (has_sizes | ~is_lone | (task.part < 0))
     score = np.where(is_sized, values, np.nan)
     reasons = inference_reasons(estimates, inference)
+    one_order = [ONE_ORDER] if n_inestimable else []
     for code in range(n):
         reasons[code] = _reasons(task, ranking, code, reasons[code], group)
-        if n_inestimable and task.part[code] >= 0:
-            reasons[code].append(ONE_ORDER)
+        if task.part[code] >= 0:
+            reasons[code] += one_order
     ranked = MethodRanking(
         METHOD, score, ranks_within(order, group), group, task.n_segments, task.n_comparisons,
         reasons, score - inference.half_width, score + inference.half_width, inference,
-        _sign_p_values(task, block),
+        _sign_p_values(task, block), caveats=inference_caveats(estimates, inference) + one_order,
+        why_not_connected=NO_SIZE,
     )  # fmt: skip
     judges = np.zeros(int(task.judge.max(initial=-1)) + 1, np.bool_)
     judges[task.judge] = True
@@ -150,10 +154,10 @@ def _order(task: TaskComparisons, values: Floats, *, has_sizes: bool) -> tuple[C
     group = np.full(score.size, -1)
     group[is_seen] = np.unique(pairs, axis=1, return_inverse=True)[1].reshape(-1)
     within = ranks_within(np.nan_to_num(score), graph.component)
-    place = np.lexsort((within, graph.component))
-    worse = (np.diff(graph.component[place]) != 0) | (np.diff(within[place]) != 0)
+    by_component = np.lexsort((within, graph.component))
+    worse = (np.diff(graph.component[by_component]) != 0) | (np.diff(within[by_component]) != 0)
     order = np.empty(score.size)
-    order[place] = np.append(0.0, np.cumsum(np.where(worse, -1.0, 0.0)))
+    order[by_component] = np.append(0.0, np.cumsum(np.where(worse, -1.0, 0.0)))
     return group, np.where(is_seen, order, np.nan)
 
 

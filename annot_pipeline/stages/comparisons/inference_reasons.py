@@ -15,6 +15,7 @@ from annot_pipeline.methods.rankings.inference import (
     NO_TEST,
     NOT_CONNECTED,
     TESTED,
+    TOO_FEW,
     RankingInference,
     SystemEstimates,
 )
@@ -43,10 +44,7 @@ def inference_reasons(estimates: SystemEstimates, inference: RankingInference) -
         if not codes:
             own.append("the only system of the task: nothing to compare it with")
         elif is_tested[code].any():
-            if inference.of_these_judges:
-                own.append(THESE_JUDGES)
-            if estimates.segments is None:
-                own.append(THESE_SEGMENTS)
+            own += inference_caveats(estimates, inference)
             if not has_clusters[code]:
                 own.append(NO_CLUSTERS)
         own += [
@@ -58,6 +56,12 @@ def inference_reasons(estimates: SystemEstimates, inference: RankingInference) -
     return reasons
 
 
+def inference_caveats(estimates: SystemEstimates, inference: RankingInference) -> list[str]:
+    """Return what limits all tests: they speak of these judges, or of these segments, only."""
+    caveats = [THESE_JUDGES] if inference.of_these_judges else []
+    return caveats + ([THESE_SEGMENTS] if estimates.segments is None else [])
+
+
 def inference_metrics(inference: RankingInference, is_used: Flags) -> dict[str, Any]:
     """Return the numbers of judges and of pairs of systems: all, tested, and confirmed."""
     n_systems = int((inference.rank > 0).sum())
@@ -66,6 +70,7 @@ def inference_metrics(inference: RankingInference, is_used: Flags) -> dict[str, 
         "pairs": n_systems * (n_systems - 1) // 2,
         "tested": int((inference.reason == TESTED).sum()) // 2,
         "confirmed": int(inference.is_confirmed.sum()) // 2,
+        "too_few": int((inference.reason == TOO_FEW).sum()) // 2,
     }
 
 

@@ -41,6 +41,7 @@ class SystemScoring(TypedDict):
     pairs: NotRequired[int]
     tested: NotRequired[int]
     confirmed: NotRequired[int]
+    too_few: NotRequired[int]
     judge_components: list[list[str]]
 
 

@@ -84,6 +84,10 @@ class MethodRanking:
         WMT's tests, where the method has them.
     wmt_cluster
         ``(K,)`` clusters by WMT's rules; None where the method has none.
+    caveats
+        What limits all tests: the rows of tested pairs have them as their reason.
+    why_not_connected
+        Why there is no test between components.
     """
 
     method: str
@@ -99,6 +103,8 @@ class MethodRanking:
     sign_p_value: Floats | None = None
     rank_sum: RankSumTests | None = None
     wmt_cluster: Codes | None = None
+    caveats: Sequence[str] = ()
+    why_not_connected: str = NO_TEST[NOT_CONNECTED]
 
 
 def ranking_tables(
@@ -195,7 +201,11 @@ def _pair_rows(task: str, names: Sequence[str], ranking: MethodRanking) -> pa.Ta
     }
     if inference is not None:
         reason = inference.reason[a, b]
-        texts = pa.array([NO_TEST.get(code) for code in range(max(NO_TEST) + 1)], TEXT)
+        reasons = NO_TEST | {
+            TESTED: "; ".join(ranking.caveats) or None,
+            NOT_CONNECTED: ranking.why_not_connected,
+        }
+        texts = pa.array([reasons.get(code) for code in range(max(reasons) + 1)], TEXT)
         columns |= {
             "difference": _null_nan(inference.difference[a, b]),
             "ci_low": _null_nan(inference.low[a, b]),

@@ -56,8 +56,8 @@ class SeriesNames:
         task, item = index(rows["task"]), index(rows["item"])
         items = index_pairs(task.codes, item.codes)
         criterion = index(rows["criterion"], null="")
-        place = {name: n for n, name in enumerate(self.criteria)}
-        criteria = np.array([place[name] for name in criterion.names], np.int64)
+        codes = {name: n for n, name in enumerate(self.criteria)}
+        criteria = np.array([codes[name] for name in criterion.names], np.int64)
         return SharedScores.from_scores(
             items.codes, self.judges.codes(rows), orient_scores(rows, tasks).score,
             criteria[criterion.codes],

@@ -12,9 +12,9 @@ from annot_pipeline.methods.rankings.adjusted_comparisons import (
     PRIOR,
     ComparisonBlock,
     adjusted_comparisons,
-    sign_tests,
 )
 from annot_pipeline.methods.rankings.inference import NOT_CONNECTED, TESTED, compare_estimates
+from annot_pipeline.methods.rankings.sign_tests import sign_tests
 
 
 def draw(seed, n=400, n_judges=6, n_segments=15, n_systems=4, order=0.4, judge_sd=0.5):

@@ -113,7 +113,10 @@ def test_the_order_of_showing_is_no_difference_of_systems():
 
 def test_one_order_only_is_no_effect_of_the_order():
     rows = rows_of(ab=30, ba=10)
-    found, _, facts = run(table(*rows, b_shown_first=[False] * len(rows)))
+    found, pairs, facts = run(table(*rows, b_shown_first=[False] * len(rows)))
+    assert {row["reason"] for row in pairs} == {
+        "pairs are shown in one order only: position and system cannot be told apart"
+    }
     reference, _, _ = run(table(*rows))
     assert column(found, "bradley_terry", "score") == column(reference, "bradley_terry", "score")
     metrics = facts["systems_compared"]["t"]["bradley_terry"]

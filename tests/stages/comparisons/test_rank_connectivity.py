@@ -28,7 +28,7 @@ def test_a_strict_chain_is_ranked_and_says_why_it_has_no_score():
         of = {(r["system_a"], r["system_b"]): r for r in pairs}
         for row in of.values():
             assert row["difference"] is row["p_value"] is row["a_beats_b"] is None
-            assert row["reason"] == "no judge connects these systems"
+            assert row["reason"].startswith("one side never lost to the other, or comparisons do")
         by_signs = binomtest(4, 4, alternative="greater").pvalue
         assert of["a", "b"]["sign_p_value"] == of["b", "c"]["sign_p_value"] == by_signs
         assert of["b", "a"]["sign_p_value"] == 1

@@ -95,7 +95,9 @@ def test_few_judges_are_said_to_be_few(n):
     """Fewer than four: these judges only; fewer than ten: no clusters."""
     rows = [("a", "b", 1 if (k + j) % 4 else -1) for k in range(40) for j in range(n)]
     segment, judge = ([str(pair[at]) for pair in np.ndindex(40, n)] for at in (0, 1))
-    found, _, facts = run(table(*rows, segment=segment, judge=judge))
+    found, pairs, facts = run(table(*rows, segment=segment, judge=judge))
+    for pair in pairs:
+        assert ("these judges only" in (pair["reason"] or "")) == (n < 4)
     row = found["bradley_terry"]["a"]
     assert row["ci_low"] is not None
     assert row["wins"] == 1

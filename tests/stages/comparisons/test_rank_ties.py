@@ -26,7 +26,7 @@ def test_systems_that_only_tie_are_equal():
         for row in pairs:
             assert row["p_value"] is None
             assert row["reason"] == (
-                "the judgments do not vary, so that nothing tells how far they would"
+                "judges and segments agree fully, so the error of the difference is unknown"
             )
 
 
