@@ -222,7 +222,7 @@ def _t_test(correlation: Floats, effective: Floats) -> tuple[Floats, Floats]:
     with np.errstate(invalid="ignore", divide="ignore"):
         t = correlation * np.sqrt(freedom / (1 - correlation**2))
         p = stdtr(freedom, -t)
-    return (np.where(is_defined, values, np.nan) for values in (t, p))  # type: ignore[return-value]
+    return np.where(is_defined, t, np.nan), np.where(is_defined, p, np.nan)
 
 
 def _least_p(n: Codes, judge: Codes, n_judges: int) -> Floats:
