@@ -97,10 +97,10 @@ def _text(document: Document, power: float) -> Iterator[str]:
                 f"  as judged ({sizes}): "
                 f"{number(task['detectable_difference'])} points are found in 80 of 100 evaluations"
             )
-        yield from columns([
-            ("judges", "segments", "per output", "judgments", "finds", "after Holm", "cost"),
-            *map(_cells, task["designs"]),
-        ])  # fmt: skip
+        head = ["judges", "segments", "per output", "judgments", "finds", "after Holm"]
+        if any(row["cost"] is not None for row in task["designs"]):
+            head.append("cost")
+        yield from columns([tuple(head), *(_cells(row)[: len(head)] for row in task["designs"])])
         for row in task.get("enough", ()):
             if row["segments"] is None:
                 yield f"  {row['judges']} judges do not find it with any number of segments"

@@ -169,6 +169,11 @@ class Quality(Section):
             )
 
     @property
+    def is_chosen_test(self) -> bool:
+        """Whether the campaign asks for a test other than the default."""
+        return self.test not in ("paired_t", "none")
+
+    @property
     def has_contrast(self) -> bool:
         """Whether the test compares scores of controls, as ``contrast`` says."""
         return self.test in TESTS_WITH_CONTRAST

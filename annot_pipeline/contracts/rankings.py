@@ -79,8 +79,12 @@ SYSTEM_RANKINGS = Table(
             "systems held fixed; of others, by drawing segments, where no judge judged two",
         ),
         real("ci_high", "Upper end of the same interval"),
-        count("rank_low", "Best rank: 1 and the systems that beat it", nullable=True),
-        count("rank_high", "Worst rank: before the systems that it beats", nullable=True),
+        count("rank_low", "Best possible rank: 1 + number of systems that beat it", nullable=True),
+        count(
+            "rank_high",
+            "Worst possible rank: number of systems less those that it beats",
+            nullable=True,
+        ),
         count("wins", "Systems that it beats after Holm's correction", nullable=True),
         count(
             "cluster",
@@ -120,7 +124,7 @@ VARIANCE = Table(
             "Variance of a kind (variance_judge, ...; points squared), intraclass correlation "
             "(icc_1, icc_2_1, icc_k), judgments_per_item, or detectable_difference (points)",
         ),
-        real("value", "Its value"),
+        real("value", "Value of the statistic, in the unit that statistic names"),
         real("ci_low", "Lower end of its 95% interval"),
         real("ci_high", "Upper end of its 95% interval"),
         count("n_items", "Items: outputs of systems for segments, or items"),
@@ -138,6 +142,7 @@ SYSTEM_COMPARISONS = Table(
         text("method", "How the scores are made"),
         text("system_a", "System that may be better"),
         text("system_b", "System that may be worse"),
+        Column("headline", FLAG, "Whether the method is the one to read, as in system_rankings"),
         real("difference", "Score of a minus score of b"),
         real("ci_low", "Lower end of the 95% interval of the difference"),
         real("ci_high", "Upper end of the 95% interval of the difference"),

@@ -247,6 +247,13 @@ GATES: tuple[Gate[Any], ...] = (
         lambda m: Finding(m.unused_controls), warn=0,
     ),
     Gate(
+        "test_without_controls", ControlMetrics, "judge_tests",
+        "number of tests that quality.test asks for and that could test no judge",
+        "map the controls that the test needs (docs/campaign.md, judge control), or delete "
+        "quality.test",
+        lambda m: named([m.test_without_controls] if m.test_without_controls else []), warn=0,
+    ),
+    Gate(
         "inconsistent_judges", ControlMetrics, "judge_tests",
         "number of judges who count, share {minimum} items or more with others, and agree with "
         "them no better than chance",

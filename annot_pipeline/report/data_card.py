@@ -142,12 +142,19 @@ def _filtered(manifest: Manifest, judges: pa.Table) -> list[str]:
     quality = manifest["settings"]["quality"]
     rows = judges.select(["task", "verdict", "dropped"]).to_pylist()
     if not any(row["verdict"] != "untested" for row in rows):
-        return [
-            "Nobody: the exports hold no controls that a test could use, so every judge counts."
+        because = (
+            "the exports contain no controls that the test can use"
             if quality["test"] != "none"
-            else "Nobody: judge control is turned off (`quality.test: none`).",
-            "",
-        ]
+            else "judge control is turned off (`quality.test: none`)"
+        )
+        levels = {check["name"]: check["level"] for check in manifest["checks"]}
+        doubtful = (
+            " Some of them agree with the others no better than chance: see the gate "
+            "`inconsistent_judges`."
+            if levels.get("inconsistent_judges", "pass") != "pass"
+            else ""
+        )
+        return [f"No judge was tested: {because}. All judges count.{doubtful}", ""]
     verdicts = Counter((row["task"], row["verdict"]) for row in rows)
     dropped = Counter(row["task"] for row in rows if row["dropped"])
     lost = manifest["facts"]["fates"]["judge_failed"]

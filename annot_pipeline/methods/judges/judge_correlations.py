@@ -60,6 +60,8 @@ class JudgeCorrelation:
         Pairs of judges with a common item; one in each criterion.
     n_undefined_pairs
         Those of them that have no correlation and are left out.
+    mean_common
+        Mean number of items that a pair with a correlation has in common.
     """
 
     value: float
@@ -69,6 +71,7 @@ class JudgeCorrelation:
     n_judges: int
     n_pairs: int
     n_undefined_pairs: int
+    mean_common: float = 0.0
 
 
 def mean_spearman(
@@ -144,6 +147,7 @@ def mean_spearman(
         int(used_judges.sum()),
         n_pairs,
         n_pairs - n_defined,
+        float(sums[1, 0]) / n_defined + 1 if n_defined else 0.0,
     )
 
 

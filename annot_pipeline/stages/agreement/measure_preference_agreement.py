@@ -54,8 +54,7 @@ from annot_pipeline.methods.numerics.bootstrap import Estimate
 from annot_pipeline.stages.agreement.ratings import (
     UNFILTERED,
     Row,
-    bootstrap_reason,
-    interval_ends,
+    bootstrap_interval,
 )
 from annot_pipeline.stages.comparisons.bootstrap_rounds import BootstrapRounds
 from annot_pipeline.stages.comparisons.judge_graphs import JudgeGraphs
@@ -138,6 +137,7 @@ class _Judged:
 
     def rows(self, ranks: RankAgreement, suffix: str, bootstrap: BootstrapRounds) -> Iterator[Row]:
         """Yield the rows of all statistics; the suffix goes behind their names."""
+        n_drawn = n_distinct(self.expanded.drawn(self.expanded.pairs()))
         for statistic, estimate, n_items, n_judges in (
             *_ternary(self.expanded, "", bootstrap),
             *(_ternary(self.asked, "_collapsed", bootstrap) if self._shared() else ()),
@@ -148,13 +148,13 @@ class _Judged:
             *_first_shown(self.asked, bootstrap),
         ):
             row = {"task": self.expanded.names.task, "statistic": statistic + suffix}
-            numbers = (estimate.value, *interval_ends(estimate))
-            for name, number in zip(("value", "ci_low", "ci_high"), numbers, strict=True):
-                row[name] = None if np.isnan(number) else float(number)
-            reason = bootstrap_reason(
-                estimate, bootstrap.rounds, _undefined(statistic, n_items),
+            low, high, reason = bootstrap_interval(
+                estimate, min(n_items, n_drawn), bootstrap.rounds, _undefined(statistic, n_items),
                 unbounded=EXACT if statistic == "majority_class_chance" else None,
             )  # fmt: skip
+            numbers = (estimate.value, low, high)
+            for name, number in zip(("value", "ci_low", "ci_high"), numbers, strict=True):
+                row[name] = None if np.isnan(number) else float(number)
             yield row | {"n_items": n_items, "n_judges": n_judges, "reason": reason}
 
     def _shared(self) -> bool:

@@ -34,13 +34,14 @@ from annot_pipeline.methods.scores.zscores import Arithmetic
 from annot_pipeline.methods.scores.zscores import standardized as z_of
 from annot_pipeline.runtime.indexing import index, index_pairs, is_in
 from annot_pipeline.stages.agreement.ratings import (
+    FEW_DRAWN,
     UNFILTERED,
     Codes,
     Floats,
     Ratings,
     Row,
     agreement_row,
-    bootstrap_reason,
+    bootstrap_interval,
 )
 from annot_pipeline.stages.agreement.scale_cuts import ScaleCuts, n_points
 from annot_pipeline.stages.comparisons.bootstrap_rounds import BootstrapRounds
@@ -169,8 +170,9 @@ def _score_rows(
         **bootstrap.arguments(name),
     )  # fmt: skip
     left_out = {"judge_pairs_left_out": rho.n_undefined_pairs}
-    reason = bootstrap_reason(rho, bootstrap.rounds, NO_RANKS)
-    yield agreement_row(task, name, rho, rho.n_items, rho.n_judges, reason) | left_out
+    few = FEW_COMMON if rho.mean_common < FEW_DRAWN else None
+    row = _row(task, name, rho, rho.n_items, rho.n_judges, bootstrap.rounds, NO_RANKS, few)
+    yield row | left_out
     for kind, k in cuts.named:
         rated, _ = cuts.rated(kind, k, ratings, scores.z)
         name = f"inter_kappa_{kind}_{k}{suffix}"
@@ -234,6 +236,7 @@ def _n_judges(ratings: Ratings) -> int:
     return overlap(ratings.items, ratings.judges, **ratings.sizes).n_judges
 
 
+FEW_COMMON = f"no interval: pairs of judges share fewer than {FEW_DRAWN} items on average"
 NO_RANKS = "no two judges scored three common items, each with different scores"
 NO_VALUES = "no item has two scores"
 EQUAL_SCORES = "all scores are equal, or too many differ"
@@ -243,8 +246,26 @@ NO_RATIO = "all scores are equal, some are below 0, or too many differ"
 def alpha_row(task: Row, name: str, estimate: Any, n_items: int, n_judges: int, rounds: int) -> Row:
     """Return the row of an alpha."""
     undefined = NO_RATIO if name.startswith("alpha_ratio") else EQUAL_SCORES
-    reason = bootstrap_reason(estimate, rounds, undefined if n_items else NO_VALUES)
-    return agreement_row(task, name, estimate, n_items, n_judges, reason)
+    undefined = undefined if n_items else NO_VALUES
+    return _row(task, name, estimate, n_items, n_judges, rounds, undefined)
+
+
+def _row(
+    task: Row,
+    name: str,
+    estimate: Any,
+    n_items: int,
+    n_judges: int,
+    rounds: int,
+    undefined: str,
+    unbounded: str | None = None,
+) -> Row:
+    """Return a row with a bootstrap interval over items; parameters as `bootstrap_interval`."""
+    low, high, reason = bootstrap_interval(
+        estimate, n_items, rounds, undefined, unbounded=unbounded
+    )
+    published = Estimate(estimate.value, low, high)
+    return agreement_row(task, name, published, n_items, n_judges, reason)
 
 
 def _pairs_of(name: str) -> str:
@@ -258,8 +279,7 @@ def cut_rows(
     undefined = f"no item has scores by {_pairs_of(name)}" if not agreement.n_items else "one bin"
     share = name.replace("_kappa_", "_percent_agreement_")
     for row_name, estimate in ((name, agreement.kappa), (share, agreement.percent_agreement)):
-        reason = bootstrap_reason(estimate, rounds, undefined)
-        yield agreement_row(task, row_name, estimate, agreement.n_items, n_judges, reason)
+        yield _row(task, row_name, estimate, agreement.n_items, n_judges, rounds, undefined)
 
 
 def difference_rows(
@@ -268,11 +288,10 @@ def difference_rows(
     """Yield the rows of differences: mean and sd."""
     sd = Estimate(differences.sd, np.nan, np.nan)
     undefined = f"fewer than {{}} pairs of scores by {_pairs_of(name)}"
-    reason = bootstrap_reason(differences.mean, rounds, undefined.format(1))
-    yield agreement_row(task, name, differences.mean, differences.n_items, n_judges, reason)
+    sizes = (differences.n_items, n_judges, rounds)
+    yield _row(task, name, differences.mean, *sizes, undefined.format(1))
     name = name.replace("_mean", "_sd")
-    reason = bootstrap_reason(sd, rounds, undefined.format(2), unbounded=NO_SD_INTERVAL)
-    yield agreement_row(task, name, sd, differences.n_items, n_judges, reason)
+    yield _row(task, name, sd, *sizes, undefined.format(2), NO_SD_INTERVAL)
 
 
 NO_SD_INTERVAL = "no interval: none is computed for a standard deviation"

@@ -129,7 +129,8 @@ def ranking_tables(
             *(_system_rows(task, names, ranking, headline) for ranking in rankings),
         ]),
         "system_comparisons": pa.concat_tables([
-            SYSTEM_COMPARISONS.empty(), *(_pair_rows(task, names, ranking) for ranking in rankings),
+            SYSTEM_COMPARISONS.empty(),
+            *(_pair_rows(task, names, ranking, headline) for ranking in rankings),
         ]),
     }  # fmt: skip
 
@@ -187,7 +188,7 @@ def _inference_columns(inference: RankingInference, component: Codes) -> dict[st
     }
 
 
-def _pair_rows(task: str, names: Sequence[str], ranking: MethodRanking) -> pa.Table:
+def _pair_rows(task: str, names: Sequence[str], ranking: MethodRanking, headline: str) -> pa.Table:
     """Return a row for each ordered pair, where the method has tests."""
     inference, rank_sum = ranking.inference, ranking.rank_sum
     if inference is None and rank_sum is None:
@@ -198,6 +199,7 @@ def _pair_rows(task: str, names: Sequence[str], ranking: MethodRanking) -> pa.Ta
         "method": pa.repeat(ranking.method, a.size),
         "system_a": names_of(names, a),
         "system_b": names_of(names, b),
+        "headline": np.full(a.size, ranking.method == headline),
     }
     if inference is not None:
         reason = inference.reason[a, b]

@@ -44,6 +44,9 @@ class VerdictMetrics:
         Controls that the test pairs, and those among them without their ordinary judgment.
     unused_controls
         Known answers or degraded copies that the test does not use.
+    test_without_controls
+        The test that the campaign asks for and that could test no judge; None for the default
+        test, which campaigns without controls have too.
     inconsistent_judges
         Judges of scores who count and agree with the others no better than chance.
     """
@@ -59,6 +62,7 @@ class VerdictMetrics:
     known_answers: int
     known_answers_without_truth: int
     unused_controls: int
+    test_without_controls: str | None
     inconsistent_judges: list[InconsistentJudge]
 
 

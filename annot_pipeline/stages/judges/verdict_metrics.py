@@ -101,6 +101,7 @@ def verdict_metrics(
             "consistency": answers.num_rows + n_degraded,
             "bt500": answers.num_rows + n_degraded,
         }.get(quality.test, answers.num_rows),
+        test_without_controls=quality.test if quality.is_chosen_test and not tested else None,
         inconsistent_judges=inconsistent,
     )
 

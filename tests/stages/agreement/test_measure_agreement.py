@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
+from annot_pipeline.stages.agreement.measure_score_agreement import FEW_COMMON
+from annot_pipeline.stages.agreement.ratings import THESE_JUDGES
 from tests.conftest import Built
 
 SCALAR = {
@@ -103,7 +105,7 @@ def test_alphas_of_scores_are_those_of_the_peer(stage_campaign):
 
 def test_ranks_of_judges_are_those_of_scipy(stage_campaign):
     """Of first showings; a pair of judges weighs its common items - 1."""
-    rows = simulated(points=21)  # ties
+    rows = simulated(n_segments=80, points=21)  # ties
     rows += [["j6", "h6", "s", f"g{n}", 7, "none"] for n in range(20)]  # one score
     rows += [["j7", "h7", "s", f"g{n}", n, "none"] for n in range(2)]  # too few
     built = stage_campaign(export(rows), **SCALAR)
@@ -120,9 +122,21 @@ def test_ranks_of_judges_are_those_of_scipy(stage_campaign):
     (row,) = [r for r in built.rows("agreement") if r["statistic"] == "inter_spearman"]
     assert row["value"] == pytest.approx(np.average(rhos, weights=weights), rel=1e-12)
     assert 0 < row["ci_low"] < row["value"] < row["ci_high"] < 1
-    assert (row["n_items"], row["n_judges"]) == (30, 6)
+    assert (row["n_items"], row["n_judges"]) == (79, 6)
     facts = built.metrics("measure_agreement")
-    assert facts["judge_pairs_left_out"] == {"small": {"inter_spearman": 6 + 7}}
+    assert facts["judge_pairs_left_out"] == {"small": {"inter_spearman": 6 + 6}}
+
+
+def test_judges_who_share_few_items_have_no_interval_of_ranks(stage_campaign):
+    """Each pair shares some 20 of 80 items: intervals cover .69 where they share 6."""
+    rows = [row for n, row in enumerate(simulated(n_segments=80)) if n % 4]
+    rows = [row for row in rows if (int(row[3][1:]) + int(row[0][1:])) % 3]
+    built = stage_campaign(export(rows), **SCALAR)
+    (row,) = [r for r in built.rows("agreement") if r["statistic"] == "inter_spearman"]
+    assert row["n_items"] > 50
+    assert (row["ci_low"], row["ci_high"], row["reason"]) == (None, None, FEW_COMMON)
+    (row,) = [r for r in built.rows("agreement") if r["statistic"] == "alpha_interval"]
+    assert (row["ci_low"] < row["ci_high"], row["reason"]) == (True, THESE_JUDGES)
 
 
 def test_ranks_are_within_a_criterion(stage_campaign):
@@ -181,7 +195,7 @@ def test_every_null_has_a_reason(stage_campaign, rounds):
         built = stage_campaign(export(rows), f"agreement.bootstrap={rounds}", **SCALAR)
         for row in built.rows("agreement"):
             has_null = None in (row["value"], row["ci_low"], row["ci_high"])
-            assert has_null == (row["reason"] is not None), row
+            assert has_null == (row["reason"] not in (None, THESE_JUDGES)), row
 
 
 def test_all_judges_stand_beside_those_who_count(stage_campaign):
