@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from annot_pipeline.config import (
     Expression,
     JoinExpression,
     LoadedCampaign,
+    RowExpression,
 )
 from annot_pipeline.contracts import TEXT
 from annot_pipeline.errors import AnnotError
@@ -163,20 +164,20 @@ def _examples(values: pa.Array, judges: set[str]) -> list[str]:
 def expression_text(expression: Expression) -> str:
     """An expression in a few words."""
     if isinstance(expression, ConstantExpression):
-        return f"always {expression.value!r}"
-    if isinstance(expression, CaptureExpression):
-        return f"path ~ {expression.capture}"
-    if isinstance(expression, JoinExpression):
-        return f" {expression.sep or '+'} ".join(map(expression_text, expression.join))
-    steps = [
-        f"{step} {value}"
-        for step, value in (
-            ("json", expression.json_path),
-            ("match", expression.match),
-            ("map", expression.map and f"{len(expression.map)} values"),
-            ("else", expression.otherwise),
-            ("time", expression.time),
-        )
-        if value is not None
-    ]
-    return " → ".join([expression.column, *steps])
+        text = f"always {expression.value!r}"
+    elif isinstance(expression, CaptureExpression):
+        text = f"path ~ {expression.capture}"
+    elif isinstance(expression, JoinExpression):
+        text = f" {expression.sep or '+'} ".join(map(expression_text, expression.join))
+    elif isinstance(expression, RowExpression):
+        text = "number of the row"
+    else:
+        of_column = {"split": expression.split, "json": expression.json_path}
+        text = _with_steps(expression.column, of_column)
+    values = f"{len(expression.map)} values" if expression.map else None
+    steps = {"match": expression.match, "map": values}
+    return _with_steps(text, steps | {"else": expression.otherwise, "time": expression.time})
+
+
+def _with_steps(text: str, steps: Mapping[str, str | None]) -> str:
+    return " → ".join([text, *(f"{s} {value}" for s, value in steps.items() if value is not None)])

@@ -7,9 +7,11 @@ from annot_pipeline.config.campaign import Campaign, LoadedCampaign
 from annot_pipeline.config.expressions import (
     CaptureExpression,
     ColumnExpression,
+    Condition,
     ConstantExpression,
     Expression,
     JoinExpression,
+    RowExpression,
 )
 from annot_pipeline.config.sections import (
     ControlledHits,
@@ -28,6 +30,9 @@ from annot_pipeline.config.sections import (
 )
 from annot_pipeline.config.sources import (
     CANONICAL_FIELDS,
+    EachColumn,
+    EachElement,
+    EachKey,
     FieldName,
     ItemFieldName,
     ItemSource,
@@ -42,9 +47,13 @@ __all__ = [
     "Campaign",
     "CaptureExpression",
     "ColumnExpression",
+    "Condition",
     "ConstantExpression",
     "ControlledHits",
     "Criterion",
+    "EachColumn",
+    "EachElement",
+    "EachKey",
     "Easl",
     "Engine",
     "Expression",
@@ -60,6 +69,7 @@ __all__ = [
     "Ranking",
     "ReadOptions",
     "Resources",
+    "RowExpression",
     "Source",
     "Standardize",
     "TaskSettings",

@@ -22,6 +22,7 @@ from annot_pipeline.config import (
     ItemFieldName,
     LoadedCampaign,
 )
+from annot_pipeline.config.expressions import TAGS
 from annot_pipeline.config.retired import RETIRED, without_retired
 from annot_pipeline.errors import ConfigError, Problem, shorten
 
@@ -288,7 +289,7 @@ def _problem(detail: dict[str, Any]) -> Problem:
     where = ".".join(location)
     kind, value = detail["type"], detail.get("input")
     if kind in ("extra_forbidden", "unexpected_keyword_argument"):
-        return _unknown_key(where, location)
+        return _misplaced_key(detail, where) or _unknown_key(where, location)
     if kind == "literal_error":
         allowed = detail["ctx"]["expected"].replace("'", "").replace(" or ", ", ").split(", ")
         if "[key]" in detail["loc"]:
@@ -317,6 +318,17 @@ def _problem(detail: dict[str, Any]) -> Problem:
 
 def _literal(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
+
+
+def _misplaced_key(detail: Mapping[str, Any], where: str) -> Problem | None:
+    """Return the problem of a key that other kinds of expressions have; None: it is none."""
+    parent, key = (str(part) for part in (None, *detail["loc"])[-2:])
+    kinds = {tag: _fields(model) for model, tag in TAGS.items()}
+    if parent not in kinds or not any(key in fields for fields in kinds.values()):
+        return None
+    kind = parent.removeprefix(TAG)
+    allowed = ", ".join(sorted(kinds[parent]))
+    return Problem(where, f"{key} does not go with {kind}", f"{allowed} with {kind}")
 
 
 def _unknown_key(where: str, location: Sequence[str]) -> Problem:

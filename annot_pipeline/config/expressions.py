@@ -4,38 +4,38 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     BaseModel,
     BeforeValidator,
     Discriminator,
     Field,
+    SerializerFunctionWrapHandler,
     Tag,
     field_validator,
+    model_serializer,
     model_validator,
 )
 
 from annot_pipeline.config.strict_section import TAG, Section
 
 
-class ColumnExpression(Section):
-    """A column, then ``json``, ``match``, ``map`` (with ``else``), ``time``, in that order."""
+class _Steps(Section):
+    """Steps on the text of an expression: ``match``, ``map`` (with ``else``), ``time``."""
 
-    column: str
-    json_path: str | None = Field(default=None, alias="json")
     match: str | None = None
     map: dict[str, str] | None = None
     otherwise: str | None = Field(default=None, alias="else")
     time: str | None = None
 
     @property
-    def is_plain(self) -> bool:
-        """Whether the column is taken as written (but for ``time``)."""
-        return self.json_path is None and self.match is None and self.map is None
+    def has_steps(self) -> bool:
+        """Whether any step follows the text."""
+        return self.match is not None or self.map is not None or self.time is not None
 
     @model_validator(mode="after")
-    def _regexes_compile(self) -> ColumnExpression:
+    def _regexes_compile(self) -> Self:
         for pattern in filter(None, [self.match, *(k[1:] for k in self.map or () if k[:1] == "~")]):
             _compiles(pattern)
         if self.otherwise is not None and self.map is None and self.match is None:
@@ -43,13 +43,42 @@ class ColumnExpression(Section):
         return self
 
 
-class ConstantExpression(Section):
+class ColumnExpression(_Steps):
+    """A column, then ``split``, ``json``, ``match``, ``map``, ``time``, in that order.
+
+    ``split`` makes a list of a cell of which ``json`` takes an element.
+    """
+
+    column: str
+    split: str | None = Field(default=None, min_length=1)
+    json_path: str | None = Field(default=None, alias="json")
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the column is taken as written (but for ``time``)."""
+        steps = (self.split, self.json_path, self.match, self.map)
+        return all(step is None for step in steps)
+
+    @model_validator(mode="after")
+    def _split_needs_an_element(self) -> Self:
+        if self.split is not None and self.json_path is None:
+            raise ValueError("split makes a list of the cell: add json, the element's number")
+        return self
+
+
+class ConstantExpression(_Steps):
     """The same value for every record."""
 
     value: str
 
 
-class CaptureExpression(Section):
+class RowExpression(_Steps):
+    """The number of the row in the export, from 1, header not counted."""
+
+    row: Literal[True]
+
+
+class CaptureExpression(_Steps):
     """A named group of a regex on the path relative to the campaign."""
 
     capture: str
@@ -62,7 +91,7 @@ class CaptureExpression(Section):
         return pattern
 
 
-class JoinExpression(Section):
+class JoinExpression(_Steps):
     """Expressions joined by ``sep``."""
 
     join: Annotated[tuple[Expression, ...], Field(min_length=1)]
@@ -82,7 +111,7 @@ def _short_form(value: Any) -> Any:
 
 def _expression_kind(value: Any) -> str:
     if isinstance(value, Mapping):
-        for kind in ("join", "capture", "value"):
+        for kind in ("join", "capture", "value", "row"):
             if kind in value:
                 return TAG + kind
     elif isinstance(value, BaseModel):
@@ -93,6 +122,7 @@ def _expression_kind(value: Any) -> str:
 TAGS: dict[type, str] = {
     ColumnExpression: "~column",
     ConstantExpression: "~value",
+    RowExpression: "~row",
     CaptureExpression: "~capture",
     JoinExpression: "~join",
 }
@@ -100,9 +130,49 @@ TAGS: dict[type, str] = {
 Expression = Annotated[
     Annotated[ColumnExpression, Tag("~column")]
     | Annotated[ConstantExpression, Tag("~value")]
+    | Annotated[RowExpression, Tag("~row")]
     | Annotated[CaptureExpression, Tag("~capture")]
     | Annotated[JoinExpression, Tag("~join")],
     Discriminator(_expression_kind),
     BeforeValidator(_short_form),
 ]
+
+
+class Condition(Section):
+    """Which rows count: those whose value is among ``in``, not among ``not``, or that match.
+
+    The value is an expression, written beside ``in`` and ``not``; a blank cell is the empty text.
+    """
+
+    value: Expression = Field(alias="~value")
+    among: tuple[str, ...] | None = Field(default=None, alias="in")
+    not_among: tuple[str, ...] | None = Field(default=None, alias="not")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _expression_beside(cls, written: Any) -> Any:
+        """Take ``{column: c, in: [..]}`` as ``{value: {column: c}, in: [..]}``."""
+        if not isinstance(written, Mapping):
+            return written
+        lists = {key: written[key] for key in ("in", "not") if key in written}
+        expression = {key: value for key, value in written.items() if key not in lists}
+        return lists | {f"{TAG}value": expression}
+
+    @model_serializer(mode="wrap")
+    def _as_written(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Return the expression beside its lists, as campaign.yaml has them."""
+        document = serialize(self)
+        names = ("in", "not") if "in" in document else ("among", "not_among")
+        lists = {key: document[name] for key, name in zip(("in", "not"), names, strict=True)}
+        expression: dict[str, Any] = document["~value" if "~value" in document else "value"]
+        return expression | {key: value for key, value in lists.items() if value is not None}
+
+    @model_validator(mode="after")
+    def _asks_something(self) -> Self:
+        if self.among is None and self.not_among is None and self.value.match is None:
+            raise ValueError("a condition needs in, not or match: which rows count")
+        return self
+
+
 JoinExpression.model_rebuild()
+Condition.model_rebuild()

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BeforeValidator, Field, field_validator, model_validator
+from pydantic import BeforeValidator, Discriminator, Field, Tag, field_validator, model_validator
 
-from annot_pipeline.config.expressions import CaptureExpression, Expression, JoinExpression
-from annot_pipeline.config.strict_section import Section
+from annot_pipeline.config.expressions import (
+    CaptureExpression,
+    Condition,
+    Expression,
+    JoinExpression,
+)
+from annot_pipeline.config.strict_section import TAG, Section
 
 FieldName = Literal[
     "task", "judge", "item", "system", "segment", "criterion", "label", "score",
@@ -62,7 +67,47 @@ def _too_many(n: int) -> str:
     return f"makes {n:,} records of each row; {LARGEST_EACH:,} are allowed"
 
 
+class EachElement(Section):
+    """The elements of the list in a column: as many records as there are."""
+
+    column: str = Field(alias="list")
+    split: str | None = Field(default=None, min_length=1)
+    json_path: str | None = Field(default=None, alias="json")
+
+
+class EachKey(Section):
+    """The keys of the JSON object in a column."""
+
+    column: str = Field(alias="keys")
+    json_path: str | None = Field(default=None, alias="json")
+
+
+class EachColumn(Section):
+    """The columns whose names a glob matches."""
+
+    columns: str = Field(min_length=1)
+
+
 EachValues = Annotated[tuple[str, ...], BeforeValidator(_each_values), Field(min_length=1)]
+
+
+def _each_kind(value: Any) -> str:
+    if isinstance(value, Mapping):
+        for kind in ("list", "keys", "columns"):
+            if kind in value:
+                return TAG + kind
+        return f"{TAG}list"
+    kinds: dict[type, str] = {EachElement: "~list", EachKey: "~keys", EachColumn: "~columns"}
+    return kinds.get(type(value), "~values")
+
+
+Each = Annotated[
+    Annotated[EachValues, Tag("~values")]
+    | Annotated[EachElement, Tag("~list")]
+    | Annotated[EachKey, Tag("~keys")]
+    | Annotated[EachColumn, Tag("~columns")],
+    Discriminator(_each_kind),
+]
 
 
 class ReadOptions(Section):
@@ -73,6 +118,7 @@ class ReadOptions(Section):
     encoding: str = "utf-8"
     columns: tuple[str, ...] | None = None
     multilabel: Literal["yes_no", "set"] = "yes_no"
+    skip_rows: int = Field(default=0, ge=0, le=1000)
 
     @field_validator("delimiter", "quote")
     @classmethod
@@ -101,7 +147,9 @@ class Source(Section):
     format: Format
     files: Literal["all", "latest"] = "all"
     options: ReadOptions = ReadOptions()
-    each: dict[str, EachValues] = Field(default_factory=dict)
+    where: tuple[Condition, ...] = ()
+    abstain: tuple[str, ...] = ()
+    each: dict[str, Each] = Field(default_factory=dict)
     fields: dict[FieldName, Expression]
 
     @model_validator(mode="before")
@@ -114,10 +162,19 @@ class Source(Section):
                 return {**source, "fields": {name: name for name in HITS_FIELDS} | fields}
         return source
 
+    @model_validator(mode="after")
+    def _skips_rows_of_tables(self) -> Source:
+        if self.options.skip_rows and self.format not in ("csv", "mturk"):
+            raise ValueError(
+                f"options.skip_rows belongs to format: csv, not {self.format}; where: leaves out "
+                "rows of other formats"
+            )
+        return self
+
     @field_validator("each")
     @classmethod
-    def _few_combinations(cls, each: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
-        n = math.prod(len(values) for values in each.values())
+    def _few_combinations(cls, each: dict[str, Each]) -> dict[str, Each]:
+        n = math.prod(len(values) for values in each.values() if isinstance(values, tuple))
         if n > LARGEST_EACH:
             raise ValueError(_too_many(n))
         return each

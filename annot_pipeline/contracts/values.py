@@ -12,9 +12,13 @@ SCHEMA_VERSION = 7
 """Raised, with a line in CHANGELOG.md, whenever a released table changes its columns."""
 
 FATES = (
-    "rejected", "duplicate", "superseded", "judge_failed", "control", "adjudication", "used"
+    "filtered", "not_asked", "rejected", "duplicate", "superseded", "judge_failed", "control",
+    "adjudication", "used",
 )  # fmt: skip
 """What can become of a record; the first that applies."""
+
+UNREAD_FATES = FATES[:3]
+"""Fates of records that are no judgments."""
 
 CONTROLS = (
     "none", "ask_again", "bad_reference", "good_reference", "known_answer", "adjudication"

@@ -55,12 +55,15 @@ class RawRows:
         ``(n,)`` strings: why the row cannot be a judgment; null where it can.
     cell
         ``(n,)`` strings: place within the raw row, for formats that nest; else None.
+    not_asked
+        ``(n,)`` strings: why nobody answered, where a tool says so (a skipped task); else None.
     """
 
     columns: dict[str, pa.Array]
     row: npt.NDArray[np.int64]
     problem: pa.Array
     cell: pa.Array | None = None
+    not_asked: pa.Array | None = None
 
     def __len__(self) -> int:
         return len(self.row)

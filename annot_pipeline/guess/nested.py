@@ -6,11 +6,14 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from annot_pipeline.config import ColumnExpression
+from annot_pipeline.exports.raw_rows import RawRows
 from annot_pipeline.guess.columns import Sheet
 from annot_pipeline.stages.ingest.expressions import evaluate
+from annot_pipeline.stages.ingest.record_cells import RecordCells
 
 CELLS_LOOKED_AT = 20
 VALUES_OFFERED = 40
@@ -62,13 +65,11 @@ def _paths(node: Any, path: str = "") -> Iterator[str]:
 def _with_values(part: pa.Table, expressions: dict[str, Any]) -> pa.Table:
     for name, expression in expressions.items():
         column = part.column(expression["column"]).combine_chunks()
+        rows = RawRows(
+            {expression["column"]: column}, np.arange(1, len(column) + 1), pa.nulls(len(column))
+        )
         values = evaluate(
-            ColumnExpression.model_validate(expression),
-            {expression["column"]: column},
-            len(column),
-            bindings={},
-            path="",
-            field=name,
+            ColumnExpression.model_validate(expression), RecordCells(rows, {}), path="", field=name
         )
         part = part.append_column(name, values.array)
     return part.drop_columns(sorted({e["column"] for e in expressions.values()}))

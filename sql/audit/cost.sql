@@ -4,7 +4,8 @@
 --
 -- A reward is for an assignment, one judge's work on a HIT, however many judgments that holds; a
 -- native id that repeats within a HIT tells two apart, and where neither is known a raw row is
--- one. Of several rewards or states of an assignment the latest file's counts. A rejected one is
+-- one. A filtered answer was paid all the same; where neither is known, equal ones are one. Of
+-- several rewards or states of an assignment the latest file's counts. A rejected one is
 -- not paid, whether or not its judgments are dropped. One whose judgments belong to several tasks
 -- is shared out by judgments (by records, if none of them can be read). Sums are decimals: the
 -- same on any threads. An amount without a currency is of the one that its task is paid in. Ratios
@@ -17,8 +18,11 @@ WITH worked AS (
     SELECT
         task, judge, hit, fate, control = 'adjudication' AS is_decision,
         CASE WHEN hit IS NULL OR count(*) OVER native > 1 THEN native_id END AS assignment,
-        CASE WHEN hit IS NULL AND native_id IS NULL
+        CASE WHEN hit IS NULL AND native_id IS NULL AND fate <> 'filtered'
             THEN struct_pack(source_order, source_file, source_row) END AS lone_row,
+        CASE WHEN hit IS NULL AND native_id IS NULL AND fate = 'filtered' THEN to_json(struct_pack(
+            task, item, item_a, item_b, label, score, preference, submitted_at
+        )) END AS filtered_answer,
         fate IN ('judge_failed', 'control', 'adjudication', 'used') AS is_answer,
         struct_pack(source_order, file_order, source_row) AS place,
         regexp_full_match(status, '\s*rejected\s*', 'i') AS is_refused,
@@ -31,7 +35,7 @@ WITH worked AS (
 ),
 parts AS (
     SELECT
-        task, judge, hit, assignment, lone_row,
+        task, judge, hit, assignment, lone_row, filtered_answer,
         count(*) FILTER (is_answer) AS n_answers,
         count(*) FILTER (is_answer AND NOT is_decision) AS n_judgments,
         count(*) FILTER (fate = 'used') AS n_used,
@@ -40,7 +44,7 @@ parts AS (
         max(struct_pack(place, amount, currency)) FILTER (amount IS NOT NULL) AS reward,
         max(struct_pack(place, is_refused)) FILTER (is_refused IS NOT NULL) AS state
     FROM worked
-    GROUP BY task, judge, hit, assignment, lone_row
+    GROUP BY task, judge, hit, assignment, lone_row, filtered_answer
     -- a row of which no answer counts may be there again in another file
     HAVING lone_row IS NULL OR count(*) FILTER (is_answer) > 0
 ),
@@ -54,7 +58,7 @@ shares AS (
             ELSE n_records / sum(n_records) OVER work
         END AS share
     FROM parts
-    WINDOW work AS (PARTITION BY judge, hit, assignment, lone_row)
+    WINDOW work AS (PARTITION BY judge, hit, assignment, lone_row, filtered_answer)
 ),
 by_task AS (
     SELECT

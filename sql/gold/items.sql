@@ -4,13 +4,13 @@
 -- a truth on which tasks differ is null.
 WITH judged AS (
     SELECT item, segment, system, truth FROM controlled
-    WHERE fate <> 'rejected' AND item IS NOT NULL
+    WHERE judgment_id IS NOT NULL AND item IS NOT NULL
     UNION ALL
     SELECT item_a, segment, system_a, NULL FROM controlled
-    WHERE fate <> 'rejected' AND item_a IS NOT NULL
+    WHERE judgment_id IS NOT NULL AND item_a IS NOT NULL
     UNION ALL
     SELECT item_b, segment, system_b, NULL FROM controlled
-    WHERE fate <> 'rejected' AND item_b IS NOT NULL
+    WHERE judgment_id IS NOT NULL AND item_b IS NOT NULL
 ),
 from_records AS (
     SELECT

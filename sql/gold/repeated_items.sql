@@ -2,7 +2,7 @@
 -- Inputs: controlled, item_rows (item, segment, system, text, source, reference, truth).
 -- truths: where they differ, all of them; else null, and another column differs.
 WITH item_truths AS (
-    SELECT item, truth FROM controlled WHERE fate <> 'rejected' AND item IS NOT NULL
+    SELECT item, truth FROM controlled WHERE judgment_id IS NOT NULL AND item IS NOT NULL
     UNION ALL
     SELECT item, truth FROM item_rows
 ),

@@ -119,6 +119,7 @@ SELECT
     rank_a, rank_b, hit, "position", control, control_of, truth, native_id,
     status, submitted_at, seconds, hit_seconds, why, reward,
     CASE
+        WHEN early_fate IS NOT NULL THEN early_fate
         WHEN reason IS NOT NULL OR is_dismissed THEN 'rejected'
         WHEN NOT counts AND same_answer THEN 'duplicate'
         WHEN NOT counts THEN 'superseded'

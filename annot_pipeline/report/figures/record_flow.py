@@ -23,6 +23,7 @@ KIND = "record-flow"
 COLORS = {
     "used": BLUE, "control": GREEN, "adjudication": VIOLET, "judge_failed": PURPLE,
     "superseded": "#b26a00", "duplicate": GREY, "rejected": VERMILLION,
+    "filtered": "#8a8a8a", "not_asked": "#b0b0b0",
 }  # fmt: skip
 """Of the bands, by fate; each fate is named beside its node too."""
 

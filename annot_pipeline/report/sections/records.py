@@ -31,7 +31,7 @@ MADE = {
 ENDS = {
     "control": "test of judges", "judge_failed": "figures of all judges",
     "superseded": "kept in lineage", "duplicate": "kept in lineage", "rejected": "kept in lineage",
-    "adjudication": "labels",
+    "adjudication": "labels", "filtered": "kept in lineage", "not_asked": "kept in lineage",
 }  # fmt: skip
 SAYS = {
     "used": "counts", "adjudication": "an expert's decision, which overrides the model",
@@ -39,6 +39,7 @@ SAYS = {
     "judge_failed": "of a judge whom a test dropped",
     "superseded": "a later answer stands in its place", "duplicate": "stands elsewhere too",
     "rejected": "could not be read as a judgment",
+    "not_asked": "no answer was given", "filtered": "left out by where or skip_rows",
 }  # fmt: skip
 
 

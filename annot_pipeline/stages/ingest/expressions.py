@@ -6,14 +6,14 @@ time; so the cost follows the number of distinct values, not of rows.
 
 from __future__ import annotations
 
-import itertools
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta, timezone
 from typing import Any, TypeVar
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -23,19 +23,27 @@ from annot_pipeline.config import (
     ConstantExpression,
     Expression,
     JoinExpression,
-    Source,
+    RowExpression,
 )
 from annot_pipeline.errors import shorten
 from annot_pipeline.stages.ingest.patterns import Pattern, compile_pattern
-
-Bindings = Mapping[str, str]
-"""``{i}`` and ``{i.index}`` of one ``each`` combination to what stands for them."""
+from annot_pipeline.stages.ingest.record_cells import (
+    Bindings,
+    RecordCells,
+    json_at,
+    split_cell,
+    take_cells,
+)
 
 ZONES = {
     "UTC": 0, "GMT": 0, "EST": -5, "EDT": -4, "CST": -6, "CDT": -5, "MST": -7, "MDT": -6,
     "PST": -8, "PDT": -7, "CET": 1, "CEST": 2, "BST": 1,
 }  # fmt: skip
 """Zone names in hours from UTC: %Z alone knows only the machine's own zone."""
+
+
+Step = Callable[[str | None], str | None]
+"""From a value to the next."""
 
 
 class RejectionError(ValueError):
@@ -50,19 +58,6 @@ class Values:
     reasons: pa.Array | None = None
 
 
-def combinations(source: Source) -> list[Bindings]:
-    """Return the ``each`` combinations of a source in order; without ``each`` one, empty."""
-    names = list(source.each)
-    all_bindings: list[Bindings] = []
-    for places in itertools.product(*(range(len(source.each[name])) for name in names)):
-        bindings: dict[str, str] = {}
-        for name, place in zip(names, places, strict=True):
-            bindings[f"{{{name}}}"] = source.each[name][place]
-            bindings[f"{{{name}.index}}"] = str(place)
-        all_bindings.append(bindings)
-    return all_bindings
-
-
 def columns_used(expression: Expression, bindings: Bindings) -> Iterator[str]:
     """Yield the names of the raw columns that an expression reads."""
     if isinstance(expression, ColumnExpression):
@@ -72,47 +67,107 @@ def columns_used(expression: Expression, bindings: Bindings) -> Iterator[str]:
             yield from columns_used(part, bindings)
 
 
-def evaluate(
-    expression: Expression,
-    columns: Mapping[str, pa.Array],
-    n_rows: int,
-    *,
-    bindings: Bindings,
-    path: str,
-    field: str,
-) -> Values:
-    """Work out an expression for some rows.
+def evaluate(expression: Expression, cells: RecordCells, *, path: str, field: str) -> Values:
+    """Work out an expression for some cells.
 
     Parameters
     ----------
-    columns
-        Raw columns, ``(n_rows,)`` strings each.
-    bindings
-        What stands for ``{i}`` and the like.
+    cells
+        Columns of text, and what stands for ``{i}`` and the like.
     path
         The export relative to the campaign, for ``capture``.
     field
         Canonical field that the value is for: names the group of ``capture`` and reasons.
     """
+    written = expression.model_dump_json()
+    names = [
+        place
+        for name in cells.varying
+        for place in (f"{{{name}}}", f"{{{name}.index}}")
+        if place in written
+    ]
+    if names and len(cells.rows):
+        return _evaluate_by_value(expression, cells, names, path, field)
+    return _evaluate(expression, cells, path, field)
+
+
+def _evaluate_by_value(
+    expression: Expression, cells: RecordCells, names: list[str], path: str, field: str
+) -> Values:
+    """Work out an expression whose placeholders differ by row: the rows of each value at once."""
+    columns = [cells.rows.columns[name].fill_null("").dictionary_encode() for name in names]
+    codes = np.zeros(len(cells.rows), np.int64)
+    for column in columns:
+        codes = codes * max(len(column.dictionary), 1) + column.indices.to_numpy()
+    order = np.argsort(codes, kind="stable")
+    starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
+    arrays, reasons, has_reasons = [], [], False
+    for places in np.split(order, starts[1:]):
+        some = take_cells(cells, places)
+        bindings = {
+            name: column[int(places[0])].as_py()
+            for name, column in zip(names, columns, strict=True)
+        }
+        some = replace(some, bindings={**some.bindings, **bindings}, varying=())
+        values = _evaluate(expression, some, path, field)
+        arrays.append(values.array)
+        has_reasons |= values.reasons is not None
+        reasons.append(pa.nulls(places.size, pa.string()) if values.reasons is None
+                       else values.reasons)  # fmt: skip
+    back = np.empty(order.size, np.int64)
+    back[order] = np.arange(order.size)
+    array = pa.concat_arrays(arrays).take(pa.array(back))
+    if not has_reasons:
+        return Values(array)
+    return Values(array, pa.concat_arrays(reasons).take(pa.array(back)))
+
+
+def _evaluate(expression: Expression, cells: RecordCells, path: str, field: str) -> Values:
+    rows, bindings = cells.rows, cells.bindings
+    if isinstance(expression, ColumnExpression):
+        name = expression.column
+        raw = rows.columns.get(name if name in rows.columns else _fill(name, bindings))
+        source = Values(pa.nulls(len(rows), pa.string()) if raw is None else raw)
+        steps = _steps_of_column(expression, bindings, field)
+    else:
+        source = _without_steps(expression, cells, path, field)
+        steps = []
+    if expression.match is not None or expression.map is not None:
+        steps.append(_lookup_step(expression, bindings, field))
+    if expression.time is not None:
+        pattern = _fill(expression.time, bindings)
+        steps.append(lambda v: v if not v else parse_time(v, field, pattern).isoformat())
+    if not steps:
+        return source
+
+    def pipe(value: str | None) -> str | None:
+        for step in steps:
+            value = step(value)
+        return value
+
+    result = for_each_value(source.array, pipe)
+    return Values(result.array, first_reason(source.reasons, result.reasons))
+
+
+def _without_steps(
+    expression: ConstantExpression | CaptureExpression | RowExpression | JoinExpression,
+    cells: RecordCells,
+    path: str,
+    field: str,
+) -> Values:
+    """Return the text of an expression that is no column, before its steps."""
+    n, bindings = len(cells.rows), cells.bindings
     if isinstance(expression, ConstantExpression):
-        return Values(pa.repeat(_fill(expression.value, bindings), n_rows))
+        return Values(pa.repeat(_fill(expression.value, bindings), n))
     if isinstance(expression, CaptureExpression):
-        return _capture(expression, n_rows, bindings, path, field)
-    if isinstance(expression, JoinExpression):
-        parts = [
-            evaluate(part, columns, n_rows, bindings=bindings, path=path, field=field)
-            for part in expression.join
-        ]
-        joined = pc.binary_join_element_wise(
-            *(part.array for part in parts), _fill(expression.sep, bindings)
-        )
-        return Values(joined, first_reason(*(part.reasons for part in parts)))
-    raw = columns.get(_fill(expression.column, bindings))
-    if raw is None:
-        raw = pa.nulls(n_rows, pa.string())
-    if expression.is_plain and expression.time is None:
-        return Values(raw)
-    return for_each_value(raw, _pipe(expression, bindings, field))
+        return _capture(expression, n, bindings, path, field)
+    if isinstance(expression, RowExpression):
+        return Values(pa.array(cells.rows.row).cast(pa.string()))
+    parts = [_evaluate(part, cells, path, field) for part in expression.join]
+    joined = pc.binary_join_element_wise(
+        *(part.array for part in parts), _fill(expression.sep, bindings)
+    )
+    return Values(joined, first_reason(*(part.reasons for part in parts)))
 
 
 def first_reason(*reasons: pa.Array | None) -> pa.Array | None:
@@ -160,25 +215,15 @@ def _capture(
     return Values(pa.repeat(match.group(field), n_rows))
 
 
-def _pipe(
-    expression: ColumnExpression, bindings: Bindings, field: str
-) -> Callable[[str | None], str | None]:
-    """Return the steps of a column expression as one function of a value."""
-    steps: list[Callable[[str | None], str | None]] = []
+def _steps_of_column(expression: ColumnExpression, bindings: Bindings, field: str) -> list[Step]:
+    """Return ``split`` and ``json`` as functions of a cell."""
+    steps: list[Step] = []
+    if expression.split is not None:
+        separator = expression.split
+        steps.append(lambda cell: None if not cell else split_cell(cell, separator))
     if expression.json_path is not None:
         steps.append(_json_step(_fill(expression.json_path, bindings), field))
-    if expression.match is not None or expression.map is not None:
-        steps.append(_lookup_step(expression, bindings, field))
-    if expression.time is not None:
-        pattern = _fill(expression.time, bindings)
-        steps.append(lambda v: v if not v else parse_time(v, field, pattern).isoformat())
-
-    def pipe(value: str | None) -> str | None:
-        for step in steps:
-            value = step(value)
-        return value
-
-    return pipe
+    return steps
 
 
 def _json_step(path: str, field: str) -> Callable[[str | None], str | None]:
@@ -189,13 +234,7 @@ def _json_step(path: str, field: str) -> Callable[[str | None], str | None]:
             node: Any = json.loads(value, parse_int=str, parse_float=str)
         except (ValueError, RecursionError):
             raise RejectionError(f"{field} is not JSON" + _detail(field, value)) from None
-        for key in path.split("."):
-            if isinstance(node, list) and key.isdigit() and int(key) < len(node):
-                node = node[int(key)]
-            elif isinstance(node, dict) and key in node:
-                node = node[key]
-            else:
-                return None
+        node = json_at(node, path)
         if node is None:
             return None
         if not isinstance(node, str):
@@ -210,7 +249,7 @@ def _json_step(path: str, field: str) -> Callable[[str | None], str | None]:
 
 
 def _lookup_step(
-    expression: ColumnExpression, bindings: Bindings, field: str
+    expression: Expression, bindings: Bindings, field: str
 ) -> Callable[[str | None], str | None]:
     match_pattern = expression.match
     pattern = None if match_pattern is None else compile_pattern(_fill(match_pattern, bindings))
@@ -254,6 +293,9 @@ def _lookup_step(
 def parse_time(value: str, field: str, pattern: str | None = None) -> datetime:
     """Return a time in UTC, from ISO 8601 (default zone UTC), or seconds or ms since 1970.
 
+    Without a pattern also with a zone's name behind (``UTC``, ``GMT+2``, of `ZONES`), and with the
+    year first, slashes and AM or PM. Days and months of other orders need a pattern.
+
     Raises
     ------
     RejectionError
@@ -261,7 +303,7 @@ def parse_time(value: str, field: str, pattern: str | None = None) -> datetime:
     """
     try:
         if pattern is None:
-            parsed = _epoch(value) or datetime.fromisoformat(value.strip())
+            parsed = _epoch(value) or _common_time(value.strip())
         else:
             if "%Z" in pattern:
                 value, pattern = _numeric_zone(value, pattern)
@@ -277,6 +319,32 @@ def _epoch(value: str) -> datetime | None:
         return None
     seconds = float(value)
     return datetime.fromtimestamp(seconds / 1000 if abs(seconds) >= 1e11 else seconds, UTC)
+
+
+ZONE = re.compile(r"\s*\b([A-Z]{3,4})?(?:([+-]\d{1,2})(?::?(\d\d))?)?$")
+CLOCKS = ("%Y-%m-%d %I:%M:%S %p", "%Y-%m-%d %I:%M %p")
+
+
+def _common_time(value: str) -> datetime:
+    """Return a time as ISO 8601 has it, or with a named zone, slashes, or AM and PM."""
+    try:
+        return datetime.fromisoformat(value)
+    except ValueError:
+        pass
+    zone = UTC
+    match = ZONE.search(value)
+    if match and match[1] and match[1] in ZONES:
+        hours = ZONES[match[1]] + int(match[2] or 0)
+        minutes = int(match[3] or 0) * (-1 if (match[2] or "").startswith("-") else 1)
+        zone = timezone(timedelta(hours=hours, minutes=minutes))
+        value = value[: match.start()]
+    value = value.replace("/", "-", 2)
+    for clock in CLOCKS:
+        try:
+            return datetime.strptime(value, clock).replace(tzinfo=zone)
+        except ValueError:
+            continue
+    return datetime.fromisoformat(value).replace(tzinfo=zone)
 
 
 def _numeric_zone(value: str, pattern: str) -> tuple[str, str]:

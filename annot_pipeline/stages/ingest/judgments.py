@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from annot_pipeline.config.signature import digest
-from annot_pipeline.contracts import FATES, INT, TEXT, fates_text
+from annot_pipeline.contracts import FATES, INT, TEXT, UNREAD_FATES, fates_text
 from annot_pipeline.errors import counted, first_of, row_and_line, shorten
 from annot_pipeline.runtime.context import Document, StageContext, StageOutput
 from annot_pipeline.runtime.indexing import is_in
@@ -283,7 +283,7 @@ def _settle(
             folder, "settled", key, lambda path: write_table(path, shown)
         )
     named = read_table(judgments_file.path, ["task", "label", "item", "judge", "fate"])
-    named = named.filter(pc.not_equal(named["fate"].cast(TEXT), "rejected"))
+    named = named.filter(pc.invert(is_in(named["fate"], UNREAD_FATES)))
     names = write_partition(folder, "names", key, partial(iter, [names_of(named)]))
     audit = _audit(queries, judgments_file, ordered) | {CLASSES: _n_classes(named)}
     return {"settled": judgments_file, "names": names}, {AUDIT: audit}
@@ -462,7 +462,7 @@ SETTLE_JUDGMENTS = Stage(
     inputs={"record_files": ()},
     outputs=("settled", "tasks", "names"),
     settings=("campaign", "tasks", "privacy", "quality.rejected_assignments"),
-    code_version="14",  # reasons quote no cell that is the name of a judge, however short
+    code_version="15",  # filtered and not asked
     work=settle_judgments,
     kinds=frozenset({"parquet", "duckdb"}),
 )  # fmt: skip

@@ -9,10 +9,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from annot_pipeline.config import ItemSource, Limits, Source
+from annot_pipeline.config import EachColumn, ItemSource, Limits, Source
 from annot_pipeline.errors import ConfigError, Problem, counted, first_of, shorten
 from annot_pipeline.exports import PIECE_BYTES, PIECES, READERS, Export, Opening, Piece
-from annot_pipeline.stages.ingest.read_records import columns_by_field, columns_of
+from annot_pipeline.stages.ingest.read_records import (
+    columns_by_field,
+    columns_of,
+    reads_all_columns,
+)
+from annot_pipeline.stages.ingest.record_cells import matching_columns
 
 NO_TEXT = "the export has no such column; its header is not text, and not shown"
 CHECK_ENCODING = "check that the file is the export, or set options.encoding to its encoding"
@@ -47,7 +52,7 @@ def _opening(source: Source | ItemSource, path: Path, name: str) -> Opening:
     return Opening(
         path,
         name,
-        frozenset(columns_of(source)),
+        None if reads_all_columns(source) else frozenset(columns_of(source)),
         options.delimiter,
         options.quote,
         options.encoding,
@@ -69,6 +74,8 @@ def check_columns(
     ConfigError
         With the columns that there are.
     """
+    if isinstance(source, Source) and columns:
+        _check_patterns(source, columns, name, where)
     missing = [c for c in columns_of(source) if c not in columns]
     if not missing or not columns:
         return
@@ -86,13 +93,32 @@ def check_columns(
             f"{first_of(places)} of {len(used)} (not shown: `each` names columns after judges)"
         )
         missing, allowed, do = [], "", "compare `each` with the header"
-    place = f"{where}.{fields[0]}" if len(fields) == 1 else f"{where} ({', '.join(fields)})"
+    place = f"{where} ({', '.join(fields)})"
+    if len(fields) == 1:
+        is_field = fields[0] in source.fields
+        place = f"{where if is_field else where.removesuffix('.fields')}.{fields[0]}"
     problem = Problem(place, what, allowed=allowed, do=do, values=tuple(missing))
     if isinstance(source, Source) and allowed:
         hidden = f"its {counted(len(columns), 'column')}, which annot validate shows"
         problem = replace(problem, allowed=hidden, do=_how_to_look(source, columns, do))
         problem = replace(problem, revealed=Problem(place, what, allowed, do, tuple(missing)))
     raise ConfigError(f"{name}: unknown column", [problem])
+
+
+def _check_patterns(source: Source, columns: Sequence[str], name: str, where: str) -> None:
+    """Refuse a pattern of ``each`` that matches no column.
+
+    Raises
+    ------
+    ConfigError
+        With the pattern.
+    """
+    for key, each in source.each.items():
+        if isinstance(each, EachColumn) and not matching_columns(each, list(columns)):
+            place = f"{where.removesuffix('.fields')}.each.{key}.columns"
+            what = f"no column matches {each.columns}"
+            do = "compare it with the header; * stands for any text"
+            raise ConfigError(f"{name}: no column matches", [Problem(place, what, do=do)])
 
 
 def _how_to_look(source: Source, columns: Sequence[str], do: str) -> str:

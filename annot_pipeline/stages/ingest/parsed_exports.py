@@ -43,7 +43,7 @@ CODE_VERSION = f"{READERS_VERSION}.{RECORDS_VERSION}"
 """Of reading: the readers', then that of making records."""
 
 ANY_RECORD = pa.schema(
-    [("record", INT), ("row", INT), ("cell", TEXT), ("reason", TEXT)]
+    [("record", INT), ("row", INT), ("cell", TEXT), ("early_fate", TEXT), ("reason", TEXT)]
     + [(name, FIELD_TYPES.get(name, TEXT)) for name in CANONICAL_FIELDS]
     + [(CELLS, TEXT), ("filename", TEXT)]
 )

@@ -15,8 +15,8 @@ import pyarrow.parquet as pq
 
 from annot_pipeline.config.expressions import ColumnExpression, Expression, JoinExpression
 from annot_pipeline.config.sources import Source
-from annot_pipeline.exports.raw_rows import RawRows
-from annot_pipeline.stages.ingest.expressions import Bindings, evaluate
+from annot_pipeline.stages.ingest.expressions import evaluate
+from annot_pipeline.stages.ingest.record_cells import RecordCells
 from annot_pipeline.storage.files import regular
 
 CELLS = "judge_cells"
@@ -24,7 +24,7 @@ CELLS = "judge_cells"
 BETWEEN = "\x1f"
 
 
-def judge_cells(rows: RawRows, source: Source, bindings: Bindings, path: str) -> pa.Array | None:
+def judge_cells(record_cells: RecordCells, source: Source, path: str) -> pa.Array | None:
     """Return what the mapping of ``judge`` reads in each row, before it is mapped or joined.
 
     None where it takes one column as it is.
@@ -33,9 +33,7 @@ def judge_cells(rows: RawRows, source: Source, bindings: Bindings, path: str) ->
     if isinstance(expression, ColumnExpression) and expression.is_plain:
         return None
     cells = [
-        evaluate(
-            part, rows.columns, len(rows), bindings=bindings, path=path, field="judge"
-        ).array.fill_null("")
+        evaluate(part, record_cells, path=path, field="judge").array.fill_null("")
         for part in dict.fromkeys(_columns_read(expression))
     ]
     return pc.binary_join_element_wise(*cells, BETWEEN) if cells else None
@@ -47,7 +45,9 @@ def _columns_read(expression: Expression) -> Iterator[ColumnExpression]:
         for part in expression.join:
             yield from _columns_read(part)
     elif isinstance(expression, ColumnExpression):
-        of_column = {"column": expression.column, "json": expression.json_path}
+        of_column = {
+            "column": expression.column, "split": expression.split, "json": expression.json_path,
+        }  # fmt: skip
         yield ColumnExpression.model_validate(of_column)
         if expression.match is not None:
             yield ColumnExpression.model_validate(of_column | {"match": expression.match})

@@ -14,24 +14,25 @@ from typing import TypeVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from annot_pipeline.config import ItemSource, Source
+from annot_pipeline.config import EachColumn, EachElement, EachKey, ItemSource, Source
 from annot_pipeline.contracts import CONTROLS, PREFERENCES, TIME
 from annot_pipeline.errors import shorten
 from annot_pipeline.exports.raw_rows import RawRows
+from annot_pipeline.stages.ingest.early_fates import early_fates
 from annot_pipeline.stages.ingest.expressions import (
-    Bindings,
     RejectionError,
     Values,
     columns_used,
-    combinations,
     evaluate,
     first_reason,
     for_each_value,
     parse_time,
 )
 from annot_pipeline.stages.ingest.raw_names import CELLS, judge_cells
+from annot_pipeline.stages.ingest.record_cells import RecordCells, combinations, record_cells
+from annot_pipeline.stages.ingest.record_fields import ANSWERS, is_blank, reason_where
 
-CODE_VERSION = "6"  # the cells that name judges
+CODE_VERSION = "7"  # filtered and not asked
 
 LONGEST_VALUE = 100_000
 """Bytes; a longer one is no name, label or number but something gone wrong."""
@@ -48,8 +49,6 @@ FIELD_TYPES: dict[str, pa.DataType] = {
 }
 """Types of the fields that are not text."""
 
-ANSWERS = (("label",), ("score",), ("preference",), ("rank",), ("rank_a", "rank_b"))
-"""What can be an answer; a record needs one that is complete."""
 ALLOWED = {"control": CONTROLS, "preference": PREFERENCES}
 T = TypeVar("T")
 WHO = ("task", "judge")
@@ -57,17 +56,49 @@ PAIR = ("item_a", "item_b")
 
 
 def columns_by_field(source: Source | ItemSource) -> dict[str, list[str]]:
-    """Return raw columns that each field of a source's mapping reads, in order of first use."""
+    """Return raw columns that each field of a source's mapping reads, in order of first use.
+
+    Columns that ``each`` makes of a row, and those that a pattern names, are not among them.
+    """
     bindings = combinations(source) if isinstance(source, Source) else [{}]
-    return {
-        field: list(dict.fromkeys(n for b in bindings for n in columns_used(expression, b)))
-        for field, expression in source.fields.items()
-    }
+    virtual = _virtual_columns(source)
+    columns: dict[str, list[str]] = {}
+    for field, expression in source.fields.items():
+        names = (n for b in bindings for n in columns_used(expression, b))
+        columns[field] = [n for n in dict.fromkeys(names) if not any(v in n for v in virtual)]
+    if isinstance(source, Source):
+        for number, condition in enumerate(source.where):
+            names = (n for b in bindings for n in columns_used(condition.value, b))
+            used = [n for n in dict.fromkeys(names) if not any(v in n for v in virtual)]
+            columns[f"where.{number}"] = used
+        for name, each in source.each.items():
+            if isinstance(each, EachElement | EachKey):
+                columns[f"each.{name}"] = [each.column]
+    return columns
+
+
+def _virtual_columns(source: Source | ItemSource) -> list[str]:
+    """Return the names that stand for columns which ``each`` makes or matches."""
+    if not isinstance(source, Source):
+        return []
+    return [
+        f"{{{name}{part}}}"
+        for name, each in source.each.items()
+        if not isinstance(each, tuple)
+        for part in ("", ".index", ".value")
+    ]
 
 
 def columns_of(source: Source | ItemSource) -> list[str]:
-    """Return all raw columns that a source's mapping reads, in order of first use."""
+    """Return all raw columns that a source's mapping names, in order of first use."""
     return list(dict.fromkeys(n for names in columns_by_field(source).values() for n in names))
+
+
+def reads_all_columns(source: Source | ItemSource) -> bool:
+    """Return whether a pattern says which columns are read."""
+    return isinstance(source, Source) and any(
+        isinstance(each, EachColumn) for each in source.each.values()
+    )
 
 
 def read_records(rows: RawRows, source: Source, *, path: str, campaign: str) -> pa.Table:
@@ -87,50 +118,53 @@ def read_records(rows: RawRows, source: Source, *, path: str, campaign: str) -> 
     Returns
     -------
     pyarrow.Table
-        ``row``, ``cell``, ``reason`` (null: a judgment), then the mapped fields, with
-        ``task`` and ``item`` (or ``item_a`` and ``item_b``) always there.
+        ``row``, ``cell``, ``early_fate`` (filtered, not_asked, or null), ``reason`` (null: a
+        judgment), then the mapped fields, with ``task`` and ``item`` (or ``item_a`` and
+        ``item_b``) always there.
     """
-    tables = []
-    for bindings in combinations(source):
-        fields, reasons = _fields(rows, source, bindings, path)
-        if "task" not in fields:
-            fields["task"] = pa.repeat(campaign, len(rows))
-        _derive_items(fields)
-        reason = first_reason(rows.problem, *reasons, *_demands(fields))
-        cells = judge_cells(rows, source, bindings, path)
-        if cells is not None:
-            fields[CELLS] = cells
-        tables.append(
-            pa.table(
-                {
-                    "row": pa.array(rows.row),
-                    "cell": _cell(rows, source, bindings),
-                    "reason": reason,
-                    **fields,
-                }
-            )
-        )
-    return pa.concat_tables(tables)
+    return pa.concat_tables(
+        _records(cells, source, path, campaign) for cells in record_cells(rows, source)
+    )
+
+
+def _records(cells: RecordCells, source: Source, path: str, campaign: str) -> pa.Table:
+    rows = cells.rows
+    fields, reasons = _fields(cells, source, path)
+    if "task" not in fields:
+        fields["task"] = pa.repeat(campaign, len(rows))
+    _derive_items(fields)
+    early = early_fates(cells, source, fields, path)
+    reason = first_reason(rows.problem, early.reason, *reasons, *_demands(fields))
+    names = judge_cells(cells, source, path)
+    if names is not None:
+        fields[CELLS] = names
+    return pa.table(
+        {
+            "row": pa.array(rows.row),
+            "cell": _cell(cells, source),
+            "early_fate": early.fate,
+            "reason": reason,
+            **fields,
+        }
+    )
 
 
 def read_items(rows: RawRows, source: ItemSource, *, path: str) -> pa.Table:
     """Return the items of some raw rows: ``row``, ``reason``, ``item`` and mapped fields."""
-    fields, reasons = _fields(rows, source, {}, path)
+    fields, reasons = _fields(RecordCells(rows, {}), source, path)
     _derive_items(fields)
     reason = first_reason(rows.problem, *reasons, _blank(fields["item"], "item"))
     return pa.table({"row": pa.array(rows.row), "reason": reason, **fields})
 
 
 def _fields(
-    rows: RawRows, source: Source | ItemSource, bindings: Bindings, path: str
+    cells: RecordCells, source: Source | ItemSource, path: str
 ) -> tuple[dict[str, pa.Array], list[pa.Array | None]]:
     """Return mapped fields, typed, and the reasons that their values give."""
     fields: dict[str, pa.Array] = {}
     reasons: list[pa.Array | None] = []
     for name, expression in source.fields.items():
-        values = evaluate(
-            expression, rows.columns, len(rows), bindings=bindings, path=path, field=name
-        )
+        values = evaluate(expression, cells, path=path, field=name)
         unfit = _unfit(name, values.array)
         fit = values.array
         if unfit is not None:
@@ -157,7 +191,7 @@ def _typed(name: str, array: pa.Array) -> Values:
         return for_each_value(array, _optional(lambda v: _one_of(v, name, ALLOWED[name])))
     if array.null_count == len(array):
         return Values(array)
-    return Values(pc.if_else(_is_blank(array), pa.scalar(None, pa.string()), array))
+    return Values(pc.if_else(is_blank(array), pa.scalar(None, pa.string()), array))
 
 
 PLAIN_TIME = r"^[1-9]\d{3}-\d\d-\d\d[T ]\d\d:\d\d:\d\dZ?$"
@@ -231,7 +265,7 @@ def _derive_items(fields: dict[str, pa.Array]) -> None:
 
 def _escaped(array: pa.Array) -> pa.Array:
     """Percent-encode ``%`` and ``/``, so that segment and system can be separated again."""
-    array = pc.if_else(_is_blank(array), pa.scalar(None, pa.string()), array)
+    array = pc.if_else(is_blank(array), pa.scalar(None, pa.string()), array)
     return pc.replace_substring(pc.replace_substring(array, "%", "%25"), "/", "%2F")
 
 
@@ -239,38 +273,32 @@ def _demands(fields: dict[str, pa.Array]) -> list[pa.Array | None]:
     """Return reasons where judge, item or any answer is missing."""
     reasons = [_blank(fields[name], name) for name in WHO if name in fields]
     mapped = [names for names in ANSWERS if names[0] in fields]
-    incomplete = [reduce(pc.or_, (_is_blank(fields[n]) for n in names)) for names in mapped]
+    incomplete = [reduce(pc.or_, (is_blank(fields[n]) for n in names)) for names in mapped]
     unanswered = reduce(pc.and_, incomplete)
     asked = " and ".join(name for names in mapped for name in names)
     verb = "is" if len(mapped) == len(mapped[0]) == 1 else "are"
-    return [*reasons, *_what(fields), _reason_where(unanswered, f"{asked} {verb} blank")]
+    return [*reasons, *_what(fields), reason_where(unanswered, f"{asked} {verb} blank")]
 
 
 def _what(fields: dict[str, pa.Array]) -> list[pa.Array | None]:
     """Return reasons where no item is named, or a pair is not of two different ones."""
     if "item_a" not in fields:
         return [_blank(fields["item"], "item")] if "item" in fields else []
-    blank = [_is_blank(fields[name]) for name in PAIR]
+    blank = [is_blank(fields[name]) for name in PAIR]
     if "item" in fields:  # single items and pairs in one export: either will do
-        single = pc.invert(_is_blank(fields["item"]))
-        none = pc.and_(_is_blank(fields["item"]), pc.and_(*blank))
-        reasons = [_reason_where(none, "item, item_a and item_b are blank")]
+        single = pc.invert(is_blank(fields["item"]))
+        none = pc.and_(is_blank(fields["item"]), pc.and_(*blank))
+        reasons = [reason_where(none, "item, item_a and item_b are blank")]
         blank = [pc.and_(one, pc.invert(pc.or_(single, none))) for one in blank]
     else:
         reasons = []
-    reasons += [_reason_where(b, f"{n} is blank") for b, n in zip(blank, PAIR, strict=True)]
+    reasons += [reason_where(b, f"{n} is blank") for b, n in zip(blank, PAIR, strict=True)]
     same = pc.fill_null(pc.equal(fields["item_a"], fields["item_b"]), False)
-    return [*reasons, _reason_where(same, "item_a and item_b are the same")]
+    return [*reasons, reason_where(same, "item_a and item_b are the same")]
 
 
 def _blank(array: pa.Array, field: str) -> pa.Array | None:
-    return _reason_where(_is_blank(array), f"{field} is blank")
-
-
-def _is_blank(array: pa.Array) -> pa.Array:
-    if not pa.types.is_string(array.type):
-        return array.is_null()
-    return pc.fill_null(pc.equal(pc.utf8_trim_whitespace(array), ""), True)
+    return reason_where(is_blank(array), f"{field} is blank")
 
 
 def _unfit(name: str, array: pa.Array) -> pa.Array | None:
@@ -280,30 +308,31 @@ def _unfit(name: str, array: pa.Array) -> pa.Array | None:
     too_long = pc.fill_null(pc.greater(pc.binary_length(array), LONGEST_VALUE), False)
     nul = pc.fill_null(pc.match_substring(array, "\0"), False)
     return first_reason(
-        _reason_where(too_long, f"{name} is longer than {LONGEST_VALUE:,} bytes"),
-        _reason_where(nul, f"{name} holds a NUL character"),
+        reason_where(too_long, f"{name} is longer than {LONGEST_VALUE:,} bytes"),
+        reason_where(nul, f"{name} holds a NUL character"),
     )
 
 
-def _reason_where(mask: pa.Array, reason: str) -> pa.Array | None:
-    if not pc.any(mask).as_py():
-        return None
-    return pc.if_else(mask, pa.scalar(reason), pa.scalar(None, pa.string()))
-
-
-def _cell(rows: RawRows, source: Source, bindings: Bindings) -> pa.Array:
+def _cell(cells: RecordCells, source: Source) -> pa.Array:
     """Return the record's place in the raw row; null if a row is one record.
 
     What tells who judged is named by its place: cells are published.
     """
-    who = source.fields["judge"].model_dump_json()
-    named = [
-        f"{name}.index={bindings[f'{{{name}.index}}']}"
-        if f"{{{name}}}" in who or f"{{{name}.index}}" in who
-        else f"{name}={bindings[f'{{{name}}}']}"
-        for name in source.each
-    ]
-    if not named:
+    rows = cells.rows
+    if not source.each:
         return rows.cell if rows.cell is not None else pa.nulls(len(rows), pa.string())
-    each = pa.repeat(",".join(named), len(rows))
-    return each if rows.cell is None else pc.binary_join_element_wise(rows.cell, each, "#")
+    who = source.fields["judge"].model_dump_json()
+    parts = []
+    for name, each in source.each.items():
+        is_name = f"{{{name}}}" in who or f"{{{name}.index}}" in who or f"{{{name}.value}}" in who
+        place = f"{{{name}.index}}" if is_name else f"{{{name}}}"
+        label = f"{name}.index=" if is_name and not isinstance(each, EachElement) else f"{name}="
+        if name in cells.varying:
+            value = rows.columns[place].fill_null("")
+        else:
+            value = pa.repeat(cells.bindings[place], len(rows))
+        parts.append(pc.binary_join_element_wise(pa.scalar(label), value, ""))
+    each_cell = pc.binary_join_element_wise(*parts, ",")
+    return (
+        each_cell if rows.cell is None else pc.binary_join_element_wise(rows.cell, each_cell, "#")
+    )

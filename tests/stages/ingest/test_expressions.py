@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from pydantic import TypeAdapter
 
 from annot_pipeline.config import Expression, Source
-from annot_pipeline.stages.ingest.expressions import (
-    RejectionError,
-    combinations,
-    evaluate,
-    parse_time,
-)
+from annot_pipeline.exports import RawRows
+from annot_pipeline.stages.ingest.expressions import RejectionError, evaluate, parse_time
+from annot_pipeline.stages.ingest.record_cells import RecordCells, combinations
 
 PARSE = TypeAdapter(Expression)
 
@@ -23,10 +21,9 @@ def values(expression, columns, *, bindings=None, path="exports/a.csv", field="l
     """(values, reasons) of an expression over columns given as lists."""
     arrays = {name: pa.array(column, pa.string()) for name, column in columns.items()}
     n = len(next(iter(arrays.values()))) if arrays else 1
-    result = evaluate(
-        PARSE.validate_python(expression), arrays, n,
-        bindings=bindings or {}, path=path, field=field,
-    )  # fmt: skip
+    rows = RawRows(arrays, np.arange(1, n + 1), pa.nulls(n, pa.string()))
+    cells = RecordCells(rows, bindings or {})
+    result = evaluate(PARSE.validate_python(expression), cells, path=path, field=field)
     reasons = result.reasons.to_pylist() if result.reasons is not None else [None] * n
     return result.array.to_pylist(), reasons
 
@@ -132,3 +129,60 @@ def test_what_is_no_time_is_rejected(text):
 def test_an_unknown_zone_is_rejected():
     with pytest.raises(RejectionError, match="not a time"):
         parse_time("Tue Mar 03 18:24:41 XYZ 2015", "t", "%a %b %d %H:%M:%S %Z %Y")
+
+
+def test_the_number_of_the_row():
+    assert values({"row": True}, {"a": ["x", "y"]})[0] == ["1", "2"]
+
+
+def test_what_is_joined_is_matched_and_mapped():
+    """A one-hot winner, and a weight by severity and category."""
+    one_hot = {"join": ("a", "b", "t"), "map": {"100": "a", "010": "b", "001": "tie"}}
+    got, reasons = values(one_hot, {"a": ["1", "0", "0", "1"], "b": ["0", "1", "0", "1"],
+                                    "t": ["0", "0", "1", "0"]})  # fmt: skip
+    assert got == ["a", "b", "tie", None]
+    assert reasons == [None, None, None, "label has no match: '110'"]
+    matched = {"join": ("a", "b"), "sep": "-", "match": "^(.)-"}
+    assert values(matched, {"a": ["x"], "b": ["y"]})[0] == ["x"]
+    nested = {"join": ({"column": "a", "map": {"x": "1"}, "else": "0"}, "b")}
+    assert values(nested, {"a": ["x", "z"], "b": ["p", "q"]})[0] == ["1p", "0q"]
+
+
+def test_a_part_that_is_rejected_gives_the_reason():
+    expression = {"join": ({"column": "a", "map": {"x": "1"}}, "b"), "map": {"1p": "yes"}}
+    got, reasons = values(expression, {"a": ["x", "z"], "b": ["p", "q"]})
+    assert (got, reasons) == (["yes", None], [None, "label has no match: 'z'"])
+
+
+def test_a_cell_is_split():
+    expression = {"column": "a", "split": ",", "json": "1"}
+    assert values(expression, {"a": ["x, y", "z", None]})[0] == ["y", None, None]
+    with pytest.raises(ValueError, match="add json, the element's number"):
+        PARSE.validate_python({"column": "a", "split": ","})
+
+
+def test_a_key_with_a_dot_is_a_step_of_a_path():
+    expression = {"column": "a", "json": "x\\.y.0"}
+    assert values(expression, {"a": ['{"x.y": [7]}']})[0] == ["7"]
+
+
+@pytest.mark.parametrize(
+    ("written", "hour"),
+    [
+        ("2024-02-23 16:17:42 UTC", 16),
+        ("2023/05/01 3:00:12 PM GMT+2", 13),
+        ("2023/05/01 3:00:12 PM GMT-2", 17),
+        ("2023/05/01 15:00:12", 15),
+        ("2023-05-01 03:00 PM EST", 20),
+        ("2023-05-01 15:00:12 GMT+05:30", 9),
+        ("1682953212000", 15),
+    ],
+)
+def test_times_as_tools_write_them(written, hour):
+    assert parse_time(written, "submitted_at").hour == hour
+
+
+@pytest.mark.parametrize("written", ["05/01/2023 15:00", "2023/05/01 3:00 XYZ", "2023/13/01", "PM"])
+def test_times_that_could_be_others_need_a_pattern(written):
+    with pytest.raises(RejectionError, match="is not a time"):
+        parse_time(written, "submitted_at")

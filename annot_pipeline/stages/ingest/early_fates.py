@@ -1,0 +1,160 @@
+"""Records that are no judgments and no errors: filtered rows, and questions that nobody answered.
+
+Filtered: the rows that ``options.skip_rows`` and ``where`` leave out. Not asked: a blank cell or a
+list that ends where ``each`` expects an answer, a blank row, an answer that ``abstain`` names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import reduce
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from annot_pipeline.config import Condition, Expression, JoinExpression, Source
+from annot_pipeline.errors import shorten
+from annot_pipeline.stages.ingest.expressions import evaluate, first_reason
+from annot_pipeline.stages.ingest.record_cells import RecordCells
+from annot_pipeline.stages.ingest.record_fields import ANSWERS, is_blank, reason_where
+
+FILTERED, NOT_ASKED = "filtered", "not_asked"
+
+
+@dataclass(frozen=True)
+class EarlyFates:
+    """Fates that are known before any value is looked at, ``(n,)``; null: none.
+
+    Parameters
+    ----------
+    fate
+        ``filtered`` or ``not_asked``.
+    reason
+        Why; None: nowhere.
+    """
+
+    fate: pa.Array
+    reason: pa.Array | None
+
+
+def early_fates(
+    cells: RecordCells, source: Source, fields: Mapping[str, pa.Array], path: str
+) -> EarlyFates:
+    """Return which records are filtered or were not asked.
+
+    Parameters
+    ----------
+    cells
+        The cells.
+    source
+        Its mapping.
+    fields
+        Mapped fields; an answer that ``map`` makes an abstention counts too.
+    path
+        The export relative to the campaign.
+    """
+    n = len(cells.rows)
+    filtered = first_reason(
+        _skipped(cells, source.options.skip_rows),
+        *(_fails(condition, cells, path, n) for n, condition in enumerate(source.where)),
+    )
+    written: dict[str, pa.Array] = {
+        name: _written(expression, cells, path, name)
+        for name, expression in source.fields.items()
+    }  # fmt: skip
+    not_asked = first_reason(
+        cells.not_asked, cells.rows.not_asked,
+        *_unanswered(source, written), _abstained(source, written, fields),
+    )  # fmt: skip
+    can_be_read = pc.is_null(cells.rows.problem)
+    nothing = pa.nulls(n, pa.string())
+    fate = nothing
+    for name, reasons in ((NOT_ASKED, not_asked), (FILTERED, filtered)):
+        if reasons is not None:
+            applies = pc.and_(pc.is_valid(reasons), can_be_read)
+            fate = pc.if_else(applies, pa.scalar(name), fate)
+    return EarlyFates(fate, first_reason(filtered, not_asked))
+
+
+def _skipped(cells: RecordCells, skip_rows: int) -> pa.Array | None:
+    if not skip_rows:
+        return None
+    is_header = pa.array(np.asarray(cells.rows.row) <= skip_rows)
+    return reason_where(is_header, f"one of the first {skip_rows} rows (options.skip_rows)")
+
+
+def _fails(condition: Condition, cells: RecordCells, path: str, number: int) -> pa.Array | None:
+    """Return a reason where a condition fails; it quotes no cell, which may name a judge."""
+    values = evaluate(condition.value, cells, path=path, field="where")
+    text = values.array.fill_null("")
+    fails = pa.repeat(False, len(text))
+    if values.reasons is not None:
+        fails = pc.is_valid(values.reasons)
+    elif condition.value.match is not None:
+        fails = pc.is_null(values.array)
+    if condition.among is not None:
+        fails = pc.or_(fails, pc.invert(pc.is_in(text, pa.array(condition.among, pa.string()))))
+    if condition.not_among is not None:
+        fails = pc.or_(fails, pc.is_in(text, pa.array(condition.not_among, pa.string())))
+    return reason_where(fails, f"where.{number} does not hold")
+
+
+def _written(expression: Expression, cells: RecordCells, path: str, name: str) -> pa.Array:
+    """Return what the export has where a field comes from, before it is matched or mapped."""
+    plain = _without_steps(expression)
+    if isinstance(plain, JoinExpression):
+        parts = [_written(part, cells, path, name) for part in plain.join]
+        return pc.binary_join_element_wise(*(part.fill_null("") for part in parts), "")
+    values = evaluate(plain, cells, path=path, field=name)
+    if values.reasons is None:
+        return values.array
+    return pc.coalesce(values.array, values.reasons)  # text that is no JSON is not blank
+
+
+def _without_steps(expression: Expression) -> Expression:
+    none = {"match": None, "map": None, "otherwise": None, "time": None}
+    return expression.model_copy(update=none) if expression.has_steps else expression
+
+
+def _unanswered(source: Source, written: Mapping[str, pa.Array]) -> list[pa.Array | None]:
+    """Return reasons where no answer is in a cell of ``each``, and where a whole row is blank."""
+    blank = {name: is_blank(text) for name, text in written.items()}
+    varying = [
+        blank[name] for name, expression in source.fields.items() if _reads(expression)
+    ]  # fmt: skip
+    row = reduce(pc.and_, varying) if varying else pa.repeat(False, len(next(iter(blank.values()))))
+    reasons = []
+    if source.each:
+        answers = [name for names in ANSWERS for name in names if name in blank]
+        no_answer = reduce(pc.and_, (blank[name] for name in answers))
+        reasons.append(reason_where(no_answer, f"{' and '.join(answers)} blank: not asked"))
+    return [reason_where(row, "the row is blank"), *reasons]
+
+
+def _reads(expression: Expression) -> bool:
+    """Return whether an expression reads a column."""
+    if isinstance(expression, JoinExpression):
+        return any(_reads(part) for part in expression.join)
+    return hasattr(expression, "column")
+
+
+def _abstained(
+    source: Source, written: Mapping[str, pa.Array], fields: Mapping[str, pa.Array]
+) -> pa.Array | None:
+    """Return a reason where each answer is a word of ``abstain``, as written or as mapped."""
+    if not source.abstain:
+        return None
+    words = pa.array(source.abstain, pa.string())
+    answers = [name for names in ANSWERS for name in names if name in written]
+    is_word, is_abstention = [], []
+    for name in answers:
+        abstains = pc.is_in(pc.utf8_trim_whitespace(written[name].fill_null("")), words)
+        if pa.types.is_string(fields[name].type):
+            abstains = pc.or_(abstains, pc.is_in(fields[name].fill_null(""), words))
+        is_word.append(abstains)
+        is_abstention.append(pc.or_(abstains, is_blank(written[name])))
+    applies = pc.and_(reduce(pc.and_, is_abstention), reduce(pc.or_, is_word))
+    quoted = ", ".join(map(shorten, source.abstain))
+    return reason_where(applies, f"the judge abstained ({quoted})")

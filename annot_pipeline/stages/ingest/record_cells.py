@@ -1,0 +1,248 @@
+"""The cells of raw rows that are records: one a row, or one for each combination of ``each``.
+
+Values of ``each`` that are listed, and columns that a pattern matches, are the same for all rows.
+Elements of a list and keys of an object differ by row: rows are repeated, once for each, with the
+columns ``{a}`` (number from 0, or key), ``{a.index}`` and ``{a.value}`` (the element as text).
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from annot_pipeline.config import EachColumn, EachElement, EachKey, Source
+from annot_pipeline.config.sources import LARGEST_EACH
+from annot_pipeline.exports.json_lines import as_text, parse_json
+from annot_pipeline.exports.raw_rows import RawRows
+
+Bindings = Mapping[str, str]
+"""``{i}`` and ``{i.index}`` of one ``each`` combination to what stands for them."""
+
+
+@dataclass(frozen=True)
+class RecordCells:
+    """Cells of raw rows, a record each.
+
+    Parameters
+    ----------
+    rows
+        The rows, repeated where they hold several; columns may be named ``{a}`` and the like.
+    bindings
+        What stands for placeholders, the same for all rows.
+    varying
+        Names of ``each`` whose values are columns, as they differ by row.
+    not_asked
+        ``(n,)`` why there is no record in the cell; None: nowhere.
+    """
+
+    rows: RawRows
+    bindings: Bindings
+    varying: tuple[str, ...] = ()
+    not_asked: pa.Array | None = None
+
+
+def record_cells(rows: RawRows, source: Source) -> Iterator[RecordCells]:
+    """Yield the cells of some raw rows, combination by combination of listed values."""
+    cells = RecordCells(rows, {})
+    for name, each in source.each.items():
+        if isinstance(each, EachElement | EachKey):
+            cells = _repeated(cells, name, each)
+    has_record = np.zeros(len(cells.rows), np.bool_)
+    by_pattern = {name for name, each in source.each.items() if isinstance(each, EachColumn)}
+    for bindings in combinations(source, list(rows.columns)):
+        some = replace(cells, bindings=bindings)
+        if by_pattern:  # a row without the column has no record there
+            some, is_there = _with_columns(some, by_pattern)
+            has_record |= is_there
+        yield some
+    if by_pattern and not has_record.all():
+        lacking = take_cells(cells, np.flatnonzero(~has_record))
+        reason = pa.repeat("no column that each matches has a value", len(lacking.rows))
+        yield replace(lacking, bindings=_no_bindings(source), not_asked=reason)
+
+
+def combinations(source: Source, columns: list[str] | None = None) -> list[Bindings]:
+    """Return the combinations of values that are the same for all rows, in order.
+
+    Parameters
+    ----------
+    columns
+        Those that the export has, for patterns; None: patterns are left out.
+    """
+    values = {}
+    for name, each in source.each.items():
+        if isinstance(each, tuple):
+            values[name] = each
+        elif isinstance(each, EachColumn) and columns is not None:
+            values[name] = matching_columns(each, columns)
+    all_bindings: list[Bindings] = []
+    for places in itertools.product(*(range(len(values[name])) for name in values)):
+        bindings: dict[str, str] = {}
+        for name, place in zip(values, places, strict=True):
+            bindings[f"{{{name}}}"] = values[name][place]
+            bindings[f"{{{name}.index}}"] = str(place)
+        all_bindings.append(bindings)
+    return all_bindings
+
+
+def matching_columns(each: EachColumn, columns: list[str]) -> tuple[str, ...]:
+    """Return the columns that a pattern matches, in the order of the export."""
+    return tuple(column for column in columns if fnmatchcase(column, each.columns))
+
+
+def _no_bindings(source: Source) -> Bindings:
+    """Return bindings of a row that holds no combination: no column has such names."""
+    return {
+        f"{{{name}{part}}}": ""
+        for name, each in source.each.items()
+        if not isinstance(each, EachElement | EachKey)
+        for part in ("", ".index")
+    }
+
+
+def _with_columns(cells: RecordCells, names: set[str]) -> tuple[RecordCells, np.ndarray[Any, Any]]:
+    """Return the cells of rows that have a value in each column of a combination."""
+    is_there = np.ones(len(cells.rows), np.bool_)
+    for name in names:
+        column = cells.rows.columns[cells.bindings[f"{{{name}}}"]]
+        is_there &= pc.is_valid(column).to_numpy(zero_copy_only=False)
+    is_there |= pc.is_valid(cells.rows.problem).to_numpy(zero_copy_only=False)
+    if is_there.all():
+        return cells, is_there
+    return take_cells(cells, np.flatnonzero(is_there)), is_there
+
+
+def take_cells(cells: RecordCells, places: np.ndarray[Any, Any]) -> RecordCells:
+    """Return some of the cells, in an order."""
+    rows, at = cells.rows, pa.array(places)
+    taken = RawRows(
+        {name: column.take(at) for name, column in rows.columns.items()},
+        rows.row[places],
+        rows.problem.take(at),
+        None if rows.cell is None else rows.cell.take(at),
+        None if rows.not_asked is None else rows.not_asked.take(at),
+    )
+    not_asked = None if cells.not_asked is None else cells.not_asked.take(at)
+    return replace(cells, rows=taken, not_asked=not_asked)
+
+
+def _repeated(cells: RecordCells, name: str, each: EachElement | EachKey) -> RecordCells:
+    """Repeat rows for the elements or keys of a column; a row without any stays, with a reason."""
+    column = cells.rows.columns.get(each.column)
+    n = len(cells.rows)
+    if column is None:
+        column = pa.nulls(n, pa.string())
+    encoded = column.dictionary_encode(null_encoding="encode")
+    held = [_elements(each, value) for value in encoded.dictionary.to_pylist()]
+    codes = encoded.indices.to_numpy()
+    lengths = np.array([max(len(one.keys), 1) for one in held])[codes]
+    places = np.repeat(np.arange(n), lengths)
+    index = np.arange(places.size) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    repeated = take_cells(cells, places)
+    starts = np.cumsum([0, *(max(len(one.keys), 1) for one in held)])[:-1]
+    at = pa.array(starts[codes][places] + index)
+
+    def column_of(values: list[list[str | None]]) -> pa.Array:
+        flat = [value for own in values for value in (own or [None])]
+        return pa.array(flat, pa.string()).take(at)
+
+    def reasons(kind: str) -> pa.Array:
+        return pa.array([getattr(one, kind) for one in held], pa.string()).take(
+            pa.array(codes[places])
+        )
+
+    columns = repeated.rows.columns | {
+        f"{{{name}}}": column_of([one.keys for one in held]),
+        f"{{{name}.value}}": column_of([one.values for one in held]),
+        f"{{{name}.index}}": pc.if_else(
+            column_of([one.keys for one in held]).is_valid(),
+            pa.array(index).cast(pa.string()), pa.scalar(None, pa.string()),
+        ),
+    }  # fmt: skip
+    empty = reasons("empty")
+    not_asked = empty if repeated.not_asked is None else pc.coalesce(repeated.not_asked, empty)
+    rows = replace(
+        repeated.rows, columns=columns,
+        problem=pc.coalesce(repeated.rows.problem, reasons("problem")),
+    )  # fmt: skip
+    return RecordCells(rows, cells.bindings, (*cells.varying, name), not_asked)
+
+
+@dataclass(frozen=True)
+class _Held:
+    """What one cell holds: keys or numbers, elements as text; or why it holds none."""
+
+    keys: list[str | None]
+    values: list[str | None]
+    problem: str | None = None
+    empty: str | None = None
+
+
+def _elements(each: EachElement | EachKey, cell: str | None) -> _Held:
+    if cell is None or not cell.strip():
+        return _Held([], [], empty=f"{each.column} is blank")
+    kind = "list" if isinstance(each, EachElement) else "object"
+    if isinstance(each, EachElement) and each.split is not None:
+        inner: Any = [element.strip() for element in cell.split(each.split)]
+    else:
+        try:
+            inner = json_at(parse_json(cell), each.json_path)
+        except ValueError as error:
+            return _Held([], [], problem=f"{each.column} is not JSON: {error}")
+    if inner is None:
+        return _Held([], [], empty=f"{each.column} has no {kind} {each.json_path or ''}".rstrip())
+    if not isinstance(inner, list if kind == "list" else dict):
+        return _Held([], [], problem=f"{each.column} is not a JSON {kind}")
+    if len(inner) > LARGEST_EACH:
+        what = f"{each.column} holds {len(inner):,} elements; {LARGEST_EACH:,} are allowed"
+        return _Held([], [], problem=what)
+    if not inner:
+        return _Held([], [], empty=f"{each.column} is empty")
+    pairs = inner.items() if isinstance(inner, dict) else enumerate(inner)
+    keys, elements = zip(*pairs, strict=True)
+    return _Held([str(key) for key in keys], [as_text(element) for element in elements])
+
+
+def json_at(node: Any, path: str | None) -> Any:
+    """Return what stands at a dotted path of parsed JSON; None: nothing."""
+    for key in path_keys(path) if path else ():
+        if isinstance(node, list) and key.isdigit() and int(key) < len(node):
+            node = node[int(key)]
+        elif isinstance(node, dict) and key in node:
+            node = node[key]
+        else:
+            return None
+    return node
+
+
+def path_keys(path: str) -> list[str]:
+    r"""Return the keys of a dotted path; ``\.`` is a dot within a key."""
+    keys = [""]
+    escaped = False
+    for character in path:
+        if escaped:
+            keys[-1] += character
+        elif character == ".":
+            keys.append("")
+        elif character != "\\":
+            keys[-1] += character
+        escaped = character == "\\" and not escaped
+    return keys
+
+
+def escaped_key(key: str) -> str:
+    """Return a key as a step of a dotted path."""
+    return key.replace("\\", "\\\\").replace(".", "\\.")
+
+
+def split_cell(cell: str, separator: str) -> str:
+    """Return the elements of a cell as a JSON list."""
+    return json.dumps([element.strip() for element in cell.split(separator)], ensure_ascii=False)
