@@ -51,6 +51,16 @@ class TaskSettings(Section):
     references: tuple[str, ...] = ()
     adequacy: Adequacy | None = None
     question: str | None = None
+    repeats: Literal["keep", "first", "last", "reject"] | None = None
+
+    @model_validator(mode="after")
+    def _repeats_of_single_answers(self) -> Self:
+        if self.kind == "ranking" and self.repeats not in (None, "keep"):
+            raise ValueError(
+                f"repeats: {self.repeats} does not go with kind: ranking, where a judge may rank "
+                "an output in several rankings"
+            )
+        return self
 
     @field_validator("scale")
     @classmethod

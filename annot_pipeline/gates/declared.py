@@ -25,6 +25,7 @@ from annot_pipeline.gates.measures import (
     rejected,
     rejected_in_worst,
     related_judges,
+    repeated_answers,
     segments_in_parts,
     superseded_by_order,
     tasks_without_model,
@@ -132,6 +133,13 @@ GATES: tuple[Gate[Any], ...] = (
         "number of names or labels that look alike but differ",
         "they are kept apart; map them to one spelling if they mean the same",
         lambda m: named(m.look_alikes), warn=0,
+    ),
+    Gate(
+        "repeated_answers", JudgmentMetrics, "settled",
+        "number of times that a judge answered an item more than once",
+        "if the answers are to different questions, map what tells them apart (task, criterion, "
+        "item); if not, say under tasks which one counts: repeats: last, first, reject or keep",
+        repeated_answers, warn=0,
     ),
     Gate(
         "superseded_by_order", JudgmentMetrics, "settled",

@@ -104,6 +104,17 @@ def rejected(metrics: JudgmentMetrics) -> Finding:
     return Finding(share, reasons)
 
 
+def repeated_answers(metrics: JudgmentMetrics) -> Finding:
+    """Return the pairs of judge and item with several answers, with examples and columns."""
+    texts = []
+    for row in metrics.repeated_answers:
+        text = f"{row['task']}: {'; '.join(row['examples'])}"
+        if row["columns"]:
+            text += f" (unmapped columns that tell them apart: {', '.join(row['columns'])})"
+        texts.append(text)
+    return Finding(sum(row["pairs"] for row in metrics.repeated_answers), first_of(texts))
+
+
 def rejected_in_worst(metrics: JudgmentMetrics) -> Finding:
     """Return the same share in the worst export, and the export's name."""
     shares = [

@@ -5,7 +5,7 @@ WITH latest AS (
     SELECT task, item, label
     FROM judgments
     JOIN record_files USING (source_order, source_file)
-    WHERE control = 'adjudication' AND fate <> 'rejected'
+    WHERE control = 'adjudication' AND judgment_id IS NOT NULL
     QUALIFY rank() OVER (
         PARTITION BY task, item, judge
         ORDER BY submitted_at DESC NULLS LAST, source_order DESC, file_order DESC

@@ -1,8 +1,10 @@
 -- One row is a record: a judgment cell of a raw row, with its id and its fate so far.
--- Inputs: keyed (as key_records.sql gives it), record_files.
+-- Inputs: keyed (as key_records.sql gives it), record_files, tasks (task, kind, repeats), native_ids
+-- (filename, native_id: as repeated_native_ids.sql gives them).
 --
 -- id: 32 hex digits: the key, and where a file repeats a key, the key with its ordinal there,
--- ordered by answer, so that repeats within a file stay apart whatever the order of rows.
+-- ordered by answer, so that repeats within a file stay apart whatever the order of rows. Equal
+-- answers under one native id that names one judge and item are one.
 -- One id in several files: the latest counts (submitted_at, then source, then path); the
 -- others are duplicates where they give the same answer, else superseded. So of an assignment
 -- that was rejected after it had been exported nothing counts.
@@ -23,14 +25,23 @@ WITH repeated_keys AS (
 ordinals AS (
     SELECT
         k.source_order, k.file_order, k.record,
-        row_number() OVER (
-            PARTITION BY k.source_order, k.file_order, k.judgment_key
-            ORDER BY k.label NULLS FIRST, k.score NULLS FIRST, k.preference NULLS FIRST,
-                k.rank NULLS FIRST, k.rank_a NULLS FIRST, k.rank_b NULLS FIRST,
-                k.submitted_at NULLS FIRST, k.seconds NULLS FIRST, k.record
-        ) - 1 AS ordinal
+        CASE WHEN i.native_id IS NULL
+            THEN row_number() OVER (
+                PARTITION BY k.source_order, k.file_order, k.judgment_key
+                ORDER BY k.label NULLS FIRST, k.score NULLS FIRST, k.preference NULLS FIRST,
+                    k.rank NULLS FIRST, k.rank_a NULLS FIRST, k.rank_b NULLS FIRST,
+                    k.submitted_at NULLS FIRST, k.seconds NULLS FIRST, k.record
+            )
+            ELSE dense_rank() OVER (
+                PARTITION BY k.source_order, k.file_order, k.judgment_key
+                ORDER BY k.label NULLS FIRST, k.score NULLS FIRST, k.preference NULLS FIRST,
+                    k.rank NULLS FIRST, k.rank_a NULLS FIRST, k.rank_b NULLS FIRST
+            )
+        END - 1 AS ordinal
     FROM keyed AS k
     SEMI JOIN repeated_keys USING (source_order, file_order, judgment_key)
+    LEFT JOIN record_files AS f USING (source_order, file_order)
+    LEFT JOIN native_ids AS i ON f.filename = i.filename AND k.native_id = i.native_id
 ),
 identified AS NOT MATERIALIZED (
     SELECT
@@ -104,6 +115,40 @@ judged AS (
         ON i.source_order = d.source_order AND i.file_order = d.file_order
         AND i.record = d.record
 ),
+-- Several answers of a judge on an item, where the task says which of them counts.
+repeats AS (
+    SELECT
+        source_order, file_order, record, t.repeats,
+        count(*) OVER answers AS n_answers,
+        count(submitted_at) OVER answers AS n_times,
+        CASE t.repeats WHEN 'last' THEN max(submitted_at) OVER answers
+            ELSE min(submitted_at) OVER answers END AS chosen_at,
+        submitted_at,
+        struct_pack(label, score, preference, rank, rank_a, rank_b) AS given_answer,
+        struct_pack(id, source_order, file_order, record) AS place,
+        task, judge, item, item_a, item_b, criterion
+    FROM judged AS j
+    JOIN (
+        SELECT task, repeats FROM tasks WHERE repeats IN ('first', 'last', 'reject')
+            AND kind <> 'ranking'
+    ) AS t USING (task)
+    WHERE reason IS NULL AND NOT is_dismissed AND counts AND control = 'none'
+    WINDOW answers AS (PARTITION BY task, judge, item, item_a, item_b, criterion)
+),
+chosen AS (
+    SELECT
+        source_order, file_order, record, repeats, n_answers,
+        CASE
+            WHEN repeats = 'reject' THEN 'rejected'
+            WHEN n_times < n_answers THEN 'untimed'
+            WHEN submitted_at <> chosen_at THEN 'superseded'
+            WHEN count(DISTINCT given_answer) OVER same_time > 1 THEN 'tied'
+            WHEN place <> min(place) OVER same_time THEN 'duplicate'
+        END AS outcome
+    FROM repeats
+    WHERE n_answers > 1
+    WINDOW same_time AS (PARTITION BY task, judge, item, item_a, item_b, criterion, submitted_at)
+),
 files AS (
     SELECT
         source_order, file_order, source_file, source_digest,
@@ -121,6 +166,8 @@ SELECT
     CASE
         WHEN early_fate IS NOT NULL THEN early_fate
         WHEN reason IS NOT NULL OR is_dismissed THEN 'rejected'
+        WHEN c.outcome IN ('rejected', 'untimed', 'tied') THEN 'rejected'
+        WHEN c.outcome IS NOT NULL THEN c.outcome
         WHEN NOT counts AND same_answer THEN 'duplicate'
         WHEN NOT counts THEN 'superseded'
         WHEN control = 'adjudication' THEN 'adjudication'
@@ -130,10 +177,21 @@ SELECT
     CASE
         WHEN reason IS NOT NULL THEN reason
         WHEN is_dismissed THEN 'assignment was rejected: ''' || left(status, 60) || ''''
+        WHEN c.outcome = 'rejected' THEN 'repeats: reject: the judge answered more than once'
+        WHEN c.outcome = 'untimed' THEN 'repeats: ' || c.repeats
+            || ': the judge answered more than once, and submitted_at is blank'
+        WHEN c.outcome = 'tied' THEN 'repeats: ' || c.repeats
+            || ': the judge gave different answers at one time'
+        WHEN c.outcome = 'duplicate' THEN 'the judge gave the same answer more than once'
+        WHEN c.outcome = 'superseded' THEN CASE c.repeats WHEN 'last' THEN 'a later' ELSE 'an earlier' END
+            || ' answer of the judge counts; this one: ' || concat_ws(
+            ', ', '''' || left(label, 60) || '''', score, preference, rank,
+            rank_a || ' and ' || rank_b
+        )
         WHEN NOT counts AND control = 'adjudication'
             THEN CASE WHEN same_answer THEN 'a decision that takes precedence is the same'
                 ELSE 'a decision that takes precedence differs; this one: ' || answer END
-        WHEN NOT counts AND same_answer THEN 'the same answer stands in a file that takes precedence'
+        WHEN NOT counts AND same_answer THEN 'the same answer is in another row or file that takes precedence'
         WHEN NOT counts
             THEN 'a file that takes precedence holds another answer; this one: ' || answer
         WHEN control = 'adjudication' THEN 'decision of an expert'
@@ -143,5 +201,6 @@ SELECT
     source_order, source_file, source_digest, "row" AS source_row, cell
 FROM judged
 JOIN files USING (source_order, file_order)
+LEFT JOIN chosen AS c USING (source_order, file_order, record)
 ORDER BY task, coalesce(item, item_a || ' | ' || item_b), judge_id, public_id, source_digest,
     source_row, cell, by_name, fate, source_order, file_order, record

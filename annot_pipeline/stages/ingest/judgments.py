@@ -36,6 +36,7 @@ from annot_pipeline.stages.ingest.look_alikes import look_alikes, may_be_alike, 
 from annot_pipeline.stages.ingest.metrics import JudgmentMetrics, Rejections, SupersededByOrder
 from annot_pipeline.stages.ingest.parsed_exports import ANY_RECORD
 from annot_pipeline.stages.ingest.raw_names import raw_names
+from annot_pipeline.stages.ingest.repeated_answers import repeated_answers
 from annot_pipeline.stages.ingest.resolve_tasks import resolve_tasks, unused_settings
 from annot_pipeline.storage.archive import archived
 from annot_pipeline.storage.files import TEMPORARY
@@ -55,6 +56,7 @@ AUDIT = "audit"
 """Key of a part's document that holds what metrics are added up from."""
 CLASSES = "classes"
 """Key of an audit that holds the number of labels by task."""
+NATIVE_IDS = pa.schema([("filename", TEXT), ("native_id", TEXT)])
 Slices: TypeAlias = dict[str, list[str]]
 """Items that end the partitions of a large task, by a digest of its name and files."""
 
@@ -77,13 +79,17 @@ def settle_judgments(context: StageContext) -> StageOutput[JudgmentMetrics]:
         "salt": context.salt,
     }
     quoted = _quoted_names(context, inputs)
+    native_ids = _native_ids(context, inputs)
     slices: Slices = {}
     partitions = [
         Partition(
-            [asdict(some), together.files.to_pylist(), together.tasks.to_pylist(), *quoted],
+            [asdict(some), together.files.to_pylist(), together.tasks.to_pylist(),
+             _native_ids_of(native_ids, together.files),
+             *quoted],
             partial(
                 _settle, context.partition_queries, together.records,
-                {"record_files": together.files, "tasks": together.tasks, "judges": judges},
+                {"record_files": together.files, "tasks": together.tasks, "judges": judges,
+                 "native_ids": native_ids},
                 parameters, some, quoted,
             ),
             continues_previous=n > 0,
@@ -127,6 +133,7 @@ def settle_judgments(context: StageContext) -> StageOutput[JudgmentMetrics]:
             for audit in audits
             for row in audit["experts_disagree"]
         ],
+        repeated_answers=repeated_answers(audits, context, record_files),
         slices=slices,
     )
     return StageOutput({**tables, "tasks": tasks}, metrics, documents)
@@ -147,6 +154,21 @@ def _quoted_names(context: StageContext, inputs: Mapping[str, Any]) -> list[str]
     for reason in context.queries.table("ingest/reasons", inputs)["reason"].to_pylist():
         quoted |= cells.in_reason(reason)
     return sorted(quoted)
+
+
+def _native_ids(context: StageContext, inputs: Mapping[str, Any]) -> pa.Table:
+    """Return native ids of repeated answers that identify them, by parsed file."""
+    if not any("native_id" in source.fields for source in context.campaign.settings.sources):
+        return NATIVE_IDS.empty_table()
+    return context.queries.table("ingest/repeated_native_ids", inputs).cast(NATIVE_IDS)
+
+
+def _native_ids_of(native_ids: pa.Table, files: pa.Table) -> list[dict[str, str]]:
+    """Return those of some files, for the fingerprint of a partition."""
+    rows: list[dict[str, str]] = native_ids.filter(
+        is_in(native_ids["filename"], files["filename"].cast(TEXT))
+    ).to_pylist()
+    return rows
 
 
 def _parsed_exports(context: StageContext, record_files: pa.Table) -> StoredTable:
@@ -285,7 +307,8 @@ def _settle(
     named = read_table(judgments_file.path, ["task", "label", "item", "judge", "fate"])
     named = named.filter(pc.invert(is_in(named["fate"], UNREAD_FATES)))
     names = write_partition(folder, "names", key, partial(iter, [names_of(named)]))
-    audit = _audit(queries, judgments_file, ordered) | {CLASSES: _n_classes(named)}
+    audit = _audit(queries, judgments_file, ordered, inputs["tasks"])
+    audit[CLASSES] = _n_classes(named)
     return {"settled": judgments_file, "names": names}, {AUDIT: audit}
 
 
@@ -332,11 +355,13 @@ def _undeclared_classes(
     }
 
 
-def _audit(queries: Queries, judgments_file: TableFile, record_files: pa.Table) -> Document:
+def _audit(
+    queries: Queries, judgments_file: TableFile, record_files: pa.Table, tasks: pa.Table
+) -> Document:
     """Return counts and examples of a partition's records for reports."""
     accounts = account(read_groups(judgments_file.path, ACCOUNTED))
     fates = {fate for fate in FATES for row in accounts if row[fate]}
-    inputs = {"judgments": judgments_file.path, "record_files": record_files}
+    inputs = {"judgments": judgments_file.path, "record_files": record_files, "tasks": tasks}
 
     def rows_of(query: str, *relevant: str) -> list[dict[str, Any]]:
         if not fates.intersection(relevant):
@@ -349,6 +374,7 @@ def _audit(queries: Queries, judgments_file: TableFile, record_files: pa.Table) 
         "rejections": rows_of("rejections", "rejected"),
         "superseded_by_order": rows_of("superseded_by_order", "superseded"),
         "experts_disagree": rows_of("expert_disagreements", "adjudication"),
+        "repeated_answers": rows_of("repeated_answers", "used"),
     }
 
 

@@ -30,6 +30,18 @@ class SupersededByOrder(TypedDict):
     records: int
 
 
+class RepeatedAnswers(TypedDict):
+    """Judges and items of a task with several answers that count, though it declares no repeats.
+
+    ``columns``: unmapped columns of the first such export that tell the answers apart.
+    """
+
+    task: str
+    pairs: int
+    examples: list[str]
+    columns: list[str]
+
+
 @dataclass(frozen=True)
 class ExportMetrics(StageMetrics):
     """Metrics of ``archive_exports``.
@@ -110,4 +122,5 @@ class JudgmentMetrics(StageMetrics):
     undeclared_classes: dict[str, int]
     superseded_by_order: list[SupersededByOrder]
     experts_disagree: list[str]
+    repeated_answers: list[RepeatedAnswers]
     slices: dict[str, list[str]] = field(default_factory=dict)

@@ -33,9 +33,15 @@ def open_export(
     piece: Piece | None = None,
     *,
     limits: Limits,
+    whole: bool = False,
 ) -> Export:
-    """Open an export, or a piece of it, with the reader of its format."""
+    """Open an export, or a piece of it, with the reader of its format.
+
+    ``whole``: with all columns, not only those that the mapping reads.
+    """
     opening = replace(_opening(source, path, name), piece=piece, limits=limits)
+    if whole:
+        opening = replace(opening, wanted=None)
     return READERS[source.format](opening)
 
 

@@ -35,6 +35,7 @@ TASKS = pa.schema(
         ("references", pa.list_(TEXT)),
         ("adequacy_task", TEXT),
         ("adequate", pa.list_(TEXT)),
+        ("repeats", TEXT),
     ]
 )
 
@@ -119,6 +120,7 @@ def resolve_tasks(names: pa.Table, settings: Sequence[TaskSettings]) -> tuple[pa
                 "adequate": list(declared.adequacy.adequate)
                 if declared and declared.adequacy
                 else [],
+                "repeats": declared.repeats if declared else None,
             }
         )
     return pa.Table.from_pylist(rows, TASKS), ambiguous

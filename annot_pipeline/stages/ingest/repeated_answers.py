@@ -1,0 +1,127 @@
+"""Answers that a judge gave to one item more than once, and columns that would tell them apart."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from annot_pipeline.config import Source
+from annot_pipeline.errors import AnnotError, counted, shorten
+from annot_pipeline.exports.raw_rows import RawRows
+from annot_pipeline.runtime.context import Document, StageContext
+from annot_pipeline.stages.ingest.metrics import RepeatedAnswers
+from annot_pipeline.stages.ingest.opened_exports import open_export
+from annot_pipeline.stages.ingest.read_records import columns_of, read_records
+from annot_pipeline.storage.archive import archived
+
+MOST_ROWS = 100_000
+"""Rows of an export that are looked at for columns which tell answers apart."""
+MOST_COLUMNS = 5
+IDENTITY = ("task", "judge", "item", "item_a", "item_b", "criterion", "ranking", "hit",
+            "native_id", "position")  # fmt: skip
+"""Fields that tell judgments apart."""
+
+
+def repeated_answers(
+    audits: Sequence[Document], context: StageContext, record_files: pa.Table
+) -> list[RepeatedAnswers]:
+    """Return the tasks in which judges answered items more than once.
+
+    Parameters
+    ----------
+    audits
+        Of each partition, with rows as `sql/audit/repeated_answers.sql` gives them.
+    context, record_files
+        To read the export of an example again.
+    """
+    by_task: dict[str, list[dict[str, Any]]] = {}
+    pairs: Counter[str] = Counter()
+    for audit in audits:
+        in_partition = {row["task"]: row["pairs"] for row in audit["repeated_answers"]}
+        pairs.update(in_partition)  # a large task has several partitions
+        for row in audit["repeated_answers"]:
+            by_task.setdefault(row["task"], []).append(row)
+    exports = {
+        (file["source_order"], file["source_file"]): file["source_sha256"]
+        for file in record_files.to_pylist()
+    }
+    columns: dict[tuple[int, str], list[str]] = {}
+    repeated = []
+    for task in sorted(by_task):
+        rows = by_task[task]
+        place = rows[0]["source_order"], rows[0]["source_file"]
+        if place not in columns:
+            columns[place] = _telling_columns(context, *place, exports[place])
+        repeated.append(
+            RepeatedAnswers(
+                task=task,
+                pairs=pairs[task],
+                examples=[_example(row) for row in rows[:3]],
+                columns=columns[place],
+            )
+        )
+    return repeated
+
+
+def _example(row: Mapping[str, Any]) -> str:
+    answers = counted(row["answers"], "answer")
+    place = f"{row['source_file']} row {row['source_row']}"
+    return f"{shorten(row['item'])}: {answers} by one judge, first in {place}"
+
+
+def _telling_columns(context: StageContext, source_order: int, name: str, sha256: str) -> list[str]:
+    """Return unmapped columns of an export with which its first rows repeat no answer."""
+    settings = context.campaign.settings
+    source = settings.sources[source_order]
+    if source.each or source.format not in ("csv", "jsonl", "parquet", "json"):
+        return []  # columns may be named after judges
+    path = archived(context.store.archive, sha256)
+    try:
+        export = open_export(source, path, name, limits=settings.limits, whole=True)
+        return _columns_telling(export.chunks, source, name)
+    except AnnotError:
+        return []
+
+
+def _columns_telling(chunks: Iterable[RawRows], source: Source, name: str) -> list[str]:
+    seen: dict[str, set[Any]] = {}
+    keys: set[Any] = set()
+    repeated = False
+    n_rows = 0
+    candidates: set[str] | None = None
+    mapped = {*columns_of(source)}
+    for rows in chunks:
+        if n_rows >= MOST_ROWS:
+            break
+        n_rows += len(rows)
+        records = read_records(rows, source, path=name, campaign="-")
+        usable = records.filter(pc.is_null(records["reason"]))
+        names = [field for field in IDENTITY if field in usable.column_names]
+        own = list(zip(*(usable[field].to_pylist() for field in names), strict=True))
+        unmapped = [column for column in rows.columns if column not in mapped]
+        candidates = {*unmapped} if candidates is None else candidates & {*unmapped}
+        repeated |= len({*own} | keys) < len(own) + len(keys)
+        keys |= {*own}
+        values = _values_by_row(rows, usable["row"].to_pylist(), candidates)
+        for column in [*candidates]:
+            pairs = list(zip(own, values[column], strict=True))
+            before = seen.setdefault(column, set())
+            if None in values[column] or len({*pairs} | before) < len(pairs) + len(before):
+                candidates.discard(column)
+            before |= {*pairs}
+    if not repeated or not candidates:
+        return []
+    n_values = {column: len({value for _, value in seen[column]}) for column in candidates}
+    return sorted(candidates, key=lambda column: (n_values[column], column))[:MOST_COLUMNS]
+
+
+def _values_by_row(
+    rows: RawRows, numbers: Sequence[int], columns: set[str]
+) -> dict[str, list[str | None]]:
+    places = {int(number): place for place, number in enumerate(rows.row)}
+    at = pa.array([places[number] for number in numbers], pa.int64())
+    return {column: rows.columns[column].take(at).to_pylist() for column in columns}
