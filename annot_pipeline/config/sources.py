@@ -29,7 +29,7 @@ ItemFieldName = Literal[
     "task", "item", "segment", "system", "text", "source", "reference", "truth"
 ]  # fmt: skip
 Format = Literal[
-    "csv", "jsonl", "parquet", "mturk", "label_studio", "appraise", "hits", "wmt_ranking"
+    "csv", "json", "jsonl", "parquet", "mturk", "label_studio", "appraise", "hits", "wmt_ranking"
 ]  # fmt: skip
 
 CANONICAL_FIELDS: tuple[str, ...] = get_args(FieldName)
@@ -140,6 +140,11 @@ class ReadOptions(Section):
         return name
 
 
+def _check_records(records: str | None, format_: str) -> None:
+    if records is not None and format_ != "json":
+        raise ValueError(f"records belongs to format: json, not {format_}")
+
+
 class Source(Section):
     """Exports of one format, and how their columns become judgments."""
 
@@ -147,6 +152,7 @@ class Source(Section):
     format: Format
     files: Literal["all", "latest"] = "all"
     options: ReadOptions = ReadOptions()
+    records: str | None = Field(default=None, min_length=1)
     where: tuple[Condition, ...] = ()
     abstain: tuple[str, ...] = ()
     each: dict[str, Each] = Field(default_factory=dict)
@@ -161,6 +167,11 @@ class Source(Section):
             if isinstance(fields, dict):
                 return {**source, "fields": {name: name for name in HITS_FIELDS} | fields}
         return source
+
+    @model_validator(mode="after")
+    def _records_of_a_document(self) -> Source:
+        _check_records(self.records, self.format)
+        return self
 
     @model_validator(mode="after")
     def _skips_rows_of_tables(self) -> Source:
@@ -233,7 +244,13 @@ class ItemSource(Section):
     path: str
     format: Format
     options: ReadOptions = ReadOptions()
+    records: str | None = Field(default=None, min_length=1)
     fields: dict[ItemFieldName, Expression]
+
+    @model_validator(mode="after")
+    def _records_of_a_document(self) -> ItemSource:
+        _check_records(self.records, self.format)
+        return self
 
     @model_validator(mode="after")
     def _says_which_item(self) -> ItemSource:

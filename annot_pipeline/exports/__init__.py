@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 from annot_pipeline.exports.appraise import read_appraise
 from annot_pipeline.exports.hits import read_hits
+from annot_pipeline.exports.json_document import read_json
 from annot_pipeline.exports.json_lines import jsonl_pieces, read_jsonl
 from annot_pipeline.exports.label_studio import read_label_studio
 from annot_pipeline.exports.mturk import read_mturk
@@ -33,6 +34,7 @@ CODE_VERSION = "2"
 READERS: dict[str, Reader] = {
     "csv": read_csv,
     "mturk": read_mturk,
+    "json": read_json,
     "jsonl": read_jsonl,
     "parquet": read_parquet,
     "label_studio": read_label_studio,

@@ -110,6 +110,9 @@ class Opening:
         Columns that the mapping uses; None for all. Others need not be read.
     delimiter, quote, encoding, header, multilabel
         As `config.ReadOptions`; ``header`` holds the columns of a file without one.
+    records, hides_keys
+        Path of the records of a JSON document; whether keys in it may name judges, so that places
+        are told by number.
     piece
         The piece that is read, its rows numbered from 1, of a format that has pieces; None: all.
     limits
@@ -124,6 +127,8 @@ class Opening:
     encoding: str = "utf-8"
     header: tuple[str, ...] | None = None
     multilabel: str = "yes_no"
+    records: str | None = None
+    hides_keys: bool = False
     piece: Piece | None = None
     limits: Limits = field(default_factory=Limits)
 

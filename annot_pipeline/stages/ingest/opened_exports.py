@@ -12,6 +12,7 @@ from pathlib import Path
 from annot_pipeline.config import EachColumn, ItemSource, Limits, Source
 from annot_pipeline.errors import ConfigError, Problem, counted, first_of, shorten
 from annot_pipeline.exports import PIECE_BYTES, PIECES, READERS, Export, Opening, Piece
+from annot_pipeline.exports.json_document import KEY
 from annot_pipeline.stages.ingest.read_records import (
     columns_by_field,
     columns_of,
@@ -64,6 +65,8 @@ def _opening(source: Source | ItemSource, path: Path, name: str) -> Opening:
         options.encoding,
         options.columns,
         options.multilabel,
+        source.records,
+        isinstance(source, Source) and KEY in source.fields["judge"].model_dump_json(),
     )
 
 

@@ -1,0 +1,270 @@
+"""One JSON document: its records are the elements of a list, or the values of an object, within it.
+
+Read as a stream: memory holds one record. ``records`` is a dotted path. A list at its end gives a
+record for each element, an object is one record; ``*`` stands for all values of an object or list,
+whose keys are then the column ``@key``. Elements that are lists have columns ``0``, ``1``, ....
+"""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import IO, Any
+
+import numpy as np
+import pyarrow as pa
+
+from annot_pipeline.errors import first_of, shorten
+from annot_pipeline.exports.json_lines import Number, as_text
+from annot_pipeline.exports.raw_rows import Export, Opening, RawRows
+
+CHUNK = 20_000
+KEY = "@key"
+ALL = "*"
+STARTS = {"start_map": "an object", "start_array": "a list"}
+
+Event = tuple[str, Any]
+
+
+def read_json(opening: Opening) -> Export:
+    """Open a JSON document; see `raw_rows.Export`. Columns are the keys seen so far.
+
+    Raises
+    ------
+    InputError
+        Also while rows are read: it is not JSON, or ``records`` leads to no list or object.
+    """
+    export = Export(iter(()), [], has_header=False)
+    export.chunks = _chunks(opening, export)
+    return export
+
+
+@dataclass
+class _Rows:
+    """Rows that are collected until there are enough for a chunk."""
+
+    rows: list[dict[str, str | None]] = field(default_factory=list)
+    places: list[str] = field(default_factory=list)
+    problems: list[str | None] = field(default_factory=list)
+
+
+def _chunks(opening: Opening, export: Export) -> Iterator[RawRows]:
+    seen: dict[str, None] = {}
+    collected = _Rows()
+    with opening.open_bytes() as raw:
+        try:
+            for place, key, value in _records(_events(opening, raw), opening):
+                row, problem = _row(value, key, opening.wanted)
+                if not row.keys() <= seen.keys():
+                    seen.update(dict.fromkeys(row))
+                    opening.check_columns(len(seen))
+                    export.columns[:] = seen
+                collected.rows.append(row)
+                collected.places.append(place)
+                collected.problems.append(problem)
+                export.n_rows += 1
+                if len(collected.rows) >= CHUNK:
+                    yield _emit(opening, export, collected)
+                    collected = _Rows()
+        except _NotThereError as error:
+            raise opening.broken(error.what, error.do) from None
+    if collected.rows:
+        yield _emit(opening, export, collected)
+
+
+class _NotThereError(ValueError):
+    """The path leads to no record."""
+
+    def __init__(self, what: str, do: str = "set records to the path of the list") -> None:
+        super().__init__(what)
+        self.what, self.do = what, do
+
+
+def _events(opening: Opening, raw: IO[bytes]) -> Iterator[Event]:
+    """Yield the events of a JSON parser.
+
+    Raises
+    ------
+    InputError
+        The bytes are not JSON.
+    """
+    import ijson
+
+    try:
+        yield from ijson.basic_parse(_Bytes(raw, opening.encoding))
+    except ijson.JSONError as error:
+        what = str(error).removeprefix("b'").splitlines()[0].split("\\n")[0]
+        do = "check that the export is one JSON document; format: jsonl is one object a line"
+        raise opening.broken(f"is not JSON ({what})", do) from None
+    except UnicodeDecodeError:
+        raise opening.broken(
+            f"is not text in {opening.encoding}", "set options.encoding to the file's encoding"
+        ) from None
+
+
+class _Bytes:
+    """The bytes of a file as UTF-8, without a mark."""
+
+    def __init__(self, raw: IO[bytes], encoding: str) -> None:
+        name = codecs.lookup(encoding).name
+        self.raw = raw
+        self.decoder = codecs.getincrementaldecoder("utf-8-sig" if name == "utf-8" else name)()
+
+    def read(self, size: int = -1) -> bytes:
+        """Return the next bytes; none at the end."""
+        while block := self.raw.read(size):
+            if text := self.decoder.decode(block):
+                return text.encode()
+        return self.decoder.decode(b"", final=True).encode()
+
+
+def _records(events: Iterator[Event], opening: Opening) -> Iterator[tuple[str, str | None, Any]]:
+    """Yield the JSON pointer, the key and the value of each record."""
+    path = tuple(opening.records.split(".")) if opening.records else ()
+    first = next(events, None)
+    if first is None:
+        raise _NotThereError("is empty", "fetch the export again")
+    yield from _at(first, events, path, opening, "", None)
+    next(events, None)  # what follows the document is an error
+
+
+def _at(
+    first: Event,
+    events: Iterator[Event],
+    path: tuple[str, ...],
+    opening: Opening,
+    pointer: str,
+    key: str | None,
+) -> Iterator[tuple[str, str | None, Any]]:
+    """Yield the records at a path of the value that starts with an event."""
+    kind, _ = first
+    here = pointer or "the document"
+    if not path:
+        if kind == "start_array":
+            for number, (_, event) in enumerate(_children(first, events)):
+                yield f"{pointer}/{number}", key, _value(event, events, opening)
+        elif kind == "start_map" or key is not None:
+            yield pointer, key, _value(first, events, opening)
+        else:
+            raise _NotThereError(f"{here} is no list and no object")
+        return
+    if kind not in STARTS:
+        raise _NotThereError(f"records: {opening.records}: {here} is no list and no object")
+    keys, is_there = [], False
+    for number, (name, event) in enumerate(_children(first, events)):
+        step = str(number) if name is None else name
+        if path[0] in (ALL, step):
+            is_there = True
+            shown = f"#{number}" if opening.hides_keys and path[0] == ALL else _escaped(step)
+            own = step if path[0] == ALL and key is None else key
+            yield from _at(event, events, path[1:], opening, f"{pointer}/{shown}", own)
+        else:
+            keys.append(step)
+            _skip(event, events)
+    if not is_there and path[0] != ALL:
+        what = f"records: {opening.records}: {here} has no {path[0]}"
+        do = f"its keys: {first_of([*map(shorten, keys)], 10)}" if kind == "start_map" else ""
+        raise _NotThereError(what, do or "a list has numbers from 0, or * for all its elements")
+
+
+def _children(first: Event, events: Iterator[Event]) -> Iterator[tuple[str | None, Event]]:
+    """Yield key (None in a list) and first event of the values of an object or list."""
+    end = "end_map" if first[0] == "start_map" else "end_array"
+    for event in events:
+        if event[0] == end:
+            return
+        if event[0] == "map_key":
+            yield event[1], next(events)
+        else:
+            yield None, event
+
+
+def _skip(first: Event, events: Iterator[Event]) -> None:
+    depth = int(first[0] in STARTS)
+    while depth:
+        kind, _ = next(events)
+        depth += (kind in STARTS) - (kind in ("end_map", "end_array"))
+
+
+def _value(first: Event, events: Iterator[Event], opening: Opening) -> Any:
+    """Return a whole value; its size is bounded by ``limits.row_bytes``."""
+    if first[0] not in STARTS:
+        return _plain(first)
+    root: Any = {} if first[0] == "start_map" else []
+    stack: list[tuple[Any, str | None]] = [(root, None)]
+    size = 0
+    for kind, value in events:
+        container, key = stack[-1]
+        if kind in ("end_map", "end_array"):
+            stack.pop()
+            if not stack:
+                return root
+            continue
+        if kind == "map_key":
+            if value in container:
+                raise _NotThereError("an object has a key twice", "correct the export")
+            stack[-1] = (container, value)
+            size += len(value)
+            continue
+        inner: Any = _plain((kind, value))
+        if kind in STARTS:
+            inner = {} if kind == "start_map" else []
+            stack.append((inner, None))
+        size += len(value) if isinstance(value, str) else 8
+        if size > opening.limits.row_bytes:
+            raise opening.beyond("row_bytes", "a record is longer than", "bytes")
+        if isinstance(container, dict):
+            container[key] = inner
+        else:
+            container.append(inner)
+    raise _NotThereError("ends within a record", "fetch the export again")
+
+
+def _plain(event: Event) -> Any:
+    kind, value = event
+    if kind == "number":
+        return Number(format(value, "f") if isinstance(value, Decimal) else str(value))
+    return value
+
+
+def _row(
+    value: Any, key: str | None, wanted: frozenset[str] | None
+) -> tuple[dict[str, str | None], str | None]:
+    """Return the cells of a record, and why it has none."""
+    row: dict[str, str | None] = {} if key is None else {KEY: key}
+    problem = None
+    try:
+        if isinstance(value, dict):
+            names = value.keys() if wanted is None else wanted
+            row |= {n: as_text(inner) if n in names else None for n, inner in value.items()}
+        elif isinstance(value, list):
+            row |= {str(place): as_text(inner) for place, inner in enumerate(value)}
+        else:
+            row |= {"0": as_text(value)}
+        for cell in row.values():
+            (cell or "").encode()
+    except RecursionError:
+        problem = "malformed JSON: nested too deeply"
+    except UnicodeEncodeError:
+        problem = "malformed JSON: half of a surrogate pair"
+    return (row if problem is None else {}), problem
+
+
+def _escaped(key: str) -> str:
+    """Return a key as a part of a JSON pointer (RFC 6901)."""
+    return key.replace("~", "~0").replace("/", "~1")
+
+
+def _emit(opening: Opening, export: Export, collected: _Rows) -> RawRows:
+    n = len(collected.rows)
+    wanted = [c for c in export.columns if opening.wanted is None or c in opening.wanted]
+    columns = {
+        name: pa.array([row.get(name) for row in collected.rows], pa.string()) for name in wanted
+    }
+    last = export.n_rows
+    return RawRows(
+        columns, np.arange(last - n + 1, last + 1), pa.array(collected.problems, pa.string()),
+        pa.array(collected.places, pa.string()),
+    )  # fmt: skip
