@@ -52,6 +52,7 @@ class TaskSettings(Section):
     adequacy: Adequacy | None = None
     question: str | None = None
     repeats: Literal["keep", "first", "last", "reject"] | None = None
+    reconcile: Literal["order"] | None = None
 
     @model_validator(mode="after")
     def _repeats_of_single_answers(self) -> Self:
@@ -60,6 +61,12 @@ class TaskSettings(Section):
                 f"repeats: {self.repeats} does not go with kind: ranking, where a judge may rank "
                 "an output in several rankings"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _reconciles_pairs(self) -> Self:
+        if self.reconcile and self.kind not in (None, "pairwise"):
+            raise ValueError(f"reconcile belongs to kind: pairwise, not {self.kind}")
         return self
 
     @field_validator("scale")

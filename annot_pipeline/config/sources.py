@@ -19,9 +19,9 @@ from annot_pipeline.config.strict_section import TAG, Section
 
 FieldName = Literal[
     "task", "judge", "item", "system", "segment", "criterion", "label", "score",
-    "item_a", "item_b", "system_a", "system_b", "preference", "ranking", "rank", "rank_a",
-    "rank_b", "hit", "position", "control", "control_of", "truth", "native_id", "status",
-    "submitted_at", "seconds", "hit_seconds", "why", "reward",
+    "item_a", "item_b", "system_a", "system_b", "preference", "winner", "strength", "ranking",
+    "rank", "rank_a", "rank_b", "hit", "position", "control", "control_of", "truth", "native_id",
+    "status", "submitted_at", "seconds", "hit_seconds", "why", "reward",
 ]  # fmt: skip
 """Canonical fields of a judgment."""
 
@@ -155,6 +155,7 @@ class Source(Section):
     records: str | None = Field(default=None, min_length=1)
     where: tuple[Condition, ...] = ()
     abstain: tuple[str, ...] = ()
+    strength: tuple[float, float] | None = None
     each: dict[str, Each] = Field(default_factory=dict)
     fields: dict[FieldName, Expression]
 
@@ -171,6 +172,17 @@ class Source(Section):
     @model_validator(mode="after")
     def _records_of_a_document(self) -> Source:
         _check_records(self.records, self.format)
+        return self
+
+    @model_validator(mode="after")
+    def _strength_has_a_range(self) -> Source:
+        if ("strength" in self.fields) != (self.strength is not None):
+            raise ValueError(
+                "fields.strength and strength go together: strength: [b, a], the values that say "
+                "that b, or a, is better without doubt, such as [-3, 3]"
+            )
+        if self.strength is not None and self.strength[0] == self.strength[1]:
+            raise ValueError("strength: both ends are the same; write [b, a], such as [-3, 3]")
         return self
 
     @model_validator(mode="after")
@@ -210,7 +222,7 @@ class Source(Section):
         mapped = set(self.fields)
         if "judge" not in mapped:
             raise ValueError("fields needs judge: who judged")
-        answers = {"label", "score", "preference", "rank", "rank_a"}
+        answers = {"label", "score", "preference", "winner", "strength", "rank", "rank_a"}
         if not mapped & answers:
             raise ValueError(f"fields needs an answer: one of {', '.join(sorted(answers))}")
         single, pair = {"item", "segment"} & mapped, {"item_a", "system_a"} & mapped
@@ -224,6 +236,11 @@ class Source(Section):
             raise ValueError(
                 f"{alone[0]} is about one item: fields needs item, or segment and system"
             )
+        several = sorted({"preference", "winner", "strength"} & mapped)
+        if len(several) > 1:
+            raise ValueError(f"{' and '.join(several)} say the same; map one of them")
+        if several and not pair:
+            raise ValueError(f"{several[0]} is about a pair: map item_a and item_b, or systems")
         for a, b in (("item_a", "item_b"), ("system_a", "system_b"), ("rank_a", "rank_b")):
             if (a in mapped) != (b in mapped):
                 raise ValueError(f"{a} and {b} go together")

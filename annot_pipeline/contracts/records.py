@@ -12,6 +12,7 @@ from annot_pipeline.contracts.table import (
     Table,
     count,
     real,
+    share,
     text,
 )
 from annot_pipeline.contracts.values import (
@@ -76,6 +77,9 @@ JUDGMENTS = Table(
         text("system_a", "System of item_a", nullable=True),
         text("system_b", "System of item_b", nullable=True),
         Column("preference", TEXT, "Which of two is better", True, allowed=PREFERENCES),
+        share(
+            "strength", "How strongly item_a is preferred, 0 (item_b) to 1 (item_a)", nullable=True
+        ),
         count("rank", "Rank given, 1 is best", nullable=True),
         count("rank_a", "Rank given to item_a", nullable=True),
         count("rank_b", "Rank given to item_b", nullable=True),

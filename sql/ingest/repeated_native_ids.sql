@@ -16,7 +16,7 @@ repeated AS (
         SELECT filename, native_id
         FROM answers
         GROUP BY filename, native_id, task, judge, item, item_a, item_b, criterion, control,
-            ranking, hit, "position", label, score, preference, rank, rank_a, rank_b
+            ranking, hit, "position", label, score, preference, strength, rank, rank_a, rank_b
         HAVING count(*) > 1
     )
 )

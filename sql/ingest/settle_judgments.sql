@@ -29,13 +29,13 @@ ordinals AS (
             THEN row_number() OVER (
                 PARTITION BY k.source_order, k.file_order, k.judgment_key
                 ORDER BY k.label NULLS FIRST, k.score NULLS FIRST, k.preference NULLS FIRST,
-                    k.rank NULLS FIRST, k.rank_a NULLS FIRST, k.rank_b NULLS FIRST,
+                    k.strength NULLS FIRST, k.rank NULLS FIRST, k.rank_a NULLS FIRST, k.rank_b NULLS FIRST,
                     k.submitted_at NULLS FIRST, k.seconds NULLS FIRST, k.record
             )
             ELSE dense_rank() OVER (
                 PARTITION BY k.source_order, k.file_order, k.judgment_key
                 ORDER BY k.label NULLS FIRST, k.score NULLS FIRST, k.preference NULLS FIRST,
-                    k.rank NULLS FIRST, k.rank_a NULLS FIRST, k.rank_b NULLS FIRST
+                    k.strength NULLS FIRST, k.rank NULLS FIRST, k.rank_a NULLS FIRST, k.rank_b NULLS FIRST
             )
         END - 1 AS ordinal
     FROM keyed AS k
@@ -65,9 +65,9 @@ versions AS (
     SELECT
         i.source_order, i.file_order, i.record,
         row_number() OVER latest = 1 AS counts,
-        struct_pack(i.label, i.score, i.preference, i.rank, i.rank_a, i.rank_b)
+        struct_pack(i.label, i.score, i.preference, i.strength, i.rank, i.rank_a, i.rank_b)
             IS NOT DISTINCT FROM first_value(
-                struct_pack(i.label, i.score, i.preference, i.rank, i.rank_a, i.rank_b)
+                struct_pack(i.label, i.score, i.preference, i.strength, i.rank, i.rank_a, i.rank_b)
             ) OVER latest AS same_answer
     FROM identified AS i
     SEMI JOIN repeated_ids USING (id)
@@ -102,7 +102,7 @@ judged AS (
         i.is_refused AND coalesce(v.counts, true) AS is_dismissed,
         -- what those that do not count hold
         CASE WHEN NOT coalesce(d.counts, v.counts, true) THEN concat_ws(
-            ', ', '''' || left(label, 60) || '''', score, preference, rank,
+            ', ', '''' || left(label, 60) || '''', score, preference, strength, rank,
             rank_a || ' and ' || rank_b
         ) END AS answer,
         CASE WHEN reason IS NULL AND NOT is_dismissed
@@ -124,7 +124,7 @@ repeats AS (
         CASE t.repeats WHEN 'last' THEN max(submitted_at) OVER answers
             ELSE min(submitted_at) OVER answers END AS chosen_at,
         submitted_at,
-        struct_pack(label, score, preference, rank, rank_a, rank_b) AS given_answer,
+        struct_pack(label, score, preference, strength, rank, rank_a, rank_b) AS given_answer,
         struct_pack(id, source_order, file_order, record) AS place,
         task, judge, item, item_a, item_b, criterion
     FROM judged AS j
@@ -160,7 +160,7 @@ SELECT
     CASE WHEN $pseudonymize THEN left(sha256($salt || judgment_id), 32) ELSE judgment_id END
         AS public_id,
     task, judge, judge_id, item, item_a, item_b, system, segment,
-    system_a, system_b, criterion, label, score, preference, ranking, rank,
+    system_a, system_b, criterion, label, score, preference, strength, ranking, rank,
     rank_a, rank_b, hit, "position", control, control_of, truth, native_id,
     status, submitted_at, seconds, hit_seconds, why, reward,
     CASE
@@ -185,7 +185,7 @@ SELECT
         WHEN c.outcome = 'duplicate' THEN 'the judge gave the same answer more than once'
         WHEN c.outcome = 'superseded' THEN CASE c.repeats WHEN 'last' THEN 'a later' ELSE 'an earlier' END
             || ' answer of the judge counts; this one: ' || concat_ws(
-            ', ', '''' || left(label, 60) || '''', score, preference, rank,
+            ', ', '''' || left(label, 60) || '''', score, preference, strength, rank,
             rank_a || ' and ' || rank_b
         )
         WHEN NOT counts AND control = 'adjudication'

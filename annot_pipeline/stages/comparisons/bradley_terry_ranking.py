@@ -73,7 +73,7 @@ def bradley_terry_rankings(task: TaskComparisons, context: RankingContext) -> Ra
     inside = component[block.first] == component[block.second]
     fitted = adjusted_comparisons(
         InMemoryBlocks([block if has_sizes else _only(block, inside)]),
-        has_ties=ranking.bradley_terry_ties == "davidson",
+        has_ties=ranking.bradley_terry_ties == "davidson" and not task.is_graded,
         virtual=0.0 if ranking.regularize == "none" else ranking.regularize,
     )
     scale = task.part if has_sizes else np.where(task.part < 0, -1, component)
@@ -116,7 +116,7 @@ def _block(task: TaskComparisons) -> tuple[ComparisonBlock, int]:
     block = ComparisonBlock(
         segments[1].reshape(-1), task.judge, np.where(swap, task.second, task.first),
         np.where(swap, task.first, task.second),
-        (1 + np.where(swap, -task.outcome, task.outcome)) / 2,
+        np.where(swap, 1 - task.preferences, task.preferences),
         np.where(task.second_shown_first < 0, -1, task.order_group),
         segments[0].size, int(task.judge.max(initial=-1)) + 1, len(task.names), n_groups,
     )  # fmt: skip

@@ -26,6 +26,7 @@ from annot_pipeline.stages.comparisons.imply_comparisons import (
     MOST_OF_SEGMENT,
     imply_comparisons,
 )
+from annot_pipeline.stages.comparisons.reconcile_orders import ONE_ORDER, reconcile_orders
 from annot_pipeline.stages.ingest.listed_items import ListedItems
 
 COUNTED = ("used", "judge_failed")
@@ -64,7 +65,7 @@ def break_into_comparisons(
     standardized
         As `standardize_scores` gives it: judgments of scalar tasks.
     tasks
-        ``task``, ``kind``.
+        ``task``, ``kind``, ``reconcile``.
     items
         ``item``, ``segment``, ``system``, ``place`` of the item tables; what the first row says
         of an item wins over what records say.
@@ -100,14 +101,18 @@ def break_into_comparisons(
     implied = _placings(scored, scored["score"].to_numpy(), margin)
     pairs = pa.concat_tables([_rows_of_kind(counted, kinds, "pairwise"), asked_pairs])
     pairs = _described_pairs(pairs, listed)
-    preferred = _preferences(pairs)
-    table = comparison_table([placed.rows, implied.rows, preferred])
+    reconciled = reconcile_orders(
+        _preferences(pairs),
+        [row["task"] for row in tasks.to_pylist() if row["reconcile"] == "order"],
+    )
+    table = comparison_table([placed.rows, implied.rows, reconciled.rows])
     reasons = pc.take(pa.array(LEFT_OUT_REASONS, TEXT), pa.array(placed.why))
     unplaced = _unplaced(valued, pairs)
     left_out = pa.concat_tables(
         [
             _left_out(placed.alone, "comparisons", reasons),
             _left_out(unranked, "comparisons", NO_RANK),
+            _left_out(pairs.take(reconciled.lacking), "comparisons", ONE_ORDER),
             *unplaced,
         ]
     )
@@ -234,6 +239,7 @@ def _placings(rows: pa.Table, value: Floats, margin: float) -> _Placings:
             **{f"{n}_a": rows[n].take(first) for n in ("item", "system")},
             **{f"{n}_b": rows[n].take(second) for n in ("item", "system")},
             "outcome": pairs.outcome,
+            "share_a": pa.nulls(pairs.outcome.size, REAL),
             "same_output": one_output,
             "b_shown_first": pa.nulls(pairs.outcome.size, pa.bool_()),
             "ranking": pairs.ranking,
@@ -308,6 +314,7 @@ def _preferences(rows: pa.Table) -> pa.Table:
             **{name: rows[name] for name in ("task", "judge", "kept", "segment")},
             **sides,
             "outcome": np.where(turned, -outcome, outcome),
+            "share_a": pc.if_else(flip, pc.subtract(1.0, rows["strength"]), rows["strength"]),
             "same_output": np.zeros(rows.num_rows, np.bool_),
             "b_shown_first": pc.if_else(stated, flip, pa.scalar(None, pa.bool_())),
             "ranking": together,

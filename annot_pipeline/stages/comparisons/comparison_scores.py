@@ -46,6 +46,7 @@ Intervals = tuple[Floats, Floats]
 
 NOT_KEPT = "no comparison of judges kept"
 ONLY_TIES = "only ties: nothing tells systems apart"
+GRADED = "no interval: preferences are graded, see the headline"
 ORDERED = "no interval: it depends on the order of comparisons, see the headline"
 WAYS: dict[str, TiesOfShares] = {"wins": "out", "wins_ties_half": "half"}
 """Shares of wins by name, and what a tie is there."""
@@ -56,6 +57,9 @@ MOST_ORDERS = 50
 def win_rankings(task: TaskComparisons, context: RankingContext) -> Ranked:
     """Return the rankings by shares of wins."""
     ranking = context.ranking
+    if task.is_graded:
+        shares = _graded_shares(task)
+        return Ranked([description(task, "wins_ties_half", shares, None, GRADED)])
     why = why_no_interval(task, ranking)
     drawn: dict[str, list[Floats]] = {method: [] for method in WAYS}
     if not why:
@@ -70,6 +74,14 @@ def win_rankings(task: TaskComparisons, context: RankingContext) -> Ranked:
         )
         for method in WAYS
     ])  # fmt: skip
+
+
+def _graded_shares(task: TaskComparisons) -> Floats:
+    """Return the mean share of its comparisons that goes to each system, ``(K,)``."""
+    systems = np.concatenate([task.first, task.second])
+    return means(
+        systems, np.concatenate([task.preferences, 1 - task.preferences]), n_groups=len(task.names)
+    )
 
 
 def _shares(task: TaskComparisons, counts: PairCounts, method: str) -> Floats:

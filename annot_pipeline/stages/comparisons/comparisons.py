@@ -29,6 +29,7 @@ COMPARISONS = pa.schema(
         pa.field("system_a", NAME),  # null: none is mapped
         pa.field("system_b", NAME),
         pa.field("outcome", pa.int8(), nullable=False),  # 1: a is better, -1: b is, 0: a tie
+        pa.field("share_a", REAL),  # of a graded preference that goes to a; null: not graded
         pa.field("same_output", FLAG, nullable=False),  # one output of two systems: nobody asked
         pa.field("b_shown_first", FLAG),  # null: nothing tells
         pa.field("ranking", INT, nullable=False),  # number of what was judged at once; in order

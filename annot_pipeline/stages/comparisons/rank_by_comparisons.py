@@ -50,6 +50,7 @@ class _Comparisons:
     first: Codes
     second: Codes
     outcome: Codes
+    share: Floats  # of a graded preference that goes to the first; NaN: not graded
     second_shown_first: Codes  # -1: not known
     is_kept: Flags
     ranking: Codes
@@ -137,6 +138,7 @@ def _comparisons(table: pa.Table) -> tuple[_Comparisons, dict[str, dict[str, int
         first[two],
         second[two],
         rows["outcome"].to_numpy().astype(np.int64),
+        rows["share_a"].to_numpy(),
         shown.to_numpy(),
         rows["kept"].to_numpy(),
         rows["ranking"].to_numpy(),
@@ -178,6 +180,7 @@ def _task(
         first=np.searchsorted(systems, comparisons.first[counted]),
         second=np.searchsorted(systems, comparisons.second[counted]),
         outcome=comparisons.outcome[counted],
+        share=comparisons.share[counted],
         second_shown_first=comparisons.second_shown_first[counted],
         judge=code.reshape(-1),
         ranking=comparisons.ranking[counted],

@@ -170,19 +170,19 @@ BREAK_INTO_COMPARISONS = Stage(
     inputs={
         "controlled": (
             *DESCRIBING, "item_a", "item_b", "system_a", "system_b",
-            "preference", "rank", "rank_a", "rank_b", "score", "fate",
+            "preference", "strength", "rank", "rank_a", "rank_b", "score", "fate",
         ),
         "standardized": (
             "task", "item", "segment", "system", "judge", "judge_id", "control", "kept",
             "score", "ranking", "hit", "submitted_at", "judgment_id", "position", "seconds",
             "hit_seconds",
         ),
-        "tasks": ("task", "kind"),
+        "tasks": ("task", "kind", "reconcile"),
         "item_rows": ("item", "segment", "system", "place"),
     },
     outputs=("comparisons", "not_compared"),
     settings=("easl.margin",),
-    code_version="5",  # large tasks in blocks
+    code_version="6",  # graded preferences, both orders
     work=compare_outputs,
     kinds=frozenset({"parquet", "numpy"}),
 )  # fmt: skip

@@ -25,6 +25,8 @@ class TaskComparisons:
         ``(K,)`` systems in code point order; some may have no comparisons.
     first, second, outcome
         Codes of systems; 1 the first is better, 0 tie, -1 the second is.
+    share
+        Of a graded preference that goes to the first, from 0 to 1; NaN where it is not graded.
     second_shown_first
         1 or 0; -1 where the order is not known.
     judge, ranking
@@ -45,6 +47,7 @@ class TaskComparisons:
     first: Codes
     second: Codes
     outcome: Codes
+    share: Floats
     second_shown_first: Codes
     judge: Codes
     ranking: Codes
@@ -59,12 +62,24 @@ class TaskComparisons:
 
     def __post_init__(self) -> None:
         table, n = (self.first, self.second, self.outcome), len(self.names)
-        graph = connectivity(*table, n_systems=n)
+        is_partial = (self.share > 0) & (self.share < 1)  # both sides have a part of the win
+        decided = np.where(is_partial, 0, self.outcome)
+        graph = connectivity(self.first, self.second, decided, n_systems=n)
         object.__setattr__(self, "graph", graph)
         object.__setattr__(self, "counted", count_comparisons(*table, self.segment, n_systems=n))
         part = np.where(self.n_comparisons > 0, graph.part, -1)
         codes = np.unique(np.append(part, -1), return_inverse=True)[1].reshape(-1)[:-1]
         object.__setattr__(self, "part", codes - 1)
+
+    @property
+    def is_graded(self) -> bool:
+        """Whether preferences say how strong they are."""
+        return not bool(np.isnan(self.share).all())
+
+    @property
+    def preferences(self) -> Floats:
+        """Share of each comparison that goes to the first system; of a tie one half."""
+        return np.where(np.isnan(self.share), (1 + self.outcome) / 2, self.share)
 
     @property
     def n_parts(self) -> int:

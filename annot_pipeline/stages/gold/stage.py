@@ -269,7 +269,7 @@ LIST_JUDGMENTS = Stage(
         "controlled": (
             "public_id", "task", "item", "judge_id", "fate", "control", "segment", "system",
             "criterion", "label", "score", "item_a", "item_b", "system_a", "system_b",
-            "preference", "rank", "rank_a", "rank_b", "ranking", "hit", "position",
+            "preference", "strength", "rank", "rank_a", "rank_b", "ranking", "hit", "position",
             "submitted_at", "seconds",
         ),
         "standardized": ("z",), "tasks": ("task", "kind"),

@@ -28,6 +28,7 @@ from annot_pipeline.stages.ingest.expressions import (
     for_each_value,
     parse_time,
 )
+from annot_pipeline.stages.ingest.preferences import derive_preference
 from annot_pipeline.stages.ingest.raw_names import CELLS, judge_cells
 from annot_pipeline.stages.ingest.record_cells import RecordCells, combinations, record_cells
 from annot_pipeline.stages.ingest.record_fields import ANSWERS, is_blank, reason_where
@@ -40,6 +41,7 @@ LONGEST_VALUE = 100_000
 NUMBER = re.compile(r"\s*[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?\s*")
 FIELD_TYPES: dict[str, pa.DataType] = {
     "score": pa.float64(),
+    "strength": pa.float64(),
     "rank": pa.int64(),
     "rank_a": pa.int64(),
     "rank_b": pa.int64(),
@@ -130,6 +132,7 @@ def read_records(rows: RawRows, source: Source, *, path: str, campaign: str) -> 
 def _records(cells: RecordCells, source: Source, path: str, campaign: str) -> pa.Table:
     rows = cells.rows
     fields, reasons = _fields(cells, source, path)
+    reasons += derive_preference(fields, source)
     if "task" not in fields:
         fields["task"] = pa.repeat(campaign, len(rows))
     _derive_items(fields)
@@ -212,7 +215,7 @@ def _plain_times(array: pa.Array) -> pa.Array | None:
 
 
 LARGEST = {
-    "score": 1e15, "rank": 1e15, "rank_a": 1e15, "rank_b": 1e15, "seconds": 1e9,
+    "score": 1e15, "strength": 1e15, "rank": 1e15, "rank_a": 1e15, "rank_b": 1e15, "seconds": 1e9,
     "hit_seconds": 1e9,
 }  # fmt: skip
 """Numbers beyond are no such thing, and could not be summed exactly."""
@@ -273,6 +276,8 @@ def _demands(fields: dict[str, pa.Array]) -> list[pa.Array | None]:
     """Return reasons where judge, item or any answer is missing."""
     reasons = [_blank(fields[name], name) for name in WHO if name in fields]
     mapped = [names for names in ANSWERS if names[0] in fields]
+    if {"winner", "strength"} & fields.keys():  # the preference follows from them
+        mapped = [names for names in mapped if names != ("preference",)]
     incomplete = [reduce(pc.or_, (is_blank(fields[n]) for n in names)) for names in mapped]
     unanswered = reduce(pc.and_, incomplete)
     asked = " and ".join(name for names in mapped for name in names)

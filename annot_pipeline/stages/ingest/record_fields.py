@@ -5,7 +5,15 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.compute as pc
 
-ANSWERS = (("label",), ("score",), ("preference",), ("rank",), ("rank_a", "rank_b"))
+ANSWERS = (
+    ("label",),
+    ("score",),
+    ("preference",),
+    ("winner",),
+    ("strength",),
+    ("rank",),
+    ("rank_a", "rank_b"),
+)
 """What can be an answer; a record needs one that is complete."""
 
 

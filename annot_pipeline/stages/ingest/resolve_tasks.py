@@ -36,6 +36,7 @@ TASKS = pa.schema(
         ("adequacy_task", TEXT),
         ("adequate", pa.list_(TEXT)),
         ("repeats", TEXT),
+        ("reconcile", TEXT),
     ]
 )
 
@@ -121,6 +122,7 @@ def resolve_tasks(names: pa.Table, settings: Sequence[TaskSettings]) -> tuple[pa
                 if declared and declared.adequacy
                 else [],
                 "repeats": declared.repeats if declared else None,
+                "reconcile": declared.reconcile if declared else None,
             }
         )
     return pa.Table.from_pylist(rows, TASKS), ambiguous

@@ -321,7 +321,7 @@ PAIR_CONTROLS = Stage(
     inputs={"settled": (), "tasks": (), "item_rows": ("item", "truth", "place")},
     outputs=("control_pairs", "known_answers", "controls_met"),
     settings=(),
-    code_version="3",  # known answers with their HITs
+    code_version="4",  # known answers of pairs
     work=pair_controls,
     kinds=frozenset({"parquet", "duckdb"}),
 )  # fmt: skip
