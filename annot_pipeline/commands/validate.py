@@ -172,7 +172,8 @@ def expression_text(expression: Expression) -> str:
     elif isinstance(expression, RowExpression):
         text = "number of the row"
     else:
-        of_column = {"split": expression.split, "json": expression.json_path}
+        of_column = {"split": expression.split, "json": expression.json_path, "has": expression.has}
+        of_column |= {"set": "" if expression.is_set else None}
         text = _with_steps(expression.column, of_column)
     values = f"{len(expression.map)} values" if expression.map else None
     steps = {"match": expression.match, "map": values}

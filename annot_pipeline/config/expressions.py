@@ -44,25 +44,40 @@ class _Steps(Section):
 
 
 class ColumnExpression(_Steps):
-    """A column, then ``split``, ``json``, ``match``, ``map``, ``time``, in that order.
+    """A column, then its other keys in their order here, then ``match``, ``map``, ``time``.
 
-    ``split`` makes a list of a cell of which ``json`` takes an element.
+    Parameters
+    ----------
+    split
+        Makes a list of the cell: what stands between two of these.
+    json_path
+        Takes what stands at a dotted path of the cell.
+    is_set
+        Takes the list, or the text, as a set: sorted, each element once, as JSON.
+    has
+        "yes" where the list holds this element, or the text is it; else "no".
     """
 
     column: str
     split: str | None = Field(default=None, min_length=1)
     json_path: str | None = Field(default=None, alias="json")
+    is_set: Literal[True] | None = Field(default=None, alias="set")
+    has: str | None = None
 
     @property
     def is_plain(self) -> bool:
         """Whether the column is taken as written (but for ``time``)."""
-        steps = (self.split, self.json_path, self.match, self.map)
+        steps = (self.split, self.json_path, self.is_set, self.has, self.match, self.map)
         return all(step is None for step in steps)
 
     @model_validator(mode="after")
     def _split_needs_an_element(self) -> Self:
-        if self.split is not None and self.json_path is None:
-            raise ValueError("split makes a list of the cell: add json, the element's number")
+        if self.split is not None and {self.json_path, self.is_set, self.has} == {None}:
+            raise ValueError(
+                "split makes a list of the cell: add json (the element's number), set: true, or has"
+            )
+        if self.is_set and self.has is not None:
+            raise ValueError("set is the whole answer, has one element of it; write one of them")
         return self
 
 

@@ -118,6 +118,7 @@ class ReadOptions(Section):
     encoding: str = "utf-8"
     columns: tuple[str, ...] | None = None
     multilabel: Literal["yes_no", "set"] = "yes_no"
+    multiple: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     skip_rows: int = Field(default=0, ge=0, le=1000)
 
     @field_validator("delimiter", "quote")

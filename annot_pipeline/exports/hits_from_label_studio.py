@@ -29,7 +29,7 @@ COLUMNS = (
     "updated_at", "lead_time", "ground_truth",
 )  # fmt: skip
 SHARED = {
-    "judge": "completed_by", "native_id": "annotation_id", "submitted_at": "created_at",
+    "judge": "completed_by", "native_id": "annotation_id", "submitted_at": "updated_at",
     "hit_seconds": "lead_time",
 }  # fmt: skip
 

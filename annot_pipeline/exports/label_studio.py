@@ -1,17 +1,21 @@
-"""Label Studio JSON: choices and taxonomy, several annotations a task.
+"""Label Studio JSON: choices, ratings, numbers, preferences and rankings.
 
-A row is one annotation, counted over the file; a cell is one answer of it. Choices that
-allow several answers become one yes/no answer per choice that the file offers (``from_name``
-is then ``name:choice``), or stay one label, the set as a JSON list (``multilabel: set``).
-Text spans, predictions, drafts and tasks that nobody annotated are no rows; they are counted.
+A row is one annotation, counted over the file; a cell is one answer of it, with the question in
+``from_name`` and the answer in ``choice``, ``score`` (rating, number), ``preference`` (pairwise, a
+is left) or ``rank`` of ``ranked_item`` (ranker). Choices that allow several answers become one
+yes/no answer per choice that is offered (``from_name`` is then ``name:choice``), or stay one label,
+the set as a JSON list (``multilabel: set``); there, nothing chosen is an answer. Which questions
+allow several is declared (``options.multiple``), else seen in the file. Cancelled and empty
+annotations were not asked. Text, spans, predictions, drafts, tasks that nobody annotated and
+answers that no field maps are no rows; they are counted.
 """
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,9 +25,11 @@ from annot_pipeline.exports.json_lines import as_text, parse_json
 from annot_pipeline.exports.raw_rows import Export, Opening, RawRows
 
 CHOICE_TYPES = ("choices", "taxonomy")
+SIDES = {"left": "a", "right": "b", "none": "tie"}
 COLUMNS = (
     "task_id", "annotation_id", "completed_by", "completed_by.email", "from_name", "type",
-    "choice", "created_at", "updated_at", "lead_time", "ground_truth",
+    "choice", "score", "preference", "ranked_item", "rank", "created_at", "updated_at",
+    "lead_time", "ground_truth",
 )  # fmt: skip
 
 
@@ -32,7 +38,7 @@ def read_label_studio(opening: Opening) -> Export:
     tasks = load_tasks(opening)
     data_columns = dict.fromkeys(f"data.{key}" for task in tasks for key in task.get("data") or {})
     export = Export(iter(()), [*COLUMNS, *data_columns])
-    export.ignored = dict(_ignored(tasks))
+    export.ignored = dict(_ignored(tasks, opening.wanted))
     export.n_rows = sum(len(task["annotations"]) for task in tasks)
     export.chunks = _chunks(opening, tasks, export.columns)
     return export
@@ -81,7 +87,7 @@ def _is_task(task: Any) -> bool:
     )
 
 
-def _ignored(tasks: list[dict[str, Any]]) -> Counter[str]:
+def _ignored(tasks: list[dict[str, Any]], wanted: frozenset[str] | None) -> Counter[str]:
     """What is out of scope, by kind."""
     counts: Counter[str] = Counter()
     for task in tasks:
@@ -89,7 +95,7 @@ def _ignored(tasks: list[dict[str, Any]]) -> Counter[str]:
         counts["predictions"] += len(task.get("predictions") or ())
         for annotation in task["annotations"]:
             for result in _results(annotation):
-                if _choices(result) is None:
+                if _choices(result) is None and not _plain_answers(result, wanted):
                     counts[f"{result.get('type')} answers"] += 1
     return +counts
 
@@ -109,6 +115,33 @@ def _choices(result: dict[str, Any]) -> list[str] | None:
     return ["/".join(map(str, c)) if isinstance(c, list) else str(as_text(c)) for c in chosen]
 
 
+def _plain_answers(
+    result: dict[str, Any], wanted: frozenset[str] | None
+) -> list[dict[str, str | None]]:
+    """Return the cells of a rating, number, preference or ranking that a field maps."""
+    cells = _all_plain_answers(result)
+    return [cell for cell in cells if wanted is None or wanted & cell.keys()]
+
+
+def _all_plain_answers(result: dict[str, Any]) -> list[dict[str, str | None]]:
+    """Return the cells of a rating, number, preference or ranking of the whole task."""
+    kind, value = result.get("type"), result.get("value")
+    if not isinstance(value, dict) or "start" in value:
+        return []
+    if kind in ("rating", "number") and value.get(kind) is not None:
+        return [{"score": as_text(value[kind])}]
+    if kind == "pairwise" and isinstance(value.get("selected"), str):
+        return [{"preference": SIDES.get(value["selected"], value["selected"])}]
+    if kind == "ranker" and isinstance(value.get("ranker"), dict):
+        lists = [ranked for ranked in value["ranker"].values() if isinstance(ranked, list)]
+        if len(lists) == 1:  # several are groups without an order
+            return [
+                {"ranked_item": as_text(item), "rank": str(place)}
+                for place, item in enumerate(lists[0], start=1)
+            ]
+    return []
+
+
 def _answers(annotation: dict[str, Any]) -> dict[str, list[str]]:
     """Return the choices by question (from_name)."""
     choices: dict[str, list[str]] = {}
@@ -121,7 +154,7 @@ def _answers(annotation: dict[str, Any]) -> dict[str, list[str]]:
 
 @dataclass(frozen=True)
 class _Question:
-    """A question of the project (a control named ``name``), as the file's answers show it."""
+    """A question of the project (a control named ``name``) that is answered by choices."""
 
     name: str
     type: str
@@ -129,11 +162,13 @@ class _Question:
     several: bool
 
 
-def _questions(tasks: list[dict[str, Any]]) -> list[_Question]:
-    """The questions that somebody answered with choices, in order of their names."""
-    types: dict[str, str] = {}
-    offered: dict[str, set[str]] = {}
-    several: set[str] = set()
+def _questions(
+    tasks: list[dict[str, Any]], multiple: Mapping[str, Sequence[str]]
+) -> list[_Question]:
+    """The questions that are declared or were answered with choices, in order of their names."""
+    types: dict[str, str] = dict.fromkeys(multiple, "choices")
+    offered: dict[str, set[str]] = {name: {*choices} for name, choices in multiple.items()}
+    several: set[str] = {*multiple}
     for annotation in (a for task in tasks for a in task["annotations"]):
         for result in _results(annotation):
             if _choices(result) is not None:
@@ -148,29 +183,36 @@ def _questions(tasks: list[dict[str, Any]]) -> list[_Question]:
     ]
 
 
+@dataclass(frozen=True)
+class _Cell:
+    """An answer of an annotation: its columns, or why there is none."""
+
+    columns: dict[str, str | None]
+    problem: str | None = None
+    not_asked: str | None = None
+
+
 def _chunks(opening: Opening, tasks: list[dict[str, Any]], columns: list[str]) -> Iterator[RawRows]:
-    questions = _questions(tasks)
-    cells: list[tuple[int, str, dict[str, str | None], str | None]] = []
+    questions = _questions(tasks, dict(opening.multiple))
+    cells: list[tuple[int, str, _Cell]] = []
     row = 0
     for place, task in enumerate(tasks):
         for number, annotation in enumerate(task["annotations"]):
             row += 1
             shared = _shared(task, annotation)
             pointer = f"/{place}/annotations/{number}"
-            for answer, problem in _cells(annotation, questions, opening.multilabel):
-                name = answer.get("from_name")
-                cell = pointer if name is None else f"{pointer}#{name}"
-                cells.append((row, cell, shared | answer, problem))
+            for answer in _cells(annotation, questions, opening):
+                name, item = (answer.columns.get(n) for n in ("from_name", "ranked_item"))
+                at = "#".join(part for part in (pointer, name, item) if part is not None)
+                cells.append((row, at, replace(answer, columns=shared | answer.columns)))
     if cells:
         wanted = [c for c in columns if opening.wanted is None or c in opening.wanted]
         yield RawRows(
-            {
-                c: pa.array([values.get(c) for _, _, values, _ in cells], pa.string())
-                for c in wanted
-            },
-            np.array([r for r, _, _, _ in cells], np.int64),
-            pa.array([problem for _, _, _, problem in cells], pa.string()),
-            pa.array([cell for _, cell, _, _ in cells], pa.string()),
+            {c: pa.array([cell.columns.get(c) for *_, cell in cells], pa.string()) for c in wanted},
+            np.array([row for row, *_ in cells], np.int64),
+            pa.array([cell.problem for *_, cell in cells], pa.string()),
+            pa.array([at for _, at, _ in cells], pa.string()),
+            pa.array([cell.not_asked for *_, cell in cells], pa.string()),
         )
 
 
@@ -184,7 +226,7 @@ def _shared(task: dict[str, Any], annotation: dict[str, Any]) -> dict[str, str |
         "completed_by": as_text(person.get("id", person.get("email"))),
         "completed_by.email": as_text(person.get("email")),
         "created_at": as_text(annotation.get("created_at")),
-        "updated_at": as_text(annotation.get("updated_at")),
+        "updated_at": as_text(annotation.get("updated_at") or annotation.get("created_at")),
         "lead_time": as_text(annotation.get("lead_time")),
         "ground_truth": as_text(annotation.get("ground_truth")),
         **{f"data.{key}": as_text(value) for key, value in (task.get("data") or {}).items()},
@@ -192,27 +234,40 @@ def _shared(task: dict[str, Any], annotation: dict[str, Any]) -> dict[str, str |
 
 
 def _cells(
-    annotation: dict[str, Any], questions: list[_Question], multilabel: str
-) -> Iterator[tuple[dict[str, str | None], str | None]]:
-    """(columns of one answer, why it is no judgment)."""
+    annotation: dict[str, Any], questions: list[_Question], opening: Opening
+) -> Iterator[_Cell]:
+    """Yield the answers of an annotation."""
     if annotation.get("was_cancelled"):
-        yield {}, "cancelled annotation"
+        yield _Cell({}, not_asked="cancelled annotation")
         return
+    plain = [
+        _Cell({"from_name": str(result.get("from_name")), "type": str(result["type"]), **cell})
+        for result in _results(annotation)
+        for cell in _plain_answers(result, opening.wanted)
+    ]
     answers = {name: chosen for name, chosen in _answers(annotation).items() if chosen}
-    if not answers:
-        yield {}, "empty annotation: no choice was made"
+    if not answers and not plain and not any(question.several for question in questions):
+        yield _Cell({}, not_asked="empty annotation: nothing was answered")
         return
+    yield from plain
     for question in questions:
-        name, type_ = question.name, question.type
-        chosen = sorted(set(answers.get(name, ())))
-        if not chosen:
-            yield {"from_name": name, "type": type_}, f"no answer to {name}"
-        elif not question.several:
-            yield {"from_name": name, "type": type_, "choice": chosen[0]}, None
-        elif multilabel == "set":
-            label = json.dumps(chosen, ensure_ascii=False)
-            yield {"from_name": name, "type": type_, "choice": label}, None
+        name: dict[str, str | None] = {"from_name": question.name, "type": question.type}
+        chosen = sorted(set(answers.get(question.name, ())))
+        if question.several:
+            yield from _several(question, chosen, opening.multilabel)
+        elif chosen:
+            yield _Cell(name | {"choice": chosen[0]})
         else:
-            for choice in question.offered:
-                label = "yes" if choice in chosen else "no"
-                yield {"from_name": f"{name}:{choice}", "type": type_, "choice": label}, None
+            yield _Cell(name, not_asked=f"no answer to {question.name}")
+
+
+def _several(question: _Question, chosen: list[str], multilabel: str) -> Iterator[_Cell]:
+    """Yield the answers to a question that allows several choices, or none."""
+    if multilabel == "set":
+        label = json.dumps(chosen, ensure_ascii=False)
+        yield _Cell({"from_name": question.name, "type": question.type, "choice": label})
+        return
+    for choice in question.offered:
+        label = "yes" if choice in chosen else "no"
+        name = f"{question.name}:{choice}"
+        yield _Cell({"from_name": name, "type": question.type, "choice": label})

@@ -108,7 +108,7 @@ class Opening:
         The export's name as the user knows it; its ending tells whether it is gzipped.
     wanted
         Columns that the mapping uses; None for all. Others need not be read.
-    delimiter, quote, encoding, header, multilabel
+    delimiter, quote, encoding, header, multilabel, multiple
         As `config.ReadOptions`; ``header`` holds the columns of a file without one.
     records, hides_keys
         Path of the records of a JSON document; whether keys in it may name judges, so that places
@@ -127,6 +127,7 @@ class Opening:
     encoding: str = "utf-8"
     header: tuple[str, ...] | None = None
     multilabel: str = "yes_no"
+    multiple: tuple[tuple[str, tuple[str, ...]], ...] = ()
     records: str | None = None
     hides_keys: bool = False
     piece: Piece | None = None

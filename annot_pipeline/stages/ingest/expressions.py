@@ -30,6 +30,8 @@ from annot_pipeline.stages.ingest.patterns import Pattern, compile_pattern
 from annot_pipeline.stages.ingest.record_cells import (
     Bindings,
     RecordCells,
+    as_set,
+    elements,
     json_at,
     split_cell,
     take_cells,
@@ -216,13 +218,18 @@ def _capture(
 
 
 def _steps_of_column(expression: ColumnExpression, bindings: Bindings, field: str) -> list[Step]:
-    """Return ``split`` and ``json`` as functions of a cell."""
+    """Return ``split``, ``json``, ``set`` and ``has`` as functions of a cell."""
     steps: list[Step] = []
     if expression.split is not None:
         separator = expression.split
         steps.append(lambda cell: None if not cell else split_cell(cell, separator))
     if expression.json_path is not None:
         steps.append(_json_step(_fill(expression.json_path, bindings), field))
+    if expression.is_set:
+        steps.append(lambda cell: None if cell is None else as_set(cell))
+    if expression.has is not None:
+        element = _fill(expression.has, bindings)
+        steps.append(lambda cell: "yes" if element in elements(cell or "") else "no")
     return steps
 
 

@@ -65,6 +65,7 @@ def _opening(source: Source | ItemSource, path: Path, name: str) -> Opening:
         options.encoding,
         options.columns,
         options.multilabel,
+        tuple(options.multiple.items()),
         source.records,
         isinstance(source, Source) and KEY in source.fields["judge"].model_dump_json(),
     )

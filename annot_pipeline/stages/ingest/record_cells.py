@@ -244,5 +244,23 @@ def escaped_key(key: str) -> str:
 
 
 def split_cell(cell: str, separator: str) -> str:
-    """Return the elements of a cell as a JSON list."""
-    return json.dumps([element.strip() for element in cell.split(separator)], ensure_ascii=False)
+    """Return the elements of a cell as a JSON list, without blank ones."""
+    parts = [element.strip() for element in cell.split(separator)]
+    return json.dumps([part for part in parts if part], ensure_ascii=False)
+
+
+def elements(cell: str) -> list[str]:
+    """Return the elements of a JSON list as text; of other text, itself; none of a blank."""
+    if cell.lstrip().startswith("["):
+        try:
+            inner = parse_json(cell)
+        except ValueError:
+            inner = None
+        if isinstance(inner, list):
+            return [as_text(element) or "" for element in inner]
+    return [cell.strip()] if cell.strip() else []
+
+
+def as_set(cell: str) -> str:
+    """Return the elements of a cell as a JSON list, sorted, each once: one text for one answer."""
+    return json.dumps(sorted({*elements(cell)}), ensure_ascii=False)

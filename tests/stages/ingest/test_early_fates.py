@@ -240,3 +240,15 @@ def test_skip_rows_is_of_tables(tmp_path):
     with pytest.raises(ConfigError) as caught:
         load_campaign(write_small_campaign(tmp_path, {}, **settings))
     assert "belongs to format: csv" in caught.value.problems[0].what
+
+
+def test_nothing_chosen_of_a_set_is_an_answer(stage_campaign):
+    export = {"a.csv": 'item,judge,topics\n1,a,"spam, rude"\n1,b,\n'}
+    fields = {
+        "item": "item", "judge": "judge", "task": {"value": "{k}"},
+        "label": {"column": "topics", "split": ",", "has": "{k}"},
+    }  # fmt: skip
+    staged = stage_campaign(export, **source(fields, each={"k": ["spam", "rude"]}))
+    assert sorted((r["task"], r["judge"], r["label"]) for r in staged.rows("controlled")) == [
+        ("rude", "a", "yes"), ("rude", "b", "no"), ("spam", "a", "yes"), ("spam", "b", "no"),
+    ]  # fmt: skip
