@@ -96,6 +96,7 @@ def _own_columns(task: Mapping[str, Any], annotation: Mapping[str, Any]) -> dict
         "annotation_id": annotation.get("id"),
         "completed_by": person.get("id", person.get("email")),
         "completed_by.email": person.get("email"),
+        "updated_at": annotation.get("updated_at") or annotation.get("created_at"),
     }
     own |= {name: annotation.get(name) for name in COLUMNS if name not in own}
     return {name: as_text(value) for name, value in own.items()}
