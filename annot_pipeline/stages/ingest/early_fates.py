@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from annot_pipeline.config import Condition, Expression, JoinExpression, Source
 from annot_pipeline.errors import shorten
-from annot_pipeline.stages.ingest.expressions import evaluate, first_reason
+from annot_pipeline.stages.ingest.expressions import evaluate, first_reason, without_steps
 from annot_pipeline.stages.ingest.record_cells import RecordCells
 from annot_pipeline.stages.ingest.record_fields import ANSWERS, is_blank, reason_where
 
@@ -103,7 +103,7 @@ def _fails(condition: Condition, cells: RecordCells, path: str, number: int) -> 
 
 def _written(expression: Expression, cells: RecordCells, path: str, name: str) -> pa.Array:
     """Return what the export has where a field comes from, before it is matched or mapped."""
-    plain = _without_steps(expression)
+    plain = without_steps(expression)
     if isinstance(plain, JoinExpression):
         parts = [_written(part, cells, path, name) for part in plain.join]
         return pc.binary_join_element_wise(*(part.fill_null("") for part in parts), "")
@@ -111,11 +111,6 @@ def _written(expression: Expression, cells: RecordCells, path: str, name: str) -
     if values.reasons is None:
         return values.array
     return pc.coalesce(values.array, values.reasons)  # text that is no JSON is not blank
-
-
-def _without_steps(expression: Expression) -> Expression:
-    none = {"match": None, "map": None, "otherwise": None, "time": None}
-    return expression.model_copy(update=none) if expression.has_steps else expression
 
 
 def _unanswered(source: Source, written: Mapping[str, pa.Array]) -> list[pa.Array | None]:

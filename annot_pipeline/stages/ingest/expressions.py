@@ -69,6 +69,12 @@ def columns_used(expression: Expression, bindings: Bindings) -> Iterator[str]:
             yield from columns_used(part, bindings)
 
 
+def without_steps(expression: Expression) -> Expression:
+    """Return an expression without ``match``, ``map``, ``else`` and ``time``."""
+    none = {"match": None, "map": None, "otherwise": None, "time": None}
+    return expression.model_copy(update=none) if expression.has_steps else expression
+
+
 def evaluate(expression: Expression, cells: RecordCells, *, path: str, field: str) -> Values:
     """Work out an expression for some cells.
 

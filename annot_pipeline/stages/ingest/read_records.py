@@ -27,6 +27,7 @@ from annot_pipeline.stages.ingest.expressions import (
     first_reason,
     for_each_value,
     parse_time,
+    without_steps,
 )
 from annot_pipeline.stages.ingest.preferences import derive_preference
 from annot_pipeline.stages.ingest.raw_names import CELLS, judge_cells
@@ -132,7 +133,7 @@ def read_records(rows: RawRows, source: Source, *, path: str, campaign: str) -> 
 def _records(cells: RecordCells, source: Source, path: str, campaign: str) -> pa.Table:
     rows = cells.rows
     fields, reasons = _fields(cells, source, path)
-    reasons += derive_preference(fields, source)
+    reasons += derive_preference(fields, cells, source, path)
     if "task" not in fields:
         fields["task"] = pa.repeat(campaign, len(rows))
     _derive_items(fields)
@@ -167,7 +168,8 @@ def _fields(
     fields: dict[str, pa.Array] = {}
     reasons: list[pa.Array | None] = []
     for name, expression in source.fields.items():
-        values = evaluate(expression, cells, path=path, field=name)
+        of_name = without_steps(expression) if name == "winner" else expression
+        values = evaluate(of_name, cells, path=path, field=name)
         unfit = _unfit(name, values.array)
         fit = values.array
         if unfit is not None:
