@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import gzip
 import io
+import re
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -30,6 +31,9 @@ FOREIGN = {
     codecs.BOM_UTF16_BE: ("is text in UTF-16", "set options.encoding: utf-16"),
 }
 """First bytes of files that are not text in UTF-8: what they are, and what to do."""
+
+HTML = re.compile(rb"\s*(?:\xef\xbb\xbf)?\s*<(?:!doctype\s+html|html)\b", re.IGNORECASE)
+START_BYTES = 512
 
 CHUNK_BYTES = 1 << 20
 RATIO_FROM = 64 << 20
@@ -154,7 +158,7 @@ class Opening:
         """
         try:
             with self.path.open("rb") as file:
-                start = file.read(4)
+                start = file.read(START_BYTES)
                 file.seek(0)
                 if not self.gzipped:
                     self._check_start(start)
@@ -245,6 +249,11 @@ class Opening:
             for bytes_, (what, do) in FOREIGN.items():
                 if start.startswith(bytes_):
                     raise self.broken(what, do)
+            if HTML.match(start):
+                raise self.broken(
+                    "is an HTML page", "fetch the export again; a login page is sent where one is"
+                    " not logged in",
+                )  # fmt: skip
 
     def broken(self, what: str, do: str, *, may_pass: bool = False) -> InputError:
         """The error of a file that cannot be read as a whole."""

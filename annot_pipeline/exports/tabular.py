@@ -33,6 +33,7 @@ from annot_pipeline.exports.raw_rows import (
 DELIMITERS = ",\t;|"
 FIRST_BLOCK = 4 << 20
 LAST_BLOCK = 1 << 30
+EXCEL_DELIMITER = re.compile('"?sep=."?\\s*', re.IGNORECASE)
 UNDECODABLE = re.compile("[\udc80-\udcff]")
 """Bytes that an encoding does not know, as surrogates stand for them."""
 NEW_LINE = "\n"
@@ -64,13 +65,19 @@ def read_csv(opening: Opening, *, left_out: Sequence[str] = ()) -> Export:
 
 
 def _head(opening: Opening) -> tuple[str, int]:
-    """The beginning of the text, from the first line that is not blank; how many are."""
+    """The beginning of the text, from the first line that is not blank; how many are.
+
+    A first line that tells Excel the delimiter counts as blank.
+    """
     n_blank = 0
     with (
         opening.open_bytes() as raw,
         io.TextIOWrapper(raw, opening.encoding, errors="replace", newline="") as text,
     ):
         while line := text.readline(FIRST_BLOCK):
+            if not n_blank and EXCEL_DELIMITER.fullmatch(line.removeprefix("\ufeff")):
+                n_blank += 1
+                continue
             if line.strip("\ufeff\r\n \t"):
                 return line.removeprefix("\ufeff") + text.read(FIRST_BLOCK), n_blank
             n_blank += 1

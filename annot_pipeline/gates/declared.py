@@ -41,6 +41,7 @@ from annot_pipeline.gates.since_release import (
     certain_share,
     label_flips,
     largest_change,
+    new_classes,
     since_release,
     unseen_judges,
     vanished_items,
@@ -391,6 +392,13 @@ GATES: tuple[Gate[Any], ...] = (
         "new judges use the classes otherwise",
         measure_from=since_release(lambda m, least: largest_change(m.prevalence_shifts, least)),
         warn=0.1, error=0.5, minimum=20,
+    ),
+    Gate(
+        "new_classes", ReleaseChangeMetrics, "prevalence",
+        "number of labels that judges use and that the newest release does not have in their task",
+        "if they are other spellings of a class, map them to it; declare labels under tasks, and "
+        "others are rejected",
+        new_classes, warn=0,
     ),
     Gate(
         "label_flips", ReleaseChangeMetrics, "label_changes",

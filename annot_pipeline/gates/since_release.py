@@ -8,6 +8,7 @@ from typing import Any
 from annot_pipeline.contracts import share_text
 from annot_pipeline.errors import counted, first_of
 from annot_pipeline.gates.gate import Finding
+from annot_pipeline.gates.measures import named
 from annot_pipeline.stages.gold.metrics import Change, ReleaseChangeMetrics
 
 NO_RELEASE = "no release to compare with"
@@ -34,6 +35,13 @@ def largest_change(changes: Sequence[Change], minimum: int) -> Finding:
         f"{c['name']} {c['change']:+.3f} ({c['low']:+.3f} to {c['high']:+.3f})" for c in changes
     ]
     return Finding(abs(changes[0]["change"]) if changes else 0.0, first_of(texts, between="; "))
+
+
+def new_classes(metrics: ReleaseChangeMetrics) -> Finding:
+    """Return the labels that are no classes of their task in the newest release."""
+    if metrics.released_version is None:
+        return Finding(0.0, NO_RELEASE)
+    return named([f"{row['task']}: {row['label']!r}" for row in metrics.new_classes])
 
 
 def label_flips(metrics: ReleaseChangeMetrics, minimum: int) -> Finding:

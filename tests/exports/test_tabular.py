@@ -223,3 +223,23 @@ def test_a_header_with_an_unclosed_quote(rows: int, tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         read(path)
     assert "the header opens a quote that is never closed" in str(caught.value)
+
+
+def test_a_first_line_that_tells_excel_the_delimiter_is_no_header(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("\ufeffsep=;\na;b\n1;2\n", encoding="utf-8")
+    assert read(path) == (["a", "b"], {1: ["1", "2"]})
+    path.write_text("a;b\nsep=;\n1;2\n", encoding="utf-8")
+    assert len(read(path)[1]) == 2
+
+
+@pytest.mark.parametrize(
+    "start", ["<!DOCTYPE html>", "\n <html lang='en'>", "\ufeff<!doctype HTML>"]
+)
+@pytest.mark.parametrize("format_", ["csv", "jsonl", "json"])
+def test_an_html_page_is_called_so(tmp_path: Path, start: str, format_: str) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(f"{start}<body>Log in</body>\n", encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        read(path, format_)
+    assert caught.value.problems[0].what == "is an HTML page"

@@ -199,3 +199,13 @@ def test_levels_below_0_always_fail(build_campaign):
     with pytest.raises(GateError) as error:
         build_campaign({"a.csv": export(2, lambda _: "x")}, gates=levels)
     assert all(f"{name}: " in str(error.value) for name in GATES)
+
+
+def test_labels_that_the_release_did_not_have(build_campaign):
+    """Another spelling silently becomes a class; where classes are declared, it is rejected."""
+    first = {"a.csv": export(30, lambda n: "yes" if n % 2 else "no")}
+    assert gate(build_campaign(first), "new_classes").detail == "no release to compare with"
+    again = first | {"b.csv": export(30, lambda n: "Yes" if n % 2 else "no", start=30)}
+    new = gate(build_campaign(again), "new_classes")
+    assert (new.level, new.value, new.detail) == ("warn", 1, "small: 'Yes'")
+    assert gate(build_campaign(again), "new_classes").level == "pass"

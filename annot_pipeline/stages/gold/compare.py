@@ -45,6 +45,13 @@ def compare_releases(context: StageContext) -> StageOutput[ReleaseChangeMetrics]
         for changed, (table, released) in COMPARED.items()
     }
     changes[VANISHED] = _vanished(context, release)
+    new_classes = context.queries.table(
+        "audit/new_classes",
+        {
+            "prevalence": unharmed(context.inputs["prevalence"]),
+            "released": _released(release, "prevalence"),
+        },
+    )
     agreement, falls = agreement_changes(changes["agreement_changes"])
     prevalence, shifts = prevalence_changes(changes["prevalence_changes"])
     metrics = ReleaseChangeMetrics(
@@ -52,6 +59,7 @@ def compare_releases(context: StageContext) -> StageOutput[ReleaseChangeMetrics]
         judges_have_other_names=release is not None and not _same_names(context, release),
         agreement_falls=falls,
         prevalence_shifts=shifts,
+        new_classes=new_classes.to_pylist(),
         label_changes=changes["label_changes"].to_pylist(),
         judge_changes=changes["judge_changes"].to_pylist(),
         vanished_judgments=changes[VANISHED].to_pylist(),

@@ -93,6 +93,13 @@ class LineageMetrics(StageMetrics):
     lineage_rows: int
 
 
+class NewClass(TypedDict):
+    """A label that is no class of its task in the newest release."""
+
+    task: str
+    label: str
+
+
 @dataclass(frozen=True)
 class ReleaseChangeMetrics(StageMetrics):
     """Metrics of ``compare_releases``.
@@ -105,6 +112,8 @@ class ReleaseChangeMetrics(StageMetrics):
         Whether judges have other names than there.
     agreement_falls, prevalence_shifts
         Changes that their intervals do not explain, the largest first.
+    new_classes
+        Labels that judges use, and that are no classes of their task there.
     label_changes, judge_changes, vanished_judgments
         By task.
     has_other_certainty
@@ -116,6 +125,7 @@ class ReleaseChangeMetrics(StageMetrics):
     judges_have_other_names: bool
     agreement_falls: list[Change]
     prevalence_shifts: list[Change]
+    new_classes: list[NewClass]
     label_changes: list[LabelChanges]
     judge_changes: list[JudgeChanges]
     vanished_judgments: list[VanishedJudgments]
