@@ -6,7 +6,7 @@ list that ends where ``each`` expects an answer, a blank row, an answer that ``a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
@@ -14,7 +14,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from annot_pipeline.config import Condition, Expression, JoinExpression, Source
+from annot_pipeline.config import (
+    ColumnExpression,
+    Condition,
+    Expression,
+    FieldName,
+    JoinExpression,
+    Source,
+)
 from annot_pipeline.errors import shorten
 from annot_pipeline.stages.ingest.expressions import evaluate, first_reason, without_steps
 from annot_pipeline.stages.ingest.record_cells import RecordCells
@@ -60,13 +67,10 @@ def early_fates(
         _skipped(cells, source.options.skip_rows),
         *(_fails(condition, cells, path, n) for n, condition in enumerate(source.where)),
     )
-    written: dict[str, pa.Array] = {
-        name: _written(expression, cells, path, name)
-        for name, expression in source.fields.items()
-    }  # fmt: skip
+    written = _Written(cells, source, path)
     not_asked = first_reason(
-        cells.not_asked, cells.rows.not_asked,
-        *_unanswered(source, written), _abstained(source, written, fields),
+        cells.not_asked, cells.rows.not_asked, _blank_row(written, fields),
+        *([_unanswered(written, fields)] if source.each else []), _abstained(written, fields),
     )  # fmt: skip
     can_be_read = pc.is_null(cells.rows.problem)
     nothing = pa.nulls(n, pa.string())
@@ -101,55 +105,82 @@ def _fails(condition: Condition, cells: RecordCells, path: str, number: int) -> 
     return reason_where(fails, f"where.{number} does not hold")
 
 
-def _written(expression: Expression, cells: RecordCells, path: str, name: str) -> pa.Array:
-    """Return what the export has where a field comes from, before it is matched or mapped."""
-    plain = without_steps(expression)
-    if isinstance(plain, JoinExpression):
-        parts = [_written(part, cells, path, name) for part in plain.join]
-        return pc.binary_join_element_wise(*(part.fill_null("") for part in parts), "")
-    values = evaluate(plain, cells, path=path, field=name)
-    if values.reasons is None:
-        return values.array
-    return pc.coalesce(values.array, values.reasons)  # text that is no JSON is not blank
+@dataclass(frozen=True)
+class _Written:
+    """What the export has where fields come from, before it is matched or mapped."""
+
+    cells: RecordCells
+    source: Source
+    path: str
+
+    @property
+    def answers(self) -> list[FieldName]:
+        """Return the mapped fields that hold an answer."""
+        return [name for names in ANSWERS for name in names if name in self.source.fields]
+
+    @property
+    def columns(self) -> list[FieldName]:
+        """Return the fields that read a column."""
+        return [name for name, expression in self.source.fields.items() if _reads(expression)]
+
+    def text(self, name: FieldName) -> pa.Array:
+        """Return the text of a field, ``(n,)``."""
+        return self._text(self.source.fields[name], name)
+
+    def _text(self, expression: Expression, name: str) -> pa.Array:
+        plain = without_steps(expression)
+        if isinstance(plain, JoinExpression):
+            parts = [self._text(part, name).fill_null("") for part in plain.join]
+            return pc.binary_join_element_wise(*parts, "")
+        values = evaluate(plain, self.cells, path=self.path, field=name)
+        if values.reasons is None:
+            return values.array
+        return pc.coalesce(values.array, values.reasons)  # text that is no JSON is not blank
 
 
-def _unanswered(source: Source, written: Mapping[str, pa.Array]) -> list[pa.Array | None]:
-    """Return reasons where no answer is in a cell of ``each``, and where a whole row is blank."""
-    blank = {name: is_blank(text) for name, text in written.items()}
-    varying = [
-        blank[name] for name, expression in source.fields.items() if _reads(expression)
-    ]  # fmt: skip
-    row = reduce(pc.and_, varying) if varying else pa.repeat(False, len(next(iter(blank.values()))))
-    reasons = []
-    if source.each:
-        answers = [name for names in ANSWERS for name in names if name in blank]
-        no_answer = reduce(pc.and_, (blank[name] for name in answers))
-        reasons.append(reason_where(no_answer, f"{' and '.join(answers)} blank: not asked"))
-    return [reason_where(row, "the row is blank"), *reasons]
+def _blank_row(written: _Written, fields: Mapping[str, pa.Array]) -> pa.Array | None:
+    """Return a reason where all that a row maps is blank."""
+    return _all_blank(written, fields, written.columns, "the row is blank")
+
+
+def _unanswered(written: _Written, fields: Mapping[str, pa.Array]) -> pa.Array | None:
+    """Return a reason where a cell of ``each`` has no answer."""
+    answers = written.answers
+    return _all_blank(written, fields, answers, f"{' and '.join(answers)} blank: not asked")
+
+
+def _all_blank(
+    written: _Written, fields: Mapping[str, pa.Array], names: Sequence[FieldName], reason: str
+) -> pa.Array | None:
+    """Return a reason where some fields are blank in the export.
+
+    A field is blank too where its text is rejected; so the text is read only where all are.
+    """
+    if not names or not pc.any(reduce(pc.and_, (is_blank(fields[n]) for n in names))).as_py():
+        return None
+    return reason_where(reduce(pc.and_, (is_blank(written.text(n)) for n in names)), reason)
 
 
 def _reads(expression: Expression) -> bool:
     """Return whether an expression reads a column."""
     if isinstance(expression, JoinExpression):
         return any(_reads(part) for part in expression.join)
-    return hasattr(expression, "column")
+    return isinstance(expression, ColumnExpression)
 
 
-def _abstained(
-    source: Source, written: Mapping[str, pa.Array], fields: Mapping[str, pa.Array]
-) -> pa.Array | None:
+def _abstained(written: _Written, fields: Mapping[str, pa.Array]) -> pa.Array | None:
     """Return a reason where each answer is a word of ``abstain``, as written or as mapped."""
-    if not source.abstain:
+    abstain = written.source.abstain
+    if not abstain:
         return None
-    words = pa.array(source.abstain, pa.string())
-    answers = [name for names in ANSWERS for name in names if name in written]
+    words = pa.array(abstain, pa.string())
     is_word, is_abstention = [], []
-    for name in answers:
-        abstains = pc.is_in(pc.utf8_trim_whitespace(written[name].fill_null("")), words)
+    for name in written.answers:
+        text = written.text(name)
+        abstains = pc.is_in(pc.utf8_trim_whitespace(text.fill_null("")), words)
         if pa.types.is_string(fields[name].type):
             abstains = pc.or_(abstains, pc.is_in(fields[name].fill_null(""), words))
         is_word.append(abstains)
-        is_abstention.append(pc.or_(abstains, is_blank(written[name])))
+        is_abstention.append(pc.or_(abstains, is_blank(text)))
     applies = pc.and_(reduce(pc.and_, is_abstention), reduce(pc.or_, is_word))
-    quoted = ", ".join(map(shorten, source.abstain))
-    return reason_where(applies, f"the judge abstained ({quoted})")
+    return reason_where(applies, f"the judge abstained ({', '.join(map(shorten, abstain))})")

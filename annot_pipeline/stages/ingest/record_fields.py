@@ -5,7 +5,9 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.compute as pc
 
-ANSWERS = (
+from annot_pipeline.config import FieldName
+
+ANSWERS: tuple[tuple[FieldName, ...], ...] = (
     ("label",),
     ("score",),
     ("preference",),
