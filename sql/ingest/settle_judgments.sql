@@ -177,11 +177,10 @@ SELECT
     CASE
         WHEN reason IS NOT NULL THEN reason
         WHEN is_dismissed THEN 'assignment was rejected: ''' || left(status, 60) || ''''
-        WHEN c.outcome = 'rejected' THEN 'repeats: reject: the judge answered more than once'
-        WHEN c.outcome = 'untimed' THEN 'repeats: ' || c.repeats
-            || ': the judge answered more than once, and submitted_at is blank'
-        WHEN c.outcome = 'tied' THEN 'repeats: ' || c.repeats
-            || ': the judge gave different answers at one time'
+        WHEN c.outcome = 'rejected' THEN 'the judge answered more than once, and repeats is reject'
+        WHEN c.outcome = 'untimed'
+            THEN 'the judge answered more than once, and submitted_at is blank'
+        WHEN c.outcome = 'tied' THEN 'the judge gave different answers at one time'
         WHEN c.outcome = 'duplicate' THEN 'the judge gave the same answer more than once'
         WHEN c.outcome = 'superseded' THEN CASE c.repeats WHEN 'last' THEN 'a later' ELSE 'an earlier' END
             || ' answer of the judge counts; this one: ' || concat_ws(

@@ -146,7 +146,8 @@ def _blank_row(written: _Written, fields: Mapping[str, pa.Array]) -> pa.Array | 
 def _unanswered(written: _Written, fields: Mapping[str, pa.Array]) -> pa.Array | None:
     """Return a reason where a cell of ``each`` has no answer."""
     answers = written.answers
-    return _all_blank(written, fields, answers, f"{' and '.join(answers)} blank: not asked")
+    verb = "is" if len(answers) == 1 else "are"
+    return _all_blank(written, fields, answers, f"{' and '.join(answers)} {verb} blank")
 
 
 def _all_blank(

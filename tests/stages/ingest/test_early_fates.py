@@ -124,7 +124,7 @@ def test_a_wide_matrix_has_cells_that_were_not_asked(stage_campaign):
     staged = stage_campaign(export, **settings, tasks=[{"name": "*", "kind": "scalar"}])
     assert accounts(staged) == {"not_asked": 4, "used": 5}
     found = fates(staged)
-    assert found[1, "r.index=1"] == ("not_asked", "score blank: not asked")
+    assert found[1, "r.index=1"] == ("not_asked", "score is blank")
     assert found[2, "r.index=1"] == ("not_asked", "the judge abstained ('NA')")
     assert {(r["item"], r["judge"], r["score"]) for r in staged.rows("controlled")
             if r["fate"] == "used"} == {("1", "ann", 4), ("1", "cem", 5), ("3", "ann", 1),
@@ -166,7 +166,7 @@ def test_lists_are_as_long_as_they_are(stage_campaign):
         (3, "a="): ("not_asked", "answers is empty"),
         (4, "a="): ("not_asked", "answers is blank"),
         (5, "a="): ("rejected", "answers is not a JSON list"),
-        (6, "a=0"): ("not_asked", "label blank: not asked"),
+        (6, "a=0"): ("not_asked", "label is blank"),
         (6, "a=1"): ("used", None),
     }
     used = [r for r in staged.rows("controlled") if r["fate"] == "used"]

@@ -52,9 +52,9 @@ def test_the_order_of_rows_tells_nothing(stage_campaign):
     """Not of time: of two answers at one time, or without one, none counts."""
     rows = HEAD + "1,a,yes,2024-01-01\n1,a,no,2024-01-01\n2,a,yes,\n2,a,no,2024-01-01\n"
     found = fates(stage_campaign({"a.csv": rows}, **settings("last")))
-    assert found[1] == ("rejected", "repeats: last: the judge gave different answers at one time")
+    assert found[1] == ("rejected", "the judge gave different answers at one time")
     assert found[2] == found[1]
-    blank = "repeats: last: the judge answered more than once, and submitted_at is blank"
+    blank = "the judge answered more than once, and submitted_at is blank"
     assert (found[3], found[4]) == (("rejected", blank), ("rejected", blank))
 
 
