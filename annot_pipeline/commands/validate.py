@@ -20,6 +20,7 @@ from annot_pipeline.config import (
     JoinExpression,
     LoadedCampaign,
     RowExpression,
+    Source,
 )
 from annot_pipeline.contracts import TEXT
 from annot_pipeline.errors import AnnotError
@@ -88,7 +89,7 @@ def _document(campaign: LoadedCampaign, runs: dict[str, StageRun], records: Path
                 "records": sum(f["records"] for f in files if f["source_order"] == number),
                 "ignored": _ignored(f["ignored"] for f in files if f["source_order"] == number),
                 "fields": _fields(
-                    source.fields,
+                    source,
                     [records / f["filename"] for f in files if f["source_order"] == number],
                 ),
             }
@@ -115,27 +116,35 @@ def _ignored(notes: Iterable[str]) -> dict[str, int]:
     return dict(sorted(total.items()))
 
 
-def _fields(fields: dict[Any, Expression], paths: list[Path]) -> list[dict[str, Any]]:
-    """Each field: its expression, how many records have it, how many values, a few of them."""
+def _fields(source: Source, paths: list[Path]) -> list[dict[str, Any]]:
+    """Each field: its expression, how many records have it, how many values, a few of them.
+
+    Records that are filtered or were not asked are left out.
+    """
     described = []
     judges = {
         judge
         for path in paths
-        for judge in read_table(path, ["judge"])["judge"].unique().to_pylist()
+        for judge in _answered(path, "judge").unique().to_pylist()
         if judge and len(judge) >= SHORTEST_NAME
     }
-    for name, expression in fields.items():
-        filled, distinct = _filled([read_table(path, [name])[name] for path in paths])
+    for name, expression in source.fields.items():
+        filled, distinct = _filled([_answered(path, name) for path in paths])
         described.append(
             {
                 "field": name,
-                "expression": expression_text(expression),
+                "expression": expression_text(expression, source.each),
                 "filled": filled,
                 "distinct": len(distinct),
                 "examples": [] if name == "judge" else _examples(distinct, judges),
             }
         )
     return described
+
+
+def _answered(path: Path, name: str) -> pa.ChunkedArray:
+    rows = read_table(path, [name, "early_fate"])
+    return rows.filter(pc.is_null(rows["early_fate"]))[name]
 
 
 def _filled(columns: list[pa.ChunkedArray]) -> tuple[int, pa.Array]:
@@ -161,14 +170,17 @@ def _examples(values: pa.Array, judges: set[str]) -> list[str]:
     return list(islice((t for t in texts if not any(j in t for j in judges)), EXAMPLES))
 
 
-def expression_text(expression: Expression) -> str:
-    """An expression in a few words."""
+def expression_text(expression: Expression, each: Iterable[str] = ()) -> str:
+    """An expression in a few words; ``each``: names whose values it may hold."""
     if isinstance(expression, ConstantExpression):
-        text = f"always {expression.value!r}"
+        varies = any(f"{{{name}" in expression.value for name in each)
+        text = f"{'for each' if varies else 'always'} {expression.value!r}"
     elif isinstance(expression, CaptureExpression):
         text = f"path ~ {expression.capture}"
     elif isinstance(expression, JoinExpression):
-        text = f" {expression.sep or '+'} ".join(map(expression_text, expression.join))
+        text = f" {expression.sep or '+'} ".join(
+            expression_text(part, each) for part in expression.join
+        )
     elif isinstance(expression, RowExpression):
         text = "number of the row"
     else:
