@@ -212,7 +212,7 @@ def build_campaign(tmp_path: Path) -> Campaigns:
 
 
 @pytest.fixture
-def copy_built(
+def copy_campaign(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Callable[[Callable[[Path], object], Path], Path]:
     """Copies a campaign to a folder; the function that writes and builds it is called once."""
@@ -220,16 +220,16 @@ def copy_built(
     def copy(build: Callable[[Path], object], folder: Path) -> Path:
         has_report = request.node.get_closest_marker("reports") is not None
         key = (build, has_report, os.environ.get("ANNOT_KEY"))
-        if key not in _BUILT:
+        if key not in _CAMPAIGNS:
             path = tmp_path_factory.mktemp("built") / "campaign"
             build(path)
-            _BUILT[key] = path
-        return shutil.copytree(_BUILT[key], folder, symlinks=True)
+            _CAMPAIGNS[key] = path
+        return shutil.copytree(_CAMPAIGNS[key], folder, symlinks=True)
 
     return copy
 
 
-_BUILT: dict[object, Path] = {}
+_CAMPAIGNS: dict[object, Path] = {}
 """Campaigns that tests of this process start from, by what was built."""
 
 
@@ -247,11 +247,11 @@ def start_campaign(
         has_report = request.node.get_closest_marker("reports") is not None
         document = (folder / "campaign.yaml").read_bytes()
         key = (str(exports), sets, document, has_report, os.environ.get("ANNOT_KEY"))
-        if key not in _BUILT:
+        if key not in _CAMPAIGNS:
             path = tmp_path_factory.mktemp("built") / "campaign"
             build_file(shutil.copytree(folder, path), *sets)
-            _BUILT[key] = path
-        return shutil.copytree(_BUILT[key], folder, symlinks=True, dirs_exist_ok=True)
+            _CAMPAIGNS[key] = path
+        return shutil.copytree(_CAMPAIGNS[key], folder, symlinks=True, dirs_exist_ok=True)
 
     return start
 

@@ -24,9 +24,9 @@ FIELDS = {"item": "item", "judge": "judge", "label": "label"}
 
 
 @pytest.fixture
-def campaign(copy_built: Any, tmp_path: Path) -> Path:
+def campaign(copy_campaign: Any, tmp_path: Path) -> Path:
     """A campaign that has built once, with a key of its own in the store."""
-    return Path(copy_built(build, tmp_path / "campaign"))
+    return Path(copy_campaign(build, tmp_path / "campaign"))
 
 
 def build(folder: Path) -> None:

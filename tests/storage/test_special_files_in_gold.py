@@ -16,8 +16,8 @@ from tests.survival.nights import write_campaign
 
 
 @pytest.fixture
-def folder(copy_built: Callable[..., Path], tmp_path: Path) -> Path:
-    return copy_built(build_one_day, tmp_path / "campaign")
+def folder(copy_campaign: Callable[..., Path], tmp_path: Path) -> Path:
+    return copy_campaign(build_one_day, tmp_path / "campaign")
 
 
 def build_one_day(folder: Path) -> None:
