@@ -8,6 +8,7 @@ import re
 import sys
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 
@@ -17,19 +18,18 @@ from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.storage.releases import Releases
 
 
-def check_rows(folder: Path, document: str) -> None:
+def check_rows(folder: Path, document: dict[str, Any]) -> None:
     """Validation meets every raw row, as counted here, also where a gate will fail."""
-    found = json.loads(document)
-    if "error" in found:
-        assert found["exit_status"] in (1, 2)
-        assert found["error"]["title"]
+    if "error" in document:
+        assert document["exit_status"] in (1, 2)
+        assert document["error"]["title"]
     else:
         for source, told in zip(
-            load_campaign(folder).settings.sources, found["sources"], strict=True
+            load_campaign(folder).settings.sources, document["sources"], strict=True
         ):
             paths = [path for path in folder.glob(source.path) if path.is_file()]
             assert told["rows"] == sum(count_rows(path, source) for path in paths), source.path
-        assert found["records"] == sum(source["records"] for source in found["sources"])
+        assert document["records"] == sum(source["records"] for source in document["sources"])
 
 
 def check_accounting(folder: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -208,6 +209,51 @@ def build_campaign(tmp_path: Path) -> Campaigns:
         return build_file(write_small_campaign(tmp_path / "campaign", exports, **settings), *sets)
 
     return build
+
+
+@pytest.fixture
+def copy_campaign(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[Callable[[Path], object], Path], Path]:
+    """Copies a campaign to a folder; the function that writes and builds it is called once."""
+
+    def copy(build: Callable[[Path], object], folder: Path) -> Path:
+        has_report = request.node.get_closest_marker("reports") is not None
+        key = (build, has_report, os.environ.get("ANNOT_KEY"))
+        if key not in _CAMPAIGNS:
+            path = tmp_path_factory.mktemp("built") / "campaign"
+            build(path)
+            _CAMPAIGNS[key] = path
+        return shutil.copytree(_CAMPAIGNS[key], folder, symlinks=True)
+
+    return copy
+
+
+_CAMPAIGNS: dict[object, Path] = {}
+"""Campaigns that tests of this process start from, by what was built."""
+
+
+@pytest.fixture
+def start_campaign(
+    request: pytest.FixtureRequest, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[..., Path]:
+    """Starts the campaign of `build_campaign` with a first release, which tests share.
+
+    For tests that go on from a release: its folder is copied from the first test that built it.
+    """
+
+    def start(exports: dict[str, str], *sets: str, **settings: Any) -> Path:
+        folder = write_small_campaign(tmp_path / "campaign", exports, **settings)
+        has_report = request.node.get_closest_marker("reports") is not None
+        document = (folder / "campaign.yaml").read_bytes()
+        key = (str(exports), sets, document, has_report, os.environ.get("ANNOT_KEY"))
+        if key not in _CAMPAIGNS:
+            path = tmp_path_factory.mktemp("built") / "campaign"
+            build_file(shutil.copytree(folder, path), *sets)
+            _CAMPAIGNS[key] = path
+        return shutil.copytree(_CAMPAIGNS[key], folder, symlinks=True, dirs_exist_ok=True)
+
+    return start
 
 
 @pytest.fixture

@@ -82,8 +82,8 @@ def test_in_words():
 
 
 @pytest.mark.reports
-def test_a_copied_campaign_gets_a_catalog_of_its_own(build_campaign, tmp_path):
-    build_campaign({"a.csv": EXPORT})
+def test_a_copied_campaign_gets_a_catalog_of_its_own(start_campaign, tmp_path):
+    start_campaign({"a.csv": EXPORT})
     copied = shutil.copytree(tmp_path / "campaign", tmp_path / "copied")
     shutil.rmtree(tmp_path / "campaign")
     assert not build_file(copied).publication.published
@@ -91,8 +91,8 @@ def test_a_copied_campaign_gets_a_catalog_of_its_own(build_campaign, tmp_path):
         assert connection.sql("SELECT count(*) FROM labels").fetchall() == [(5,)]
 
 
-def test_only_the_owner_opens_the_store(build_campaign, tmp_path):
-    build_campaign({"a.csv": EXPORT})
+def test_only_the_owner_opens_the_store(start_campaign, tmp_path):
+    start_campaign({"a.csv": EXPORT})
     mode = stat.S_IMODE((tmp_path / "campaign" / "store").stat().st_mode)
     assert mode == 0o700
 

@@ -19,9 +19,8 @@ pytestmark = pytest.mark.reports
 
 
 @pytest.fixture
-def built(build_campaign, tmp_path):
-    build_campaign({"a.csv": EXPORT})
-    return tmp_path / "campaign"
+def built(start_campaign):
+    return start_campaign({"a.csv": EXPORT})
 
 
 def forge_labels(campaign):

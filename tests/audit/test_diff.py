@@ -72,9 +72,9 @@ def adds_up(diff: Diff) -> int:
     return held
 
 
-def test_one_more_export(build_campaign, diff):
+def test_one_more_export(build_campaign, start_campaign, diff):
     first = HEAD + votes("t", range(20))
-    build_campaign({"a.csv": first}, **LABELS)
+    start_campaign({"a.csv": first}, **LABELS)
     build_campaign({"a.csv": first, "b.csv": HEAD + votes("t", range(20, 30))}, **LABELS)
     d = diff()
     assert found(d) == {("new judgments",)}
@@ -86,9 +86,9 @@ def test_one_more_export(build_campaign, diff):
     assert [made["tables"] for made in d.recomputed] == [["judgments", "verdicts"]] * 2
 
 
-def test_the_other_way_round_they_are_withdrawn(build_campaign, diff):
+def test_the_other_way_round_they_are_withdrawn(build_campaign, start_campaign, diff):
     first = HEAD + votes("t", range(20))
-    build_campaign({"a.csv": first}, **LABELS)
+    start_campaign({"a.csv": first}, **LABELS)
     build_campaign({"a.csv": first, "b.csv": HEAD + votes("t", range(20, 30))}, **LABELS)
     forth, back = diff(), diff("v0002", "v0001")
     assert found(back) == {("withdrawn judgments",)}
@@ -101,10 +101,10 @@ def test_the_other_way_round_they_are_withdrawn(build_campaign, diff):
 
 
 @pytest.mark.slow
-def test_one_correction(build_campaign, diff):
+def test_one_correction(build_campaign, start_campaign, diff):
     first = HEAD + votes("t", range(20))
     change = other(first, "i3", "j1")
-    build_campaign({"a.csv": first}, **LABELS)
+    start_campaign({"a.csv": first}, **LABELS)
     build_campaign({"a.csv": HEAD + votes("t", range(20), **change)}, **LABELS)
     d = diff()
     assert found(d) == {("corrected judgments",)}
@@ -133,9 +133,9 @@ def test_one_withdrawal(build_campaign, diff):
     assert {k: n for k, n in d.inputs["judgments"].items() if n} == {"withdrawn": 1}
 
 
-def test_an_export_that_repeats_changes_nothing(build_campaign, diff):
+def test_an_export_that_repeats_changes_nothing(build_campaign, start_campaign, diff):
     first = HEAD + votes("t", range(20))
-    build_campaign({"a.csv": first}, **LABELS)
+    start_campaign({"a.csv": first}, **LABELS)
     build_campaign({"a.csv": first, "b.csv": HEAD + votes("t", range(5))}, **LABELS)
     d = diff()
     assert rows(d) == []
@@ -191,9 +191,9 @@ def test_what_stands_after_a_step_is_what_a_build_of_it_gives(build_campaign, di
             assert held == (str(told).lower() if isinstance(told, bool) else str(told)), cause
 
 
-def test_another_smoothing(build_campaign, diff):
+def test_another_smoothing(build_campaign, start_campaign, diff):
     first = HEAD + votes("t", range(20))
-    build_campaign({"a.csv": first}, **LABELS)
+    start_campaign({"a.csv": first}, **LABELS)
     build_campaign({"a.csv": first}, "dawid_skene.smoothing=0.5", **LABELS)
     d = diff()
     assert found(d) == {("settings",)}

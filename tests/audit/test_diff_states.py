@@ -43,10 +43,10 @@ def causes(diff: Diff, table: str, column: str, **where: str) -> set[tuple[str, 
     }
 
 
-def test_a_judge_who_fails_because_of_new_judgments(build_campaign, diff):
+def test_a_judge_who_fails_because_of_new_judgments(build_campaign, start_campaign, diff):
     """Items judged before move by the verdict; the verdict itself by what was judged anew."""
     first = HEAD + scores(range(6))
-    build_campaign({"a.csv": first}, **SCORES)
+    start_campaign({"a.csv": first}, **SCORES)
     after = build_campaign({"a.csv": first, "b.csv": HEAD + scores(range(6, 20), careless="r")},
                            **SCORES)  # fmt: skip
     verdicts = {row["judge"]: row["verdict"] for row in after.rows("judges")}
@@ -73,9 +73,9 @@ def test_a_judge_who_fails_because_of_new_judgments(build_campaign, diff):
 
 
 @pytest.mark.slow
-def test_a_new_judge_has_a_verdict_from_the_start(build_campaign, diff):
+def test_a_new_judge_has_a_verdict_from_the_start(build_campaign, start_campaign, diff):
     first = HEAD + scores(range(6))
-    build_campaign({"a.csv": first}, **SCORES)
+    start_campaign({"a.csv": first}, **SCORES)
     after = build_campaign({"a.csv": first, "b.csv": HEAD + scores(range(6), "x", careless="x")},
                            **SCORES)  # fmt: skip
     assert {row["judge"]: row["dropped"] for row in after.rows("judges")}["x"]
@@ -156,8 +156,8 @@ def listed(**systems: str) -> str:
     return "item,segment,system\n" + "".join(lines)
 
 
-def test_an_item_table_that_says_otherwise(build_campaign, diff):
-    build_campaign({"a.csv": judged(range(8)), "items.csv": listed()}, **ITEMS)
+def test_an_item_table_that_says_otherwise(build_campaign, start_campaign, diff):
+    start_campaign({"a.csv": judged(range(8)), "items.csv": listed()}, **ITEMS)
     build_campaign({"a.csv": judged(range(8)), "items.csv": listed(i7="c")}, **ITEMS)
     d = diff()
     assert causes(d, "system_rankings", "score") == {("item tables",)}
@@ -168,9 +168,9 @@ def test_an_item_table_that_says_otherwise(build_campaign, diff):
 
 
 @pytest.mark.slow
-def test_item_tables_beside_a_correction(build_campaign, diff):
+def test_item_tables_beside_a_correction(build_campaign, start_campaign, diff):
     """Of system a the score is corrected, of b and c the item table changes."""
-    build_campaign({"a.csv": judged(range(8)), "items.csv": listed()}, **ITEMS)
+    start_campaign({"a.csv": judged(range(8)), "items.csv": listed()}, **ITEMS)
     corrected = judged(range(8), i2_p=35)
     build_campaign({"a.csv": corrected, "items.csv": listed(i7="c")}, **ITEMS)
     d = diff()

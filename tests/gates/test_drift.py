@@ -183,11 +183,11 @@ def test_judges_of_other_names_are_not_compared(build_campaign):
             "b.csv": export(40, lambda n: "xy"[n // 2 % 2], ("d", "e", "f"))}),
     ],
 )  # fmt: skip
-def test_an_error_level_keeps_the_release_that_stands(build_campaign, name, change):
-    first = build_campaign({"a.csv": export(40, lambda n: "xy"[n % 2])})
+def test_an_error_level_keeps_the_release_that_stands(build_campaign, start_campaign, name, change):
+    folder = start_campaign({"a.csv": export(40, lambda n: "xy"[n % 2])})
     with pytest.raises(GateError, match=name):
         build_campaign(change, gates={name: {"error": 0}})
-    latest = first.publication.release.folder.parent / "latest.json"
+    latest = folder / "gold" / "latest.json"
     assert '"v0001"' in latest.read_text()
     assert not (latest.parent / "v0002").exists()
     never = {gate: {"error": None} for gate in (*GATES, "vanished_judgments")}

@@ -17,18 +17,18 @@ def half(n):
 
 
 def test_an_export_that_shrank_is_not_published(build_campaign):
-    """200 items, then 4 of them: 588 of 600 judgments are gone."""
-    first = build_campaign({"a.csv": export(200, half)})
+    """80 items, then 4 of them: 228 of 240 judgments are gone."""
+    first = build_campaign({"a.csv": export(80, half)})
     with pytest.raises(GateError, match="vanished_items") as error:
         build_campaign({"a.csv": export(4, half)})
-    assert "small 588 of 600" in str(error.value)
-    assert "small 196 of 200: i004, i005, i006, i007, i008" in str(error.value)
+    assert "small 228 of 240" in str(error.value)
+    assert "small 76 of 80: i004, i005, i006, i007, i008" in str(error.value)
     assert '"v0001"' in (first.publication.release.folder.parent / "latest.json").read_text()
 
 
-def test_what_one_judge_withdraws_is_counted(build_campaign):
+def test_what_one_judge_withdraws_is_counted(build_campaign, start_campaign):
     """A third of the judgments, and no item."""
-    build_campaign({"a.csv": export(40, half)})
+    start_campaign({"a.csv": export(40, half)})
     built = build_campaign({"a.csv": export(40, half, ("a", "b"))})
     found = gate(built, "vanished_judgments")
     assert (found.level, found.value, found.detail) == ("warn", 1 / 3, "small 40 of 120")
@@ -37,8 +37,8 @@ def test_what_one_judge_withdraws_is_counted(build_campaign):
     )  # fmt: skip
 
 
-def test_what_is_moved_repeated_or_corrected_has_not_vanished(build_campaign):
-    build_campaign({"a.csv": export(40, half)})
+def test_what_is_moved_repeated_or_corrected_has_not_vanished(build_campaign, start_campaign):
+    start_campaign({"a.csv": export(40, half)})
     built = build_campaign(
         {"b.csv": export(40, half), "c.csv": export(40, lambda n: half(n // 2))},
         "gates.label_flips.error=null", "gates.agreement_fall.error=null",
@@ -46,8 +46,8 @@ def test_what_is_moved_repeated_or_corrected_has_not_vanished(build_campaign):
     assert [gate(built, name).value for name in NAMES] == [0, 0]
 
 
-def test_judgments_of_other_names_are_not_compared_but_items_are(build_campaign):
-    build_campaign({"a.csv": export(40, half)})
+def test_judgments_of_other_names_are_not_compared_but_items_are(build_campaign, start_campaign):
+    start_campaign({"a.csv": export(40, half)})
     built = build_campaign(
         {"a.csv": export(30, half)}, "privacy.pseudonymize=false", gates=NEVER
     )  # fmt: skip

@@ -172,11 +172,17 @@ def ranked(*ranks: object, n: int = 24) -> list[Row]:
     ]
 
 
-@pytest.mark.parametrize("together", ["ranking_id", "ranking", None])
-@pytest.mark.parametrize("rank", ["rank", "place", "ranking position", "final_rank"])
-@pytest.mark.parametrize(
-    "ranks", [(0, 1, 2), (1, 2, 2, 4), (1, 3, 7), (0, 0, 1), (7, 8, 9, 10), (5, 40, 90, 1)]
-)
+RANK_VALUES = ((0, 1, 2), (1, 2, 2, 4), (1, 3, 7), (0, 0, 1), (7, 8, 9, 10), (5, 40, 90, 1))
+RANK_COLUMNS = ("rank", "place", "ranking position", "final_rank")
+RANKING_COLUMNS = ("ranking_id", "ranking", None)
+RANK_LAYOUTS = {  # each two of ranks, name and column of rankings meet
+    (ranks, RANK_COLUMNS[(row + shift) % 4], RANKING_COLUMNS[(row + shift // 4) % 3])
+    for row, ranks in enumerate(RANK_VALUES)
+    for shift in (0, 1, 6, 11)
+}
+
+
+@pytest.mark.parametrize(("ranks", "rank", "together"), sorted(RANK_LAYOUTS, key=str))
 def test_whole_numbers_named_as_ranks_are_ranks(
     ranks: tuple[int, ...], rank: str, together: str | None, tmp_path: Path, guess: Guesses
 ) -> None:

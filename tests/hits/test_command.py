@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -29,16 +31,31 @@ CAMPAIGN: dict[str, Any] = {
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    (tmp_path / "exports").mkdir()
-    with (tmp_path / "items.csv").open("w", newline="") as file:
+    return write_items(tmp_path)
+
+
+@pytest.fixture
+def campaign(copy_campaign: Callable[..., Path], tmp_path: Path) -> Path:
+    """A campaign whose 80 items have one score each, and its release."""
+    return copy_campaign(build_80_items, tmp_path / "campaign")
+
+
+def build_80_items(folder: Path) -> None:
+    judge(write_items(folder), 80)
+    build_file(folder)
+
+
+def write_items(folder: Path) -> Path:
+    (folder / "exports").mkdir(parents=True)
+    with (folder / "items.csv").open("w", newline="") as file:
         out = csv.writer(file)
         out.writerow(["item", "text", "reference"])
         out.writerows(
             [f"i{n:02}", f"=1+{n} a text of some words, number {n}", f"reference {n}"]
             for n in range(80)
         )
-    write(tmp_path, CAMPAIGN)
-    return tmp_path
+    write(folder, CAMPAIGN)
+    return folder
 
 
 def write(folder: Path, document: dict[str, Any]) -> None:
@@ -91,14 +108,12 @@ def test_after_a_build_the_batch_is_the_asset(folder, capsys):
     assert other["folder"] != found["folder"]
 
 
-def test_settings_of_the_plan_need_no_new_build(folder, capsys):
-    judge(folder, 80)
-    build_file(folder)
-    found = hits(capsys, folder, "--set", "easl.hits=3", "--set", "easl.random_share=1")
+def test_settings_of_the_plan_need_no_new_build(campaign, capsys):
+    found = hits(capsys, campaign, "--set", "easl.hits=3", "--set", "easl.random_share=1")
     assert found["hits"] == 3
     assert {row["role"] for row in plan_of(found)} == {"random"}
     controlled = hits(
-        capsys, folder, "--design", "controlled", "--upload", "jsonl",
+        capsys, campaign, "--design", "controlled", "--upload", "jsonl",
         "--set", "controlled_hits.hits=2",
     )  # fmt: skip
     assert (controlled["hits"], controlled["slots"], controlled["format"]) == (2, 200, "jsonl")
@@ -134,11 +149,12 @@ def test_notes_and_next_step_on_the_terminal(folder, capsys):
          "multiple of 10"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_is_said(before, argv, title, what, folder, capsys, monkeypatch):
+def test_what_cannot_be_is_said(before, argv, title, what, campaign, capsys, monkeypatch):
+    folder = campaign
     monkeypatch.chdir(folder)
-    judge(folder, 80)
-    if before != "nothing":
-        build_file(folder)
+    if before == "nothing":
+        shutil.rmtree(folder / "store")
+        shutil.rmtree(folder / "gold")
     if before == "arrived":
         judge(folder, 3, "b.csv")
     status, out, err = run(capsys, "hits", folder, *argv)
@@ -178,53 +194,45 @@ def test_of_pairwise_tasks_the_error_names_the_design(folder, capsys):
     assert run(capsys, "hits", folder, "--set", "next_hits.design=tournament")[0] == 0
 
 
-def test_another_batch_is_not_written_over(folder, capsys):
-    judge(folder, 80)
-    build_file(folder)
-    hits(capsys, folder, "-o", folder / "mine")
-    status, _, err = run(capsys, "hits", folder, "-o", folder / "mine", "--set", "seed=18")
+def test_another_batch_is_not_written_over(campaign, capsys):
+    hits(capsys, campaign, "-o", campaign / "mine")
+    status, _, err = run(capsys, "hits", campaign, "-o", campaign / "mine", "--set", "seed=18")
     assert status == 2
     assert "a batch would be written over" in err
-    hits(capsys, folder, "-o", folder / "mine", "--set", "seed=18", "--force")
+    hits(capsys, campaign, "-o", campaign / "mine", "--set", "seed=18", "--force")
 
 
-def test_force_leaves_no_file_of_the_batch_before(folder, capsys):
-    judge(folder, 80)
-    build_file(folder)
+def test_force_leaves_no_file_of_the_batch_before(campaign, capsys):
     for upload in ("mturk", "jsonl"):
-        hits(capsys, folder, "-o", folder / "mine", "--upload", upload)
-    assert len(list((folder / "mine").iterdir())) == 4, "one plan, two platforms"
-    hits(capsys, folder, "-o", folder / "mine", "--set", "seed=18", "--force")
-    names = sorted(path.name for path in (folder / "mine").iterdir())
+        hits(capsys, campaign, "-o", campaign / "mine", "--upload", upload)
+    assert len(list((campaign / "mine").iterdir())) == 4, "one plan, two platforms"
+    hits(capsys, campaign, "-o", campaign / "mine", "--set", "seed=18", "--force")
+    names = sorted(path.name for path in (campaign / "mine").iterdir())
     assert names == ["hits-small.csv", "layout-small.html", "plan.parquet"]
 
 
 @pytest.mark.parametrize(
     ("output", "says"),
     [
-        ("gold/v0001", "-o: {folder}/gold/v0001 lies in gold"),
-        ("store", "-o: {folder}/store lies in store"),
-        ("items.csv", "{folder}/items.csv: is a file"),
+        ("gold/v0001", "-o: {campaign}/gold/v0001 lies in gold"),
+        ("store", "-o: {campaign}/store lies in store"),
+        ("items.csv", "{campaign}/items.csv: is a file"),
     ],
 )
-def test_places_that_a_batch_does_not_belong_in(output, says, folder, capsys):
-    judge(folder, 80)
-    build_file(folder)
-    before = sorted(path.name for path in (folder / "gold" / "v0001").iterdir())
-    status, _, err = run(capsys, "hits", folder, "-o", folder / output)
+def test_places_that_a_batch_does_not_belong_in(output, says, campaign, capsys):
+    before = sorted(path.name for path in (campaign / "gold" / "v0001").iterdir())
+    status, _, err = run(capsys, "hits", campaign, "-o", campaign / output)
     assert status == 2
-    assert says.format(folder=folder) in err
-    assert sorted(path.name for path in (folder / "gold" / "v0001").iterdir()) == before
+    assert says.format(campaign=campaign) in err
+    assert sorted(path.name for path in (campaign / "gold" / "v0001").iterdir()) == before
 
 
-def test_results_that_are_gone_begin_no_first_round_again(folder, capsys):
-    judge(folder, 80)
-    build_file(folder)
-    (folder / "exports" / "a.csv").unlink()
-    status, _, err = run(capsys, "hits", folder)
+def test_results_that_are_gone_begin_no_first_round_again(campaign, capsys):
+    (campaign / "exports" / "a.csv").unlink()
+    status, _, err = run(capsys, "hits", campaign)
     assert status != 0
     assert "exports/*.csv" in err or "exports/a.csv" in err
-    assert not (folder / "hits").exists()
+    assert not (campaign / "hits").exists()
 
 
 def test_a_build_before_the_first_export_does_not_end_the_first_round(folder, capsys):
@@ -249,7 +257,7 @@ def test_item_rows_that_cannot_be_read_are_said_in_the_first_round(folder, capsy
 
 
 def test_the_loop_closes(folder, capsys):
-    """Two nights: what is asked, is judged, is built, and decides what is asked next."""
+    """Two nights: what is asked, is judged, is campaign, and decides what is asked next."""
     write(folder, CAMPAIGN | {"sources": [{"path": "results/*.jsonl", "format": "hits"}]})
     (folder / "results").mkdir()
     asked: list[set[str]] = []
@@ -264,12 +272,12 @@ def test_the_loop_closes(folder, capsys):
             scores = [int(text.split("number ")[1]) for text in hit["texts"]]
             lines.append(json.dumps(hit | {"judge": f"j{night}", "scores": scores}))
         (folder / "results" / f"night-{night}.jsonl").write_text("\n".join(lines) + "\n")
-        built = build_file(folder)
-    scores = {row["item"]: row for row in built.rows("scores")}
+        campaign = build_file(folder)
+    scores = {row["item"]: row for row in campaign.rows("scores")}
     assert len(scores) == 80
     for item, row in scores.items():
         assert row["easl_score"] == pytest.approx(int(item[1:]) / 100)
         assert row["n_comparisons"] == 4 * row["n_judgments"]
     assert sum(row["n_judgments"] for row in scores.values()) == 80 * 3
     assert len(set.union(*asked)) == 16 * 3
-    assert {row["fate"] for row in built.rows("lineage")} == {"used"}
+    assert {row["fate"] for row in campaign.rows("lineage")} == {"used"}

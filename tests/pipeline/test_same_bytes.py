@@ -89,8 +89,8 @@ def test_nothing_new_publishes_nothing_and_runs_nothing(build_campaign):
     assert all(run.result.reused for name, run in second.runs.items() if name not in looked)
 
 
-def test_a_changed_contract_makes_its_table_again(build_campaign, monkeypatch):
-    build_campaign({"a.csv": export(ROWS)})
+def test_a_changed_contract_makes_its_table_again(build_campaign, start_campaign, monkeypatch):
+    start_campaign({"a.csv": export(ROWS)})
     changed = dataclasses.replace(GOLD["labels"], row="one item, as it is now")
     monkeypatch.setattr(pipeline, "GOLD", GOLD | {"labels": changed})
     again = build_campaign({"a.csv": export(ROWS)})
@@ -99,8 +99,8 @@ def test_a_changed_contract_makes_its_table_again(build_campaign, monkeypatch):
     assert reused["control_judges"]
 
 
-def test_a_setting_that_moves_numbers_publishes(build_campaign):
-    build_campaign({"a.csv": export(ROWS)})
+def test_a_setting_that_moves_numbers_publishes(build_campaign, start_campaign):
+    start_campaign({"a.csv": export(ROWS)})
     changed = build_campaign({"a.csv": export(ROWS)}, "dawid_skene.smoothing=0.5")
     assert changed.publication.published
     assert changed.publication.release.manifest["parent"]["version"] == "v0001"
@@ -145,9 +145,9 @@ def test_another_name_or_a_copy_of_an_export_is_published(build_campaign, tmp_pa
 
 
 @pytest.mark.parametrize("change", ["exports", "settings"])
-def test_tables_of_different_builds_are_not_released_together(build_campaign, tmp_path, change):
+def test_tables_of_different_builds_are_not_released_together(start_campaign, tmp_path, change):
     """A selection of assets that was materialized alone must not slip into gold."""
-    build_campaign({"a.csv": export(ROWS)})
+    start_campaign({"a.csv": export(ROWS)})
     folder = tmp_path / "campaign"
     sets = ["dawid_skene.smoothing=5"] if change == "settings" else []
     if change == "exports":

@@ -105,6 +105,15 @@ def test_a_task_in_blocks_gives_the_same_rows(tmp_path, monkeypatch):
         assert facts["items"] == {"small": 6, "texts": 3}
 
 
+def build_two_releases(folder: Path) -> None:
+    folder.mkdir()
+    write_campaign(folder)
+    build_file(folder)
+    with (folder / "a.csv").open("a") as export:
+        export.write("texts,i2,cyd,eel,\n")
+    build_file(folder)
+
+
 @pytest.mark.parametrize(
     ("command", "more"),
     [
@@ -116,12 +125,8 @@ def test_a_task_in_blocks_gives_the_same_rows(tmp_path, monkeypatch):
         ("score", ["FOLDER/predictions.csv"]),
     ],
 )
-def test_commands_read_labels_without_probabilities(tmp_path, capsys, command, more):
-    folder = write_campaign(tmp_path)
-    build_file(folder)
-    with (folder / "a.csv").open("a") as export:
-        export.write("texts,i2,cyd,eel,\n")
-    build_file(folder)
+def test_commands_read_labels_without_probabilities(copy_campaign, tmp_path, capsys, command, more):
+    folder = copy_campaign(build_two_releases, tmp_path / "campaign")
     (folder / "predictions.csv").write_text("task,item,label\nsmall,i1,b\nsmall,i2,a\n")
     capsys.readouterr()
     arguments = [word.replace("FOLDER", str(folder)) for word in more]

@@ -29,8 +29,8 @@ def rows(path, query: str) -> list[tuple]:
         connection.close()
 
 
-def test_views_of_the_newest_and_of_every_release(build_campaign, tmp_path):
-    build_campaign({"a.csv": EXPORT})
+def test_views_of_the_newest_and_of_every_release(build_campaign, start_campaign, tmp_path):
+    start_campaign({"a.csv": EXPORT})
     build_campaign({"a.csv": EXPORT, "b.csv": MORE})
     store, gold = tmp_path / "campaign" / "store", tmp_path / "campaign" / "gold"
     path = write_catalog(store, Releases(gold))
@@ -69,8 +69,8 @@ def test_a_folder_named_as_a_partition_replaces_no_column(build_campaign, tmp_pa
     assert rows(path, "SELECT DISTINCT label FROM labels ORDER BY 1") == [("a",), ("b",)]
 
 
-def test_a_reader_keeps_the_catalog_that_it_opened(build_campaign, tmp_path):
-    build_campaign({"a.csv": EXPORT})
+def test_a_reader_keeps_the_catalog_that_it_opened(build_campaign, start_campaign, tmp_path):
+    start_campaign({"a.csv": EXPORT})
     store, gold = tmp_path / "campaign" / "store", tmp_path / "campaign" / "gold"
     path = write_catalog(store, Releases(gold))
     reader = duckdb.connect(str(path), read_only=True)
@@ -81,8 +81,8 @@ def test_a_reader_keeps_the_catalog_that_it_opened(build_campaign, tmp_path):
     assert rows(path, "SELECT count(*) FROM labels") == [(6,)]
 
 
-def test_a_release_that_cannot_be_read_is_left_out(build_campaign, tmp_path):
-    build_campaign({"a.csv": EXPORT})
+def test_a_release_that_cannot_be_read_is_left_out(build_campaign, start_campaign, tmp_path):
+    start_campaign({"a.csv": EXPORT})
     build_campaign({"a.csv": EXPORT, "b.csv": MORE})
     store, gold = tmp_path / "campaign" / "store", tmp_path / "campaign" / "gold"
     (gold / "v0001" / "scores.parquet").unlink()
@@ -113,9 +113,9 @@ def test_a_failure_leaves_the_old_catalog(build_campaign, tmp_path, monkeypatch)
     assert not list(store.glob(".tmp-*"))
 
 
-def test_older_duckdbs_can_read_it(build_campaign, tmp_path):
+def test_older_duckdbs_can_read_it(start_campaign, tmp_path):
     """The storage version stands in the file's first block: 67 is that of v1.5.0."""
-    build_campaign({"a.csv": EXPORT})
+    start_campaign({"a.csv": EXPORT})
     path = write_catalog(tmp_path / "campaign" / "store", Releases(tmp_path / "campaign" / "gold"))
     head = path.read_bytes()[:20]
     assert head[8:12] == b"DUCK"

@@ -24,9 +24,12 @@ FIELDS = {"item": "item", "judge": "judge", "label": "label"}
 
 
 @pytest.fixture
-def campaign(tmp_path: Path) -> Path:
+def campaign(copy_campaign: Any, tmp_path: Path) -> Path:
     """A campaign that has built once, with a key of its own in the store."""
-    folder = tmp_path / "campaign"
+    return Path(copy_campaign(build, tmp_path / "campaign"))
+
+
+def build(folder: Path) -> None:
     (folder / "exports").mkdir(parents=True)
     (folder / "exports" / "a.csv").write_text(EXPORT)
     (folder / "items").mkdir()
@@ -34,7 +37,6 @@ def campaign(tmp_path: Path) -> Path:
     write(folder, "exports/*.csv")
     build_file(folder)
     (folder / "store" / "judge.key").write_text("0123456789abcdef" * 4)
-    return folder
 
 
 def write(folder: Path, path: str, **settings: Any) -> None:

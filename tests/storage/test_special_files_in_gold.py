@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,10 +16,12 @@ from tests.survival.nights import write_campaign
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    campaign = write_campaign(tmp_path / "campaign", days=1)
-    build_file(campaign)
-    return campaign
+def folder(copy_campaign: Callable[..., Path], tmp_path: Path) -> Path:
+    return copy_campaign(build_one_day, tmp_path / "campaign")
+
+
+def build_one_day(folder: Path) -> None:
+    build_file(write_campaign(folder, days=1))
 
 
 @pytest.mark.parametrize("kind", ["a pipe", "a device"])

@@ -110,16 +110,18 @@ def _copy_or_guess(counts: Floats, smoothing: float) -> tuple[Floats, Floats]:
     right, observed = np.ascontiguousarray(counts.diagonal(axis1=1, axis2=2)), counts.sum(axis=1)
     copy, guess = np.full(len(counts), COPY_START), label_shares(observed, smoothing)
     total = observed.sum(axis=1)
-    running = np.arange(len(counts))
+    running: Codes | slice = slice(None)  # all: a view, which costs less than a copy
     for _ in range(COPY_ROUNDS):
-        before = copy[running, None]
+        before = copy[running].copy()[:, None]
         copied = right[running] * before / (before + (1 - before) * guess[running])
         copy[running] = (copied.sum(axis=1) + 1) / (total[running] + 2)
         guessed = observed[running] - copied + 0.1
         guess[running] = guessed / guessed.sum(axis=1, keepdims=True)
-        running = running[np.abs(copy[running] - before[:, 0]) >= COPY_TOLERANCE]
-        if not running.size:
+        is_running = np.abs(copy[running] - before[:, 0]) >= COPY_TOLERANCE
+        if not is_running.any():
             break
+        if not is_running.all():
+            running = np.arange(len(counts))[running][is_running]
     return copy, guess
 
 
