@@ -73,7 +73,7 @@ def time_lines(choice: Choice) -> list[Line]:
     """Return lines for the time of submission and the duration."""
     lines: list[Line] = []
     for column in choice.with_role("submitted_at"):
-        pattern = _pattern(column)
+        pattern = read_times(column)
         if pattern:
             choice.claim(column)
             lines.append(("submitted_at", *pattern))
@@ -91,7 +91,7 @@ def reward_lines(choice: Choice) -> list[Line]:
     return [("reward", paid.expression, first_of(list(paid.counts)))] if paid else []
 
 
-def _pattern(column: Column) -> tuple[Any, str] | None:
+def read_times(column: Column) -> tuple[Any, str] | None:
     """The expression that reads a column's times, and what it rests on."""
     values = list(column.counts)[:TIMES_TRIED]
     for pattern in TIMES:

@@ -106,7 +106,7 @@ def ordinary(choice: Choice, judge: Column, format_: str) -> Mapping:
     shown = choice.among(lambda name: name.startswith("Input.")) if is_mturk else choice
     lines = what_was_judged(sheet, shown, judge)
     if not lines and is_mturk:
-        inputs = [column for column in shown.offered() if column.counts]
+        inputs = [column for column in shown.offered() if column.n_distinct > 1]
         shown_item = choice.claim(inputs[0]) if len(inputs) == 1 else sheet["HITId"]
         evidence = f"{shown_item.n_distinct:,} different"
         lines = [("item", shown_item.expression, evidence)]
