@@ -65,6 +65,22 @@ def check_identity(sheet: Sheet, mapping: Mapping) -> Mapping:
     return mapping
 
 
+def choose_repeats(sheet: Sheet, mapping: Mapping) -> Mapping:
+    """Return the mapping with ``repeats: last`` where judges answer again and times are known."""
+    if mapping.answer.kind not in ("categorical", "scalar") or mapping.has("control"):
+        return mapping
+    said = [mapping.column(sheet, name) for name in ("task", "judge", "item", "system", "segment")]
+    columns = [column.name for column in said if column is not None]
+    item = mapping.column(sheet, "item") or mapping.column(sheet, "segment")
+    if item is None or mapping.each or not mapping.has("submitted_at"):
+        return mapping
+    numbered = [name for name in sheet.names if REPEATS & {*names.words(name)}]
+    n_rows = sheet.table.select(columns).drop_null().num_rows
+    if numbered or sheet.combinations(*columns) == n_rows:
+        return mapping
+    return replace(mapping, repeats="last")
+
+
 def _others(sheet: Sheet, mapping: Mapping) -> list[Column]:
     used = {*mapping.answer.columns}
     return [

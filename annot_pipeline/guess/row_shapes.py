@@ -135,13 +135,15 @@ def label_studio(choice: Choice) -> Mapping:
     answer = Answer(
         "categorical", [("label", label.expression, labels_seen(label))], [], labels=label.counts
     )
+    edited = "updated_at" in sheet.names and sheet["updated_at"].n_blank == 0
+    when = "updated_at" if edited else "created_at"
     tasks = sorted(task.counts)
     met = rounded(sheet.combinations(item.name, judge.name) / max(item.n_distinct, 1))
     lines: list[Line] = [
         ("task", task.expression, f"{len(tasks):,} different: {', '.join(tasks[:10])}"),
         ("item", item.expression, f"{item.n_distinct:,} different, {met} judges each"),
         ("native_id", own.expression, f"{own.n_distinct:,} different"),
-        *time_lines(choice.among(lambda name: name in ("created_at", "lead_time"))),
+        *time_lines(choice.among(lambda name: name in (when, "lead_time"))),
     ]
     unmapped = ", ".join(column.name for column in choice.offered() if column.counts)
     notes = [f"not mapped: {unmapped}"]

@@ -27,7 +27,7 @@ from annot_pipeline.guess.groups import (
     stem_of,
     words_in_names,
 )
-from annot_pipeline.guess.identity import check_identity
+from annot_pipeline.guess.identity import check_identity, choose_repeats
 from annot_pipeline.guess.mapping import OWN_COLUMNS, guess_mapping
 from annot_pipeline.guess.nested import unfold
 from annot_pipeline.guess.objects import Line
@@ -110,6 +110,8 @@ def guess_sources(group: Group, preset: str | None = None) -> list[SourceGuess]:
     if group.first.format not in OWN_COLUMNS and group.first.format != "label_studio":
         one_file = sheet if len(group.samples) == 1 else sheet.part(0)  # ids may begin anew
         mapping = check_identity(one_file, mapping)
+    if group.first.format not in OWN_COLUMNS and len(group.samples) == 1:
+        mapping = choose_repeats(sheet, mapping)
     if mapping.without_judge:
         return _judge_a_file(group, mapping)
     if len(group.samples) == 1:

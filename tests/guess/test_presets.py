@@ -565,3 +565,34 @@ def test_dates_in_file_names_become_a_glob(tmp_path: Path, guess: Guesses) -> No
     rows = judged_rows(judge=lambda r: r.judge, item=lambda r: r.item, label=lambda r: r.label)
     found = guess(write(tmp_path / "exports" / "votes_2026-03-01.csv", rows))
     assert found.settings.sources[0].path == "../exports/votes_*.csv"
+
+
+@pytest.mark.parametrize("timed", [True, False])
+def test_the_latest_answer_counts_where_times_are_known(
+    tmp_path: Path, guess: Guesses, timed: bool
+) -> None:
+    rows = judged_rows(
+        judge=lambda r: r.judge,
+        item=lambda r: r.item,
+        label=lambda r: r.label,
+        **({"submitted_at": lambda r: f"2026-03-01T10:00:0{r.n}Z"} if timed else {}),
+    )
+    later = {"submitted_at": "2026-03-02T10:00:00Z"} if timed else {}
+    found = guess(write(tmp_path / "v.csv", [*rows, {**rows[0], "label": "gas", **later}]))
+    assert found.settings.tasks[0].repeats == ("last" if timed else None)
+    assert found.facts["fates"]["used"] == (8 if timed else 9)
+
+
+def test_label_studio_edits_have_a_time(tmp_path: Path, guess: Guesses) -> None:
+    tasks = [
+        {"id": n, "data": {"text": item}, "annotations": [
+            {"id": f"{n}{j}", "completed_by": j, "created_at": "2026-03-01T10:00:00Z",
+             "updated_at": "2026-03-02T10:00:00Z",
+             "result": [{"from_name": "kind", "type": "choices", "value": {"choices": [a]}}]}
+            for j, a in judged.items()
+        ]}
+        for n, (item, judged) in enumerate(ANSWERS.items(), start=1)
+    ]  # fmt: skip
+    found = guess(write(tmp_path / "project.json", tasks))
+    assert found.fields()["submitted_at"] == "updated_at"
+    assert Counter(majority(found).values()) == {"rock": 2, "gas": 1}
