@@ -32,6 +32,8 @@ def check_identity(sheet: Sheet, mapping: Mapping) -> Mapping:
     NoJudgmentsError
         Judges would answer one item again and again, and no column tells the answers apart.
     """
+    if mapping.answer.kind == "pairwise":
+        return _whole_segment(sheet, mapping)
     if mapping.answer.kind not in ("categorical", "scalar") or mapping.each:
         return mapping
     if mapping.has("control") or mapping.without_judge or not mapping.judge.name:
@@ -62,6 +64,24 @@ def check_identity(sheet: Sheet, mapping: Mapping) -> Mapping:
             f"{1 / share:.1f} times on average. Which column is the id of the item?"
             + (nearest if near else "")
         )
+    return mapping
+
+
+def _whole_segment(sheet: Sheet, mapping: Mapping) -> Mapping:
+    """Return comparisons whose segment is whole: of a conversation, question and turn."""
+    sides = [mapping.column(sheet, f"{n}_{s}") for n in ("system", "item") for s in "ab"]
+    segment = mapping.column(sheet, "segment")
+    said = [column.name for column in sides if column is not None]
+    if segment is None or not mapping.judge.name or len(said) < 2:
+        return mapping
+    said += [mapping.judge.name, segment.name]
+    n_once = sheet.combinations(*said)
+    for column in _others(sheet, mapping):
+        is_part = PARTS & {*names.words(column.name)} and column.name not in said
+        if is_part and sheet.combinations(*said, column.name) > 1.1 * n_once:
+            joined = {"join": [segment.expression, column.expression], "sep": ":"}
+            why = f"a judge compares one {segment.name} at each {column.name}"
+            return mapping.with_lines(("segment", joined, why))
     return mapping
 
 

@@ -15,6 +15,7 @@ from annot_pipeline.guess.answers import (
     answer_as,
     kind_of,
 )
+from annot_pipeline.guess.cell_sets import as_sets
 from annot_pipeline.guess.columns import Choice, Column, Sheet
 from annot_pipeline.guess.drafts import Draft, Trial, objections, try_draft
 from annot_pipeline.guess.fields import Mapping
@@ -110,6 +111,7 @@ def guess_sources(group: Group, preset: str | None = None) -> list[SourceGuess]:
     if group.first.format not in OWN_COLUMNS and group.first.format != "label_studio":
         one_file = sheet if len(group.samples) == 1 else sheet.part(0)  # ids may begin anew
         mapping = check_identity(one_file, mapping)
+        mapping = as_sets(sheet, mapping)
     if group.first.format not in OWN_COLUMNS and len(group.samples) == 1:
         mapping = choose_repeats(sheet, mapping)
     if mapping.without_judge:

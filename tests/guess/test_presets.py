@@ -596,3 +596,46 @@ def test_label_studio_edits_have_a_time(tmp_path: Path, guess: Guesses) -> None:
     found = guess(write(tmp_path / "project.json", tasks))
     assert found.fields()["submitted_at"] == "updated_at"
     assert Counter(majority(found).values()) == {"rock": 2, "gas": 1}
+
+
+def test_judges_and_answers_side_by_side(tmp_path: Path, guess: Guesses) -> None:
+    rows = [{"tweet_id": i}
+            | {f"annotator_{n}": j for n, j in enumerate(judged, start=1)}
+            | {f"label_{n}": a for n, a in enumerate(judged.values(), start=1)}
+            for i, judged in ANSWERS.items() if len(judged) == 3]  # fmt: skip
+    found = guess(write(tmp_path / "v.csv", rows))
+    assert (found.fields()["judge"], found.fields()["label"]) == ("annotator_{i}", "label_{i}")
+    assert majority(found) == {"mars": "rock", "venus": "gas"}
+    assert found.used("judge") == {("ada",), ("bea",), ("cy",)}
+
+
+def test_a_turn_is_part_of_the_segment(tmp_path: Path, guess: Guesses) -> None:
+    rows = [{"judge": f"j{j}", "question_id": q, "model_a": "x", "model_b": "y", "turn": t,
+             "winner": "model_a" if t == 1 else "model_b"}
+            for j in range(3) for q in range(4) for t in (1, 2)]  # fmt: skip
+    found = guess(write(tmp_path / "v.csv", rows))
+    assert found.fields()["segment"]["join"] == ({"column": "question_id"}, {"column": "turn"})
+    assert len(found.used("segment")) == 8
+
+
+def test_gold_that_is_mostly_blank_is_of_test_questions(tmp_path: Path, guess: Guesses) -> None:
+    rows = judged_rows(
+        judge=lambda r: r.judge,
+        item=lambda r: r.item,
+        label=lambda r: r.label,
+        gold=lambda r: "rock" if r.item == "ceres" else "",
+    )
+    found = guess(write(tmp_path / "v.csv", rows))
+    assert found.fields()["truth"] == "gold"
+    assert found.facts["fates"]["control"] == 2
+    assert majority(found) == {"mars": "rock", "venus": "gas"}
+
+
+def test_lists_in_a_cell_are_tasks_for_each_option(tmp_path: Path, guess: Guesses) -> None:
+    both = {"rock": ["hot", "red"], "gas": ["hot"]}
+    rows = judged_rows(
+        worker_id=lambda r: r.judge, doc=lambda r: r.item, tags=lambda r: both[r.label]
+    )
+    found = guess(write(tmp_path / "v.jsonl", rows))
+    red = {("tags:red", i): "yes" if a == "rock" else "no" for i, a in MAJORITY.items()}
+    assert majority(found) == red | {("tags:hot", i): "yes" for i in ANSWERS}

@@ -31,9 +31,35 @@ def judge_columns(facts: Facts) -> Draft | None:
             if "judge" in names.roles(match[1]) or stem in FUNCTIONS:
                 families.setdefault(match[1], []).append(name)
     for stem, columns in families.items():
+        if len(columns) >= FEWEST and (draft := _numbered_pairs(facts, stem, columns)):
+            return draft
         if len(columns) >= FEWEST and all(_is_answer(facts, name) for name in columns):
             return _by_judge(facts, columns, f"{stem}*")
     return None
+
+
+def _numbered_pairs(facts: Facts, stem: str, columns: list[str]) -> Draft | None:
+    """Map judges and answers in numbered columns side by side: annotator_1, label_1, ...."""
+    numbers = [name.removeprefix(stem) for name in columns]
+    stems = [
+        name.removesuffix(numbers[0])
+        for name in facts.names
+        if name.endswith(numbers[0]) and name not in columns
+    ]
+    fitting = [s for s in stems if s and all(s + number in facts.names for number in numbers)]
+    answers = [s for s in fitting if "answer" in names.roles(s)]
+    if not answers:
+        return None
+    item = next((n for n in facts.names if facts.sheet.is_unique(n) and _names_items(n)), None)
+    if len(answers) > 1 or item is None:
+        raise NoJudgmentsError(
+            f"{columns[0]} and {answers[0]}{numbers[0]} stand side by side. Which columns are the "
+            f"answers ({', '.join(answers)}), and which is the id of the item?"
+        )
+    lines: list[Line] = [
+        ("judge", stem + "{i}", ""), ("item", item, ""), ("label", answers[0] + "{i}", "")
+    ]  # fmt: skip
+    return Draft("judges and answers in numbered columns", lines, each={"i": numbers})
 
 
 def _is_answer(facts: Facts, name: str) -> bool:
