@@ -15,6 +15,10 @@ def add(init: argparse.ArgumentParser) -> None:
     init.add_argument("exports", nargs="+", metavar="EXPORT", type=Path, help="files or folders")
     text = "folder for campaign.yaml (default: this one); also names the campaign"
     add_output(init, text, Path())
+    init.add_argument(
+        "--preset", metavar="NAME",
+        help="write this mapping, whatever the columns suggest; an unknown name lists them",
+    )  # fmt: skip
     init.add_argument("--force", action="store_true", help="write over a campaign.yaml")
 
 
@@ -36,7 +40,9 @@ def run(arguments: argparse.Namespace) -> int:
             "an export is missing", [Problem(str(path), "no such file") for path in missing]
         )
     named = folder.resolve() != Path.cwd()
-    text = guess_campaign(arguments.exports, folder.resolve(), named_by_folder=named)
+    text = guess_campaign(
+        arguments.exports, folder.resolve(), named_by_folder=named, preset=arguments.preset
+    )
     folder.mkdir(parents=True, exist_ok=True)
     target.write_text(text, encoding="utf-8")
     single = [

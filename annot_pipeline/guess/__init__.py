@@ -1,7 +1,9 @@
 """Guesses a campaign.yaml from real exports: what `annot init` writes.
 
 From low to high: ``names`` (usual column names) and ``columns`` (what they hold); ``samples``,
-``headerless`` and ``sniff`` (opening a file without knowing how), ``nested`` (JSON cells),
+``headerless``, ``json_shapes`` and ``sniff`` (opening a file without knowing how), ``nested`` (JSON
+cells), ``drafts`` (mappings tried on the rows), ``presets`` (known tools), ``identity`` (one answer
+a judge and item),
 ``planned`` (HITs that `annot hits` made, which say all themselves);
 ``answers`` and ``answer_columns``; ``rankings`` (what ranks); ``sides``, ``outcomes`` and
 ``comparisons`` (which of two is better); ``numbered`` (several side by side); ``objects``,

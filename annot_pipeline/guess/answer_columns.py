@@ -68,7 +68,9 @@ def _only_candidate(
         )
         answer = (
             None
-            if is_input or names.roles(column.name).keys() - {"rank"}
+            if is_input
+            or names.MEASURED_TIME & {*names.words(column.name)}
+            or names.roles(column.name).keys() - {"rank"}
             else answer_in(column, truth)
         )
         if answer:

@@ -48,7 +48,13 @@ class _SortedFiles:
     left_out: list[tuple[str, str]] = field(default_factory=list)
 
 
-def guess_campaign(exports: Sequence[Path], folder: Path, *, named_by_folder: bool = False) -> str:
+def guess_campaign(
+    exports: Sequence[Path],
+    folder: Path,
+    *,
+    named_by_folder: bool = False,
+    preset: str | None = None,
+) -> str:
     """Look at exports and write a campaign.yaml for them.
 
     Parameters
@@ -60,6 +66,8 @@ def guess_campaign(exports: Sequence[Path], folder: Path, *, named_by_folder: bo
         Where campaign.yaml will lie; its paths start there.
     named_by_folder
         Name the campaign after that folder, not after the exports.
+    preset
+        Name of the mapping to use; None: it is guessed.
 
     Returns
     -------
@@ -83,7 +91,7 @@ def guess_campaign(exports: Sequence[Path], folder: Path, *, named_by_folder: bo
     for deep in (False, True):
         paths = list(dict.fromkeys(_files(exports, root, seen, deep=deep)))
         _read_samples(paths, seen)
-        files = _sort_files(seen, root)
+        files = _sort_files(seen, root, preset)
         if files.sources:
             name = _campaign_name([root] if named_by_folder else exports)
             in_order = sorted(files.sources, key=lambda s: natural_key(str(s.group.paths[0])))
@@ -153,7 +161,9 @@ def _read_samples(files: Sequence[Path], seen: dict[Path, Sample | str]) -> None
                 seen[path] = str(error)
 
 
-def _sort_files(seen: Mapping[Path, Sample | str], root: Path) -> _SortedFiles:
+def _sort_files(
+    seen: Mapping[Path, Sample | str], root: Path, preset: str | None = None
+) -> _SortedFiles:
     """Find the sources first, then which of the other files describe their items."""
     files = _SortedFiles()
     samples: list[Sample] = []
@@ -165,7 +175,7 @@ def _sort_files(seen: Mapping[Path, Sample | str], root: Path) -> _SortedFiles:
     others: list[tuple[Group, NoJudgmentsError]] = []
     for group in group_samples(samples, root):
         try:
-            files.sources += guess_sources(group)
+            files.sources += guess_sources(group, preset)
         except NoJudgmentsError as error:
             others.append((group, error))
     _leave_out_derived(files, root)

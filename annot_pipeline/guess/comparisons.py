@@ -62,10 +62,7 @@ def _outcomes(choice: Choice) -> list[Column]:
 def _preference(sheet: Sheet, things: list[Pair], column: Column) -> Answer | None:
     """Return the answer that a column holds, if it holds sides."""
     if column.numeric_share < 1 and (named := _named(sheet, things, column)):
-        raise NoJudgmentsError(
-            f"{column.name} names what won (as {named.first} and {named.second} do); "
-            "campaign.yaml needs which side won: a column that holds a, b or tie"
-        )
+        return _by_name(sheet, named, column)
     is_told = is_outcome(column.name)
     if column.numeric_share == 1 and not is_told and things[0].are_outputs:
         return None  # numbers beside two texts are classes of the pair as often as sides
@@ -82,6 +79,22 @@ def _preference(sheet: Sheet, things: list[Pair], column: Column) -> Answer | No
     seen = guessed_ties(sides) + seen
     fields: list[Line] = [("preference", mapped(column, sides), seen)]
     return _sides_of(sheet, pair, fields, [column.name], unplaced(column, unknown))
+
+
+def _by_name(sheet: Sheet, pair: Pair, column: Column) -> Answer:
+    """Return the answer of a column that names what won; words for ties are mapped."""
+    contenders = {*sheet[pair.first].counts, *sheet[pair.second].counts}
+    sides, _ = placed(column, pair)
+    others = [value for value in column.counts if value not in contenders]
+    ties = {value: "tie" for value in others if sides.get(value) == "tie"}
+    expression = column.expression
+    if {*ties} - {"tie"}:
+        inner = expression if isinstance(expression, dict) else {"column": expression}
+        expression = inner | {"map": ties}
+    unknown = [value for value in others if value not in ties]
+    notes = [f"{len(unknown)} values name neither side and are rejected"] if unknown else []
+    seen = f"names what won: {column.n_distinct:,} different" + (", with ties" if ties else "")
+    return _sides_of(sheet, pair, [("winner", expression, seen)], [column.name], notes)
 
 
 def _named(sheet: Sheet, things: list[Pair], column: Column) -> Pair | None:

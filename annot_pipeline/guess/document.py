@@ -63,6 +63,8 @@ def flow(value: Any) -> str:
     """A value as YAML on one line."""
     if isinstance(value, str):
         return scalar(value)
+    if isinstance(value, bool | int):
+        return str(value).lower()
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{scalar(k)}: {flow(v)}" for k, v in value.items()) + "}"
     return "[" + ", ".join(map(flow, value)) + "]"
@@ -113,9 +115,18 @@ def _wrapped(text: str, indent: str = "") -> str:
 
 
 def _source(source: SourceGuess) -> str:
-    each = flow(source.mapping.each)
-    more = [(f"    each: {each}", "a row holds several judgments")] if source.mapping.each else []
-    return _entry(source.group, source.path, more, source.mapping.lines, source.mapping.notes)
+    mapping = source.mapping
+    each = flow(mapping.each)
+    more = [(f"    each: {each}", "a row holds several judgments")] if mapping.each else []
+    if mapping.where:
+        conditions = flow(mapping.where)
+        more.append((f"    where: {conditions}", "rows that fail are filtered"))
+    if mapping.abstain:
+        more.append((f"    abstain: {flow(mapping.abstain)}", "answers that are no judgments"))
+    if mapping.strength:
+        low, high = map(plain_number, mapping.strength)
+        more.append((f"    strength: [{low}, {high}]", "that b, and that a, is better for sure"))
+    return _entry(source.group, source.path, more, mapping.lines, mapping.notes, mapping.options)
 
 
 def _table(table: ItemTable) -> str:
@@ -128,6 +139,7 @@ def _entry(
     more: list[tuple[str, str]],
     fields: Sequence[Line],
     notes: Sequence[str],
+    options: Mapping[str, Any] | None = None,
 ) -> str:
     head = [
         (f"  - path: {scalar(path)}", _files(group)),
@@ -135,8 +147,10 @@ def _entry(
     ]
     if path == escaped(group.paths[0], group.folder):
         notes = [_only_this_file(group), *notes]
-    if group.first.options:
-        head.append((f"    options: {flow(group.first.options)}", ""))
+    if group.first.records is not None:
+        head.append((f"    records: {scalar(group.first.records)}", "where the records are"))
+    if all_options := group.first.options | dict(options or {}):
+        head.append((f"    options: {flow(all_options)}", ""))
     head += [*more, *([("    fields:", "")] if fields else [])]
     lines = [(f"      {name}: {flow(expression)}", why) for name, expression, why in fields]
     return _aligned(head) + _aligned(lines) + "".join(_wrapped(n, "    ") for n in notes)
@@ -162,13 +176,13 @@ def _files(group: Group) -> str:
 def _tasks(sources: Sequence[SourceGuess]) -> list[str]:
     """One entry for all tasks if they are alike, else one a task."""
     tasks = {task.name: task for source in sources for task in source.tasks}
-    kinds = {(t.kind, t.scale, t.criteria, t.is_planned) for t in tasks.values()}
+    kinds = {(t.kind, t.scale, t.criteria, t.is_planned, t.repeats) for t in tasks.values()}
     if len(kinds) == 1:
         labels: Counter[str] = Counter()
         for source in sources:
             labels.update(source.mapping.answer.labels)
-        [(kind, scale, criteria, is_planned)] = kinds
-        return [_task("*", Task("*", kind, scale, labels, criteria, is_planned))]
+        [(kind, scale, criteria, is_planned, repeats)] = kinds
+        return [_task("*", Task("*", kind, scale, labels, criteria, is_planned, repeats))]
     return [_task(glob.escape(name or "*"), task) for name, task in tasks.items()]
 
 
@@ -181,6 +195,9 @@ def _task(pattern: str, task: Task) -> str:
         more = len(ordered) - SHOWN_LABELS
         seen = f"labels seen: {seen}" + (f" and {more} more" if more > 0 else "")
     lines.append((f"    kind: {task.kind}", seen))
+    if task.repeats:
+        why = "of a judge's answers to one item, the latest counts"
+        lines.append((f"    repeats: {task.repeats}", why))
     if task.scale:
         low, high = map(plain_number, task.scale)
         why = "as the HITs say" if task.is_planned else "the usual one that holds all scores seen"

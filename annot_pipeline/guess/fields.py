@@ -11,8 +11,9 @@ from annot_pipeline.guess.objects import Line
 
 ORDER = (
     "task", "judge", "item", "item_a", "item_b", "system", "system_a", "system_b", "segment",
-    "label", "score", "preference", "rank", "rank_a", "rank_b", "ranking", "truth", "control",
-    "hit", "position", "native_id", "status", "submitted_at", "seconds", "hit_seconds",
+    "criterion", "label", "score", "preference", "winner", "strength", "rank", "rank_a", "rank_b",
+    "ranking", "truth", "control", "hit", "position", "native_id", "status", "submitted_at",
+    "seconds", "hit_seconds",
     "reward",
 )  # fmt: skip
 """In which lines are written."""
@@ -38,6 +39,10 @@ class Mapping:
         What people should know.
     without_judge
         Whether nothing in the file says who judged, so that it is taken for one judge's.
+    where, abstain, options, strength
+        As the source has them.
+    repeats
+        As its tasks have it.
     """
 
     lines: list[Line]
@@ -48,6 +53,11 @@ class Mapping:
     tasks: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     without_judge: bool = False
+    where: list[dict[str, Any]] = field(default_factory=list)
+    abstain: list[str] = field(default_factory=list)
+    options: dict[str, Any] = field(default_factory=dict)
+    strength: tuple[float, float] | None = None
+    repeats: str | None = None
 
     def has(self, name: str) -> bool:
         """Whether a field is mapped."""

@@ -20,6 +20,9 @@ SHARED_ITEMS = 0.5
 """Files of which more than this share of items is in other files, too, number items anew."""
 
 LARGEST_LOCAL_JUDGE = 10_000
+_DATE = re.compile(
+    r"(?<!\d)20\d\d[-_.]?[01]\d[-_.]?[0-3]\d(?!\d)(?:[T_-]\d\d[-_:]?\d\d(?:[-_:]?\d\d)?)?"
+)
 _ENDINGS = re.compile(r"(\.(csv|tsv|tab|txt|jsonl|ndjson|json|parquet|xml|gz))+$")
 
 
@@ -48,6 +51,8 @@ class Group:
     def pattern(self) -> str | None:
         """The glob, relative to the campaign, that matches these files and no others."""
         if len(self.samples) == 1:
+            if dated := self._dated_pattern():
+                return dated
             return escaped(self.paths[0], self.folder)
         parent = self.paths[0].parent
         prefix, suffix = name_frame(self.paths)
@@ -56,6 +61,15 @@ class Group:
             if matches(parent, name) == set(self.paths):
                 return f"{escaped(parent, self.folder)}/{name}".removeprefix("./")
         return None
+
+    def _dated_pattern(self) -> str | None:
+        """Of one file with a date in its name: the glob that takes those of other days, too."""
+        path = self.paths[0]
+        parts = _DATE.split(path.name)
+        name = "*".join(map(glob.escape, parts))
+        if len(parts) == 1 or matches(path.parent, name) != {path}:
+            return None
+        return f"{escaped(path.parent, self.folder)}/{name}".removeprefix("./")
 
     @property
     def later_pattern(self) -> str | None:
@@ -77,7 +91,8 @@ def group_samples(samples: Sequence[Sample], folder: Path) -> list[Group]:
     groups: dict[Any, list[Sample]] = {}
     for sample in samples:
         columns = () if sample.format == "label_studio" else tuple(sample.table.column_names)
-        key = (sample.path.parent, sample.format, repr(sorted(sample.options.items())), columns)
+        key = (sample.path.parent, sample.format, repr(sorted(sample.options.items())), columns,
+               sample.records)  # fmt: skip
         groups.setdefault(key, []).append(sample)
     return [Group(tuple(together), folder) for together in groups.values()]
 

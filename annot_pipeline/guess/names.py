@@ -10,7 +10,8 @@ ROLES: dict[str, tuple[str, ...]] = {
         "judge", "worker", "annotator", "rater", "observer", "coder", "labeler", "labeller",
         "completedby", "evaluator", "assessor", "reviewer", "grader", "marker", "scorer", "voter",
         "turker", "participant", "respondent", "contributor", "user", "username", "annotatedby",
-        "labeledby", "ratedby", "createdby", "person", "expert", "subject",
+        "listener", "viewer", "crowdworker", "tester", "labeledby", "ratedby", "createdby",
+        "person", "expert", "subject",
         "pid", "prolificpid", "prolificid", "email",
     ),
     "truth": (
@@ -96,6 +97,12 @@ TOO_GENERAL = frozenset(
 NO_ANSWER = frozenset(
     {"z", "confidence", "trust", "mean", "avg", "average", "std", "agreement", "is", "has"}
 )
+MEASURED_TIME = frozenset(
+    {"time", "duration", "seconds", "secs", "ms", "minutes", "elapsed", "timestamp", "date",
+     "latency"}
+)  # fmt: skip
+"""Words of columns that say when, or how long; never an answer."""
+
 TRUTH_WORDS = frozenset({"gold", "golden", "truth", "true", "correct", "expected", "expert"})
 
 _PREFIX = re.compile(r"(input|answer|data)\.", re.IGNORECASE)
@@ -154,5 +161,5 @@ def _spellings(parts: list[str]) -> list[str]:
 
 def _excluded(role: str, parts: list[str]) -> bool:
     if role in ("answer", "preference"):
-        return bool((NO_ANSWER | TRUTH_WORDS) & set(parts))
+        return bool((NO_ANSWER | MEASURED_TIME | TRUTH_WORDS) & set(parts))
     return False

@@ -36,7 +36,8 @@ def find_item(sheet: Sheet, choice: Choice, judge: Column) -> Column | None:
     candidates = choice.with_role("item")
     shared = [column for column in candidates if met_by_several(column)]
     varied = [column for column in candidates if column.n_distinct > 1]
-    column = next(iter(shared or varied or candidates), None)
+    single = [] if len(sheet) > judge.n_distinct else candidates
+    column = next(iter(shared or varied or single), None)
     return choice.claim(column) if column else None
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from annot_pipeline.errors import first_of
+from annot_pipeline.guess import names
 from annot_pipeline.guess.columns import Choice, Column, Sheet
 from annot_pipeline.guess.objects import Line, find_control
 from annot_pipeline.stages.ingest.expressions import RejectionError, parse_time
@@ -52,6 +53,8 @@ def optional_lines(
     sheet = choice.sheet
     controls = find_control(choice)
     lines = _truth(choice, answer_kind, truths, item) + controls
+    if not lines and item is not None and answer_kind == "categorical":
+        lines = _test_questions(choice, truths, item)
     for field in ("hit", "status"):
         column = choice.take(field)
         alone = column and judge and sheet.combinations(judge.name, column.name) == len(sheet)
@@ -69,11 +72,28 @@ def optional_lines(
     return lines + time_lines(choice)
 
 
+def _test_questions(choice: Choice, labels: dict[str, int], item: Column) -> list[Line]:
+    """Return truth and control of a column of truths that is blank but for test questions."""
+    for column in choice.offered():
+        is_truth = "truth" in names.roles(column.name) and isinstance(column.expression, str)
+        if not is_truth or not column.counts or len(column.filled) > column.n_blank:
+            continue
+        if not {*column.counts} <= {*labels}:
+            continue
+        if not choice.sheet.determines(item.name, column.name):
+            continue
+        choice.claim(column)
+        control = {"column": column.name, "map": {"~.": "known_answer"}, "else": "none"}
+        seen = f"{len(column.filled):,} rows with a known answer"
+        return [("truth", column.expression, seen), ("control", control, seen)]
+    return []
+
+
 def time_lines(choice: Choice) -> list[Line]:
     """Return lines for the time of submission and the duration."""
     lines: list[Line] = []
     for column in choice.with_role("submitted_at"):
-        pattern = _pattern(column)
+        pattern = read_times(column)
         if pattern:
             choice.claim(column)
             lines.append(("submitted_at", *pattern))
@@ -91,7 +111,7 @@ def reward_lines(choice: Choice) -> list[Line]:
     return [("reward", paid.expression, first_of(list(paid.counts)))] if paid else []
 
 
-def _pattern(column: Column) -> tuple[Any, str] | None:
+def read_times(column: Column) -> tuple[Any, str] | None:
     """The expression that reads a column's times, and what it rests on."""
     values = list(column.counts)[:TIMES_TRIED]
     for pattern in TIMES:

@@ -106,7 +106,7 @@ def ordinary(choice: Choice, judge: Column, format_: str) -> Mapping:
     shown = choice.among(lambda name: name.startswith("Input.")) if is_mturk else choice
     lines = what_was_judged(sheet, shown, judge)
     if not lines and is_mturk:
-        inputs = [column for column in shown.offered() if column.counts]
+        inputs = [column for column in shown.offered() if column.n_distinct > 1]
         shown_item = choice.claim(inputs[0]) if len(inputs) == 1 else sheet["HITId"]
         evidence = f"{shown_item.n_distinct:,} different"
         lines = [("item", shown_item.expression, evidence)]
@@ -135,13 +135,15 @@ def label_studio(choice: Choice) -> Mapping:
     answer = Answer(
         "categorical", [("label", label.expression, labels_seen(label))], [], labels=label.counts
     )
+    edited = "updated_at" in sheet.names and sheet["updated_at"].n_blank == 0
+    when = "updated_at" if edited else "created_at"
     tasks = sorted(task.counts)
     met = rounded(sheet.combinations(item.name, judge.name) / max(item.n_distinct, 1))
     lines: list[Line] = [
         ("task", task.expression, f"{len(tasks):,} different: {', '.join(tasks[:10])}"),
         ("item", item.expression, f"{item.n_distinct:,} different, {met} judges each"),
         ("native_id", own.expression, f"{own.n_distinct:,} different"),
-        *time_lines(choice.among(lambda name: name in ("created_at", "lead_time"))),
+        *time_lines(choice.among(lambda name: name in (when, "lead_time"))),
     ]
     unmapped = ", ".join(column.name for column in choice.offered() if column.counts)
     notes = [f"not mapped: {unmapped}"]

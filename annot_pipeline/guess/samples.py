@@ -38,6 +38,8 @@ class Sample:
         Why other rows cannot be read, with their number.
     is_whole
         Whether these are all rows of the file.
+    records
+        Of a JSON document, the path of its records; None: the document is their list.
     """
 
     path: Path
@@ -46,15 +48,21 @@ class Sample:
     table: pa.Table = None
     unreadable: Counter[str] = field(default_factory=Counter)
     is_whole: bool = True
+    records: str | None = None
 
 
 def opening_of(sample: Sample) -> Opening:
     """What its reader is called with."""
-    options = dict(sample.options)
+    options = {n: v for n, v in sample.options.items() if n != "skip_rows"}
     header = options.pop("columns", None)
     wanted = frozenset(HITS_COLUMNS) if sample.format == "hits" else None  # not the texts, too
     return Opening(
-        sample.path, sample.path.name, wanted, header=tuple(header) if header else None, **options
+        sample.path,
+        sample.path.name,
+        wanted,
+        header=tuple(header) if header else None,
+        records=sample.records,
+        **options,
     )
 
 

@@ -20,6 +20,7 @@ from annot_pipeline.exports.tabular import DELIMITERS
 from annot_pipeline.exports.text_check import is_text
 from annot_pipeline.guess import names
 from annot_pipeline.guess.columns import Column
+from annot_pipeline.guess.json_shapes import json_format
 from annot_pipeline.guess.planned import read_planned
 from annot_pipeline.guess.samples import ROWS_READ, Sample, opening_of, read_rows
 from annot_pipeline.storage.files import first_bytes
@@ -33,6 +34,25 @@ BYTES_TRIED = 8 << 20
 
 RANKING_TASK = b"<ranking-task"
 """What tells the rankings of Appraise from other XML."""
+
+
+HTML = (
+    "this file is an HTML page, not an export, such as the page that asks to log in: download the "
+    "export again"
+)
+
+
+def _what_zip(path: Path) -> str:
+    """Return what a file that starts as ZIP archives do is, and what to do with it."""
+    name = path.name.lower()
+    if name.endswith(".eval"):
+        return (
+            "is a binary log of Inspect; convert it: inspect log convert --to json "
+            "--output-dir exports FILE.eval"
+        )
+    if name.endswith((".xlsx", ".xlsm", ".ods")):
+        return "is a zip or Excel file: a spreadsheet; save it as CSV (UTF-8)"
+    return "is a zip or Excel file; unpack it (unzip), or export it as csv"
 
 
 class UnusableError(Exception):
@@ -53,7 +73,9 @@ def read_sample(path: Path, limit: int = ROWS_READ) -> Sample:
         if format_ == "csv":
             sample = _read_delimited(path, head, limit)
         else:
-            unread = Sample(path, format_)
+            is_json = format_ in ("jsonl", "label_studio")
+            format_, records = _json_shape(path, head) if is_json else (format_, None)
+            unread = Sample(path, format_, records=records)
             sample = read_planned(unread, head, [], limit) or read_rows(unread, limit)
     except InputError as error:
         raise UnusableError("; ".join(p.what for p in error.problems) or error.title) from None
@@ -62,6 +84,14 @@ def read_sample(path: Path, limit: int = ROWS_READ) -> Sample:
     if not sample.table.num_rows:
         raise UnusableError(_why_no_rows(sample, head))
     return sample
+
+
+def _json_shape(path: Path, head: bytes) -> tuple[str, str | None]:
+    """Return the format of JSON, and the path of the records of one document."""
+    ending = path.name.lower().removesuffix(".gz")
+    if ending.endswith((".jsonl", ".ndjson")):
+        return "jsonl", None
+    return json_format(head)
 
 
 def _why_no_rows(sample: Sample, head: bytes) -> str:
@@ -79,7 +109,7 @@ def _format(path: Path, head: bytes) -> str:
     if start[:2] == b"\x1f\x8b":
         raise UnusableError("is gzipped, but its name does not end in .gz")
     if start == b"PK\x03\x04":
-        raise UnusableError("is a zip or Excel file; export it as csv")
+        raise UnusableError(_what_zip(path))
     if not start:
         raise UnusableError("is empty")
     if not is_text(head):
@@ -90,9 +120,13 @@ def _format(path: Path, head: bytes) -> str:
         if start[:1] == b"[":
             return "label_studio"
         if start[:1] == b"<":
+            if b"<html" in head[:2000].lower():
+                raise UnusableError(HTML)
             if RANKING_TASK not in head:
                 raise UnusableError("is XML or HTML, and no ranking-task stands in it")
             return "wmt_ranking"
+    if start[:1] == b"<" and b"<html" in head[:2000].lower():
+        raise UnusableError(HTML)
     if b"\0" in head and not head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise UnusableError("is not text")
     return "csv"

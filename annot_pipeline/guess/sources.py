@@ -8,8 +8,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from annot_pipeline.guess.answers import MOSTLY_NUMBERS, Answer, answer_as, kind_of
-from annot_pipeline.guess.columns import Choice, Sheet
+from annot_pipeline.guess.answers import (
+    MOSTLY_NUMBERS,
+    Answer,
+    NoJudgmentsError,
+    answer_as,
+    kind_of,
+)
+from annot_pipeline.guess.cell_sets import as_sets
+from annot_pipeline.guess.columns import Choice, Column, Sheet
+from annot_pipeline.guess.drafts import Draft, Trial, objections, try_draft
 from annot_pipeline.guess.fields import Mapping
 from annot_pipeline.guess.groups import (
     Group,
@@ -20,10 +28,12 @@ from annot_pipeline.guess.groups import (
     stem_of,
     words_in_names,
 )
-from annot_pipeline.guess.mapping import guess_mapping
+from annot_pipeline.guess.identity import check_identity, choose_repeats
+from annot_pipeline.guess.mapping import OWN_COLUMNS, guess_mapping
 from annot_pipeline.guess.nested import unfold
 from annot_pipeline.guess.objects import Line
 from annot_pipeline.guess.planned import FORMAT, planned_mapping
+from annot_pipeline.guess.presets import preset_drafts, shape_drafts
 from annot_pipeline.guess.samples import Sample, sheet_of
 
 ROWS_A_LABEL = 5
@@ -43,6 +53,7 @@ class Task:
     labels: Dict[str, int] = field(default_factory=dict)
     criteria: tuple[str, ...] = ()
     is_planned: bool = False
+    repeats: str | None = None
 
 
 @dataclass(frozen=True)
@@ -70,8 +81,16 @@ class SourceGuess:
     items: frozenset[str]
 
 
-def guess_sources(group: Group) -> list[SourceGuess]:
+def guess_sources(group: Group, preset: str | None = None) -> list[SourceGuess]:
     """The sources of a group of files: one for all if a glob can say which.
+
+    Parameters
+    ----------
+    group
+        The files.
+    preset
+        Name of the preset to use; None: one whose columns the files have, else the columns are
+        guessed.
 
     Raises
     ------
@@ -80,8 +99,21 @@ def guess_sources(group: Group) -> list[SourceGuess]:
     """
     if group.first.format == FORMAT:
         return _planned(group)
+    if drafts := preset_drafts(group, preset):
+        return [source for draft in drafts for source in _drafted(group, draft)]
     sheet = _sheet(group)
-    mapping = guess_mapping(sheet, group.first.format)
+    try:
+        mapping = guess_mapping(sheet, group.first.format)
+    except NoJudgmentsError as error:
+        if drafts := shape_drafts(group, error):
+            return [source for draft in drafts for source in _drafted(group, draft)]
+        raise
+    if group.first.format not in OWN_COLUMNS and group.first.format != "label_studio":
+        one_file = sheet if len(group.samples) == 1 else sheet.part(0)  # ids may begin anew
+        mapping = check_identity(one_file, mapping)
+        mapping = as_sets(sheet, mapping)
+    if group.first.format not in OWN_COLUMNS and len(group.samples) == 1:
+        mapping = choose_repeats(sheet, mapping)
     if mapping.without_judge:
         return _judge_a_file(group, mapping)
     if len(group.samples) == 1:
@@ -101,6 +133,47 @@ def guess_sources(group: Group) -> list[SourceGuess]:
         return [_source(group, mapping)]
     singles = [_source(single, _mapping(single, mapping.answer.kind)) for single in group.split()]
     return [replace(single, tasks=_tasks(mapping)) for single in singles]
+
+
+def _drafted(group: Group, draft: Draft) -> list[SourceGuess]:
+    """Return the sources of a draft: one for all files if a glob can say which.
+
+    Raises
+    ------
+    NoJudgmentsError
+        What it makes of the rows cannot be right.
+    """
+    trial = try_draft(draft, group)
+    if problems := objections(draft, trial):
+        raise NoJudgmentsError(f"looks like {draft.title}, but {'; '.join(problems)}")
+    answers = ("label", "score", "preference", "winner", "strength", "rank")
+    fields = [line for line in draft.lines if line[0] in answers]
+    labels = trial.counts("label") if draft.kind == "categorical" else {}
+    answer = Answer(draft.kind, fields, [], draft.scale, labels)
+    judge = Column("", "", trial.used.column("judge"))
+    item = next((e for name, e, _ in draft.lines if name == "item"), None)
+    notes = [f"mapped as {draft.title}", *draft.notes]
+    mapping = Mapping(
+        [], answer, judge, None, draft.each, sorted(trial.counts("task")), notes,
+        where=draft.where, abstain=draft.abstain, options=draft.options, strength=draft.strength,
+        repeats=draft.repeats,
+    ).with_lines(*[(n, e, why or _counted(trial, n)) for n, e, why in draft.lines])  # fmt: skip
+    if not draft.has("task"):
+        mapping.tasks = []
+    items = frozenset(trial.counts("item")) if isinstance(item, str) else frozenset()
+    parts = [group] if group.pattern is not None else group.split()
+    return [
+        SourceGuess(part, part.pattern or "", mapping, _tasks(mapping), items) for part in parts
+    ]
+
+
+def _counted(trial: Trial, name: str) -> str:
+    """Return how many values a field has, for its comment."""
+    counts = trial.counts(name)
+    if name in ("label", "task", "preference", "system", "control"):
+        shown = ", ".join(sorted(list(counts)[:10]))
+        return f"{len(counts):,} different: {shown}" + (", ..." if len(counts) > 10 else "")
+    return f"{len(counts):,} different"
 
 
 def _planned(group: Group) -> list[SourceGuess]:
@@ -179,7 +252,10 @@ def _mapping(group: Group, kind: str) -> Mapping:
 def _tasks(mapping: Mapping) -> list[Task]:
     answer = mapping.answer
     names: list[str | None] = [*mapping.tasks] or [None]
-    return [Task(name, answer.kind, answer.scale, answer.labels) for name in names]
+    return [
+        Task(name, answer.kind, answer.scale, answer.labels, repeats=mapping.repeats)
+        for name in names
+    ]
 
 
 def _source(group: Group, mapping: Mapping, tasks: list[Task] | None = None) -> SourceGuess:

@@ -23,5 +23,5 @@ def percent(judge: int, item: int) -> int:
 
 LABEL_STUDIO_FIELDS = {
     "task": "from_name", "judge": "completed_by", "item": "task_id", "label": "choice",
-    "native_id": "annotation_id", "submitted_at": "created_at", "seconds": "lead_time",
+    "native_id": "annotation_id", "submitted_at": "updated_at", "seconds": "lead_time",
 }  # fmt: skip

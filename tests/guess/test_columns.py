@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from annot_pipeline.errors import ConfigError
-from annot_pipeline.guess import guess_campaign
 from tests.guess.conftest import Guess, write_csv
 from tests.guess.guessed import crossed, percent, yes_or_no
 
@@ -196,10 +194,13 @@ def test_preferences_and_their_sides(tmp_path: Path, guess: Callable[..., Guess]
     assert {preference for (preference,) in found.used("preference")} == {"a", "b", "tie"}
 
 
-def test_a_winner_by_name_is_refused(tmp_path: Path) -> None:
-    rows = [("worker", "left", "right", "winner"), ("j1", "x", "y", "x"), ("j2", "x", "y", "y")]
-    with pytest.raises(ConfigError, match="winner names what won"):
-        guess_campaign([write_csv(tmp_path / "v.csv", rows)], tmp_path)
+def test_a_winner_by_name(tmp_path: Path, guess: Callable[..., Guess]) -> None:
+    rows = [("worker", "prompt", "left", "right", "winner")]
+    rows += [(f"j{n % 3}", f"p{n}", "x", "y", ("x", "y", "both good")[n % 3]) for n in range(9)]
+    found = guess(write_csv(tmp_path / "v.csv", rows))
+    assert found.fields()["winner"] == {"column": "winner", "map": {"both good": "tie"}}
+    preferences = found.judgments["preference"].to_pylist()
+    assert sorted(preferences) == ["a"] * 3 + ["b"] * 3 + ["tie"] * 3
 
 
 def test_numbered_columns_become_each(tmp_path: Path, guess: Callable[..., Guess]) -> None:

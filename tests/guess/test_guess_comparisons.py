@@ -225,7 +225,7 @@ def test_classes_of_two_sentences_are_no_preference(tmp_path: Path, guess: Guess
 
 
 @pytest.mark.parametrize("tie", ["tie", "draw"])
-def test_a_winner_by_name_is_refused(tie: str, tmp_path: Path) -> None:
+def test_a_winner_by_name(tie: str, tmp_path: Path) -> None:
     """Also where systems are called as sides are."""
     for names in (SYSTEMS, ("A", "B", "C", "D")):
         rows = []
@@ -235,8 +235,10 @@ def test_a_winner_by_name_is_refused(tie: str, tmp_path: Path) -> None:
         path = write_csv(
             tmp_path / "v.csv", [("worker", "prompt", "left", "right", "winner"), *rows]
         )
-        with pytest.raises(ConfigError, match="winner names what won"):
-            guess_campaign([path], tmp_path)
+        text = guess_campaign([path], tmp_path)
+        expected = "winner" if tie == "tie" else "{column: winner, map: {draw: tie}}"
+        assert f"      winner: {expected} " in text
+        assert "preference:" not in text
 
 
 def test_whole_texts_name_nothing(tmp_path: Path) -> None:

@@ -107,7 +107,7 @@ def test_pairs_made_of_the_same_rankings_are_left_out(tmp_path: Path, guess: Gue
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        ("<html></html>", "is XML or HTML, and no ranking-task stands in it"),
+        ("<html></html>", "is an HTML page, not an export"),
         ("<r><ranking-task id='1'></r>", "the XML is damaged or cut short"),
         ("<!DOCTYPE r><r><ranking-task id='1'/></r>", "has a document type"),
         ("<r><ranking-task id='1'/></r>", "holds no rows"),

@@ -100,7 +100,7 @@ def test_what_is_missing_is_said_with_the_columns_there_are(
         ("v.csv", b"judge,item,label\n", "holds no rows"),
         ("v.csv", b"PK\x03\x04...", "zip or Excel"),
         ("v.csv.gz", b"not gzip", "cannot be read"),
-        ("v.json", b'[{"a": 1}]', "not a list of tasks"),
+        ("v.json", b'[{"a": 1}]', "no column says who judged"),
         ("v.jsonl", b'{"a": \n"b"}', "malformed JSON"),
         ("v.xml", b"<a/>", "is XML or HTML"),
         ("v.csv", b"a\0b", "is not text"),

@@ -1,0 +1,641 @@
+"""Guessed campaigns: exports of well-known tools, each with the mapping and what a build makes."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyarrow.compute as pc
+import pytest
+
+from annot_pipeline.cli import main
+from annot_pipeline.errors import ConfigError
+from annot_pipeline.guess import guess_campaign
+from tests.guess.conftest import Guess
+
+Guesses = Callable[..., Guess]
+Rows = Sequence[Mapping[str, Any]]
+ANSWERS = {
+    "mars": {"ada": "rock", "bea": "rock", "cy": "gas"},
+    "venus": {"ada": "gas", "bea": "rock", "cy": "gas"},
+    "ceres": {"ada": "rock", "bea": "rock"},
+}
+"""Item to judge to label; the majority is rock, gas, rock."""
+
+MAJORITY = {"mars": "rock", "venus": "gas", "ceres": "rock"}
+TRIPLES = [(i, j, label) for i, judged in ANSWERS.items() for j, label in judged.items()]
+
+
+def majority(found: Guess) -> dict[Any, str]:
+    """Return the most frequent label of each task's items; of items alone if there is one task."""
+    used = found.judgments.filter(pc.equal(found.judgments["fate"], "used"))
+    votes: dict[tuple[str, str], Counter[str]] = {}
+    for row in used.select(["task", "item", "label"]).to_pylist():
+        votes.setdefault((row["task"], row["item"]), Counter())[row["label"]] += 1
+    best = {key: votes[key].most_common(1)[0][0] for key in votes}
+    if len({task for task, _ in best}) == 1:
+        return {item: label for (_, item), label in best.items()}
+    return best
+
+
+def write(path: Path, rows: Rows) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.suffix == ".json":
+        path.write_text(json.dumps(rows, indent=1))
+    elif path.suffix == ".jsonl":
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    else:
+        with path.open("w", newline="") as file:
+            delimiter = "\t" if path.suffix == ".tsv" else ","
+            writer = csv.DictWriter(file, list(rows[0]), delimiter=delimiter)
+            writer.writeheader()
+            writer.writerows(rows)
+    return path
+
+
+class Row(NamedTuple):
+    """One judgment."""
+
+    n: int
+    item: str
+    judge: str
+    label: str
+
+
+def judged_rows(**columns: Any) -> list[dict[str, Any]]:
+    """Return a row for each judgment; a column is a function of it, or a constant."""
+    return [
+        {name: make(Row(n, *triple)) if callable(make) else make for name, make in columns.items()}
+        for n, triple in enumerate(TRIPLES)
+    ]
+
+
+def refusal(path: Path, tmp_path: Path, **more: Any) -> str:
+    with pytest.raises(ConfigError) as error:
+        guess_campaign([path], tmp_path, **more)
+    return str(error.value)
+
+
+def option(found: Guess, name: str) -> Any:
+    source = found.settings.sources[0].model_dump(by_alias=True, exclude_none=True)
+    return source.get(name)
+
+
+# --- one JSON document -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("shape", "records"), [("list", None), ("by_id", "*"), ("in", "a.rows")])
+def test_json_documents(tmp_path: Path, guess: Guesses, shape: str, records: str | None) -> None:
+    rows = judged_rows(judge=lambda r: r.judge, item=lambda r: r.item, label=lambda r: r.label)
+    by_id = {f"r{n}": row for n, row in enumerate(rows)}
+    document = {"list": rows, "by_id": by_id, "in": {"v": 1, "a": {"rows": rows}}}[shape]
+    found = guess(write(tmp_path / "v.json", document))  # type: ignore[arg-type]
+    assert (option(found, "format"), option(found, "records")) == ("json", records)
+    assert found.fields() == {"judge": "judge", "item": "item", "label": "label"}
+    assert majority(found) == MAJORITY
+
+
+def test_label_studio_json_min(tmp_path: Path, guess: Guesses) -> None:
+    rows = judged_rows(
+        id=lambda r: r.item, text=lambda r: f"the planet {r.item}",
+        kind=lambda r: r.label, annotator=lambda r: r.judge,
+        annotation_id=lambda r: 70 + r.n, updated_at=lambda r: f"2026-03-0{r.n + 1}",
+        lead_time=lambda r: 2.5 * r.n,
+    )  # fmt: skip
+    rows.append({**rows[0], "kind": "gas", "annotation_id": 99, "updated_at": "2026-03-20"})
+    found = guess(write(tmp_path / "min.json", rows))
+    assert found.fields() == {
+        "judge": "annotator", "item": "id", "label": "kind", "native_id": "annotation_id",
+        "submitted_at": "updated_at",
+    }  # fmt: skip
+    assert found.settings.tasks[0].repeats == "last"
+    assert majority(found) == MAJORITY | {"mars": "gas"}  # ada changed her answer
+
+
+def test_label_studio_csv_with_several_choices(tmp_path: Path, guess: Guesses) -> None:
+    both = json.dumps({"choices": ["hot", "red"]})
+    chosen = {"rock": both, "gas": "hot"}
+    rows = judged_rows(
+        annotation_id=lambda r: r.n, annotator=lambda r: r.judge,
+        id=lambda r: r.item, traits=lambda r: chosen[r.label],
+    )  # fmt: skip
+    found = guess(write(tmp_path / "min.csv", rows))
+    assert option(found, "each") == {"option": ("hot", "red")}
+    red = {("traits:red", i): "yes" if a == "rock" else "no" for i, a in MAJORITY.items()}
+    assert majority(found) == red | {("traits:hot", i): "yes" for i in ANSWERS}
+
+
+# --- tools -----------------------------------------------------------------------------------
+
+
+def prodigy(**more: Any) -> list[dict[str, Any]]:
+    return judged_rows(
+        text=lambda r: r.item, _input_hash=lambda r: r.item,
+        _task_hash=lambda r: f"t{r.item}", _timestamp=lambda r: 1_700_000_000 + r.n,
+        _annotator_id=lambda r: r.judge, **more,
+    )  # fmt: skip
+
+
+def test_prodigy_choice(tmp_path: Path, guess: Guesses) -> None:
+    rows = prodigy(accept=lambda r: [r.label], answer="accept")
+    rows.append({**rows[0], "_annotator_id": "cy", "accept": ["ice"], "answer": "ignore"})
+    found = guess(write(tmp_path / "choice.jsonl", rows))
+    assert found.fields()["label"] == {"column": "accept", "json": "0"}
+    assert found.facts["fates"]["filtered"] == 1
+    assert majority(found) == MAJORITY
+    assert found.used("judge") == {("ada",), ("bea",), ("cy",)}
+
+
+def test_prodigy_several_choices(tmp_path: Path, guess: Guesses) -> None:
+    both = {"rock": ["hot", "red"], "gas": []}
+    rows = prodigy(accept=lambda r: both[r.label], answer="accept")
+    found = guess(write(tmp_path / "choice.jsonl", rows))
+    assert found.task_kinds == {"*": "categorical"}
+    expected = {i: "yes" if a == "rock" else "no" for i, a in MAJORITY.items()}
+    assert majority(found) == {
+        (f"choice:{o}", i): label for i, label in expected.items() for o in ("hot", "red")
+    }
+
+
+def test_prodigy_rejects_are_no(tmp_path: Path, guess: Guesses) -> None:
+    said = {"rock": "accept", "gas": "reject"}
+    rows = prodigy(label="ROCKY", answer=lambda r: said[r.label])
+    rows.append({**rows[0], "_annotator_id": "dee", "answer": "ignore"})
+    found = guess(write(tmp_path / "textcat.jsonl", rows))
+    assert found.fields()["task"] == "label"
+    assert majority(found) == {i: "yes" if a == "rock" else "no" for i, a in MAJORITY.items()}
+    assert found.facts["fates"]["not_asked"] == 1
+
+
+def test_prodigy_without_a_judge_is_asked_for_one(tmp_path: Path) -> None:
+    rows = prodigy(accept=lambda r: [r.label], answer="accept")
+    for row in rows:
+        del row["_annotator_id"]
+    assert "Who did?" in refusal(write(tmp_path / "c.jsonl", rows), tmp_path)
+
+
+def test_potato(tmp_path: Path, guess: Guesses) -> None:
+    rows = judged_rows(
+        user=lambda r: r.judge, instance_id=lambda r: r.item,
+        **{f"kind:::{o}": lambda r, o=o: "1" if r.label == o else "" for o in ("rock", "gas")},  # type: ignore[misc]
+    )  # fmt: skip
+    found = guess(write(tmp_path / "annotated_instances.tsv", rows))
+    assert found.fields()["label"]["column"] == "kind:::{option}"
+    assert (majority(found), found.facts["fates"]["used"]) == (MAJORITY, 8)
+
+
+def test_zooniverse(tmp_path: Path, guess: Guesses) -> None:
+    rows = judged_rows(
+        classification_id=lambda r: 100 + r.n, user_name=lambda r: r.judge,
+        created_at=lambda r: f"2026-02-23 16:17:0{r.n} UTC", subject_ids=lambda r: r.item,
+        annotations=lambda r: json.dumps([{"task": "T0", "value": r.label}]),
+    )  # fmt: skip
+    found = guess(write(tmp_path / "z.csv", rows))
+    assert found.fields()["item"] == "subject_ids"
+    assert found.fields()["submitted_at"] == "created_at"
+    assert (majority(found), found.used("task")) == (MAJORITY, {("T0",)})
+
+
+def test_toloka(tmp_path: Path, guess: Guesses) -> None:
+    rows = judged_rows(
+        **{
+            "INPUT:image": lambda r: r.item,
+            "OUTPUT:kind": lambda r: r.label,
+            "GOLDEN:kind": lambda r: "rock" if r.item == "ceres" else "",
+            "ASSIGNMENT:worker_id": lambda r: r.judge,
+            "ASSIGNMENT:assignment_id": lambda r: f"p{r.judge}",
+            "ASSIGNMENT:status": "APPROVED",
+        }
+    )
+    found = guess(write(tmp_path / "assignments.tsv", rows))
+    assert found.fields()["truth"] == "GOLDEN:kind"
+    assert found.facts["fates"]["control"] == 2
+    assert majority(found) == {"mars": "rock", "venus": "gas"}
+
+
+def figure_eight(**more: Any) -> list[dict[str, Any]]:
+    return judged_rows(
+        _unit_id=lambda r: r.item, _id=lambda r: 9000 + r.n,
+        _created_at=lambda r: f"10/25/2014 13:26:{10 + r.n}",
+        _golden=lambda r: "true" if r.item == "ceres" else "false",
+        _tainted="false", _trust="0.9", _worker_id=lambda r: r.judge,
+        **more,
+    )  # fmt: skip
+
+
+def test_figure_eight(tmp_path: Path, guess: Guesses) -> None:
+    rows = figure_eight(
+        kind=lambda r: r.label, kind_gold=lambda r: "rock" if r.item == "ceres" else ""
+    )
+    found = guess(write(tmp_path / "full.csv", rows))
+    assert (found.fields()["label"], found.fields()["truth"]) == ("kind", "kind_gold")
+    assert found.facts["fates"]["control"] == 2
+    assert majority(found) == {"mars": "rock", "venus": "gas"}
+
+
+def test_figure_eight_asks_which_answer(tmp_path: Path) -> None:
+    rows = figure_eight(kind=lambda r: r.label, hue=lambda r: f"h{r.n % 2}")
+    assert "which column is the answer: kind, hue?" in refusal(
+        write(tmp_path / "full.csv", rows), tmp_path
+    )
+
+
+def test_qualtrics(tmp_path: Path, guess: Guesses) -> None:
+    people = ("ada", "bea", "cy")
+    heads = [
+        {"ResponseId": "Response ID", "Status": "Response Type", "Q1_1": "Rate - mars",
+         "Q1_2": "Rate - venus"},
+        {n: json.dumps({"ImportId": n}) for n in ("ResponseId", "Status", "Q1_1", "Q1_2")},
+        {"ResponseId": "R_0", "Status": "Survey Preview", "Q1_1": "gas", "Q1_2": "gas"},
+    ]  # fmt: skip
+    rows = [
+        {"ResponseId": j, "Status": "IP Address", "Q1_1": ANSWERS["mars"][j],
+         "Q1_2": ANSWERS["venus"][j]}
+        for j in people
+    ]  # fmt: skip
+    found = guess(write(tmp_path / "q.csv", [*heads, *rows]))
+    assert found.settings.sources[0].options.skip_rows == 2
+    assert found.used("task") == {("Q1",)}
+    assert majority(found) == {"Q1_1": "rock", "Q1_2": "gas"}
+    assert found.used("judge") == {("ada",), ("bea",), ("cy",)}
+
+
+@pytest.mark.parametrize("email", [True, False])
+def test_google_forms(tmp_path: Path, guess: Guesses, email: bool) -> None:
+    rows = [
+        {"Timestamp": f"2026/11/12 9:3{n}:10 AM GMT+2"}
+        | ({"Email Address": f"{j}@example.org"} if email else {})
+        | {"Is mars rock?": "yes" if n else "no", "Is it red?": "no" if n else "yes"}
+        for n, j in enumerate(("ada", "bea", "cy"))
+    ]
+    found = guess(write(tmp_path / "form.csv", rows))
+    assert majority(found) == {
+        ("Is mars rock?", "Is mars rock?"): "yes", ("Is it red?", "Is it red?"): "no",
+    }  # fmt: skip
+    assert len(found.used("judge")) == 3
+    assert ("taken for another person" in found.notes) is not email
+
+
+def test_webmushra(tmp_path: Path, guess: Guesses) -> None:
+    levels = {"reference": 100, "anchor35": 20, "C1": 60, "C2": 75}
+    rows = [
+        {"session_uuid": f"u{j}", "trial_id": f"t{t}", "rating_stimulus": s,
+         "rating_score": levels[s] - j - t, "rating_time": 9}
+        for j in range(3) for t in range(4) for s in levels
+    ]  # fmt: skip
+    found = guess(write(tmp_path / "mushra.csv", rows))
+    assert (found.fields()["segment"], found.fields()["system"]) == ("trial_id", "rating_stimulus")
+    assert found.facts["fates"]["control"] == 24
+    assert found.facts["fates"]["used"] == 24
+    assert found.used("system") == {("C1",), ("C2",)}
+
+
+# --- lists -----------------------------------------------------------------------------------
+
+
+def test_hatexplain_objects_by_id(tmp_path: Path, guess: Guesses) -> None:
+    document = {
+        i: {
+            "post_id": i,
+            "annotators": [{"label": a, "annotator_id": j} for j, a in judged.items()],
+            "post_tokens": [i, "it", "is"],
+        }
+        for i, judged in ANSWERS.items()
+    }
+    found = guess(write(tmp_path / "dataset.json", document))  # type: ignore[arg-type]
+    assert option(found, "records") == "*"
+    assert found.fields()["judge"] == {"column": "{a.value}", "json": "annotator_id"}
+    assert (majority(found), found.facts["fates"]["used"]) == (MAJORITY, 8)
+
+
+def test_comma_lists(tmp_path: Path, guess: Guesses) -> None:
+    document = {
+        i: {"text": f"on {i}", "annotators": ",".join(judged),
+            "annotations": ",".join(judged.values())}
+        for i, judged in ANSWERS.items()
+    }  # fmt: skip
+    found = guess(write(tmp_path / "train.json", document))  # type: ignore[arg-type]
+    assert option(found, "each")["a"]["split"] == ","
+    assert (majority(found), found.facts["fates"]["used"]) == (MAJORITY, 8)
+    assert found.used("judge") == {("ada",), ("bea",), ("cy",)}
+
+
+def test_argilla_responses(tmp_path: Path, guess: Guesses) -> None:
+    rows = [
+        {"id": i, "kind.responses": [*judged.values()], "kind.responses.users": [*judged]}
+        for i, judged in ANSWERS.items()
+    ]
+    found = guess(write(tmp_path / "argilla.jsonl", rows))
+    assert option(found, "each")["a"]["list"] == "kind.responses.users"
+    assert majority(found) == MAJORITY
+
+
+def test_snli(tmp_path: Path, guess: Guesses) -> None:
+    rows = [
+        {"pairID": i, "gold_label": MAJORITY[i], "annotator_labels": [*judged.values()]}
+        for i, judged in ANSWERS.items()
+    ]
+    found = guess(write(tmp_path / "snli.jsonl", rows))
+    assert majority(found) == MAJORITY
+    assert "no persons" in found.notes
+
+
+def test_sagemaker_worker_responses(tmp_path: Path, guess: Guesses) -> None:
+    rows = [
+        {"datasetObjectId": i, "annotations": [
+            {"workerId": j, "annotationData": {"content": json.dumps({"kind": {"label": a}})}}
+            for j, a in judged.items()
+        ]}
+        for i, judged in ANSWERS.items()
+    ]  # fmt: skip
+    found = guess(write(tmp_path / "workers.json", rows))
+    assert majority(found) == MAJORITY
+
+
+def test_doccano_users_by_file(tmp_path: Path, guess: Guesses) -> None:
+    for judge in ("ada", "bea", "cy"):
+        rows = [{"id": i, "text": f"on {i}", "label": [judged[judge]]}
+                for i, judged in ANSWERS.items() if judge in judged]  # fmt: skip
+        path = write(tmp_path / "users" / f"{judge}.jsonl", rows)
+    found = guess(tmp_path / "users")
+    assert found.used("judge") == {("ada",), ("bea",), ("cy",)}
+    assert majority(found) == MAJORITY
+    assert "Whose labels are these?" in refusal(path, tmp_path)
+
+
+# --- wide tables -----------------------------------------------------------------------------
+
+
+def wide(names: Mapping[str, str]) -> list[dict[str, str]]:
+    return [
+        {"tweet": i} | {names[j]: judged.get(j, "") for j in names} for i, judged in ANSWERS.items()
+    ]
+
+
+def test_a_numbered_column_a_judge(tmp_path: Path, guess: Guesses) -> None:
+    rows = wide({"ada": "rater_1", "bea": "rater_2", "cy": "rater_3"})
+    found = guess(write(tmp_path / "wide.csv", rows))
+    assert option(found, "each") == {"rater": {"columns": "rater_*"}}
+    assert majority(found) == MAJORITY
+    assert (found.facts["fates"]["used"], found.facts["fates"]["not_asked"]) == (8, 1)
+
+
+def test_a_named_column_a_judge_where_cells_are_blank(tmp_path: Path, guess: Guesses) -> None:
+    rows = wide({"ada": "ada", "bea": "bea", "cy": "cy"})
+    path = write(tmp_path / "wide.csv", rows)
+    assert "judges or questions?" in refusal(path, tmp_path)  # ada and bea answered all
+    more = {"tweet": "io", "ada": "", "bea": "", "cy": "gas"}
+    found = guess(write(path, [*rows, more]))
+    assert option(found, "each") == {"rater": ("ada", "bea", "cy")}
+    assert majority(found) == MAJORITY | {"io": "gas"}
+
+
+def test_full_columns_of_one_alphabet_may_be_questions(tmp_path: Path) -> None:
+    rows = [{"tweet": f"t{n}", "toxic": n % 2, "rude": n % 3 % 2} for n in range(12)]
+    text = refusal(write(tmp_path / "gold.csv", rows), tmp_path)
+    assert "Are these columns judges or questions?" in text
+    assert "each: {rater: [toxic, rude]}" in text
+
+
+def test_labeling_functions_abstain(tmp_path: Path, guess: Guesses) -> None:
+    rows = [{"lf_a": n % 2, "lf_b": n % 2, "lf_c": -1} for n in range(6)]  # fmt: skip
+    found = guess(write(tmp_path / "L.csv", rows))
+    assert option(found, "abstain") == ("-1",)
+    assert found.fields()["item"] == {"row": True}
+    assert majority(found) == {str(n + 1): str(n % 2) for n in range(6)}
+    assert found.facts["fates"]["not_asked"] == 6
+
+
+def test_a_survey_has_a_task_for_each_question(tmp_path: Path, guess: Guesses) -> None:
+    rows = [{"participant": f"p{n}", "clear": 1 + n % 5, "short": 1 + n * 2 % 5, "age": 20 + n}
+            for n in range(10)]  # fmt: skip
+    found = guess(write(tmp_path / "survey.csv", rows))
+    assert found.used("task") == {("clear",), ("short",)}
+    assert found.facts["fates"]["used"] == 20
+
+
+# --- models ----------------------------------------------------------------------------------
+
+
+def test_inspect_log(tmp_path: Path, guess: Guesses) -> None:
+    samples = [
+        {"id": i, "epoch": 1, "scores": {j: {"value": "C" if a == "rock" else "I"}
+                                         for j, a in judged.items()}}
+        for i, judged in ANSWERS.items()
+    ]  # fmt: skip
+    document = {"version": 2, "eval": {"model": "m1"}, "samples": samples}
+    found = guess(write(tmp_path / "log.json", document))  # type: ignore[arg-type]
+    assert option(found, "records") == "samples"
+    assert found.fields()["system"] == {"value": "m1"}
+    assert majority(found) == {"mars/m1": "C", "venus/m1": "I", "ceres/m1": "C"}
+
+
+def test_promptfoo(tmp_path: Path, guess: Guesses) -> None:
+    results = [{"provider": {"id": p}, "testIdx": n, "promptIdx": 0, "success": n < 3}
+               for p in ("x", "y") for n in range(5)]  # fmt: skip
+    document = {"evalId": "e", "results": {"version": 3, "results": results}}
+    found = guess(write(tmp_path / "output.json", document))  # type: ignore[arg-type]
+    assert option(found, "records") == "results.results"
+    assert Counter(majority(found).values()) == {"pass": 6, "fail": 4}
+
+
+def test_langfuse(tmp_path: Path, guess: Guesses) -> None:
+    rows = judged_rows(
+        id=lambda r: f"s{r.n}", timestamp=lambda r: f"2026-03-01T10:00:0{r.n}Z",
+        name="kind", value="", stringValue=lambda r: r.label,
+        dataType="CATEGORICAL", source="ANNOTATION",
+        authorUserId=lambda r: r.judge, traceId=lambda r: r.item,
+    )  # fmt: skip
+    found = guess(write(tmp_path / "scores.csv", rows))
+    assert (majority(found), found.used("task")) == (MAJORITY, {("kind",)})
+    assert len(found.used("judge")) == 3
+
+
+def test_mlflow(tmp_path: Path, guess: Guesses) -> None:
+    rows = [
+        {"trace_id": i, "assessments": [
+            {"assessment_name": "kind", "source": {"source_type": "LLM_JUDGE", "source_id": j},
+             "feedback": {"value": a}}
+            for j, a in judged.items()
+        ]}
+        for i, judged in ANSWERS.items()
+    ]  # fmt: skip
+    found = guess(write(tmp_path / "traces.jsonl", rows))
+    assert (majority(found), found.used("task")) == (MAJORITY, {("kind",)})
+
+
+def test_winners_in_three_columns(tmp_path: Path, guess: Guesses) -> None:
+    rows = [
+        {"id": n, "model_a": "x", "model_b": "y"}
+        | {w: int(n % 3 == k) for k, w in
+           enumerate(("winner_model_a", "winner_model_b", "winner_tie"))}
+        for n in range(9)
+    ]  # fmt: skip
+    found = guess(write(tmp_path / "arena.csv", rows))
+    preferences = Counter(found.judgments["preference"].to_pylist())
+    assert preferences == {"a": 3, "b": 3, "tie": 3}
+
+
+def test_alpaca_eval(tmp_path: Path, guess: Guesses) -> None:
+    rows = [{"instruction": f"q{n}", "generator_1": "base", "generator_2": "new",
+             "annotator": "gpt", "preference": (1.0, 1.7, 2.0)[n % 3]}
+            for n in range(6)]  # fmt: skip
+    found = guess(write(tmp_path / "annotations.json", rows))
+    assert option(found, "strength") == (2, 1)
+    assert Counter(found.judgments["preference"].to_pylist()) == {"a": 2, "b": 4}
+
+
+# --- refusals, presets by name -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "says"),
+    [
+        ("a.eval", b"PK\x03\x04", "inspect log convert --to json"),
+        ("a.csv", b"<!DOCTYPE html><html><body>Sign in</body></html>", "is an HTML page"),
+        ("a.csv", b"PK\x03\x04", "unpack it"),
+    ],
+)
+def test_files_that_are_something_else(
+    tmp_path: Path, name: str, content: bytes, says: str
+) -> None:
+    (tmp_path / name).write_bytes(content)
+    assert says in refusal(tmp_path / name, tmp_path)
+
+
+def test_a_consolidated_manifest_has_no_judges(tmp_path: Path) -> None:
+    rows = [{"source": f"s{n}", "job": n % 2,
+             "job-metadata": {"class-name": "x", "job-name": "labeling-job/job"}}
+            for n in range(4)]  # fmt: skip
+    text = refusal(write(tmp_path / "output.jsonl", rows), tmp_path)
+    assert "annotations/worker-response/" in text
+
+
+def test_presets_by_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = prodigy(accept=lambda r: [r.label], answer="accept")
+    path = write(tmp_path / "c.jsonl", rows)
+    assert "accept" in guess_campaign([path], tmp_path, preset="prodigy_choice")
+    assert "does not fit these columns. Map Potato" in refusal(path, tmp_path, preset="potato")
+    output = ["-o", str(tmp_path / "c")]
+    assert main(["init", str(path), "--preset", "nothing", *output]) == 2
+    assert "prodigy_choice, prodigy_textcat" in capsys.readouterr().err
+
+
+# --- what an item is ---------------------------------------------------------------------------
+
+
+def test_a_part_of_the_item_is_joined(tmp_path: Path, guess: Guesses) -> None:
+    rows = [{"listener": f"j{j}", "item": f"i{i}", "trial": t, "label": "good" if i else "bad"}
+            for j in range(3) for i in range(4) for t in range(5)]  # fmt: skip
+    found = guess(write(tmp_path / "v.csv", rows))
+    assert found.fields()["item"]["sep"] == ":"
+    assert len(found.used("item")) == 20
+
+
+def test_a_constant_is_not_the_item(tmp_path: Path, guess: Guesses) -> None:
+    rows = judged_rows(
+        HITId=lambda r: r.item, AssignmentId=lambda r: f"a{r.n}",
+        WorkerId=lambda r: r.judge, **{
+            "Input.page": "v2", "Answer.kind": lambda r: r.label,
+        },
+    )  # fmt: skip
+    found = guess(write(tmp_path / "batch.csv", rows))
+    assert found.fields()["item"] == "HITId"
+    assert majority(found) == MAJORITY
+
+
+def test_an_item_that_repeats_is_asked_for(tmp_path: Path) -> None:
+    rows = [{"judge": f"j{j}", "item": f"i{i}", "colour": f"c{t}", "label": "ab"[t % 2]}
+            for j in range(3) for i in range(4) for t in range(5)]  # fmt: skip
+    text = refusal(write(tmp_path / "v.csv", rows), tmp_path)
+    assert "nearest candidate: judge judge, item item" in text
+    assert "colour would make rows different: is it part of the item?" in text
+
+
+def test_times_and_durations_are_no_answers(tmp_path: Path) -> None:
+    rows = [{"judge": f"j{n % 3}", "item": f"i{n // 3}", "answer_time": n % 4} for n in range(30)]
+    assert "no column says what was answered" in refusal(write(tmp_path / "v.csv", rows), tmp_path)
+
+
+def test_dates_in_file_names_become_a_glob(tmp_path: Path, guess: Guesses) -> None:
+    rows = judged_rows(judge=lambda r: r.judge, item=lambda r: r.item, label=lambda r: r.label)
+    found = guess(write(tmp_path / "exports" / "votes_2026-03-01.csv", rows))
+    assert found.settings.sources[0].path == "../exports/votes_*.csv"
+
+
+@pytest.mark.parametrize("timed", [True, False])
+def test_the_latest_answer_counts_where_times_are_known(
+    tmp_path: Path, guess: Guesses, timed: bool
+) -> None:
+    rows = judged_rows(
+        judge=lambda r: r.judge,
+        item=lambda r: r.item,
+        label=lambda r: r.label,
+        **({"submitted_at": lambda r: f"2026-03-01T10:00:0{r.n}Z"} if timed else {}),
+    )
+    later = {"submitted_at": "2026-03-02T10:00:00Z"} if timed else {}
+    found = guess(write(tmp_path / "v.csv", [*rows, {**rows[0], "label": "gas", **later}]))
+    assert found.settings.tasks[0].repeats == ("last" if timed else None)
+    assert found.facts["fates"]["used"] == (8 if timed else 9)
+
+
+def test_label_studio_edits_have_a_time(tmp_path: Path, guess: Guesses) -> None:
+    tasks = [
+        {"id": n, "data": {"text": item}, "annotations": [
+            {"id": f"{n}{j}", "completed_by": j, "created_at": "2026-03-01T10:00:00Z",
+             "updated_at": "2026-03-02T10:00:00Z",
+             "result": [{"from_name": "kind", "type": "choices", "value": {"choices": [a]}}]}
+            for j, a in judged.items()
+        ]}
+        for n, (item, judged) in enumerate(ANSWERS.items(), start=1)
+    ]  # fmt: skip
+    found = guess(write(tmp_path / "project.json", tasks))
+    assert found.fields()["submitted_at"] == "updated_at"
+    assert Counter(majority(found).values()) == {"rock": 2, "gas": 1}
+
+
+def test_judges_and_answers_side_by_side(tmp_path: Path, guess: Guesses) -> None:
+    rows = [{"tweet_id": i}
+            | {f"annotator_{n}": j for n, j in enumerate(judged, start=1)}
+            | {f"label_{n}": a for n, a in enumerate(judged.values(), start=1)}
+            for i, judged in ANSWERS.items() if len(judged) == 3]  # fmt: skip
+    found = guess(write(tmp_path / "v.csv", rows))
+    assert (found.fields()["judge"], found.fields()["label"]) == ("annotator_{i}", "label_{i}")
+    assert majority(found) == {"mars": "rock", "venus": "gas"}
+    assert found.used("judge") == {("ada",), ("bea",), ("cy",)}
+
+
+def test_a_turn_is_part_of_the_segment(tmp_path: Path, guess: Guesses) -> None:
+    rows = [{"judge": f"j{j}", "question_id": q, "model_a": "x", "model_b": "y", "turn": t,
+             "winner": "model_a" if t == 1 else "model_b"}
+            for j in range(3) for q in range(4) for t in (1, 2)]  # fmt: skip
+    found = guess(write(tmp_path / "v.csv", rows))
+    assert found.fields()["segment"]["join"] == ({"column": "question_id"}, {"column": "turn"})
+    assert len(found.used("segment")) == 8
+
+
+def test_gold_that_is_mostly_blank_is_of_test_questions(tmp_path: Path, guess: Guesses) -> None:
+    rows = judged_rows(
+        judge=lambda r: r.judge,
+        item=lambda r: r.item,
+        label=lambda r: r.label,
+        gold=lambda r: "rock" if r.item == "ceres" else "",
+    )
+    found = guess(write(tmp_path / "v.csv", rows))
+    assert found.fields()["truth"] == "gold"
+    assert found.facts["fates"]["control"] == 2
+    assert majority(found) == {"mars": "rock", "venus": "gas"}
+
+
+def test_lists_in_a_cell_are_tasks_for_each_option(tmp_path: Path, guess: Guesses) -> None:
+    both = {"rock": ["hot", "red"], "gas": ["hot"]}
+    rows = judged_rows(
+        worker_id=lambda r: r.judge, doc=lambda r: r.item, tags=lambda r: both[r.label]
+    )
+    found = guess(write(tmp_path / "v.jsonl", rows))
+    red = {("tags:red", i): "yes" if a == "rock" else "no" for i, a in MAJORITY.items()}
+    assert majority(found) == red | {("tags:hot", i): "yes" for i in ANSWERS}
