@@ -32,7 +32,7 @@ ROLES: dict[str, tuple[str, ...]] = {
         "updatedat", "submitat", "submissiontime", "submissiondate", "submitdate", "completed",
         "finished", "completiontime", "answeredat", "judgedat", "annotatedat", "ratedat",
         "recordedat", "savedat", "loggedat", "eventtime", "utctime", "localtime", "ts", "created",
-        "creationdate", "updated", "date", "time",
+        "creationdate", "updated", "date", "time", "at",
     ),
     "seconds": (
         "seconds", "leadtime", "duration", "durationseconds", "worktimeinseconds", "elapsed",
@@ -89,8 +89,8 @@ ID_ENDINGS = frozenset({"id", "ids", "name", "hash", "key", "code", "no", "nr", 
 """``worker_id`` and ``worker_name`` name a worker."""
 
 TOO_GENERAL = frozenset(
-    {"id", "time", "date", "text", "code", "value", "file", "type", "key", "index", "user", "case",
-     "place"}
+    {"id", "time", "date", "at", "text", "code", "value", "file", "type", "key", "index", "user",
+     "case", "place"}
 )  # fmt: skip
 """Say something as a whole name, nothing as the end of one (``lifetime``, ``country code``)."""
 

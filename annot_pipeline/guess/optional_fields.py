@@ -65,11 +65,26 @@ def optional_lines(
     own = choice.take("native_id", lambda c: sheet.is_unique(c.name) and not c.is_row_number)
     if own:
         lines.append(("native_id", own.expression, "another one in every row"))
+    elif judge and item:
+        own = choice.take("native_id", lambda c: _names_an_answer(sheet, c, judge, item))
+        if own:
+            evidence = f"{own.n_distinct:,} different; equal ones are one judgment"
+            lines.append(("native_id", own.expression, evidence))
     position = choice.take("position", lambda c: c.is_whole and is_place(c))
     if position:
         evidence = f"{position.low:g} to {position.high:g}"
         lines.append(("position", position.expression, evidence))
     return lines + time_lines(choice)
+
+
+def _names_an_answer(sheet: Sheet, column: Column, judge: Column, item: Column) -> bool:
+    """Return whether a value of a column names one judge and one item, and few rows share one."""
+    is_specific = 2 * column.n_distinct > len(sheet)
+    return (
+        is_specific
+        and not column.is_row_number
+        and all(sheet.determines(column.name, other.name) for other in (judge, item))
+    )
 
 
 def _test_questions(choice: Choice, labels: dict[str, int], item: Column) -> list[Line]:

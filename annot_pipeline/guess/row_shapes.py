@@ -17,6 +17,7 @@ from annot_pipeline.guess.answers import (
     answer_as,
     answer_in,
     labels_seen,
+    scale_of,
 )
 from annot_pipeline.guess.columns import Choice, Column, rounded
 from annot_pipeline.guess.fields import Mapping
@@ -121,6 +122,35 @@ def ordinary(choice: Choice, judge: Column, format_: str) -> Mapping:
     return Mapping([*task, *lines], answer, judge, item, each, tasks, notes)
 
 
+def _label_studio_answer(choice: Choice, label: Column) -> Answer:
+    """Return the choices, or the ratings and numbers where nothing else is asked.
+
+    Raises
+    ------
+    NoJudgmentsError
+        There are neither.
+    """
+    if label.counts:
+        seen = labels_seen(label)
+        return Answer("categorical", [("label", label.expression, seen)], [], labels=label.counts)
+    score = choice.sheet["score"]
+    if score.counts:
+        choice.claim(score)
+        seen = f"{score.n_distinct:,} different, {score.low:g} to {score.high:g}"
+        return Answer("scalar", [("score", score.expression, seen)], [], scale=scale_of(score))
+    if choice.sheet["preference"].counts:
+        raise NoJudgmentsError(
+            "annotations are preferences. Which columns of data hold the two sides? Map them: "
+            "preference: preference, item_a: data.LEFT, item_b: data.RIGHT"
+        )
+    if choice.sheet["rank"].counts:
+        raise NoJudgmentsError(
+            "annotations are rankings: map item: ranked_item, rank: rank, ranking: annotation_id, "
+            "segment: task_id"
+        )
+    raise NoJudgmentsError("no annotation holds a choice, rating, number, preference or ranking")
+
+
 def label_studio(choice: Choice) -> Mapping:
     """Map the columns that the Label Studio reader offers."""
     sheet = choice.sheet
@@ -128,13 +158,9 @@ def label_studio(choice: Choice) -> Mapping:
         choice.claim(sheet[name])
         for name in ("completed_by", "task_id", "choice", "from_name", "annotation_id")
     )
-    if not label.counts:
-        raise NoJudgmentsError("no annotation holds a choice")
     if not judge.counts:
         raise NoJudgmentsError("no annotation says who judged (completed_by)")
-    answer = Answer(
-        "categorical", [("label", label.expression, labels_seen(label))], [], labels=label.counts
-    )
+    answer = _label_studio_answer(choice, label)
     edited = "updated_at" in sheet.names and sheet["updated_at"].n_blank == 0
     when = "updated_at" if edited else "created_at"
     tasks = sorted(task.counts)
@@ -147,6 +173,11 @@ def label_studio(choice: Choice) -> Mapping:
     ]
     unmapped = ", ".join(column.name for column in choice.offered() if column.counts)
     notes = [f"not mapped: {unmapped}"]
+    if label.counts and sheet["score"].counts:
+        notes.append(
+            "ratings or numbers are answers too: add score: score to fields, and under tasks an "
+            "entry of kind: scalar with the name of each such question, before the others"
+        )
     marked = sheet["ground_truth"].counts.get("true", 0) if "ground_truth" in sheet.names else 0
     if marked:
         notes.append(

@@ -598,6 +598,52 @@ def test_label_studio_edits_have_a_time(tmp_path: Path, guess: Guesses) -> None:
     assert Counter(majority(found).values()) == {"rock": 2, "gas": 1}
 
 
+def studio(*results: tuple[str, dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return a task in which two people gave some answers."""
+    return [{"id": 1, "data": {"l": "x", "r": "y"}, "annotations": [
+        {"id": 10 + person, "completed_by": person, "created_at": "2026-03-01T10:00:00Z",
+         "result": [{"from_name": kind, "type": kind, "value": value} for kind, value in results]}
+        for person in (1, 2)
+    ]}]  # fmt: skip
+
+
+def test_label_studio_ratings_are_scores(tmp_path: Path, guess: Guesses) -> None:
+    found = guess(write(tmp_path / "project.json", studio(("rating", {"rating": 4}))))
+    assert (found.fields()["score"], found.task_kinds) == ("score", {"*": "scalar"})
+    assert found.facts["fates"]["used"] == 2
+
+
+def test_label_studio_ratings_beside_choices_are_named(tmp_path: Path, guess: Guesses) -> None:
+    answers = studio(("choices", {"choices": ["a"]}), ("rating", {"rating": 4}))
+    found = guess(write(tmp_path / "project.json", answers))
+    assert "score" not in found.fields()
+    assert "ratings or numbers are answers too" in found.notes
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "question"),
+    [
+        ("pairwise", {"selected": "left"}, "Which columns of data hold the two sides?"),
+        ("ranker", {"ranker": {"rank": ["x", "y"]}}, "map item: ranked_item"),
+    ],
+)
+def test_label_studio_pairs_and_rankings_ask(
+    tmp_path: Path, kind: str, value: dict[str, Any], question: str
+) -> None:
+    with pytest.raises(ConfigError) as caught:
+        guess_campaign([write(tmp_path / "project.json", studio((kind, value)))], tmp_path)
+    assert question in str(caught.value.problems[0])
+
+
+def test_an_id_that_repeats_with_its_answer_is_the_id_of_the_answer(
+    tmp_path: Path, guess: Guesses
+) -> None:
+    rows = [{"id": n, "item": i, "judge": j, "label": a} for n, (i, j, a) in enumerate(TRIPLES)]
+    found = guess(write(tmp_path / "a.csv", [rows[0], *rows, rows[0]]))
+    assert found.fields()["native_id"] == "id"
+    assert found.facts["fates"]["duplicate"] == 2
+
+
 def test_judges_and_answers_side_by_side(tmp_path: Path, guess: Guesses) -> None:
     rows = [{"tweet_id": i}
             | {f"annotator_{n}": j for n, j in enumerate(judged, start=1)}

@@ -37,7 +37,7 @@ def test_each_makes_one_record_a_combination_also_of_unreadable_rows(stage_campa
     )  # fmt: skip
     rows = [(r["source_row"], r["cell"], r["fate"]) for r in built.rows("lineage")]
     assert sorted(rows) == [
-        (1, "i=1", "used"), (1, "i=2", "used"), (1, "i=3", "rejected"),
+        (1, "i=1", "used"), (1, "i=2", "used"), (1, "i=3", "not_asked"),
         (2, "i=1", "rejected"), (2, "i=2", "rejected"), (2, "i=3", "rejected"),
     ]  # fmt: skip
 

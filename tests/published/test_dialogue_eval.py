@@ -45,13 +45,12 @@ def test_all_248_verdicts(built, verdicts):
     assert {row["judge"]: row["verdict"] for row in built.rows("judges")} == verdicts
 
 
-def test_the_broken_assignment_is_rejected_with_a_reason(built):
-    facts = built.metrics("settle_judgments")
-    [rejection] = facts["rejections"]
-    assert rejection["source_file"].endswith("Combined_Batches_305hits.csv")
-    assert rejection["kind"] == "score has no match"
-    assert (rejection["records"], rejection["line"]) == (42, 64)
-    assert built.metrics("control_judges")["fates"]["rejected"] == 42
+def test_the_assignment_without_answers_is_not_asked(built):
+    blank = [r for r in built.rows("controlled") if r["fate"] == "not_asked"]
+    assert {r["source_file"].rpartition("/")[2] for r in blank} == {"Combined_Batches_305hits.csv"}
+    assert {r["reason"] for r in blank} == {"score is blank"}
+    assert (len(blank), len({r["source_row"] for r in blank})) == (42, 1)
+    assert built.metrics("control_judges")["fates"]["rejected"] == 0
 
 
 def test_system_z(built):

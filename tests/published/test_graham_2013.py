@@ -41,13 +41,14 @@ def test_a_hit_holds_100_judgments_with_their_controls(built):
         }  # fmt: skip
 
 
-def test_empty_answers_are_rejected(built, workers):
+def test_empty_answers_are_none(built, workers):
     empty = {name for name, row in workers.items() if not row["Answer.Q1"]}
     assert len(empty) == 2
-    rejected = [r for r in built.rows("controlled") if r["fate"] == "rejected"]
-    assert {r["judge"] for r in rejected} == empty
-    assert len(rejected) == 200
-    assert {r["reason"] for r in rejected} == {"score has no match: ''"}
+    blank = [r for r in built.rows("controlled") if r["fate"] == "not_asked"]
+    assert {r["judge"] for r in blank} == empty
+    assert len(blank) == 200
+    assert {r["reason"] for r in blank} == {"score is blank"}
+    assert built.metrics("control_judges")["fates"]["rejected"] == 0
 
 
 def test_every_control_finds_its_pair(built):
@@ -91,4 +92,4 @@ def test_rejected_assignments_can_be_dropped(shared_campaigns, shared_data, tmp_
     gates = {g.name: g for g in dropped.runs["settle_judgments"].gates}
     assert gates["rejected_share"].value < 0.07
     kept = build_file(path, "quality.rejected_assignments=keep")
-    assert kept.metrics("control_judges")["fates"]["rejected"] == 200
+    assert kept.metrics("control_judges")["fates"]["rejected"] == 0
