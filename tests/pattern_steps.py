@@ -6,6 +6,7 @@ whose steps grow faster than the text is slow on long text, whatever the machine
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from re import _constants as c  # type: ignore[attr-defined]
@@ -23,6 +24,7 @@ CATEGORIES: dict[Any, Callable[[str], bool]] = {
     c.CATEGORY_NOT_SPACE: lambda ch: not ch.isspace(),
     c.CATEGORY_NOT_WORD: lambda ch: not (ch.isalnum() or ch == "_"),
 }
+STARTS_OF_PAIRS = 12 if "SOAK" in os.environ else 2
 END = "\x01 @"
 """What most patterns do not take."""
 REPEATS = (c.MAX_REPEAT, c.MIN_REPEAT, c.POSSESSIVE_REPEAT)
@@ -243,7 +245,10 @@ def repeats(items: Items) -> Iterator[int]:
 
 
 def pumped(search: Search) -> Iterator[tuple[str, str, str]]:
-    """Return beginnings, what is repeated after them, and ends, that may take long."""
+    """Return beginnings, what is repeated after them, and ends, that may take long.
+
+    Pairs of letters are repeated after the first beginnings alone, unless SOAK is set.
+    """
     flags = search.flags
     letters = list(
         dict.fromkeys(ch for leaf in leaves(search.items) for ch in taken(leaf, flags)[:2])
@@ -253,9 +258,10 @@ def pumped(search: Search) -> Iterator[tuple[str, str, str]]:
     units += [text for text in starts if 1 < len(text) < 12][:6]
     if max([0, *repeats(search.items)]) > 50:  # of long texts, fewer
         units = units[:8]
-    for start in starts:
+    for number, start in enumerate(starts):
         for unit in units:
-            yield start, unit, END
+            if len(unit) < 2 or number < STARTS_OF_PAIRS:
+                yield start, unit, END
 
 
 def worst_growth(pattern: str, flags: int, *, anywhere: bool) -> tuple[float, str]:

@@ -8,6 +8,7 @@ import os
 import shutil
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -98,6 +99,14 @@ def is_accepted(manifest: dict[str, Any]) -> bool:
 
 def accepted(manifest: dict[str, Any], value: Any, *, inner_first: bool) -> dict[str, Any]:
     """Return the manifest with a value in as many places as it is accepted in."""
+    texts = (json.dumps(document, sort_keys=True) for document in (manifest, value))
+    return copy.deepcopy(_accepted(*texts, inner_first=inner_first))
+
+
+@cache
+def _accepted(manifest_text: str, value_text: str, *, inner_first: bool) -> dict[str, Any]:
+    manifest: dict[str, Any] = json.loads(manifest_text)
+    value = json.loads(value_text)
     order = sorted(paths(manifest), key=len, reverse=inner_first)
     other = copy.deepcopy(manifest)
     for path in order:
