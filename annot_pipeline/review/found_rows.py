@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from annot_pipeline.contracts import INT, TEXT
+from annot_pipeline.contracts import INT, TEXT, UNREAD_FATES
 from annot_pipeline.review.batches import Batch
 from annot_pipeline.storage.tables import StoredTable, read_groups, unharmed
 
@@ -41,7 +41,7 @@ def found_rows(controlled: StoredTable, batches: Sequence[Batch]) -> pa.Table:
 def _part(rows: pa.Table, batch: pa.ChunkedArray) -> pa.Table:
     fate = rows["fate"].cast(TEXT)
     counted = pc.is_in(fate, pa.array(["used", "control", "judge_failed"], TEXT))
-    rejected = pc.equal(fate, "rejected")
+    rejected = pc.is_in(fate, pa.array(UNREAD_FATES, TEXT))
 
     def where(mask: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
         return pc.if_else(mask, rows[name].cast(TEXT), pa.scalar(None, TEXT))

@@ -83,7 +83,7 @@ def test_a_build_that_stopped_half_way(make, plain):
 
 
 def test_a_gate_that_failed_does_not_keep_work_from_review(make):
-    folder = make({"b.csv": batch(work("careful", CAREFUL), work("empty", ""))}, build=False,
+    folder = make({"b.csv": batch(work("careful", CAREFUL), work("empty", "odd"))}, build=False,
                   gates={"rejected_share": {"error": 0.1}})  # fmt: skip
     from annot_pipeline.stages.build import STAGES, Build
 

@@ -68,7 +68,7 @@ def test_the_batch_as_it_was_with_both_columns_filled(make):
     assert found["careful"] == ("passed", "")
     assert found["careless"] == ("failed", FAILED)
     assert found["once"] == ("undetermined", "1 pair, 2 are needed")
-    assert found["empty"] == ("", "score has no match: ''")
+    assert found["empty"] == ("", "score is blank")
 
 
 def test_cells_that_are_there_and_a_decision_of_a_person(make):

@@ -198,7 +198,7 @@ def test_judges_who_are_dropped_have_verdicts(make):
     )
     reviewed(folder)
     assert sheet(folder)[0]["verdict"] == "undetermined"
-    assert FATES[3] == "judge_failed"
+    assert "judge_failed" in FATES
 
 
 def test_work_that_passes_is_not_approved_where_no_answer_counts(make):
