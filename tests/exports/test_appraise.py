@@ -201,7 +201,8 @@ numbers and itemType is TGT, BAD, REF or CHK
             DOCUMENT_ROWS.replace("False,", "False,x").replace("True,", "True,x"),
             "a row has 11 fields, but half of them or more hold something else in timeStart",
         ),
-        ("<html><body>Service unavailable</body></html>", "a row has 1 fields"),
+        ("Service unavailable", "a row has 1 fields"),
+        ("<html><body>Service unavailable</body></html>", "is an HTML page"),
     ],
 )
 def test_what_is_no_appraise_export_is_said(error, content, what):

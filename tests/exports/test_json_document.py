@@ -105,7 +105,7 @@ def test_gzip(tmp_path):
         ("", None, "is not JSON"),
         ('{"a": 1}\n{"a": 2}', None, "is not JSON"),
         ('[{"a": 1, "a": 2}]', None, "an object has a key twice"),
-        ("<html>", None, "is not JSON"),
+        ("<html>", None, "is an HTML page"),
         (b'[{"a": "\xe9"}]', None, "is not text in utf-8"),
     ],
 )
