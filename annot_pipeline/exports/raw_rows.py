@@ -250,10 +250,8 @@ class Opening:
                 if start.startswith(bytes_):
                     raise self.broken(what, do)
             if HTML.match(start):
-                raise self.broken(
-                    "is an HTML page", "fetch the export again; a login page is sent where one is"
-                    " not logged in",
-                )  # fmt: skip
+                do = "log in and fetch the export again: servers send a page where they refuse it"
+                raise self.broken("is an HTML page", do)
 
     def broken(self, what: str, do: str, *, may_pass: bool = False) -> InputError:
         """The error of a file that cannot be read as a whole."""

@@ -202,7 +202,6 @@ numbers and itemType is TGT, BAD, REF or CHK
             "a row has 11 fields, but half of them or more hold something else in timeStart",
         ),
         ("Service unavailable", "a row has 1 fields"),
-        ("<html><body>Service unavailable</body></html>", "is an HTML page"),
     ],
 )
 def test_what_is_no_appraise_export_is_said(error, content, what):
@@ -218,6 +217,7 @@ def test_the_message_names_no_judge(error):
     [
         (b"\x1f\x8b" + b"x" * 20, "is a gzip, though its name does not end in .gz"),
         (b"PK\x03\x04 ...", "is a zip or Excel file"),
+        (b"<html><body>Service unavailable</body></html>", "is an HTML page"),
         (SEGMENT_ROWS.encode("utf-16"), "is text in UTF-16"),
         (SEGMENT_ROWS.encode("utf-16-le"), "the header holds NUL characters"),
         (f'"{SEGMENT_ROWS}', "opens a quote that is never closed"),
