@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -39,18 +40,25 @@ def lists(array: pa.Array) -> pa.Array:
     return pa.ListArray.from_arrays(pa.array(range(len(array) + 1), pa.int32()), array)
 
 
-TEXTS = repeated(300).dictionary_decode()
-BOMBS = {
-    "dictionary": {"a": repeated(3000)},
-    "null_first": {"a": pa.concat_arrays([pa.nulls(1, repeated(1).type), repeated(2999)])},
-    "binary": {"a": repeated(300).dictionary_decode().cast(pa.binary())},
-    "fixed_binary": {"a": repeated(300).dictionary_decode().cast(pa.binary(MB))},
-    "list": {"a": lists(TEXTS)},
-    "list_null_first": {"a": pa.concat_arrays([pa.nulls(1, lists(TEXTS).type), lists(TEXTS)])},
-    "equal_names": {"a": repeated(400), "a ": repeated(400)},
-    "prefixes": {"a": TEXTS},
-    "nulls": {"a": pa.nulls(80 * MB, pa.string())},
+def texts() -> pa.Array:
+    return repeated(300).dictionary_decode()
+
+
+BOMBS: dict[str, Callable[[], dict[str, pa.Array]]] = {
+    "dictionary": lambda: {"a": repeated(3000)},
+    "null_first": lambda: {"a": null_first(repeated(2999))},
+    "binary": lambda: {"a": texts().cast(pa.binary())},
+    "fixed_binary": lambda: {"a": texts().cast(pa.binary(MB))},
+    "list": lambda: {"a": lists(texts())},
+    "list_null_first": lambda: {"a": null_first(lists(texts()))},
+    "equal_names": lambda: {"a": repeated(400), "a ": repeated(400)},
+    "prefixes": lambda: {"a": texts()},
+    "nulls": lambda: {"a": pa.nulls(80 * MB, pa.string())},
 }
+
+
+def null_first(array: pa.Array) -> pa.Array:
+    return pa.concat_arrays([pa.nulls(1, array.type), array])
 
 
 @pytest.fixture
@@ -67,7 +75,7 @@ def test_a_small_file_of_much_is_refused_in_little_memory(tmp_path, pool, kind):
     options = {"use_dictionary": False, "column_encoding": "DELTA_BYTE_ARRAY"}
     path = tmp_path / "a.parquet"
     pa.set_memory_pool(pa.system_memory_pool())
-    written(path, BOMBS[kind], **(options if kind == "prefixes" else {}))
+    written(path, BOMBS[kind](), **(options if kind == "prefixes" else {}))
     pa.set_memory_pool(pool)
     assert path.stat().st_size < MB
     with pytest.raises(InputError, match=r"a\.parquet.*\n.*250 times its size") as raised:
