@@ -24,14 +24,14 @@ NO_QUESTION = frozenset(
 )  # fmt: skip
 """Words of columns that ask about the person, or nothing."""
 
-ITEM_IN_NAME = r"^(.*?)(?:_\d+| \[[^\]]*\])$"
+ITEM_IN_NAME = re.compile(r"^(.*?)(?:_\d+| \[[^\[\]]*\])$")
 
 
 def question_lines(questions: list[str]) -> list[Line]:
     """Return the lines of questions in columns: a task each; parts of one question are items."""
-    stems = [match[1] for q in questions if (match := re.match(ITEM_IN_NAME, q))]
+    stems = [match[1] for q in questions if (match := ITEM_IN_NAME.match(q))]
     if stems and len(set(stems)) < len(questions):
-        task: Any = {"value": "{question}", "match": r"^(.*?)(?:_\d+| \[[^\]]*\])?$"}
+        task: Any = {"value": "{question}", "match": r"^(.*?)(?:_\d+| \[[^\[\]]*\])?$"}
         why = "the column without its number or bracket"
     else:
         task, why = {"value": "{question}"}, "a task for each question"

@@ -334,7 +334,7 @@ def _epoch(value: str) -> datetime | None:
     return datetime.fromtimestamp(seconds / 1000 if abs(seconds) >= 1e11 else seconds, UTC)
 
 
-ZONE = re.compile(r"\s*\b([A-Z]{3,4})?(?:([+-]\d{1,2})(?::?(\d\d))?)?$")
+ZONE = re.compile(r"\b([A-Z]{3,4})?(?:([+-]\d{1,2})(?::?(\d\d))?)?$")
 CLOCKS = ("%Y-%m-%d %I:%M:%S %p", "%Y-%m-%d %I:%M %p")
 
 
@@ -350,7 +350,7 @@ def _common_time(value: str) -> datetime:
         hours = ZONES[match[1]] + int(match[2] or 0)
         minutes = int(match[3] or 0) * (-1 if (match[2] or "").startswith("-") else 1)
         zone = timezone(timedelta(hours=hours, minutes=minutes))
-        value = value[: match.start()]
+        value = value[: match.start()].rstrip()
     value = value.replace("/", "-", 2)
     for clock in CLOCKS:
         try:
