@@ -50,7 +50,7 @@ ROLES: dict[str, tuple[str, ...]] = {
     "item": (
         "item", "unit", "instance", "example", "sample", "record", "object", "patient", "case",
         "stimulus", "document", "doc", "article", "sentence", "tweet", "post", "comment",
-        "image", "picture", "photo", "video", "audio", "file", "filename", "url", "imageurl",
+        "image", "picture", "photo", "video", "audio", "clip", "file", "filename", "url", "imageurl",
         "question", "orig", "origid", "taskid", "unitid", "pair", "pairid", "inputhash",
         "taskhash", "index", "idx", "key", "id", "task", "text",
     ),
@@ -62,7 +62,7 @@ ROLES: dict[str, tuple[str, ...]] = {
         "label", "answer", "response", "annotation", "choice", "class", "category", "rating",
         "vote", "judgment", "judgement", "score", "rawscore", "verdict", "decision", "grade",
         "selected", "selection", "stance", "sentiment", "result", "opinion", "points", "slider",
-        "code", "tag", "value",
+        "mos", "code", "tag", "value",
     ),
     "preference": (
         "preference", "preferred", "winner", "better", "best", "choice", "label", "answer",
@@ -82,7 +82,7 @@ ROLES: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 """Canonical field (or other role) to names, the likeliest first; letters and digits only."""
 
-SCALAR_NAMES = frozenset({"score", "rawscore", "points", "slider"})
+SCALAR_NAMES = frozenset({"score", "rawscore", "points", "slider", "mos"})
 """An answer of such a name is a number on a scale, however few different ones there are."""
 
 ID_ENDINGS = frozenset({"id", "ids", "name", "hash", "key", "code", "no", "nr", "num", "number"})

@@ -644,6 +644,14 @@ def test_an_id_that_repeats_with_its_answer_is_the_id_of_the_answer(
     assert found.facts["fates"]["duplicate"] == 2
 
 
+def test_mean_opinion_scores_are_scores(tmp_path: Path, guess: Guesses) -> None:
+    rows = [{"clip": f"c{c}", "listener": f"l{n}", "mos": 1 + (c + n) % 5}
+            for c in range(10) for n in range(4)]  # fmt: skip
+    found = guess(write(tmp_path / "mos.csv", rows))
+    assert (found.fields()["judge"], found.fields()["score"]) == ("listener", "mos")
+    assert found.task_kinds == {"*": "scalar"}
+
+
 def test_judges_and_answers_side_by_side(tmp_path: Path, guess: Guesses) -> None:
     rows = [{"tweet_id": i}
             | {f"annotator_{n}": j for n, j in enumerate(judged, start=1)}
