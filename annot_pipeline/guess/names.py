@@ -50,8 +50,8 @@ ROLES: dict[str, tuple[str, ...]] = {
     "item": (
         "item", "unit", "instance", "example", "sample", "record", "object", "patient", "case",
         "stimulus", "document", "doc", "article", "sentence", "tweet", "post", "comment",
-        "image", "picture", "photo", "video", "audio", "clip", "file", "filename", "url", "imageurl",
-        "question", "orig", "origid", "taskid", "unitid", "pair", "pairid", "inputhash",
+        "image", "picture", "photo", "video", "audio", "clip", "file", "filename", "url",
+        "imageurl", "question", "orig", "origid", "taskid", "unitid", "pair", "pairid", "inputhash",
         "taskhash", "index", "idx", "key", "id", "task", "text",
     ),
     "task": (
