@@ -46,7 +46,7 @@ class _Rows:
     """Rows that are collected until there are enough for a chunk."""
 
     rows: list[dict[str, str | None]] = field(default_factory=list)
-    places: list[str] = field(default_factory=list)
+    pointers: list[str] = field(default_factory=list)
     problems: list[str | None] = field(default_factory=list)
 
 
@@ -55,14 +55,14 @@ def _chunks(opening: Opening, export: Export) -> Iterator[RawRows]:
     collected = _Rows()
     with opening.open_bytes() as raw:
         try:
-            for place, key, value in _records(_events(opening, raw), opening):
+            for pointer, key, value in _records(_events(opening, raw), opening):
                 row, problem = _row(value, key, opening.wanted)
                 if not row.keys() <= seen.keys():
                     seen.update(dict.fromkeys(row))
                     opening.check_columns(len(seen))
                     export.columns[:] = seen
                 collected.rows.append(row)
-                collected.places.append(place)
+                collected.pointers.append(pointer)
                 collected.problems.append(problem)
                 export.n_rows += 1
                 if len(collected.rows) >= CHUNK:
@@ -240,7 +240,7 @@ def _row(
             names = value.keys() if wanted is None else wanted
             row |= {n: as_text(inner) if n in names else None for n, inner in value.items()}
         elif isinstance(value, list):
-            row |= {str(place): as_text(inner) for place, inner in enumerate(value)}
+            row |= {str(index): as_text(inner) for index, inner in enumerate(value)}
         else:
             row |= {"0": as_text(value)}
         for cell in row.values():
@@ -266,5 +266,5 @@ def _emit(opening: Opening, export: Export, collected: _Rows) -> RawRows:
     last = export.n_rows
     return RawRows(
         columns, np.arange(last - n + 1, last + 1), pa.array(collected.problems, pa.string()),
-        pa.array(collected.places, pa.string()),
+        pa.array(collected.pointers, pa.string()),
     )  # fmt: skip

@@ -136,8 +136,8 @@ def _all_plain_answers(result: dict[str, Any]) -> list[dict[str, str | None]]:
         lists = [ranked for ranked in value["ranker"].values() if isinstance(ranked, list)]
         if len(lists) == 1:  # several are groups without an order
             return [
-                {"ranked_item": as_text(item), "rank": str(place)}
-                for place, item in enumerate(lists[0], start=1)
+                {"ranked_item": as_text(item), "rank": str(rank)}
+                for rank, item in enumerate(lists[0], start=1)
             ]
     return []
 

@@ -115,8 +115,8 @@ class Opening:
     delimiter, quote, encoding, header, multilabel, multiple
         As `config.ReadOptions`; ``header`` holds the columns of a file without one.
     records, hides_keys
-        Path of the records of a JSON document; whether keys in it may name judges, so that places
-        are told by number.
+        Path of the records of a JSON document; whether keys in it may name judges, so that
+        pointers hold numbers.
     piece
         The piece that is read, its rows numbered from 1, of a format that has pieces; None: all.
     limits

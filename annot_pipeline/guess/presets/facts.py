@@ -56,8 +56,8 @@ class Facts:
     def with_role(self, role: str, besides: tuple[str, ...] = ()) -> str | None:
         """Return the likeliest column of a role."""
         ranked = [
-            (names.roles(name)[role], place, name)
-            for place, name in enumerate(self.names)
+            (names.roles(name)[role], index, name)
+            for index, name in enumerate(self.names)
             if role in names.roles(name) and name not in besides and self.sheet[name].counts
         ]
         return min(ranked)[2] if ranked else None

@@ -22,7 +22,7 @@ PAIR = ("task", "judge", "segment", "item_a", "item_b")
 
 @dataclass(frozen=True)
 class Reconciled:
-    """Comparisons of which those in both orders are one; and places of those in one order only."""
+    """Reconciled comparisons, and the row numbers of pairs that were judged in one order only."""
 
     rows: pa.Table
     lacking: pa.Array
@@ -47,8 +47,8 @@ def reconcile_orders(rows: pa.Table, tasks: Sequence[str]) -> Reconciled:
     wanted = is_in(rows["task"], tasks)
     if not pc.any(wanted).as_py():
         return Reconciled(rows, pa.array([], pa.int64()))
-    places = np.flatnonzero(wanted.to_numpy())
-    some = rows.take(pa.array(places))
+    rows_of_tasks = np.flatnonzero(wanted.to_numpy())
+    some = rows.take(pa.array(rows_of_tasks))
     group = np.zeros(some.num_rows, np.int64)
     for name in PAIR:
         group = index_pairs(group, index(some[name], null="").codes).codes
@@ -79,8 +79,10 @@ def reconcile_orders(rows: pa.Table, tasks: Sequence[str]) -> Reconciled:
         "b_shown_first": pa.nulls(own.size, FLAG),
     }
     for name, column in columns.items():
-        place = reconciled.schema.get_field_index(name)
-        reconciled = reconciled.set_column(place, name, pa.chunked_array([column]))
+        column_index = reconciled.schema.get_field_index(name)
+        reconciled = reconciled.set_column(column_index, name, pa.chunked_array([column]))
     others = rows.filter(pc.invert(wanted))
     same_types = reconciled.cast(others.schema)
-    return Reconciled(pa.concat_tables([others, same_types]), pa.array(places[~has_both[group]]))
+    return Reconciled(
+        pa.concat_tables([others, same_types]), pa.array(rows_of_tasks[~has_both[group]])
+    )

@@ -89,10 +89,10 @@ def evaluate(expression: Expression, cells: RecordCells, *, path: str, field: st
     """
     written = expression.model_dump_json()
     names = [
-        place
+        placeholder
         for name in cells.varying
-        for place in (f"{{{name}}}", f"{{{name}.index}}")
-        if place in written
+        for placeholder in (f"{{{name}}}", f"{{{name}.index}}")
+        if placeholder in written
     ]
     if names and len(cells.rows):
         return _evaluate_by_value(expression, cells, names, path, field)
@@ -110,17 +110,17 @@ def _evaluate_by_value(
     order = np.argsort(codes, kind="stable")
     starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
     arrays, reasons, has_reasons = [], [], False
-    for places in np.split(order, starts[1:]):
-        some = take_cells(cells, places)
+    for row_numbers in np.split(order, starts[1:]):
+        some = take_cells(cells, row_numbers)
         bindings = {
-            name: column[int(places[0])].as_py()
+            name: column[int(row_numbers[0])].as_py()
             for name, column in zip(names, columns, strict=True)
         }
         some = replace(some, bindings={**some.bindings, **bindings}, varying=())
         values = _evaluate(expression, some, path, field)
         arrays.append(values.array)
         has_reasons |= values.reasons is not None
-        reasons.append(pa.nulls(places.size, pa.string()) if values.reasons is None
+        reasons.append(pa.nulls(row_numbers.size, pa.string()) if values.reasons is None
                        else values.reasons)  # fmt: skip
     back = np.empty(order.size, np.int64)
     back[order] = np.arange(order.size)

@@ -332,12 +332,12 @@ def _cell(cells: RecordCells, source: Source) -> pa.Array:
     parts = []
     for name, each in source.each.items():
         is_name = f"{{{name}}}" in who or f"{{{name}.index}}" in who or f"{{{name}.value}}" in who
-        place = f"{{{name}.index}}" if is_name else f"{{{name}}}"
+        column = f"{{{name}.index}}" if is_name else f"{{{name}}}"
         label = f"{name}.index=" if is_name and not isinstance(each, EachElement) else f"{name}="
         if name in cells.varying:
-            value = rows.columns[place].fill_null("")
+            value = rows.columns[column].fill_null("")
         else:
-            value = pa.repeat(cells.bindings[place], len(rows))
+            value = pa.repeat(cells.bindings[column], len(rows))
         parts.append(pc.binary_join_element_wise(pa.scalar(label), value, ""))
     each_cell = pc.binary_join_element_wise(*parts, ",")
     return (

@@ -84,11 +84,11 @@ def combinations(source: Source, columns: list[str] | None = None) -> list[Bindi
         elif isinstance(each, EachColumn) and columns is not None:
             values[name] = matching_columns(each, columns)
     all_bindings: list[Bindings] = []
-    for places in itertools.product(*(range(len(values[name])) for name in values)):
+    for indices in itertools.product(*(range(len(values[name])) for name in values)):
         bindings: dict[str, str] = {}
-        for name, place in zip(values, places, strict=True):
-            bindings[f"{{{name}}}"] = values[name][place]
-            bindings[f"{{{name}.index}}"] = str(place)
+        for name, index in zip(values, indices, strict=True):
+            bindings[f"{{{name}}}"] = values[name][index]
+            bindings[f"{{{name}.index}}"] = str(index)
         all_bindings.append(bindings)
     return all_bindings
 
@@ -120,12 +120,12 @@ def _with_columns(cells: RecordCells, names: set[str]) -> tuple[RecordCells, np.
     return take_cells(cells, np.flatnonzero(is_there)), is_there
 
 
-def take_cells(cells: RecordCells, places: np.ndarray[Any, Any]) -> RecordCells:
+def take_cells(cells: RecordCells, indices: np.ndarray[Any, Any]) -> RecordCells:
     """Return some of the cells, in an order."""
-    rows, at = cells.rows, pa.array(places)
+    rows, at = cells.rows, pa.array(indices)
     taken = RawRows(
         {name: column.take(at) for name, column in rows.columns.items()},
-        rows.row[places],
+        rows.row[indices],
         rows.problem.take(at),
         None if rows.cell is None else rows.cell.take(at),
         None if rows.not_asked is None else rows.not_asked.take(at),
@@ -144,11 +144,11 @@ def _repeated(cells: RecordCells, name: str, each: EachElement | EachKey) -> Rec
     held = [_elements(each, value) for value in encoded.dictionary.to_pylist()]
     codes = encoded.indices.to_numpy()
     lengths = np.array([max(len(one.keys), 1) for one in held])[codes]
-    places = np.repeat(np.arange(n), lengths)
-    index = np.arange(places.size) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-    repeated = take_cells(cells, places)
+    indices = np.repeat(np.arange(n), lengths)
+    index = np.arange(indices.size) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    repeated = take_cells(cells, indices)
     starts = np.cumsum([0, *(max(len(one.keys), 1) for one in held)])[:-1]
-    at = pa.array(starts[codes][places] + index)
+    at = pa.array(starts[codes][indices] + index)
 
     def column_of(values: list[list[str | None]]) -> pa.Array:
         flat = [value for own in values for value in (own or [None])]
@@ -156,7 +156,7 @@ def _repeated(cells: RecordCells, name: str, each: EachElement | EachKey) -> Rec
 
     def reasons(kind: str) -> pa.Array:
         return pa.array([getattr(one, kind) for one in held], pa.string()).take(
-            pa.array(codes[places])
+            pa.array(codes[indices])
         )
 
     columns = repeated.rows.columns | {

@@ -53,15 +53,15 @@ def repeated_answers(
     repeated = []
     for task in sorted(by_task):
         rows = by_task[task]
-        place = rows[0]["source_order"], rows[0]["source_file"]
-        if place not in columns:
-            columns[place] = _telling_columns(context, *place, exports[place])
+        export = rows[0]["source_order"], rows[0]["source_file"]
+        if export not in columns:
+            columns[export] = _telling_columns(context, *export, exports[export])
         repeated.append(
             RepeatedAnswers(
                 task=task,
                 pairs=pairs[task],
                 examples=[_example(row) for row in rows[:3]],
-                columns=columns[place],
+                columns=columns[export],
             )
         )
     return repeated
@@ -69,8 +69,8 @@ def repeated_answers(
 
 def _example(row: Mapping[str, Any]) -> str:
     answers = counted(row["answers"], "answer")
-    place = f"{row['source_file']} row {row['source_row']}"
-    return f"{shorten(row['item'])}: {answers} by one judge, first in {place}"
+    first = f"{row['source_file']} row {row['source_row']}"
+    return f"{shorten(row['item'])}: {answers} by one judge, first in {first}"
 
 
 def _telling_columns(context: StageContext, source_order: int, name: str, sha256: str) -> list[str]:
@@ -122,6 +122,6 @@ def _columns_telling(chunks: Iterable[RawRows], source: Source, name: str) -> li
 def _values_by_row(
     rows: RawRows, numbers: Sequence[int], columns: set[str]
 ) -> dict[str, list[str | None]]:
-    places = {int(number): place for place, number in enumerate(rows.row)}
-    at = pa.array([places[number] for number in numbers], pa.int64())
+    indices = {int(number): index for index, number in enumerate(rows.row)}
+    at = pa.array([indices[number] for number in numbers], pa.int64())
     return {column: rows.columns[column].take(at).to_pylist() for column in columns}
