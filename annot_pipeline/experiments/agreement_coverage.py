@@ -81,6 +81,18 @@ class AgreementCoverage:
     has_interval: float
     bias: float
 
+    @classmethod
+    def from_replications(cls, rows: Floats) -> AgreementCoverage:
+        """Summarise ``(replications, 4)`` values, ends of intervals, and truths."""
+        value, low, high, truth = rows.T
+        has_interval, has_value = ~np.isnan(low), ~np.isnan(value)
+        covered = ((low <= truth) & (truth <= high))[has_interval]
+        return cls(
+            float(covered.mean()) if covered.size else np.nan,
+            float(has_interval.mean()),
+            float((value - truth)[has_value].mean()) if has_value.any() else np.nan,
+        )
+
 
 @dataclass(frozen=True)
 class _Judges:
@@ -119,18 +131,10 @@ def agreement_coverage(
         for name in STATISTICS:
             one = getattr(agreement, name)
             rows[name].append((one.value, one.ci_low, one.ci_high, truth[name]))
-    return {name: _measure(np.array(numbers)) for name, numbers in rows.items()}
-
-
-def _measure(rows: Floats) -> AgreementCoverage:
-    value, low, high, truth = rows.T
-    has_interval, has_value = ~np.isnan(low), ~np.isnan(value)
-    covered = ((low <= truth) & (truth <= high))[has_interval]
-    return AgreementCoverage(
-        float(covered.mean()) if covered.size else np.nan,
-        float(has_interval.mean()),
-        float((value - truth)[has_value].mean()) if has_value.any() else np.nan,
-    )
+    return {
+        name: AgreementCoverage.from_replications(np.array(numbers))
+        for name, numbers in rows.items()
+    }
 
 
 def _draw(

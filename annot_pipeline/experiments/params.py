@@ -260,14 +260,7 @@ class Crowds:
     seed: int = setting(17, "of all randomness")
 
     def __post_init__(self) -> None:
-        least = {"repeats": 1, "n_items": 20, "per_item": 1, "n_judges": self.per_item, "seed": 0}
-        problems = [
-            Problem(name, f"is {value}", f"{low} or more")
-            for name, low in least.items()
-            if (value := getattr(self, name)) < low
-        ]
-        if problems:
-            raise ConfigError(CANNOT_BE, problems)
+        _check_least(self, repeats=1, n_items=20, per_item=1, n_judges=self.per_item, seed=0)
 
 
 @dataclass(frozen=True)
@@ -279,22 +272,38 @@ class RankingCoverage:
     seed: int = setting(17, "of all randomness")
 
     def __post_init__(self) -> None:
-        least = {"repeats": 2, "seed": 0}
-        problems = [
-            Problem(name, f"is {value}", f"{low} or more")
-            for name, low in least.items()
-            if (value := getattr(self, name)) < low
-        ]
         names = (*SCORE_DESIGNS, *PAIR_DESIGNS)
-        if self.design and self.design not in names:
-            problems.append(Problem("design", f"is {self.design}", "; ".join(names)))
-        if problems:
-            raise ConfigError(CANNOT_BE, problems)
+        is_design = not self.design or self.design in names
+        unknown = [Problem("design", f"is {self.design}", "; ".join(names))] * (not is_design)
+        _check_least(self, *unknown, repeats=2, seed=0)
+
+
+@dataclass(frozen=True)
+class AgreementIntervals:
+    """Labels and scores whose agreement is measured."""
+
+    repeats: int = setting(40, "replications of each design")
+    rounds: int = setting(200, "bootstrap rounds over items")
+    seed: int = setting(17, "of all randomness")
+
+    def __post_init__(self) -> None:
+        _check_least(self, repeats=2, rounds=1, seed=0)
 
 
 @dataclass(frozen=True)
 class Certainty:
     """Labels of a campaign that knows the truth; the campaign's own settings decide."""
+
+
+def _check_least(params: Any, *problems: Problem, **least: int) -> None:
+    """Raise ConfigError for settings below the least that they may be, and for other problems."""
+    small = [
+        Problem(name, f"is {value}", f"{low} or more")
+        for name, low in least.items()
+        if (value := getattr(params, name)) < low
+    ]
+    if small or problems:
+        raise ConfigError(CANNOT_BE, [*small, *problems])
 
 
 def too_few(n: int, hit_size: int) -> str:

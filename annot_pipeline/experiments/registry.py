@@ -14,6 +14,7 @@ from typing import Any
 
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.errors import ConfigError, Problem
+from annot_pipeline.experiments.agreement_experiment import AGREEMENT, run_agreement
 from annot_pipeline.experiments.certainty import TABLES as CERTAINTY
 from annot_pipeline.experiments.certainty import run_certainty, run_crowds
 from annot_pipeline.experiments.coverage_experiment import COVERAGE, run_coverage
@@ -22,6 +23,7 @@ from annot_pipeline.experiments.findings import surprisal_findings
 from annot_pipeline.experiments.item_experiment import run_item_experiment
 from annot_pipeline.experiments.item_replay import run_item_replay
 from annot_pipeline.experiments.params import (
+    AgreementIntervals,
     Certainty,
     Crowds,
     ItemExperiment,
@@ -222,6 +224,12 @@ def _coverage(
     return run_coverage(params, progress)
 
 
+def _agreement(
+    params: AgreementIntervals, _: LoadedCampaign | None, __: Path | None, progress: Progress
+) -> Result:
+    return run_agreement(params, progress)
+
+
 def _certainty(
     _: Certainty, campaign: LoadedCampaign | None, __: Path | None, progress: Progress
 ) -> Result:
@@ -329,6 +337,14 @@ EXPERIMENTS: dict[str, Experiment] = {
             needs_campaign=False,
             oracle="",
             run=_coverage,
+        ),
+        Experiment(
+            AGREEMENT,
+            "Simulated judges label and score items: whether intervals of agreement hold.",
+            AgreementIntervals(),
+            needs_campaign=False,
+            oracle="",
+            run=_agreement,
         ),
     )
 }

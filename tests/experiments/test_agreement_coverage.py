@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from annot_pipeline.errors import ConfigError
 from annot_pipeline.experiments.agreement_coverage import (
     DESIGNS,
     STATISTICS,
@@ -12,6 +13,14 @@ from annot_pipeline.experiments.agreement_coverage import (
     agreement_coverage,
     coverage_rows,
 )
+from annot_pipeline.experiments.agreement_experiment import run_agreement
+from annot_pipeline.experiments.params import AgreementIntervals
+from annot_pipeline.experiments.score_agreement_coverage import DESIGNS as SCORE_DESIGNS
+from annot_pipeline.experiments.score_agreement_coverage import (
+    ScoreDesign,
+    score_agreement_coverage,
+)
+from tests.experiments.experiment_runs import silent
 
 REPLICATIONS = 150
 LEAST = 0.95 - 3 * np.sqrt(0.05 * 0.95 / REPLICATIONS)
@@ -71,3 +80,47 @@ def test_all_designs_are_measured():
         (design, name) for design in DESIGNS[:3] for name in STATISTICS
     ]
     assert len(set(DESIGNS)) == len(DESIGNS) == 26
+
+
+@pytest.mark.parametrize("design", [ScoreDesign(30, 5, 5), ScoreDesign(100, 2, 2)], ids=str)
+def test_bootstrap_intervals_of_scores_hold_for_these_judges(design):
+    measured = score_agreement_coverage(design, 100, 200, np.random.default_rng(6))
+    assert set(measured) == {
+        "alpha_ordinal", "alpha_interval", "inter_kappa_raw_5", "inter_percent_agreement_raw_5",
+        "inter_difference_mean", "inter_spearman",
+    }  # fmt: skip
+    for name, one in measured.items():
+        assert one.has_interval == 1, name
+        assert one.coverage > 0.87, name  # published; three standard errors below .93
+        assert abs(one.bias) < (1.5 if name == "inter_difference_mean" else 0.03), name
+
+
+def test_bootstrap_intervals_fail_where_a_build_publishes_none():
+    """10 items; and pairs of judges who share six of 200 items."""
+    few = score_agreement_coverage(ScoreDesign(10, 5, 5), 200, 200, np.random.default_rng(7))
+    assert few["alpha_interval"].coverage < 0.92
+    apart = score_agreement_coverage(ScoreDesign(200, 20, 4), 40, 200, np.random.default_rng(8))
+    assert apart["inter_spearman"].coverage < 0.85
+    assert apart["alpha_interval"].coverage > 0.85
+
+
+@pytest.mark.slow
+def test_the_experiment_has_a_row_for_each_design_and_statistic():
+    params = AgreementIntervals(repeats=2, rounds=3)
+    result = run_agreement(params, silent)
+    [table] = result.tables
+    assert len(table.rows) == 26 * len(STATISTICS) + len(SCORE_DESIGNS) * 6
+    assert {row[0] for row in table.rows} == {"labels", "scores"}
+    ten = [row for row in table.rows if row[:2] == ("labels", 10)]
+    assert ten
+    assert all(row[-3:-1] == (None, 0.0) for row in ten)
+    assert [sentence.split(":")[0] for sentence in result.findings] == [
+        "Intervals of labels that a build publishes",
+        "Intervals of scores that a build publishes",
+    ]
+
+
+def test_settings_that_cannot_be_are_refused():
+    with pytest.raises(ConfigError) as caught:
+        AgreementIntervals(repeats=1, rounds=0, seed=-1)
+    assert str(caught.value).count("or more") == 3
