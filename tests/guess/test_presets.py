@@ -2,76 +2,29 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-import pyarrow.compute as pc
 import pytest
 
 from annot_pipeline.cli import main
 from annot_pipeline.errors import ConfigError
 from annot_pipeline.guess import guess_campaign
 from tests.guess.conftest import Guess
+from tests.guess.preset_exports import (
+    ANSWERS,
+    MAJORITY,
+    TRIPLES,
+    figure_eight,
+    judged_rows,
+    majority,
+    write,
+)
 
 Guesses = Callable[..., Guess]
-Rows = Sequence[Mapping[str, Any]]
-ANSWERS = {
-    "mars": {"ada": "rock", "bea": "rock", "cy": "gas"},
-    "venus": {"ada": "gas", "bea": "rock", "cy": "gas"},
-    "ceres": {"ada": "rock", "bea": "rock"},
-}
-"""Item to judge to label; the majority is rock, gas, rock."""
-
-MAJORITY = {"mars": "rock", "venus": "gas", "ceres": "rock"}
-TRIPLES = [(i, j, label) for i, judged in ANSWERS.items() for j, label in judged.items()]
-
-
-def majority(found: Guess) -> dict[Any, str]:
-    """Return the most frequent label of each task's items; of items alone if there is one task."""
-    used = found.judgments.filter(pc.equal(found.judgments["fate"], "used"))
-    votes: dict[tuple[str, str], Counter[str]] = {}
-    for row in used.select(["task", "item", "label"]).to_pylist():
-        votes.setdefault((row["task"], row["item"]), Counter())[row["label"]] += 1
-    best = {key: votes[key].most_common(1)[0][0] for key in votes}
-    if len({task for task, _ in best}) == 1:
-        return {item: label for (_, item), label in best.items()}
-    return best
-
-
-def write(path: Path, rows: Rows) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if path.suffix == ".json":
-        path.write_text(json.dumps(rows, indent=1))
-    elif path.suffix == ".jsonl":
-        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    else:
-        with path.open("w", newline="") as file:
-            delimiter = "\t" if path.suffix == ".tsv" else ","
-            writer = csv.DictWriter(file, list(rows[0]), delimiter=delimiter)
-            writer.writeheader()
-            writer.writerows(rows)
-    return path
-
-
-class Row(NamedTuple):
-    """One judgment."""
-
-    n: int
-    item: str
-    judge: str
-    label: str
-
-
-def judged_rows(**columns: Any) -> list[dict[str, Any]]:
-    """Return a row for each judgment; a column is a function of it, or a constant."""
-    return [
-        {name: make(Row(n, *triple)) if callable(make) else make for name, make in columns.items()}
-        for n, triple in enumerate(TRIPLES)
-    ]
 
 
 def refusal(path: Path, tmp_path: Path, **more: Any) -> str:
@@ -217,16 +170,6 @@ def test_toloka(tmp_path: Path, guess: Guesses) -> None:
     assert majority(found) == {"mars": "rock", "venus": "gas"}
 
 
-def figure_eight(**more: Any) -> list[dict[str, Any]]:
-    return judged_rows(
-        _unit_id=lambda r: r.item, _id=lambda r: 9000 + r.n,
-        _created_at=lambda r: f"10/25/2014 13:26:{10 + r.n}",
-        _golden=lambda r: "true" if r.item == "ceres" else "false",
-        _tainted="false", _trust="0.9", _worker_id=lambda r: r.judge,
-        **more,
-    )  # fmt: skip
-
-
 def test_figure_eight(tmp_path: Path, guess: Guesses) -> None:
     rows = figure_eight(
         kind=lambda r: r.label, kind_gold=lambda r: "rock" if r.item == "ceres" else ""
@@ -235,13 +178,6 @@ def test_figure_eight(tmp_path: Path, guess: Guesses) -> None:
     assert (found.fields()["label"], found.fields()["truth"]) == ("kind", "kind_gold")
     assert found.facts["fates"]["control"] == 2
     assert majority(found) == {"mars": "rock", "venus": "gas"}
-
-
-def test_figure_eight_asks_which_answer(tmp_path: Path) -> None:
-    rows = figure_eight(kind=lambda r: r.label, hue=lambda r: f"h{r.n % 2}")
-    assert "which column is the answer: kind, hue?" in refusal(
-        write(tmp_path / "full.csv", rows), tmp_path
-    )
 
 
 def test_qualtrics(tmp_path: Path, guess: Guesses) -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 from annot_pipeline.guess import names
+from annot_pipeline.guess.answers import answer_as, kind_of
 from annot_pipeline.guess.columns import Column, Sheet
+from annot_pipeline.guess.drafts import Draft
 from annot_pipeline.guess.groups import Group, captured, words_in_names
 from annot_pipeline.guess.objects import Line
 from annot_pipeline.guess.samples import sheet_of
@@ -131,10 +133,39 @@ def answer_lines(
     return {"option": options}, lines
 
 
+def answer_line(
+    column: Column, kind: str | None = None
+) -> tuple[str, tuple[float, float] | None, Line]:
+    """Return the kind of tasks, their scale, and the line of the answers in a column.
+
+    ``kind``: that of the tasks; None: as the column's values look.
+    """
+    answer = answer_as(column, kind or kind_of(column, None) or "categorical")
+    [line] = answer.fields
+    return answer.kind, answer.scale, line
+
+
+def by_question(drafts: dict[str, Draft]) -> list[Draft]:
+    """Return drafts by question; where there are several, each is of a task of its own."""
+    if len(drafts) == 1:
+        return [*drafts.values()]
+    note = f"{len(drafts)} questions, a source each: {', '.join(drafts)}"
+    task: dict[str, Line] = {q: ("task", {"value": q}, "a question") for q in drafts}
+    return [
+        replace(
+            draft,
+            lines=draft.lines if draft.has("task") else [task[question], *draft.lines],
+            notes=[*draft.notes, note],
+        )
+        for question, draft in drafts.items()
+    ]
+
+
 def is_few(column: Column) -> bool:
     """Return whether a column has few enough values to be a question's answers."""
-    many = column.n_distinct > 20 and 2 * column.n_distinct > len(column.filled)
-    return 0 < column.n_distinct <= MOST_OPTIONS and not many and column.mean_length <= 60
+    if 2 * column.n_distinct > len(column.filled):  # hardly any value repeats: short words at most
+        return 0 < column.n_distinct <= 20 and column.mean_length <= 20
+    return 0 < column.n_distinct <= MOST_OPTIONS and column.mean_length <= 60
 
 
 def is_number_word(text: str) -> bool:

@@ -8,7 +8,13 @@ from annot_pipeline.guess import names
 from annot_pipeline.guess.answers import NoJudgmentsError
 from annot_pipeline.guess.drafts import Draft
 from annot_pipeline.guess.objects import Line
-from annot_pipeline.guess.presets.facts import Facts, answer_lines, is_number_word, steps
+from annot_pipeline.guess.presets.facts import (
+    Facts,
+    answer_lines,
+    by_question,
+    is_number_word,
+    steps,
+)
 
 ITEMS = ("@key", "id", "item_id", "post_id", "pairID", "text_id")
 
@@ -54,18 +60,16 @@ def doccano(facts: Facts) -> Draft | None:
     return Draft("doccano", [judge, ("item", "id", ""), *lines], each=each, where=where)
 
 
-def argilla(facts: Facts) -> Draft | None:
+def argilla(facts: Facts) -> list[Draft] | None:
     """Map Argilla's records: parallel lists of responses and users for each question."""
     stems = [n.removesuffix(".responses") for n in facts.names if n.endswith(".responses")]
     stems = [s for s in stems if f"{s}.responses.users" in facts.names]
     if not stems:
         return None
-    if len(stems) > 1:
-        raise NoJudgmentsError(
-            f"Argilla: which question: {', '.join(stems)}? Write one source for each, with a task "
-            "of its own"
-        )
-    question = f"{stems[0]}.responses"
+    return by_question({stem: _argilla_question(facts, f"{stem}.responses") for stem in stems})
+
+
+def _argilla_question(facts: Facts, question: str) -> Draft:
     elements = [e for cell in facts.cells(question) for e in (cell or [])]
     lines: list[Line] = [
         _need_item(facts, "Argilla", (question,)), ("judge", "{a.value}", ""),

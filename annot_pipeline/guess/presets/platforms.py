@@ -6,14 +6,16 @@ import re
 from typing import Any
 
 from annot_pipeline.guess import names
-from annot_pipeline.guess.answers import NoJudgmentsError
+from annot_pipeline.guess.answers import NoJudgmentsError, kind_of
 from annot_pipeline.guess.columns import Choice
 from annot_pipeline.guess.drafts import Draft
 from annot_pipeline.guess.numbered import numbered_row
 from annot_pipeline.guess.objects import Line
 from annot_pipeline.guess.presets.facts import (
     Facts,
+    answer_line,
     answer_lines,
+    by_question,
     is_few,
     sorted_options,
     steps,
@@ -69,7 +71,7 @@ def prodigy_textcat(facts: Facts) -> Draft | None:
     return _prodigy(facts, "Prodigy yes/no answers", lines, abstain=["ignore"])
 
 
-def potato(facts: Facts) -> Draft | None:
+def potato(facts: Facts) -> list[Draft] | None:
     """Map Potato: a column ``question:::option`` for each option."""
     if not facts.has("user", "instance_id"):
         return None
@@ -80,15 +82,32 @@ def potato(facts: Facts) -> Draft | None:
             questions.setdefault(question, []).append(option)
     if not questions:
         return None
-    if len(questions) > 1:
+    mapped = {
+        question: _potato_question(facts, question, questions[question]) for question in questions
+    }
+    drafts = {question: draft for question, draft in mapped.items() if draft}
+    if not drafts:
         raise NoJudgmentsError(
-            f"Potato: {len(questions)} questions ({', '.join(questions)}). Which one is this "
-            "campaign about? Keep its columns, or write one source for each question"
+            f"Potato: {', '.join(questions)} hold free text. Which question should become labels?"
         )
-    [(question, options)] = questions.items()
+    return by_question(drafts)
+
+
+def _potato_question(facts: Facts, question: str, written: list[str]) -> Draft | None:
+    """Return the mapping of a question; None for free text."""
+    lines: list[Line] = [("judge", "user", ""), ("item", "instance_id", "")]
+    if len(written) == 1:
+        values = facts.column(f"{question}:::{written[0]}")
+        if values.n_distinct > 1:  # numbers of a slider, or texts
+            if values.numeric_share < 1:
+                return None
+            kind, scale, answer = answer_line(values, "scalar")
+            return Draft("Potato", [*lines, answer], kind, scale=scale)
+    options = [o for o in written if facts.column(f"{question}:::{o}").n_distinct == 1]
+    if not options:
+        return None
     cells = [facts.sheet.table.column(f"{question}:::{o}").to_pylist() for o in options]
     most = max(sum(bool(c and c.strip()) for c in row) for row in zip(*cells, strict=True))
-    lines: list[Line] = [("judge", "user", ""), ("item", "instance_id", "")]
     column = f"{question}:::{{option}}"
     if most <= 1:
         label = steps(column, map={"~.": "{option}"})
@@ -99,7 +118,8 @@ def potato(facts: Facts) -> Draft | None:
             ("task", {"value": f"{question}:{{option}}"}, "several options can be chosen"),
             ("label", chosen, "yes where the cell is filled"),
         ]
-    return Draft("Potato", lines, each={"option": options})
+    notes = [f"{question}:::{o} holds text: left out" for o in written if o not in options]
+    return Draft("Potato", lines, each={"option": options}, notes=notes)
 
 
 def zooniverse(facts: Facts) -> Draft | None:
@@ -136,22 +156,27 @@ def zooniverse(facts: Facts) -> Draft | None:
     )  # fmt: skip
 
 
-def toloka(facts: Facts) -> Draft | None:
+def toloka(facts: Facts) -> list[Draft] | None:
     """Map Toloka: INPUT, OUTPUT, GOLDEN and ASSIGNMENT columns."""
     outputs = [n for n in facts.names if n.startswith("OUTPUT:") and facts.column(n).counts]
     inputs = [n for n in facts.names if n.startswith("INPUT:") and facts.column(n).counts]
     if not outputs or not inputs or not facts.has("ASSIGNMENT:worker_id"):
         return None
-    fitting = [name for name in outputs if is_few(facts.column(name))]
-    if len(fitting) != 1:
+    fitting = _answers(facts, outputs)
+    if not fitting:
         raise NoJudgmentsError(
-            f"Toloka: which output is the answer: {', '.join(fitting or outputs)}? Write one "
-            "source for each, with a task of its own"
+            f"Toloka: which output is the answer: {', '.join(outputs)}? All look like free text"
         )
-    [output] = fitting
+    return by_question(
+        {n.removeprefix("OUTPUT:"): _toloka_question(facts, inputs, n) for n in fitting}
+    )
+
+
+def _toloka_question(facts: Facts, inputs: list[str], output: str) -> Draft:
+    kind, scale, answer = answer_line(facts.column(output))
     item: Any = inputs[0] if len(inputs) == 1 else {"join": inputs, "sep": " | "}
     lines: list[Line] = [
-        ("judge", "ASSIGNMENT:worker_id", ""), ("item", item, ""), ("label", output, ""),
+        ("judge", "ASSIGNMENT:worker_id", ""), ("item", item, ""), answer,
         *_golden("GOLDEN:" + output.removeprefix("OUTPUT:"), facts),
         *time_line(facts, "ASSIGNMENT:submitted", "ASSIGNMENT:started"),
     ]  # fmt: skip
@@ -160,7 +185,17 @@ def toloka(facts: Facts) -> Draft | None:
     if facts.first("ASSIGNMENT:status"):
         status = steps("ASSIGNMENT:status", map={"REJECTED": "Rejected"}, otherwise="Approved")
         lines.append(("status", status, ""))
-    return Draft("Toloka assignments", lines)
+    return Draft("Toloka assignments", lines, kind, scale=scale)
+
+
+def _answers(facts: Facts, columns: list[str]) -> list[str]:
+    """Return the columns that hold labels or scores: few values, and no times or durations."""
+    return [
+        name
+        for name in columns
+        if (is_few(facts.column(name)) or kind_of(facts.column(name), None) == "scalar")
+        and not {"time", "seconds"} & names.roles(name).keys()
+    ]
 
 
 def _golden(gold: str, facts: Facts) -> list[Line]:
@@ -172,7 +207,7 @@ def _golden(gold: str, facts: Facts) -> list[Line]:
     return [("truth", gold, f"{n:,} filled"), ("control", control, f"{n:,} test questions")]
 
 
-def figure_eight(facts: Facts) -> Draft | None:
+def figure_eight(facts: Facts) -> list[Draft] | None:
     """Map the full report of Figure Eight (CrowdFlower, Appen): _unit_id, _worker_id, _golden."""
     if facts.has("_unit_id", "_unit_state") and not facts.has("_worker_id"):
         raise NoJudgmentsError(
@@ -186,19 +221,22 @@ def figure_eight(facts: Facts) -> Draft | None:
     own = [name for name in facts.names if not name.startswith("_")]
     varied = [
         name
-        for name in own
+        for name in _answers(facts, own)
         if not re.search(r"(_gold|_gold_reason|:confidence)$", name)
-        and is_few(facts.column(name))
         and (f"{name}_gold" in own or not facts.sheet.determines("_unit_id", name))
     ]
-    with_gold = [name for name in varied if f"{name}_gold" in own]
-    answers = with_gold if len(varied) > 1 and len(with_gold) == 1 else varied
-    if len(answers) != 1:
+    answers = [name for name in varied if f"{name}_gold" in own] or varied
+    if not answers:
         raise NoJudgmentsError(
-            f"Figure Eight: which column is the answer: {', '.join(answers or own)}? Write one "
-            "source for each, with a task of its own"
+            f"Figure Eight: which column is the answer: {', '.join(own)}? None has few values that "
+            "differ between the judges of a unit"
         )
-    [answer] = answers
+    return by_question({name: _figure_eight_question(facts, name) for name in answers})
+
+
+def _figure_eight_question(facts: Facts, answer: str) -> Draft:
+    own = [name for name in facts.names if not name.startswith("_")]
+    kind, scale, answer_as_is = answer_line(facts.column(answer))
     lines: list[Line] = [
         ("judge", "_worker_id", ""), ("item", "_unit_id", ""),
         *time_line(facts, "_created_at", "_started_at"),
@@ -212,8 +250,9 @@ def figure_eight(facts: Facts) -> Draft | None:
             ("task", {"value": f"{answer}:{{option}}"}, "several answers in a cell: a task each"),
             ("label", steps(answer, split="\n", has="{option}"), "whether it was chosen"),
         ]
+        kind, scale = "categorical", None
     else:
-        lines.append(("label", answer, ""))
+        lines.append(answer_as_is)
         gold = f"{answer}_gold"
         if gold in own and facts.column(gold).counts:
             lines.append(("truth", gold, f"{len(facts.column(gold).filled):,} filled"))
@@ -228,7 +267,7 @@ def figure_eight(facts: Facts) -> Draft | None:
     where = []
     if "_tainted" in facts.names:
         where = [{"column": "_tainted", "not": ["true", "TRUE", "True"]}]
-    return Draft("Figure Eight, full report", lines, each=each, where=where)
+    return Draft("Figure Eight, full report", lines, kind, each=each, where=where, scale=scale)
 
 
 LABEL_STUDIO = (
@@ -237,29 +276,33 @@ LABEL_STUDIO = (
 )  # fmt: skip
 
 
-def label_studio_flat(facts: Facts) -> Draft | None:
+def label_studio_flat(facts: Facts) -> list[Draft] | None:
     """Map Label Studio's JSON_MIN, CSV and TSV: one row an annotation, a column a question."""
     if not facts.has("annotation_id", "annotator", "id"):
         return None
     others = [n for n in facts.names if n not in LABEL_STUDIO and facts.column(n).counts]
-    lists = {name: _chosen(facts.cells(name)) for name in others}
-    fitting = [n for n in others if is_few(facts.column(n))]
+    fitting = _answers(facts, others)
     varied = [n for n in fitting if not facts.sheet.determines("id", n)]
-    varied = varied or [n for n in fitting if "text" not in names.roles(n)]
-    if len(varied) != 1:
-        shown = ", ".join(varied or others)
-        raise NoJudgmentsError(
-            f"Label Studio: which column is the answer: {shown}? Write one source for each, with "
-            "a task of its own; or export as JSON, which names the questions"
-        )
-    [answer] = varied
+    if not varied:
+        varied = [n for n in fitting if "text" not in names.roles(n)]
+        if len(varied) != 1:
+            raise NoJudgmentsError(
+                f"Label Studio: which column is the answer: {', '.join(varied or others)}? Nothing "
+                "differs between the annotations of a task; export as JSON, which names questions"
+            )
+    return by_question({name: _label_studio_question(facts, name) for name in varied})
+
+
+def _label_studio_question(facts: Facts, answer: str) -> Draft:
+    chosen = _chosen(facts.cells(answer))
+    kind, scale, answer_as_is = answer_line(facts.column(answer))
     times = time_line(facts, "updated_at", "created_at")
     lines: list[Line] = [
         ("judge", "annotator", ""), ("item", "id", ""), ("native_id", "annotation_id", ""), *times
     ]  # fmt: skip
     each: dict[str, Any] = {}
-    if lists[answer]:
-        options = sorted_options(lists[answer])
+    if chosen:
+        kind, scale, options = "categorical", None, sorted_options(chosen)
         each = {"option": options}
         del lines[2]
         keys = {'~(^|")({option})($|")': "yes"}
@@ -273,10 +316,12 @@ def label_studio_flat(facts: Facts) -> Draft | None:
                 "as JSON instead"
             )
     else:
-        lines.append(("label", answer, ""))
+        lines.append(answer_as_is)
     repeats = "last" if times else None
     notes = ["this form of export leaves out which annotations were cancelled; JSON has them"]
-    return Draft("Label Studio, flat", lines, each=each, repeats=repeats, notes=notes)
+    return Draft(
+        "Label Studio, flat", lines, kind, each=each, repeats=repeats, scale=scale, notes=notes
+    )
 
 
 def _chosen(cells: list[Any]) -> list[Any]:
