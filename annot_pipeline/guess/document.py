@@ -14,6 +14,7 @@ from annot_pipeline.guess.groups import Group, escaped
 from annot_pipeline.guess.item_tables import ItemTable
 from annot_pipeline.guess.objects import Line
 from annot_pipeline.guess.sources import SourceGuess, Task
+from annot_pipeline.storage.archive import natural_key
 
 WIDTH, LONGEST_NOTE, LINE = 200, 2_000, 100
 """Longest comment beside a line and of its own (longer ones are cut), and its lines."""
@@ -53,7 +54,7 @@ def write_campaign(
         ),
         "sources:\n" + "".join(map(_source, sources)),
         "items:\n" + "".join(map(_table, tables)) if tables else "",
-        "tasks:\n" + "".join(_tasks(sources)),
+        "tasks:\n" + "".join(_tasks(sources, has_truth=_have_truth(tables))),
         _comments("Left out:", [f"{file}: {why}" for file, why in left_out]),
     ]
     return "\n".join(block for block in blocks if block)
@@ -173,7 +174,11 @@ def _files(group: Group) -> str:
     return text + "".join(f"; {count:,} not read: {why}" for why, count in bad.most_common(3))
 
 
-def _tasks(sources: Sequence[SourceGuess]) -> list[str]:
+def _have_truth(tables: Sequence[ItemTable]) -> bool:
+    return any(name == "truth" for table in tables for name, _, _ in table.lines)
+
+
+def _tasks(sources: Sequence[SourceGuess], *, has_truth: bool) -> list[str]:
     """One entry for all tasks if they are alike, else one a task."""
     tasks = {task.name: task for source in sources for task in source.tasks}
     kinds = {(t.kind, t.scale, t.criteria, t.is_planned, t.repeats) for t in tasks.values()}
@@ -182,11 +187,24 @@ def _tasks(sources: Sequence[SourceGuess]) -> list[str]:
         for source in sources:
             labels.update(source.mapping.answer.labels)
         [(kind, scale, criteria, is_planned, repeats)] = kinds
-        return [_task("*", Task("*", kind, scale, labels, criteria, is_planned, repeats))]
+        task = Task("*", kind, scale, labels, criteria, is_planned, repeats)
+        is_closed = len(tasks) == 1 and not has_truth and all(map(_has_all_labels, sources))
+        return [_task("*", task, is_closed=is_closed and len(labels) <= SHOWN_LABELS)]
     return [_task(glob.escape(name or "*"), task) for name, task in tasks.items()]
 
 
-def _task(pattern: str, task: Task) -> str:
+def _has_all_labels(source: SourceGuess) -> bool:
+    """Return whether all labels of the exports, and no other class, were seen as they are."""
+    expressions = {name: expression for name, expression, _ in source.mapping.lines}
+    return (
+        all(sample.is_whole for sample in source.group.samples)
+        and source.group.first.format in ("csv", "json", "jsonl", "parquet")
+        and isinstance(expressions.get("label"), str)
+        and not expressions.keys() & {"truth", "task"}
+    )
+
+
+def _task(pattern: str, task: Task, *, is_closed: bool = False) -> str:
     lines = [(f"  - name: {scalar(pattern)}", "every task" if pattern == "*" else "")]
     seen = ""
     if task.labels:
@@ -194,7 +212,10 @@ def _task(pattern: str, task: Task) -> str:
         seen = ", ".join(f"{label} ({n:,})" for label, n in ordered[:SHOWN_LABELS])
         more = len(ordered) - SHOWN_LABELS
         seen = f"labels seen: {seen}" + (f" and {more} more" if more > 0 else "")
-    lines.append((f"    kind: {task.kind}", seen))
+    lines.append((f"    kind: {task.kind}", "" if is_closed else seen))
+    if is_closed and task.labels:
+        names = flow(sorted(task.labels, key=natural_key))
+        lines.append((f"    labels: {names}", f"{seen}; others are rejected"))
     if task.repeats:
         why = "of a judge's answers to one item, the latest counts"
         lines.append((f"    repeats: {task.repeats}", why))

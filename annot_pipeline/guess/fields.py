@@ -43,6 +43,8 @@ class Mapping:
         As the source has them.
     repeats
         As its tasks have it.
+    scored
+        Tasks of scores beside others of labels, and their scales.
     """
 
     lines: list[Line]
@@ -58,6 +60,7 @@ class Mapping:
     options: dict[str, Any] = field(default_factory=dict)
     strength: tuple[float, float] | None = None
     repeats: str | None = None
+    scored: dict[str, tuple[float, float] | None] = field(default_factory=dict)
 
     def has(self, name: str) -> bool:
         """Whether a field is mapped."""

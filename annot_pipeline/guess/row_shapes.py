@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pyarrow.compute as pc
+
 from annot_pipeline.guess import names
 from annot_pipeline.guess.answer_columns import pick_answer
 from annot_pipeline.guess.answers import (
@@ -19,7 +21,7 @@ from annot_pipeline.guess.answers import (
     labels_seen,
     scale_of,
 )
-from annot_pipeline.guess.columns import Choice, Column, rounded
+from annot_pipeline.guess.columns import Choice, Column, Sheet, rounded
 from annot_pipeline.guess.fields import Mapping
 from annot_pipeline.guess.numbered import NumberedRow
 from annot_pipeline.guess.objects import Line, find_item, find_task, what_was_judged
@@ -151,6 +153,18 @@ def _label_studio_answer(choice: Choice, label: Column) -> Answer:
     raise NoJudgmentsError("no annotation holds a choice, rating, number, preference or ranking")
 
 
+def _scored_questions(sheet: Sheet) -> dict[str, tuple[float, float] | None]:
+    """Return the questions with ratings or numbers, and the usual scale that holds them."""
+    table = sheet.table.select(["from_name", "score"]).drop_null()
+    columns = {
+        question: Column(
+            "score", "score", table.filter(pc.equal(table["from_name"], question))["score"]
+        )
+        for question in sorted(set(table["from_name"].to_pylist()))
+    }
+    return {question: scale_of(column) for question, column in columns.items() if column.numbers}
+
+
 def label_studio(choice: Choice) -> Mapping:
     """Map the columns that the Label Studio reader offers."""
     sheet = choice.sheet
@@ -173,11 +187,9 @@ def label_studio(choice: Choice) -> Mapping:
     ]
     unmapped = ", ".join(column.name for column in choice.offered() if column.counts)
     notes = [f"not mapped: {unmapped}"]
-    if label.counts and sheet["score"].counts:
-        notes.append(
-            "ratings or numbers are answers too: add score: score to fields, and under tasks an "
-            "entry of kind: scalar with the name of each such question, before the others"
-        )
+    scored = _scored_questions(sheet) if label.counts else {}
+    if scored:
+        lines.append(("score", sheet["score"].expression, f"of {', '.join(scored)}"))
     marked = sheet["ground_truth"].counts.get("true", 0) if "ground_truth" in sheet.names else 0
     if marked:
         notes.append(
@@ -185,7 +197,7 @@ def label_studio(choice: Choice) -> Mapping:
             'control: {column: ground_truth, map: {"true": adjudication, "false": none}, '
             "else: none}"
         )
-    mapping = Mapping(lines, answer, judge, item, tasks=tasks, notes=notes)
+    mapping = Mapping(lines, answer, judge, item, tasks=tasks, notes=notes, scored=scored)
     return mapping.with_lines(judge_line(judge), *answer.fields)
 
 

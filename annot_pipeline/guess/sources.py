@@ -253,7 +253,9 @@ def _tasks(mapping: Mapping) -> list[Task]:
     answer = mapping.answer
     names: list[str | None] = [*mapping.tasks] or [None]
     return [
-        Task(name, answer.kind, answer.scale, answer.labels, repeats=mapping.repeats)
+        Task(name, "scalar", mapping.scored[name], repeats=mapping.repeats)
+        if name in mapping.scored
+        else Task(name, answer.kind, answer.scale, answer.labels, repeats=mapping.repeats)
         for name in names
     ]
 

@@ -267,3 +267,25 @@ def test_mturk_rows_that_end_before_approve_and_reject(
     assert found.settings.sources[0].format == "mturk"
     assert found.fields()["judge"] == "WorkerId"
     assert found.facts["fates"]["used"] == 40
+
+
+def test_labels_that_were_seen_are_declared(tmp_path: Path, guess: Callable[..., Guess]) -> None:
+    rows = crossed("judge", "item", "label", label=yes_or_no)
+    found = guess(write_csv(tmp_path / "v.csv", rows))
+    assert found.settings.tasks[0].labels == ("no", "yes")
+    assert "others are rejected" in found.text
+
+
+@pytest.mark.parametrize("reason", ["truth", "task"])
+def test_labels_are_not_declared_where_others_may_be_meant(
+    tmp_path: Path, guess: Callable[..., Guess], reason: str
+) -> None:
+    """A truth may be a class that nobody gave, and tasks have classes of their own."""
+    rows = crossed("judge", "item", "label", label=yes_or_no)
+    value = {"truth": lambda n: "yes" if n // 4 % 3 else "no", "task": lambda n: f"t{n % 2}"}[
+        reason
+    ]
+    table = [(*rows[0], reason), *((*row, value(n)) for n, row in enumerate(rows[1:]))]
+    found = guess(write_csv(tmp_path / "v.csv", table))
+    assert reason in found.fields()
+    assert found.settings.tasks[0].labels is None

@@ -549,11 +549,15 @@ def test_label_studio_ratings_are_scores(tmp_path: Path, guess: Guesses) -> None
     assert found.facts["fates"]["used"] == 2
 
 
-def test_label_studio_ratings_beside_choices_are_named(tmp_path: Path, guess: Guesses) -> None:
+def test_label_studio_ratings_beside_choices_are_a_task_of_scores(
+    tmp_path: Path, guess: Guesses
+) -> None:
     answers = studio(("choices", {"choices": ["a"]}), ("rating", {"rating": 4}))
     found = guess(write(tmp_path / "project.json", answers))
-    assert "score" not in found.fields()
-    assert "ratings or numbers are answers too" in found.notes
+    assert found.task_kinds == {"choices": "categorical", "rating": "scalar"}
+    assert found.settings.tasks[1].scale == (1, 5)
+    used = found.used("task", "label", "score")
+    assert used == {("choices", "a", None), ("rating", None, "4")}
 
 
 @pytest.mark.parametrize(
