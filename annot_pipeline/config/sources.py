@@ -120,6 +120,7 @@ class ReadOptions(Section):
     multilabel: Literal["yes_no", "set"] = "yes_no"
     multiple: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     skip_rows: int = Field(default=0, ge=0, le=1000)
+    document_fields: tuple[str, ...] = ()
 
     @field_validator("delimiter", "quote")
     @classmethod
@@ -141,9 +142,13 @@ class ReadOptions(Section):
         return name
 
 
-def _check_records(records: str | None, format_: str) -> None:
-    if records is not None and format_ != "json":
+def _check_document(records: str | None, options: ReadOptions, format_: str) -> None:
+    if format_ == "json":
+        return
+    if records is not None:
         raise ValueError(f"records belongs to format: json, not {format_}")
+    if options.document_fields:
+        raise ValueError(f"options.document_fields belongs to format: json, not {format_}")
 
 
 class Source(Section):
@@ -172,7 +177,7 @@ class Source(Section):
 
     @model_validator(mode="after")
     def _records_of_a_document(self) -> Source:
-        _check_records(self.records, self.format)
+        _check_document(self.records, self.options, self.format)
         return self
 
     @model_validator(mode="after")
@@ -267,7 +272,7 @@ class ItemSource(Section):
 
     @model_validator(mode="after")
     def _records_of_a_document(self) -> ItemSource:
-        _check_records(self.records, self.format)
+        _check_document(self.records, self.options, self.format)
         return self
 
     @model_validator(mode="after")

@@ -3,6 +3,8 @@
 Read as a stream: memory holds one record. ``records`` is a dotted path. A list at its end gives a
 record for each element, an object is one record; ``*`` stands for all values of an object or list,
 whose keys are then the column ``@key``. Elements that are lists have columns ``0``, ``1``, ....
+Values of the document outside its records, as the model of an evaluation, are columns of every
+record where ``options.document_fields`` names their paths.
 """
 
 from __future__ import annotations
@@ -53,10 +55,12 @@ class _Rows:
 def _chunks(opening: Opening, export: Export) -> Iterator[RawRows]:
     seen: dict[str, None] = {}
     collected = _Rows()
+    shared = _document_values(opening)
     with opening.open_bytes() as raw:
         try:
             for pointer, key, value in _records(_events(opening, raw), opening):
                 row, problem = _row(value, key, opening.wanted)
+                row |= shared
                 if not row.keys() <= seen.keys():
                     seen.update(dict.fromkeys(row))
                     opening.check_columns(len(seen))
@@ -72,6 +76,36 @@ def _chunks(opening: Opening, export: Export) -> Iterator[RawRows]:
             raise opening.broken(error.what, error.do) from None
     if collected.rows:
         yield _emit(opening, export, collected)
+
+
+def _document_values(opening: Opening) -> dict[str, str | None]:
+    """Return the values at ``document_fields``; null where there is none, or a list or object."""
+    values: dict[str, str | None] = {}
+    if opening.document_fields:
+        with opening.open_bytes() as raw:
+            events = _events(opening, raw)
+            first = next(events, ("null", None))
+            for path, value in _values_at(first, events, opening.document_fields):
+                values[path] = as_text(value)
+                if len(values) == len(opening.document_fields):
+                    break
+    return dict.fromkeys(opening.document_fields) | values
+
+
+def _values_at(
+    first: Event, events: Iterator[Event], paths: tuple[str, ...], above: str = ""
+) -> Iterator[tuple[str, Any]]:
+    """Yield the dotted paths that hold a text, number, true or false, and their values."""
+    if first[0] not in STARTS:
+        return
+    for number, (name, event) in enumerate(_children(first, events)):
+        path = above + (str(number) if name is None else name)
+        if event[0] in STARTS and any(wanted.startswith(f"{path}.") for wanted in paths):
+            yield from _values_at(event, events, paths, f"{path}.")
+        elif event[0] in STARTS or path not in paths:
+            _skip(event, events)
+        else:
+            yield path, _plain(event)
 
 
 class _NotThereError(ValueError):

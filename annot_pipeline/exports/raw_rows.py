@@ -117,6 +117,8 @@ class Opening:
     records, hides_keys
         Path of the records of a JSON document; whether keys in it may name judges, so that
         pointers hold numbers.
+    document_fields
+        Paths of values of a JSON document that are columns of all its records.
     piece
         The piece that is read, its rows numbered from 1, of a format that has pieces; None: all.
     limits
@@ -134,6 +136,7 @@ class Opening:
     multiple: tuple[tuple[str, tuple[str, ...]], ...] = ()
     records: str | None = None
     hides_keys: bool = False
+    document_fields: tuple[str, ...] = ()
     piece: Piece | None = None
     limits: Limits = field(default_factory=Limits)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from annot_pipeline.config import Source
 from annot_pipeline.exports.raw_rows import RawRows
 from annot_pipeline.guess.groups import Group
 from annot_pipeline.guess.objects import Line
+from annot_pipeline.guess.samples import read_rows
 from annot_pipeline.stages.ingest.read_records import read_records
 
 MOST_REJECTED = 0.1
@@ -114,6 +115,8 @@ def try_draft(draft: Draft, group: Group) -> Trial:
     source = Source.model_validate(_frozen(document))
     tables = []
     for sample in group.samples:
+        if "document_fields" in draft.options:  # columns that the sample lacks
+            sample = read_rows(replace(sample, options=sample.options | draft.options), ROWS_TRIED)
         table = sample.table.slice(0, ROWS_TRIED)
         rows = RawRows(
             {name: table.column(name).combine_chunks() for name in table.column_names},

@@ -79,6 +79,23 @@ def test_keys_that_may_name_judges_are_told_by_number(tmp_path):
     assert [cells["@key"] for _, _, cells, _ in rows] == ["ann", "bob"]
 
 
+@pytest.mark.parametrize("order", [1, -1])
+def test_values_of_the_document_are_columns_of_its_records(tmp_path, order):
+    parts = {"eval": {"model": "m1", "n": [{"k": 7}], "args": {}}, "rows": [{"a": 1}, {"a": 2}]}
+    text = json.dumps(dict([*parts.items()][::order]))
+    wanted = ("eval.model", "eval.n.0.k", "eval.args", "eval.none")
+    shared = {"eval.model": "m1", "eval.n.0.k": "7", "eval.args": None, "eval.none": None}
+    assert plain(read(tmp_path, text, "rows", document_fields=wanted)) == [
+        ("/rows/0", {"a": "1", **shared}), ("/rows/1", {"a": "2", **shared}),
+    ]  # fmt: skip
+
+
+def test_values_of_a_document_that_is_no_object_are_null(tmp_path):
+    assert plain(read(tmp_path, '[{"a": 1}]', document_fields=("b",))) == [
+        ("/0", {"a": "1", "b": None})
+    ]
+
+
 def test_other_encodings_and_marks(tmp_path):
     text = '[{"a": "\u00e9"}]'
     assert plain(read(tmp_path, text.encode("utf-8-sig"))) == [("/0", {"a": "é"})]
@@ -158,11 +175,14 @@ def test_a_campaign_of_a_json_document(stage_campaign):
     ]  # fmt: skip
 
 
-def test_records_belongs_to_json(tmp_path):
-    source = {
-        "path": "exports/*.csv", "format": "csv", "records": "a",
+@pytest.mark.parametrize(
+    "setting", [{"records": "a"}, {"options": {"document_fields": ["a"]}}], ids=str
+)
+def test_settings_of_documents_belong_to_json(tmp_path, setting):
+    source = setting | {
+        "path": "exports/*.csv", "format": "csv",
         "fields": {"item": "item", "judge": "judge", "label": "label"},
     }  # fmt: skip
     with pytest.raises(ConfigError) as caught:
         load_campaign(write_small_campaign(tmp_path, {}, sources=[source]))
-    assert "records belongs to format: json" in caught.value.problems[0].what
+    assert "belongs to format: json, not csv" in caught.value.problems[0].what

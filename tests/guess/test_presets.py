@@ -363,11 +363,14 @@ def test_inspect_log(tmp_path: Path, guess: Guesses) -> None:
                                          for j, a in judged.items()}}
         for i, judged in ANSWERS.items()
     ]  # fmt: skip
-    document = {"version": 2, "eval": {"model": "m1"}, "samples": samples}
-    found = guess(write(tmp_path / "log.json", document))  # type: ignore[arg-type]
+    for model in ("m1", "m2"):
+        document = {"version": 2, "eval": {"model": model}, "samples": samples}
+        write(tmp_path / "logs" / f"{model}.json", document)  # type: ignore[arg-type]
+    found = guess(tmp_path / "logs")
     assert option(found, "records") == "samples"
-    assert found.fields()["system"] == {"value": "m1"}
-    assert majority(found) == {"mars/m1": "C", "venus/m1": "I", "ceres/m1": "C"}
+    assert found.fields()["system"] == "eval.model"
+    labels = {"mars": "C", "venus": "I", "ceres": "C"}
+    assert majority(found) == {f"{i}/m{n}": labels[i] for i in labels for n in (1, 2)}
 
 
 def test_promptfoo(tmp_path: Path, guess: Guesses) -> None:

@@ -10,9 +10,8 @@ from annot_pipeline.guess.drafts import Draft
 from annot_pipeline.guess.groups import stem_of
 from annot_pipeline.guess.objects import Line
 from annot_pipeline.guess.presets.facts import Facts, is_number_word, parsed, steps, time_line
-from annot_pipeline.storage.files import first_bytes
 
-HEAD = 1 << 20
+INSPECT_MODEL = "eval.model"
 
 
 def inspect_log(facts: Facts) -> Draft | None:
@@ -28,36 +27,18 @@ def inspect_log(facts: Facts) -> Draft | None:
             "Inspect: a score holds several values; which one is the label or score?"
         )
     is_score = all(isinstance(v, int | float) for v in values) and {*values} - {0, 1}
-    model = _inspect_model(facts)
     epochs = "epoch" in facts.names and facts.column("epoch").n_distinct > 1
     segment: Any = {"join": ["id", "epoch"], "sep": ":"} if epochs else "id"
     return Draft(
         "an Inspect log",
         [
             ("judge", {"value": "{scorer}"}, "the scorers"), ("segment", segment, ""),
-            ("system", {"value": model}, "eval.model of the log"),
+            ("system", INSPECT_MODEL, "of the log"),
             ("score" if is_score else "label", steps("scores", json="{scorer}.value"), ""),
         ],
         "scalar" if is_score else "categorical", each={"scorer": {"keys": "scores"}},
+        options={"document_fields": [INSPECT_MODEL]},
     )  # fmt: skip
-
-
-def _inspect_model(facts: Facts) -> str:
-    if len(facts.group.samples) > 1:
-        raise NoJudgmentsError(
-            "Inspect: several logs, each of one model; run init on each, and put their sources, "
-            "each with its system, into one campaign"
-        )
-    head = first_bytes(facts.group.paths[0], HEAD)
-    try:
-        import ijson
-
-        for prefix, _, value in ijson.parse(head):
-            if prefix == "eval.model":
-                return str(value)
-    except ValueError:
-        pass
-    return stem_of(facts.group.paths[0])
 
 
 def promptfoo(facts: Facts) -> Draft | None:

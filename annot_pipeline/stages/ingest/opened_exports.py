@@ -68,6 +68,7 @@ def _opening(source: Source | ItemSource, path: Path, name: str) -> Opening:
         tuple(options.multiple.items()),
         source.records,
         isinstance(source, Source) and KEY in source.fields["judge"].model_dump_json(),
+        options.document_fields,
     )
 
 
