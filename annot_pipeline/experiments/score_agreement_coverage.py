@@ -30,8 +30,8 @@ N_BINS = 5
 ITEM_SD, JUDGE_SD, SPREAD_SD, REST_SD = 15.0, 8.0, 0.3, 12.0
 """Standard deviations of items, of judges' levels, of the logarithm of judges' slopes, and of the
 rest; points but for the slopes."""
-MANY_ITEMS = 4_000
-"""Items that stand for all."""
+LEAST_MANY, MANY_TIMES = 4_000, 20
+"""Items that stand for all: so many, and so many times those of the design."""
 
 
 class _Statistic(Protocol):
@@ -102,7 +102,8 @@ def score_agreement_coverage(
     replicated: dict[str, list[tuple[float, float, float, float]]] = {}
     for _ in range(replications):
         judges = _Judges.draw(design.n_judges, rng)
-        truths = _agreement(design, judges, MANY_ITEMS, 0, rng)
+        n_many = max(LEAST_MANY, MANY_TIMES * design.n_items)
+        truths = _agreement(design, judges, n_many, 0, rng)
         for name, estimate in _agreement(design, judges, design.n_items, rounds, rng).items():
             row = (estimate.value, estimate.ci_low, estimate.ci_high, truths[name].value)
             replicated.setdefault(name, []).append(row)

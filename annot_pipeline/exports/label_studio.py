@@ -33,6 +33,9 @@ COLUMNS = (
 )  # fmt: skip
 
 
+UNMAPPED = "annotation without an answer of a kind that fields map"
+
+
 def read_label_studio(opening: Opening) -> Export:
     """Open a Label Studio JSON export; see `raw_rows.Export`."""
     tasks = load_tasks(opening)
@@ -247,7 +250,10 @@ def _cells(
     ]
     answers = {name: chosen for name, chosen in _answers(annotation).items() if chosen}
     if not answers and not plain and not any(question.several for question in questions):
-        yield _Cell({}, not_asked="empty annotation: nothing was answered")
+        has_others = bool(_results(annotation))
+        yield _Cell(
+            {}, not_asked=UNMAPPED if has_others else "empty annotation: nothing was answered"
+        )
         return
     yield from plain
     for question in questions:

@@ -50,7 +50,22 @@ def comparison(sheet: Sheet, choice: Choice) -> Answer | None:
     for column in _outcomes(choice):
         if column.name not in compared and (answer := _preference(sheet, things, column)):
             return answer
+    for column in _outcomes(choice):
+        if column.name not in compared and is_outcome(column.name):
+            _refuse_graded(things[0], column)
     return None
+
+
+def _refuse_graded(pair: Pair, column: Column) -> None:
+    """Ask what numbers mean that say how much better one of two is."""
+    if column.numeric_share == 1 and not {*column.numbers} <= {0, 1, 2}:
+        fields = f"strength: {column.name}, system_a: {pair.first}, system_b: {pair.second}"
+        raise NoJudgmentsError(
+            f"{column.name} holds numbers from {column.low:g} to {column.high:g}: how much better "
+            f"one of two is? Which number says that {pair.second} is better without doubt, and "
+            f"which that {pair.first} is? Write both as strength: [the first, the second] of the "
+            f"source, and in its fields {fields}"
+        )
 
 
 def _outcomes(choice: Choice) -> list[Column]:
@@ -69,6 +84,8 @@ def _preference(sheet: Sheet, things: list[Pair], column: Column) -> Answer | No
     written = {names.bare(value) for value in column.counts}
     best = next((p for p in things if {names.bare(p.first), names.bare(p.second)} <= written), None)
     pair = best or things[0]
+    if is_told and column.numeric_share == 1 and not {*column.numbers} <= {0, 1, 2}:
+        return None
     sides, unknown = placed(column, pair)
     n_placed = sum(column.counts[value] for value in sides)
     both = {"a", "b"} <= {*sides.values()} and 2 * n_placed > len(column.filled)

@@ -44,8 +44,8 @@ ROLES: dict[str, tuple[str, ...]] = {
     "target_language": ("trg", "tgt", "trglang", "tgtlang", "targetlang", "targetlanguage"),
     "system": ("system", "sys", "model", "engine", "generator"),
     "segment": (
-        "segment", "segmentid", "seg", "sid", "mrid", "prompt", "promptid", "sourceid", "srcindex",
-        "input",
+        "segment", "segmentid", "seg", "sid", "mrid", "prompt", "promptid", "qid", "sourceid",
+        "srcindex", "input",
     ),
     "item": (
         "item", "unit", "instance", "example", "sample", "record", "object", "patient", "case",

@@ -153,6 +153,11 @@ def _label_studio_answer(choice: Choice, label: Column) -> Answer:
     raise NoJudgmentsError("no annotation holds a choice, rating, number, preference or ranking")
 
 
+def _questions_with(sheet: Sheet, column: str) -> set[str]:
+    """Return the questions whose answers have a value in a column."""
+    return set(sheet.table.select(["from_name", column]).drop_null()["from_name"].to_pylist())
+
+
 def _scored_questions(sheet: Sheet) -> dict[str, tuple[float, float] | None]:
     """Return the questions with ratings or numbers, and the usual scale that holds them."""
     table = sheet.table.select(["from_name", "score"]).drop_null()
@@ -160,7 +165,7 @@ def _scored_questions(sheet: Sheet) -> dict[str, tuple[float, float] | None]:
         question: Column(
             "score", "score", table.filter(pc.equal(table["from_name"], question))["score"]
         )
-        for question in sorted(set(table["from_name"].to_pylist()))
+        for question in sorted(_questions_with(sheet, "score"))
     }
     return {question: scale_of(column) for question, column in columns.items() if column.numbers}
 
@@ -189,7 +194,14 @@ def label_studio(choice: Choice) -> Mapping:
     notes = [f"not mapped: {unmapped}"]
     scored = _scored_questions(sheet) if label.counts else {}
     if scored:
-        lines.append(("score", sheet["score"].expression, f"of {', '.join(scored)}"))
+        lines.append(("score", choice.claim(sheet["score"]).expression, f"of {', '.join(scored)}"))
+    compared = _questions_with(sheet, "preference") | _questions_with(sheet, "rank")
+    if compared:
+        tasks = [task for task in tasks if task not in compared]
+        notes.append(
+            f"left out: {', '.join(sorted(compared))}, which hold preferences or rankings; give "
+            "these a source of their own, with item_a and item_b, or ranked_item and rank"
+        )
     marked = sheet["ground_truth"].counts.get("true", 0) if "ground_truth" in sheet.names else 0
     if marked:
         notes.append(

@@ -120,14 +120,16 @@ def test_cancelled_and_empty_annotations_were_not_asked(stage_campaign):
         task(1, annotation(1, 7, answer("cat", "choices", ["a"])), annotation(2, 8),
              annotation(3, 9, answer("cat", "choices", ["b"]), was_cancelled=True)),
         task(2, annotation(4, 7, answer("cat", "choices", ["b"]),
-                           answer("sub", "choices", ["x"]))),
+                           answer("sub", "choices", ["x"])),
+             annotation(5, 8, answer("stars", "rating", 4))),
     ]  # fmt: skip
     staged = stage_campaign({"a.json": json.dumps(tasks)}, **settings(FIELDS))
     fates = staged.metrics("control_judges")["fates"]
-    assert {fate: n for fate, n in fates.items() if n} == {"not_asked": 3, "used": 3}
+    assert {fate: n for fate, n in fates.items() if n} == {"not_asked": 4, "used": 3}
     reasons = {row["reason"] for row in staged.rows("controlled")} - {None}
     assert reasons == {
         "cancelled annotation", "empty annotation: nothing was answered", "no answer to sub",
+        "annotation without an answer of a kind that fields map",
     }  # fmt: skip
 
 

@@ -288,3 +288,23 @@ def test_other_answers_still_need_a_judge(tmp_path: Path) -> None:
     path = write_csv(tmp_path / "v.csv", [("item", "label"), *((k, "ab"[k % 2]) for k in range(9))])
     with pytest.raises(ConfigError, match="no column says who judged"):
         guess_campaign([path], tmp_path)
+
+
+@pytest.mark.parametrize("values", [(1.01, 1.5, 1.99), (-3, 0, 2), (1, 4, 7)])
+def test_how_much_better_one_is_needs_the_ends_of_the_scale(
+    tmp_path: Path, values: tuple[float, ...]
+) -> None:
+    path = write_csv(
+        tmp_path / "graded.csv", battles(("judge", "prompt", "a", "b", "preference"), values)
+    )
+    with pytest.raises(ConfigError) as caught:
+        guess_campaign([path], tmp_path)
+    assert "Which number says that b is better without doubt" in str(caught.value)
+    assert "strength: preference, system_a: a, system_b: b" in str(caught.value)
+
+
+def test_a_question_id_is_what_systems_worked_on(tmp_path: Path, guess: Guesses) -> None:
+    header, *rows = battles(("rater", "qid", "left", "right", "winner"), ("left", "right", "tie"))
+    found = guess(write_csv(tmp_path / "v.csv", [header, *rows]))
+    assert found.fields()["system_a"] == "left"
+    assert found.fields()["segment"] == "qid"

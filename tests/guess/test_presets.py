@@ -230,6 +230,36 @@ def test_webmushra(tmp_path: Path, guess: Guesses) -> None:
     assert found.used("system") == {("C1",), ("C2",)}
 
 
+def test_mushra_of_other_names(tmp_path: Path, guess: Guesses) -> None:
+    levels = {"hidden_ref": 100, "anchor35": 20, "C1": 60}
+    rows = [
+        {"listener": f"u{j}", "trial": f"t{t}", "stimulus": s, "score": levels[s] - j - t}
+        for j in range(3) for t in range(4) for s in levels
+    ]  # fmt: skip
+    found = guess(write(tmp_path / "mushra.csv", rows))
+    assert (found.fields()["segment"], found.fields()["system"]) == ("trial", "stimulus")
+    assert (found.facts["fates"]["control"], found.facts["fates"]["used"]) == (24, 12)
+    for row in rows:
+        row["stimulus"] = str(row["stimulus"]).replace("hidden_ref", "C3").replace("anchor35", "C4")
+    assert "control:" not in guess_campaign([write(tmp_path / "other.csv", rows)], tmp_path)
+
+
+@pytest.mark.parametrize("errors", [1, 2])
+def test_a_row_an_error_is_no_judgment_of_its_segment(
+    tmp_path: Path, guess: Guesses, errors: int
+) -> None:
+    rows = [
+        {"system": s, "seg_id": i, "rater": j, "category": ("Fluency", "Style")[n],
+         "severity": ("Minor", "Major")[i % 2]}
+        for s in ("x", "y") for i in range(4) for j in ("ann", "bob") for n in range(errors)
+    ]  # fmt: skip
+    path = write(tmp_path / "mqm.tsv", rows)
+    if errors == 2:
+        assert "Which score should a segment have" in refusal(path, tmp_path)
+    else:
+        assert guess(path).facts["fates"]["used"] == 16, "one answer a segment"
+
+
 # --- lists -----------------------------------------------------------------------------------
 
 

@@ -137,3 +137,17 @@ def test_argilla(tmp_path: Path, guess: Guesses) -> None:
         for i, judged in ANSWERS.items()
     ]  # fmt: skip
     check_two(guess(write(tmp_path / "argilla.jsonl", rows)), "kind", "hue")
+
+
+def test_label_studio_preferences_beside_choices_are_left_out(
+    tmp_path: Path, guess: Guesses
+) -> None:
+    results = [
+        {"from_name": "kind", "type": "choices", "value": {"choices": ["rock"]}},
+        {"from_name": "side", "type": "pairwise", "value": {"selected": "left"}},
+    ]
+    annotation = {"id": 1, "completed_by": 7, "created_at": "2026-03-01T10:00:00Z"}
+    tasks = [{"id": 1, "data": {"t": "x"}, "annotations": [annotation | {"result": results}]}]
+    found = guess(write(tmp_path / "project.json", tasks))
+    assert found.used("task", "label") == {("kind", "rock")}
+    assert "left out: side, which hold preferences or rankings" in found.notes

@@ -48,16 +48,17 @@ def test_every_annotation_is_accounted_for(build, shared_data):
     lineage = built.rows("lineage")
     rows = {(r["source_file"], r["source_row"]) for r in lineage}
     assert len(rows) == sum(1 for _ in annotations(shared_data)) == 1602
-    reasons = Counter(r["reason"] for r in lineage if r["fate"] == "rejected")
+    reasons = Counter((r["fate"], r["reason"]) for r in lineage if r["reason"])
     cancelled = sum(a["was_cancelled"] for a in annotations(shared_data))
+    assert reasons == {("not_asked", "cancelled annotation"): cancelled}
     unanswered = sum(
         not a["was_cancelled"] and not any(r["type"] == "taxonomy" for r in a["result"])
         for a in annotations(shared_data)
     )
-    assert reasons == {
-        "cancelled annotation": cancelled,
-        "empty annotation: no choice was made": unanswered,
-    }
+    chosen: dict[str, set[str]] = {}
+    for row in built.rows("controlled"):
+        chosen.setdefault(row["native_id"], set()).add(row["label"])
+    assert sum(labels == {"no"} for labels in chosen.values()) == unanswered == 7
     spans = Counter(r["type"] for a in annotations(shared_data) for r in a["result"])["labels"]
     sources = built.publication.release.manifest["sources"]
     assert sum(s["ignored"]["labels answers"] for s in sources) == spans > 0

@@ -27,6 +27,7 @@ PRESETS: dict[str, Preset] = {
     "toloka": platforms.toloka,
     "figure_eight": platforms.figure_eight,
     "label_studio_flat": platforms.label_studio_flat,
+    "mqm": platforms.mqm,
     "qualtrics": surveys.qualtrics,
     "google_forms": surveys.google_forms,
     "webmushra": surveys.webmushra,

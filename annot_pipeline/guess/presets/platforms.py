@@ -270,6 +270,22 @@ def _figure_eight_question(facts: Facts, answer: str) -> Draft:
     return Draft("Figure Eight, full report", lines, kind, each=each, where=where, scale=scale)
 
 
+def mqm(facts: Facts) -> None:
+    """Refuse MQM: a row an error of a segment, with its category and severity."""
+    rater, system = facts.with_role("judge"), facts.with_role("system")
+    segment = facts.with_role("segment")
+    if not (facts.has("category", "severity") and rater and system and segment):
+        return
+    names_of_answer = list(dict.fromkeys([rater, system, segment]))
+    if facts.sheet.combinations(*names_of_answer) < len(facts.sheet):
+        raise NoJudgmentsError(
+            "MQM: a row is one error, and a judge has several for one segment; an error is no "
+            "judgment of the segment. Which score should a segment have from a judge's errors? "
+            "Sum their weights (in Freitag et al. 2021: 5 for major, 1 for minor) to a row for "
+            f"each {rater}, {system} and {segment}, with 0 where there is none"
+        )
+
+
 LABEL_STUDIO = (
     "annotation_id", "annotator", "id", "created_at", "updated_at", "lead_time", "agreement",
     "project", "file_upload", "inner_id",

@@ -107,21 +107,29 @@ def google_forms(facts: Facts) -> Draft | None:
 
 
 def webmushra(facts: Facts) -> Draft | None:
-    """Map webMUSHRA: listeners rate stimuli of a trial; reference and anchors are controls."""
-    if not facts.has("trial_id", "rating_stimulus", "rating_score"):
+    """Map MUSHRA tests: listeners rate stimuli of a trial; reference and anchors are controls."""
+    trial = facts.first("trial_id", "trial")
+    stimulus = facts.first("rating_stimulus", "stimulus", "condition")
+    score = facts.first("rating_score", "score", "rating")
+    if trial is None or stimulus is None or score is None:
         return None
-    judge = facts.first("session_uuid", "email", "name", "uuid")
+    stimuli = facts.column(stimulus).counts
+    has_controls = any(re.search("anchor|^(hidden.?)?ref", name.lower()) for name in stimuli)
+    if stimulus != "rating_stimulus" and not has_controls:
+        return None
+    judge = facts.first(
+        "session_uuid", "email", "listener", "participant", "subject", "name", "uuid"
+    )
     if judge is None:
         raise NoJudgmentsError(
-            "webMUSHRA: no column says who listened (session_uuid, email). Which one does?"
+            "MUSHRA: no column says who listened (session_uuid, email, listener). Which one does?"
         )
     control = {"~^(?i:(hidden.?)?ref)": "good_reference", "~(?i:anchor)": "bad_reference"}
-    stimuli = facts.column("rating_stimulus").counts
     lines: list[Line] = [
-        ("judge", judge, ""), ("segment", "trial_id", ""), ("system", "rating_stimulus", ""),
-        ("score", "rating_score", ""),
+        ("judge", judge, ""), ("segment", trial, ""), ("system", stimulus, ""),
+        ("score", score, ""),
     ]  # fmt: skip
-    if any(re.search("anchor|^(hidden.?)?ref", stimulus.lower()) for stimulus in stimuli):
+    if has_controls:
         seen = "hidden references and anchors"
-        lines.append(("control", steps("rating_stimulus", map=control, otherwise="none"), seen))
-    return Draft("webMUSHRA", lines, "scalar", scale=(0, 100))
+        lines.append(("control", steps(stimulus, map=control, otherwise="none"), seen))
+    return Draft("MUSHRA", lines, "scalar", scale=(0, 100))
