@@ -124,7 +124,7 @@ def _fields(source: Source, paths: list[Path]) -> list[dict[str, Any]]:
     described = []
     judges = {
         judge
-        for path in paths
+        for path in (paths if "judge" in source.fields else ())
         for judge in _answered(path, "judge").unique().to_pylist()
         if judge and len(judge) >= SHORTEST_NAME
     }

@@ -88,12 +88,12 @@ def _scan(judgments: pa.Table) -> _Scan:
 
 
 def _ratings(judgments: pa.Table, suffix: str) -> pa.Table:
-    """Return the judgments that the statistics with a suffix use."""
+    """Return the judgments that the statistics with a suffix use; votes have no judge."""
     fates = ["used", "judge_failed"] if suffix else ["used"]
     is_rating = pc.and_(
         is_in(judgments["control"], ["none", "ask_again"]), is_in(judgments["fate"], fates)
     )
-    return judgments.filter(is_rating)
+    return judgments.filter(pc.and_(is_rating, judgments["judge"].is_valid()))
 
 
 def _label_block(judgments: pa.Table, vocabulary: _Vocabulary, suffix: str) -> LabelBlock:

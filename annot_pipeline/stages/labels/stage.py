@@ -120,10 +120,10 @@ INFER_LABELS = Stage(
     "overrides it.",
     inputs={
         "controlled": (
-            "task", "item", "judge", "judge_id", "label", "control", "fate", "submitted_at",
-            "why",
+            "task", "item", "judge", "judge_id", "label", "votes", "control", "fate",
+            "submitted_at", "why",
         ),
-        "tasks": ("task", "kind", "labels"),
+        "tasks": ("task", "kind", "by_votes", "labels"),
         "items": ("item", "truth"),
     },
     outputs=(
@@ -131,7 +131,7 @@ INFER_LABELS = Stage(
         "label_fits", "label_evidence",
     ),
     settings=("label_model", "labels", "judges", "dawid_skene"),
-    code_version="15",  # the hierarchical model is published
+    code_version="16",  # votes that come as counts
     work=infer_label_tables,
     kinds=frozenset({"parquet", "numpy"}),
 )  # fmt: skip
