@@ -96,7 +96,7 @@ def _document(campaign: LoadedCampaign, runs: dict[str, StageRun], records: Path
             for number, source in enumerate(campaign.settings.sources)
         ],
         "tasks": [
-            {key: t[key] for key in ("task", "kind", "guessed", "labels")}
+            {key: t[key] for key in ("task", "kind", "guessed", "by_votes", "labels")}
             | {"scale": None if t["scale_low"] is None else [t["scale_low"], t["scale_high"]]}
             for t in tasks
         ],

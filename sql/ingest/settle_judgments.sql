@@ -9,7 +9,7 @@
 -- others are duplicates where they give the same answer, else superseded. So of an assignment
 -- that was rejected after it had been exported nothing counts.
 -- Votes have no ordinals: one file counts an item and label once. No votes are no answer, but they
--- supersede those of an earlier file.
+-- supersede those of an earlier file. The reason of votes says how many there are, for which label.
 -- Adjudications have no ordinals: all decisions of an expert on an item are one id, in one file
 -- too. Of one item, whoever decided, the latest counts; where nothing tells which that is, the
 -- first by label, so that the order of rows never does.
@@ -201,6 +201,9 @@ SELECT
         WHEN control = 'adjudication' THEN 'decision of an expert'
         WHEN control IN ('bad_reference', 'good_reference', 'known_answer')
             THEN 'control item: ' || control
+        WHEN votes IS NOT NULL
+            THEN votes || CASE votes WHEN 1 THEN ' vote for ''' ELSE ' votes for ''' END
+                || left(label, 60) || ''''
     END AS reason,
     source_order, source_file, source_digest, "row" AS source_row, cell
 FROM judged

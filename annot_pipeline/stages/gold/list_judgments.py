@@ -50,9 +50,7 @@ def judgment_rows(
     """
     standardized, start = z.to_numpy(), 0  # null is NaN
     for part in records:
-        rows = part.filter(
-            pc.and_(is_in(part["fate"], COUNTED_FATES), part["judge_id"].is_valid())
-        )
+        rows = part.filter(pc.and_(is_in(part["fate"], COUNTED_FATES), part["judge_id"].is_valid()))
         scored = takes_part(rows, tasks).to_numpy()
         of_rows = np.full(rows.num_rows, np.nan)
         of_rows[scored] = standardized[start : start + scored.sum()]

@@ -196,7 +196,9 @@ def _judges_in_paths(context: StageContext, files: Sequence[Mapping[str, Any]]) 
     if not settings.privacy.pseudonymize:
         return []
     telling = {
-        n for n, s in enumerate(settings.sources) if "judge" in s.fields and _captures(s.fields["judge"])
+        n
+        for n, s in enumerate(settings.sources)
+        if "judge" in s.fields and _captures(s.fields["judge"])
     }
     for file in files:
         if file["source_order"] not in telling:

@@ -30,7 +30,7 @@ def judge_cells(record_cells: RecordCells, source: Source, path: str) -> pa.Arra
     None where it takes one column as it is, or where votes name no judge.
     """
     expression = source.fields.get("judge")
-    if expression is None or isinstance(expression, ColumnExpression) and expression.is_plain:
+    if expression is None or (isinstance(expression, ColumnExpression) and expression.is_plain):
         return None
     cells = [
         evaluate(part, record_cells, path=path, field="judge").array.fill_null("")

@@ -218,8 +218,8 @@ def _plain_times(array: pa.Array) -> pa.Array | None:
 
 
 LARGEST = {
-    "votes": 2**31 - 1, "score": 1e15, "strength": 1e15, "rank": 1e15, "rank_a": 1e15, "rank_b": 1e15, "seconds": 1e9,
-    "hit_seconds": 1e9,
+    "votes": 2**31 - 1, "score": 1e15, "strength": 1e15, "rank": 1e15, "rank_a": 1e15,
+    "rank_b": 1e15, "seconds": 1e9, "hit_seconds": 1e9,
 }  # fmt: skip
 """Numbers beyond are no such thing, and could not be summed exactly."""
 

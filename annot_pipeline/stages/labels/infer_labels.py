@@ -2,7 +2,8 @@
 
 What experts decided takes no part in the model; it is put in the place of labels (adjudicate). A
 task whose votes come as counts, or with more classes and judges than `max_parameters` allows, is
-labelled by votes (vote_labels). A task too large for one machine is fitted in the same way, in blocks of items (label_blocks).
+labelled by votes (vote_labels). A task too large for one machine is fitted in the same way, in
+blocks of items (label_blocks).
 """
 
 from __future__ import annotations

@@ -227,9 +227,7 @@ def _make(
     """Write the rows of a block; the first block writes those of the whole task too."""
     rows = opened()
     tables = {name: schema.empty_table() for name, schema in SCHEMAS.items()}
-    metrics: TaskMetrics = {
-        name: {} for name in (*TASK_METRICS, "not_fitted", "anonymous_votes")
-    }
+    metrics: TaskMetrics = {name: {} for name in (*TASK_METRICS, "not_fitted", "anonymous_votes")}
     vocabulary: TaskVocabulary = load(task_folder / VOCABULARY)
     classes: dict[str, Sequence[str]] = {}
     name = vocabulary.name

@@ -8,6 +8,7 @@ from functools import partial
 
 import pyarrow as pa
 
+from annot_pipeline.contracts import votes_text
 from annot_pipeline.contracts.stage_metrics import TaskMetrics
 from annot_pipeline.errors import counted
 from annot_pipeline.runtime.context import StageContext, StageOutput
@@ -50,6 +51,9 @@ def infer_label_tables(context: StageContext) -> StageOutput[LabelMetrics]:
             f"{counted(n_items, 'item')} labelled in {counted(n_tasks, 'task')}, "
             f"{max(metrics.iterations.values(), default=0)} iterations at most"
         )
+    if metrics.anonymous_votes:
+        votes = votes_text(metrics.anonymous_votes)
+        context.progress(f"by majority of votes, without a model: {votes}")
     adjudications = metrics.adjudications.values()
     if adjudications:
         decided = sum(row["decided"] for row in adjudications)
