@@ -49,8 +49,8 @@ NOT_TOLD = (
 
 BY_VOTES = (
     "Labels of these tasks are the majority of votes that come as counts: {}. No judge is named, "
-    "so no label model was fitted: there is no probability, and no label is certain. Votes of a class "
-    "(<code>label_distributions.votes</code>) divided by all votes of the item "
+    "so no label model was fitted: there is no probability, and no label is certain. Votes of a "
+    "class (<code>label_distributions.votes</code>) divided by all votes of the item "
     "(<code>labels.n_judgments</code>) are a soft label."
 )
 
