@@ -384,3 +384,29 @@ def test_what_votes_go_with(tmp_path: Path, fields: dict[str, str], message: str
     with pytest.raises(ConfigError) as raised:
         load_campaign(tmp_path)
     assert message in str(raised.value)
+
+
+def test_other_numbers_of_votes_are_corrections(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = write(tmp_path, {"wide.csv": WIDE}, EACH)
+    build_file(folder)
+    (folder / "wide.csv").write_text(WIDE.replace("c1,4,1,0", "c1,4,3,0"))
+    changes = build_file(folder).publication.release.manifest["changes"]
+    assert (changes["corrected_judgments"], changes["changed_labels"]) == (1, 0)
+    assert main(["diff", str(folder), "v0001", "v0002"]) == 0
+    diff = capsys.readouterr().out
+    assert "gull (votes: 1)" in diff
+    assert "gull (votes: 3)" in diff
+
+
+def test_items_of_votes_do_not_vanish_unseen(tmp_path: Path) -> None:
+    rows = [f"c{i:02},{i % 3 + 1},1,0\n" for i in range(40)]
+    folder = write(tmp_path, {"wide.csv": WIDE.splitlines()[0] + "\n" + "".join(rows)}, EACH)
+    first = build_file(folder)
+    assert first.metrics("compare_releases")["vanished_judgments"] == []
+    (folder / "wide.csv").write_text(WIDE.splitlines()[0] + "\n" + "".join(rows[:10]))
+    staged = stage_file(folder)
+    gates = {gate.name: gate for gate in staged.runs["compare_releases"].gates}
+    assert (gates["vanished_items"].level, gates["vanished_items"].value) == ("error", 0.75)
+    assert gates["vanished_judgments"].level == "pass"
