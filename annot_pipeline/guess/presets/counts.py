@@ -65,13 +65,14 @@ def _by_column(facts: Facts) -> Draft | None:
     for name in facts.names:
         for before, after in _affixes(name):
             label = name[len(before) : len(name) - len(after)]
-            if label and not {*names.words(label)} <= WHOLES and _is_count(facts, name):
+            if label and not {*names.words(label)} <= WHOLES:
                 families.setdefault((before, after), []).append(label)
     if len(families) != 1:
         return None
     [((before, after), labels)] = families.items()
-    item = _item(facts, [before + label + after for label in labels])
-    if item is None or len(labels) < FEWEST:
+    columns = [before + label + after for label in labels]
+    item = _item(facts, columns)
+    if item is None or len(labels) < FEWEST or not all(_is_count(facts, n) for n in columns):
         return None
     return _draft(item, f"{before}{{k}}{after}", {"k": labels})
 
