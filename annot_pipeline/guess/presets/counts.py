@@ -41,15 +41,15 @@ def vote_counts(facts: Facts) -> Draft | None:
 
 def _by_key(facts: Facts) -> Draft | None:
     """Map a column of objects that hold a count for each label."""
-    found = [
+    columns = [
         name
         for name in facts.names
         if COUNT_WORDS & {*names.words(name)} and _are_objects(facts, name)
     ]
-    item = _item(facts, found)
-    if len(found) != 1 or item is None:
+    item = _item(facts, columns)
+    if len(columns) != 1 or item is None:
         return None
-    return _draft(item, "{k.value}", {"k": {"keys": found[0]}})
+    return _draft(item, "{k.value}", {"k": {"keys": columns[0]}})
 
 
 def _are_objects(facts: Facts, name: str) -> bool:
@@ -119,7 +119,7 @@ def _by_total(facts: Facts) -> Draft | None:
 
 def _by_row(facts: Facts) -> Draft | None:
     """Map rows that name an item, a label and how many gave it."""
-    found = [
+    counts = [
         name
         for name in facts.names
         if {*names.words(name)} <= COUNT_WORDS | WHOLES
@@ -129,11 +129,11 @@ def _by_row(facts: Facts) -> Draft | None:
     labels = [
         name
         for name in facts.names
-        if name not in found and "answer" in names.roles(name) and is_few(facts.column(name))
+        if name not in counts and "answer" in names.roles(name) and is_few(facts.column(name))
     ]
-    if len(found) != 1 or len(labels) != 1:
+    if len(counts) != 1 or len(labels) != 1:
         return None
-    rest = [name for name in facts.names if name not in (*found, *labels)]
+    rest = [name for name in facts.names if name not in (*counts, *labels)]
     items = [
         name
         for name in rest
@@ -144,7 +144,7 @@ def _by_row(facts: Facts) -> Draft | None:
     ]
     if len(items) != 1:  # a row an item: the count may be of all its answers
         return None
-    return _draft(items[0], found[0], {}, labels[0])
+    return _draft(items[0], counts[0], {}, labels[0])
 
 
 def _draft(item: str, votes: str, each: dict[str, object], label: object = None) -> Draft:
