@@ -26,6 +26,7 @@ def document(*levels: str, **more: Any) -> dict[str, Any]:
     ]
     release = {"version": "v0001", "created_at": "2024", "path": "gold/v0001", "checks": checks}
     release |= {"damaged": [], "decisions": {"decided": 0, "overridden": 0}}
+    release["anonymous_votes"] = {}
     return {
         "campaign": "c", "release": release, "unpointed": [], "arrived": {},
         "exports_not_compared": [], "unread": [],

@@ -63,6 +63,7 @@ def _trace(trace: Row) -> Iterator[str]:
         ("", _answer(trace)),
         ("distribution", _distribution(trace)),
         (judgments_title(trace), judgments(trace)),
+        ("votes, of judges whom nobody names", records(trace["votes"])),
         ("the same answers stand, or others stood, in", other_places(trace)),
         ("records that are no judgments", records(trace["other_records"])),
         ("left out", set_aside(trace)),
@@ -86,6 +87,8 @@ def _headline(trace: Row) -> str:
         if label["adjudicated"]:
             return f"{headline}, decided by an expert"
         probability, _ = certainty(label)
+        if trace["anonymous_votes"] is not None:
+            return f"{headline}, by majority vote: votes are counts, and name no judge to model"
         if probability is None:
             return f"{headline}, by majority vote: the task has too many classes for the model"
         return f"{headline}, probability {share(probability)}"
@@ -123,9 +126,11 @@ def _answer(trace: Row) -> Iterator[str]:
     if label and trace["truth"] not in (None, label["label"]):
         yield f"  the truth is another: {short(trace['truth'])}"
     if label and label["n_judgments"]:
+        what, judges = "judgment", f" of {counted(label['n_judges'], 'judge')}"
+        if trace["anonymous_votes"] is not None:
+            what, judges = "vote", f", {counted(label['n_judges'], 'judge')} named"
         yield (
-            f"  {counted(label['n_judgments'], 'judgment')} of "
-            f"{counted(label['n_judges'], 'judge')}; "
+            f"  {counted(label['n_judgments'], what)}{judges}; "
             f"{label['support']:.0%} gave the label, most ({label['majority_share']:.0%}) "
             f"{short(label['majority_label'])}"
             + (f"; entropy {number(label['entropy'])} nats" if label["entropy"] is not None else "")

@@ -47,7 +47,10 @@ def _validation_text(campaign: str, document: Document) -> str:
         if task["scale"]:
             allowed = "{:g} to {:g}".format(*task["scale"])
         guessed = " (guessed by fields)" if task["guessed"] else ""
-        text = f"task {task['task']}: {task['kind']}{f': {allowed}' * bool(allowed)}{guessed}"
+        votes = ", by majority of anonymous votes" if task["by_votes"] else ""
+        text = (
+            f"task {task['task']}: {task['kind']}{f': {allowed}' * bool(allowed)}{votes}{guessed}"
+        )
         lines.append(printable(text))
     if len(document["tasks"]) > 10:
         lines.append(f"and {len(document['tasks']) - 10} more tasks")

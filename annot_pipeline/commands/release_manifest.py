@@ -185,6 +185,7 @@ def published_metrics(runs: Mapping[str, StageRun]) -> dict[str, Any]:
         "misnamed_classes": labels.misnamed_classes,
         "judges_below_chance": labels.judges_below_chance,
         "adjudications": labels.adjudications,
+        "anonymous_votes": labels.anonymous_votes,
         "certainty": labels.certainty,
         "cost": runs["add_up_costs"].metrics(CostMetrics).cost,
     }

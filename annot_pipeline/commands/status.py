@@ -73,6 +73,7 @@ def status(campaign: LoadedCampaign) -> dict[str, Any]:
             "created_at": release.manifest["created_at"],
             "checks": [c for c in release.manifest["checks"] if c["name"] != EXPOSED.name],
             "decisions": _decisions(release),
+            "anonymous_votes": release.manifest["facts"].get("anonymous_votes", {}),
             "damaged": [*release.damaged(), *release.strangers()],
         },
         "exposed_secrets": exposed_secrets(campaign.settings.privacy, campaign.store),

@@ -96,7 +96,7 @@ def _document(campaign: LoadedCampaign, runs: dict[str, StageRun], records: Path
             for number, source in enumerate(campaign.settings.sources)
         ],
         "tasks": [
-            {key: t[key] for key in ("task", "kind", "guessed", "labels")}
+            {key: t[key] for key in ("task", "kind", "guessed", "by_votes", "labels")}
             | {"scale": None if t["scale_low"] is None else [t["scale_low"], t["scale_high"]]}
             for t in tasks
         ],
@@ -124,7 +124,7 @@ def _fields(source: Source, paths: list[Path]) -> list[dict[str, Any]]:
     described = []
     judges = {
         judge
-        for path in paths
+        for path in (paths if "judge" in source.fields else ())
         for judge in _answered(path, "judge").unique().to_pylist()
         if judge and len(judge) >= SHORTEST_NAME
     }

@@ -18,7 +18,7 @@ from annot_pipeline.config.expressions import (
 from annot_pipeline.config.strict_section import TAG, Section
 
 FieldName = Literal[
-    "task", "judge", "item", "system", "segment", "criterion", "label", "score",
+    "task", "judge", "item", "system", "segment", "criterion", "label", "votes", "score",
     "item_a", "item_b", "system_a", "system_b", "preference", "winner", "strength", "ranking",
     "rank", "rank_a", "rank_b", "hit", "position", "control", "control_of", "truth", "native_id",
     "status", "submitted_at", "seconds", "hit_seconds", "why", "reward",
@@ -41,6 +41,11 @@ HITS_FIELDS: tuple[FieldName, ...] = (
 """What the reader of ``format: hits`` says by itself, each under its own name; which of them a
 record has depends on what its HIT asks.
 """
+
+VOTES_FIELDS: tuple[FieldName, ...] = (
+    "task", "item", "system", "segment", "label", "votes", "truth", "native_id", "submitted_at",
+)  # fmt: skip
+"""What a source of votes may map: counts of labels, of judges whom nobody names."""
 
 _RANGE = re.compile(r"([0-9]{1,9})\.\.([0-9]{1,9})")
 LARGEST_EACH = 100_000
@@ -226,8 +231,13 @@ class Source(Section):
     @model_validator(mode="after")
     def _says_who_and_what(self) -> Source:
         mapped = set(self.fields)
-        if "judge" not in mapped:
-            raise ValueError("fields needs judge: who judged")
+        if "votes" in mapped:
+            _check_votes(self.fields)
+        elif "judge" not in mapped:
+            raise ValueError(
+                "fields needs judge: who judged; or, where a row is a count of labels and names no "
+                "judge, votes: how many gave the label"
+            )
         answers = {"label", "score", "preference", "winner", "strength", "rank", "rank_a"}
         if not mapped & answers:
             raise ValueError(f"fields needs an answer: one of {', '.join(sorted(answers))}")
@@ -251,6 +261,23 @@ class Source(Section):
             if (a in mapped) != (b in mapped):
                 raise ValueError(f"{a} and {b} go together")
         return self
+
+
+def _check_votes(fields: Mapping[FieldName, Expression]) -> None:
+    """Raise where votes are mapped beside what only named judges, or other answers, have."""
+    if "judge" in fields:
+        raise ValueError(
+            "fields maps judge and votes; map judge where a row is one judge's answer, or votes "
+            "where a row counts the answers of judges whom nobody names"
+        )
+    if "label" not in fields:
+        raise ValueError("votes counts labels: fields needs label, which label was counted")
+    others = [name for name in fields if name not in VOTES_FIELDS]
+    if others:
+        raise ValueError(
+            f"votes cannot stand beside {', '.join(sorted(others))}; beside votes, fields may map "
+            f"{', '.join(sorted({*VOTES_FIELDS} - {'votes'}))}"
+        )
 
 
 def _captures(expression: Expression) -> Iterator[CaptureExpression]:

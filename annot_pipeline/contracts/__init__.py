@@ -45,6 +45,7 @@ from annot_pipeline.contracts.values import (
     families_text,
     fates_text,
     share_text,
+    votes_text,
 )
 
 __all__ = [
@@ -86,6 +87,7 @@ __all__ = [
     "families_text",
     "fates_text",
     "share_text",
+    "votes_text",
 ]
 
 GOLD: dict[str, Table] = {

@@ -52,6 +52,11 @@ def families_text(families: Mapping[str, int]) -> str:
     return first_of([f"{name} ({counted(families[name], 'judge')})" for name in in_order])
 
 
+def votes_text(votes: Mapping[str, int]) -> str:
+    """Return tasks with their numbers of anonymous votes as text; empty: none."""
+    return first_of([f"{task} ({counted(n, 'anonymous vote')})" for task, n in votes.items()])
+
+
 def fates_text(fates: Mapping[str, int]) -> str:
     """Return counts by fate as text: the important ones first, without those that are 0."""
     counts = [f"{fates[fate]:,} {fate}" for fate in reversed(FATES) if fates.get(fate)]

@@ -33,8 +33,9 @@ EXAMPLE = (
     "write campaign.yaml by hand; the least that it says is "
     "{campaign: mine, sources: [{path: exports/*.csv, format: csv, "
     "fields: {judge: COLUMN, item: COLUMN, label: COLUMN}}]}, "
-    "with score instead of label for numbers on a scale, and {value: NAME} for what no column "
-    "says; then annot validate says what would be rejected"
+    "with score instead of label for numbers on a scale, votes instead of judge for numbers of "
+    "answers, and {value: NAME} for what no column says; then annot validate says what would be "
+    "rejected"
 )
 
 

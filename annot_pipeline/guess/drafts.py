@@ -152,7 +152,7 @@ def objections(draft: Draft, trial: Trial) -> list[str]:
             f"{n_rejected:,} of {trial.n_records:,} records would be rejected "
             f"({count:,} times: {reason})"
         ]
-    if draft.kind in ("pairwise", "ranking"):
+    if draft.kind in ("pairwise", "ranking") or draft.has("votes"):
         return []
     n_items = trial.combinations("task", "item")
     n_judges = trial.combinations("task", "judge")

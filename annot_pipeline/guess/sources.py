@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import pyarrow as pa
+
 from annot_pipeline.guess.answers import (
     MOSTLY_NUMBERS,
     Answer,
@@ -150,7 +152,8 @@ def _drafted(group: Group, draft: Draft) -> list[SourceGuess]:
     fields = [line for line in draft.lines if line[0] in answers]
     labels = trial.counts("label") if draft.kind == "categorical" else {}
     answer = Answer(draft.kind, fields, [], draft.scale, labels)
-    judge = Column("", "", trial.used.column("judge"))
+    judges = trial.used.column("judge") if draft.has("judge") else pa.chunked_array([], pa.string())
+    judge = Column("", "", judges)
     item = next((e for name, e, _ in draft.lines if name == "item"), None)
     notes = [f"mapped as {draft.title}", *draft.notes]
     mapping = Mapping(

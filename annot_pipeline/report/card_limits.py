@@ -8,14 +8,16 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from annot_pipeline.contracts import share_text
+from annot_pipeline.contracts import share_text, votes_text
 from annot_pipeline.errors import first_of
 from annot_pipeline.report.markdown import escape
 
 
 def known_limits(manifest: Mapping[str, Any], gold: Mapping[str, pa.Table]) -> list[str]:
     """Return the lines of the section: limits of the methods used, and what the gates found."""
-    limits = [*_of_labels(manifest, gold), *_of_control(manifest, gold["judges"])]
+    limits = [
+        *_of_labels(manifest, gold), *_of_votes(manifest), *_of_control(manifest, gold["judges"])
+    ]  # fmt: skip
     guessed = manifest["facts"]["guessed_tasks"]
     if guessed:
         names = escape(first_of(guessed))
@@ -80,6 +82,17 @@ def _of_labels(manifest: Mapping[str, Any], gold: Mapping[str, pa.Table]) -> lis
     if unsettled:
         limits.append(f"The model did not converge for {escape(first_of(unsettled))}.")
     return limits
+
+
+def _of_votes(manifest: Mapping[str, Any]) -> list[str]:
+    votes = manifest["facts"].get("anonymous_votes", {})
+    if not votes:
+        return []
+    return [
+        "Labels of these tasks are majorities of votes of judges whom nobody names: "
+        f"{escape(votes_text(votes))}. Who is careless cannot be told, so every vote counts alike; "
+        "no label has a probability, and none is `certain`."
+    ]
 
 
 def _of_probabilities(label_model: str) -> str:

@@ -41,6 +41,13 @@ RECIPES = {
 }
 """What follows on reading the main table with pandas."""
 
+SOFT_VOTES = (
+    'counts = pandas.read_parquet("label_distributions.parquet")  # soft labels of votes alone',
+    'totals = counts.groupby(["task", "item"])["votes"].transform("sum")',
+    'counts["share"] = counts["votes"] / totals',
+)
+"""What follows where votes come as counts, and labels have no probability."""
+
 
 def how_to_read(manifest: Mapping[str, Any]) -> list[str]:
     """Lines of the section."""
@@ -53,6 +60,7 @@ def how_to_read(manifest: Mapping[str, Any]) -> list[str]:
         "import pandas",
         f'{main} = pandas.read_parquet("{file}")',
         *RECIPES.get(main, ()),
+        *(SOFT_VOTES if manifest["facts"].get("anonymous_votes") else ()),
         "",
         "import pyarrow.parquet  # fields carry descriptions",
         f'{main} = pyarrow.parquet.read_table("{file}")',

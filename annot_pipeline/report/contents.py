@@ -135,6 +135,18 @@ class Contents:
         rows = self.tables["judgments"].to_pylist()
         return {(row["task"], row["fate"]): row["n"] for row in rows}
 
+    @property
+    def anonymous_votes(self) -> Mapping[str, int]:
+        """Return the votes that come as counts, by task; releases of older code have none."""
+        votes: Mapping[str, int] = self.facts.get("anonymous_votes", {})
+        return votes
+
+    @cached_property
+    def n_judged(self) -> int:
+        """Return the number of judgments of named judges that count."""
+        by_fate = self.judgments_by_task.items()
+        return sum(n for (_, fate), n in by_fate if fate == "used")
+
     @cached_property
     def judges(self) -> list[dict[str, Any]]:
         """Rows of the gold table."""

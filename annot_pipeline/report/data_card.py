@@ -16,7 +16,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from annot_pipeline.config.sections import SCREENINGS, TESTS_WITH_CONTRAST
-from annot_pipeline.contracts import TEXT, VERDICTS, families_text, fates_text, share_text
+from annot_pipeline.contracts import (
+    TEXT,
+    VERDICTS,
+    families_text,
+    fates_text,
+    share_text,
+    votes_text,
+)
 from annot_pipeline.errors import counted, first_of
 from annot_pipeline.report.accuracy import accuracies
 from annot_pipeline.report.card_front_matter import front_matter
@@ -110,6 +117,8 @@ def _judged(manifest: Manifest, gold: Gold) -> list[str]:
     names = "Judges are pseudonyms: HMAC-SHA256 with a key that is not published."
     if not manifest["settings"]["privacy"]["pseudonymize"]:
         names = "Judges are named as in the exports."
+    if votes := manifest["facts"].get("anonymous_votes", {}):
+        names += f" Votes come as counts, without judges, in {escape(votes_text(votes))}."
     families = families_text(manifest["facts"]["families"])
     if families:
         names += f" Declared families of related judges: {escape(families)}."

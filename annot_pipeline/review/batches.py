@@ -90,8 +90,8 @@ def batches_of(build: Build, tables: Mapping[str, StoredTable]) -> list[Batch]:
 
 def _judge_column(sources: Sequence[Source]) -> str | None:
     """The one column that holds judges as they are, if there is one."""
-    columns = {name for source in sources for name in columns_by_field(source)["judge"]}
-    for judge in (source.fields["judge"] for source in sources):
+    columns = {name for s in sources for name in columns_by_field(s).get("judge", ())}
+    for judge in (source.fields.get("judge") for source in sources):
         if not isinstance(judge, ColumnExpression) or not judge.is_plain:
             return None
     return columns.pop() if len(columns) == 1 else None

@@ -140,6 +140,7 @@ class _Facts(_Section):
     rejections: list[_Rejection]
     kinds: dict[str, str] = Field(default_factory=dict)
     adjudications: dict[str, _Decisions] | None = None
+    anonymous_votes: dict[str, Count] = Field(default_factory=dict)
 
 
 class _Privacy(_Section):

@@ -46,7 +46,9 @@ def published_settings(settings: Campaign, key: bytes, derivation: int) -> dict[
 
 
 def _without_judges(source: dict[str, Any], salt: str) -> dict[str, Any]:
-    judge = source["fields"]["judge"]
+    judge = source["fields"].get("judge")
+    if judge is None:  # votes name no judge
+        return source
     who = json.dumps(judge, ensure_ascii=False)
     hidden = [name for name in source["each"] if f"{{{name}}}" in who or f"{{{name}.index}}" in who]
     names = {value for name in hidden for value in source["each"][name]} | set(_named(judge))

@@ -26,6 +26,12 @@ judgments AS (
             WHERE n.fate <> 'adjudication'
                 AND (n.label, n.score, n.preference, n.rank, n.rank_a, n.rank_b) IS DISTINCT FROM
                 (o.label, o.score, o.preference, o.rank, o.rank_a, o.rank_b)
+        ) + (
+            -- votes are in lineage alone; their reason says how many
+            SELECT count(*)
+            FROM new_lineage AS n
+            JOIN old_lineage AS o USING (judgment_id)
+            WHERE n.judge IS NULL AND n.fate = 'used' AND o.fate = 'used' AND n.reason <> o.reason
         ) AS corrected,
         (
             SELECT count(*) FROM new_used AS n JOIN old_used AS o USING (judgment_id)

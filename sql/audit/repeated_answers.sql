@@ -8,7 +8,7 @@ WITH answers AS (
         source_row
     FROM judgments
     SEMI JOIN (SELECT task FROM tasks WHERE repeats IS NULL AND kind <> 'ranking') USING (task)
-    WHERE fate = 'used' AND control = 'none'
+    WHERE fate = 'used' AND control = 'none' AND votes IS NULL
 ),
 repeated AS (
     SELECT hash(task, judge_id, item, item_a, item_b, criterion) AS answer

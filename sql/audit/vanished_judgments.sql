@@ -1,7 +1,14 @@
 -- One row is a task of the newest release: its judgments and items, how many of them no export holds
--- any more, and the first five of these items. What is rejected now is held no more.
--- Inputs: lineage (of this build), released (judgments of the newest release, or empty).
-WITH held AS (
+-- any more, and the first five of these items. What is rejected now is held no more. Items that have
+-- votes alone, of judges whom nobody names, have a label and no judgment.
+-- Inputs: lineage (of this build), released, released_labels (judgments and labels of the newest
+-- release, or empty).
+WITH released_items AS (
+    SELECT judgment_id, task, item FROM released
+    UNION ALL
+    SELECT NULL, task, item FROM released_labels WHERE n_judges = 0 AND n_judgments > 0
+),
+held AS (
     SELECT DISTINCT judgment_id FROM lineage WHERE judgment_id IS NOT NULL
 ),
 held_items AS (
@@ -11,9 +18,9 @@ items AS (
     SELECT
         r.task,
         r.item,
-        count(*) AS judgments,
-        count_if(h.judgment_id IS NULL) AS vanished
-    FROM released AS r
+        count(r.judgment_id) AS judgments,
+        count_if(r.judgment_id IS NOT NULL AND h.judgment_id IS NULL) AS vanished
+    FROM released_items AS r
     LEFT JOIN held AS h ON r.judgment_id = h.judgment_id
     GROUP BY r.task, r.item
 )

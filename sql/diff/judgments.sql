@@ -14,7 +14,7 @@ answered AS (
     SELECT
         *,
         coalesce(
-            label, CAST(score AS VARCHAR), 'rank ' || rank,
+            label || ' (votes: ' || votes || ')', label, CAST(score AS VARCHAR), 'rank ' || rank,
             'ranks ' || rank_a || ' and ' || rank_b,
             CASE preference WHEN 'a' THEN item_a || ' is better'
                 WHEN 'b' THEN item_b || ' is better' ELSE 'a tie' END
@@ -43,9 +43,9 @@ compared AS (
         CASE
             WHEN o.judgment_id IS NULL THEN 'new'
             WHEN n.judgment_id IS NULL THEN 'withdrawn'
-            WHEN struct_pack(o.label, o.score, o.preference, o.rank, o.rank_a, o.rank_b)
+            WHEN struct_pack(o.label, o.votes, o.score, o.preference, o.rank, o.rank_a, o.rank_b)
                 IS DISTINCT FROM
-                struct_pack(n.label, n.score, n.preference, n.rank, n.rank_a, n.rank_b)
+                struct_pack(n.label, n.votes, n.score, n.preference, n.rank, n.rank_a, n.rank_b)
                 THEN 'corrected'
             WHEN len(particulars) > 0 THEN 'restated'
         END AS change

@@ -5,7 +5,8 @@
 SELECT
     coalesce(item, item_a || ' | ' || item_b) AS name,
     count(DISTINCT hash(
-        judge, item, item_a, item_b, criterion, control, ranking, hit, native_id, "position"
+        judge, item, item_a, item_b, criterion, control, ranking, hit, native_id, "position",
+        CASE WHEN votes IS NOT NULL THEN label END
     )) AS judgments
 FROM (
     SELECT * FROM any_record

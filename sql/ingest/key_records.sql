@@ -1,5 +1,7 @@
 -- One row is a record with all its fields, the reason why it is rejected (null: it is not),
--- and the key that says who judged what: 128 bits over the fields that make a judgment's id.
+-- and the key that says who judged what: 128 bits over the fields that make a judgment's id. Votes
+-- are of nobody, and of one label: their key names it. Rows of one file that count other votes of
+-- one item and label contradict each other, and none of them is taken.
 -- Inputs: records (Parquet files), any_record (empty, all columns), record_files (a row an
 -- input file: source_order, file_order, filename), tasks (task, kind, labels, scale_low,
 -- scale_high, criteria), judges (judge, judge_id).
@@ -20,6 +22,8 @@ judged AS (
             CASE
                 WHEN r.control = 'adjudication' AND t.kind <> 'categorical'
                     THEN 'an adjudication needs a label: the task is ' || t.kind
+                WHEN r.votes IS NOT NULL AND t.kind <> 'categorical'
+                    THEN 'votes count labels: the task is ' || t.kind
                 WHEN t.kind = 'categorical' AND r.label IS NULL THEN 'label is blank'
                 WHEN t.kind = 'categorical' AND t.labels IS NOT NULL
                     AND NOT list_contains(t.labels, r.label)
@@ -50,11 +54,34 @@ judged AS (
     JOIN record_files AS f ON parse_filename(r.filename) = f.filename
     LEFT JOIN tasks AS t ON r.task = t.task
     LEFT JOIN judges AS j ON r.judge = j.judge
+),
+keyed AS (
+    SELECT
+        *,
+        CASE WHEN reason IS NULL THEN CAST(left(sha256(concat(
+            CAST(to_json(struct_pack(
+                task, judge, item, item_a, item_b, criterion, control, ranking, hit, native_id,
+                "position"
+            )) AS VARCHAR),
+            CASE WHEN votes IS NOT NULL THEN label END
+        )), 32) AS UUID) END AS judgment_key
+    FROM judged
+),
+contradictory AS (
+    SELECT source_order, file_order, judgment_key, submitted_at
+    FROM keyed
+    WHERE judgment_key IS NOT NULL AND votes IS NOT NULL
+    GROUP BY ALL
+    HAVING min(votes) <> max(votes)
 )
 SELECT
-    *,
-    CASE WHEN reason IS NULL THEN CAST(left(sha256(CAST(to_json(struct_pack(
-        task, judge, item, item_a, item_b, criterion, control, ranking, hit, native_id,
-        "position"
-    )) AS VARCHAR)), 32) AS UUID) END AS judgment_key
-FROM judged
+    k.* REPLACE (
+        CASE WHEN c.judgment_key IS NULL THEN k.judgment_key END AS judgment_key,
+        CASE WHEN c.judgment_key IS NULL THEN k.reason
+            ELSE 'another row of the file counts other votes of this item and label: ' || k.votes
+        END AS reason
+    )
+FROM keyed AS k
+LEFT JOIN contradictory AS c
+    ON k.source_order = c.source_order AND k.file_order = c.file_order
+    AND k.judgment_key = c.judgment_key AND k.submitted_at IS NOT DISTINCT FROM c.submitted_at

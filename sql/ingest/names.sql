@@ -1,5 +1,5 @@
--- One row is a task and judge that records name, with how many do and what kinds of answer there
--- are, and the lowest and highest score. What experts decided says nothing of what judges were asked.
+-- One row is a task and judge (null: of votes) that records name, with how many do and what kinds of
+-- answer there are, and the lowest and highest score. What experts decided says nothing of what judges were asked.
 -- Inputs: records (Parquet files with the columns of any_record), any_record (empty).
 WITH all_records AS (
     SELECT * FROM any_record
@@ -15,6 +15,7 @@ SELECT
     judge,
     count(*) AS records,
     count(label) FILTER (is_answer) AS labels,
+    count(votes) FILTER (is_answer) AS votes,
     count(score) FILTER (is_answer) AS scores,
     count(preference) FILTER (is_answer)
         + count(rank_a) FILTER (is_answer) AS preferences,

@@ -8,6 +8,8 @@
 -- One id in several files: the latest counts (submitted_at, then source, then path); the
 -- others are duplicates where they give the same answer, else superseded. So of an assignment
 -- that was rejected after it had been exported nothing counts.
+-- Votes have no ordinals: one file counts an item and label once. No votes are no answer, but they
+-- supersede those of an earlier file. The reason of votes says how many there are, for which label.
 -- Adjudications have no ordinals: all decisions of an expert on an item are one id, in one file
 -- too. Of one item, whoever decided, the latest counts; where nothing tells which that is, the
 -- first by label, so that the order of rows never does.
@@ -18,7 +20,7 @@
 WITH repeated_keys AS (
     SELECT source_order, file_order, judgment_key
     FROM keyed
-    WHERE judgment_key IS NOT NULL AND control <> 'adjudication'
+    WHERE judgment_key IS NOT NULL AND control <> 'adjudication' AND votes IS NULL
     GROUP BY source_order, file_order, judgment_key
     HAVING count(*) > 1
 ),
@@ -65,10 +67,11 @@ versions AS (
     SELECT
         i.source_order, i.file_order, i.record,
         row_number() OVER latest = 1 AS counts,
-        struct_pack(i.label, i.score, i.preference, i.strength, i.rank, i.rank_a, i.rank_b)
-            IS NOT DISTINCT FROM first_value(
-                struct_pack(i.label, i.score, i.preference, i.strength, i.rank, i.rank_a, i.rank_b)
-            ) OVER latest AS same_answer
+        struct_pack(
+            i.label, i.votes, i.score, i.preference, i.strength, i.rank, i.rank_a, i.rank_b
+        ) IS NOT DISTINCT FROM first_value(struct_pack(
+            i.label, i.votes, i.score, i.preference, i.strength, i.rank, i.rank_a, i.rank_b
+        )) OVER latest AS same_answer
     FROM identified AS i
     SEMI JOIN repeated_ids USING (id)
     WINDOW latest AS (
@@ -102,10 +105,10 @@ judged AS (
         i.is_refused AND coalesce(v.counts, true) AS is_dismissed,
         -- what those that do not count hold
         CASE WHEN NOT coalesce(d.counts, v.counts, true) THEN concat_ws(
-            ', ', '''' || left(label, 60) || '''', score, preference, strength, rank,
+            ', ', '''' || left(label, 60) || '''', votes, score, preference, strength, rank,
             rank_a || ' and ' || rank_b
         ) END AS answer,
-        CASE WHEN reason IS NULL AND NOT is_dismissed
+        CASE WHEN reason IS NULL AND NOT is_dismissed AND votes IS DISTINCT FROM 0
             THEN replace(CAST(id AS VARCHAR), '-', '') END AS judgment_id
     FROM identified AS i
     LEFT JOIN versions AS v
@@ -132,7 +135,7 @@ repeats AS (
         SELECT task, repeats FROM tasks WHERE repeats IN ('first', 'last', 'reject')
             AND kind <> 'ranking'
     ) AS t USING (task)
-    WHERE reason IS NULL AND NOT is_dismissed AND counts AND control = 'none'
+    WHERE reason IS NULL AND NOT is_dismissed AND counts AND control = 'none' AND votes IS NULL
     WINDOW answers AS (PARTITION BY task, judge, item, item_a, item_b, criterion)
 ),
 chosen AS (
@@ -160,11 +163,12 @@ SELECT
     CASE WHEN $pseudonymize THEN left(sha256($salt || judgment_id), 32) ELSE judgment_id END
         AS public_id,
     task, judge, judge_id, item, item_a, item_b, system, segment,
-    system_a, system_b, criterion, label, score, preference, strength, ranking, rank,
+    system_a, system_b, criterion, label, votes, score, preference, strength, ranking, rank,
     rank_a, rank_b, hit, "position", control, control_of, truth, native_id,
     status, submitted_at, seconds, hit_seconds, why, reward,
     CASE
         WHEN early_fate IS NOT NULL THEN early_fate
+        WHEN reason IS NULL AND votes = 0 AND counts THEN 'not_asked'
         WHEN reason IS NOT NULL OR is_dismissed THEN 'rejected'
         WHEN c.outcome IN ('rejected', 'untimed', 'tied') THEN 'rejected'
         WHEN c.outcome IS NOT NULL THEN c.outcome
@@ -176,6 +180,7 @@ SELECT
     END AS fate,
     CASE
         WHEN reason IS NOT NULL THEN reason
+        WHEN votes = 0 AND counts THEN 'votes is 0'
         WHEN is_dismissed THEN 'assignment was rejected: ''' || left(status, 60) || ''''
         WHEN c.outcome = 'rejected' THEN 'the judge answered more than once, and repeats is reject'
         WHEN c.outcome = 'untimed'
@@ -196,6 +201,9 @@ SELECT
         WHEN control = 'adjudication' THEN 'decision of an expert'
         WHEN control IN ('bad_reference', 'good_reference', 'known_answer')
             THEN 'control item: ' || control
+        WHEN votes IS NOT NULL
+            THEN votes || CASE votes WHEN 1 THEN ' vote for ''' ELSE ' votes for ''' END
+                || left(label, 60) || ''''
     END AS reason,
     source_order, source_file, source_digest, "row" AS source_row, cell
 FROM judged

@@ -11,7 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from annot_pipeline.audit.trace.chain import chain
-from annot_pipeline.audit.trace.judgments import iso_time, judgments_about, other_records
+from annot_pipeline.audit.trace.judgments import (
+    iso_time,
+    judgments_about,
+    other_records,
+    vote_records,
+)
 from annot_pipeline.audit.trace.labels import Weighed, weigh_labels
 from annot_pipeline.audit.trace.lines import no_lines, with_lines
 from annot_pipeline.audit.trace.rows import PAIRED, ByTask, Row, Rows, ask, kinds, rows_about
@@ -180,6 +185,8 @@ def _document(manifest: Mapping[str, Any], task: str | None, item: str, by_task:
         "judgments": judgments_about(
             item, judgments, lineage, own.get("beside", []), weighed.of_judgment
         ),
+        "anonymous_votes": manifest["facts"].get("anonymous_votes", {}).get(task),
+        "votes": vote_records(lineage),
         "other_records": other_records(judgments, lineage),
         "set_aside": own.get("set_aside", []),
         "judges": own.get("judges", []),

@@ -72,7 +72,18 @@ def judgments_about(
 def other_records(judgments: Sequence[Row], lineage: Sequence[Row]) -> list[Row]:
     """Records about the item that are no judgment, nor stand for one: rejected, mostly."""
     ids = {row["judgment_id"] for row in judgments}
-    return sorted((row for row in lineage if row["judgment_id"] not in ids), key=_by_fate)
+    others = (row for row in lineage if row["judgment_id"] not in ids and not _is_vote(row))
+    return sorted(others, key=_by_fate)
+
+
+def vote_records(lineage: Sequence[Row]) -> list[Row]:
+    """Return the records about the item that count votes; ``reason`` says how many they are."""
+    return sorted(filter(_is_vote, lineage), key=_by_fate)
+
+
+def _is_vote(row: Row) -> bool:
+    """Return whether a record has an id, as judgments have, and no judge."""
+    return row["judgment_id"] is not None and row["judge"] is None
 
 
 def answer(item: str, row: Row) -> str:

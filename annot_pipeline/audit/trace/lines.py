@@ -28,6 +28,7 @@ def _records(trace: Row) -> Iterator[Row]:
     """Yield what has a row number: the places of judgments, and other records."""
     for judgment in trace["judgments"]:
         yield from judgment["places"]
+    yield from trace["votes"]
     yield from trace["other_records"]
 
 

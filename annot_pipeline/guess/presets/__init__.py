@@ -14,7 +14,7 @@ from annot_pipeline.errors import ConfigError, Problem
 from annot_pipeline.guess.answers import NoJudgmentsError
 from annot_pipeline.guess.drafts import Draft
 from annot_pipeline.guess.groups import Group
-from annot_pipeline.guess.presets import lists, matrices, models, platforms, surveys
+from annot_pipeline.guess.presets import counts, lists, matrices, models, platforms, surveys
 from annot_pipeline.guess.presets.facts import Facts
 
 Preset = Callable[[Facts], Draft | list[Draft] | None]
@@ -43,6 +43,7 @@ PRESETS: dict[str, Preset] = {
     "doccano": lists.doccano,
     "list_of_answers": lists.objects_in_list,
     "parallel_lists": lists.parallel,
+    "vote_counts": counts.vote_counts,
     "judge_columns": matrices.judge_columns,
     "wide": matrices.wide,
 }

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from annot_pipeline.contracts import votes_text
 from annot_pipeline.report.accuracy import accuracies
 from annot_pipeline.report.contents import Contents, count_tasks, of_every_task
 from annot_pipeline.report.figures.certainty_bands import NAMES, certainty_svg
@@ -22,6 +23,7 @@ from annot_pipeline.report.markup import (
     paragraph,
     part,
     table,
+    text,
 )
 from annot_pipeline.report.release_figures import Drawn, prevalence_figures
 from annot_pipeline.report.sections.calibration import calibration
@@ -45,6 +47,13 @@ NOT_TOLD = (
     "are not certain are worth another judgment, or an expert."
 )
 
+BY_VOTES = (
+    "Labels of these tasks are the majority of votes that come as counts: {}. No judge is named, "
+    "so no label model was fitted: there is no probability, and no label is certain. Votes of a "
+    "class (<code>label_distributions.votes</code>) divided by all votes of the item "
+    "(<code>labels.n_judgments</code>) are a soft label."
+)
+
 DECIDED = (
     "What an expert decided stands apart, whatever probability the model gives it: it is as good "
     "as the expert."
@@ -56,7 +65,7 @@ def certainty(contents: Contents) -> str:
     if not contents.label_counts:
         return ""
     tasks, counts = bands_by_task(contents.label_counts)
-    decided = bool(counts[:, -1].any())
+    decided, votes = bool(counts[:, -1].any()), contents.anonymous_votes
     names = NAMES if decided else NAMES[:-1]
     fits = fits_by_task(contents.manifest["convergence"])
     columns = [
@@ -82,6 +91,7 @@ def certainty(contents: Contents) -> str:
             + NOT_TOLD
         ),
         paragraph(DECIDED) if decided else "",
+        paragraph(BY_VOTES.format(text(votes_text(votes), 2000))) if votes else "",
         figures([Drawn("Probability of the labels", certainty_svg(tasks, counts))]),
         table("Labels by probability", columns, cells, sortable=True, search=len(cells) > 10),
         left_out(len(tasks), MOST_ROWS, "labels.parquet"),

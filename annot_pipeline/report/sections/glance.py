@@ -90,19 +90,24 @@ def _sentence(contents: Contents) -> str:
     ranked = len(set(contents.tables["system_rankings"]["system"].to_pylist()))
     results += [f"rankings of {counted(ranked, 'system')}"] if ranked else []
     used = f"{counted(fates.get('used', 0), 'judgment')} by {counted(n_judges, 'judge')}"
+    if votes := contents.anonymous_votes:
+        used = counted(sum(votes.values()), "anonymous vote")
+        if contents.n_judged:
+            judged = counted(contents.n_judged, "judgment")
+            used = f"{judged} by {counted(n_judges, 'judge')} and {used}"
     gold = f" became {_join_with_and(results)}" if results else " were read"
     return paragraph(f"<strong>{used}{gold}.</strong>")
 
 
 def _cards(contents: Contents) -> str:
-    fates, manifest = contents.facts["fates"], contents.manifest
+    manifest = contents.manifest
     levels = [check["level"] for check in manifest["checks"]]
     passed = levels.count("pass")
     cards = [
         ("Tasks", number(len(contents.facts["kinds"]), "count"), _kinds(contents)),
         ("Items", number(contents.rows["items"], "count"), "judged"),
         _judges(contents),
-        ("Judgments", number(fates.get("used", 0), "count"), f"count, of {_records(contents)}"),
+        *_answers(contents),
         *_labels(contents),
         *_agreement(contents),
         ("Gates", f"{passed} of {len(levels)}", "pass"),
@@ -126,6 +131,18 @@ def _judges(contents: Contents) -> tuple[str, str, str]:
     return "Judges", number(len(names), "count"), words
 
 
+def _answers(contents: Contents) -> list[tuple[str, str, str]]:
+    """Return the numbers of judgments and of anonymous votes that count."""
+    n, of_records = contents.facts["fates"].get("used", 0), f"count, of {_records(contents)}"
+    votes = contents.anonymous_votes
+    if not votes:
+        return [("Judgments", number(n, "count"), of_records)]
+    return [
+        ("Judgments", number(contents.n_judged, "count"), of_records),
+        ("Anonymous votes", number(sum(votes.values()), "count"), "counts; no judge is named"),
+    ]
+
+
 def _records(contents: Contents) -> str:
     return f"{counted(contents.facts['records'], 'record')} in exports"
 
@@ -133,7 +150,7 @@ def _records(contents: Contents) -> str:
 def _labels(contents: Contents) -> list[tuple[str, str, str]]:
     """Return the figures on labels: how many are usable, and how many experts decided."""
     labelled = contents.labelled_in_all
-    if labelled.usable is None:
+    if labelled.usable is None or contents.labelled.keys() <= contents.anonymous_votes.keys():
         return []
     share, certain = share_text(labelled.usable), f"probability {contents.certain_at:g} or more"
     if not labelled.decided:
@@ -189,11 +206,12 @@ def _task_table(contents: Contents) -> str:
     kinds = contents.facts["kinds"]
     n_judges = Counter(row["task"] for row in contents.judges if not row["dropped"])
     questions = {task: question(contents.manifest, task) for task in kinds}
-    decided = contents.labelled_in_all.decided > 0
+    decided, votes = contents.labelled_in_all.decided > 0, contents.anonymous_votes
     columns = [
         Column("task"), Column("kind", choose=True),
         *([Column("question")] * any(questions.values())),
         Column("judges kept", "count"), Column("judgments that count", "count"),
+        *([Column("anonymous votes", "count")] * bool(votes)),
         Column("labels", "count"), *([Column("decided by experts", "count")] * decided),
         Column("certain or decided" if decided else "certain", "share"), Column("agreement"),
     ]  # fmt: skip
@@ -203,7 +221,8 @@ def _task_table(contents: Contents) -> str:
         asked = [text(questions[task] or "", 1000)] if any(questions.values()) else []
         rows.append([
             task, kinds[task], *asked, n_judges.get(task),
-            contents.judgments_by_task.get((task, "used"), 0), labels.n or None,
+            contents.judgments_by_task.get((task, "used"), 0),
+            *([votes.get(task)] * bool(votes)), labels.n or None,
             *([labels.decided or None] * decided), labels.usable, _agreement_text(contents, task),
         ])  # fmt: skip
     shown = table("Tasks", columns, rows, sortable=len(rows) > FEW, search=len(rows) > 10)

@@ -164,7 +164,8 @@ def _judgments(trace: Document) -> str:
     shown: str = table(caption, columns, cells, sortable=len(cells) > 3)
     if len(rows) > MOST_ROWS:
         shown += paragraph(f"{len(rows) - MOST_ROWS:,} more judgments: annot trace.")
-    return shown + _rejected(trace.get("other_records") or ())
+    shown += _records(trace.get("votes") or (), "Votes, of judges whom nobody names")
+    return shown + _records(trace.get("other_records") or (), "Records that are no judgments")
 
 
 def _evidence(trace: Document) -> str:
@@ -220,13 +221,13 @@ def _places(places: Iterable[Document]) -> Markup:
     return Markup("<br>".join(lines))
 
 
-def _rejected(rows: Sequence[Document]) -> str:
+def _records(rows: Sequence[Document], caption: str) -> str:
     columns = [Column("judge"), Column("fate"), Column("reason"), Column("file and row")]
     cells = (
         (row.get("judge"), row["fate"], text(row.get("reason") or "", 400), _places([row]))
         for row in rows[:MOST_ROWS]
     )
-    return table("Records that are no judgments", columns, cells)
+    return table(caption, columns, cells)
 
 
 def _flips(trace: Document) -> str:

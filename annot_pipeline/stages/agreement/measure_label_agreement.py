@@ -26,6 +26,7 @@ STATISTICS = (
     "alpha_nominal",
 )  # fmt: skip
 ORDINAL_STATISTICS = ("alpha_ordinal", "gwet_ac2")
+VOTES_ALONE = "votes are counts: no judge is named"
 
 
 def label_rows(judgments: Blocks[pa.Table], task: Row) -> Iterator[Row]:
@@ -36,7 +37,7 @@ def label_rows(judgments: Blocks[pa.Table], task: Row) -> Iterator[Row]:
     judgments
         Tables with `COLUMNS`; the judgments of an item lie in one block.
     task
-        ``task``, ``labels``, ``ordinal``.
+        ``task``, ``by_votes``, ``labels``, ``ordinal``.
     """
     vocabulary = _Vocabulary.from_blocks(judgments.map(_scan), task)
     for suffix in vocabulary.suffixes:
@@ -88,12 +89,12 @@ def _scan(judgments: pa.Table) -> _Scan:
 
 
 def _ratings(judgments: pa.Table, suffix: str) -> pa.Table:
-    """Return the judgments that the statistics with a suffix use."""
+    """Return the judgments that the statistics with a suffix use; votes have no judge."""
     fates = ["used", "judge_failed"] if suffix else ["used"]
     is_rating = pc.and_(
         is_in(judgments["control"], ["none", "ask_again"]), is_in(judgments["fate"], fates)
     )
-    return judgments.filter(is_rating)
+    return judgments.filter(pc.and_(is_rating, judgments["judge"].is_valid()))
 
 
 def _label_block(judgments: pa.Table, vocabulary: _Vocabulary, suffix: str) -> LabelBlock:
@@ -115,6 +116,7 @@ def _agreement_rows(agreement: NominalAgreement, task: Row, suffix: str) -> Iter
     """Yield the rows of the table `agreement`."""
     for name in (*STATISTICS, *(ORDINAL_STATISTICS if task["ordinal"] else ())):
         statistic = getattr(agreement, name)
+        reason = VOTES_ALONE if task["by_votes"] and not statistic.n_judges else statistic.reason
         yield agreement_row(
-            task, name + suffix, statistic, statistic.n_items, statistic.n_judges, statistic.reason
+            task, name + suffix, statistic, statistic.n_items, statistic.n_judges, reason
         )

@@ -170,7 +170,7 @@ MEASURE_AGREEMENT = Stage(
     },
     outputs=("agreement",),
     settings=("agreement", "standardize.arithmetic", "seed"),
-    code_version="9",  # no bootstrap interval of few items
+    code_version="10",  # votes have no judge
     work=measure_agreement_of_tasks,
     kinds=frozenset({"parquet", "numpy"}),
 )  # fmt: skip

@@ -72,13 +72,16 @@ def compare_releases(context: StageContext) -> StageOutput[ReleaseChangeMetrics]
 
 def _vanished(context: StageContext, release: Release | None) -> pa.Table:
     """Return the judgments of the newest release that no export holds any more."""
-    released = _released(release, "judgments")
+    released = {
+        "released": _released(release, "judgments"),
+        "released_labels": _released(release, "labels"),
+    }
 
     def asked(lineage: pa.Table | StoredTable, tasks: Sequence[str]) -> pa.Table:
-        inputs = {"lineage": lineage, "released": released}
+        inputs = {"lineage": lineage, **released}
         selected = Tasks.from_names(tasks, none=False)
         query = f"audit/{VANISHED}"
-        with context.queries.run(query, inputs, tasks=selected, filtered=("released",)) as rows:
+        with context.queries.run(query, inputs, tasks=selected, filtered=tuple(released)) as rows:
             return rows.read_all()
 
     nothing = GOLD["lineage"].empty()
@@ -87,7 +90,7 @@ def _vanished(context: StageContext, release: Release | None) -> pa.Table:
     partitions = [part for part in input_partitions(context, "lineage") if part.tasks]
     starts = [part.tasks[0] for part in partitions]
     tables = [asked(nothing, ())]
-    gone = context.queries.table("audit/released_tasks", {"released": released})
+    gone = context.queries.table("audit/released_tasks", released)
     for task in gone["task"].to_pylist():
         n = bisect.bisect_right(starts, task) - 1
         if n < 0 or task > partitions[n].tasks[-1]:  # in no part: all of it has vanished
@@ -118,7 +121,7 @@ COMPARE_RELEASES = Stage(
     inputs={table: () for table, _ in COMPARED.values()} | {"lineage": ()},
     outputs=(*COMPARED, VANISHED),
     settings=(),
-    code_version="3",  # labels that are certain
+    code_version="4",  # items that have votes alone
     work=compare_releases,
     cached=False,  # the newest release is looked at anew each time
     kinds=frozenset({"parquet", "duckdb", "numpy"}),

@@ -1,6 +1,7 @@
 """One row is a judgment, once: what a judge answered.
 
-Records that are rejected, duplicate or superseded are in lineage alone.
+Records that are rejected, duplicate or superseded are in lineage alone, and so are votes that come
+as counts: no judge is named. Their numbers are `label_distributions.votes`.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from annot_pipeline.contracts import COUNTED_FATES, JUDGMENTS
 from annot_pipeline.runtime.indexing import is_in
@@ -48,7 +50,7 @@ def judgment_rows(
     """
     standardized, start = z.to_numpy(), 0  # null is NaN
     for part in records:
-        rows = part.filter(is_in(part["fate"], COUNTED_FATES))
+        rows = part.filter(pc.and_(is_in(part["fate"], COUNTED_FATES), part["judge_id"].is_valid()))
         scored = takes_part(rows, tasks).to_numpy()
         of_rows = np.full(rows.num_rows, np.nan)
         of_rows[scored] = standardized[start : start + scored.sum()]

@@ -277,7 +277,7 @@ LIST_JUDGMENTS = Stage(
     },
     outputs=("judgments",),
     settings=("privacy",),
-    code_version="2",
+    code_version="3",  # votes have no judge
     work=list_judgments,
     kinds=frozenset({"parquet", "pyarrow"}),
 )  # fmt: skip

@@ -145,7 +145,7 @@ def _blank_row(written: _Written, fields: Mapping[str, pa.Array]) -> pa.Array | 
 
 def _unanswered(written: _Written, fields: Mapping[str, pa.Array]) -> pa.Array | None:
     """Return a reason where a cell of ``each`` has no answer."""
-    answers = written.answers
+    answers: list[FieldName] = ["votes"] if "votes" in fields else written.answers
     verb = "is" if len(answers) == 1 else "are"
     return _all_blank(written, fields, answers, f"{' and '.join(answers)} {verb} blank")
 

@@ -195,7 +195,11 @@ def _judges_in_paths(context: StageContext, files: Sequence[Mapping[str, Any]]) 
     settings = context.campaign.settings
     if not settings.privacy.pseudonymize:
         return []
-    telling = {n for n, s in enumerate(settings.sources) if _captures(s.fields["judge"])}
+    telling = {
+        n
+        for n, s in enumerate(settings.sources)
+        if "judge" in s.fields and _captures(s.fields["judge"])
+    }
     for file in files:
         if file["source_order"] not in telling:
             names = raw_names([context.store.records / file["filename"]])

@@ -67,7 +67,9 @@ def _opening(source: Source | ItemSource, path: Path, name: str) -> Opening:
         options.multilabel,
         tuple(options.multiple.items()),
         source.records,
-        isinstance(source, Source) and KEY in source.fields["judge"].model_dump_json(),
+        isinstance(source, Source)
+        and "judge" in source.fields
+        and KEY in source.fields["judge"].model_dump_json(),
         options.document_fields,
     )
 
@@ -141,6 +143,8 @@ def _how_to_look(source: Source, columns: Sequence[str], do: str) -> str:
 
 def _names_judges(source: Source) -> bool:
     """Return whether columns are named after judges: ``each`` runs over both."""
+    if "judge" not in source.fields:
+        return False
     judge = json.dumps(source.fields["judge"].model_dump(mode="json"))
     return any(f"{{{name}}}" in judge or f"{{{name}.index}}" in judge for name in source.each)
 

@@ -27,10 +27,10 @@ BETWEEN = "\x1f"
 def judge_cells(record_cells: RecordCells, source: Source, path: str) -> pa.Array | None:
     """Return what the mapping of ``judge`` reads in each row, before it is mapped or joined.
 
-    None where it takes one column as it is.
+    None where it takes one column as it is, or where votes name no judge.
     """
-    expression = source.fields["judge"]
-    if isinstance(expression, ColumnExpression) and expression.is_plain:
+    expression = source.fields.get("judge")
+    if expression is None or (isinstance(expression, ColumnExpression) and expression.is_plain):
         return None
     cells = [
         evaluate(part, record_cells, path=path, field="judge").array.fill_null("")
@@ -80,7 +80,7 @@ def _judges(path: Path) -> Iterator[tuple[str | None, str | None]]:
     """Yield each pair of judge and cells of a parsed export, those of a row group once."""
     with pq.ParquetFile(regular(path)) as file:
         columns = [name for name in ("judge", CELLS) if name in file.schema_arrow.names]
-        if not columns:
+        if "judge" not in columns:  # votes name no judge
             return
         for group in range(file.num_row_groups):
             rows = file.read_row_group(group, columns)

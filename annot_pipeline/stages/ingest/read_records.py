@@ -34,13 +34,14 @@ from annot_pipeline.stages.ingest.raw_names import CELLS, judge_cells
 from annot_pipeline.stages.ingest.record_cells import RecordCells, combinations, record_cells
 from annot_pipeline.stages.ingest.record_fields import ANSWERS, is_blank, reason_where
 
-CODE_VERSION = "7"  # filtered and not asked
+CODE_VERSION = "8"  # votes
 
 LONGEST_VALUE = 100_000
 """Bytes; a longer one is no name, label or number but something gone wrong."""
 
 NUMBER = re.compile(r"\s*[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?\s*")
 FIELD_TYPES: dict[str, pa.DataType] = {
+    "votes": pa.int64(),
     "score": pa.float64(),
     "strength": pa.float64(),
     "rank": pa.int64(),
@@ -217,8 +218,8 @@ def _plain_times(array: pa.Array) -> pa.Array | None:
 
 
 LARGEST = {
-    "score": 1e15, "strength": 1e15, "rank": 1e15, "rank_a": 1e15, "rank_b": 1e15, "seconds": 1e9,
-    "hit_seconds": 1e9,
+    "votes": 2**31 - 1, "score": 1e15, "strength": 1e15, "rank": 1e15, "rank_a": 1e15,
+    "rank_b": 1e15, "seconds": 1e9, "hit_seconds": 1e9,
 }  # fmt: skip
 """Numbers beyond are no such thing, and could not be summed exactly."""
 
@@ -239,7 +240,7 @@ def _number(value: str, field: str, whole: bool) -> float | int:
         raise RejectionError(f"{field} is not a whole number: {shorten(value)}")
     if not abs(number) <= LARGEST[field]:
         raise RejectionError(f"{field} is too large: {shorten(value)}")
-    if whole and number == NOT_RANKED:
+    if field.startswith("rank") and number == NOT_RANKED:
         raise RejectionError(f"{field} is -1: not ranked")
     if (whole or field in DURATIONS) and number < 0:
         raise RejectionError(f"{field} is negative: {shorten(value)}")
@@ -275,8 +276,8 @@ def _escaped(array: pa.Array) -> pa.Array:
 
 
 def _demands(fields: dict[str, pa.Array]) -> list[pa.Array | None]:
-    """Return reasons where judge, item or any answer is missing."""
-    reasons = [_blank(fields[name], name) for name in WHO if name in fields]
+    """Return reasons where judge, votes, item or any answer is missing."""
+    reasons = [_blank(fields[name], name) for name in (*WHO, "votes") if name in fields]
     mapped = [names for names in ANSWERS if names[0] in fields]
     if {"winner", "strength"} & fields.keys():  # the preference follows from them
         mapped = [names for names in mapped if names != ("preference",)]
@@ -328,7 +329,7 @@ def _cell(cells: RecordCells, source: Source) -> pa.Array:
     rows = cells.rows
     if not source.each:
         return rows.cell if rows.cell is not None else pa.nulls(len(rows), pa.string())
-    who = source.fields["judge"].model_dump_json()
+    who = source.fields["judge"].model_dump_json() if "judge" in source.fields else ""
     parts = []
     for name, each in source.each.items():
         is_name = f"{{{name}}}" in who or f"{{{name}.index}}" in who or f"{{{name}.value}}" in who

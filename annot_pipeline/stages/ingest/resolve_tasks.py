@@ -25,6 +25,7 @@ TASKS = pa.schema(
         ("task", TEXT),
         ("kind", TEXT),
         ("guessed", pa.bool_()),
+        ("by_votes", pa.bool_()),
         ("labels", pa.list_(TEXT)),
         ("ordinal", pa.bool_()),
         ("scale_low", REAL),
@@ -84,7 +85,7 @@ def resolve_tasks(names: pa.Table, settings: Sequence[TaskSettings]) -> tuple[pa
     for row in names.to_pylist():
         if row["task"] is not None:
             sums = answers.setdefault(row["task"], {})
-            for kind in ("labels", "scores", "preferences", "rankings", "ranks"):
+            for kind in ("labels", "scores", "preferences", "rankings", "ranks", "votes"):
                 sums[kind] = sums.get(kind, 0) + row[kind]
             ends.setdefault(row["task"], []).extend(
                 row[end] for end in ("lowest", "highest") if row[end] is not None
@@ -106,6 +107,7 @@ def resolve_tasks(names: pa.Table, settings: Sequence[TaskSettings]) -> tuple[pa
                 "task": task,
                 "kind": kind,
                 "guessed": declared_kind is None,
+                "by_votes": kind == "categorical" and answers[task]["votes"] > 0,
                 "labels": list(declared.labels) if declared and declared.labels else None,
                 "ordinal": bool(declared and declared.ordinal),
                 "scale_low": scale[0] if scale else None,

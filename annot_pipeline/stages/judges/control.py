@@ -321,7 +321,7 @@ PAIR_CONTROLS = Stage(
     inputs={"settled": (), "tasks": (), "item_rows": ("item", "truth", "place")},
     outputs=("control_pairs", "known_answers", "controls_met"),
     settings=(),
-    code_version="4",  # known answers of pairs
+    code_version="5",  # votes have no judge
     work=pair_controls,
     kinds=frozenset({"parquet", "duckdb"}),
 )  # fmt: skip

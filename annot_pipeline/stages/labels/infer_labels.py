@@ -1,8 +1,9 @@
 """Infer labels of categorical tasks from judgments: votes, and the label model of each task.
 
 What experts decided takes no part in the model; it is put in the place of labels (adjudicate). A
-task with more classes and judges than `max_parameters` allows is labelled by votes (vote_labels). A
-task too large for one machine is fitted in the same way, in blocks of items (label_blocks).
+task whose votes come as counts, or with more classes and judges than `max_parameters` allows, is
+labelled by votes (vote_labels). A task too large for one machine is fitted in the same way, in
+blocks of items (label_blocks).
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from annot_pipeline.methods.labels.dawid_skene import DawidSkeneParams
 from annot_pipeline.methods.labels.inference import Watch, fit_labels, watch_nothing
 from annot_pipeline.methods.labels.label_em import EMState
 from annot_pipeline.methods.numerics.blocks import InMemoryBlocks
+from annot_pipeline.runtime.by_task import ByTask
 from annot_pipeline.stages.labels.adjudicate import adjudicate
 from annot_pipeline.stages.labels.known_items import Truths
 from annot_pipeline.stages.labels.label_items import (
@@ -44,7 +46,13 @@ from annot_pipeline.stages.labels.task_tables import (
     model_metrics,
     model_tables,
 )
-from annot_pipeline.stages.labels.vote_labels import vote_metrics, vote_tables
+from annot_pipeline.stages.labels.vote_labels import (
+    count_anonymous,
+    used_rows,
+    vote_classes,
+    vote_metrics,
+    vote_tables,
+)
 
 SCHEMAS = {
     "labels": LABELS.schema,
@@ -90,10 +98,10 @@ def infer_labels(
     Parameters
     ----------
     judgments
-        ``task``, ``item``, ``judge``, ``judge_id``, ``label``, ``control``, ``fate``,
+        ``task``, ``item``, ``judge``, ``judge_id``, ``label``, ``votes``, ``control``, ``fate``,
         ``submitted_at``, ``why``; those used count, and adjudications override what comes of them.
     tasks
-        ``task``, ``kind``, ``labels`` (declared classes in order, or null).
+        ``task``, ``kind``, ``by_votes``, ``labels`` (declared classes in order, or null).
     settings
         Of labels.
     truths
@@ -136,7 +144,15 @@ def infer_labels(
     tables = {
         name: _stack(schema, [rows[name] for rows in by_task]) for name, schema in SCHEMAS.items()
     }
-    vote_rows = [vote_tables(task) for task in unfitted]
+    used = ByTask(used_rows(judgments))
+    anonymous = {
+        row["task"]: vote_classes(used[row["task"]], row["labels"])
+        for row in tasks.to_pylist()
+        if row["by_votes"] and row["task"] in used.names
+    }
+    classes = {t.name: t.classes for t in all_tasks} | anonymous
+    voted = [t.name for t in unfitted] + [*anonymous]
+    vote_rows = [vote_tables(used[name], name, classes[name]) for name in voted]
     if vote_rows:
         for name in ("labels", "label_distributions"):
             whole = pa.concat_tables([tables[name], *(votes[name] for votes in vote_rows)])
@@ -149,11 +165,11 @@ def infer_labels(
             task: task_metrics[name] for task, task_metrics in zip(names, metrics_of, strict=True)
         }
         for name in TASK_METRICS
-    } | {"not_fitted": {}}
-    for task, votes in zip(unfitted, vote_rows, strict=True):
-        metrics["not_fitted"][task.name] = [len(task.judges), len(task.classes)]
-        metrics |= {name: metrics[name] | {task.name: n} for name, n in vote_metrics(votes).items()}
-    classes = {t.name: t.classes for t in all_tasks}
+    }
+    for name, votes in zip(voted, vote_rows, strict=True):
+        metrics |= {key: metrics[key] | {name: n} for key, n in vote_metrics(votes).items()}
+    metrics["not_fitted"] = {t.name: [len(t.judges), len(t.classes)] for t in unfitted}
+    metrics["anonymous_votes"] = {name: count_anonymous(used[name]) for name in anonymous}
     tables["labels"], decided = adjudicate(
         tables["labels"], tables["label_distributions"], judgments, classes
     )

@@ -44,10 +44,16 @@ from annot_pipeline.stages.labels.task_tables import (
     model_metrics,
     model_tables,
 )
-from annot_pipeline.stages.labels.vote_labels import vote_metrics, vote_tables
+from annot_pipeline.stages.labels.vote_labels import (
+    count_anonymous,
+    used_rows,
+    vote_classes,
+    vote_metrics,
+    vote_tables,
+)
 from annot_pipeline.storage.tables import TableFile, read_unharmed
 
-CODED = ("task", "item", "judge", "judge_id", "label", "fate")
+CODED = ("task", "item", "judge", "judge_id", "label", "votes", "fate")
 """What codes are made of."""
 VOCABULARY, TRUTHS, FITS, MODEL = "vocabulary", "truths", "fits", "model"
 """Files of a task that hold `TaskVocabulary`, `Truths`, `ItemFit` and `LabelModel`."""
@@ -83,6 +89,16 @@ class TaskVocabulary:
         classes: list[str] = self.task["labels"][0].as_py()
         return classes
 
+    @property
+    def name(self) -> str:
+        """Return the name of the task."""
+        return str(self.task["task"][0])
+
+    @property
+    def by_votes(self) -> bool:
+        """Return whether votes come as counts."""
+        return bool(self.task["by_votes"][0])
+
 
 def labels_in_blocks(
     context: StageContext,
@@ -104,7 +120,7 @@ def labels_in_blocks(
     part
         Its judgments, ``controlled``.
     tasks
-        ``task``, ``kind``, ``labels`` of it.
+        ``task``, ``kind``, ``by_votes``, ``labels`` of it.
     prior
         What is known beside its judgments.
     """
@@ -137,7 +153,7 @@ def _vocabulary(
         labels |= block_labels
     classes = list(tasks["labels"][0].as_py() or class_order(sorted(labels)))
     settings = context.campaign.settings
-    is_fitted = bool(labels) and settings.dawid_skene_params.can_fit(len(judges), len(classes))
+    is_fitted = bool(judges) and settings.dawid_skene_params.can_fit(len(judges), len(classes))
     tasks = tasks.set_column(at, "labels", pa.array([classes], kind))
     judges = dict(sorted(judges.items()))
     families = judge_families([*judges], settings.judges)
@@ -168,7 +184,9 @@ def _fit(
 
 
 def _scan(rows: pa.Table, task: pa.Table) -> tuple[dict[str, str], set[str]]:
-    """Return the judges of a block, and the labels that they gave."""
+    """Return the judges of a block, and the labels that they gave; votes as counts have labels."""
+    if task["by_votes"][0].as_py():
+        return {}, set(vote_classes(used_rows(rows), None))
     tasks = label_tasks(rows, task)
     return (tasks[0].judges, set(tasks[0].classes)) if tasks else ({}, set())
 
@@ -209,23 +227,27 @@ def _make(
     """Write the rows of a block; the first block writes those of the whole task too."""
     rows = opened()
     tables = {name: schema.empty_table() for name, schema in SCHEMAS.items()}
-    metrics: TaskMetrics = {name: {} for name in (*TASK_METRICS, "not_fitted")}
+    metrics: TaskMetrics = {name: {} for name in (*TASK_METRICS, "not_fitted", "anonymous_votes")}
     vocabulary: TaskVocabulary = load(task_folder / VOCABULARY)
     classes: dict[str, Sequence[str]] = {}
-    task = _block_labels(rows, vocabulary, load(task_folder / TRUTHS))
-    if vocabulary.judges and not vocabulary.is_fitted:
-        classes = {task.name: vocabulary.classes}
-        tables |= vote_tables(task)
-        metrics |= {name: {task.name: fact} for name, fact in vote_metrics(tables).items()}
-        if n == 0:
-            metrics["not_fitted"] = {task.name: [len(vocabulary.judges), len(vocabulary.classes)]}
+    name = vocabulary.name
+    if vocabulary.classes and not vocabulary.is_fitted:
+        classes = {name: vocabulary.classes}
+        used = used_rows(rows)
+        tables |= vote_tables(used, name, vocabulary.classes)
+        metrics |= {key: {name: fact} for key, fact in vote_metrics(tables).items()}
+        if vocabulary.by_votes:
+            metrics["anonymous_votes"] = {name: count_anonymous(used)}
+        elif n == 0:
+            metrics["not_fitted"] = {name: [len(vocabulary.judges), len(vocabulary.classes)]}
     elif vocabulary.is_fitted:
+        task = _block_labels(rows, vocabulary, load(task_folder / TRUTHS))
         labelled = labelled_items(task, load(task_folder / FITS), vocabulary.certain_at)
         tables |= {
             "labels": label_rows(labelled),
             "label_distributions": distribution_rows(labelled),
         }
-        classes = {task.name: vocabulary.classes}
+        classes = {name: vocabulary.classes}
         if n == 0:
             model: LabelModel = load(task_folder / MODEL)
             tables |= model_tables(model)

@@ -58,7 +58,9 @@ def label_priors(context: StageContext) -> dict[str, LabelPrior]:
     items = groups_unharmed(context.inputs["items"], context.columns["items"])
     truths = Truths.from_items(items)
     own, names = LabelPrior(truths), context.tasks_of("categorical")
-    weights, large = _shared_weights(context, names)
+    tasks = context.read("tasks")
+    by_votes = {*tasks.filter(tasks["by_votes"])["task"].to_pylist()}  # no model is fitted
+    weights, large = _shared_weights(context, [name for name in names if name not in by_votes])
     shared = LabelPrior(truths, weights)
     return {name: own if name in large else shared for name in names}
 

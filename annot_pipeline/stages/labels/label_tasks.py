@@ -100,14 +100,17 @@ def label_tasks(
     judgments
         ``task``, ``item``, ``judge``, ``judge_id``, ``label``, ``fate``; those used count.
     tasks
-        ``task``, ``kind``, ``labels`` (declared classes in order, or null).
+        ``task``, ``kind``, ``by_votes``, ``labels`` (declared classes in order, or null); those
+        by votes are left out, as no judge is named.
     truths
         Of items; with what experts decided, they say which classes are known.
     related
         Settings that say which judges are related.
     """
     declared = {
-        row["task"]: row["labels"] for row in tasks.to_pylist() if row["kind"] == "categorical"
+        row["task"]: row["labels"]
+        for row in tasks.to_pylist()
+        if row["kind"] == "categorical" and not row["by_votes"]
     }
     used = judgments.filter(
         pc.and_(

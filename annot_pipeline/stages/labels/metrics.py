@@ -49,7 +49,9 @@ class LabelMetrics(StageMetrics):
     iterations, converged
         Of the fit.
     not_fitted
-        Numbers of judges and classes of a task that is labelled by votes.
+        Numbers of judges and classes of a task that is too large for the model.
+    anonymous_votes
+        Votes that come as counts, of judges whom nobody names, in the tasks that have such.
     certain_share
         Share of the labels that are certain.
     certainty
@@ -78,6 +80,7 @@ class LabelMetrics(StageMetrics):
     iterations: dict[str, int]
     converged: dict[str, bool]
     not_fitted: dict[str, list[int]]
+    anonymous_votes: dict[str, int]
     certain_share: dict[str, float]
     certainty: dict[str, Certainty]
     judges_below_chance: dict[str, list[str]]

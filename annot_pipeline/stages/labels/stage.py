@@ -8,6 +8,7 @@ from functools import partial
 
 import pyarrow as pa
 
+from annot_pipeline.contracts import votes_text
 from annot_pipeline.contracts.stage_metrics import TaskMetrics
 from annot_pipeline.errors import counted
 from annot_pipeline.runtime.context import StageContext, StageOutput
@@ -50,6 +51,9 @@ def infer_label_tables(context: StageContext) -> StageOutput[LabelMetrics]:
             f"{counted(n_items, 'item')} labelled in {counted(n_tasks, 'task')}, "
             f"{max(metrics.iterations.values(), default=0)} iterations at most"
         )
+    if metrics.anonymous_votes:
+        votes = votes_text(metrics.anonymous_votes)
+        context.progress(f"by majority of votes, without a model: {votes}")
     adjudications = metrics.adjudications.values()
     if adjudications:
         decided = sum(row["decided"] for row in adjudications)
@@ -120,10 +124,10 @@ INFER_LABELS = Stage(
     "overrides it.",
     inputs={
         "controlled": (
-            "task", "item", "judge", "judge_id", "label", "control", "fate", "submitted_at",
-            "why",
+            "task", "item", "judge", "judge_id", "label", "votes", "control", "fate",
+            "submitted_at", "why",
         ),
-        "tasks": ("task", "kind", "labels"),
+        "tasks": ("task", "kind", "by_votes", "labels"),
         "items": ("item", "truth"),
     },
     outputs=(
@@ -131,7 +135,7 @@ INFER_LABELS = Stage(
         "label_fits", "label_evidence",
     ),
     settings=("label_model", "labels", "judges", "dawid_skene"),
-    code_version="15",  # the hierarchical model is published
+    code_version="16",  # votes that come as counts
     work=infer_label_tables,
     kinds=frozenset({"parquet", "numpy"}),
 )  # fmt: skip

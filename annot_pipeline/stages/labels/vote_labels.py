@@ -1,55 +1,71 @@
-"""Label items by majority vote, in tasks with too many classes and judges for the label model.
+"""Label items by majority vote: tasks without a label model.
 
-These tasks have no model: no probability, no row of prevalence or judge_confusion, and
-label_distributions holds the classes that an item has votes for.
+These are tasks whose votes come as counts, of judges whom nobody names, and tasks with too many
+classes and judges for the model. They have no probability, no row of prevalence or judge_confusion,
+and label_distributions holds the classes that an item has votes for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from annot_pipeline.contracts import LABEL_DISTRIBUTIONS, LABELS
-from annot_pipeline.methods.labels.votes import count_judges
-from annot_pipeline.runtime.indexing import names_of
-from annot_pipeline.stages.labels.label_tasks import LabelTask
+from annot_pipeline.contracts import LABEL_DISTRIBUTIONS, LABELS, TEXT
+from annot_pipeline.runtime.indexing import class_order, index, is_in, names_of
 
 
-def vote_tables(task: LabelTask) -> dict[str, pa.Table]:
+def vote_tables(used: pa.Table, task: str, classes: Sequence[str]) -> dict[str, pa.Table]:
     """Return ``labels`` and ``label_distributions`` of a task, from its votes alone.
 
     Memory grows with the number of judgments, not with items times classes. Ties are broken by
     class order, as they are in ``majority_label`` of other tasks.
+
+    Parameters
+    ----------
+    used
+        ``item``, ``judge``, ``label``, ``votes`` of the task's judgments that count. A judge's
+        answer, whose ``votes`` is null, is one vote.
+    task
+        Its name.
+    classes
+        In their order, all that occur.
     """
-    codes = task.codes
-    cells, votes = np.unique(codes.items * codes.n_labels + codes.labels, return_counts=True)
-    items, labels = cells // codes.n_labels, cells % codes.n_labels
-    n_judgments = np.bincount(codes.items, minlength=codes.n_items)
+    item, label = index(used["item"]), index(used["label"])
+    n_items, n_labels = len(item.names), max(len(classes), 1)
+    place = {name: code for code, name in enumerate(classes)}
+    codes = np.array([place[name] for name in label.names], np.int64)[label.codes]
+    cells, cell_of_row = np.unique(item.codes * n_labels + codes, return_inverse=True)
+    votes = np.zeros(cells.size, np.int64)
+    np.add.at(votes, cell_of_row.reshape(-1), pc.fill_null(used["votes"], 1).to_numpy())
+    items, labels = cells // n_labels, cells % n_labels
+    n_judgments = np.zeros(n_items, np.int64)
+    np.add.at(n_judgments, items, votes)
     by_votes = np.lexsort((labels, -votes, items))
-    first = by_votes[np.searchsorted(items, np.arange(codes.n_items))]
-    label = names_of(task.classes, labels[first])
+    first = by_votes[np.searchsorted(items, np.arange(n_items))]
+    majority = names_of(classes, labels[first])
     share = votes[first] / n_judgments
-    no = np.zeros(codes.n_items, np.bool_)
+    no = np.zeros(n_items, np.bool_)
     rows: dict[str, Any] = {
-        "task": pa.repeat(task.name, codes.n_items),
-        "item": task.items,
-        "label": label,
+        "task": pa.repeat(task, n_items),
+        "item": item.names,
+        "label": majority,
         "certain": no,
         "n_judgments": n_judgments,
-        "n_judges": count_judges(codes),
-        "majority_label": label,
+        "n_judges": _count_judges(used),
+        "majority_label": majority,
         "majority_share": share,
         "support": share,
         "adjudicated": no,
         "dawid_skene_certain": no,
     }
     distributions = {
-        "task": pa.repeat(task.name, len(cells)),
-        "item": names_of(task.items, items),
-        "label": names_of(task.classes, labels),
+        "task": pa.repeat(task, cells.size),
+        "item": names_of(item.names, items),
+        "label": names_of(classes, labels),
         "votes": votes,
     }
     return {
@@ -58,9 +74,33 @@ def vote_tables(task: LabelTask) -> dict[str, pa.Table]:
     }
 
 
+def vote_classes(used: pa.Table, declared: Sequence[str] | None) -> list[str]:
+    """Return the classes of a task in order: those it declares, else those that were given."""
+    return list(declared or class_order(index(used["label"]).names))
+
+
 def vote_metrics(tables: Mapping[str, pa.Table]) -> dict[str, Any]:
     """Return ``items`` and ``items_by_judgments`` of a task that `vote_tables` labelled."""
     n_judgments = tables["labels"]["n_judgments"].to_numpy()
     sizes, counts = np.unique(n_judgments, return_counts=True)
     pairs = zip(sizes.tolist(), counts.tolist(), strict=True)
     return {"items": len(n_judgments), "items_by_judgments": [list(pair) for pair in pairs]}
+
+
+def count_anonymous(used: pa.Table) -> int:
+    """Return how many votes are of judges whom nobody names."""
+    return int(pc.sum(used["votes"]).as_py() or 0)
+
+
+def used_rows(judgments: pa.Table) -> pa.Table:
+    """Return the judgments that count."""
+    return judgments.filter(is_in(judgments["fate"], ("used",)))
+
+
+def _count_judges(used: pa.Table) -> np.ndarray[Any, Any]:
+    """Return the number of named judges of each item, in the order of items by name."""
+    item, judge = index(used["item"]), index(used["judge"].cast(TEXT), null="")
+    is_named = used["judge"].is_valid().to_numpy()
+    n_judges = max(len(judge.names), 1)
+    pairs = np.unique((item.codes * n_judges + judge.codes)[is_named])
+    return np.bincount(pairs // n_judges, minlength=len(item.names))
