@@ -18,7 +18,7 @@ from annot_pipeline.config.expressions import (
 from annot_pipeline.config.strict_section import TAG, Section
 
 FieldName = Literal[
-    "task", "judge", "item", "system", "segment", "criterion", "label", "score",
+    "task", "judge", "item", "system", "segment", "document", "criterion", "label", "score",
     "item_a", "item_b", "system_a", "system_b", "preference", "winner", "strength", "ranking",
     "rank", "rank_a", "rank_b", "hit", "position", "control", "control_of", "truth", "native_id",
     "status", "submitted_at", "seconds", "hit_seconds", "why", "reward",
@@ -26,7 +26,7 @@ FieldName = Literal[
 """Canonical fields of a judgment."""
 
 ItemFieldName = Literal[
-    "task", "item", "segment", "system", "text", "source", "reference", "truth"
+    "task", "item", "segment", "document", "system", "text", "source", "reference", "truth"
 ]  # fmt: skip
 Format = Literal[
     "csv", "json", "jsonl", "parquet", "mturk", "label_studio", "appraise", "hits", "wmt_ranking"

@@ -160,6 +160,8 @@ class RankingInference:
         ``(K,)`` from 1, within the component.
     of_these_judges
         Whether judges are too few to speak of others.
+    has_documents
+        Whether clusters of segments are documents.
     """
 
     difference: Floats
@@ -178,6 +180,7 @@ class RankingInference:
     worst_rank: Codes
     cluster: Codes
     of_these_judges: bool
+    has_documents: bool
 
 
 def compare_estimates(
@@ -228,6 +231,7 @@ def compare_estimates(
         worst,
         cluster,
         estimates.judges is None,
+        estimates.has_documents,
     )
 
 

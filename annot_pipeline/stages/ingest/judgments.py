@@ -488,7 +488,7 @@ SETTLE_JUDGMENTS = Stage(
     inputs={"record_files": ()},
     outputs=("settled", "tasks", "names"),
     settings=("campaign", "tasks", "privacy", "quality.rejected_assignments"),
-    code_version="15",  # filtered and not asked
+    code_version="16",  # documents of segments
     work=settle_judgments,
     kinds=frozenset({"parquet", "duckdb"}),
 )  # fmt: skip
