@@ -71,8 +71,7 @@ def document_names(standardized: pa.Table) -> pa.Table:
 
     One row is a segment, or item, and document: ``segment`` as `segment_keys` gives it.
     """
-    rows = named_outputs(standardized)
-    rows = rows.filter(rows["document"].is_valid())
+    rows = named_outputs(standardized.filter(standardized["document"].is_valid()))
     table = pa.table({"segment": segment_keys(rows), "document": rows["document"].cast(TEXT)})
     return table.group_by(["segment", "document"]).aggregate([])
 
