@@ -182,7 +182,7 @@ class ScoreBlock:
         shape = (self.n_clusters, self.n_systems)
         return self._sums(self.cluster_codes, self.systems, values, shape)
 
-    def clusters_of_segments(self, table: Floats) -> Floats:
+    def sum_by_cluster(self, table: Floats) -> Floats:
         """Return sums of a table ``(n_segments, K)`` by cluster."""
         if self.clusters is None or not self.n_segments:
             return table

@@ -128,7 +128,7 @@ def score_products(
         of_systems = segment_projection(block, before, shrinkage)
         sums -= block.by_segment_and_judge(of_judge).T @ of_systems
         segment_sums -= block.by_segment(of_segment)[:, None] * of_systems
-    cluster_sums = block.clusters_of_segments(segment_sums)
+    cluster_sums = block.sum_by_cluster(segment_sums)
     factors = share_factors(block.cluster_systems, totals)
     cluster_sums += factors.multiply(cluster_sums).toarray()
     squares, n = float(e @ e), float(e.size)
