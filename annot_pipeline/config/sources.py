@@ -18,15 +18,15 @@ from annot_pipeline.config.expressions import (
 from annot_pipeline.config.strict_section import TAG, Section
 
 FieldName = Literal[
-    "task", "judge", "item", "system", "segment", "criterion", "label", "votes", "score",
-    "item_a", "item_b", "system_a", "system_b", "preference", "winner", "strength", "ranking",
-    "rank", "rank_a", "rank_b", "hit", "position", "control", "control_of", "truth", "native_id",
-    "status", "submitted_at", "seconds", "hit_seconds", "why", "reward",
+    "task", "judge", "item", "system", "segment", "document", "criterion", "label", "votes",
+    "score", "item_a", "item_b", "system_a", "system_b", "preference", "winner", "strength",
+    "ranking", "rank", "rank_a", "rank_b", "hit", "position", "control", "control_of", "truth",
+    "native_id", "status", "submitted_at", "seconds", "hit_seconds", "why", "reward",
 ]  # fmt: skip
 """Canonical fields of a judgment."""
 
 ItemFieldName = Literal[
-    "task", "item", "segment", "system", "text", "source", "reference", "truth"
+    "task", "item", "segment", "document", "system", "text", "source", "reference", "truth"
 ]  # fmt: skip
 Format = Literal[
     "csv", "json", "jsonl", "parquet", "mturk", "label_studio", "appraise", "hits", "wmt_ranking"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from annot_pipeline.contracts.table import (
+    DOCUMENT,
     ITEM,
     JUDGE,
     SEGMENT,
@@ -27,7 +28,7 @@ from annot_pipeline.contracts.values import (
 )
 
 DESCRIBING = (
-    "task", "item", "segment", "system", "criterion", "judge", "judge_id", "control",
+    "task", "item", "segment", "document", "system", "criterion", "judge", "judge_id", "control",
     "ranking", "hit", "submitted_at", "judgment_id", "position", "seconds", "hit_seconds",
 )  # fmt: skip
 """Columns of a judgment, of whatever kind, beside its answer."""
@@ -67,6 +68,7 @@ JUDGMENTS = Table(
         Column("fate", TEXT, "What became of it", allowed=COUNTED_FATES),
         Column("control", TEXT, "Kind of control, or none", allowed=CONTROLS),
         SEGMENT,
+        DOCUMENT,
         SYSTEM,
         text("criterion", "What a score is about, where a task has several", nullable=True),
         text("label", "Label given", nullable=True),

@@ -97,4 +97,7 @@ TASK = text("task", "What was asked; a campaign has one or more tasks")
 ITEM = text("item", "What was judged; without an item field: segment/system")
 JUDGE = text("judge", "Who judged; a pseudonym (HMAC-SHA256) unless privacy.pseudonymize is off")
 SEGMENT = text("segment", "Input that several systems worked on", nullable=True)
+DOCUMENT = text(
+    "document", "Document that the segment is of; its segments are not independent", nullable=True
+)
 SYSTEM = text("system", "System whose output the item is", nullable=True)

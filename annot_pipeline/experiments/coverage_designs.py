@@ -1,7 +1,8 @@
 """Designs of evaluations, and judgments drawn from them: judges and segments that repeat.
 
 Judges differ in level, in spread and in what they think of a system; segments in difficulty, and
-each system in what it makes of them. So judgments of one judge or one segment err together, as
+each system in what it makes of them; in some designs segments are of documents, which also suit
+one system more than another. So judgments of one judge or one segment err together, as
 those of real campaigns do. What does not belong here: what is measured (ranking_coverage).
 """
 
@@ -29,16 +30,22 @@ JUDGE_SYSTEM_SD, BLOCK_SD, SEGMENT_SD, SEGMENT_SYSTEM_SD, JUDGE_SEGMENT_SD, REST
     4.2, 5.8, 6.2, 4.5, 6.8, 13.4,
 )  # fmt: skip
 """Standard deviations, points of 100: those of WMT22's direct assessment."""
+DOCUMENT_SYSTEM_SD = 6.0
+"""Points, of what a document makes of a system: somewhat more than a segment does."""
 
 
 @dataclass(frozen=True)
 class Design:
-    """Who judges what: ``(n,)`` codes of judges, systems, segments and runs of work."""
+    """Who judges what: ``(n,)`` codes of judges, systems, segments and runs of work.
+
+    ``documents``: ``(n_segments,)`` codes; None where each segment stands alone.
+    """
 
     judges: Codes
     systems: Codes
     segments: Codes
     runs: Codes
+    documents: Codes | None = None
 
 
 Drawn = Callable[[np.random.Generator], Design]
@@ -112,6 +119,16 @@ def one_system_each(rng: np.random.Generator) -> Design:
     )
 
 
+def documents(rng: np.random.Generator) -> Design:
+    """Draw 40 judges who judge all systems on 3 of 40 documents, each of 8 segments."""
+    cells = np.indices((40, 3, 8, SYSTEMS)).reshape(4, -1)
+    drawn = np.array([rng.choice(40, 3, replace=False) for _ in range(40)])
+    segments = drawn[cells[0], cells[1]] * 8 + cells[2]
+    names, codes = np.unique(segments, return_inverse=True)
+    nothing = np.zeros(segments.size, np.int64)
+    return Design(cells[0], cells[3], codes.reshape(-1), nothing, _code(names // 8))
+
+
 SCORE_DESIGNS: Mapping[str, Drawn] = {
     "HITs": hits,
     "scattered, 150 judges": scattered(150),
@@ -124,6 +141,7 @@ SCORE_DESIGNS: Mapping[str, Drawn] = {
     "one system each": one_system_each,
     "panel 4 x 100": panel(4, 100),
     "panel 6 x 100": panel(6, 100),
+    "40 documents": documents,
 }
 
 
@@ -143,6 +161,9 @@ class PairDesign:
         Mean and standard deviation over judges of the effect of being shown first, logits.
     better_first
         Whether the better system is always shown first.
+    n_documents, document_sd
+        Documents that the segments are of, 0: none; standard deviation, logits, of what a document
+        makes of a system.
     """
 
     comparisons: Sequence[int]
@@ -152,6 +173,8 @@ class PairDesign:
     order: float = 0.0
     order_sd: float = 0.0
     better_first: bool = False
+    n_documents: int = 0
+    document_sd: float = 0.5
 
 
 def _zipf(n_judges: int, n: int) -> list[int]:
@@ -169,6 +192,7 @@ PAIR_DESIGNS: Mapping[str, PairDesign] = {
     "40 judges by Zipf": PairDesign(_zipf(40, 1200)),
     "order -.37": PairDesign([60] * 20, order=-0.37, order_sd=0.3),
     "order .5, better first": PairDesign([60] * 20, order=0.5, order_sd=0.3, better_first=True),
+    "40 documents, compared": PairDesign([60] * 20, n_documents=40, document_sd=0.7),
 }
 TIE = 0.6
 """Davidson's nu."""
@@ -201,14 +225,24 @@ def draw_scores(design: Design, effects: Floats, rng: np.random.Generator) -> Fl
     )
     if design.runs.any():
         quality = quality + normal(BLOCK_SD, int(design.runs.max()) + 1)[design.runs]
+    if design.documents is not None:
+        by_document = normal(DOCUMENT_SYSTEM_SD, int(design.documents.max()) + 1, SYSTEMS)
+        quality = quality + by_document[design.documents[segments], systems]
     spread = np.exp(normal(SPREAD_SD, n_judges))[judges]
     return np.asarray(60 + normal(JUDGE_SD, n_judges)[judges] + spread * quality)
 
 
 def draw_comparisons(
-    design: PairDesign, strengths: Floats, rng: np.random.Generator
+    design: PairDesign,
+    strengths: Floats,
+    rng: np.random.Generator,
+    *,
+    declares_documents: bool = True,
 ) -> ComparisonBlock:
-    """Draw the comparisons of a design; ``strengths``: ``(SYSTEMS,)`` logits."""
+    """Draw the comparisons of a design; ``strengths``: ``(SYSTEMS,)`` logits.
+
+    Without ``declares_documents``, clusters are segments although these have documents.
+    """
     n_judges = len(design.comparisons)
     judges = np.repeat(np.arange(n_judges), design.comparisons)
     n = judges.size
@@ -223,10 +257,16 @@ def draw_comparisons(
     odds = strengths[first] - strengths[second] + order[judges]
     odds += of_judge[judges, first] - of_judge[judges, second]
     odds += of_segment[segments, first] - of_segment[segments, second]
+    has_documents = bool(design.n_documents) and declares_documents
+    if design.n_documents:
+        document = segments % design.n_documents
+        of_document = rng.normal(0, design.document_sd, (design.n_documents, SYSTEMS))
+        odds += of_document[document, first] - of_document[document, second]
+        segments = document if has_documents else segments
     win, lose = np.exp(odds / 2), np.exp(-odds / 2)
     at = rng.random(n) * (win + lose + TIE)
     preferences = np.where(at < win, 1.0, np.where(at < win + lose, 0.0, 0.5))
     return ComparisonBlock(
         _code(segments), judges, first, second, preferences, np.zeros(n, np.int64),
-        int(np.unique(segments).size), n_judges, SYSTEMS, 1,
+        int(np.unique(segments).size), n_judges, SYSTEMS, 1, has_documents,
     )  # fmt: skip

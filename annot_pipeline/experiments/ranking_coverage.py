@@ -42,6 +42,9 @@ Codes = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
 ALPHA = 0.05
+WITH_DOCUMENTS = ("40 documents",)
+UNDECLARED = ", documents not mapped"
+"""Of a method that takes segments of one document as independent."""
 
 
 @dataclass(frozen=True)
@@ -101,15 +104,23 @@ Fit = Callable[[Floats], _Compared]
 
 
 def score_coverage(
-    draw: Drawn, params: ScoreParams, replications: int, rng: np.random.Generator
+    draw: Drawn,
+    params: ScoreParams,
+    replications: int,
+    rng: np.random.Generator,
+    *,
+    declares_documents: bool = True,
 ) -> Coverage:
-    """Measure how far adjusted scores hold in a design."""
+    """Measure how far adjusted scores hold in a design, with its documents or without."""
 
     def compare(effects: Floats) -> _Compared:
         design = draw(rng)
         scores = draw_scores(design, effects, rng)
         sizes = (int(design.segments.max()) + 1, int(design.judges.max()) + 1, SYSTEMS)
-        block = ScoreBlock.from_rows(design.segments, design.judges, design.systems, scores, sizes)
+        block = ScoreBlock.from_rows(
+            design.segments, design.judges, design.systems, scores, sizes,
+            design.documents if declares_documents else None,
+        )  # fmt: skip
         return _of_inference(
             compare_estimates(adjusted_scores(InMemoryBlocks([block]), params).estimates)
         )
@@ -117,11 +128,17 @@ def score_coverage(
     return _measure(compare, SCORE_EFFECTS, replications)
 
 
-def pair_coverage(design: PairDesign, replications: int, rng: np.random.Generator) -> Coverage:
-    """Measure how far adjusted comparisons hold in a design."""
+def pair_coverage(
+    design: PairDesign,
+    replications: int,
+    rng: np.random.Generator,
+    *,
+    declares_documents: bool = True,
+) -> Coverage:
+    """Measure how far adjusted comparisons hold in a design, with its documents or without."""
 
     def compare(strengths: Floats) -> _Compared:
-        block = draw_comparisons(design, strengths, rng)
+        block = draw_comparisons(design, strengths, rng, declares_documents=declares_documents)
         return _of_inference(
             compare_estimates(adjusted_comparisons(InMemoryBlocks([block])).estimates)
         )
@@ -249,6 +266,12 @@ def measurements() -> Iterator[Measurement]:
             params = ScoreParams(judges=judges, is_scaled=is_scaled)
             method = "adjusted_scaled" if is_scaled else "adjusted"
             yield Measurement(name, method, partial(score_coverage, draw, params))
+        if name in WITH_DOCUMENTS:
+            run = partial(score_coverage, draw, ScoreParams(), declares_documents=False)
+            yield Measurement(name, f"adjusted{UNDECLARED}", run)
         yield Measurement(name, "z_mean, rank-sum", partial(rank_sum_coverage, draw))
     for name, design in PAIR_DESIGNS.items():
         yield Measurement(name, "bradley_terry", partial(pair_coverage, design))
+        if design.n_documents:
+            pairs = partial(pair_coverage, design, declares_documents=False)
+            yield Measurement(name, f"bradley_terry{UNDECLARED}", pairs)

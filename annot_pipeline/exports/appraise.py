@@ -225,11 +225,18 @@ def _segment(columns: Columns) -> pa.Array:
     item = columns["itemId"]
     if "docId" not in columns:
         return item
-    document = columns["docId"]
-    without = pc.replace_substring_regex(document, r"#bad\d*$", "")
-    document = _encoded(pc.if_else(pc.equal(columns["itemType"], "BAD"), without, document))
+    document = _encoded(_document(columns))
     within = pc.binary_join_element_wise(document, _encoded(item), "/")
     return pc.if_else(pc.equal(_unit(columns), "document"), document, within)
+
+
+def _document(columns: Columns) -> pa.Array:
+    """``docId``, of a degraded twin without the ``#bad`` at its end; null where there is none."""
+    if "docId" not in columns:
+        return pa.nulls(len(columns["itemId"]), pa.string())
+    document = columns["docId"]
+    without = pc.replace_substring_regex(document, r"#bad\d*$", "")
+    return pc.if_else(pc.equal(columns["itemType"], "BAD"), without, document)
 
 
 def _encoded(texts: pa.Array) -> pa.Array:
@@ -246,5 +253,6 @@ MADE: dict[str, tuple[frozenset[str], Callable[[Columns], pa.Array]]] = {
     "seconds": (frozenset(TIMES), _seconds),
     "segment": (frozenset({"itemId", "itemType", *DOCUMENT}), _segment),
     "unit": (frozenset({"itemId", *DOCUMENT}), _unit),
+    "document": (frozenset({"itemId", "itemType", *DOCUMENT}), _document),
 }
 """Columns made of others, and how; a column of the file itself is never replaced."""

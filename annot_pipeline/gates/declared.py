@@ -351,8 +351,9 @@ GATES: tuple[Gate[Any], ...] = (
     Gate(
         "too_few_judges_to_rank", SystemRankMetrics, "system_rankings",
         "number of tasks in which no two systems have enough judges and segments for clusters",
-        "clusters are null: they need 10 effective judges and 20 segments; let more judges judge "
-        "both systems, or spread judgments more evenly over judges",
+        "clusters are null: they need 10 effective judges and 20 segments, or documents where "
+        "these are mapped; let more judges judge both systems, or spread judgments more evenly "
+        "over judges",
         unconfirmed_rankings, warn=0,
     ),
     Gate(

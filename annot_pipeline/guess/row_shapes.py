@@ -218,7 +218,8 @@ APPRAISE_CONTROLS = {
 }  # fmt: skip
 APPRAISE_SCALE = (0.0, 100.0)
 APPRAISE_INPUTS = {
-    "itemId", "srcLang", "trgLang", "docId", "isDocScore", "unit", "timeStart", "timeEnd",
+    "itemId", "srcLang", "trgLang", "docId", "document", "isDocScore", "unit", "timeStart",
+    "timeEnd",
 }  # fmt: skip
 """Columns that others say, or are made of."""
 
@@ -243,6 +244,7 @@ def appraise(choice: Choice) -> Mapping:
         ("task", {"join": task, "sep": "-"}, ", ".join(tasks[:10])),
         ("system", system.expression, f"{system.n_distinct:,} different"),
         ("segment", segment.expression, f"{segment.n_distinct:,} different"),
+        *_documents(sheet),
         ("control", control, seen),
         *time_lines(choice.among(lambda name: name in ("timeEnd", "seconds"))),
     ]
@@ -252,6 +254,14 @@ def appraise(choice: Choice) -> Mapping:
     choice.remaining[:] = [name for name in choice.remaining if name not in APPRAISE_INPUTS]
     mapping = Mapping(lines, answer, judge, tasks=tasks)
     return mapping.with_lines(judge_line(judge), *answer.fields)
+
+
+def _documents(sheet: Sheet) -> list[Line]:
+    """Return the line of documents, if there are any."""
+    column = sheet["document"]
+    if not column.n_distinct:
+        return []
+    return [("document", column.expression, f"{column.n_distinct:,} different")]
 
 
 def wmt_ranking(choice: Choice) -> Mapping:

@@ -37,6 +37,7 @@ compared AS (
             CASE WHEN o.system IS DISTINCT FROM n.system OR o.system_a IS DISTINCT FROM n.system_a
                 OR o.system_b IS DISTINCT FROM n.system_b THEN 'system' END,
             CASE WHEN o.segment IS DISTINCT FROM n.segment THEN 'segment' END,
+            CASE WHEN o.document IS DISTINCT FROM n.document THEN 'document' END,
             CASE WHEN o.hit IS DISTINCT FROM n.hit OR o.ranking IS DISTINCT FROM n.ranking
                 OR o."position" IS DISTINCT FROM n."position" THEN 'hit' END
         ], lambda x: x IS NOT NULL) AS particulars,

@@ -162,7 +162,7 @@ SELECT
     judgment_id,
     CASE WHEN $pseudonymize THEN left(sha256($salt || judgment_id), 32) ELSE judgment_id END
         AS public_id,
-    task, judge, judge_id, item, item_a, item_b, system, segment,
+    task, judge, judge_id, item, item_a, item_b, system, segment, document,
     system_a, system_b, criterion, label, votes, score, preference, strength, ranking, rank,
     rank_a, rank_b, hit, "position", control, control_of, truth, native_id,
     status, submitted_at, seconds, hit_seconds, why, reward,

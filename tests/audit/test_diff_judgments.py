@@ -103,6 +103,17 @@ def test_what_was_paid_is_no_change_of_a_judgment(build_campaign, diff):
     ]
 
 
+def test_another_document_is_another_particular(build_campaign, diff):
+    settings = OPEN | {"sources": [of("a*.csv", FIELDS | {"document": "doc"})]}
+    lines = votes().splitlines()
+    export = "\n".join([f"{lines[0]},doc", *(f"{line},d1" for line in lines[1:])])
+    build_campaign({"a.csv": export}, **settings)
+    build_campaign({"a.csv": export.replace("i4,p,x,d1", "i4,p,x,d2")}, **settings)
+    assert [(r["item"], r["judge"], r["particulars"]) for r in listed(diff())] == [
+        ("i4", "p", ["document"])
+    ]
+
+
 def test_the_order_of_sources_is_a_setting(build_campaign, diff):
     """Of two answers that stand in two sources the later source's counts."""
     exports = {"a.csv": votes(), "b.csv": votes(i2_p="y", i3_q="x")}

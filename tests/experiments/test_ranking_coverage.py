@@ -38,6 +38,28 @@ def test_intervals_and_tests_of_comparisons_hold(name):
     check(pair_coverage(PAIR_DESIGNS[name], REPLICATIONS, np.random.default_rng(3)))
 
 
+def test_documents_hold_where_they_are_declared_and_not_where_they_are_left_out():
+    """What a document makes of a system: segments of one document are no news."""
+    draw, params = SCORE_DESIGNS["40 documents"], ScoreParams()
+    check(score_coverage(draw, params, REPLICATIONS, np.random.default_rng(3)))
+    undeclared = score_coverage(
+        draw, params, REPLICATIONS, np.random.default_rng(3), declares_documents=False
+    )
+    assert undeclared.coverage < 0.91
+    assert undeclared.size > 0.08
+    assert undeclared.familywise > FAMILYWISE
+
+
+def test_documents_of_comparisons_hold():
+    design = PAIR_DESIGNS["40 documents, compared"]
+    declared, undeclared = (
+        pair_coverage(design, REPLICATIONS, np.random.default_rng(3), declares_documents=declares)
+        for declares in (True, False)
+    )
+    check(declared)
+    assert undeclared.coverage < declared.coverage - 0.02
+
+
 def test_judges_of_one_system_each_compare_systems_only_if_drawn_at_random():
     draw, rng = SCORE_DESIGNS["one system each"], np.random.default_rng(3)
     assert score_coverage(draw, ScoreParams(), 2, rng).is_tested == 0

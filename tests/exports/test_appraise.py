@@ -20,7 +20,7 @@ SEGMENT = "username,system,itemId,itemType,srcLang,trgLang,score,timeStart,timeE
 DOCUMENT = (
     "username,system,itemId,itemType,srcLang,trgLang,score,docId,isDocScore,timeStart,timeEnd"
 )
-MADE = ["seconds", "segment", "unit"]
+MADE = ["seconds", "segment", "unit", "document"]
 
 SEGMENT_ROWS = """\
 engliv0d03,NiuTrans.liv.txt,239,TGT,eng,liv,0,1665744151.351,1665744158.765
@@ -354,7 +354,7 @@ def test_seconds(tmp_path, start, end, seconds):
 def test_unit_and_segment_of_documents(tmp_path, is_doc, unit, segment):
     text = f"{DOCUMENT}\n{cells(doc='doc', item='4', is_doc=is_doc)}"
     [row] = rows(opened(tmp_path / "a.csv", text)).values()
-    assert (row["unit"], row["segment"]) == (unit, segment)
+    assert (row["unit"], row["segment"], row["document"]) == (unit, segment, "doc")
 
 
 @pytest.mark.parametrize(
@@ -375,7 +375,9 @@ def test_segments_of_documents_are_unique(tmp_path, doc, item, is_doc, segment):
 
 def test_segments_without_documents_are_as_written(tmp_path):
     text = SEGMENT_ROWS.replace(",239,", ",a/b%,")
-    assert made(opened(tmp_path / "a.csv", text), "segment") == ["a/b%", "a/b%", "80", "a/b%"]
+    export = opened(tmp_path / "a.csv", text)
+    found = [(row["segment"], row["document"]) for row in rows(export).values()]
+    assert found == [("a/b%", None), ("a/b%", None), ("80", None), ("a/b%", None)]
 
 
 def test_a_twin_in_a_document_named_bad_has_the_segment_of_the_original(tmp_path):
@@ -389,6 +391,8 @@ def test_a_twin_in_a_document_named_bad_has_the_segment_of_the_original(tmp_path
     export = opened(tmp_path / "a.csv", text)
     found = rows(export)
     assert [row["segment"] for row in found.values()] == list(docs.values())
+    documents = [segment.removesuffix("/1") for segment in docs.values()]
+    assert [row["document"] for row in found.values()] == documents
     assert [row["docId"] for row in found.values()] == [doc for _, doc in docs]
 
 

@@ -46,10 +46,13 @@ def appraise(path: Path, header: Sequence[str], *, with_header: bool) -> Path:
     ("header", "more"),
     [
         ((*APPRAISE, *TIMES), {"task": ("srcLang", "trgLang")}),
-        ((*APPRAISE, "docId", "isDocScore", *TIMES), {"task": ("srcLang", "trgLang", "unit")}),
+        (
+            (*APPRAISE, "docId", "isDocScore", *TIMES),
+            {"task": ("srcLang", "trgLang", "unit"), "document": "document"},
+        ),
         (
             (*APPRAISE, "docId", "isDocScore", "mqm", *TIMES, "batchNo", "item_id"),
-            {"task": ("srcLang", "trgLang", "unit"), "hit": "batchNo"},
+            {"task": ("srcLang", "trgLang", "unit"), "document": "document", "hit": "batchNo"},
         ),
     ],
 )

@@ -278,6 +278,27 @@ def test_odd_crowds(tmp_path, monkeypatch, rows):
     assert_all_alike(*built_both(folder, monkeypatch))
 
 
+def test_documents_are_whole_in_blocks(tmp_path, monkeypatch):
+    """Nine documents, segments without one, and one that two documents share."""
+    rows = []
+    for row in at_random(300, 30):
+        n = int(row["segment"].removeprefix("seg "))
+        document = "" if n > 26 else f"doc {n % 9}"
+        shared = n == 3 and len(rows) % 2
+        rows.append({**row, "document": "doc 4" if shared else document})
+    lines = [",".join(map(str, row.values())) for row in rows]
+    folder = campaign(tmp_path, "\n".join([",".join(rows[0]), *lines, ""]))
+    settings = json.loads((folder / "campaign.yaml").read_text())
+    settings["sources"][0]["fields"]["document"] = "document"
+    (folder / "campaign.yaml").write_text(json.dumps(settings))
+    blocks, whole = built_both(folder, monkeypatch)
+    assert_all_alike(blocks, whole)
+    assert len(blocks.runs["standardize_scores"].result.tables["standardized"].files) > 4
+    headline = [row for row in blocks.rows("system_rankings") if row["headline"]]
+    assert {row["cluster"] for row in headline} == {None}
+    assert all("20 documents" in row["reason"] for row in headline)
+
+
 @pytest.mark.slow
 def test_what_is_new_in_blocks_is_what_comes_of_nothing(tmp_path):
     """A judgment is corrected, one is gone, one is new: the same files of stages, the same gold."""

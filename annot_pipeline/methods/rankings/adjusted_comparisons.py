@@ -7,9 +7,10 @@ graded, from 0 to 1.
 
 Fitted by Newton's method to counts of each pair and order, with a prior N(0, 1/`PRIOR`) on
 strengths, which keeps them finite and never counts as data. The variance is a sandwich by clusters
-of judges and of segments (inference). Between systems of different strongly connected components
-the data have an order, but no size: one of them never lost (Ford 1957). Such pairs have no test but
-that of signs, over judges who compared the two (`sign_tests`).
+of judges and of segments, or of documents where segments have them (inference). Between systems of
+different strongly connected components the data have an order, but no size: one of them never lost
+(Ford 1957). Such pairs have no test but that of signs, over judges who compared the two
+(`sign_tests`).
 
 Degenerate input: systems never compared are components of their own; ties alone make all equal.
 """
@@ -54,7 +55,8 @@ class ComparisonBlock:
     Parameters
     ----------
     segments
-        Codes from 0, of the block.
+        Codes from 0, of the block: clusters of comparisons. With ``has_documents``, those of the
+        documents of segments (document_clusters).
     judges, first, second
         Codes of the whole task; the first was shown first, where the order is known.
     preferences
@@ -63,6 +65,8 @@ class ComparisonBlock:
         Group of judges with an order effect of its own; -1 where the order is not known.
     n_segments, n_judges, n_systems, n_orders
         Sizes: of the block, and of the task.
+    has_documents
+        Whether segments of one document have one code.
     """
 
     segments: Codes
@@ -75,6 +79,7 @@ class ComparisonBlock:
     n_judges: int
     n_systems: int
     n_orders: int
+    has_documents: bool = False
 
     @cached_property
     def judge_of_segment(self) -> Codes:
@@ -190,7 +195,7 @@ def adjusted_comparisons(
     Parameters
     ----------
     blocks
-        Comparisons of one task; each segment lies in one block.
+        Comparisons of one task; each segment, and each document, lies in one block.
     has_ties
         Whether ties have a probability of their own; else each is half a win.
     virtual
@@ -222,8 +227,9 @@ def adjusted_comparisons(
     strengths = model.parameters[:n_systems]
     strong, part = _components(counts)
     estimates = SystemEstimates(
-        np.where(totals > 0, strengths, np.nan), judges, segments, both, strong
-    )
+        np.where(totals > 0, strengths, np.nan), judges, segments, both, strong,
+        any(blocks.map(_has_documents)),
+    )  # fmt: skip
     effects = model.parameters[n_systems : n_systems + n_orders]
     tie = float(model.parameters[-1]) if models_ties else np.nan
     return AdjustedComparisons(estimates, ComparisonFit(strengths, effects, tie), part)
@@ -416,6 +422,10 @@ def _residuals_by(
 
 def _sizes(block: ComparisonBlock) -> int:
     return int(np.unique(block.segments).size)
+
+
+def _has_documents(block: ComparisonBlock) -> bool:
+    return block.has_documents
 
 
 def _segment_freedom(block: ComparisonBlock, totals: Floats, correlation: float) -> FreedomSums:

@@ -13,6 +13,9 @@ Judges are fixed effects: which judge saw which system tells nothing. ``judges="
 only where judges were assigned to systems at random; it alone compares systems that share no judge.
 Segments are random effects; ``segments="fixed"`` where systems were given easier or harder ones.
 
+Variances are over clusters of judges and of segments; segments of one document are one cluster,
+where blocks have documents. Effects stay those of segments.
+
 Sources: Searle, Casella & McCulloch 1992, section 5.2 (components by moments of pairs); Cameron,
 Gelbach & Miller 2011 (two-way clusters); Bell & McCaffrey 2002 (CR2).
 
@@ -42,9 +45,9 @@ from annot_pipeline.methods.rankings.score_effects import (
 )
 from annot_pipeline.methods.rankings.score_params import ScoreParams, centred_inverse
 from annot_pipeline.methods.rankings.score_variance import (
+    cluster_freedom,
     judge_variance,
     score_products,
-    segment_freedom,
     segment_projection,
 )
 
@@ -93,11 +96,15 @@ class AdjustedScores:
 
 @dataclass(frozen=True)
 class _Counts(Additive):
-    """Judgments ``(n_judges, K)``, sums of scores ``(K,)``, and segments with judgments."""
+    """Judgments ``(n_judges, K)``, sums of scores ``(K,)``, and clusters with judgments.
+
+    ``n_of_documents``: those of them that lie in blocks whose clusters are documents.
+    """
 
     judgments: Floats
     scores: Floats
-    n_segments: int
+    n_clusters: int
+    n_of_documents: int
 
 
 @dataclass(frozen=True)
@@ -117,7 +124,7 @@ def adjusted_scores(
     Parameters
     ----------
     blocks
-        Scores of one task; each segment lies in one block.
+        Scores of one task; each segment, and each document, lies in one block.
     params
         How they are adjusted.
     """
@@ -147,23 +154,25 @@ def adjusted_scores(
         score_products, scale, values, effects, before, projection, totals, shrinkage,
         n_bytes=2 * n_judges * n_systems * 8,
     )  # fmt: skip
-    n_used, n_segments = int(np.count_nonzero(of_judge)), counts.n_segments
+    n_used, n_clusters = int(np.count_nonzero(of_judge)), counts.n_clusters
     judges = segments = both = None
-    if n_used >= FEW or n_segments < FEW:
+    if n_used >= FEW or n_clusters < FEW:
         judges = judge_variance(counts.judgments, projection, inverse, meat, shrinkage, params)
-    if n_segments >= FEW or n_used < FEW:
-        freedom = blocks.sum(segment_freedom, totals, meat.correlation.correlation)
-        segments = ClusterVariance(inverse @ meat.segments @ inverse.T, freedom.degrees_of_freedom)
+    if n_clusters >= FEW or n_used < FEW:
+        freedom = blocks.sum(cluster_freedom, totals, meat.cluster_correlation.correlation)
+        segments = ClusterVariance(inverse @ meat.clusters @ inverse.T, freedom.degrees_of_freedom)
     if judges is not None and segments is not None:
         both = inverse @ meat.both @ inverse.T
     values = _levelled(values, counts.scores, totals, component)
-    estimates = SystemEstimates(values, judges, segments, both, component)
+    estimates = SystemEstimates(
+        values, judges, segments, both, component, has_documents=counts.n_of_documents > 0
+    )
     is_used = of_judge > 0
     residual = fitted.components.residual
     components = replace(
         fitted.components,
         judge_system=meat.judge_correlation(counts.judgments) * residual,
-        segment_system=meat.correlation.correlation * residual,
+        segment_system=meat.segment_correlation.correlation * residual,
     )
     return AdjustedScores(
         estimates,
@@ -263,8 +272,11 @@ def _mean(values: Floats) -> float:
 
 
 def _counts(block: ScoreBlock) -> _Counts:
-    n_segments = int(np.count_nonzero(block.n_judgments))
-    return _Counts(block.by_judge_and_system(None), block.by_system(block.scores), n_segments)
+    n_clusters = np.unique(block.cluster_codes).size
+    return _Counts(
+        block.by_judge_and_system(None), block.by_system(block.scores), n_clusters,
+        n_clusters if block.clusters is not None else 0,
+    )  # fmt: skip
 
 
 def _normal(

@@ -5,6 +5,8 @@ variance of a difference is that of two-way clusters, judge + segment - both (Ca
 Miller 2011, eq. 2.8), at least the mean of the two; its degrees of freedom follow from those of
 each (Satterthwaite 1946). Tests are one-sided, of all ordered pairs, and corrected by Holm 1979.
 
+Where segments have documents, these are the clusters in place of segments.
+
 Assumes that judges were drawn from those who are to be spoken of. With fewer than `FEW` judges
 only segments count as drawn: what is said is then said of these judges; likewise with few segments.
 
@@ -76,6 +78,8 @@ class SystemEstimates:
         ``(K, K)`` covariance from clusters of judge and segment; used if there are both others.
     component
         ``(K,)`` codes: systems of different components cannot be compared.
+    has_documents
+        Whether clusters of segments are the documents that they are of.
     """
 
     values: Floats
@@ -83,6 +87,7 @@ class SystemEstimates:
     segments: ClusterVariance | None
     both: Floats | None
     component: Codes
+    has_documents: bool = False
 
     def variance(self) -> tuple[Floats, Floats]:
         """Return the variance of the difference of each pair and its degrees of freedom."""
@@ -155,6 +160,8 @@ class RankingInference:
         ``(K,)`` from 1, within the component.
     of_these_judges
         Whether judges are too few to speak of others.
+    has_documents
+        Whether clusters of segments are documents.
     """
 
     difference: Floats
@@ -173,6 +180,7 @@ class RankingInference:
     worst_rank: Codes
     cluster: Codes
     of_these_judges: bool
+    has_documents: bool
 
 
 def compare_estimates(
@@ -223,6 +231,7 @@ def compare_estimates(
         worst,
         cluster,
         estimates.judges is None,
+        estimates.has_documents,
     )
 
 

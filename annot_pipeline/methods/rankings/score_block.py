@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+
+from annot_pipeline.methods.rankings.document_clusters import by_first_segment
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -30,6 +33,9 @@ class ScoreBlock:
         Points.
     n_segments, n_judges, n_systems
         Sizes: of the block, of the task, of the task.
+    clusters
+        ``(n_segments,)`` rising codes from 0, of the block: the documents of its segments, each of
+        which lies in one block. None: each segment is a cluster.
     """
 
     segments: Codes
@@ -39,6 +45,7 @@ class ScoreBlock:
     n_segments: int
     n_judges: int
     n_systems: int
+    clusters: Codes | None = None
 
     @classmethod
     def from_rows(
@@ -48,26 +55,72 @@ class ScoreBlock:
         systems: Codes,
         scores: Floats,
         sizes: tuple[int, int, int],
+        clusters: Codes | None = None,
     ) -> ScoreBlock:
-        """Return rows in any order as a block; ``sizes``: segments, judges, systems."""
+        """Return rows in any order as a block; ``sizes``: segments, judges, systems.
+
+        ``clusters``: ``(n_segments,)`` codes in any order. Segments of one become neighbours.
+        """
+        if clusters is not None:
+            clusters = by_first_segment(clusters)
+            in_clusters = np.argsort(clusters, kind="stable")
+            place = np.empty_like(in_clusters)
+            place[in_clusters] = np.arange(place.size)
+            segments, clusters = place[segments], clusters[in_clusters]
         order = np.lexsort((scores, systems, judges, segments))
-        return cls(segments[order], judges[order], systems[order], scores[order], *sizes)
+        rows = (segments[order], judges[order], systems[order], scores[order])
+        return cls(*rows, *sizes, clusters)
 
     def split(self, most_segments: int) -> list[ScoreBlock]:
-        """Return blocks of at most so many segments, whose tables by segment stay small."""
+        """Return blocks of at most so many segments, whose tables by segment stay small.
+
+        A document of more segments is a block of its own.
+        """
         if self.n_segments <= most_segments:
             return [self]
-        starts = [*range(0, self.n_segments, most_segments), self.n_segments]
+        starts = self._starts(most_segments)
         ends = np.searchsorted(self.segments, starts).tolist()
         return [
             ScoreBlock(
                 self.segments[start:end] - first, self.judges[start:end], self.systems[start:end],
                 self.scores[start:end], after - first, self.n_judges, self.n_systems,
+                None if self.clusters is None
+                else self.clusters[first:after] - self.clusters[first],
             )
             for first, after, start, end in zip(
                 starts[:-1], starts[1:], ends[:-1], ends[1:], strict=True
             )
         ]  # fmt: skip
+
+    def _starts(self, most_segments: int) -> list[int]:
+        """Return the segments at which blocks start, and the end of the last."""
+        if self.clusters is None:
+            return [*range(0, self.n_segments, most_segments), self.n_segments]
+        starts = [0]
+        ends = [*(np.flatnonzero(np.diff(self.clusters)) + 1).tolist(), self.n_segments]
+        for previous, end in pairwise([0, *ends]):
+            if end - starts[-1] > most_segments and previous > starts[-1]:
+                starts.append(previous)
+        return [*starts, self.n_segments]
+
+    @property
+    def n_clusters(self) -> int:
+        """Clusters of segments, with judgments or without."""
+        if self.clusters is None:
+            return self.n_segments
+        return int(self.clusters[-1]) + 1 if self.clusters.size else 0
+
+    @cached_property
+    def cluster_codes(self) -> Codes:
+        """Code of the cluster of each judgment, ``(n_scores,)``."""
+        return self.segments if self.clusters is None else self.clusters[self.segments]
+
+    @cached_property
+    def cluster_systems(self) -> csr_array:
+        """Judgments ``(n_clusters, K)``."""
+        if self.clusters is None:
+            return self.segment_systems
+        return self._sums(self.cluster_codes, self.systems, None, (self.n_clusters, self.n_systems))
 
     @cached_property
     def segment_systems(self) -> csr_array:
@@ -89,6 +142,14 @@ class ScoreBlock:
         """Code of the cell (segment, judge) of each judgment, ``(n_scores,)``."""
         key = self.segments * self.n_judges + self.judges
         return np.asarray(np.cumsum(np.append(True, np.diff(key) > 0)[: key.size]) - 1, np.int64)
+
+    @cached_property
+    def judge_of_cluster(self) -> Codes:
+        """Code of the cell (cluster, judge) of each judgment, ``(n_scores,)``."""
+        if self.clusters is None:
+            return self.judge_of_segment
+        key = self.cluster_codes * self.n_judges + self.judges
+        return np.asarray(np.unique(key, return_inverse=True)[1].reshape(-1), np.int64)
 
     def by_segment(self, values: Floats) -> Floats:
         """Return sums of ``(n_scores,)`` values by segment."""
@@ -116,11 +177,29 @@ class ScoreBlock:
         """Return sums, or judgments, ``(n_segments, n_judges)``."""
         return self._sums(self.segments, self.judges, values, (self.n_segments, self.n_judges))
 
+    def by_cluster_and_system(self, values: Floats) -> csr_array:
+        """Return sums ``(n_clusters, K)``."""
+        shape = (self.n_clusters, self.n_systems)
+        return self._sums(self.cluster_codes, self.systems, values, shape)
+
+    def sum_by_cluster(self, table: Floats) -> Floats:
+        """Return sums of a table ``(n_segments, K)`` by cluster."""
+        if self.clusters is None or not self.n_segments:
+            return table
+        starts = np.flatnonzero(np.diff(self.clusters, prepend=-1))
+        return np.asarray(np.add.reduceat(table, starts, axis=0))
+
     def by_cell_and_system(self, values: Floats) -> csr_array:
-        """Return sums by cell of segment and judge, and system."""
-        cells = self.judge_of_segment
-        n_cells = int(cells.max(initial=-1)) + 1
-        return self._sums(cells, self.systems, values, (n_cells, self.n_systems))
+        """Return sums by cell of cluster and judge, and system."""
+        return self._by_cell(self.systems, values, self.n_systems)
+
+    def by_cell_and_segment(self, values: Floats) -> csr_array:
+        """Return sums by cell of cluster and judge, and segment."""
+        return self._by_cell(self.segments, values, self.n_segments)
+
+    def _by_cell(self, columns: Codes, values: Floats, n_columns: int) -> csr_array:
+        cells = self.judge_of_cluster
+        return self._sums(cells, columns, values, (int(cells.max(initial=-1)) + 1, n_columns))
 
     @staticmethod
     def _sums(

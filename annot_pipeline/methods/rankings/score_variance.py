@@ -1,8 +1,12 @@
-"""How estimates of systems vary over clusters of judges and of segments, from sums over blocks."""
+"""How estimates of systems vary over clusters of judges and of segments, from sums over blocks.
+
+Segments of one document are one cluster (document_clusters).
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +25,9 @@ from annot_pipeline.methods.rankings.score_block import ScoreBlock
 from annot_pipeline.methods.rankings.score_effects import Scale, Shrinkage
 from annot_pipeline.methods.rankings.score_params import ScoreParams
 
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
 
@@ -36,22 +43,23 @@ class ScoreProducts(Additive):
     ----------
     judge_sums, judge_totals
         ``(n_judges, K)`` but for what is projected out by judges, and ``(n_judges,)`` residuals.
-    segments, both
-        ``(K, K)``.
+    clusters, both
+        ``(K, K)``, over clusters of segments, and over cells of these and judges.
     judge_residuals, residual_squares, n
         ``(n_judges, K)`` residuals, squares of all, judgments: for correlations within judges.
-    correlation
-        Of residuals within segments.
+    segment_correlation, cluster_correlation
+        Of residuals of a system within segments, and within their clusters.
     """
 
     judge_sums: Floats
     judge_totals: Floats
-    segments: Floats
+    clusters: Floats
     both: Floats
     judge_residuals: Floats
     residual_squares: float
     n: float
-    correlation: CorrelationSums
+    segment_correlation: CorrelationSums
+    cluster_correlation: CorrelationSums
 
     def judge_correlation(self, judgments: Floats) -> float:
         """Return the correlation of residuals of one judge and system."""
@@ -104,7 +112,7 @@ def score_products(
     totals: Floats,
     shrinkage: Shrinkage,
 ) -> ScoreProducts:
-    """Return the products of a block\'s sums by segment, and its sums by judge."""
+    """Return the products of a block's sums by cluster of segments, and its sums by judge."""
     r = scale.apply(block) - systems[block.systems]
     own = judges[block.judges]
     segment = (block.by_segment(r - own) * shrinkage.by_segment(block))[block.segments]
@@ -115,34 +123,76 @@ def score_products(
         block.by_segment_and_system(of_segment).toarray()
         - block.by_segment_and_judge(of_segment) @ projection
     )
-    both = _both(block, e, projection)
+    of_systems = None
     if shrinkage.has_segments:
         of_systems = segment_projection(block, before, shrinkage)
         sums -= block.by_segment_and_judge(of_judge).T @ of_systems
         segment_sums -= block.by_segment(of_segment)[:, None] * of_systems
-        both += _both_with_segments(block, e, projection, of_systems)
-    factors = share_factors(block.segment_systems, totals)
-    segment_sums += factors.multiply(segment_sums).toarray()
-    cells = block.by_segment_and_system(e).data
-    counts = block.segment_systems.data
+    cluster_sums = block.sum_by_cluster(segment_sums)
+    factors = share_factors(block.cluster_systems, totals)
+    cluster_sums += factors.multiply(cluster_sums).toarray()
     squares, n = float(e @ e), float(e.size)
+    segment_correlation = _correlation(
+        block.by_segment_and_system(e), block.segment_systems, squares, n
+    )
+    cluster_correlation = segment_correlation
+    if block.clusters is not None:
+        cluster_correlation = _correlation(
+            block.by_cluster_and_system(e), block.cluster_systems, squares, n
+        )
     return ScoreProducts(
         sums,
         block.by_judge(of_judge),
-        segment_sums.T @ segment_sums,
-        both,
+        cluster_sums.T @ cluster_sums,
+        _both(block, e, projection, of_systems),
         block.by_judge_and_system(e),
         squares,
         n,
-        CorrelationSums(float(cells @ cells), float(counts @ counts), squares, max(n, 1.0)),
+        segment_correlation,
+        cluster_correlation,
     )
 
 
-def _both(block: ScoreBlock, e: Floats, projection: Floats) -> Floats:
-    """Return sums of squares over clusters of judge and segment, segments not adjusted for.
+def _correlation(
+    residuals: csr_array, counts: csr_array, squares: float, n: float
+) -> CorrelationSums:
+    """Return the sums for the correlation within the cells of two tables, by cluster and system."""
+    cells, sizes = residuals.data, counts.data
+    return CorrelationSums(float(cells @ cells), float(sizes @ sizes), squares, max(n, 1.0))
 
-    Each adds its residuals by system less their sum times what is projected out by the judge; the
-    square is expanded, as cells times systems would be too many.
+
+def _both(block: ScoreBlock, e: Floats, projection: Floats, of_systems: Floats | None) -> Floats:
+    """Return sums of squares over cells of judge and cluster of segments.
+
+    Each adds its residuals by system less what is projected out by the judge and, unless
+    ``of_systems`` is None, by segments.
+    """
+    if block.n_clusters < block.n_segments:
+        return _both_of_documents(block, e, projection, of_systems)
+    both = _both_of_segments(block, e, projection)
+    if of_systems is not None:
+        both += _adjusted_for_segments(block, e, projection, of_systems)
+    return both
+
+
+def _both_of_documents(
+    block: ScoreBlock, e: Floats, projection: Floats, of_systems: Floats | None
+) -> Floats:
+    """Return `_both` from the table of cells and systems: a cell has several segments."""
+    cells = block.judge_of_cluster
+    sums = block.by_cell_and_system(e).toarray()
+    judges = np.zeros(len(sums), np.int64)
+    judges[cells] = block.judges
+    sums -= np.bincount(cells, e, len(sums))[:, None] * projection[judges]
+    if of_systems is not None:
+        sums -= block.by_cell_and_segment(e) @ of_systems
+    return np.asarray(sums.T @ sums)
+
+
+def _both_of_segments(block: ScoreBlock, e: Floats, projection: Floats) -> Floats:
+    """Return `_both` where each segment is a cluster, segments not adjusted for.
+
+    The square is expanded, as cells times systems would be too many.
     """
     cells = block.by_cell_and_system(e)
     of_cell = np.bincount(block.judge_of_segment, e)[block.judge_of_segment]
@@ -153,10 +203,10 @@ def _both(block: ScoreBlock, e: Floats, projection: Floats) -> Floats:
     return np.asarray((cells.T @ cells).toarray() - cross - cross.T + own)
 
 
-def _both_with_segments(
+def _adjusted_for_segments(
     block: ScoreBlock, e: Floats, projection: Floats, of_systems: Floats
 ) -> Floats:
-    """Return what the adjustment for segments adds to `_both`."""
+    """Return what the adjustment for segments adds to `_both_of_segments`."""
     of_cell = np.bincount(block.judge_of_segment, e)[block.judge_of_segment]
     weights = e * of_cell
     cross = block.by_segment_and_system(weights).T @ of_systems
@@ -165,6 +215,6 @@ def _both_with_segments(
     return np.asarray(own + judge + judge.T - cross - cross.T)
 
 
-def segment_freedom(block: ScoreBlock, totals: Floats, correlation: float) -> FreedomSums:
-    """Return the working variances that the segments of a block add."""
-    return freedom_sums(block.segment_systems, totals, correlation)
+def cluster_freedom(block: ScoreBlock, totals: Floats, correlation: float) -> FreedomSums:
+    """Return the working variances that the clusters of segments of a block add."""
+    return freedom_sums(block.cluster_systems, totals, correlation)

@@ -111,7 +111,8 @@ def _block(task: TaskComparisons) -> tuple[ComparisonBlock, int]:
     An effect that cannot be estimated is taken to be 0.
     """
     swap = task.second_shown_first == 1
-    segments = np.unique(task.segment, return_inverse=True)
+    clusters = task.segment if task.cluster is None else task.cluster
+    segments = np.unique(clusters, return_inverse=True)
     n_groups = int(task.order_group.max(initial=-1)) + 1
     block = ComparisonBlock(
         segments[1].reshape(-1), task.judge, np.where(swap, task.second, task.first),
@@ -119,6 +120,7 @@ def _block(task: TaskComparisons) -> tuple[ComparisonBlock, int]:
         np.where(swap, 1 - task.preferences, task.preferences),
         np.where(task.second_shown_first < 0, -1, task.order_group),
         segments[0].size, int(task.judge.max(initial=-1)) + 1, len(task.names), n_groups,
+        has_documents=task.cluster is not None,
     )  # fmt: skip
     is_estimable = estimable_orders(pair_counts(block).n)
     without = (block.orders >= 0) & ~np.append(is_estimable, False)[block.orders]

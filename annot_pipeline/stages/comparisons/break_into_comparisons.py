@@ -67,8 +67,8 @@ def break_into_comparisons(
     tasks
         ``task``, ``kind``, ``reconcile``.
     items
-        ``item``, ``segment``, ``system``, ``place`` of the item tables; what the first row says
-        of an item wins over what records say.
+        `listed_items.COLUMNS` of the item tables; what the first row says of an item wins over
+        what records say.
     margin
         Scores of a scalar task no farther apart are a tie.
     n_scored
@@ -236,6 +236,9 @@ def _placings(rows: pa.Table, value: Floats, margin: float) -> _Placings:
     table = pa.table(
         {
             **{name: rows[name].take(at) for name in ("task", "judge", "kept", "segment")},
+            "document": pc.coalesce(
+                *(rows["document"].cast(TEXT).take(n) for n in (first, second))
+            ),
             **{f"{n}_a": rows[n].take(first) for n in ("item", "system")},
             **{f"{n}_b": rows[n].take(second) for n in ("item", "system")},
             "outcome": pairs.outcome,
@@ -311,7 +314,7 @@ def _preferences(rows: pa.Table) -> pa.Table:
     together, seconds = _together(rows)
     return pa.table(
         {
-            **{name: rows[name] for name in ("task", "judge", "kept", "segment")},
+            **{name: rows[name] for name in ("task", "judge", "kept", "segment", "document")},
             **sides,
             "outcome": np.where(turned, -outcome, outcome),
             "share_a": pc.if_else(flip, pc.subtract(1.0, rows["strength"]), rows["strength"]),
@@ -326,19 +329,23 @@ def _preferences(rows: pa.Table) -> pa.Table:
 
 
 def _described_pairs(rows: pa.Table, listed: ListedItems) -> pa.Table:
-    """Return rows with the segments and systems that item tables give their items."""
+    """Return rows with the segments, documents and systems that item tables give their items."""
     for side in ("a", "b"):
         one = pa.table(
             {"item": rows[f"item_{side}"], "segment": rows["segment"],
-             "system": rows[f"system_{side}"]}
+             "document": rows["document"], "system": rows[f"system_{side}"]}
         )  # fmt: skip
         described = listed.describe(one)
         at = rows.schema.get_field_index(f"system_{side}")
         rows = rows.set_column(at, f"system_{side}", described["system"])
-        rows = rows.append_column(f"segment_{side}", described["segment"].cast(TEXT))
+        for name in ("segment", "document"):
+            rows = rows.append_column(f"{name}_{side}", described[name].cast(TEXT))
     same = pc.fill_null(pc.equal(rows["segment_a"], rows["segment_b"]), False)
     segment = pc.if_else(same, rows["segment_a"], pa.scalar(None, TEXT))
-    return rows.set_column(rows.schema.get_field_index("segment"), "segment", segment)
+    document = pc.coalesce(rows["document_a"], rows["document_b"])
+    for name, column in (("segment", segment), ("document", document)):
+        rows = rows.set_column(rows.schema.get_field_index(name), name, column)
+    return rows
 
 
 def _together(rows: pa.Table) -> tuple[Codes, pa.Array]:

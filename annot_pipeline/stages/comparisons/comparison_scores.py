@@ -28,6 +28,7 @@ from annot_pipeline.methods.numerics.rounding import comparable
 from annot_pipeline.methods.rankings.inference import CONFIRMED_SEGMENTS
 from annot_pipeline.stages.comparisons.inference_reasons import few
 from annot_pipeline.stages.comparisons.mean_rankings import (
+    DOCUMENTS_REPEAT,
     FEW_SEGMENTS,
     JUDGES_REPEAT,
     TAILS,
@@ -251,6 +252,8 @@ def why_no_interval(task: TaskComparisons, ranking: Ranking) -> str:
         return JUDGES_REPEAT
     if len(task.names) > MOST_SYSTEMS:
         return f"more than {MOST_SYSTEMS} systems: no interval"
+    if task.shares_documents:
+        return DOCUMENTS_REPEAT
     return FEW_SEGMENTS if task.counted.n_units < CONFIRMED_SEGMENTS else ""
 
 

@@ -24,6 +24,7 @@ COMPARISONS = pa.schema(
         pa.field("judge", NAME, nullable=False),  # as the export names it, no pseudonym
         pa.field("kept", FLAG, nullable=False),  # whether the judge counts (judge control)
         pa.field("segment", NAME),  # null: none is mapped
+        pa.field("document", NAME),  # that the segment is of; null: none is mapped
         pa.field("item_a", NAME, nullable=False),  # before item_b in code point order
         pa.field("item_b", NAME, nullable=False),
         pa.field("system_a", NAME),  # null: none is mapped

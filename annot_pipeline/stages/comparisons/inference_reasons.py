@@ -28,6 +28,7 @@ THESE_SEGMENTS = f"fewer than {FEW} segments: intervals and tests speak of these
 NO_CLUSTERS = (
     f"no clusters: they need {CONFIRMED_JUDGES} effective judges and {CONFIRMED_SEGMENTS} segments"
 )
+"""Where segments have documents, texts name documents in place of segments: `by_cluster`."""
 
 Flags = npt.NDArray[np.bool_]
 
@@ -46,10 +47,12 @@ def inference_reasons(estimates: SystemEstimates, inference: RankingInference) -
         elif is_tested[code].any():
             own += inference_caveats(estimates, inference)
             if not has_clusters[code]:
-                own.append(NO_CLUSTERS)
+                own.append(by_cluster(NO_CLUSTERS, inference))
         own += [
-            f"no interval and tests: {NO_TEST[one]}" if not is_tested[code].any() else
-            f"no interval, and not all tests: {NO_TEST[one]}"
+            by_cluster(
+                f"no interval and tests: {NO_TEST[one]}" if not is_tested[code].any() else
+                f"no interval, and not all tests: {NO_TEST[one]}", inference
+            )
             for one in codes if one not in {TESTED, NOT_CONNECTED}
         ]  # fmt: skip
         reasons.append(own)
@@ -59,7 +62,13 @@ def inference_reasons(estimates: SystemEstimates, inference: RankingInference) -
 def inference_caveats(estimates: SystemEstimates, inference: RankingInference) -> list[str]:
     """Return what limits all tests: they speak of these judges, or of these segments, only."""
     caveats = [THESE_JUDGES] if inference.of_these_judges else []
-    return caveats + ([THESE_SEGMENTS] if estimates.segments is None else [])
+    few_segments = estimates.segments is None
+    return caveats + ([by_cluster(THESE_SEGMENTS, inference)] if few_segments else [])
+
+
+def by_cluster(reason: str, inference: RankingInference) -> str:
+    """Return a reason about clusters with the word for them: segments, or documents."""
+    return reason.replace("segments", "documents") if inference.has_documents else reason
 
 
 def inference_metrics(inference: RankingInference, is_used: Flags) -> dict[str, Any]:

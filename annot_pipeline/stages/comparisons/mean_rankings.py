@@ -37,6 +37,7 @@ from annot_pipeline.stages.scores.segment_scores import Cells, TaskCells
 TAILS = (0.025, 0.975)
 NO_JUDGMENT = "no judgment that counts for this method"
 JUDGES_REPEAT = "no interval: judges judge several segments, see the headline"
+DOCUMENTS_REPEAT = "no interval: segments of one document are not independent, see the headline"
 FEW_SEGMENTS = f"no interval: fewer than {CONFIRMED_SEGMENTS} segments"
 
 Codes = npt.NDArray[np.int64]
@@ -97,6 +98,8 @@ def _why_no_interval(task: TaskScores, ranking: Ranking) -> str:
         return "ranking.bootstrap is 0: no interval"
     if task.counts.segments_of_judge.max(initial=0) > 1:
         return JUDGES_REPEAT
+    if task.shares_documents:
+        return DOCUMENTS_REPEAT
     return FEW_SEGMENTS if task.cells.n_segments < CONFIRMED_SEGMENTS else ""
 
 

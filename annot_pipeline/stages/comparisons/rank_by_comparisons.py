@@ -21,6 +21,7 @@ import pyarrow.compute as pc
 
 from annot_pipeline.config.sections import JudgeSettings
 from annot_pipeline.contracts import TEXT
+from annot_pipeline.methods.rankings.document_clusters import document_clusters
 from annot_pipeline.runtime.indexing import Index, index
 from annot_pipeline.stages.agreement.ratings import of_task
 from annot_pipeline.stages.comparisons.inference_reasons import NAMED
@@ -32,6 +33,7 @@ from annot_pipeline.stages.comparisons.ranking_rows import (
 )
 from annot_pipeline.stages.comparisons.registry import BY_COMPARISONS
 from annot_pipeline.stages.comparisons.task_comparisons import TaskComparisons
+from annot_pipeline.stages.scores.segment_scores import document_codes
 
 COMPONENTS = 20
 """Components of a task that the metrics name."""
@@ -56,6 +58,7 @@ class _Comparisons:
     ranking: Codes
     judge: Index
     segment: Codes  # -1: none is known
+    document: Codes  # of the segment; NO_DOCUMENT where none is named
 
 
 def rank_by_comparisons(
@@ -144,6 +147,7 @@ def _comparisons(table: pa.Table) -> tuple[_Comparisons, dict[str, dict[str, int
         rows["ranking"].to_numpy(),
         index(rows["judge"]),
         segment,
+        document_codes(rows["document"]),
     )
     return compared_systems, left_out
 
@@ -186,12 +190,23 @@ def _task(
         ranking=comparisons.ranking[counted],
         segment=np.where(segment < 0, lone, segment),
         has_segment=segment >= 0,
+        cluster=_clusters(comparisons, rows),
         order_group=_order_groups(
             [comparisons.judge.names[one] for one in judge], judges
         )[code.reshape(-1)],
         dominance=None if segment_ranks is None else _dominance(segment_ranks, name, names),
         seed=[seed, int.from_bytes(digest[:8], "big")],
     )  # fmt: skip
+
+
+def _clusters(comparisons: _Comparisons, rows: Codes) -> Codes | None:
+    """Return the cluster of each comparison by judges kept; None if no row names a document."""
+    segment = comparisons.segment[rows]
+    rankings = int(comparisons.segment.max(initial=-1)) + 1 + comparisons.ranking[rows]
+    segments = np.unique(np.where(segment < 0, rankings, segment), return_inverse=True)
+    codes = segments[1].reshape(-1)
+    clusters = document_clusters(codes, comparisons.document[rows], segments[0].size)
+    return None if clusters is None else clusters[codes][comparisons.is_kept[rows]]
 
 
 def _order_groups(names: Sequence[str], judges: Sequence[JudgeSettings]) -> Codes:

@@ -25,6 +25,7 @@ from annot_pipeline.stages.scores.segment_scores import (
     JudgedOutputs,
     judged_outputs,
     rows_of,
+    segment_clusters,
     task_cells,
 )
 from annot_pipeline.stages.scores.system_blocks import criterion_sums, score_block, whole_block
@@ -121,9 +122,14 @@ def _task_scores(judgments: JudgedOutputs, number: int, standardize: Standardize
     segments = np.unique(judgments.cells.second[judgments.cells.codes[rows]], return_inverse=True)
     judges = np.unique(judgments.judges[rows], return_inverse=True)
     criteria = np.unique(judgments.criteria[rows], return_inverse=True)[1].reshape(-1)
+    clusters = segment_clusters(judgments, number)
+    if clusters is not None:
+        first_segment = int(np.searchsorted(judgments.segments.first, number))
+        clusters = clusters[segments[0] - first_segment]
     block = score_block(
         segments[1].reshape(-1), judges[1].reshape(-1), systems, criteria, score,
         (segments[0].size, judges[0].size, len(cells.systems)), criterion_sums(criteria, score),
+        clusters,
     )  # fmt: skip
     most = max(MOST_CELLS // max(len(cells.systems), 1), 1)
     return TaskScores(cells, InMemoryBlocks(block.split(most)))

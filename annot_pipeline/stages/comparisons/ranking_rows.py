@@ -23,6 +23,7 @@ from annot_pipeline.methods.rankings.inference import (
     RankingInference,
 )
 from annot_pipeline.runtime.indexing import names_of
+from annot_pipeline.stages.comparisons.inference_reasons import by_cluster
 
 MOST_SYSTEMS = 500
 """Systems of a task up to which pairs are compared: beyond, a matrix of them is too much."""
@@ -203,7 +204,7 @@ def _pair_rows(task: str, names: Sequence[str], ranking: MethodRanking, headline
     }
     if inference is not None:
         reason = inference.reason[a, b]
-        reasons = NO_TEST | {
+        reasons = {code: by_cluster(reason, inference) for code, reason in NO_TEST.items()} | {
             TESTED: "; ".join(ranking.caveats) or None,
             NOT_CONNECTED: ranking.why_not_connected,
         }

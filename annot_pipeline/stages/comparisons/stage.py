@@ -173,16 +173,16 @@ BREAK_INTO_COMPARISONS = Stage(
             "preference", "strength", "rank", "rank_a", "rank_b", "score", "fate",
         ),
         "standardized": (
-            "task", "item", "segment", "system", "judge", "judge_id", "control", "kept",
-            "score", "ranking", "hit", "submitted_at", "judgment_id", "position", "seconds",
+            "task", "item", "segment", "document", "system", "judge", "judge_id", "control",
+            "kept", "score", "ranking", "hit", "submitted_at", "judgment_id", "position", "seconds",
             "hit_seconds",
         ),
         "tasks": ("task", "kind", "reconcile"),
-        "item_rows": ("item", "segment", "system", "place"),
+        "item_rows": ("item", "segment", "document", "system", "place"),
     },
     outputs=("comparisons", "not_compared"),
     settings=("easl.margin",),
-    code_version="6",  # graded preferences, both orders
+    code_version="7",  # documents of segments
     work=compare_outputs,
     kinds=frozenset({"parquet", "numpy"}),
 )  # fmt: skip
@@ -207,8 +207,8 @@ RANK_SYSTEMS = Stage(
     "Ranks systems by scores adjusted for judges and segments, and by comparisons; clusters.",
     inputs={
         "standardized": (
-            "task", "item", "segment", "system", "criterion", "judge", "control", "kept",
-            "score", "z",
+            "task", "item", "segment", "document", "system", "criterion", "judge", "control",
+            "kept", "score", "z",
         ),
         "tasks": ("task", "scale_low", "scale_high", "assumed_low", "assumed_high"),
         "comparisons": (), "segment_ranks": ("task", "segment", "system", "dominance"),
@@ -218,7 +218,7 @@ RANK_SYSTEMS = Stage(
         "ranking", "standardize", "seed", "judges", "easl.gamma", "easl.epsilon",
         "easl.trueskill_mean", "easl.trueskill_sd",
     ),
-    code_version="5",  # adjusted for judges and segments
+    code_version="6",  # clusters by document
     work=rank_systems_of_tasks,
     kinds=frozenset({"parquet", "numpy"}),
 )  # fmt: skip

@@ -35,6 +35,9 @@ class TaskComparisons:
         Codes of segments; where none is mapped, each ranking is a segment of its own.
     has_segment
         Whether a segment is mapped.
+    cluster
+        Codes of segments in which those of one document have one; None where no segment has a
+        document.
     order_group
         Code of the judges who share an effect of the order: 0 for people, from 1 for each model.
     dominance
@@ -53,6 +56,7 @@ class TaskComparisons:
     ranking: Codes
     segment: Codes
     has_segment: Flags
+    cluster: Codes | None
     order_group: Codes
     dominance: tuple[Codes, Codes, Floats] | None
     seed: list[int]
@@ -106,6 +110,13 @@ class TaskComparisons:
         """Whether a judge judged several segments."""
         pairs = np.unique(np.stack([self.judge, self.segment]), axis=1)
         return bool(np.bincount(pairs[0]).max(initial=0) > 1)
+
+    @property
+    def shares_documents(self) -> bool:
+        """Whether several segments are of one document."""
+        if self.cluster is None:
+            return False
+        return bool(np.unique(self.cluster).size < np.unique(self.segment).size)
 
     def only_ties(self, group: Codes) -> Flags:
         """Return whether each system's group, by code, has no decided comparison."""

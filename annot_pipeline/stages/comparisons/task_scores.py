@@ -67,6 +67,11 @@ class TaskScores:
         return self.blocks.sum(_counts)
 
     @cached_property
+    def shares_documents(self) -> bool:
+        """Whether several segments are of one document."""
+        return any(self.blocks.map(_shares_documents))
+
+    @cached_property
     def connected(self) -> Codes:
         """Return components of systems that judges connect; -1 without judgments of judges kept."""
         seen = np.concatenate(self.blocks.map(_judge_systems), axis=1)
@@ -83,6 +88,10 @@ def _counts(block: ScoreBlock) -> ScoreCounts:
 
     judgments = np.bincount(block.systems, minlength=block.n_systems).astype(np.float64)
     return ScoreCounts(judgments, nonzero(block.segment_systems), nonzero(block.segment_judges))
+
+
+def _shares_documents(block: ScoreBlock) -> bool:
+    return block.n_clusters < block.n_segments
 
 
 def _judge_systems(block: ScoreBlock) -> Codes:

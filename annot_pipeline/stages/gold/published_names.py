@@ -29,8 +29,8 @@ LABELS = re.compile(r"(?:\w+_)?label")
 SYSTEMS = re.compile(r"(?:\w+_)?system(?:_[ab])?")
 """Columns of labels and of names of systems, which the campaign maps: they are no secret."""
 EXPORTED = frozenset({
-    "adjudication_reason", "cell", "criterion", "hit", "item", "item_a", "item_b", "position",
-    "ranking", "segment", "source_file", "task",
+    "adjudication_reason", "cell", "criterion", "document", "hit", "item", "item_a", "item_b",
+    "position", "ranking", "segment", "source_file", "task",
 })  # fmt: skip
 """Columns of which exports give the words; others hold our own words too, as reasons do."""
 HASHED = frozenset({"judgment_id", "source_digest"})

@@ -267,17 +267,17 @@ LIST_JUDGMENTS = Stage(
     "Lists what every judge answered, once, with standardised scores.",
     inputs={
         "controlled": (
-            "public_id", "task", "item", "judge_id", "fate", "control", "segment", "system",
-            "criterion", "label", "score", "item_a", "item_b", "system_a", "system_b",
+            "public_id", "task", "item", "judge_id", "fate", "control", "segment", "document",
+            "system", "criterion", "label", "score", "item_a", "item_b", "system_a", "system_b",
             "preference", "strength", "rank", "rank_a", "rank_b", "ranking", "hit", "position",
             "submitted_at", "seconds",
         ),
         "standardized": ("z",), "tasks": ("task", "kind"),
-        "item_rows": ("item", "segment", "system", "place"),
+        "item_rows": ("item", "segment", "document", "system", "place"),
     },
     outputs=("judgments",),
     settings=("privacy",),
-    code_version="3",  # votes have no judge
+    code_version="3",  # votes have no judge; documents of segments
     work=list_judgments,
     kinds=frozenset({"parquet", "pyarrow"}),
 )  # fmt: skip

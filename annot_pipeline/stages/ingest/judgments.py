@@ -488,7 +488,7 @@ SETTLE_JUDGMENTS = Stage(
     inputs={"record_files": ()},
     outputs=("settled", "tasks", "names"),
     settings=("campaign", "tasks", "privacy", "quality.rejected_assignments"),
-    code_version="16",  # votes
+    code_version="16",  # votes, documents of segments
     work=settle_judgments,
     kinds=frozenset({"parquet", "duckdb"}),
 )  # fmt: skip

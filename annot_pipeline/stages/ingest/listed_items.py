@@ -11,17 +11,19 @@ import pyarrow.compute as pc
 from annot_pipeline.contracts import TEXT
 from annot_pipeline.runtime.indexing import index, is_in
 
-COLUMNS = ("item", "segment", "system", "place")
+COLUMNS = ("item", "segment", "document", "system", "place")
 """What is read of item tables."""
+DESCRIBED = ("segment", "document", "system")
+"""What they say of an item."""
 
 
 class ListedItems:
-    """Segments and systems by item; what the first row says of an item wins.
+    """Segments, documents and systems by item; what the first row says of an item wins.
 
     Parameters
     ----------
     items
-        ``item``, ``segment``, ``system``, ``place`` of the item tables.
+        `COLUMNS` of the item tables.
     """
 
     def __init__(self, items: pa.Table) -> None:
@@ -30,9 +32,7 @@ class ListedItems:
         first = np.sort(np.unique(index(listed["item"]).codes, return_index=True)[1])
         listed = listed.take(pa.array(first))
         self._names = listed["item"].cast(TEXT).combine_chunks()
-        self._given = {
-            name: listed[name].cast(TEXT).combine_chunks() for name in ("segment", "system")
-        }
+        self._given = {name: listed[name].cast(TEXT).combine_chunks() for name in DESCRIBED}
 
     @classmethod
     def named(cls, items: Iterable[pa.Table], rows: Iterable[pa.Table]) -> ListedItems:
@@ -57,12 +57,12 @@ class ListedItems:
         return listed
 
     def describe(self, rows: pa.Table) -> pa.Table:
-        """Return rows with the segments and systems that item tables give their items.
+        """Return rows with the segments, documents and systems that item tables give their items.
 
         Parameters
         ----------
         rows
-            ``item``, ``segment``, ``system`` and more.
+            ``item``, `DESCRIBED` and more.
         """
         if not self._are_any:
             return rows

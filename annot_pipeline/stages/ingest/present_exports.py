@@ -25,7 +25,7 @@ from annot_pipeline.storage.checked_export import FoundExport
 ITEM_ROWS = pa.schema(
     [
         *((name, TEXT) for name in (
-            "task", "item", "segment", "system", "text", "source", "reference", "truth"
+            "task", "item", "segment", "document", "system", "text", "source", "reference", "truth"
         )),
         ("place", INT),
     ]

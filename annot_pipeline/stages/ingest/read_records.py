@@ -34,7 +34,7 @@ from annot_pipeline.stages.ingest.raw_names import CELLS, judge_cells
 from annot_pipeline.stages.ingest.record_cells import RecordCells, combinations, record_cells
 from annot_pipeline.stages.ingest.record_fields import ANSWERS, is_blank, reason_where
 
-CODE_VERSION = "8"  # votes
+CODE_VERSION = "8"  # votes, documents of segments
 
 LONGEST_VALUE = 100_000
 """Bytes; a longer one is no name, label or number but something gone wrong."""

@@ -26,6 +26,7 @@ from annot_pipeline.stages.scores.segment_scores import (
     judged_outputs,
     named_outputs,
     segment_codes,
+    segment_keys,
 )
 
 Codes = npt.NDArray[np.int64]
@@ -63,6 +64,16 @@ def cell_sums(standardized: pa.Table, tasks: pa.Table) -> tuple[pa.Table, int]:
         columns[f"{method}_sum"] = sums(scored_parts, values[is_scored], n_groups=first.size)
         columns[f"{method}_n"] = np.bincount(scored_parts, minlength=first.size)
     return pa.table(columns), n_ordinary - rows.num_rows
+
+
+def document_names(standardized: pa.Table) -> pa.Table:
+    """Return the documents that a block names of segments, and of items without one.
+
+    One row is a segment, or item, and document: ``segment`` as `segment_keys` gives it.
+    """
+    rows = named_outputs(standardized.filter(standardized["document"].is_valid()))
+    table = pa.table({"segment": segment_keys(rows), "document": rows["document"].cast(TEXT)})
+    return table.group_by(["segment", "document"]).aggregate([])
 
 
 def cells_of_sums(

@@ -30,9 +30,9 @@ from annot_pipeline.stages.comparisons.system_rankings import with_comparisons
 from annot_pipeline.stages.comparisons.task_scores import TaskScores
 from annot_pipeline.stages.comparisons.variance_rows import variance_rows
 from annot_pipeline.stages.ingest.resolve_tasks import scale_of
-from annot_pipeline.stages.scores.cell_sums import cell_sums, cells_of_sums
+from annot_pipeline.stages.scores.cell_sums import cell_sums, cells_of_sums, document_names
 from annot_pipeline.stages.scores.score_items import Online, score_items, score_online
-from annot_pipeline.stages.scores.system_blocks import stored_score_blocks
+from annot_pipeline.stages.scores.system_blocks import segment_cluster_names, stored_score_blocks
 from annot_pipeline.storage.queries import Queries
 from annot_pipeline.storage.tables import (
     StoredTable,
@@ -113,7 +113,7 @@ def ranked_in_blocks(
     [task] = small["tasks"].to_pylist()
     tables = [block.files["standardized"] for block in inputs.slices("standardized")]
     sums = [folder / f"sums-{n}" for n in range(len(tables))]
-    without = context.run([
+    counted = context.run([
         partial(_sum_cells, table, columns, small["tasks"], path)
         for table, path in zip(tables, sums, strict=True)
     ])  # fmt: skip
@@ -123,7 +123,9 @@ def ranked_in_blocks(
     )  # fmt: skip
     ranked = {name: GOLD[name].empty() for name in TABLES}
     metrics: TaskMetrics = {}
-    blocks = stored_score_blocks(context, folder, tables, cells.systems)
+    without, documents = zip(*counted, strict=True)
+    clusters = segment_cluster_names(pa.concat_tables(documents))
+    blocks = stored_score_blocks(context, folder, tables, cells.systems, clusters)
     if not cells.systems:
         ranked["variance"] = variance_rows(cells.task, blocks)
     else:
@@ -141,11 +143,12 @@ def ranked_in_blocks(
 
 def _sum_cells(
     standardized: StoredTable, columns: Sequence[str], tasks: pa.Table, path: Path
-) -> int:
-    """Put the sums of a block where the ranking finds them; its judgments without a system."""
-    table, without = cell_sums(read_unharmed(standardized, columns), tasks)
+) -> tuple[int, pa.Table]:
+    """Write the sums of a block; return how many judgments name no system, and its documents."""
+    rows = read_unharmed(standardized, columns)
+    table, without = cell_sums(rows, tasks)
     dump(path, table)
-    return without
+    return without, document_names(rows)
 
 
 def _rank(

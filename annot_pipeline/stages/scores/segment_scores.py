@@ -15,7 +15,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from annot_pipeline.config import Standardize
+from annot_pipeline.contracts import TEXT
 from annot_pipeline.methods.numerics.rounding import comparable
+from annot_pipeline.methods.rankings.document_clusters import NO_DOCUMENT, document_clusters
 from annot_pipeline.methods.scores.cell_means import CellMeans, cell_means
 from annot_pipeline.methods.scores.zscores import printed
 from annot_pipeline.runtime.indexing import Index, PairIndex, index, index_pairs, is_in
@@ -38,6 +40,7 @@ class JudgedOutputs:
     system: list[str]
     systems: PairIndex  # task and system
     segments: PairIndex  # task and segment (item, where no segment is known)
+    documents: Codes  # of segments; NO_DOCUMENT where none is named
     cells: PairIndex  # systems and segments
     judges: Codes
     criteria: Codes
@@ -93,6 +96,7 @@ def judged_outputs(standardized: pa.Table, tasks: pa.Table) -> tuple[JudgedOutpu
         system.names,
         systems,
         segments,
+        document_codes(rows["document"]),
         index_pairs(systems.codes, segments.codes),
         index(rows["judge"]).codes,
         index(rows["criterion"], null="").codes,
@@ -124,6 +128,31 @@ def segment_codes(rows: pa.Table) -> Codes:
     codes[without.to_numpy()] = items.codes
     codes[~without.to_numpy()] = len(items.names) + segments.codes
     return codes
+
+
+def segment_keys(rows: pa.Table) -> pa.ChunkedArray:
+    """Return names of segments, and of items without one, that are as different as their codes."""
+    segment, item = (rows[name].cast(TEXT) for name in ("segment", "item"))
+    return pc.if_else(
+        segment.is_valid(),
+        pc.binary_join_element_wise("segment", segment, " "),
+        pc.binary_join_element_wise("item", item, " "),
+    )
+
+
+def document_codes(documents: pa.ChunkedArray) -> Codes:
+    """Return codes of the names of documents; `NO_DOCUMENT` where there is none."""
+    is_named = documents.is_valid()
+    codes = np.full(len(documents), NO_DOCUMENT)
+    codes[is_named.to_numpy()] = index(documents.filter(is_named)).codes
+    return codes
+
+
+def segment_clusters(judgments: JudgedOutputs, task: int) -> Codes | None:
+    """Return the cluster of each segment of a task; None if none of them names a document."""
+    rows, first = judgments.rows[task], _span(judgments.segments.first, task).start
+    segments = judgments.segments.codes[rows] - first
+    return document_clusters(segments, judgments.documents[rows], n_segments(judgments, task))
 
 
 def _by_task(task: Index) -> list[Codes]:

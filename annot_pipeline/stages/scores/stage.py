@@ -66,11 +66,11 @@ STANDARDIZE_SCORES = Stage(
             *DESCRIBING, "score", "fate", "native_id",
         ),
         "tasks": (),
-        "item_rows": ("item", "segment", "system", "place"),
+        "item_rows": ("item", "segment", "document", "system", "place"),
     },
     outputs=("standardized", "judge_scores"),
     settings=("standardize",),
-    code_version="7",  # large tasks in blocks
+    code_version="8",  # documents of segments
     work=standardize_judgments,
     kinds=frozenset({"parquet", "numpy"}),
 )  # fmt: skip

@@ -24,7 +24,10 @@ def judged() -> pa.Table:
     text["item"] = [f"{a} {b}" for a, b in zip(text["segment"], text["system"], strict=True)]
     text["segment"] = [None if rng.random() < 0.1 else name for name in text["segment"]]
     score = rng.integers(101, size=N).astype(float)
-    return pa.table(text).append_column("criterion", pa.nulls(N, pa.string())).append_column(
+    nulls = pa.nulls(N, pa.string())
+    return pa.table(text).append_column("criterion", nulls).append_column(
+        "document", nulls
+    ).append_column(
         "control", pa.array([ORDINARY[0]] * N)
     ).append_column("kept", pa.array(rng.random(N) < 0.9)).append_column(
         "score", pa.array(score)

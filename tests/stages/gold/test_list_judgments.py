@@ -10,7 +10,7 @@ import pytest
 from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.stages.build import STAGES, Build
 from annot_pipeline.stages.gold.list_judgments import judgment_rows
-from annot_pipeline.stages.ingest.listed_items import ListedItems
+from annot_pipeline.stages.ingest.listed_items import COLUMNS, DESCRIBED, ListedItems
 from annot_pipeline.storage import tables
 from annot_pipeline.storage.keys import derive
 from annot_pipeline.storage.tables import read_table
@@ -98,10 +98,10 @@ def test_every_record_with_its_file_and_row(built):
 
 def test_scores_of_other_judgments_are_refused():
     names = ("task", "item", "item_a", "item_b", "judge_id", "public_id", "fate", "hit", "ranking")
-    row = dict.fromkeys(names, "x") | {"fate": "used", "segment": None, "system": None}
+    row = dict.fromkeys(names, "x") | {"fate": "used"} | dict.fromkeys(DESCRIBED)
     part = pa.table({name: pa.array([value], pa.string()) for name, value in row.items()})
     tasks = pa.table({"task": ["x"], "kind": ["scalar"]})
-    no_items = pa.schema([(n, pa.string()) for n in ("item", "segment", "system", "place")])
+    no_items = pa.schema([(name, pa.string()) for name in COLUMNS])
     one = {"tasks": tasks, "listed": ListedItems(no_items.empty_table()), "salt": None}
     (listed,) = judgment_rows([part], pa.chunked_array([[0.5]]), **one)
     assert listed["z"].to_pylist() == [0.5]

@@ -16,11 +16,13 @@ def table(**columns):
 LISTED = table(
     item=["i3", "i1", "i2", "i1", "i9"],
     segment=["s3", "s1", None, "other", "s9"],
+    document=["d", "d", None, "other", "d"],
     system=["a", None, "b", "other", "a"],
 ).append_column("place", pa.array([4, 1, 2, 3, 0]))
 ROWS = table(
     item=["i1", None, "i2", "i4", "i1"],
     segment=["said", "said", "said", "said", None],
+    document=["said", None, "said", None, None],
     system=["x", "x", None, "x", "x"],
 )
 
@@ -32,6 +34,7 @@ def test_those_that_rows_name_say_what_all_say(size):
     found = ListedItems.named(items, judged).describe(ROWS)
     assert found.equals(ListedItems(LISTED).describe(ROWS))
     assert found["segment"].to_pylist() == ["s1", "said", "said", "said", "s1"]
+    assert found["document"].to_pylist() == ["d", None, "said", None, "d"]
     assert found["system"].to_pylist() == ["x", "x", "b", "x", "x"]
 
 
