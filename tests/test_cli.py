@@ -219,6 +219,7 @@ def loaded_modules(*commands: list[str]) -> set[str]:
     return set(done.stdout.splitlines()[-1].split())
 
 
+@pytest.mark.slow
 def test_only_build_loads_dagster(campaign):
     assert not loaded_modules(["--help"]) & {"dagster", "numpy", "pyarrow", "duckdb", "pydantic"}
     assert "dagster" in loaded_modules(["build", str(campaign)])

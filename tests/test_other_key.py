@@ -13,7 +13,7 @@ from benchmarks.exports import Shape, write_campaign
 from tests.conftest import build_file
 
 NAMES = {"judge", "source_digest", "judgment_id", "hit", "ranking"}
-SHAPE = Shape(labels=3_000, scores=6_000, comparisons=600, tasks=2, judges=30)
+SHAPE = Shape(labels=900, scores=1_500, comparisons=200, tasks=2, judges=15)
 
 
 def generated(folder: Path) -> Path:

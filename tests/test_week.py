@@ -37,6 +37,7 @@ def used(folder: Path, version: str) -> dict[str, int]:
     return {row["values"]: row["counts"] for row in fates}
 
 
+@pytest.mark.slow
 def test_every_scene_publishes_or_says_why_not(week):
     published = {
         s.title: (re.search(r"^published (v\d+)", s.said, re.M) or [None, None])[1]

@@ -65,6 +65,7 @@ def test_few_items_are_no_alarm_unless_the_campaign_says_so(build_campaign):
         build_campaign({"a.csv": export(1, half)}, gates={name: {"minimum": 4}})
 
 
+@pytest.mark.slow
 def test_every_task_is_asked_whatever_part_it_is_in(build_campaign, monkeypatch):
     """Tasks that are gone before, between and behind those that are there; one is in slices."""
     for name, rows in (("PARTITION_ROWS", 20), ("LEAST_ROWS", 6), ("ENDS", 1)):

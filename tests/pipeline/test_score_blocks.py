@@ -154,8 +154,10 @@ def built_both(folder, monkeypatch, *sets):
         ({}, 0),
         pytest.param({"standardize": {"controls": "exclude"}}, 3, marks=pytest.mark.slow),
         pytest.param({"quality": {"test": "none"}}, 0, marks=pytest.mark.slow),
-        ({"quality": {"test": "mann_whitney", "contrast": "pooled"}}, 1),
-        ({"quality": {"test": "consistency"}}, 1),
+        pytest.param(
+            {"quality": {"test": "mann_whitney", "contrast": "pooled"}}, 1, marks=pytest.mark.slow
+        ),
+        pytest.param({"quality": {"test": "consistency"}}, 1, marks=pytest.mark.slow),
         pytest.param({"quality": {"test": "bt500", "scope": "task"}}, 0, marks=pytest.mark.slow),
     ],
 )

@@ -139,6 +139,7 @@ def test_what_is_changed_in_the_bucket_is_found(campaign, s3, tmp_path, capsys):
     assert not list((tmp_path / "campaign" / "store").rglob(".tmp-*"))
 
 
+@pytest.mark.slow
 def test_prune_and_pin(campaign, s3, capsys):
     for n in (9, 10):
         arrives(campaign, f"{n}.csv", ROWS[n : n + 1])

@@ -102,6 +102,7 @@ def test_the_catalog_shows_it(tmp_path):
             assert told.to_pylist() == pq.read_table(whole / f"{name}.parquet").to_pylist()
 
 
+@pytest.mark.slow
 def test_commands_read_it(several, tmp_path, capsys):
     _, release = several
     campaign = str(tmp_path / "campaign")

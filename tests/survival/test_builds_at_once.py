@@ -30,6 +30,7 @@ OVERTAKEN = "another build published v0002 while this one ran: nothing was publi
 
 
 @pytest.mark.parametrize("number", range(TIMES))
+@pytest.mark.slow
 def test_two_builds_of_the_same_exports(number: int, night: Night, tmp_path: Path) -> None:
     folder = night.copy(tmp_path / "campaign")
     one = build(folder, said="one")

@@ -72,7 +72,7 @@ def mend(disk: Path) -> None:
     ("place", "fails"),
     [
         ("store", "full"),
-        ("gold", "read-only"),
+        pytest.param("gold", "read-only", marks=pytest.mark.slow),
         pytest.param("store", "read-only", marks=pytest.mark.slow),
         pytest.param("gold", "full", marks=pytest.mark.slow),
     ],

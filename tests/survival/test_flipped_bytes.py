@@ -170,6 +170,7 @@ def check(harm, paths, first_night, expected, tmp_path, capsys):
         shutil.rmtree(folder)
 
 
+@pytest.mark.slow
 def test_a_flipped_bit_is_named_or_harmless(first_night, expected, tmp_path, capsys, monkeypatch):
     monkeypatch.delenv("ANNOT_KEY")
     paths = files_of_store(first_night)
@@ -177,6 +178,7 @@ def test_a_flipped_bit_is_named_or_harmless(first_night, expected, tmp_path, cap
     check(flip, paths, first_night, expected, tmp_path, capsys)
 
 
+@pytest.mark.slow
 def test_an_emptied_file_is_named_or_harmless(first_night, expected, tmp_path, capsys, monkeypatch):
     monkeypatch.delenv("ANNOT_KEY")
     paths = files_of_store(first_night)

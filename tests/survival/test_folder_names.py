@@ -224,6 +224,7 @@ def test_rankings_and_batches_are_the_same_in_a_folder_of_any_name(
 
 
 @pytest.mark.parametrize("name", each_name(SHORT[0]))
+@pytest.mark.slow
 def test_a_folder_of_any_name_gives_the_same_tables_and_findings(
     plain, expected, name, tmp_path, capsys, monkeypatch
 ):

@@ -74,6 +74,7 @@ def check_words(error: AnnotError) -> None:
     assert all(c.isprintable() or c in KEPT or c == "\n" for c in str(error))
 
 
+@pytest.mark.slow
 def test_any_export_is_read_or_refused_in_words(tmp_path: Path) -> None:
     """All are built whole in the long run, else one in ten, and the others as far as lineage."""
     built: list[bool] = []

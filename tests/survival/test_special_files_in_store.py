@@ -95,6 +95,7 @@ def files_of_store(store: Path) -> list[str]:
     return [found[kind][0].relative_to(store).as_posix() for kind in KINDS[:FEW]]
 
 
+@pytest.mark.slow
 def test_no_command_waits_for_a_pipe(built, tmp_path, capsys, monkeypatch):
     monkeypatch.delenv("ANNOT_KEY")
     for name in files_of_store(built / "store"):

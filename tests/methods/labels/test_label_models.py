@@ -51,6 +51,7 @@ def frame(task: LabelCodes) -> pd.DataFrame:
 
 @pytest.mark.filterwarnings("ignore::pandas.errors.Pandas4Warning")  # by crowd-kit
 @pytest.mark.parametrize("seed", [0])
+@pytest.mark.slow
 def test_one_coin_is_that_of_crowd_kit(seed):
     from crowdkit.aggregation import OneCoinDawidSkene
 

@@ -62,7 +62,7 @@ def planted(seed: int, n_items: int = 300, k: int = 2) -> tuple[LabelCodes, np.n
     return from_answers(np.concatenate([copies, alone[1:]]), k), truth
 
 
-@pytest.mark.parametrize("k", [2, 3])
+@pytest.mark.parametrize("k", [2, pytest.param(3, marks=pytest.mark.slow)])
 def test_a_planted_family_is_found_and_accuracy_rises(k):
     for seed in range(3):
         task, truth = planted(seed, k=k)
