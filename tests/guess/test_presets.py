@@ -148,6 +148,11 @@ def test_zooniverse(tmp_path: Path, guess: Guesses) -> None:
         annotations=lambda r: json.dumps([{"task": "T0", "value": r.label}]),
     )  # fmt: skip
     found = guess(write(tmp_path / "z.csv", rows))
+    for row in rows:
+        drawn = {"task": "T1", "value": [{"x": 1, "y": 2}]}
+        row["annotations"] = json.dumps([drawn, *json.loads(row["annotations"])])
+    drawing = guess_campaign([write(tmp_path / "drawing.csv", rows)], tmp_path)
+    assert "in: [T0]" in drawing
     assert found.fields()["item"] == "subject_ids"
     assert found.fields()["submitted_at"] == "created_at"
     assert (majority(found), found.used("task")) == (MAJORITY, {("T0",)})
@@ -298,6 +303,10 @@ def test_argilla_responses(tmp_path: Path, guess: Guesses) -> None:
     found = guess(write(tmp_path / "argilla.jsonl", rows))
     assert option(found, "each")["a"]["list"] == "kind.responses.users"
     assert majority(found) == MAJORITY
+    for row in rows:
+        row["kind.responses.status"] = ["submitted"] * (len(row["kind.responses"]) - 1) + ["draft"]
+    drafts = guess_campaign([write(tmp_path / "drafts.jsonl", rows)], tmp_path)
+    assert 'json: "{a}", in: [submitted]' in drafts
 
 
 def test_snli(tmp_path: Path, guess: Guesses) -> None:
