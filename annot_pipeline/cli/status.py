@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 
 from annot_pipeline.cli.common import Document, add_campaign, load, show, typed
-from annot_pipeline.contracts import votes_text
 from annot_pipeline.errors import counted, first_of, printable
 
 
@@ -51,6 +50,8 @@ def _status_text(campaign: str, document: Document) -> str:
             n, against = (f"{decisions[name]:,}" for name in ("decided", "overridden"))
             lines.append(f"labels decided by experts: {n}, {against} against the model")
         if votes := release["anonymous_votes"]:
+            from annot_pipeline.contracts import votes_text
+
             tasks = printable(votes_text(votes))
             lines.append(f"labels by majority of votes, without probabilities: {tasks}")
     rolled_back = document["rolled_back"]

@@ -64,6 +64,7 @@ def run_crowds(params: Crowds, progress: Progress) -> Result:
         }))  # fmt: skip
     tasks = pa.table({
         "task": names, "kind": ["categorical"] * len(names),
+        "by_votes": [False] * len(names),
         "labels": pa.nulls(len(names), pa.list_(TEXT)),
     })  # fmt: skip
     tables, _ = infer_labels(

@@ -410,3 +410,18 @@ def test_items_of_votes_do_not_vanish_unseen(tmp_path: Path) -> None:
     gates = {gate.name: gate for gate in staged.runs["compare_releases"].gates}
     assert (gates["vanished_items"].level, gates["vanished_items"].value) == ("error", 0.75)
     assert gates["vanished_judgments"].level == "pass"
+
+
+@pytest.mark.reports
+def test_known_answers_of_items_with_votes_are_told(tmp_path: Path) -> None:
+    """Items of tasks by votes may have a truth: probabilities are held against it elsewhere."""
+    folder = mixed(tmp_path)
+    (folder / "items.csv").write_text("clip,truth\nb0,owl\nb1,owl\nb9,gull\nc1,owl\ns1,owl\n")
+    document = json.loads((folder / "campaign.yaml").read_text())
+    fields = {"item": "clip", "truth": "truth"}
+    document["items"] = [{"path": "items.csv", "format": "csv", "fields": fields}]
+    (folder / "campaign.yaml").write_text(json.dumps(document))
+    built = build_file(folder)
+    assert {row["task"] for row in built.rows("label_calibration")} == {"songs"}
+    card = (built.publication.release.folder / "README.md").read_text()
+    assert "| both | all | 3 | 2 |" in card

@@ -55,7 +55,7 @@ def test_the_report_says_how_certainty_came_about(label_model, says):
     tables = {name: GOLD[name].empty() for name in ("label_calibration", "prevalence")}
     tables["label_counts"] = pa.Table.from_pylist([counts])
     settings = {"label_model": label_model, "labels": {"certain_at": 0.9}}
-    html = certainty(Contents({"settings": settings, "convergence": []}, tables, {}))
+    html = certainty(Contents({"settings": settings, "convergence": [], "facts": {}}, tables, {}))
     assert says in html.replace("&#x27;", "'")
     assert ("err independently" in html) == (label_model != "hierarchical")
     assert "0.9 or more: at most 10% of such labels should be wrong" in html

@@ -78,7 +78,7 @@ def certainty(contents: Contents) -> str:
     for task, bands in zip(tasks[:MOST_ROWS], counts.tolist(), strict=False):
         fit = fits.get(task, {})
         cells.append([
-            task, sum(bands), *bands[: len(names)], contents.labelled[task].usable,
+            task, contents.labelled[task].n, *bands[: len(names)], contents.labelled[task].usable,
             fit.get("n_judges"), fit.get("n_judgments"), flag(fit.get("converged")),
             fit.get("iterations"),
         ])  # fmt: skip

@@ -41,13 +41,14 @@ def check_calibration(
     evidence
         Rows of `LABEL_CALIBRATION` that need no truth.
     distributions
-        ``task``, ``item``, ``label``, ``probability``, ``dawid_skene_probability``, ``votes``.
+        ``task``, ``item``, ``label``, ``probability``, ``dawid_skene_probability``, ``votes``;
+        tasks labelled by votes alone have no probability, and are left out.
     items
         ``item``, ``truth``.
     certain_at
         Probability from which a label is certain.
     """
-    by_task = ByTask(distributions)
+    by_task = ByTask(distributions.filter(distributions["probability"].is_valid()))
     rows = [
         {"task": task, **row}
         for task in by_task.names

@@ -152,7 +152,7 @@ CHECK_CALIBRATION = Stage(
     },
     outputs=("label_calibration",),
     settings=("labels",),
-    code_version="6",  # the hierarchical model is published
+    code_version="7",  # tasks labelled by votes are left out
     work=check_label_calibration,
     kinds=frozenset({"parquet", "numpy"}),
 )  # fmt: skip

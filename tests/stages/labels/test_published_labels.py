@@ -40,7 +40,8 @@ def judgments(task, decisions=()):
 
 def infer(task=TASK, settings=HIERARCHICAL, decisions=(), **how):
     tasks = pa.table({
-        "task": ["t"], "kind": ["categorical"], "labels": pa.nulls(1, pa.list_(TEXT)),
+        "task": ["t"], "kind": ["categorical"], "by_votes": [False],
+        "labels": pa.nulls(1, pa.list_(TEXT)),
     })  # fmt: skip
     return infer_labels(judgments(task, decisions), tasks, settings, **how)
 
