@@ -70,7 +70,7 @@ keyed AS (
 contradictory AS (
     SELECT source_order, file_order, judgment_key, submitted_at
     FROM keyed
-    WHERE judgment_key IS NOT NULL AND votes IS NOT NULL
+    WHERE reason IS NULL AND votes IS NOT NULL  -- the key is hashed for these alone
     GROUP BY ALL
     HAVING min(votes) <> max(votes)
 )
