@@ -1,4 +1,4 @@
-"""Correction of p-values for many tests: Holm 1979, Benjamini & Hochberg 1995."""
+"""Correction of p-values of many tests: Holm, Benjamini & Hochberg, Benjamini & Yekutieli."""
 
 from __future__ import annotations
 
@@ -11,8 +11,11 @@ Floats = npt.NDArray[np.float64]
 Correction = Literal["none", "holm", "benjamini_hochberg"]
 
 
-def adjust(p_values: Floats, method: Correction) -> Floats:
-    """Adjusted p-values ``(n,)``; undefined ones (NaN) are no tests and stay as they are."""
+def adjust(p_values: Floats, method: Correction | Literal["benjamini_yekutieli"]) -> Floats:
+    """Adjusted p-values ``(n,)``; undefined ones (NaN) are no tests and stay as they are.
+
+    Benjamini & Yekutieli's holds however tests depend on each other, as those that share answers.
+    """
     adjusted = np.array(p_values, dtype=np.float64)
     defined = np.flatnonzero(~np.isnan(adjusted))
     if method == "none" or not defined.size:
@@ -22,7 +25,9 @@ def adjust(p_values: Floats, method: Correction) -> Floats:
     if method == "holm":
         stepped = np.maximum.accumulate(p * (m - np.arange(m)))
     else:
-        stepped = np.minimum.accumulate((p * m / (np.arange(m) + 1))[::-1])[::-1]
+        rank = np.arange(1, m + 1)
+        factor = (1 / rank).sum() if method == "benjamini_yekutieli" else 1.0
+        stepped = np.minimum.accumulate((factor * p * m / rank)[::-1])[::-1]
     adjusted[order] = np.minimum(stepped, 1)
     return adjusted
 
