@@ -319,6 +319,7 @@ class Ranking(Section):
     judge_effects: Literal["fixed", "random"] = "fixed"
     segment_effects: Literal["random", "fixed"] = "random"
     bradley_terry_ties: Literal["davidson", "half"] = "davidson"
+    shown_order: Literal["as_listed", "unknown"] = "as_listed"
     regularize: Literal["none"] | Annotated[float, Field(gt=0, le=1e6)] = "none"
     segment_graphs: Literal["pooled", "judge"] = "pooled"
 

@@ -75,21 +75,26 @@ SYSTEM_RANKINGS = Table(
         real("score", "Score of the method"),
         real(
             "ci_low",
-            "Lower end of the 95% interval of the score; of the headline, the mean of the other "
-            "systems held fixed; of others, by drawing segments, where no judge judged two",
+            "Lower end of the 95% interval of the score; of the headline, of its difference from "
+            "the mean of the others: do not compare two of them, read system_comparisons; of "
+            "others, by drawing segments, where no judge judged two",
         ),
         real("ci_high", "Upper end of the same interval"),
-        count("rank_low", "Best possible rank: 1 + number of systems that beat it", nullable=True),
+        count(
+            "rank_low",
+            "Best rank that the tests do not exclude: 1 + number of systems that beat it",
+            nullable=True,
+        ),
         count(
             "rank_high",
-            "Worst possible rank: number of systems less those that it beats",
+            "Worst rank that the tests do not exclude: number of systems less those that it beats",
             nullable=True,
         ),
         count("wins", "Systems that it beats after Holm's correction", nullable=True),
         count(
             "cluster",
-            "Cluster, 1 is best: each system above beats each below; null with fewer than 10 "
-            "effective judges or 20 segments",
+            "Cluster within the component, 1 is best: each system above beats each below; null "
+            "with fewer than 10 effective judges or 20 segments (documents, where mapped)",
             nullable=True,
         ),
         count(
@@ -146,6 +151,17 @@ SYSTEM_COMPARISONS = Table(
         real("difference", "Score of a minus score of b"),
         real("ci_low", "Lower end of the 95% interval of the difference"),
         real("ci_high", "Upper end of the 95% interval of the difference"),
+        real("standard_error", "Standard error of the difference"),
+        real("degrees_of_freedom", "Degrees of freedom of its interval and test"),
+        real(
+            "effective_judges",
+            "1 + degrees of freedom of the variance over judges; clusters need 9.5; null where "
+            "judges are not taken as drawn",
+        ),
+        real(
+            "effective_segments",
+            "The same over segments, or over documents where these are mapped; clusters need 19.5",
+        ),
         share("p_value", "One-sided p that a is better", nullable=True),
         share("p_adjusted", "The same, Holm-adjusted", nullable=True),
         Column(

@@ -38,12 +38,13 @@ ROUNDING = 0.5
 NEGLIGIBLE = 1e-12
 """Variance of a difference, as a share of the largest, that is none."""
 
-TESTED, ONE_SYSTEM, NOT_CONNECTED, NO_VARIATION, TOO_FEW = range(5)
+TESTED, ONE_SYSTEM, NOT_CONNECTED, NO_VARIATION, TOO_FEW, ONE_ORDER = range(6)
 NO_TEST = {
     ONE_SYSTEM: "nothing to compare it with",
     NOT_CONNECTED: "no judge connects these systems",
     NO_VARIATION: "judges and segments agree fully, so the error of the difference is unknown",
     TOO_FEW: "too few judges or segments",
+    ONE_ORDER: "pairs are shown in one order only: position and system cannot be told apart",
 }
 """Why there is no test, by code; `TESTED` has one."""
 
@@ -80,6 +81,9 @@ class SystemEstimates:
         ``(K,)`` codes: systems of different components cannot be compared.
     has_documents
         Whether clusters of segments are the documents that they are of.
+    one_order
+        ``(K, K)`` pairs whose systems cannot be told from the position in which they were shown;
+        None: there are none.
     """
 
     values: Floats
@@ -88,6 +92,7 @@ class SystemEstimates:
     both: Floats | None
     component: Codes
     has_documents: bool = False
+    one_order: Flags | None = None
 
     def variance(self) -> tuple[Floats, Floats]:
         """Return the variance of the difference of each pair and its degrees of freedom."""
@@ -158,6 +163,8 @@ class RankingInference:
         after the systems that beat it, the worst before those that it beats.
     cluster
         ``(K,)`` from 1, within the component.
+    effective_judges, effective_segments
+        ``(K, K)`` 1 + degrees of freedom of either variance; NaN where it is not used.
     of_these_judges
         Whether judges are too few to speak of others.
     has_documents
@@ -179,6 +186,8 @@ class RankingInference:
     best_rank: Codes
     worst_rank: Codes
     cluster: Codes
+    effective_judges: Floats
+    effective_segments: Floats
     of_these_judges: bool
     has_documents: bool
 
@@ -230,6 +239,8 @@ def compare_estimates(
         best,
         worst,
         cluster,
+        _effective(estimates.judges, is_tested),
+        _effective(estimates.segments, is_tested),
         estimates.judges is None,
         estimates.has_documents,
     )
@@ -262,11 +273,20 @@ def _reasons(estimates: SystemEstimates, variance: Floats, freedom: Floats) -> C
     reason = np.full((n_systems, n_systems), TESTED)
     reason[freedom < 1] = TOO_FEW
     reason[variance <= NEGLIGIBLE * variance.max(initial=0)] = NO_VARIATION
+    if estimates.one_order is not None:
+        reason[estimates.one_order] = ONE_ORDER
     has_value = ~np.isnan(estimates.values)
     is_separate = estimates.component[:, None] != estimates.component
     reason[is_separate | ~(has_value[:, None] & has_value)] = NOT_CONNECTED
     np.fill_diagonal(reason, ONE_SYSTEM)
     return reason
+
+
+def _effective(clusters: ClusterVariance | None, is_tested: Flags) -> Floats:
+    """Return the effective number of clusters of each pair with a test."""
+    if clusters is None:
+        return np.full(is_tested.shape, np.nan)
+    return np.where(is_tested, 1 + clusters.degrees_of_freedom, np.nan)
 
 
 def _are_enough(estimates: SystemEstimates) -> Flags:

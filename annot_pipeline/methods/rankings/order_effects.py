@@ -13,6 +13,8 @@ Flags = npt.NDArray[np.bool_]
 
 LEAST_INFORMATION = 1e-3
 """Information on an order effect beside the systems, as a share of the group's comparisons."""
+LARGEST_SHIFT = 0.05
+"""By which an order effect of one may move a difference of systems that is still tested."""
 
 
 def estimable_orders(n: Floats) -> Flags:
@@ -39,3 +41,34 @@ def estimable_orders(n: Floats) -> Flags:
         own = information[np.ix_(tried, tried)] / scale[:, None] / scale
         is_estimable[group] = np.linalg.eigvalsh(own)[0] > LEAST_INFORMATION
     return is_estimable
+
+
+def confounded_pairs(n: Floats, is_estimable: Flags) -> Flags:
+    """Return ``(K, K)`` pairs of systems whose difference an order effect would move.
+
+    The effects of some groups cannot be estimated and are left out of the model. By least squares,
+    one of size 1 moves the difference of a pair by between 0 and 1: 1 where one of the two is
+    always shown first, 0 where the group did not compare them.
+
+    Parameters
+    ----------
+    n
+        As in `estimable_orders`.
+    is_estimable
+        ``(n_orders,)`` what that returns.
+    """
+    n_systems = n.shape[1]
+    has_comparisons = n.sum(axis=(1, 2))[1:] > 0
+    left_out, kept = np.flatnonzero(has_comparisons & ~is_estimable), np.flatnonzero(is_estimable)
+    pairs = n + np.transpose(n, (0, 2, 1))
+    cross = (n.sum(axis=2) - n.sum(axis=1))[1:]
+    design = np.zeros((n_systems + kept.size,) * 2)
+    design[:n_systems, :n_systems] = np.diag(pairs.sum(axis=(0, 2))) - pairs.sum(axis=0)
+    design[:n_systems, n_systems:] = cross[kept].T
+    design[n_systems:, :n_systems] = cross[kept]
+    design[n_systems:, n_systems:] = np.diag(n.sum(axis=(1, 2))[1:][kept])
+    target = np.zeros((n_systems + kept.size, left_out.size))
+    target[:n_systems] = cross[left_out].T
+    shift = (np.linalg.pinv(design, rcond=1e-9, hermitian=True) @ target)[:n_systems]
+    gaps = np.abs(shift[:, None] - shift)
+    return np.asarray(gaps.max(axis=2, initial=0.0) > LARGEST_SHIFT)

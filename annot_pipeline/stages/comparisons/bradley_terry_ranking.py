@@ -24,7 +24,7 @@ from annot_pipeline.methods.rankings.adjusted_comparisons import (
     pair_counts,
 )
 from annot_pipeline.methods.rankings.inference import compare_estimates
-from annot_pipeline.methods.rankings.order_effects import estimable_orders
+from annot_pipeline.methods.rankings.order_effects import confounded_pairs, estimable_orders
 from annot_pipeline.methods.rankings.sign_tests import sign_tests
 from annot_pipeline.stages.comparisons.comparison_scores import (
     NOT_KEPT,
@@ -47,7 +47,10 @@ from annot_pipeline.stages.comparisons.task_comparisons import TaskComparisons
 
 METHOD = "bradley_terry"
 NO_SIZE = "one side never lost to the other, or comparisons do not connect them: no difference"
-ONE_ORDER = "pairs are shown in one order only: position and system cannot be told apart"
+NO_PAIR_IN_BOTH = (
+    "no pair is shown in both orders: the effect of the order is known only as far as strengths "
+    "add up"
+)
 DIGITS = 9
 """Digits after the point to which scores are compared: beyond is the solver's."""
 
@@ -67,7 +70,8 @@ def bradley_terry_rankings(task: TaskComparisons, context: RankingContext) -> Ra
         return Ranked([MethodRanking(
             METHOD, np.full(n, np.nan), none, none - 1, task.n_segments, task.n_comparisons, reasons
         )])  # fmt: skip
-    block, n_inestimable = _block(task)
+    is_order_known = ranking.shown_order == "as_listed"
+    block, one_order, n_inestimable = _block(task, is_known=is_order_known)
     has_sizes = ranking.regularize != "none"
     component = task.graph.component
     inside = component[block.first] == component[block.second]
@@ -78,22 +82,22 @@ def bradley_terry_rankings(task: TaskComparisons, context: RankingContext) -> Ra
     )
     scale = task.part if has_sizes else np.where(task.part < 0, -1, component)
     values = comparable(_centred(fitted.estimates.values, scale))
-    estimates = replace(fitted.estimates, values=values, component=component)
+    estimates = replace(fitted.estimates, values=values, component=component, one_order=one_order)
     inference = compare_estimates(estimates, alpha=ranking.alpha)
     group, order = _order(task, values, has_sizes=has_sizes)
     is_lone = np.bincount(component, minlength=n)[component] == 1
     is_sized = ~np.isnan(values) & (has_sizes | ~is_lone | (task.part < 0))
     score = np.where(is_sized, values, np.nan)
     reasons = inference_reasons(estimates, inference)
-    one_order = [ONE_ORDER] if n_inestimable else []
+    of_orders = [NO_PAIR_IN_BOTH] if _is_one_way(block) else []
     for code in range(n):
         reasons[code] = _reasons(task, ranking, code, reasons[code], group)
         if task.part[code] >= 0:
-            reasons[code] += one_order
+            reasons[code] += of_orders
     ranked = MethodRanking(
         METHOD, score, ranks_within(order, group), group, task.n_segments, task.n_comparisons,
         reasons, score - inference.half_width, score + inference.half_width, inference,
-        _sign_p_values(task, block), caveats=inference_caveats(estimates, inference) + one_order,
+        _sign_p_values(task, block), caveats=inference_caveats(estimates, inference) + of_orders,
         why_not_connected=NO_SIZE,
     )  # fmt: skip
     judges = np.zeros(int(task.judge.max(initial=-1)) + 1, np.bool_)
@@ -101,14 +105,24 @@ def bradley_terry_rankings(task: TaskComparisons, context: RankingContext) -> Ra
     return Ranked([ranked], {"bradley_terry": {
         **inference_metrics(inference, judges),
         "tie_parameter": None if np.isnan(fitted.fit.tie) else float(np.exp(fitted.fit.tie)),
-        **_order_metrics(task, fitted, n_inestimable),
+        **_order_metrics(
+            task, is_known=is_order_known, fitted=fitted, n_inestimable=n_inestimable
+        ),
     }})  # fmt: skip
 
 
-def _block(task: TaskComparisons) -> tuple[ComparisonBlock, int]:
-    """Return comparisons by the order of showing, and how many have no effect of it that is known.
+def _is_one_way(block: ComparisonBlock) -> bool:
+    """Return whether order effects are estimated although no pair was shown in both orders."""
+    has_order = block.orders >= 0
+    shown = {*zip(block.first[has_order].tolist(), block.second[has_order].tolist(), strict=True)}
+    return bool(shown) and not any((b, a) in shown for a, b in shown)
 
-    An effect that cannot be estimated is taken to be 0.
+
+def _block(task: TaskComparisons, *, is_known: bool) -> tuple[ComparisonBlock, Flags, int]:
+    """Return comparisons by the order of showing, the pairs that this leaves confounded, and n.
+
+    An effect that cannot be estimated is taken to be 0, in n comparisons; ``is_known``: whether
+    the order is known.
     """
     swap = task.second_shown_first == 1
     clusters = task.segment if task.cluster is None else task.cluster
@@ -118,13 +132,15 @@ def _block(task: TaskComparisons) -> tuple[ComparisonBlock, int]:
         segments[1].reshape(-1), task.judge, np.where(swap, task.second, task.first),
         np.where(swap, task.first, task.second),
         np.where(swap, 1 - task.preferences, task.preferences),
-        np.where(task.second_shown_first < 0, -1, task.order_group),
+        np.where((task.second_shown_first < 0) | (not is_known), -1, task.order_group),
         segments[0].size, int(task.judge.max(initial=-1)) + 1, len(task.names), n_groups,
         has_documents=task.cluster is not None,
     )  # fmt: skip
-    is_estimable = estimable_orders(pair_counts(block).n)
+    counts = pair_counts(block).n
+    is_estimable = estimable_orders(counts)
     without = (block.orders >= 0) & ~np.append(is_estimable, False)[block.orders]
-    return replace(block, orders=np.where(without, -1, block.orders)), int(without.sum())
+    block = replace(block, orders=np.where(without, -1, block.orders))
+    return block, confounded_pairs(counts, is_estimable), int(without.sum())
 
 
 def _only(block: ComparisonBlock, rows: Flags) -> ComparisonBlock:
@@ -202,12 +218,12 @@ def _sign_p_values(task: TaskComparisons, block: ComparisonBlock) -> Floats | No
 
 
 def _order_metrics(
-    task: TaskComparisons, fitted: AdjustedComparisons, n_inestimable: int
+    task: TaskComparisons, *, is_known: bool, fitted: AdjustedComparisons, n_inestimable: int
 ) -> dict[str, Any]:
     """Return effects of the order by group, and how lopsided orders are."""
-    is_known = task.second_shown_first >= 0
-    shown = np.where(task.second_shown_first == 1, task.second, task.first)[is_known]
-    both = np.concatenate([task.first[is_known], task.second[is_known]])
+    has_order = (task.second_shown_first >= 0) & is_known
+    shown = np.where(task.second_shown_first == 1, task.second, task.first)[has_order]
+    both = np.concatenate([task.first[has_order], task.second[has_order]])
     n = np.bincount(both, minlength=len(task.names))
     share = np.bincount(shown, minlength=len(task.names)) / np.maximum(n, 1)
     often = n >= 20
@@ -218,7 +234,7 @@ def _order_metrics(
             if effect != 0
         ],
         "inestimable_orders": n_inestimable,
-        "comparisons_with_order": int(is_known.sum()),
+        "comparisons_with_order": int(has_order.sum()),
         "lopsided": [
             task.names[code]
             for code in np.flatnonzero(often & ((share < 0.1) | (share > 0.9)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import stats
 from scipy.optimize import minimize
 
 from annot_pipeline.config import Easl, Ranking
@@ -79,6 +80,10 @@ def test_the_headline_alone_has_tests():
     assert len(pairs) == 6
     for row in pairs:
         assert row["ci_low"] < row["difference"] < row["ci_high"]
+        t = row["difference"] / row["standard_error"]
+        assert row["p_value"] == pytest.approx(stats.t.sf(t, row["degrees_of_freedom"]))
+        assert row["effective_judges"] >= 9.5
+        assert row["effective_segments"] >= 19.5
         assert row["p_value"] <= row["p_adjusted"]
         assert row["a_beats_b"] == (row["p_adjusted"] < 0.05) == (row["system_a"] < row["system_b"])
         assert row["reason"] is row["sign_p_value"] is row["wmt_p_value"] is None
@@ -114,20 +119,50 @@ def test_the_order_of_showing_is_no_difference_of_systems():
 def test_one_order_only_is_no_effect_of_the_order():
     rows = rows_of(ab=30, ba=10)
     found, pairs, facts = run(table(*rows, b_shown_first=[False] * len(rows)))
-    assert {row["reason"] for row in pairs} == {
-        "pairs are shown in one order only: position and system cannot be told apart"
-    }
+    why = "pairs are shown in one order only: position and system cannot be told apart"
+    assert {row["reason"] for row in pairs} == {why}
+    for name in ("a_beats_b", "p_value", "ci_low", "standard_error", "effective_judges"):
+        assert {row[name] for row in pairs} == {None}
+    assert all(row["difference"] for row in pairs)
     reference, _, _ = run(table(*rows))
     assert column(found, "bradley_terry", "score") == column(reference, "bradley_terry", "score")
     metrics = facts["systems_compared"]["t"]["bradley_terry"]
     assert metrics["order_effects"] == []
     assert metrics["inestimable_orders"] == len(rows)
     for row in found["bradley_terry"].values():
-        assert row["reason"] == (
-            "pairs are shown in one order only: position and system cannot be told apart"
-        )
+        assert row["reason"] == f"no interval and tests: {why}"
+        assert row["cluster"] is row["wins"] is None
     assert set(column(reference, "bradley_terry", "reason")) == {None}
     assert metrics["lopsided"] == ["a", "b"]
+    unknown, tested, facts = run(
+        table(*rows, b_shown_first=[False] * len(rows)), shown_order="unknown"
+    )
+    assert unknown == reference, "the tool showed them at random: the listed order is none"
+    assert all(row["a_beats_b"] is not None for row in tested)
+    assert facts["systems_compared"]["t"]["bradley_terry"]["lopsided"] == []
+
+
+def test_systems_that_one_judge_shows_in_one_order_are_confounded_and_no_others():
+    """People compare a and b in both orders; c is compared by a model alone, and always last."""
+    rows = [*rows_of(ab=42, ba=40), *[("a", "c", 1), ("b", "c", -1)] * 20]
+    b_first = [n % 2 == 0 for n in range(82)] + [False] * 40
+    names = [f"j{n}" for n in range(82)] + ["m"] * 40
+    model = JudgeSettings(name="m", kind="model")
+    _, pairs, _ = run(table(*rows, b_shown_first=b_first, judge=names), judges=(model,))
+    tested = {(p["system_a"], p["system_b"]) for p in pairs if p["a_beats_b"] is not None}
+    assert tested == {("a", "b"), ("b", "a")}
+
+
+def test_an_order_effect_without_a_pair_in_both_orders_is_said():
+    """a before b, b before c and c before a: the effect follows from strengths that add up."""
+    rows = rows_of(ab=20, ba=10, bc=20, cb=10, ac=20, ca=10)
+    b_first = [row[:2] == ("a", "c") for row in rows]
+    _, pairs, facts = run(table(*rows, b_shown_first=b_first))
+    assert facts["systems_compared"]["t"]["bradley_terry"]["order_effects"]
+    assert {row["reason"] for row in pairs} == {
+        "no pair is shown in both orders: the effect of the order is known only as far as "
+        "strengths add up"
+    }
 
 
 def test_each_model_has_an_order_effect_of_its_own():
