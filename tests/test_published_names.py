@@ -414,3 +414,21 @@ def test_a_repeated_key_and_bytes_that_are_no_text_are_told_by_their_place(
     assert reasons == {"not a JSON object: key 3 of an object repeats an earlier key"} or all(
         "erin" not in reason and "key 3" in reason for reason in reasons
     )
+
+
+@pytest.mark.parametrize("join", [False, True])
+def test_header_rows_name_no_judge(build_campaign, join):
+    """Qualtrics repeats the name of an embedded column below it; the mapping names it, too."""
+    text = (
+        "ResponseId,PROLIFIC_PID,Q1\nResponse ID,PROLIFIC_PID,Rate a\n"
+        'ImportId,"{""ImportId"":""PROLIFIC_PID""}",x\nR_1,5f0a9be1c2,yes\nR_2,5f0a9be1c3,no\n'
+    )
+    judge = {"join": ["PROLIFIC_PID", {"value": "p"}]} if join else "PROLIFIC_PID"
+    source = {
+        "path": "exports/*.csv", "format": "csv", "options": {"skip_rows": 2},
+        "fields": {"item": {"value": "Q1"}, "judge": judge, "label": "Q1"},
+    }  # fmt: skip
+    built = build_campaign({"a.csv": text}, sources=[source])
+    assert len(built.rows("judges")) == 2
+    fates = [(r["source_row"], r["fate"]) for r in built.rows("lineage")]
+    assert sorted(fates) == [(1, "filtered"), (2, "filtered"), (3, "used"), (4, "used")]

@@ -11,11 +11,12 @@ from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import TypeVar
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from annot_pipeline.config import EachColumn, EachElement, EachKey, ItemSource, Source
-from annot_pipeline.contracts import CONTROLS, PREFERENCES, TIME
+from annot_pipeline.contracts import CONTROLS, PREFERENCES, TEXT, TIME
 from annot_pipeline.errors import shorten
 from annot_pipeline.exports.raw_rows import RawRows
 from annot_pipeline.stages.ingest.early_fates import early_fates
@@ -143,6 +144,10 @@ def _records(cells: RecordCells, source: Source, path: str, campaign: str) -> pa
     names = judge_cells(cells, source, path)
     if names is not None:
         fields[CELLS] = names
+    if source.options.skip_rows:  # the first rows hold no data, and so name nobody
+        is_data = pa.array(np.asarray(rows.row) > source.options.skip_rows)
+        for name in {"judge", CELLS} & fields.keys():
+            fields[name] = pc.if_else(is_data, fields[name], pa.scalar(None, TEXT))
     return pa.table(
         {
             "row": pa.array(rows.row),
