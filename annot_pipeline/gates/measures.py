@@ -108,10 +108,9 @@ def repeated_answers(metrics: JudgmentMetrics) -> Finding:
     """Return the pairs of judge and item with several answers, with examples and columns."""
     texts = []
     for row in metrics.repeated_answers:
-        text = f"{row['task']}: {'; '.join(row['examples'])}"
-        if row["columns"]:
-            text += f" (unmapped columns that tell them apart: {', '.join(row['columns'])})"
-        texts.append(text)
+        apart = ", ".join(row["columns"])  # first: what follows may be cut
+        advice = f"unmapped columns that tell them apart: {apart}; " if apart else ""
+        texts.append(f"{row['task']}: {advice}{'; '.join(row['examples'])}")
     return Finding(sum(row["pairs"] for row in metrics.repeated_answers), first_of(texts))
 
 
