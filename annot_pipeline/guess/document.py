@@ -55,6 +55,7 @@ def write_campaign(
         "sources:\n" + "".join(map(_source, sources)),
         "items:\n" + "".join(map(_table, tables)) if tables else "",
         "tasks:\n" + "".join(_tasks(sources, has_truth=_have_truth(tables))),
+        _tests_of_judges(sources),
         _comments("Left out:", [f"{file}: {why}" for file, why in left_out]),
     ]
     return "\n".join(block for block in blocks if block)
@@ -172,6 +173,19 @@ def _files(group: Group) -> str:
     text += f"the first {n_rows:,} rows were looked at" if partly else f"{n_rows:,} rows"
     bad = sum((sample.unreadable for sample in group.samples[1:]), group.first.unreadable.copy())
     return text + "".join(f"; {count:,} not read: {why}" for why, count in bad.most_common(3))
+
+
+def _tests_of_judges(sources: Sequence[SourceGuess]) -> str:
+    """Return, as comments, the test that the controls of the exports are made for."""
+    expressions = [e for s in sources for name, e, _ in s.mapping.lines if name == "control"]
+    kinds = {kind for e in expressions if isinstance(e, dict) for kind in e.get("map", {}).values()}
+    if "good_reference" in kinds and not kinds & {"ask_again", "known_answer"}:
+        test, what = "reference_threshold", "score hidden references below 90 (ITU-R BS.1534-3)"
+    elif kinds - {"none"} == {"known_answer"}:
+        test, what = "known_answer", "do no better on known answers than by guessing"
+    else:
+        return ""
+    return f"# uncomment to leave out judges who {what}:\n# quality: {{test: {test}}}\n"
 
 
 def _have_truth(tables: Sequence[ItemTable]) -> bool:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from annot_pipeline.cli import main
+from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.errors import ConfigError
 from annot_pipeline.guess import guess_campaign
 from tests.guess.conftest import Guess
@@ -181,6 +182,10 @@ def test_figure_eight(tmp_path: Path, guess: Guesses) -> None:
     )
     found = guess(write(tmp_path / "full.csv", rows))
     assert (found.fields()["label"], found.fields()["truth"]) == ("kind", "kind_gold")
+    assert "# quality: {test: known_answer}" in found.text
+    file = tmp_path / "campaign folder" / "campaign.yaml"
+    file.write_text(found.text.replace("# quality:", "quality:"))
+    assert load_campaign(file).settings.quality.test == "known_answer"
     assert found.facts["fates"]["control"] == 2
     assert majority(found) == {"mars": "rock", "venus": "gas"}
 
@@ -232,6 +237,7 @@ def test_webmushra(tmp_path: Path, guess: Guesses) -> None:
     assert (found.fields()["segment"], found.fields()["system"]) == ("trial_id", "rating_stimulus")
     assert found.facts["fates"]["control"] == 24
     assert found.facts["fates"]["used"] == 24
+    assert "# quality: {test: reference_threshold}" in found.text
     assert found.used("system") == {("C1",), ("C2",)}
 
 
