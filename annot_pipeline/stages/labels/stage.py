@@ -47,9 +47,10 @@ def infer_label_tables(context: StageContext) -> StageOutput[LabelMetrics]:
     metrics = output.metrics
     if metrics.items:
         n_items, n_tasks = sum(metrics.items.values()), len(metrics.items)
+        most = max(metrics.iterations.values(), default=0)
         context.progress(
-            f"{counted(n_items, 'item')} labelled in {counted(n_tasks, 'task')}, "
-            f"{max(metrics.iterations.values(), default=0)} iterations at most"
+            f"{counted(n_items, 'item')} labelled in {counted(n_tasks, 'task')}"
+            + (f"; the label model took up to {counted(most, 'iteration')}" if most else "")
         )
     if metrics.anonymous_votes:
         votes = votes_text(metrics.anonymous_votes)
