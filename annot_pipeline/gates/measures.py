@@ -108,8 +108,8 @@ def repeated_answers(metrics: JudgmentMetrics) -> Finding:
     """Return the pairs of judge and item with several answers, with examples and columns."""
     texts = []
     for row in metrics.repeated_answers:
-        apart = ", ".join(row["columns"])  # first: what follows may be cut
-        advice = f"unmapped columns that tell them apart: {apart}; " if apart else ""
+        columns = ", ".join(row["columns"])  # first: what follows may be cut
+        advice = f"unmapped columns that tell them apart: {columns}; " if columns else ""
         texts.append(f"{row['task']}: {advice}{'; '.join(row['examples'])}")
     return Finding(sum(row["pairs"] for row in metrics.repeated_answers), first_of(texts))
 

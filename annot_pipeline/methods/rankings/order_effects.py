@@ -59,16 +59,20 @@ def confounded_pairs(n: Floats, is_estimable: Flags) -> Flags:
     """
     n_systems = n.shape[1]
     has_comparisons = n.sum(axis=(1, 2))[1:] > 0
-    left_out, kept = np.flatnonzero(has_comparisons & ~is_estimable), np.flatnonzero(is_estimable)
+    left_out, estimated = (
+        np.flatnonzero(has_comparisons & ~is_estimable),
+        np.flatnonzero(is_estimable),
+    )
     pairs = n + np.transpose(n, (0, 2, 1))
     cross = (n.sum(axis=2) - n.sum(axis=1))[1:]
-    design = np.zeros((n_systems + kept.size,) * 2)
+    design = np.zeros((n_systems + estimated.size,) * 2)
     design[:n_systems, :n_systems] = np.diag(pairs.sum(axis=(0, 2))) - pairs.sum(axis=0)
-    design[:n_systems, n_systems:] = cross[kept].T
-    design[n_systems:, :n_systems] = cross[kept]
-    design[n_systems:, n_systems:] = np.diag(n.sum(axis=(1, 2))[1:][kept])
-    target = np.zeros((n_systems + kept.size, left_out.size))
+    design[:n_systems, n_systems:] = cross[estimated].T
+    design[n_systems:, :n_systems] = cross[estimated]
+    design[n_systems:, n_systems:] = np.diag(n.sum(axis=(1, 2))[1:][estimated])
+    target = np.zeros((n_systems + estimated.size, left_out.size))
     target[:n_systems] = cross[left_out].T
-    shift = (np.linalg.pinv(design, rcond=1e-9, hermitian=True) @ target)[:n_systems]
+    ridge = 1e-9 * max(float(np.trace(design)), 1.0) * np.eye(len(design))
+    shift = (np.linalg.inv(design + ridge) @ target)[:n_systems]
     gaps = np.abs(shift[:, None] - shift)
     return np.asarray(gaps.max(axis=2, initial=0.0) > LARGEST_SHIFT)

@@ -1,0 +1,201 @@
+"""A mean from few human and many model answers: prediction-powered inference, power-tuned.
+
+The model's mean over all items is corrected by what people say of its errors where both answered.
+How far the model counts is chosen so that the variance is least: a model that tells nothing of
+people's answers gets no weight and costs nothing.
+
+value = mean(human - power x model) + power x mean(model elsewhere)
+
+Source: Angelopoulos, Duchi & Zrnic 2023, "PPI++: Efficient Prediction-Powered Inference", section
+6 (power tuning of a mean). **Reading**: variances of clustered answers are those of sums over
+clusters times C / (C - 1), and intervals are Student's; the paper has independent answers and
+normal ones, to which these converge.
+
+Valid where people's items are a random sample of the items: `human` and `elsewhere` must differ by
+chance alone. What does not belong here: how items were chosen.
+
+Degenerate input: fewer than two human answers (or clusters) have no standard error. A model that
+always says the same has power 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class PredictionPoweredMean:
+    """A mean with its error, beside that of people alone.
+
+    Parameters
+    ----------
+    value, standard_error
+        Of the mean; the error is NaN where it cannot be known.
+    degrees_of_freedom
+        Of its interval.
+    power
+        How far the model counts, in [0, 1].
+    human_value, human_standard_error
+        Of people's answers alone.
+    n_human, n_model
+        People's answers, and the model's elsewhere.
+    """
+
+    value: float
+    standard_error: float
+    degrees_of_freedom: float
+    power: float
+    human_value: float
+    human_standard_error: float
+    n_human: int
+    n_model: int
+
+    @property
+    def effective_n_human(self) -> float:
+        """Return how many human answers alone would have this error; NaN without errors."""
+        if not self.standard_error > 0:
+            return float("nan")
+        return self.n_human * (self.human_standard_error / self.standard_error) ** 2
+
+    def interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Return the ends of the interval; NaN without an error."""
+        from scipy.special import stdtrit
+
+        half = float(stdtrit(self.degrees_of_freedom, 0.5 + level / 2)) * self.standard_error
+        return self.value - half, self.value + half
+
+
+def prediction_powered_mean(
+    human: Floats,
+    model: Floats,
+    elsewhere: Floats,
+    *,
+    clusters: Sequence[Codes] = (),
+    clusters_elsewhere: Codes | None = None,
+    power: float | None = None,
+) -> PredictionPoweredMean:
+    """Return the mean of people's answers, with the help of a model's.
+
+    Parameters
+    ----------
+    human, model
+        ``(n,)`` people's answers, and the model's on the same items.
+    elsewhere
+        ``(N,)`` the model's answers on the other items.
+    clusters
+        One or two ``(n,)`` codes, such as items and judges, of answers that err together.
+    clusters_elsewhere
+        ``(N,)`` codes of items elsewhere that err together.
+    power
+        How far the model counts; None: what has the least variance.
+
+    Raises
+    ------
+    ValueError
+        Arrays of different lengths, no human answer, or more than two kinds of clusters.
+    """
+    human, model = np.asarray(human, np.float64), np.asarray(model, np.float64)
+    elsewhere = np.asarray(elsewhere, np.float64)
+    if not human.size or human.size != model.size:
+        raise ValueError(f"{human.size} human and {model.size} model answers on the same items")
+    if len(clusters) > 2 or any(codes.size != human.size for codes in clusters):
+        raise ValueError("clusters: one or two codes for each human answer")
+    if power is None:
+        power = best_power(human, model, elsewhere)
+    rest = human - power * model
+    value = float(rest.mean()) + (power * float(elsewhere.mean()) if power else 0.0)
+    variance, n_clusters = _variance_of_mean(rest, clusters)
+    human_variance, _ = _variance_of_mean(human, clusters)
+    if power:
+        of_model = [] if clusters_elsewhere is None else [clusters_elsewhere]
+        variance += power**2 * _variance_of_mean(elsewhere, of_model)[0]
+    return PredictionPoweredMean(
+        value, float(np.sqrt(variance)), float(n_clusters - 1), power, float(human.mean()),
+        float(np.sqrt(human_variance)), human.size, elsewhere.size,
+    )  # fmt: skip
+
+
+def best_power(human: Floats, model: Floats, elsewhere: Floats) -> float:
+    """Return how far the model should count, in [0, 1].
+
+    cov(human, model) / ((1 + n / N) var(model)), the variance over all items.
+    """
+    if not elsewhere.size:
+        return 0.0
+    n, n_elsewhere = human.size, elsewhere.size
+    together = np.concatenate([model, elsewhere])
+    variance = float(together.var(ddof=1)) if together.size > 1 else 0.0
+    if variance <= 0:
+        return 0.0
+    covariance = float((human - human.mean()) @ (model - model.mean())) / n
+    return float(np.clip(covariance / ((1 + n / n_elsewhere) * variance), 0, 1))
+
+
+def stratified_mean(
+    strata: Sequence[PredictionPoweredMean], shares: Sequence[float]
+) -> PredictionPoweredMean:
+    """Return the mean over strata, in each of which items were drawn at random.
+
+    Parameters
+    ----------
+    strata
+        The mean of each.
+    shares
+        Of each stratum among all items; they sum to 1.
+
+    Raises
+    ------
+    ValueError
+        Shares that are none.
+    """
+    weights = np.asarray(shares, np.float64)
+    if weights.size != len(strata) or (weights < 0).any() or not np.isclose(weights.sum(), 1):
+        raise ValueError("shares: one for each stratum, at least 0, which sum to 1")
+
+    def total(name: str) -> float:
+        return float(weights @ [getattr(one, name) for one in strata])
+
+    errors = weights * [one.standard_error for one in strata]
+    human_errors = weights * [one.human_standard_error for one in strata]
+    freedom = np.array([one.degrees_of_freedom for one in strata])
+    variance = float((errors**2).sum())
+    with np.errstate(divide="ignore", invalid="ignore"):  # Satterthwaite 1946
+        of_strata = float(np.nansum(errors**4 / freedom))
+    return PredictionPoweredMean(
+        total("value"), float(np.sqrt(variance)),
+        variance**2 / of_strata if of_strata > 0 else float(freedom.sum()), total("power"),
+        total("human_value"), float(np.sqrt((human_errors**2).sum())),
+        sum(one.n_human for one in strata), sum(one.n_model for one in strata),
+    )  # fmt: skip
+
+
+def _variance_of_mean(values: Floats, clusters: Sequence[Codes]) -> tuple[float, int]:
+    """Return the variance of a mean by clusters, and the smallest number of clusters."""
+    deviations = values - values.mean()
+    if not clusters:
+        return _of_clusters(deviations, np.arange(values.size))
+    kinds = [_of_clusters(deviations, codes) for codes in clusters]
+    n_clusters = min(n for _, n in kinds)
+    if len(kinds) == 1:
+        return kinds[0][0], n_clusters
+    first, second = (variance for variance, _ in kinds)
+    both = np.unique(np.stack(clusters), axis=1, return_inverse=True)[1].reshape(-1)
+    # Cameron, Gelbach & Miller 2011, eq. 2.8; at least the mean of the two, as in rankings
+    two_way = first + second - _of_clusters(deviations, both)[0]
+    return max(two_way, (first + second) / 2), n_clusters
+
+
+def _of_clusters(deviations: Floats, codes: Codes) -> tuple[float, int]:
+    sums = np.bincount(np.unique(codes, return_inverse=True)[1].reshape(-1), deviations)
+    n_clusters = sums.size
+    if n_clusters < 2:
+        return float("nan"), n_clusters
+    correction = n_clusters / (n_clusters - 1)
+    return float(sums @ sums) * correction / deviations.size**2, n_clusters

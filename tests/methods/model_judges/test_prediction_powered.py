@@ -1,0 +1,153 @@
+"""Prediction-powered means: the package's numbers, cases by hand, and coverage by simulation."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.special import ndtri
+
+from annot_pipeline.methods.model_judges.prediction_powered import (
+    PredictionPoweredMean,
+    best_power,
+    prediction_powered_mean,
+    stratified_mean,
+)
+
+
+def sample(seed: int, n: int = 60, n_elsewhere: int = 400):
+    rng = np.random.default_rng(seed)
+    truth = rng.normal(0.3, 1, n + n_elsewhere)
+    model = 0.8 * truth + rng.normal(0.2, 0.5, truth.size)
+    return truth[:n], model[:n], model[n:]
+
+
+@pytest.mark.parametrize(
+    ("seed", "point", "low", "high"),
+    [  # ppi_python 0.2.3: ppi_mean_pointestimate and ppi_mean_ci(alpha=0.05) of `sample`
+        (1, 0.202224519856553, 0.054774729147442, 0.349674310565664),
+        (2, 0.279806259251781, 0.140958247799207, 0.418654270704354),
+    ],
+)
+def test_as_the_package_of_the_authors(seed, point, low, high):
+    human, model, elsewhere = sample(seed)
+    mean = prediction_powered_mean(human, model, elsewhere)
+    assert mean.value == pytest.approx(point, abs=1e-9)
+    # the package divides by n, and takes the normal distribution
+    n, n_elsewhere = human.size, elsewhere.size
+    rest = (human - mean.power * model).var() / n
+    error = np.sqrt(rest + (mean.power * elsewhere).var() / n_elsewhere)
+    half = ndtri(0.975) * error
+    assert (mean.value - half, mean.value + half) == pytest.approx((low, high), abs=1e-9)
+    corrected = rest * n / (n - 1) + mean.power**2 * elsewhere.var(ddof=1) / n_elsewhere
+    assert mean.standard_error == pytest.approx(np.sqrt(corrected), abs=1e-12)
+
+
+def test_four_answers_by_hand():
+    """Residuals at power 1: 1, -1, 1, -1; model elsewhere 2, 4."""
+    human, model = np.array([2.0, 0, 4, 2]), np.array([1.0, 1, 3, 3])
+    mean = prediction_powered_mean(human, model, np.array([2.0, 4]), power=1)
+    assert mean.value == 3  # 0 + 3
+    assert mean.standard_error**2 == pytest.approx(4 / 3 / 4 + 2 / 2)
+    assert mean.degrees_of_freedom == 3
+    assert (mean.human_value, mean.n_human, mean.n_model) == (2, 4, 2)
+
+
+def test_two_clusters_by_hand():
+    """Deviations 1, 1, -1, -1 in two clusters: sums 2 and -2; (4 + 4) * 2 / 16 = 1."""
+    human = np.array([3.0, 3, 1, 1])
+    nothing, none = np.zeros(4), np.zeros(0)
+    pairs = np.array([0, 0, 1, 1])
+    one_way = prediction_powered_mean(human, nothing, none, clusters=[pairs])
+    assert one_way.standard_error == pytest.approx(1)
+    assert one_way.degrees_of_freedom == 1
+    # across: sums 0 and 0; both: four cells, 4 * (4 / 3) / 16 = 1/3; 1 + 0 - 1/3 = 2/3
+    two_way = prediction_powered_mean(
+        human, nothing, none, clusters=[pairs, np.array([0, 1, 0, 1])]
+    )
+    assert two_way.standard_error**2 == pytest.approx(2 / 3)
+
+
+def test_strata_by_hand():
+    first = PredictionPoweredMean(1, 0.3, 9, 0.5, 1, 0.4, 10, 100)
+    second = PredictionPoweredMean(3, 0.4, 4, 1, 2, 0.8, 5, 20)
+    mean = stratified_mean([first, second], [0.75, 0.25])
+    assert mean.value == pytest.approx(1.5)
+    assert mean.standard_error**2 == pytest.approx(0.225**2 + 0.1**2)
+    assert mean.degrees_of_freedom == pytest.approx(
+        (0.225**2 + 0.1**2) ** 2 / (0.225**4 / 9 + 0.1**4 / 4)
+    )
+    assert (mean.n_human, mean.n_model) == (15, 120)
+    with pytest.raises(ValueError, match="sum to 1"):
+        stratified_mean([first], [0.5])
+
+
+def test_power_is_that_of_least_variance():
+    human, model, elsewhere = sample(3, n=4000, n_elsewhere=4000)
+    best = best_power(human, model, elsewhere)
+    errors = {
+        power: prediction_powered_mean(human, model, elsewhere, power=power).standard_error
+        for power in (best, best - 0.05, best + 0.05, 0.0)
+    }
+    assert min(errors, key=errors.__getitem__) == best
+
+
+def test_a_model_that_tells_nothing_costs_nothing():
+    human, _, elsewhere = sample(4)
+    for model in (np.full(human.size, 2.0), -human):  # constant; the opposite of people
+        mean = prediction_powered_mean(human, model, np.full(elsewhere.size, 2.0))
+        assert mean.power == 0
+        assert (mean.value, mean.standard_error) == (mean.human_value, mean.human_standard_error)
+        assert mean.effective_n_human == pytest.approx(human.size)
+
+
+def test_what_cannot_be_known_is_nan():
+    one = prediction_powered_mean(np.ones(1), np.ones(1), np.ones(5))
+    assert np.isnan(one.standard_error)
+    assert np.isnan(one.interval()).all()
+    assert np.isnan(one.effective_n_human)
+    one_judge = prediction_powered_mean(
+        np.arange(4.0), np.zeros(4), np.zeros(0), clusters=[np.zeros(4, np.int64)]
+    )
+    assert np.isnan(one_judge.standard_error)
+    with pytest.raises(ValueError, match="human and"):
+        prediction_powered_mean(np.zeros(0), np.zeros(0), np.zeros(3))
+
+
+def test_intervals_cover_and_are_shorter_than_those_of_people_alone():
+    """A lenient model and people judge passes: 400 draws of 100 of 1,000 items."""
+    rng = np.random.default_rng(5)
+    n_items, n = 1000, 100
+    truth = (rng.random(n_items) < 0.6).astype(float)
+    flips = rng.random(n_items) < np.where(truth == 1, 0.05, 0.2)
+    model = np.where(flips, 1 - truth, truth)
+    covered, shorter, naive = [], [], []
+    for _ in range(400):
+        chosen = rng.permutation(n_items)
+        there, rest = chosen[:n], chosen[n:]
+        mean = prediction_powered_mean(truth[there], model[there], model[rest])
+        low, high = mean.interval()
+        covered.append(low <= truth.mean() <= high)
+        shorter.append(mean.effective_n_human / n)
+        naive.append(abs(model.mean() - truth.mean()) < 1.96 * model.std() / np.sqrt(n_items))
+    assert 0.925 < np.mean(covered) < 0.985
+    assert np.mean(shorter) > 1.5
+    assert np.mean(naive) == 0
+
+
+def test_clusters_of_judges_widen_intervals_as_far_as_they_must():
+    """Ten judges with a level of their own answer 20 items each."""
+    rng = np.random.default_rng(6)
+    judges = np.repeat(np.arange(10), 20)
+    covered = {False: [], True: []}
+    for _ in range(300):
+        quality = rng.normal(0, 1, 1000)
+        model = quality + rng.normal(0, 0.5, 1000)
+        human = quality[:200] + rng.normal(0, 0.7, 10)[judges]
+        for is_clustered, hits in covered.items():
+            mean = prediction_powered_mean(
+                human, model[:200], model[200:], clusters=[judges] if is_clustered else ()
+            )
+            low, high = mean.interval()
+            hits.append(low <= 0 <= high)
+    assert np.mean(covered[True]) > 0.92
+    assert np.mean(covered[False]) < 0.7
