@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -41,9 +42,12 @@ Floats = npt.NDArray[np.float64]
 def adjusted_rankings(scores: TaskScores, context: RankingContext) -> Ranked:
     """Return the rankings by adjusted scores; metrics are those of the headline."""
     counts, ranking = scores.counts, context.ranking
-    components = {"judge_components": _names_of_components(scores.names, scores.connected)}
+    connected: dict[str, Any] = {
+        "judge_components": _names_of_components(scores.names, scores.connected),
+        "judge_effects": ranking.judge_effects,
+    }
     if len(scores.names) > MOST_SYSTEMS:
-        return Ranked([_unranked(method, counts, TOO_MANY) for method in ADJUSTED], components)
+        return Ranked([_unranked(method, counts, TOO_MANY) for method in ADJUSTED], connected)
     rankings, metrics, headline = [], {}, None
     for method, is_scaled in ADJUSTED.items():
         if headline is not None and headline.spread_of_spreads < LEAST_SPREAD:
@@ -67,7 +71,7 @@ def adjusted_rankings(scores: TaskScores, context: RankingContext) -> Ranked:
                 caveats=inference_caveats(estimates, inference),
             )
         )  # fmt: skip
-    return Ranked(rankings, metrics | components, headline)
+    return Ranked(rankings, metrics | connected, headline)
 
 
 def _unranked(method: str, counts: ScoreCounts, reason: str) -> MethodRanking:
