@@ -152,6 +152,7 @@ def _task(name: str, rows: Mapping[str, Any], n_systems: int, params: PlanParams
         "judges": measured["n_judges"],
         "systems": n_systems,
         "detectable_difference": measured["value"],
+        "detectable_reason": measured["reason"],
     } | _designs(variances, params.systems or n_systems, params)
 
 
