@@ -306,6 +306,33 @@ def headline_ranking(rankings: pa.Table, task: str) -> list[list[Row]]:
     return list(components.values())
 
 
+def best_systems(component: Sequence[Row]) -> tuple[list[str], str]:
+    """Return the best systems of a component of a headline, and what makes them the best.
+
+    Parameters
+    ----------
+    component
+        Ranked systems that are compared with each other, as `headline_ranking` returns them.
+    """
+    if len(component) == 1:
+        return [component[0]["system"]], "compared with no other"
+    if best := [row["system"] for row in component if row["rank_low"] == 1]:
+        return best, "not shown to be worse than any other"
+    return [row["system"] for row in component if row["rank"] == 1], "first, without tests"
+
+
+def detectable_differences(variance: pa.Table) -> dict[str, tuple[float, str]]:
+    """Return by task the difference that most pairs of systems show, and for whom it holds.
+
+    The latter is empty where it holds for other judges and segments, too.
+    """
+    return {
+        row["task"]: (row["value"], (row["reason"] or "").partition(":")[0])
+        for row in variance.to_pylist()
+        if row["statistic"] == "detectable_difference" and row["value"] is not None
+    }
+
+
 def _largest_parts(parts: Sequence[list[Row]]) -> list[tuple[int, list[Row]]]:
     """The largest few, numbered from 1 among all, in the order of the numbers."""
     numbered = sorted(enumerate(parts, 1), key=lambda part: (-len(part[1]), part[0]))
