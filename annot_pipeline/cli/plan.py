@@ -98,6 +98,8 @@ def _text(document: Document, power: float) -> Iterator[str]:
                 f"  as judged ({sizes}): {number(task['detectable_difference'])} points are found "
                 f"in 80 of 100 evaluations{limit}"
             )
+        if task.get("warning"):
+            yield f"  warning: {task['warning']}"
         head = ["judges", "segments", "per output", "judgments", "finds", "after Holm"]
         if any(row["cost"] is not None for row in task["designs"]):
             head.append("cost")

@@ -33,6 +33,7 @@ LEAST_SPREAD = 0.1
 """Standard deviation of the logarithm of judges' spreads from which on they are taken out."""
 NOT_KEPT = "no judgment of judges kept"
 TOO_MANY = f"more than {MOST_SYSTEMS} systems: not adjusted, and no tests"
+NO_JUDGE_CONNECTS = "no judge connects all systems"
 EQUAL_SPREADS = "the spreads of judges hardly differ: see adjusted"
 
 Codes = npt.NDArray[np.int64]
@@ -121,7 +122,7 @@ def _names_of_components(names: Sequence[str], component: Codes) -> list[list[st
 
 def why_separate(connected: Codes, component: int, members: str) -> str:
     """Return why ranks hold within a component alone."""
-    what = "no judge connects all systems"
+    what = NO_JUDGE_CONNECTS
     if connected.max(initial=0) == 0:
         what = "judges and segments do not tell all systems apart"
     return f"{what}: ranked within component {component + 1} only ({members})"
