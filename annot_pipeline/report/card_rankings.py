@@ -56,10 +56,10 @@ def _rows(
         best = best_systems(ranked)[0] if ranked else []
         first = [row["system"] for row in members if row["cluster"] == 1]
         gap, limit = detectable.get(task, (None, ""))
-        found = None if gap is None else " ".join([f"{gap:.3g} points", *[limit] * bool(limit)])
+        difference = None if gap is None else " ".join([f"{gap:.3g} points", *[limit] * bool(limit)])
         yield (
             task, members[0]["method"], len(members), sum(row["wins"] or 0 for row in members),
             *(Marked(escape(first_of(names))) if names else None for names in (best, first)),
-            found, Marked(escape(most_frequent_reason(members) or "")),
+            difference, Marked(escape(most_frequent_reason(members) or "")),
             *[component] * has_components,
         )  # fmt: skip
