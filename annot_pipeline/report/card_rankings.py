@@ -11,6 +11,7 @@ import pyarrow as pa
 from annot_pipeline.errors import first_of
 from annot_pipeline.report.markdown import Marked, escape, table
 from annot_pipeline.report.release_figures import (
+    COMPONENTS,
     best_systems,
     detectable_differences,
     most_frequent_reason,
@@ -24,7 +25,6 @@ WORDS = (
     "within it some pairs may be told apart. A difference of `found in 80%` is found by one test, "
     "before the correction, in 80 of 100 evaluations."
 )
-COMPONENTS = "Systems of different components cannot be compared: each component has its best."
 
 
 def rankings(gold: Mapping[str, pa.Table]) -> list[str]:
@@ -56,7 +56,9 @@ def _rows(
         best = best_systems(ranked)[0] if ranked else []
         first = [row["system"] for row in members if row["cluster"] == 1]
         gap, limit = detectable.get(task, (None, ""))
-        difference = None if gap is None else " ".join([f"{gap:.3g} points", *[limit] * bool(limit)])
+        difference = (
+            None if gap is None else " ".join([f"{gap:.3g} points", *[limit] * bool(limit)])
+        )
         yield (
             task, members[0]["method"], len(members), sum(row["wins"] or 0 for row in members),
             *(Marked(escape(first_of(names))) if names else None for names in (best, first)),

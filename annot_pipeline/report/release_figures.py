@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import compress
+from operator import or_
 from typing import Any
 
 import numpy as np
@@ -33,6 +35,11 @@ MOST_TASKS = 6
 MOST_JUDGES = 4
 MOST_SYSTEMS = 100
 """Systems of a ranking that are drawn, the best first."""
+COMPONENTS = (
+    "Ranks and tests hold within a component: systems of different components cannot be compared "
+    "by them, and each component has its best."
+)
+"""Where a task has several components of systems."""
 MOST_PARTS = 6
 """Parts of a ranking that are drawn, the largest."""
 Row = dict[str, Any]
@@ -315,10 +322,14 @@ def best_systems(component: Sequence[Row]) -> tuple[list[str], str]:
         Ranked systems that are compared with each other, as `headline_ranking` returns them.
     """
     if len(component) == 1:
-        return [component[0]["system"]], "compared with no other"
-    if best := [row["system"] for row in component if row["rank_low"] == 1]:
-        return best, "not shown to be worse than any other"
-    return [row["system"] for row in component if row["rank"] == 1], "first, without tests"
+        return [component[0]["system"]], "alone"
+    is_first = [row["rank"] == 1 for row in component]  # nothing beats it, tested or not
+    is_unbeaten = [row["rank_low"] == 1 for row in component]
+    names = [row["system"] for row in component]
+    if any(is_unbeaten):
+        best = map(or_, is_first, is_unbeaten)
+        return [*compress(names, best)], "not shown to be worse than any other"
+    return [*compress(names, is_first)], "first, without tests"
 
 
 def detectable_differences(variance: pa.Table) -> dict[str, tuple[float, str]]:

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from annot_pipeline.report.release_figures import best_systems
 from tests.report.report_pages import rows, section
 from tests.scalar_campaigns.judged import Row, build_rows
 
@@ -52,15 +53,32 @@ def best(release) -> list[list[str]]:
     ]
 
 
+@pytest.mark.parametrize(
+    ("component", "best", "which"),
+    [
+        ([("a", 1, 1), ("b", 2, 1), ("c", 3, 3)], ["a", "b"], "not shown to be worse"),
+        ([("a", 1, None), ("b", 2, 1), ("c", 3, 3)], ["a", "b"], "not shown to be worse"),
+        ([("a", 1, None), ("b", 1, None), ("c", 3, None)], ["a", "b"], "first, without tests"),
+        ([("a", 1, None)], ["a"], "alone"),
+    ],
+)
+def test_best_systems_of_a_component(component, best, which):
+    """The first system counts though it has no tests: no other can have beaten it."""
+    ranked = [dict(zip(("system", "rank", "rank_low"), row, strict=True)) for row in component]
+    systems, words = best_systems(ranked)
+    assert systems == best
+    assert words.startswith(which)
+
+
 def test_each_component_has_its_best_systems(best, release):
     apart = [row for row in best if row[0] == "apart"]
     assert [(row[1], row[3], row[4]) for row in apart] == [
         ("1", "left0", "not shown to be worse than any other"),
-        ("2", "lone", "compared with no other"),
+        ("2", "lone", "alone"),
         ("3", "right0, right1", "not shown to be worse than any other"),
     ]
     html = (release / "report.html").read_text(encoding="utf-8")
-    assert "Systems of different components cannot be compared" in html
+    assert "systems of different components cannot be compared" in html
 
 
 def test_notes_are_shown_as_a_whole(best, release):
@@ -89,5 +107,5 @@ def test_the_card_says_it_too(release):
     assert [row[6].endswith("points for these judges only") for row in shown] == [
         False, False, False, True
     ]  # fmt: skip
-    assert "Systems of different components cannot be compared" in card
+    assert "systems of different components cannot be compared" in card
     assert "documents in place of segments" in card

@@ -31,8 +31,8 @@ from annot_pipeline.report.markup import (
     table,
     text,
 )
-from annot_pipeline.report.release_figures import MOST_TASKS as DRAWN
 from annot_pipeline.report.release_figures import (
+    COMPONENTS,
     best_systems,
     comparison_figures,
     detectable_differences,
@@ -42,6 +42,7 @@ from annot_pipeline.report.release_figures import (
     ranking_figures,
     score_figures,
 )
+from annot_pipeline.report.release_figures import MOST_TASKS as DRAWN
 
 MOST_ROWS = 400
 MOST_TASKS = 300
@@ -100,8 +101,6 @@ def _best(rankings_table: pa.Table, variance: pa.Table) -> str:
         n_left_out += max(len(components) - MOST_COMPONENTS, 0)
         for component in components[:MOST_COMPONENTS]:
             best, which = best_systems(component)
-            if len(components) == 1 and len(component) == 1:
-                which = "alone"
             difference, limit = detectable.get(task, (None, ""))
             lines.append((
                 task, component[0]["component"], component[0]["method"], first_of(best, 10), which,
@@ -118,7 +117,7 @@ def _best(rankings_table: pa.Table, variance: pa.Table) -> str:
         "see the note."
     )
     if has_components:
-        words += " Systems of different components cannot be compared: each component has its best."
+        words += f" {COMPONENTS}"
     shown: str = table(
         "Best systems by task", [*compress(columns, shows)],
         [[*compress(line, shows)] for line in lines], sortable=True, search=len(lines) > 10,
