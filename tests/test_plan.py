@@ -171,8 +171,8 @@ def test_documents_of_several_segments_make_a_plan_too_optimistic(tmp_path, caps
     assert grouped["shared_documents"] == 6
     assert grouped["warning"] == (
         "6 documents with several segments: this plan takes segments as independent and is too "
-        f"optimistic; as judged, documents counted, {grouped['detectable_difference']:.3g} points "
-        "are found"
+        "optimistic; the difference as judged counts documents: "
+        f"{grouped['detectable_difference']:.3g} points"
     )
     assert grouped["detectable_difference"] > 1.5 * tasks["plain"]["detectable_difference"]
     _, out, _ = run(capsys, "plan", tmp_path)

@@ -39,7 +39,7 @@ NOT_CONNECTED = "no judge has scored two systems"
 NOT_MEASURED = "its variances are not known"
 SHARED_DOCUMENTS = (
     "{documents} with several segments: this plan takes segments as independent and is too "
-    "optimistic{instead}"
+    "optimistic"
 )
 NEGLIGIBLE = 1e-9
 """Sum of variances, points squared, that is rounding."""
@@ -235,20 +235,28 @@ def _task(
         "detectable_difference": measured["value"],
         "detectable_reason": measured["reason"],
         "shared_documents": n_shared,
-        "warning": _warning(n_shared, measured["value"]),
+        "warning": _warning(n_shared, measured),
     } | _designs(variances, params.systems or n_systems, params)
 
 
-def _warning(n_shared: int, detectable: float | None) -> str | None:
-    """Return what the plan ignores of documents; None where no document has several segments."""
+def _warning(n_shared: int, measured: Mapping[str, Any]) -> str | None:
+    """Return what the plan ignores of documents; None where no document has several segments.
+
+    Parameters
+    ----------
+    n_shared
+        Documents with several segments.
+    measured
+        The row of the detectable difference, which counts documents.
+    """
     if not n_shared:
         return None
-    instead = (
-        ""
-        if detectable is None
-        else (f"; as judged, documents counted, {detectable:.3g} points are found")
-    )
-    return SHARED_DOCUMENTS.format(documents=counted(n_shared, "document"), instead=instead)
+    parts = [SHARED_DOCUMENTS.format(documents=counted(n_shared, "document"))]
+    if measured["value"] is not None:
+        limit = f", {measured['reason']}" if measured["reason"] else ""
+        parts.append(f"the difference as judged counts documents: {measured['value']:.3g} points")
+        parts[-1] += limit
+    return "; ".join(parts)
 
 
 def _value(rows: Mapping[str, Any], kind: str) -> float | None:
