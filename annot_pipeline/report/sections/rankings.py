@@ -112,9 +112,9 @@ def _best(rankings_table: pa.Table, variance: pa.Table) -> str:
                Column("which holds"), Column("note")]  # fmt: skip
     shows = [True, has_components, *[True] * 5, any(line[7] for line in lines), True]
     words = (
-        "By the headline of each task, whose tests hold where judges and segments repeat (documents "
-        "in place of segments where they are mapped). Best are the systems not shown to be worse "
-        "than any other after Holm's correction; without tests, see the note."
+        "By the headline of each task, whose tests hold where judges and segments repeat "
+        "(documents in place of segments where they are mapped). Best are the systems not shown to "
+        "be worse than any other after Holm's correction; without tests, see the note."
     )
     if has_components:
         words += f" {COMPONENTS}"
