@@ -123,6 +123,19 @@ def test_entries_that_relate_no_judges(entries, families, unused):
     assert declared_families(["a1", "a2", "b"], settings) == (families, unused)
 
 
+def test_a_model_alone_is_no_useless_entry():
+    """It has its own order effect; a pattern of no judge stays useless."""
+    settings = [
+        JudgeSettings(name="b*", kind="model", family="f"),
+        JudgeSettings(name="z*", kind="model", family="g"),
+        JudgeSettings(name="a1", kind="human", family="h"),
+    ]
+    assert declared_families(["a1", "a2", "b"], settings)[1] == [
+        "judges.1 (family g): matches no judge",
+        "judges.2 (family h): its family has one judge",
+    ]
+
+
 def test_useless_entries_are_warned_of(tmp_path, capsys):
     judges = [{"name": "nobody*", "family": "x"}, *FAMILIES]
     folder = write_small_campaign(tmp_path / "campaign", {"a.csv": EXPORT}, judges=judges)

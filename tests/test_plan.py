@@ -39,12 +39,25 @@ def campaign(tmp_path_factory) -> Path:
                 score = 50 + level + taste[system] + 4 * system + rng.normal(0, 8)
                 lines.append(f"quality,j{judge},s{system},g{segment},{score:.3f}")
         lines.append(f"alone,j{judge},s0,g0,{50 + level:.3f}")
-    (folder / "scores.csv").write_text("\n".join(lines) + "\n")
-    fields = {name: name for name in ("task", "judge", "system", "segment", "score")}
-    source = {"path": "scores.csv", "format": "csv", "fields": fields}
-    (folder / "campaign.yaml").write_text(json.dumps({"campaign": "plan", "sources": [source]}))
-    assert cli.main(["build", str(folder)]) == 0
+    write_scores(folder, lines)
     return folder
+
+
+def write_scores(folder: Path, lines: list[str]) -> None:
+    """Write scores, whose columns are named as the fields, and build them."""
+    (folder / "scores.csv").write_text("\n".join(lines) + "\n")
+    source = {
+        "path": "scores.csv",
+        "format": "csv",
+        "fields": {name: name for name in lines[0].split(",")},
+    }
+    document = {
+        "campaign": "plan",
+        "sources": [source],
+        "tasks": [{"name": "*", "kind": "scalar", "scale": [0, 100]}],
+    }
+    (folder / "campaign.yaml").write_text(json.dumps(document))
+    assert cli.main(["build", str(folder)]) == 0
 
 
 def test_a_release_says_what_its_design_tells_apart(campaign, capsys):
@@ -59,7 +72,8 @@ def test_a_release_says_what_its_design_tells_apart(campaign, capsys):
     assert design["detectable_after_holm"] > design["detectable_difference"]
     _, out, _ = run(capsys, "plan", campaign)
     assert "task quality: standard deviations in points: judge x system" in out
-    assert "found in 80 of 100 evaluations" in out
+    assert "found in 80 of 100 evaluations\n" in out, "it holds for other judges, too"
+    assert task["detectable_reason"] is None
 
 
 def test_the_report_says_it_too(campaign):
@@ -109,5 +123,79 @@ def test_designs_that_cannot_be(capsys, arguments, says):
 def test_a_task_without_variances(campaign, capsys):
     status, _, err = run(capsys, "plan", campaign, "--task", "alone")
     assert status == 2
-    assert "task alone has no variances" in err
+    assert "task alone has no variances: no scores of two systems" in err
     assert "allowed: quality" in err
+
+
+def test_a_difference_that_three_judges_find_is_theirs(tmp_path, capsys):
+    """Segments alone are drawn: other judges would find less, which the plan of three says."""
+    rng = np.random.default_rng(4)
+    lines = ["judge,system,segment,score"]
+    for judge in range(3):
+        taste = rng.normal(0, 4, 2)
+        lines += [
+            f"j{judge},s{system},g{segment},{50 + taste[system] + rng.normal(0, 6):.3f}"
+            for system in range(2)
+            for segment in range(40)
+        ]
+    write_scores(tmp_path, lines)
+    capsys.readouterr()
+    [task] = planned(capsys, tmp_path, "--judges", "3", "--segments", "40", "--per-output", "3")[
+        "tasks"
+    ]
+    assert task["detectable_reason"] == "for these judges only: fewer than 4"
+    assert task["designs"][0]["detectable_difference"] > 2 * task["detectable_difference"]
+    _, out, _ = run(capsys, "plan", tmp_path)
+    assert "in 80 of 100 evaluations, for these judges only: fewer than 4" in out
+
+
+def test_documents_of_several_segments_make_a_plan_too_optimistic(tmp_path, capsys):
+    """Six documents of five segments suit one system or the other; a seventh has one segment."""
+    rng = np.random.default_rng(6)
+    suits = rng.normal(0, 8, (7, 2))
+    lines = ["task,judge,system,segment,document,score"]
+    for task, has_documents in (("plain", False), ("grouped", True)):
+        for judge in range(10):
+            for segment in range(31):
+                document = segment // 5
+                lines += [
+                    f"{task},j{judge},s{system},g{segment},{f'd{document}' * has_documents},"
+                    f"{50 + suits[document, system] + rng.normal(0, 5):.3f}"
+                    for system in range(2)
+                ]
+    write_scores(tmp_path, lines)
+    capsys.readouterr()
+    tasks = {task["task"]: task for task in planned(capsys, tmp_path)["tasks"]}
+    assert (tasks["plain"]["shared_documents"], tasks["plain"]["warning"]) == (0, None)
+    grouped = tasks["grouped"]
+    assert grouped["shared_documents"] == 6
+    assert grouped["warning"] == (
+        "6 documents with several segments: this plan takes segments as independent and is too "
+        "optimistic; the difference as judged counts documents: "
+        f"{grouped['detectable_difference']:.3g} points"
+    )
+    assert grouped["detectable_difference"] > 1.5 * tasks["plain"]["detectable_difference"]
+    _, out, _ = run(capsys, "plan", tmp_path)
+    assert out.count("  warning: 6 documents with several segments") == 1
+
+
+def test_systems_without_common_judges_are_said_to_have_none(tmp_path, capsys):
+    """Their scores vary; judges that are drawn at random connect them."""
+    rng = np.random.default_rng(7)
+    lines = ["judge,system,segment,score"] + [
+        f"{system}{judge},{system},g{segment},{rng.normal(50, 9):.3f}"
+        for system in "xy"
+        for judge in range(5)
+        for segment in range(20)
+    ]
+    write_scores(tmp_path, lines)
+    capsys.readouterr()
+    for arguments in ((), ("--task", "plan")):
+        status, _, err = run(capsys, "plan", tmp_path, *arguments)
+        assert status == 2
+        assert "no judge has scored two systems" in err
+        assert "ranking.judge_effects: random" in err
+        assert "that vary" not in err
+    assert cli.main(["build", str(tmp_path), "--set", "ranking.judge_effects=random"]) == 0
+    capsys.readouterr()
+    assert planned(capsys, tmp_path)["tasks"][0]["warning"] is None

@@ -93,10 +93,13 @@ def _text(document: Document, power: float) -> Iterator[str]:
         yield f"{name}: standard deviations in points: {sds}"
         if task.get("detectable_difference") is not None:
             sizes = f"{counted(task['judges'], 'judge')}, {counted(task['systems'], 'system')}"
+            limit = f", {task['detectable_reason']}" if task["detectable_reason"] else ""
             yield (
-                f"  as judged ({sizes}): "
-                f"{number(task['detectable_difference'])} points are found in 80 of 100 evaluations"
+                f"  as judged ({sizes}): {number(task['detectable_difference'])} points are found "
+                f"in 80 of 100 evaluations{limit}"
             )
+        if task.get("warning"):
+            yield f"  warning: {task['warning']}"
         head = ["judges", "segments", "per output", "judgments", "finds", "after Holm"]
         if any(row["cost"] is not None for row in task["designs"]):
             head.append("cost")

@@ -7,8 +7,11 @@ from dataclasses import asdict, dataclass
 from itertools import product
 from typing import Any
 
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
 from annot_pipeline.config import LoadedCampaign
-from annot_pipeline.errors import ConfigError, Problem
+from annot_pipeline.errors import ConfigError, Problem, counted, first_of
 from annot_pipeline.methods.rankings.detectable import (
     ALPHA,
     POWER,
@@ -16,6 +19,9 @@ from annot_pipeline.methods.rankings.detectable import (
     design_error,
     detectable_difference,
 )
+from annot_pipeline.stages.comparisons.adjusted_rankings import NO_JUDGE_CONNECTS
+from annot_pipeline.stages.comparisons.variance_rows import NO_OVERLAP
+from annot_pipeline.storage.release import Release
 from annot_pipeline.storage.releases import Releases
 
 TITLE = "nothing to plan with"
@@ -24,6 +30,17 @@ KINDS = ("judge_system", "segment_system", "residual")
 JUDGES, SEGMENTS, PER_OUTPUT = (5, 10, 20, 40), (50, 100, 200, 500), (1.0,)
 """Designs that are compared unless others are asked for."""
 MOST_SEGMENTS = 100_000
+ASSUME = "annot plan --assume judge_system=20,segment_system=20,residual=200 plans without data"
+CONNECT = (
+    "let judges score outputs of several systems; or, if judges were assigned to systems at "
+    "random, set ranking.judge_effects: random and build again"
+)
+NOT_CONNECTED = "no judge has scored two systems"
+NOT_MEASURED = "its variances are not known"
+SHARED_DOCUMENTS = (
+    "{documents} with several segments: this plan takes segments as independent and is too "
+    "optimistic"
+)
 NEGLIGIBLE = 1e-9
 """Sum of variances, points squared, that is rounding."""
 
@@ -99,28 +116,89 @@ def plan_release(
     for row in release.table("variance").to_pylist():
         variance.setdefault(row["task"], {})[row["statistic"]] = row
     systems: dict[str, set[str]] = {}
+    not_connected: set[str] = set()
     for row in release.table("system_rankings").to_pylist():
         systems.setdefault(row["task"], set()).add(row["system"])
-    usable = [
-        name for name, rows in variance.items()
-        if sum(_value(rows, kind) or 0 for kind in KINDS) > NEGLIGIBLE
-        and all(_value(rows, kind) is not None for kind in KINDS)
-    ]  # fmt: skip
+        if row["headline"] and (row["reason"] or "").startswith(NO_JUDGE_CONNECTS):
+            not_connected.add(row["task"])
+    without = {
+        name: NOT_CONNECTED if reason == NO_OVERLAP and name in not_connected else reason
+        for name, rows in variance.items()
+        if (reason := _unusable(rows))
+    }
+    usable = [name for name in variance if name not in without]
     names = [task] if task is not None else usable
     if not names or not set(names) <= {*usable}:
-        what = (
-            f"task {task} has no variances"
-            if task
-            else "no task has scores of two systems that vary"
-        )
-        do = "annot plan --assume judge_system=20,segment_system=20,residual=200 plans without data"
-        raise ConfigError(TITLE, [Problem(release.version, what, ", ".join(usable), do)])
+        raise ConfigError(TITLE, _problems(release.version, task, without, usable))
+    shared = _shared_documents(release)
     return {
         "release": release.version,
         "tasks": [
-            _task(name, variance[name], len(systems[name]), params) for name in names
+            _task(name, variance[name], len(systems[name]), shared.get(name, 0), params)
+            for name in names
         ],
-    }  # fmt: skip
+    }
+
+
+def _unusable(rows: Mapping[str, Any]) -> str | None:
+    """Return why a task has no variances to plan with; None if it has."""
+    if "variance_system" not in rows:
+        return "no scores of two systems"
+    for kind in KINDS:
+        if _value(rows, kind) is None:
+            return rows.get(f"variance_{kind}", {}).get("reason") or NOT_MEASURED
+    if sum(_value(rows, kind) or 0 for kind in KINDS) <= NEGLIGIBLE:
+        return "the scores do not vary"
+    return None
+
+
+def _problems(
+    version: str, task: str | None, without: Mapping[str, str], usable: Sequence[str]
+) -> list[Problem]:
+    """Return why there is nothing to plan with: of one task, or of all by reason."""
+    if task is not None:
+        reason = without.get(task, "no such task with scores")
+        what = f"task {task} has no variances: {reason}"
+        return [Problem(version, what, ", ".join(usable), _remedy(reason))]
+    tasks: dict[str, list[str]] = {}
+    for name, reason in without.items():
+        tasks.setdefault(reason, []).append(name)
+    if not tasks:
+        return [Problem(version, "no task has scores", do=ASSUME)]
+    return [
+        Problem(version, f"{reason}: {counted(len(names), 'task')}, {first_of(names)}",
+                do=_remedy(reason))
+        for reason, names in tasks.items()
+    ]  # fmt: skip
+
+
+def _remedy(reason: str) -> str:
+    return CONNECT if reason in (NOT_CONNECTED, NO_OVERLAP) else ASSUME
+
+
+def _shared_documents(release: Release) -> dict[str, int]:
+    """Return by task the documents of which several segments have judgments of systems."""
+    shared: dict[str, int] = {}
+    for path in release.stored("judgments").paths:
+        if "document" not in pq.read_schema(path).names:  # releases of older versions
+            continue
+        documents = pq.read_table(path, columns=["document"])["document"]
+        if documents.null_count == len(documents):
+            continue
+        columns = ["task", "document", "segment", "item", "system", "fate"]
+        judgments = pq.read_table(path, columns=columns)
+        judgments = judgments.filter(
+            pc.and_(judgments["document"].is_valid(), pc.and_(
+                judgments["system"].is_valid(), pc.equal(judgments["fate"], "used")
+            ))
+        )  # fmt: skip
+        segment = pc.coalesce(judgments["segment"], judgments["item"])
+        keys = judgments.select(["task", "document"]).append_column("segment", segment)
+        counts = keys.group_by(["task", "document"]).aggregate([("segment", "count_distinct")])
+        several = counts.filter(pc.greater(counts["segment_count_distinct"], 1))
+        for name in several["task"].to_pylist():
+            shared[name] = shared.get(name, 0) + 1
+    return shared
 
 
 def plan_assumed(variances: Mapping[str, float], params: PlanParams) -> dict[str, Any]:
@@ -143,7 +221,10 @@ def plan_assumed(variances: Mapping[str, float], params: PlanParams) -> dict[str
     return {"release": None, "tasks": [{"task": None, "variances": dict(variances)} | rows]}
 
 
-def _task(name: str, rows: Mapping[str, Any], n_systems: int, params: PlanParams) -> dict[str, Any]:
+def _task(
+    name: str, rows: Mapping[str, Any], n_systems: int, n_shared: int, params: PlanParams
+) -> dict[str, Any]:
+    """Return the variances of a task, and its designs."""
     variances = {kind: float(_value(rows, kind) or 0) for kind in KINDS}
     measured = rows["detectable_difference"]
     return {
@@ -152,7 +233,30 @@ def _task(name: str, rows: Mapping[str, Any], n_systems: int, params: PlanParams
         "judges": measured["n_judges"],
         "systems": n_systems,
         "detectable_difference": measured["value"],
+        "detectable_reason": measured["reason"],
+        "shared_documents": n_shared,
+        "warning": _warning(n_shared, measured),
     } | _designs(variances, params.systems or n_systems, params)
+
+
+def _warning(n_shared: int, measured: Mapping[str, Any]) -> str | None:
+    """Return what the plan ignores of documents; None where no document has several segments.
+
+    Parameters
+    ----------
+    n_shared
+        Documents with several segments.
+    measured
+        The row of the detectable difference, which counts documents.
+    """
+    if not n_shared:
+        return None
+    parts = [SHARED_DOCUMENTS.format(documents=counted(n_shared, "document"))]
+    if measured["value"] is not None:
+        limit = f", {measured['reason']}" if measured["reason"] else ""
+        parts.append(f"the difference as judged counts documents: {measured['value']:.3g} points")
+        parts[-1] += limit
+    return "; ".join(parts)
 
 
 def _value(rows: Mapping[str, Any], kind: str) -> float | None:

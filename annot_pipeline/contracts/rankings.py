@@ -134,7 +134,7 @@ VARIANCE = Table(
         real("ci_high", "Upper end of its 95% interval"),
         count("n_items", "Items: outputs of systems for segments, or items"),
         count("n_judges", "Judges"),
-        text("reason", "Why something is missing", nullable=True),
+        text("reason", "Why something is missing, or for whom the value holds", nullable=True),
     ),
 )
 

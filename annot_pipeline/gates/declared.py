@@ -124,9 +124,9 @@ GATES: tuple[Gate[Any], ...] = (
     ),
     Gate(
         "unused_judge_settings", RecordMetrics, "record_files",
-        "number of entries under judges that make no two judges a family",
+        "number of entries under judges that declare no model and make no two judges a family",
         "correct the name (a glob on the judge's name; the first match wins), or delete the entry: "
-        "a family needs two judges",
+        "a family needs two judges, kind: model one",
         lambda m: named(m.unused_judge_settings), warn=0,
     ),
     Gate(
@@ -345,7 +345,8 @@ GATES: tuple[Gate[Any], ...] = (
         "component; let judges judge systems of several components, or, if judges were assigned at "
         "random, set ranking.judge_effects: random",
         lambda m: named([task for task, counts in m.systems_scored.items()
-                         if len(counts["judge_components"]) > 1]),
+                         if len(counts["judge_components"]) > 1
+                         and counts.get("judge_effects") != "random"]),
         warn=0,
     ),
     Gate(

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import compress
+from operator import or_
 from typing import Any
 
 import numpy as np
@@ -33,6 +35,11 @@ MOST_TASKS = 6
 MOST_JUDGES = 4
 MOST_SYSTEMS = 100
 """Systems of a ranking that are drawn, the best first."""
+COMPONENTS = (
+    "Ranks and tests hold within a component: systems of different components cannot be compared "
+    "by them, and each component has its best."
+)
+"""Where a task has several components of systems."""
 MOST_PARTS = 6
 """Parts of a ranking that are drawn, the largest."""
 Row = dict[str, Any]
@@ -304,6 +311,37 @@ def headline_ranking(rankings: pa.Table, task: str) -> list[list[Row]]:
     for row in sorted(rows, key=lambda r: (r["component"] or 0, r["rank"], r["system"])):
         components.setdefault(row["component"] or 0, []).append(row)
     return list(components.values())
+
+
+def best_systems(component: Sequence[Row]) -> tuple[list[str], str]:
+    """Return the best systems of a component of a headline, and what makes them the best.
+
+    Parameters
+    ----------
+    component
+        Ranked systems that are compared with each other, as `headline_ranking` returns them.
+    """
+    if len(component) == 1:
+        return [component[0]["system"]], "alone"
+    is_first = [row["rank"] == 1 for row in component]  # nothing beats it, tested or not
+    is_unbeaten = [row["rank_low"] == 1 for row in component]
+    names = [row["system"] for row in component]
+    if any(is_unbeaten):
+        best = map(or_, is_first, is_unbeaten)
+        return [*compress(names, best)], "not shown to be worse than any other"
+    return [*compress(names, is_first)], "first, without tests"
+
+
+def detectable_differences(variance: pa.Table) -> dict[str, tuple[float, str]]:
+    """Return by task the difference that most pairs of systems show, and for whom it holds.
+
+    The latter is empty where it holds for other judges and segments, too.
+    """
+    return {
+        row["task"]: (row["value"], (row["reason"] or "").partition(":")[0])
+        for row in variance.to_pylist()
+        if row["statistic"] == "detectable_difference" and row["value"] is not None
+    }
 
 
 def _largest_parts(parts: Sequence[list[Row]]) -> list[tuple[int, list[Row]]]:

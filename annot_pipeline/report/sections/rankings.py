@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import compress
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from annot_pipeline.errors import first_of
+from annot_pipeline.errors import counted, first_of
 from annot_pipeline.report.comparison_figures import (
     effort_figures,
     segment_figures,
@@ -19,6 +20,7 @@ from annot_pipeline.report.comparison_figures import (
 from annot_pipeline.report.contents import Contents, count_tasks, of_every_task
 from annot_pipeline.report.markup import (
     Column,
+    Markup,
     figures,
     interval,
     join,
@@ -27,20 +29,28 @@ from annot_pipeline.report.markup import (
     paragraph,
     part,
     table,
+    text,
 )
-from annot_pipeline.report.release_figures import MOST_TASKS as DRAWN
 from annot_pipeline.report.release_figures import (
+    COMPONENTS,
+    best_systems,
     comparison_figures,
+    detectable_differences,
     first_tasks,
     headline_ranking,
     most_frequent_reason,
     ranking_figures,
     score_figures,
 )
+from annot_pipeline.report.release_figures import MOST_TASKS as DRAWN
 
 MOST_ROWS = 400
 MOST_TASKS = 300
 """Tasks whose best systems are told."""
+MOST_COMPONENTS = 20
+"""Components of a task whose best systems are told."""
+MOST_NOTE = 2000
+"""Characters of a note."""
 MOST_DRAWN = 60
 """Tasks whose rankings are drawn: the first at once, the others to open."""
 
@@ -80,43 +90,54 @@ def rankings(contents: Contents) -> str:
 
 
 def _best(rankings_table: pa.Table, variance: pa.Table) -> str:
-    """Return the table of the systems in the first cluster of each task."""
-    lines = []
-    detectable = {
-        row["task"]: row["value"]
-        for row in variance.to_pylist()
-        if row["statistic"] == "detectable_difference"
-    }
+    """Return the table of the best systems of each task, by component."""
+    lines: list[tuple[Any, ...]] = []
+    detectable = detectable_differences(variance)
+    has_components, n_left_out = False, 0
     n_tasks = count_tasks(rankings_table)
     for task, of_task in first_tasks(rankings_table, end=MOST_TASKS):
-        for rows in headline_ranking(of_task, task)[:1]:
-            first = [row["system"] for row in rows if row["rank_low"] == 1]
-            which = "not beaten by any other"
-            if not first:
-                first = [row["system"] for row in rows if row["rank"] == 1]
-                which = "first, without tests" if len(rows) > 1 else "alone"
-            reason = most_frequent_reason(rows)
+        components = headline_ranking(of_task, task)
+        has_components |= len(components) > 1
+        n_left_out += max(len(components) - MOST_COMPONENTS, 0)
+        for component in components[:MOST_COMPONENTS]:
+            best, which = best_systems(component)
+            difference, limit = detectable.get(task, (None, ""))
             lines.append((
-                task, rows[0]["method"], first_of(first, 10), which, len(rows),
-                detectable.get(task), reason,
+                task, component[0]["component"], component[0]["method"], first_of(best, 10), which,
+                len(component), difference, limit, _note(most_frequent_reason(component)),
             ))  # fmt: skip
-    columns = [Column("task"), Column("by"), Column("best"), Column("which is"),
-               Column("systems", "count"),
+    columns = [Column("task"), Column("component", "count"), Column("by"), Column("best"),
+               Column("which is"), Column("systems", "count"),
                Column("difference found in 80% of evaluations, points", "real"),
-               Column("note")]  # fmt: skip
+               Column("which holds"), Column("note")]  # fmt: skip
+    shows = [True, has_components, *[True] * 5, any(line[7] for line in lines), True]
     words = (
-        "By the headline of each task, whose tests hold where judges and segments repeat. Best are "
-        "the systems that no other beats after Holm's correction; without tests, see the note."
+        "By the headline of each task, whose tests hold where judges and segments repeat "
+        "(documents in place of segments where they are mapped). Best are the systems not shown to "
+        "be worse than any other after Holm's correction; without tests, see the note."
     )
+    if has_components:
+        words += f" {COMPONENTS}"
     shown: str = table(
-        "Best systems by task", columns, lines, sortable=True, search=len(lines) > 10
-    )
+        "Best systems by task", [*compress(columns, shows)],
+        [[*compress(line, shows)] for line in lines], sortable=True, search=len(lines) > 10,
+    )  # fmt: skip
+    if n_left_out:
+        shown += paragraph(
+            f"The first {MOST_COMPONENTS} components of a task; {counted(n_left_out, 'other')} in "
+            "<code>system_rankings.parquet</code>."
+        )
     if n_tasks > MOST_TASKS:
         shown += paragraph(
             f"The first {MOST_TASKS} of {n_tasks:,} tasks; all of them are in "
             "<code>system_rankings.parquet</code>."
         )
     return paragraph(words) + shown if shown else ""
+
+
+def _note(reason: str | None) -> Markup | None:
+    """Return a reason as a cell that shows all of it."""
+    return None if reason is None else text(reason, MOST_NOTE)
 
 
 def _order_effects(systems_compared: Mapping[str, Mapping[str, Any]]) -> str:
@@ -152,7 +173,7 @@ def _table(rankings_table: pa.Table) -> str:
             row["system"], row["task"], row["method"], row["rank"], row["score"],
             interval(row["ci_low"], row["ci_high"]),
             interval(row["rank_low"], row["rank_high"], "count"), row["cluster"], row["wins"],
-            row["wmt_cluster"], row["wmt_wins"], row["n_judgments"], row["reason"],
+            row["wmt_cluster"], row["wmt_wins"], row["n_judgments"], _note(row["reason"]),
         )
         for row in of_every_task(rankings_table, MOST_ROWS).to_pylist()
     )  # fmt: skip

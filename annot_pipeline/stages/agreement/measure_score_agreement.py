@@ -287,11 +287,11 @@ def difference_rows(
 ) -> Iterator[Row]:
     """Yield the rows of differences: mean and sd."""
     sd = Estimate(differences.sd, np.nan, np.nan)
-    undefined = f"fewer than {{}} pairs of scores by {_pairs_of(name)}"
+    undefined = f"{{}} of scores by {_pairs_of(name)}"
     sizes = (differences.n_items, n_judges, rounds)
-    yield _row(task, name, differences.mean, *sizes, undefined.format(1))
+    yield _row(task, name, differences.mean, *sizes, undefined.format("no pair"))
     name = name.replace("_mean", "_sd")
-    yield _row(task, name, sd, *sizes, undefined.format(2), NO_SD_INTERVAL)
+    yield _row(task, name, sd, *sizes, undefined.format("fewer than 2 pairs"), NO_SD_INTERVAL)
 
 
 NO_SD_INTERVAL = "no interval: none is computed for a standard deviation"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +33,7 @@ LEAST_SPREAD = 0.1
 """Standard deviation of the logarithm of judges' spreads from which on they are taken out."""
 NOT_KEPT = "no judgment of judges kept"
 TOO_MANY = f"more than {MOST_SYSTEMS} systems: not adjusted, and no tests"
+NO_JUDGE_CONNECTS = "no judge connects all systems"
 EQUAL_SPREADS = "the spreads of judges hardly differ: see adjusted"
 
 Codes = npt.NDArray[np.int64]
@@ -41,9 +43,12 @@ Floats = npt.NDArray[np.float64]
 def adjusted_rankings(scores: TaskScores, context: RankingContext) -> Ranked:
     """Return the rankings by adjusted scores; metrics are those of the headline."""
     counts, ranking = scores.counts, context.ranking
-    components = {"judge_components": _names_of_components(scores.names, scores.connected)}
+    connected: dict[str, Any] = {
+        "judge_components": _names_of_components(scores.names, scores.connected),
+        "judge_effects": ranking.judge_effects,
+    }
     if len(scores.names) > MOST_SYSTEMS:
-        return Ranked([_unranked(method, counts, TOO_MANY) for method in ADJUSTED], components)
+        return Ranked([_unranked(method, counts, TOO_MANY) for method in ADJUSTED], connected)
     rankings, metrics, headline = [], {}, None
     for method, is_scaled in ADJUSTED.items():
         if headline is not None and headline.spread_of_spreads < LEAST_SPREAD:
@@ -67,7 +72,7 @@ def adjusted_rankings(scores: TaskScores, context: RankingContext) -> Ranked:
                 caveats=inference_caveats(estimates, inference),
             )
         )  # fmt: skip
-    return Ranked(rankings, metrics | components, headline)
+    return Ranked(rankings, metrics | connected, headline)
 
 
 def _unranked(method: str, counts: ScoreCounts, reason: str) -> MethodRanking:
@@ -117,7 +122,7 @@ def _names_of_components(names: Sequence[str], component: Codes) -> list[list[st
 
 def why_separate(connected: Codes, component: int, members: str) -> str:
     """Return why ranks hold within a component alone."""
-    what = "no judge connects all systems"
+    what = NO_JUDGE_CONNECTS
     if connected.max(initial=0) == 0:
         what = "judges and segments do not tell all systems apart"
     return f"{what}: ranked within component {component + 1} only ({members})"

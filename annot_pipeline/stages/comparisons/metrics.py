@@ -43,6 +43,7 @@ class SystemScoring(TypedDict):
     confirmed: NotRequired[int]
     too_few: NotRequired[int]
     judge_components: list[list[str]]
+    judge_effects: NotRequired[str]
 
 
 @dataclass(frozen=True)

@@ -17,12 +17,15 @@ from annot_pipeline.methods.agreement.intraclass import Correlation, ItemSums, i
 from annot_pipeline.methods.numerics.blocks import Blocks
 from annot_pipeline.methods.rankings.adjusted_scores import AdjustedScores, adjusted_scores
 from annot_pipeline.methods.rankings.detectable import detectable_difference
+from annot_pipeline.methods.rankings.inference import FEW, SystemEstimates
 from annot_pipeline.methods.rankings.score_block import ScoreBlock
 
 NOT_CROSSED = "not every judge scored every item once: from variance components, no interval"
 NO_REPEATS = "no item has scores of two judges"
 ONE_JUDGE = "one judge: nothing to compare it with"
 NO_OVERLAP = "no two systems can be compared"
+THESE_ONLY = f"for these {{}} only: fewer than {FEW}"
+"""Limits what `detectable_difference` speaks of: judges, segments or documents are not drawn."""
 NEGLIGIBLE = 1e-12
 """Variance, points squared, that is rounding."""
 
@@ -161,7 +164,16 @@ def _detectable(adjusted: AdjustedScores) -> Statistic:
     if not pairs.any():
         return Statistic(np.nan, reason="no two systems have a test")
     differences = detectable_difference(np.sqrt(variance[pairs]), freedom[pairs])
-    return Statistic(float(np.median(differences)))
+    return Statistic(float(np.median(differences)), reason=_limit(adjusted.estimates))
+
+
+def _limit(estimates: SystemEstimates) -> str | None:
+    """Return for whom tests hold; None where they hold for other judges and segments too."""
+    if estimates.judges is None:
+        return THESE_ONLY.format("judges")
+    if estimates.segments is None:
+        return THESE_ONLY.format("documents" if estimates.has_documents else "segments")
+    return None
 
 
 def _nulls(values: list[float]) -> pa.Array:

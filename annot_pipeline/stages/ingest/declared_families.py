@@ -12,7 +12,9 @@ from annot_pipeline.config.sections import JudgeSettings
 def declared_families(
     names: Iterable[str], settings: Sequence[JudgeSettings]
 ) -> tuple[dict[str, int], list[str]]:
-    """Return the number of judges of each family, and the entries that relate no judges.
+    """Return the number of judges of each family, and the entries that change nothing.
+
+    An entry with ``kind: model`` is of use with one judge: models have order effects of their own.
 
     Patterns are not quoted: they may name a judge.
 
@@ -39,7 +41,7 @@ def declared_families(
             reason = "matches no judge"
         elif not members[entry_number]:
             reason = "earlier entries match all its judges"
-        elif judges.family is not None and families[judges.family] == 1:
+        elif judges.kind != "model" and judges.family is not None and families[judges.family] == 1:
             reason = "its family has one judge"
         else:
             continue

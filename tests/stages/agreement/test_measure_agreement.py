@@ -186,6 +186,10 @@ def test_what_is_undefined_is_null(stage_campaign):
     built = stage_campaign(export(rows), **SCALAR)
     assert set(statistics(built).values()) == {None}
     assert {(r["n_items"], r["n_judges"]) for r in built.rows("agreement")} == {(0, 0)}
+    reasons = {row["statistic"]: row["reason"] for row in built.rows("agreement")}
+    assert reasons["inter_difference_mean"] == "no pair of scores by two judges"
+    assert reasons["inter_difference_sd"] == "fewer than 2 pairs of scores by two judges"
+    assert reasons["intra_difference_mean"] == "no pair of scores by one judge twice"
 
 
 @pytest.mark.parametrize("rounds", [0, 20])
