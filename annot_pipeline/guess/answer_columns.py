@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from typing import Any
 
@@ -115,12 +116,16 @@ def _one_task_each(
     for _, answer in same:
         for label, count in answer.labels.items():
             labels[label] = labels.get(label, 0) + count
+    abstained = Counter[str]()
+    for _, answer in same:
+        abstained.update(answer.abstained)
     scales = {answer.scale for _, answer in same}
     whole = replace(
         first,
         fields=[(field, MTURK_ANSWER + "{question}", evidence)],
         scale=first.scale if len(scales) == 1 else None,
         labels=labels,
+        abstained=abstained,
     )
     each = {"question": [column.name.removeprefix(MTURK_ANSWER) for column, _ in same]}
     return whole, each, notes

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pyarrow.compute as pc
 
 from annot_pipeline.guess import names
+from annot_pipeline.guess.abstentions import abstentions
 from annot_pipeline.guess.answers import Answer, NoJudgmentsError
 from annot_pipeline.guess.columns import Choice, Column, Sheet
 from annot_pipeline.guess.outcomes import guessed_ties, is_outcome, mapped, placed, unplaced
@@ -128,16 +130,21 @@ def _preference(sheet: Sheet, things: list[Pair], column: Column) -> Answer | No
     pair = best or things[0]
     if is_told and column.numeric_share == 1 and not {*column.numbers} <= {0, 1, 2}:
         return None
-    sides, unknown = placed(column, pair)
+    sides, unplaced_values = placed(column, pair)
+    abstained = abstentions(column.counts)
+    abstained = {value: n for value, n in abstained.items() if value in unplaced_values}
+    unknown = [value for value in unplaced_values if value not in abstained]
     n_placed = sum(column.counts[value] for value in sides)
-    both = {"a", "b"} <= {*sides.values()} and 2 * n_placed > len(column.filled)
+    n_answered = len(column.filled) - sum(abstained.values())
+    both = {"a", "b"} <= {*sides.values()} and 2 * n_placed > n_answered
     one = is_told and not unknown and {"a", "b"} & {*sides.values()} and column.numeric_share < 1
     if not both and not one:
         return None
     seen = ", ".join(f"{value} ({column.counts[value]:,})" for value in sides)
     seen = guessed_ties(sides) + seen
     fields: list[Line] = [("preference", mapped(column, sides), seen)]
-    return _sides_of(sheet, pair, fields, [column.name], unplaced(column, unknown))
+    answer = _sides_of(sheet, pair, fields, [column.name], unplaced(column, unknown))
+    return replace(answer, abstained=abstained)
 
 
 def _by_name(sheet: Sheet, pair: Pair, column: Column) -> Answer:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from annot_pipeline.guess import names, row_shapes
+from annot_pipeline.guess.abstentions import as_written
 from annot_pipeline.guess.answers import NoJudgmentsError
 from annot_pipeline.guess.columns import Choice, Column, Sheet
 from annot_pipeline.guess.comparisons import comparison
@@ -64,6 +65,8 @@ def guess_mapping(sheet: Sheet, format_: str) -> Mapping:
     lines += reward_lines(choice) if format_ == "mturk" else []
     doubts = rank_doubts(sheet, mapping.answer)
     mapping.notes += [*mapping.answer.notes, *doubts, *_unmapped_note(choice)]
+    mapping.abstained = dict(mapping.answer.abstained)
+    mapping.abstain = as_written(mapping.abstained)
     mapping.without_judge = judge.expression == {"value": ONE_JUDGE}
     return mapping.with_lines(row_shapes.judge_line(judge), *mapping.answer.fields, *lines)
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from annot_pipeline.guess.abstentions import without_abstentions
 from annot_pipeline.guess.answers import (
     MOSTLY_NUMBERS,
     Answer,
@@ -19,7 +20,13 @@ from annot_pipeline.guess.answers import (
 )
 from annot_pipeline.guess.cell_sets import as_sets
 from annot_pipeline.guess.columns import Choice, Column, Sheet
-from annot_pipeline.guess.drafts import Draft, Trial, objections, try_draft
+from annot_pipeline.guess.drafts import (
+    Draft,
+    Trial,
+    objections,
+    try_draft,
+    with_abstentions,
+)
 from annot_pipeline.guess.fields import Mapping
 from annot_pipeline.guess.groups import (
     Group,
@@ -145,6 +152,7 @@ def _drafted(group: Group, draft: Draft) -> list[SourceGuess]:
     NoJudgmentsError
         What it makes of the rows cannot be right.
     """
+    draft = with_abstentions(draft, sheet_of(group.samples))
     trial = try_draft(draft, group)
     if problems := objections(draft, trial):
         raise NoJudgmentsError(f"looks like {draft.title}, but {'; '.join(problems)}")
@@ -158,8 +166,8 @@ def _drafted(group: Group, draft: Draft) -> list[SourceGuess]:
     notes = [f"mapped as {draft.title}", *draft.notes]
     mapping = Mapping(
         [], answer, judge, None, draft.each, sorted(trial.counts("task")), notes,
-        where=draft.where, abstain=draft.abstain, options=draft.options, strength=draft.strength,
-        repeats=draft.repeats,
+        where=draft.where, abstain=draft.abstain, abstained=draft.abstained,
+        options=draft.options, strength=draft.strength, repeats=draft.repeats,
     ).with_lines(*[(n, e, why or _counted(trial, n)) for n, e, why in draft.lines])  # fmt: skip
     if not draft.has("task"):
         mapping.tasks = []
@@ -270,7 +278,8 @@ def _source(group: Group, mapping: Mapping, tasks: list[Task] | None = None) -> 
 
 def _answers(sheet: Sheet, mapping: Mapping) -> list[Answer]:
     """Return the kind of answers of each file; if it has too few rows, the most common kind."""
-    columns = [sheet.part(place)[mapping.answer.columns[0]] for place in range(len(sheet.parts))]
+    name = mapping.answer.columns[0]
+    columns = [without_abstentions(sheet.part(place)[name]) for place in range(len(sheet.parts))]
     kinds: list[str | None] = []
     for place, column in enumerate(columns):
         truth = next(iter(Choice(sheet.part(place)).with_role("truth")), None)
