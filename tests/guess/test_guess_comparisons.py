@@ -380,3 +380,18 @@ def test_two_columns_that_name_no_systems_stay_as_they_are(
     found = guess(write_rows(tmp_path / "v.jsonl", rows))
     assert found.task_kinds == {"*": "categorical"}
     assert found.fields()["label"] == "label"
+
+
+def test_the_id_of_a_prompt_is_no_task(tmp_path: Path, guess: Guesses) -> None:
+    header = (
+        "question_id", "prompt", "model_left", "model_right", "better_model", "annotator",
+    )  # fmt: skip
+    rows = [
+        (f"q{k // 4}", f"tell me of {k // 4}", SYSTEMS[k % 2], SYSTEMS[2 + k % 2],
+         ("left", "right", "tie")[k % 3], f"w{k % 4}")
+        for k in range(48)
+    ]  # fmt: skip
+    found = guess(write_csv(tmp_path / "v.csv", [header, *rows]))
+    assert "task" not in found.fields()
+    assert found.fields()["segment"] == "prompt"
+    assert "not mapped: question_id (12 different)" in found.notes
