@@ -13,6 +13,7 @@ from annot_pipeline.guess.answers import NoJudgmentsError
 from annot_pipeline.guess.document import write_campaign
 from annot_pipeline.guess.groups import Group, group_samples
 from annot_pipeline.guess.item_tables import ItemTable, guess_item_table
+from annot_pipeline.guess.placeholder_names import with_placeholder_notes
 from annot_pipeline.guess.samples import ROWS_READ, Sample
 from annot_pipeline.guess.sniff import UnusableError, read_sample
 from annot_pipeline.guess.sources import SourceGuess, guess_sources
@@ -176,7 +177,7 @@ def _sort_files(
     others: list[tuple[Group, NoJudgmentsError]] = []
     for group in group_samples(samples, root):
         try:
-            files.sources += guess_sources(group, preset)
+            files.sources += map(with_placeholder_notes, guess_sources(group, preset))
         except NoJudgmentsError as error:
             others.append((group, error))
     _leave_out_derived(files, root)
