@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Any
@@ -108,6 +108,31 @@ def columns_of(expression: str, each: Mapping[str, Any], columns: Sequence[str])
         else:
             pattern += re.escape(part)
     return [column for column in columns if re.fullmatch(pattern, column)]
+
+
+def used_columns(draft: Draft, columns: Sequence[str]) -> set[str]:
+    """Return the columns that a line, ``each``, ``where`` or an option of a mapping names."""
+    expressions = [expression for _, expression, _ in draft.lines]
+    named: set[str] = set()
+    for text in _texts([*expressions, draft.each, draft.where, draft.options]):
+        named.update(columns_of(text, draft.each, columns))
+    for values in draft.each.values():
+        if isinstance(values, dict) and "columns" in values:
+            named.update(name for name in columns if fnmatchcase(name, values["columns"]))
+    return named
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Yield the texts of expressions that may name columns: no constants, maps or patterns."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for key, inner in value.items():
+            if key not in ("value", "map", "else", "match", "in", "not", "has", "json"):
+                yield from _texts(inner)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from _texts(inner)
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ from annot_pipeline.guess.drafts import (
     Trial,
     objections,
     try_draft,
+    used_columns,
     with_abstentions,
 )
 from annot_pipeline.guess.fields import Mapping
@@ -38,7 +39,7 @@ from annot_pipeline.guess.groups import (
     words_in_names,
 )
 from annot_pipeline.guess.identity import check_identity, choose_repeats
-from annot_pipeline.guess.mapping import OWN_COLUMNS, guess_mapping
+from annot_pipeline.guess.mapping import OWN_COLUMNS, guess_mapping, unmapped_note
 from annot_pipeline.guess.nested import unfold
 from annot_pipeline.guess.objects import Line
 from annot_pipeline.guess.planned import FORMAT, planned_mapping
@@ -109,13 +110,13 @@ def guess_sources(group: Group, preset: str | None = None) -> list[SourceGuess]:
     if group.first.format == FORMAT:
         return _planned(group)
     if drafts := preset_drafts(group, preset):
-        return [source for draft in drafts for source in _drafted(group, draft)]
+        return _all_drafted(group, drafts)
     sheet = _sheet(group)
     try:
         mapping = guess_mapping(sheet, group.first.format)
     except NoJudgmentsError as error:
         if drafts := shape_drafts(group, error):
-            return [source for draft in drafts for source in _drafted(group, draft)]
+            return _all_drafted(group, drafts)
         raise
     if group.first.format not in OWN_COLUMNS and group.first.format != "label_studio":
         one_file = sheet if len(group.samples) == 1 else sheet.part(0)  # ids may begin anew
@@ -142,6 +143,16 @@ def guess_sources(group: Group, preset: str | None = None) -> list[SourceGuess]:
         return [_source(group, mapping)]
     singles = [_source(single, _mapping(single, mapping.answer.kind)) for single in group.split()]
     return [replace(single, tasks=_tasks(mapping)) for single in singles]
+
+
+def _all_drafted(group: Group, drafts: Sequence[Draft]) -> list[SourceGuess]:
+    """Return the sources of drafts of the same files, the first with what none of them maps."""
+    sheet = sheet_of(group.samples)
+    used = {name for draft in drafts for name in used_columns(draft, sheet.names)}
+    unmapped = unmapped_note([sheet[name] for name in sheet.names if name not in used])
+    first, *others = drafts
+    first = replace(first, notes=[*first.notes, *unmapped])
+    return [source for draft in (first, *others) for source in _drafted(group, draft)]
 
 
 def _drafted(group: Group, draft: Draft) -> list[SourceGuess]:
