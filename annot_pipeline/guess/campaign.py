@@ -32,11 +32,11 @@ SHOWN_NAMES, SHOWN_COLUMNS, SHOWN_FILES = 12, 40, 20
 
 EXAMPLE = (
     "write campaign.yaml by hand; the least that it says is "
-    "{campaign: mine, sources: [{path: exports/*.csv, format: csv, "
-    "fields: {judge: COLUMN, item: COLUMN, label: COLUMN}}]}, "
+    "{{campaign: mine, sources: [{{path: exports/*.{ending}, format: {format}, "
+    "fields: {{judge: COLUMN, item: COLUMN, label: COLUMN}}}}]}}, "
     "with score instead of label for numbers on a scale, votes instead of judge for numbers of "
-    "answers, and {value: NAME} for what no column says; then annot validate says what would be "
-    "rejected"
+    "answers, and {{value: NAME}} for what no column says (docs/recipes.md has examples); then "
+    "annot validate says what would be rejected"
 )
 
 
@@ -110,7 +110,19 @@ def guess_campaign(
     shown = files.problems[:SHOWN_FILES]
     raise ConfigError(
         "no campaign can be guessed from these exports",
-        [*shown, Problem("", "no campaign.yaml was written", do=EXAMPLE)],
+        [*shown, Problem("", "no campaign.yaml was written", do=_example(seen))],
+    )
+
+
+def _example(seen: Mapping[Path, Sample | str]) -> str:
+    """Return the least campaign.yaml, with the format of the first file that can be read."""
+    first = next(((p, s) for p, s in seen.items() if isinstance(s, Sample)), None)
+    if first is None or first[1].format not in ("json", "jsonl", "parquet"):
+        return EXAMPLE.format(ending="csv", format="csv")
+    path, sample = first
+    ending = path.suffix.lstrip(".")
+    return EXAMPLE.format(
+        ending=ending if ending.isalnum() else sample.format, format=sample.format
     )
 
 

@@ -17,6 +17,8 @@ COUNT_WORDS = frozenset({
     "n", "num", "count", "counts", "counter", "vote", "votes", "freq", "frequency",
 })  # fmt: skip
 """A word at either end of a name that says that the column counts."""
+TOTALS = frozenset({"total", "sum"})
+"""A word in the name of a column that says that it is a sum."""
 WHOLES = frozenset({
     "total", "all", "annotator", "annotators", "annotation", "annotations", "judge", "judges",
     "judgment", "judgments", "judgement", "judgements", "rater", "raters", "rating", "ratings",
@@ -95,7 +97,7 @@ def _by_total(facts: Facts) -> Draft | None:
     totals = [
         name
         for name in facts.names
-        if COUNT_WORDS & {*names.words(name)} and _is_count(facts, name)
+        if (COUNT_WORDS | TOTALS) & {*names.words(name)} and _is_count(facts, name)
     ]
     if len(totals) != 1:
         return None

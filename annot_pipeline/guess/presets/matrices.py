@@ -144,7 +144,9 @@ def wide(facts: Facts) -> Draft | None:
     raise NoJudgmentsError(
         f"looks like one row an item, with answers in {shown}. Are these columns judges or "
         f'questions? If judges: each: {{rater: [{shown}]}}, judge: {{value: "{{rater}}"}}, '
-        f'label: "{{rater}}", item: {item or "{row: true}"}. If questions: who answered them?'
+        f'label: "{{rater}}", item: {item or "{row: true}"}. If questions: who answered them? '
+        f'Or counts of votes? Then each: {{k: [{shown}]}}, label: {{value: "{{k}}"}}, '
+        'votes: "{k}"'
     )
 
 
