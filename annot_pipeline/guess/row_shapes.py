@@ -190,11 +190,11 @@ def label_studio(choice: Choice) -> Mapping:
         ("native_id", own.expression, f"{own.n_distinct:,} different"),
         *time_lines(choice.among(lambda name: name in (when, "lead_time"))),
     ]
-    unmapped = ", ".join(column.name for column in choice.offered() if column.counts)
-    notes = [f"not mapped: {unmapped}"]
     scored = _scored_questions(sheet) if label.counts else {}
     if scored:
         lines.append(("score", choice.claim(sheet["score"]).expression, f"of {', '.join(scored)}"))
+    unmapped = ", ".join(column.name for column in choice.offered() if column.counts)
+    notes = [f"not mapped: {unmapped}"] if unmapped else []
     compared = _questions_with(sheet, "preference") | _questions_with(sheet, "rank")
     if compared:
         tasks = [task for task in tasks if task not in compared]
