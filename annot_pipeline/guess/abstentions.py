@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -37,10 +37,14 @@ def abstentions(counts: Mapping[str, int]) -> dict[str, int]:
 
 def without_abstentions(column: Column) -> Column:
     """Return a column without the values that are no answers."""
-    words = abstentions(column.counts)
-    if not words:
+    return without(column, abstentions(column.counts))
+
+
+def without(column: Column, values: Collection[str]) -> Column:
+    """Return a column without some values."""
+    if not values:
         return column
-    is_word = pc.is_in(column.filled, pa.array([*words], pa.string()))
+    is_word = pc.is_in(column.filled, pa.array([*values], pa.string()))
     return Column(column.name, column.expression, column.filled.filter(pc.invert(is_word)))
 
 
@@ -52,7 +56,8 @@ def as_written(words: Mapping[str, int]) -> list[str]:
 def abstained_note(words: Mapping[str, int]) -> str:
     """Return the comment of ``abstain``."""
     shown = ", ".join(f"{value.strip()} ({count:,})" for value, count in words.items())
-    return f"no answers: {shown}; remove it if it is an answer"
+    what = "it if it is an answer" if len(words) == 1 else "those that are answers"
+    return f"no answers: {shown}; remove {what}"
 
 
 def _folded(value: str) -> str:

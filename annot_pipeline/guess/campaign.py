@@ -11,7 +11,7 @@ from pathlib import Path
 from annot_pipeline.errors import ConfigError, InputError, Problem
 from annot_pipeline.guess.answers import NoJudgmentsError
 from annot_pipeline.guess.document import write_campaign
-from annot_pipeline.guess.groups import Group, group_samples
+from annot_pipeline.guess.groups import Group, group_samples, stem_of
 from annot_pipeline.guess.item_tables import ItemTable, guess_item_table
 from annot_pipeline.guess.placeholder_names import with_placeholder_notes
 from annot_pipeline.guess.samples import ROWS_READ, Sample
@@ -120,10 +120,8 @@ def _example(seen: Mapping[Path, Sample | str]) -> str:
     if first is None or first[1].format not in ("json", "jsonl", "parquet"):
         return EXAMPLE.format(ending="csv", format="csv")
     path, sample = first
-    ending = path.suffix.lstrip(".")
-    return EXAMPLE.format(
-        ending=ending if ending.isalnum() else sample.format, format=sample.format
-    )
+    ending = path.name[len(stem_of(path)) :].lstrip(".")
+    return EXAMPLE.format(ending=ending or sample.format, format=sample.format)
 
 
 def _files(

@@ -8,10 +8,17 @@ from typing import Any
 import pyarrow.compute as pc
 
 from annot_pipeline.guess import names
-from annot_pipeline.guess.abstentions import abstentions
+from annot_pipeline.guess.abstentions import abstentions, without, without_abstentions
 from annot_pipeline.guess.answers import Answer, NoJudgmentsError
 from annot_pipeline.guess.columns import Choice, Column, Sheet
-from annot_pipeline.guess.outcomes import guessed_ties, is_outcome, mapped, placed, unplaced
+from annot_pipeline.guess.outcomes import (
+    guessed_ties,
+    is_outcome,
+    mapped,
+    placed,
+    side_of,
+    unplaced,
+)
 from annot_pipeline.guess.rankings import may_be_ranks, ranks_seen
 from annot_pipeline.guess.sides import CONTENTS, WON_AND_LOST, X_AND_Y, Pair, pairs_among
 
@@ -101,6 +108,7 @@ def _are_systems(sheet: Sheet, pair: Pair) -> bool:
 
 def _refuse_graded(pair: Pair, column: Column) -> None:
     """Ask what numbers mean that say how much better one of two is."""
+    column = without_abstentions(column)
     if column.numeric_share == 1 and not {*column.numbers} <= {0, 1, 2}:
         fields = f"strength: {column.name}, system_a: {pair.first}, system_b: {pair.second}"
         raise NoJudgmentsError(
@@ -119,6 +127,18 @@ def _outcomes(choice: Choice) -> list[Column]:
 
 def _preference(sheet: Sheet, things: list[Pair], column: Column) -> Answer | None:
     """Return the answer that a column holds, if it holds sides."""
+    contenders = {value for p in things for n in (p.first, p.second) for value in sheet[n].counts}
+    abstained = {
+        value: count
+        for value, count in abstentions(column.counts).items()
+        if value not in contenders and not side_of(value, things[0])
+    }
+    answer = _sides_in(sheet, things, without(column, abstained))
+    return replace(answer, abstained=abstained) if answer else None
+
+
+def _sides_in(sheet: Sheet, things: list[Pair], column: Column) -> Answer | None:
+    """Return the answer of a column whose values are all answers, if it holds sides."""
     if column.numeric_share < 1 and (named := _named(sheet, things, column)):
         return _by_name(sheet, named, column)
     is_told = is_outcome(column.name)
@@ -130,21 +150,16 @@ def _preference(sheet: Sheet, things: list[Pair], column: Column) -> Answer | No
     pair = best or things[0]
     if is_told and column.numeric_share == 1 and not {*column.numbers} <= {0, 1, 2}:
         return None
-    sides, unplaced_values = placed(column, pair)
-    abstained = abstentions(column.counts)
-    abstained = {value: n for value, n in abstained.items() if value in unplaced_values}
-    unknown = [value for value in unplaced_values if value not in abstained]
+    sides, unknown = placed(column, pair)
     n_placed = sum(column.counts[value] for value in sides)
-    n_answered = len(column.filled) - sum(abstained.values())
-    both = {"a", "b"} <= {*sides.values()} and 2 * n_placed > n_answered
+    both = {"a", "b"} <= {*sides.values()} and 2 * n_placed > len(column.filled)
     one = is_told and not unknown and {"a", "b"} & {*sides.values()} and column.numeric_share < 1
     if not both and not one:
         return None
     seen = ", ".join(f"{value} ({column.counts[value]:,})" for value in sides)
     seen = guessed_ties(sides) + seen
     fields: list[Line] = [("preference", mapped(column, sides), seen)]
-    answer = _sides_of(sheet, pair, fields, [column.name], unplaced(column, unknown))
-    return replace(answer, abstained=abstained)
+    return _sides_of(sheet, pair, fields, [column.name], unplaced(column, unknown))
 
 
 def _by_name(sheet: Sheet, pair: Pair, column: Column) -> Answer:

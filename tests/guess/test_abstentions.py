@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from annot_pipeline.errors import ConfigError
+from annot_pipeline.guess import guess_campaign
 from annot_pipeline.guess.abstentions import abstentions
 from tests.guess.conftest import Guess, write_csv
 from tests.guess.guessed import crossed, yes_or_no
@@ -36,7 +38,7 @@ def test_labels_without_words_for_no_answer(tmp_path: Path, guess: Guesses) -> N
 
     found = guess(write_csv(tmp_path / "v.csv", crossed(*HEADER, label=label)))
     assert found.settings.sources[0].abstain == ("n/a", "skip")
-    assert "n/a (4), skip (4); remove it if it is an answer" in found.notes.replace(
+    assert "n/a (4), skip (4); remove those that are answers" in found.notes.replace(
         "skip (4), n/a (4)", "n/a (4), skip (4)"
     )
     assert found.settings.tasks[0].labels == ("no", "yes")
@@ -85,10 +87,21 @@ def test_answers_of_a_survey(tmp_path: Path, guess: Guesses) -> None:
     assert ("n/a",) not in found.used("label")
 
 
-def test_outcomes_that_are_none(tmp_path: Path, guess: Guesses) -> None:
-    outcomes = ("left", "right", "skip")
-    rows = [(f"j{k % 5}", f"p{k}", f"s{k % 2}", "base", outcomes[k % 3]) for k in range(30)]
+@pytest.mark.parametrize("outcomes", [("left", "right", "skip"), ("s0", "base", "skip")])
+def test_outcomes_that_are_none(
+    tmp_path: Path, guess: Guesses, outcomes: tuple[str, str, str]
+) -> None:
+    rows = [(f"j{k % 5}", f"p{k}", "s0", "base", outcomes[k % 3]) for k in range(30)]
     header = ("worker", "prompt", "left", "right", "winner")
     found = guess(write_csv(tmp_path / "v.csv", [header, *rows]))
     assert found.settings.sources[0].abstain == ("skip",)
+    assert "(10); remove it if it is an answer" in found.notes
     assert found.facts["fates"]["not_asked"] == 10
+    assert found.task_kinds == {"*": "pairwise"}
+
+
+def test_a_word_among_grades_leaves_them_grades(tmp_path: Path) -> None:
+    rows = [(f"j{k % 5}", f"p{k}", "s", "t", "NA" if k % 7 == 0 else k % 7) for k in range(30)]
+    header = ("worker", "prompt", "model_a", "model_b", "rating")
+    with pytest.raises(ConfigError, match="holds numbers from 1 to 6: how much better"):
+        guess_campaign([write_csv(tmp_path / "v.csv", [header, *rows])], tmp_path)

@@ -44,12 +44,22 @@ def test_columns_of_small_numbers_may_be_votes(tmp_path: Path) -> None:
     assert "Or counts of votes? Then each: {k: [anger, joy" in text
 
 
+@pytest.mark.parametrize(
+    "header",
+    [("id", "text", "q1", "q2", "q3", "q4", "total"), ("id", "text", *EMOTIONS, "total_score")],
+)
+def test_points_are_no_votes(tmp_path: Path, header: tuple[str, ...]) -> None:
+    refusal(write_csv(tmp_path / "v.csv", [header, *counted(5, 5, 5, 5)[1:]]))
+
+
 def labels_in_lists(*labels: list[str]) -> list[dict[str, Any]]:
     return [{"id": f"c{n}", "text": f"on {n}", "annotations": row} for n, row in enumerate(labels)]
 
 
-def test_places_in_a_list_of_labels(tmp_path: Path, guess: Guesses) -> None:
+@pytest.mark.parametrize("column", ["annotations", "label"])
+def test_places_in_a_list_of_labels(tmp_path: Path, guess: Guesses, column: str) -> None:
     rows = labels_in_lists(["yes", "no", "yes"], ["no", "no", "no"], ["yes", "no", "no"])
+    rows = [{column if name == "annotations" else name: row[name] for name in row} for row in rows]
     found = guess(write(tmp_path / "v.jsonl", rows))
     assert found.fields()["label"] == "{a.value}"
     assert found.used("judge") == {("place 0",), ("place 1",), ("place 2",)}

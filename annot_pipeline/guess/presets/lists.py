@@ -43,7 +43,7 @@ def doccano(facts: Facts) -> Draft | None:
     if facts.with_role("judge"):
         return None
     cells = facts.cells("label")
-    if not all(isinstance(cell, list) for cell in cells):
+    if not all(isinstance(cell, list) for cell in cells) or _are_labels(facts, "label"):
         return None
     if any(isinstance(one, list | dict) for cell in cells for one in cell):
         raise NoJudgmentsError(
