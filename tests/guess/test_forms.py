@@ -25,8 +25,11 @@ def responses(n: int, **more: Callable[[int], object]) -> list[dict[str, Any]]:
     ]
 
 
+@pytest.mark.reports
 def test_responses_without_email_are_published(tmp_path: Path) -> None:
-    export = write(tmp_path / "exports" / "form.csv", responses(14))
+    rows = responses(14)
+    rows[9]["Is it red?"] = ""  # the report says where: row 10
+    export = write(tmp_path / "exports" / "form.csv", rows)
     text = guess_campaign([export], tmp_path)
     (tmp_path / "campaign.yaml").write_text(text, encoding="utf-8")
     assert 'judge: {join: [{value: "respondent "}, {row: true}]}' in text
