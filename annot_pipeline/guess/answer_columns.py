@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from typing import Any
 
@@ -10,6 +11,8 @@ from annot_pipeline.guess.answers import Answer, NoJudgmentsError, answer_in
 from annot_pipeline.guess.columns import Choice, Column
 
 MTURK_ANSWER = "Answer."
+LONGEST_WORDS = 20
+"""Mean number of characters of answers that may be labels although hardly any repeats."""
 
 
 def pick_answer(
@@ -32,12 +35,15 @@ def pick_answer(
         ]
     else:
         named = choice.with_role("answer")
-    answers = [(c, answer) for c in named if (answer := answer_in(c, truth))]
+    texts = [column for column in named if by_prefix and _is_free_text(column)]
+    answers = [(c, answer) for c in named if c not in texts and (answer := answer_in(c, truth))]
     if item:  # a column that says the same in all rows of an item was given, not answered
         answers = [
             pair for pair in answers if not sheet.determines(item.name, pair[0].name)
         ] or answers
     notes: list[str] = []
+    if texts and answers:
+        notes.append(f"free text, no question: {', '.join(column.name for column in texts)}")
     if not answers and not by_prefix:
         answers = _only_candidate(choice, judge, item, truth)
         notes = [
@@ -46,13 +52,20 @@ def pick_answer(
     if not answers:
         raise NoJudgmentsError(_why_none(named), names.ROLES["answer"])
     if by_prefix and len(answers) > 1:
-        return _one_task_each(choice, answers)
+        answer, each, more = _one_task_each(choice, answers)
+        return answer, each, [*notes, *more]
     column, answer = answers[0]
     choice.claim(column)
     if len(answers) > 1:
         others = ", ".join(other.name for other, _ in answers[1:])
         notes.append(f"another answer? copy the source, with a task of its own, for {others}")
     return answer, {}, notes
+
+
+def _is_free_text(column: Column) -> bool:
+    """Return whether hardly any answer repeats, and answers are longer than a few words."""
+    is_varied = 2 * column.n_distinct > len(column.filled)
+    return is_varied and column.numeric_share < 1 and column.mean_length > LONGEST_WORDS
 
 
 def _only_candidate(
@@ -115,12 +128,16 @@ def _one_task_each(
     for _, answer in same:
         for label, count in answer.labels.items():
             labels[label] = labels.get(label, 0) + count
+    abstained = Counter[str]()
+    for _, answer in same:
+        abstained.update(answer.abstained)
     scales = {answer.scale for _, answer in same}
     whole = replace(
         first,
         fields=[(field, MTURK_ANSWER + "{question}", evidence)],
         scale=first.scale if len(scales) == 1 else None,
         labels=labels,
+        abstained=abstained,
     )
     each = {"question": [column.name.removeprefix(MTURK_ANSWER) for column, _ in same]}
     return whole, each, notes

@@ -11,8 +11,9 @@ from pathlib import Path
 from annot_pipeline.errors import ConfigError, InputError, Problem
 from annot_pipeline.guess.answers import NoJudgmentsError
 from annot_pipeline.guess.document import write_campaign
-from annot_pipeline.guess.groups import Group, group_samples
+from annot_pipeline.guess.groups import Group, group_samples, stem_of
 from annot_pipeline.guess.item_tables import ItemTable, guess_item_table
+from annot_pipeline.guess.placeholder_names import with_placeholder_notes
 from annot_pipeline.guess.samples import ROWS_READ, Sample
 from annot_pipeline.guess.sniff import UnusableError, read_sample
 from annot_pipeline.guess.sources import SourceGuess, guess_sources
@@ -31,11 +32,11 @@ SHOWN_NAMES, SHOWN_COLUMNS, SHOWN_FILES = 12, 40, 20
 
 EXAMPLE = (
     "write campaign.yaml by hand; the least that it says is "
-    "{campaign: mine, sources: [{path: exports/*.csv, format: csv, "
-    "fields: {judge: COLUMN, item: COLUMN, label: COLUMN}}]}, "
+    "{{campaign: mine, sources: [{{path: exports/*.{ending}, format: {format}, "
+    "fields: {{judge: COLUMN, item: COLUMN, label: COLUMN}}}}]}}, "
     "with score instead of label for numbers on a scale, votes instead of judge for numbers of "
-    "answers, and {value: NAME} for what no column says; then annot validate says what would be "
-    "rejected"
+    "answers, and {{value: NAME}} for what no column says (docs/recipes.md has examples); then "
+    "annot validate says what would be rejected"
 )
 
 
@@ -109,8 +110,18 @@ def guess_campaign(
     shown = files.problems[:SHOWN_FILES]
     raise ConfigError(
         "no campaign can be guessed from these exports",
-        [*shown, Problem("", "no campaign.yaml was written", do=EXAMPLE)],
+        [*shown, Problem("", "no campaign.yaml was written", do=_example(seen))],
     )
+
+
+def _example(seen: Mapping[Path, Sample | str]) -> str:
+    """Return the least campaign.yaml, with the format of the first file that can be read."""
+    first = next(((p, s) for p, s in seen.items() if isinstance(s, Sample)), None)
+    if first is None or first[1].format not in ("json", "jsonl", "parquet"):
+        return EXAMPLE.format(ending="csv", format="csv")
+    path, sample = first
+    ending = path.name[len(stem_of(path)) :].lstrip(".")
+    return EXAMPLE.format(ending=ending or sample.format, format=sample.format)
 
 
 def _files(
@@ -176,7 +187,7 @@ def _sort_files(
     others: list[tuple[Group, NoJudgmentsError]] = []
     for group in group_samples(samples, root):
         try:
-            files.sources += guess_sources(group, preset)
+            files.sources += map(with_placeholder_notes, guess_sources(group, preset))
         except NoJudgmentsError as error:
             others.append((group, error))
     _leave_out_derived(files, root)

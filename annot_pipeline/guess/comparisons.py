@@ -2,21 +2,37 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pyarrow.compute as pc
 
 from annot_pipeline.guess import names
+from annot_pipeline.guess.abstentions import abstentions, without, without_abstentions
 from annot_pipeline.guess.answers import Answer, NoJudgmentsError
 from annot_pipeline.guess.columns import Choice, Column, Sheet
-from annot_pipeline.guess.outcomes import guessed_ties, is_outcome, mapped, placed, unplaced
+from annot_pipeline.guess.outcomes import (
+    guessed_ties,
+    is_outcome,
+    mapped,
+    placed,
+    side_of,
+    unplaced,
+)
 from annot_pipeline.guess.rankings import may_be_ranks, ranks_seen
-from annot_pipeline.guess.sides import WON_AND_LOST, Pair, pairs_among
+from annot_pipeline.guess.sides import CONTENTS, WON_AND_LOST, X_AND_Y, Pair, pairs_among
 
 NAMED_SHARE = 0.9
 """Share of the rows with a winner whose winner must stand in one of the columns compared, for
 the winner to be told by name."""
 
+FEWEST_ROWS_A_NAME = 3
+"""Rows for each different name of systems under a stem that says nothing, at least."""
+
+SHARED_NAMES, DIFFERENT_NAMES = 0.5, 0.9
+"""Shares of such names that occur on both sides, and of rows whose two names differ."""
+
+LONGEST_LABEL = 60
 LONGEST_NAME = 200
 """Mean number of characters; beyond it stand whole texts, which name nothing."""
 
@@ -34,7 +50,7 @@ def comparison(sheet: Sheet, choice: Choice) -> Answer | None:
     if won := _won_and_lost(sheet, choice):
         return won
     pairs = pairs_among(choice.remaining)
-    likely = [(pair.likelihood, pair) for pair in pairs if pair.likelihood is not None]
+    likely = [(order, pair) for pair in pairs if (order := _likelihood(sheet, pair)) is not None]
     things = [pair for _, pair in sorted(likely, key=lambda entry: entry[0])]
     if not things:
         return None
@@ -53,11 +69,46 @@ def comparison(sheet: Sheet, choice: Choice) -> Answer | None:
     for column in _outcomes(choice):
         if column.name not in compared and is_outcome(column.name):
             _refuse_graded(things[0], column)
+    answers = [c for c in _answers(choice) if c.name not in compared]
+    by_contents = things[0].may_be_systems and _are_systems(sheet, things[0])
+    if len(answers) == 1 and (things[0].are_systems or by_contents):
+        [column] = answers
+        if things[0].stem or "preference" not in names.roles(column.name):
+            _refuse_graded(things[0], column)
     return None
+
+
+def _answers(choice: Choice) -> list[Column]:
+    """Return the columns whose names say that they hold answers."""
+    columns = [*choice.with_role("answer"), *_outcomes(choice)]
+    return [*{column.name: column for column in columns}.values()]
+
+
+def _likelihood(sheet: Sheet, pair: Pair) -> tuple[bool, int, int] | None:
+    """Return what to prefer, the least first: by the stem, else by what the columns hold."""
+    if pair.likelihood is not None or not pair.may_be_systems:
+        return pair.likelihood
+    return (pair.kind == X_AND_Y, CONTENTS, pair.kind) if _are_systems(sheet, pair) else None
+
+
+def _are_systems(sheet: Sheet, pair: Pair) -> bool:
+    """Return whether columns hold few short names, of which most stand on both sides."""
+    first, second = sheet[pair.first], sheet[pair.second]
+    together = first.counts.keys() | second.counts.keys()
+    if not first.counts or not second.counts or 1 in (first.numeric_share, second.numeric_share):
+        return False
+    is_short = max(first.mean_length, second.mean_length) <= LONGEST_LABEL
+    repeats = FEWEST_ROWS_A_NAME * len(together) <= len(sheet)
+    n_shared = len(first.counts.keys() & second.counts.keys())
+    is_shared = n_shared >= SHARED_NAMES * len(together) or len(together) == 2
+    differs = pc.not_equal(sheet.table.column(pair.first), sheet.table.column(pair.second))
+    n_different = pc.sum(differs).as_py() or 0
+    return is_short and repeats and is_shared and n_different >= DIFFERENT_NAMES * len(sheet)
 
 
 def _refuse_graded(pair: Pair, column: Column) -> None:
     """Ask what numbers mean that say how much better one of two is."""
+    column = without_abstentions(column)
     if column.numeric_share == 1 and not {*column.numbers} <= {0, 1, 2}:
         fields = f"strength: {column.name}, system_a: {pair.first}, system_b: {pair.second}"
         raise NoJudgmentsError(
@@ -76,10 +127,23 @@ def _outcomes(choice: Choice) -> list[Column]:
 
 def _preference(sheet: Sheet, things: list[Pair], column: Column) -> Answer | None:
     """Return the answer that a column holds, if it holds sides."""
+    contenders = {value for p in things for n in (p.first, p.second) for value in sheet[n].counts}
+    abstained = {
+        value: count
+        for value, count in abstentions(column.counts).items()
+        if value not in contenders and not side_of(value, things[0])
+    }
+    answer = _sides_in(sheet, things, without(column, abstained))
+    return replace(answer, abstained=abstained) if answer else None
+
+
+def _sides_in(sheet: Sheet, things: list[Pair], column: Column) -> Answer | None:
+    """Return the answer of a column whose values are all answers, if it holds sides."""
     if column.numeric_share < 1 and (named := _named(sheet, things, column)):
         return _by_name(sheet, named, column)
     is_told = is_outcome(column.name)
-    if column.numeric_share == 1 and not is_told and things[0].are_outputs:
+    are_texts = things[0].are_outputs or "text" in names.roles(things[0].stem)
+    if column.numeric_share == 1 and not is_told and are_texts:
         return None  # numbers beside two texts are classes of the pair as often as sides
     written = {names.bare(value) for value in column.counts}
     best = next((p for p in things if {names.bare(p.first), names.bare(p.second)} <= written), None)

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from annot_pipeline.exports.hit_bookkeeping import plain_number
+from annot_pipeline.guess.abstentions import abstained_note
 from annot_pipeline.guess.groups import Group, escaped
 from annot_pipeline.guess.item_tables import ItemTable
 from annot_pipeline.guess.objects import Line
@@ -124,7 +125,8 @@ def _source(source: SourceGuess) -> str:
         conditions = flow(mapping.where)
         more.append((f"    where: {conditions}", "rows that fail are filtered"))
     if mapping.abstain:
-        more.append((f"    abstain: {flow(mapping.abstain)}", "answers that are no judgments"))
+        why = abstained_note(mapping.abstained) if mapping.abstained else "answers that are none"
+        more.append((f"    abstain: {flow(mapping.abstain)}", why))
     if mapping.strength:
         low, high = map(plain_number, mapping.strength)
         more.append((f"    strength: [{low}, {high}]", "that b, and that a, is better for sure"))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,8 @@ import pyarrow.compute as pc
 
 from annot_pipeline.config import Source
 from annot_pipeline.exports.raw_rows import RawRows
+from annot_pipeline.guess.abstentions import abstentions, as_written
+from annot_pipeline.guess.columns import Sheet
 from annot_pipeline.guess.groups import Group
 from annot_pipeline.guess.objects import Line
 from annot_pipeline.guess.samples import read_rows
@@ -46,6 +50,8 @@ class Draft:
         Of the tasks.
     each, where, abstain, options, strength
         As the source has them.
+    abstained
+        The words of ``abstain`` that values suggest, with their counts.
     scale, repeats
         As the tasks have them.
     notes
@@ -58,6 +64,7 @@ class Draft:
     each: dict[str, Any] = field(default_factory=dict)
     where: list[dict[str, Any]] = field(default_factory=list)
     abstain: list[str] = field(default_factory=list)
+    abstained: dict[str, int] = field(default_factory=dict)
     options: dict[str, Any] = field(default_factory=dict)
     strength: tuple[float, float] | None = None
     scale: tuple[float, float] | None = None
@@ -67,6 +74,65 @@ class Draft:
     def has(self, name: str) -> bool:
         """Return whether a field is mapped."""
         return any(line[0] == name for line in self.lines)
+
+
+def with_abstentions(draft: Draft, sheet: Sheet) -> Draft:
+    """Return a mapping that abstains on words that are no answers, where columns are answers.
+
+    Words of one column of several, such as those of judges, are looked for in all together.
+    """
+    counts: Counter[str] = Counter()
+    for name, expression, _ in draft.lines:
+        if name in ("label", "score") and isinstance(expression, str):
+            for column in columns_of(expression, draft.each, sheet.names):
+                counts.update(sheet[column].counts)
+    words = {v: n for v, n in abstentions(counts).items() if v.strip() not in draft.abstain}
+    if not words:
+        return draft
+    abstain = [*draft.abstain, *as_written(words)]
+    return replace(draft, abstain=abstain, abstained=words)
+
+
+def columns_of(expression: str, each: Mapping[str, Any], columns: Sequence[str]) -> list[str]:
+    """Return the columns that an expression names: one, or a column for each value of ``each``."""
+    pattern = ""
+    for part in re.split(r"(\{\w+\})", expression):
+        values = each.get(part[1:-1]) if part.startswith("{") else None
+        if isinstance(values, Mapping) and "columns" in values:
+            matched = [name for name in columns if fnmatchcase(name, values["columns"])]
+            pattern += "(?:" + "|".join(map(re.escape, matched)) + ")"
+        elif isinstance(values, str):
+            pattern += r"\d+"
+        elif isinstance(values, Sequence):
+            pattern += "(?:" + "|".join(re.escape(str(value)) for value in values) + ")"
+        else:
+            pattern += re.escape(part)
+    return [column for column in columns if re.fullmatch(pattern, column)]
+
+
+def used_columns(draft: Draft, columns: Sequence[str]) -> set[str]:
+    """Return the columns that a line, ``each``, ``where`` or an option of a mapping names."""
+    expressions = [expression for _, expression, _ in draft.lines]
+    named: set[str] = set()
+    for text in _texts([*expressions, draft.each, draft.where, draft.options]):
+        named.update(columns_of(text, draft.each, columns))
+    for values in draft.each.values():
+        if isinstance(values, dict) and "columns" in values:
+            named.update(name for name in columns if fnmatchcase(name, values["columns"]))
+    return named
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Yield the texts of expressions that may name columns: no constants, maps or patterns."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for key, inner in value.items():
+            if key not in ("value", "map", "else", "match", "in", "not", "has", "json"):
+                yield from _texts(inner)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from _texts(inner)
 
 
 @dataclass(frozen=True)

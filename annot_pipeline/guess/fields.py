@@ -40,6 +40,8 @@ class Mapping:
         Whether nothing in the file says who judged, so that it is taken for one judge's.
     where, abstain, options, strength
         As the source has them.
+    abstained
+        The words of ``abstain`` that values suggest, with their counts.
     repeats
         As its tasks have it.
     scored
@@ -56,6 +58,7 @@ class Mapping:
     without_judge: bool = False
     where: list[dict[str, Any]] = field(default_factory=list)
     abstain: list[str] = field(default_factory=list)
+    abstained: dict[str, int] = field(default_factory=dict)
     options: dict[str, Any] = field(default_factory=dict)
     strength: tuple[float, float] | None = None
     repeats: str | None = None

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import pyarrow as pa
 
 from annot_pipeline.guess import names, row_shapes
+from annot_pipeline.guess.abstentions import as_written
 from annot_pipeline.guess.answers import NoJudgmentsError
 from annot_pipeline.guess.columns import Choice, Column, Sheet
 from annot_pipeline.guess.comparisons import comparison
@@ -32,7 +35,7 @@ def guess_mapping(sheet: Sheet, format_: str) -> Mapping:
         return row_shapes.label_studio(choice)
     if format_ in OWN_COLUMNS:
         mapping = OWN_COLUMNS[format_](choice)
-        mapping.notes += _unmapped_note(choice)
+        mapping.notes += unmapped_note(choice.offered())
         return mapping
     meant = by_contents(sheet) if _is_nameless(sheet) else {}
     judge = choice.claim(sheet[meant["judge"]]) if meant else _judge(choice, format_)
@@ -63,7 +66,9 @@ def guess_mapping(sheet: Sheet, format_: str) -> Mapping:
     ]
     lines += reward_lines(choice) if format_ == "mturk" else []
     doubts = rank_doubts(sheet, mapping.answer)
-    mapping.notes += [*mapping.answer.notes, *doubts, *_unmapped_note(choice)]
+    mapping.notes += [*mapping.answer.notes, *doubts, *unmapped_note(choice.offered())]
+    mapping.abstained = dict(mapping.answer.abstained)
+    mapping.abstain = as_written(mapping.abstained)
     mapping.without_judge = judge.expression == {"value": ONE_JUDGE}
     return mapping.with_lines(row_shapes.judge_line(judge), *mapping.answer.fields, *lines)
 
@@ -116,10 +121,11 @@ def _is_place(choice: Choice, judge: Column, mapping: Mapping, column: Column) -
     return False
 
 
-def _unmapped_note(choice: Choice) -> list[str]:
+def unmapped_note(columns: Iterable[Column]) -> list[str]:
+    """Return the note on columns that nothing is mapped to; [] if there are none."""
     unmapped = [
         f"{c.name} ({c.n_distinct:,} different)" if c.counts else f"{c.name} (blank)"
-        for c in choice.offered()
+        for c in columns
     ]
     more = len(unmapped) - SHOWN_COLUMNS
     shown = ", ".join(unmapped[:SHOWN_COLUMNS]) + (f" and {more} more" if more > 0 else "")

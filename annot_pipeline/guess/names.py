@@ -11,7 +11,7 @@ ROLES: dict[str, tuple[str, ...]] = {
         "completedby", "evaluator", "assessor", "reviewer", "grader", "marker", "scorer", "voter",
         "turker", "participant", "respondent", "contributor", "user", "username", "annotatedby",
         "listener", "viewer", "crowdworker", "tester", "labeledby", "ratedby", "createdby",
-        "person", "expert", "subject",
+        "person", "expert", "subject", "judgemodel", "evaluatormodel", "gradermodel",
         "pid", "prolificpid", "prolificid", "email",
     ),
     "truth": (
@@ -50,9 +50,9 @@ ROLES: dict[str, tuple[str, ...]] = {
     "item": (
         "item", "unit", "instance", "example", "sample", "record", "object", "patient", "case",
         "stimulus", "document", "doc", "article", "sentence", "tweet", "post", "comment",
-        "image", "picture", "photo", "video", "audio", "clip", "file", "filename", "url",
-        "imageurl", "question", "orig", "origid", "taskid", "unitid", "pair", "pairid", "inputhash",
-        "taskhash", "index", "idx", "key", "id", "task", "text",
+        "utterance", "image", "picture", "photo", "video", "audio", "clip", "file", "filename",
+        "url", "imageurl", "question", "orig", "origid", "taskid", "unitid", "pair", "pairid",
+        "inputhash", "taskhash", "index", "idx", "key", "id", "task", "text",
     ),
     "task": (
         "task", "taskname", "fromname", "criterion", "aspect", "dimension", "attribute",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from annot_pipeline.guess import names
@@ -76,8 +77,11 @@ def what_was_judged(sheet: Sheet, choice: Choice, judge: Column) -> list[Line]:
     return lines
 
 
-def find_task(choice: Choice) -> tuple[list[Line], list[str]]:
-    """Return the task's line and the names of the tasks; nothing if no column has them."""
+def find_task(choice: Choice, lines: Sequence[Line] = ()) -> tuple[list[Line], list[str]]:
+    """Return the task's line and the names of the tasks; nothing if no column has them.
+
+    ``lines`` say what was judged: a column that only names each of these again is no task.
+    """
     source = next(filter(_is_language, choice.with_role("source_language")), None)
     target = next(filter(_is_language, choice.with_role("target_language")), None)
     if source and target:
@@ -87,12 +91,29 @@ def find_task(choice: Choice) -> tuple[list[Line], list[str]]:
         }
         tasks = ["-".join(pair) for pair in choice.sheet.pairs(source.name, target.name)]
         return [("task", join, ", ".join(tasks[:10]))], tasks
-    task = choice.take("task", lambda c: c.n_blank == 0 and c.n_distinct <= MOST_TASKS)
+    expressions = [expression for name, expression, _ in lines if name in ("item", "segment")]
+    things = [
+        c for name in choice.sheet.names if (c := choice.sheet[name]).expression in expressions
+    ]
+
+    def names_tasks(column: Column) -> bool:
+        renames = any(_is_one_to_one(choice.sheet, column, thing) for thing in things)
+        return column.n_blank == 0 and column.n_distinct <= MOST_TASKS and not renames
+
+    task = choice.take("task", names_tasks)
     if not task:
         return [], []
     tasks = sorted(task.counts)
     evidence = f"{task.n_distinct:,} different: {', '.join(tasks[:10])}"
     return [("task", task.expression, evidence)], tasks
+
+
+def _is_one_to_one(sheet: Sheet, column: Column, other: Column) -> bool:
+    return (
+        column.n_distinct > 1
+        and sheet.determines(column.name, other.name)
+        and sheet.determines(other.name, column.name)
+    )
 
 
 def _is_language(column: Column) -> bool:

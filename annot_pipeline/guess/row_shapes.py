@@ -40,7 +40,7 @@ def compared(choice: Choice, judge: Column, answer: Answer) -> Mapping:
     else:  # nothing that the two worked on: they are what was judged
         fields = [(f.replace("system_", "item_"), e, why) for f, e, why in answer.fields]
         answer = replace(answer, fields=fields)
-    task, tasks = find_task(choice)
+    task, tasks = find_task(choice, lines)
     ranking = choice.take("ranking")
     if ranking:
         lines.append(("ranking", ranking.expression, f"{ranking.n_distinct:,} different"))
@@ -56,7 +56,7 @@ def ranked(choice: Choice, judge: Column, answer: Answer, together: Column | Non
     lines = what_was_judged(choice.sheet, choice, judge)
     if not lines:
         raise NoJudgmentsError("no column says what was ranked", names.ROLES["system"])
-    task, tasks = find_task(choice)
+    task, tasks = find_task(choice, lines)
     notes = []
     if together:
         seen = f"{together.n_distinct:,} different"
@@ -93,7 +93,7 @@ def numbered(choice: Choice, judge: Column, row: NumberedRow) -> Mapping:
                 "no column says what the systems worked on", names.ROLES["segment"]
             )
         lines.append(("segment", segment.expression, f"{segment.n_distinct:,} different"))
-    task, tasks = find_task(choice)
+    task, tasks = find_task(choice, lines)
     own = next((c for c in choice.with_role("native_id") if choice.sheet.is_unique(c.name)), None)
     if own:
         lines.append(("ranking", own.expression, "a row's judgments were made side by side"))
@@ -118,7 +118,7 @@ def ordinary(choice: Choice, judge: Column, format_: str) -> Mapping:
     said = [sheet[n] for n in sheet.names if ("item", sheet[n].expression) == lines[0][:2]]
     item = said[0] if said else None
     answer, each, notes = pick_answer(choice, judge, item, by_prefix=is_mturk)
-    task, tasks = find_task(shown)
+    task, tasks = find_task(shown, lines)
     if each:
         task, tasks = [("task", {"value": "{question}"}, "one task a question")], each["question"]
     return Mapping([*task, *lines], answer, judge, item, each, tasks, notes)
@@ -190,11 +190,11 @@ def label_studio(choice: Choice) -> Mapping:
         ("native_id", own.expression, f"{own.n_distinct:,} different"),
         *time_lines(choice.among(lambda name: name in (when, "lead_time"))),
     ]
-    unmapped = ", ".join(column.name for column in choice.offered() if column.counts)
-    notes = [f"not mapped: {unmapped}"]
     scored = _scored_questions(sheet) if label.counts else {}
     if scored:
         lines.append(("score", choice.claim(sheet["score"]).expression, f"of {', '.join(scored)}"))
+    unmapped = ", ".join(column.name for column in choice.offered() if column.counts)
+    notes = [f"not mapped: {unmapped}"] if unmapped else []
     compared = _questions_with(sheet, "preference") | _questions_with(sheet, "rank")
     if compared:
         tasks = [task for task in tasks if task not in compared]

@@ -23,6 +23,14 @@ OUTPUTS = frozenset(
     {"option", "candidate", "response", "output", "answer", "translation", "summary",
      "hypothesis", "choice", "completion", "text", "conversation"}
 )  # fmt: skip
+NO_SYSTEMS = frozenset(
+    {"lang", "language", "locale", "word", "term", "phrase", "entity", "concept", "node"}
+)
+"""Words of a stem whose columns name no systems, whatever they hold."""
+
+CONTENTS = 2
+"""Place in the order of preference of pairs that are systems by what they hold."""
+
 WON_AND_LOST = (
     ("winner", "loser"), ("chosen", "rejected"), ("better", "worse"), ("preferred", "rejected"),
     ("preferred", "dispreferred"),
@@ -64,12 +72,23 @@ class Pair(NamedTuple):
         return self.stem.rpartition("_")[2] in OUTPUTS
 
     @property
+    def are_systems(self) -> bool:
+        """Whether the stem says that the columns name systems."""
+        return "system" in names.roles(self.stem) or self.stem.rpartition("_")[2] in SYSTEMS
+
+    @property
+    def may_be_systems(self) -> bool:
+        """Whether the columns can name systems although the stem does not say so."""
+        is_known = bool(names.roles(self.stem)) or self.is_rank or self.are_outputs
+        return not is_known and not NO_SYSTEMS & {*self.stem.split("_")}
+
+    @property
     def likelihood(self) -> tuple[bool, int, int] | None:
         """What to prefer, the least first, among columns that name things; None for others."""
         roles = names.roles(self.stem)
         if self.is_rank:
             return None
-        if "system" in roles or self.stem.rpartition("_")[2] in SYSTEMS:
+        if self.are_systems:
             place = 0
         elif self.are_outputs:
             place = 3

@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from annot_pipeline.guess.abstentions import without_abstentions
 from annot_pipeline.guess.answers import (
     MOSTLY_NUMBERS,
     Answer,
@@ -19,7 +20,14 @@ from annot_pipeline.guess.answers import (
 )
 from annot_pipeline.guess.cell_sets import as_sets
 from annot_pipeline.guess.columns import Choice, Column, Sheet
-from annot_pipeline.guess.drafts import Draft, Trial, objections, try_draft
+from annot_pipeline.guess.drafts import (
+    Draft,
+    Trial,
+    objections,
+    try_draft,
+    used_columns,
+    with_abstentions,
+)
 from annot_pipeline.guess.fields import Mapping
 from annot_pipeline.guess.groups import (
     Group,
@@ -31,7 +39,7 @@ from annot_pipeline.guess.groups import (
     words_in_names,
 )
 from annot_pipeline.guess.identity import check_identity, choose_repeats
-from annot_pipeline.guess.mapping import OWN_COLUMNS, guess_mapping
+from annot_pipeline.guess.mapping import OWN_COLUMNS, guess_mapping, unmapped_note
 from annot_pipeline.guess.nested import unfold
 from annot_pipeline.guess.objects import Line
 from annot_pipeline.guess.planned import FORMAT, planned_mapping
@@ -102,13 +110,13 @@ def guess_sources(group: Group, preset: str | None = None) -> list[SourceGuess]:
     if group.first.format == FORMAT:
         return _planned(group)
     if drafts := preset_drafts(group, preset):
-        return [source for draft in drafts for source in _drafted(group, draft)]
+        return _all_drafted(group, drafts)
     sheet = _sheet(group)
     try:
         mapping = guess_mapping(sheet, group.first.format)
     except NoJudgmentsError as error:
         if drafts := shape_drafts(group, error):
-            return [source for draft in drafts for source in _drafted(group, draft)]
+            return _all_drafted(group, drafts)
         raise
     if group.first.format not in OWN_COLUMNS and group.first.format != "label_studio":
         one_file = sheet if len(group.samples) == 1 else sheet.part(0)  # ids may begin anew
@@ -137,6 +145,16 @@ def guess_sources(group: Group, preset: str | None = None) -> list[SourceGuess]:
     return [replace(single, tasks=_tasks(mapping)) for single in singles]
 
 
+def _all_drafted(group: Group, drafts: Sequence[Draft]) -> list[SourceGuess]:
+    """Return the sources of drafts of the same files, the first with what none of them maps."""
+    sheet = sheet_of(group.samples)
+    used = {name for draft in drafts for name in used_columns(draft, sheet.names)}
+    unmapped = unmapped_note([sheet[name] for name in sheet.names if name not in used])
+    first, *others = drafts
+    first = replace(first, notes=[*first.notes, *unmapped])
+    return [source for draft in (first, *others) for source in _drafted(group, draft)]
+
+
 def _drafted(group: Group, draft: Draft) -> list[SourceGuess]:
     """Return the sources of a draft: one for all files if a glob can say which.
 
@@ -145,6 +163,7 @@ def _drafted(group: Group, draft: Draft) -> list[SourceGuess]:
     NoJudgmentsError
         What it makes of the rows cannot be right.
     """
+    draft = with_abstentions(draft, sheet_of(group.samples))
     trial = try_draft(draft, group)
     if problems := objections(draft, trial):
         raise NoJudgmentsError(f"looks like {draft.title}, but {'; '.join(problems)}")
@@ -158,8 +177,8 @@ def _drafted(group: Group, draft: Draft) -> list[SourceGuess]:
     notes = [f"mapped as {draft.title}", *draft.notes]
     mapping = Mapping(
         [], answer, judge, None, draft.each, sorted(trial.counts("task")), notes,
-        where=draft.where, abstain=draft.abstain, options=draft.options, strength=draft.strength,
-        repeats=draft.repeats,
+        where=draft.where, abstain=draft.abstain, abstained=draft.abstained,
+        options=draft.options, strength=draft.strength, repeats=draft.repeats,
     ).with_lines(*[(n, e, why or _counted(trial, n)) for n, e, why in draft.lines])  # fmt: skip
     if not draft.has("task"):
         mapping.tasks = []
@@ -270,7 +289,8 @@ def _source(group: Group, mapping: Mapping, tasks: list[Task] | None = None) -> 
 
 def _answers(sheet: Sheet, mapping: Mapping) -> list[Answer]:
     """Return the kind of answers of each file; if it has too few rows, the most common kind."""
-    columns = [sheet.part(place)[mapping.answer.columns[0]] for place in range(len(sheet.parts))]
+    name = mapping.answer.columns[0]
+    columns = [without_abstentions(sheet.part(place)[name]) for place in range(len(sheet.parts))]
     kinds: list[str | None] = []
     for place, column in enumerate(columns):
         truth = next(iter(Choice(sheet.part(place)).with_role("truth")), None)

@@ -167,3 +167,22 @@ def test_mturk_questions_become_tasks(tmp_path: Path, guess: Callable[..., Guess
     fields = found.fields()
     assert (fields["status"], fields["hit_seconds"]) == ("AssignmentStatus", "WorkTimeInSeconds")
     assert "seconds" not in fields  # how long one of the questions took is not known
+
+
+@pytest.mark.parametrize("n_questions", [1, 2])
+def test_mturk_comments_of_few_rows_are_no_question(
+    tmp_path: Path, guess: Callable[..., Guess], n_questions: int
+) -> None:
+    questions = [("Answer.cat", yes_or_no), ("Answer.dog", lambda j, i: yes_or_no(j + 1, i))]
+    path = mturk(
+        tmp_path / "Batch_1.csv",
+        ("Answer.comment", lambda j, i: f"picture {i} is fine with {j}"),
+        *questions[:n_questions],
+    )
+    path.write_text("\n".join(path.read_text().splitlines()[:13]) + "\n")
+    found = guess(path)
+    assert found.facts["fates"]["used"] == 12 * n_questions
+    assert found.used("label") == {("yes",), ("no",)}
+    assert "free text, no question: Answer.comment" in found.notes
+    assert "another answer?" not in found.notes
+    assert "not mapped: Answer.comment (12 different)" in found.notes

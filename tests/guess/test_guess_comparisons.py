@@ -308,3 +308,90 @@ def test_a_question_id_is_what_systems_worked_on(tmp_path: Path, guess: Guesses)
     found = guess(write_csv(tmp_path / "v.csv", [header, *rows]))
     assert found.fields()["system_a"] == "left"
     assert found.fields()["segment"] == "qid"
+
+
+# --- sides under a stem that says nothing ---------------------------------------------------
+
+
+def exchanged(verdicts: Sequence[object], **more: object) -> list[dict[str, object]]:
+    """Rows of 14 segments, each compared in both orders under an unknown stem."""
+    sides = (("base", "tuned"), ("tuned", "base"))
+    return [
+        {"id": f"mt-{n // 2}", "assistant_a": sides[n % 2][0], "assistant_b": sides[n % 2][1],
+         "judge": f"gpt-{n % 2 + 4}", "verdict": verdicts[n % len(verdicts)], **more}
+        for n in range(28)
+    ]  # fmt: skip
+
+
+def write_rows(path: Path, rows: Sequence[dict[str, object]]) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def test_sides_of_an_unknown_stem_are_systems_by_their_contents(
+    tmp_path: Path, guess: Guesses
+) -> None:
+    found = guess(write_rows(tmp_path / "v.jsonl", exchanged(("A", "B", "B"))))
+    fields = found.fields()
+    assert (fields["system_a"], fields["system_b"]) == ("assistant_a", "assistant_b")
+    assert fields["preference"] == {"column": "verdict", "map": {"A": "a", "B": "b"}}
+    assert fields["segment"] == "id"
+    assert found.task_kinds == {"*": "pairwise"}
+
+
+def test_a_winner_by_name_under_an_unknown_stem(tmp_path: Path, guess: Guesses) -> None:
+    found = guess(write_rows(tmp_path / "v.jsonl", exchanged(("base", "tuned", "tuned"))))
+    assert found.fields()["winner"] == "verdict"
+
+
+@pytest.mark.parametrize(
+    ("stem", "answer"), [("model", "rating"), ("assistant", "score"), ("assistant", "verdict")]
+)
+def test_ratings_of_two_systems_ask_what_numbers_mean(
+    tmp_path: Path, stem: str, answer: str
+) -> None:
+    rows = [
+        {"prompt_id": row["id"], f"{stem}_a": row["assistant_a"], f"{stem}_b": row["assistant_b"],
+         "judge": row["judge"], answer: row["verdict"]}
+        for row in exchanged((1, 3, 7, 4, 6))
+    ]  # fmt: skip
+    with pytest.raises(ConfigError) as caught:
+        guess_campaign([write_rows(tmp_path / "v.jsonl", rows)], tmp_path)
+    assert f"strength: {answer}, system_a: {stem}_a, system_b: {stem}_b" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("stem", "contents"),
+    [
+        ("premise", [(f"it rains in {n}", f"it is wet in {n}") for n in range(7)]),
+        ("sentence", [("it rains", "it snows"), ("it snows", "it rains")]),
+        ("check", [("yes", "yes"), ("no", "yes"), ("yes", "no")]),
+        ("lang", [("en", "de"), ("de", "en")]),
+    ],
+)
+def test_two_columns_that_name_no_systems_stay_as_they_are(
+    tmp_path: Path, guess: Guesses, stem: str, contents: Sequence[tuple[str, str]]
+) -> None:
+    rows = [
+        {"item_id": f"i{k // 5}", f"{stem}1": first, f"{stem}2": second, "worker": f"w{k % 5}",
+         "label": k % 7 % 5}
+        for k in range(70) for first, second in [contents[k // 5 % len(contents)]]
+    ]  # fmt: skip
+    found = guess(write_rows(tmp_path / "v.jsonl", rows))
+    assert found.task_kinds == {"*": "categorical"}
+    assert found.fields()["label"] == "label"
+
+
+def test_the_id_of_a_prompt_is_no_task(tmp_path: Path, guess: Guesses) -> None:
+    header = (
+        "question_id", "prompt", "model_left", "model_right", "better_model", "annotator",
+    )  # fmt: skip
+    rows = [
+        (f"q{k // 4}", f"tell me of {k // 4}", SYSTEMS[k % 2], SYSTEMS[2 + k % 2],
+         ("left", "right", "tie")[k % 3], f"w{k % 4}")
+        for k in range(48)
+    ]  # fmt: skip
+    found = guess(write_csv(tmp_path / "v.csv", [header, *rows]))
+    assert "task" not in found.fields()
+    assert found.fields()["segment"] == "prompt"
+    assert "not mapped: question_id (12 different)" in found.notes

@@ -606,6 +606,9 @@ def test_label_studio_ratings_beside_choices_are_a_task_of_scores(
     assert found.settings.tasks[1].scale == (1, 5)
     used = found.used("task", "label", "score")
     assert used == {("choices", "a", None), ("rating", None, "4")}
+    [note] = [line for line in found.text.splitlines() if "# not mapped: " in line]
+    assert "data.l" in note
+    assert "score" not in note
 
 
 @pytest.mark.parametrize(

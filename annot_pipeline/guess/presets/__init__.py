@@ -43,6 +43,7 @@ PRESETS: dict[str, Preset] = {
     "doccano": lists.doccano,
     "list_of_answers": lists.objects_in_list,
     "parallel_lists": lists.parallel,
+    "list_of_labels": lists.plain_labels,
     "vote_counts": counts.vote_counts,
     "judge_columns": matrices.judge_columns,
     "wide": matrices.wide,

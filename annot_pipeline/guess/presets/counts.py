@@ -92,11 +92,7 @@ def _affixes(name: str) -> list[tuple[str, str]]:
 
 def _by_total(facts: Facts) -> Draft | None:
     """Map columns beside one that counts all answers, and is their sum in every row."""
-    totals = [
-        name
-        for name in facts.names
-        if COUNT_WORDS & {*names.words(name)} and _is_count(facts, name)
-    ]
+    totals = [name for name in facts.names if _may_be_total(name) and _is_count(facts, name)]
     if len(totals) != 1:
         return None
     offered = [name if name != totals[0] and _is_count(facts, name) else "" for name in facts.names]
@@ -110,11 +106,28 @@ def _by_total(facts: Facts) -> Draft | None:
         if all(offered[start:end]) and np.array_equal(sums[end] - sums[start], total)
     ]
     item = _item(facts, [*totals, *runs[0]]) if runs else None
+    if runs and _are_parts(totals[0], runs[0]):
+        return None
     if len(runs) != 1 or item is None:  # of several, nobody knows which are labels
         return None
     draft = _draft(item, "{k}", {"k": runs[0]})
     draft.notes.append(f"{totals[0]} is their sum in every row")
     return draft
+
+
+def _may_be_total(name: str) -> bool:
+    """Return whether a name says that a column counts, or is a total of nothing but answers."""
+    words = {*names.words(name)}
+    return bool(COUNT_WORDS & words) or ("total" in words and words <= WHOLES)
+
+
+def _are_parts(total: str, columns: Sequence[str]) -> bool:
+    """Return whether columns are numbered parts of a total that does not say that it counts.
+
+    So are the points for each question of a test.
+    """
+    is_counted = COUNT_WORDS & {*names.words(total)}
+    return not is_counted and any(column[-1:].isdigit() for column in columns)
 
 
 def _by_row(facts: Facts) -> Draft | None:

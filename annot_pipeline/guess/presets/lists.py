@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from annot_pipeline.guess import names
-from annot_pipeline.guess.answers import NoJudgmentsError
+from annot_pipeline.guess.answers import MOST_LABELS, NoJudgmentsError
 from annot_pipeline.guess.drafts import Draft
 from annot_pipeline.guess.objects import Line
 from annot_pipeline.guess.presets.facts import (
@@ -16,6 +16,7 @@ from annot_pipeline.guess.presets.facts import (
     steps,
 )
 
+PLACES = "who labelled is unknown: judges are places in the list, so do not measure them"
 ITEMS = ("@key", "id", "item_id", "post_id", "pairID", "text_id")
 
 
@@ -42,7 +43,7 @@ def doccano(facts: Facts) -> Draft | None:
     if facts.with_role("judge"):
         return None
     cells = facts.cells("label")
-    if not all(isinstance(cell, list) for cell in cells):
+    if not all(isinstance(cell, list) for cell in cells) or _are_labels(facts, "label"):
         return None
     if any(isinstance(one, list | dict) for cell in cells for one in cell):
         raise NoJudgmentsError(
@@ -97,7 +98,7 @@ def snli(facts: Facts) -> Draft | None:
             ("item", "pairID", ""), ("label", "{a.value}", ""),
         ],
         each={"a": {"list": "annotator_labels"}},
-        notes=["who labelled is unknown: judges are places in the list, so do not measure them"],
+        notes=[PLACES],
     )  # fmt: skip
 
 
@@ -118,6 +119,41 @@ def parallel(facts: Facts) -> Draft | None:
                         each={"a": {"list": judge, **split_key}},
                     )
     return None
+
+
+def plain_labels(facts: Facts) -> Draft | None:
+    """Map a list of the labels of several judges whom nobody names: their places in the list."""
+    if facts.with_role("judge"):
+        return None
+    columns = [
+        name
+        for name in facts.names
+        if ("answer" in names.roles(name) or _is_plural(name, "answer"))
+        and _are_labels(facts, name)
+    ]
+    if len(columns) != 1:
+        return None
+    title = f"a list of labels in {columns[0]}"
+    lines = [
+        ("judge", {"value": "place {a}"}, "places in a list: no persons"),
+        _need_item(facts, title, (columns[0],)), ("label", "{a.value}", ""),
+    ]  # fmt: skip
+    return Draft(title, lines, each={"a": {"list": columns[0]}}, notes=[PLACES])
+
+
+def _are_labels(facts: Facts, name: str) -> bool:
+    """Return whether cells are lists of labels, of which some hold one label several times.
+
+    Lists in which no label repeats may as well be the several answers of one judge.
+    """
+    cells = facts.cells(name)
+    if not cells or not all(isinstance(cell, list) for cell in cells):
+        return False
+    written = [[str(one) for one in cell] for cell in cells]
+    labels = {one for cell in written for one in cell}
+    is_plain = not any(isinstance(one, dict | list) for cell in cells for one in cell)
+    repeats = any(len(set(cell)) < len(cell) for cell in written)
+    return is_plain and repeats and len(labels) <= MOST_LABELS
 
 
 def _is_plural(name: str, role: str) -> bool:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from fnmatch import fnmatchcase
 from typing import Any
 
 from annot_pipeline.guess import names
+from annot_pipeline.guess.abstentions import abstentions, without_abstentions
 from annot_pipeline.guess.answers import NoJudgmentsError
 from annot_pipeline.guess.drafts import Draft
 from annot_pipeline.guess.objects import Line
@@ -64,14 +66,16 @@ def _numbered_pairs(facts: Facts, stem: str, columns: list[str]) -> Draft | None
 
 def _is_answer(facts: Facts, name: str) -> bool:
     column = facts.column(name)
-    return not column.counts or is_few(column) or column.numeric_share == 1
+    return not column.counts or is_few(column) or without_abstentions(column).numeric_share == 1
 
 
 def _by_judge(facts: Facts, columns: list[str], pattern: str) -> Draft:
     matched = [name for name in facts.names if fnmatchcase(name, pattern)]
     each: Any = {"columns": pattern} if matched == columns else columns
-    counts = [facts.column(name) for name in columns]
-    values = {value for column in counts for value in column.counts}
+    counts = Counter[str]()
+    for name in columns:
+        counts.update(facts.column(name).counts)
+    values = counts.keys() - abstentions(counts).keys()
     rest = [name for name in facts.names if name not in columns]
     item = next((n for n in rest if facts.sheet.is_unique(n) and _names_items(n)), None)
     notes = []
@@ -140,7 +144,9 @@ def wide(facts: Facts) -> Draft | None:
     raise NoJudgmentsError(
         f"looks like one row an item, with answers in {shown}. Are these columns judges or "
         f'questions? If judges: each: {{rater: [{shown}]}}, judge: {{value: "{{rater}}"}}, '
-        f'label: "{{rater}}", item: {item or "{row: true}"}. If questions: who answered them?'
+        f'label: "{{rater}}", item: {item or "{row: true}"}. If questions: who answered them? '
+        f'Or counts of votes? Then each: {{k: [{shown}]}}, label: {{value: "{{k}}"}}, '
+        'votes: "{k}"'
     )
 
 

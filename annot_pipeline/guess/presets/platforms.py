@@ -8,7 +8,7 @@ from typing import Any
 from annot_pipeline.guess import names
 from annot_pipeline.guess.answers import NoJudgmentsError, kind_of
 from annot_pipeline.guess.columns import Choice
-from annot_pipeline.guess.drafts import Draft
+from annot_pipeline.guess.drafts import Draft, by_length
 from annot_pipeline.guess.numbered import numbered_row
 from annot_pipeline.guess.objects import Line
 from annot_pipeline.guess.presets.facts import (
@@ -140,9 +140,12 @@ def zooniverse(facts: Facts) -> Draft | None:
             "Zooniverse: no task has one answer (drawings and several answers are lists); "
             f"tasks: {', '.join(answers)}. Which question should become labels?"
         )
-    where = []
+    where: list[dict[str, Any]] = []
+    notes = []
     if len(questions) < len(answers):
         where = [{"column": "{a.value}", "json": "task", "in": questions}]
+        others = [f"{t} ({len(answers[t]):,} answers)" for t in answers if t not in questions]
+        notes = [f"left out, since answers are lists or drawings: {by_length(others, 20)}"]
     task = steps("{a.value}", json="task")
     return Draft(
         "Zooniverse classifications",
@@ -152,7 +155,7 @@ def zooniverse(facts: Facts) -> Draft | None:
             ("native_id", {"join": ["classification_id", task], "sep": ":"}, ""),
             *time_line(facts, "created_at"),
         ],
-        each={"a": {"list": "annotations"}}, where=where,
+        each={"a": {"list": "annotations"}}, where=where, notes=notes,
     )  # fmt: skip
 
 

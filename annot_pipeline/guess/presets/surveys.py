@@ -24,6 +24,13 @@ NO_QUESTION = frozenset(
 )  # fmt: skip
 """Words of columns that ask about the person, or nothing."""
 
+NAMES_OF_PEOPLE = frozenset({
+    ("name",), ("names",), ("your", "name"), ("full", "name"), ("your", "full", "name"),
+    ("what", "is", "your", "name"), ("first", "and", "last", "name"), ("name", "of", "annotator"),
+})  # fmt: skip
+"""Words of columns that ask who answers."""
+
+LONGEST_NAME = 60
 ITEM_IN_NAME = re.compile(r"^(.*?)(?:_\d+| \[[^\[\]]*\])$")
 
 
@@ -91,19 +98,28 @@ def google_forms(facts: Facts) -> Draft | None:
     email = next((n for n in facts.names[1:3] if n in ("Email Address", "Username")), None)
     if email is None and facts.with_role("judge"):
         return None  # rows of judgments with a time in front
-    besides = frozenset({"Timestamp", "Email Address", "Username", "Score"})
+    named = [name for name in facts.names if tuple(names.words(name)) in NAMES_OF_PEOPLE]
+    besides = frozenset({"Timestamp", "Email Address", "Username", "Score", *named})
     questions = _questions(facts, besides)
     if not questions:
         raise NoJudgmentsError("Google Forms: no column holds answers of few values")
-    judge: Any = email or {"join": [{"value": "row "}, {"row": True}]}
+    name = next((n for n in named if _names_people(facts, n)), None)
+    judge: Any = email or name or {"join": [{"value": "respondent "}, {"row": True}]}
     notes = [f"questions: {by_length(questions)}; remove what is none"]
-    if email is None:
+    if email is None and name is None:
         notes.append("no column says who answered: each row is taken for another person")
     return Draft(
         "Google Forms responses",
         [("judge", judge, ""), *question_lines(questions), *time_line(facts, "Timestamp")],
         each={"question": questions}, notes=notes,
     )  # fmt: skip
+
+
+def _names_people(facts: Facts, name: str) -> bool:
+    """Return whether a column holds another short text in every row."""
+    column = facts.column(name)
+    is_text = column.numeric_share == 0 and column.mean_length <= LONGEST_NAME
+    return is_text and facts.sheet.is_unique(name)
 
 
 def webmushra(facts: Facts) -> Draft | None:
