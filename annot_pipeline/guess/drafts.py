@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Any
@@ -93,21 +93,24 @@ def with_abstentions(draft: Draft, sheet: Sheet) -> Draft:
     return replace(draft, abstain=abstain, abstained=words)
 
 
+PLACEHOLDER = re.compile(r"(\{\w+\})")
+
+
 def columns_of(expression: str, each: Mapping[str, Any], columns: Sequence[str]) -> list[str]:
     """Return the columns that an expression names: one, or a column for each value of ``each``."""
-    pattern = ""
-    for part in re.split(r"(\{\w+\})", expression):
+    spelled = {""}
+    for part in PLACEHOLDER.split(expression):
         values = each.get(part[1:-1]) if part.startswith("{") else None
+        choices: Iterable[Any] = [part]
         if isinstance(values, Mapping) and "columns" in values:
-            matched = [name for name in columns if fnmatchcase(name, values["columns"])]
-            pattern += "(?:" + "|".join(map(re.escape, matched)) + ")"
+            choices = [name for name in columns if fnmatchcase(name, values["columns"])]
         elif isinstance(values, str):
-            pattern += r"\d+"
+            first, _, last = values.partition("..")
+            choices = range(int(first), int(last) + 1)
         elif isinstance(values, Sequence):
-            pattern += "(?:" + "|".join(re.escape(str(value)) for value in values) + ")"
-        else:
-            pattern += re.escape(part)
-    return [column for column in columns if re.fullmatch(pattern, column)]
+            choices = values
+        spelled = {f"{start}{choice}" for start in spelled for choice in choices}
+    return [column for column in columns if column in spelled]
 
 
 def used_columns(draft: Draft, columns: Sequence[str]) -> set[str]:
