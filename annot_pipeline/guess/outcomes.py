@@ -18,6 +18,9 @@ EITHER: dict[str, frozenset[str]] = {
 }
 """Whole values, letters and digits only."""
 
+MODEL_TIE = "[[c]]"
+"""Beside ``[[A]]`` and ``[[B]]``: how models are asked for their verdict (Zheng et al. 2023)."""
+
 TIE_WORDS = frozenset(
     {"tie", "tied", "draw", "drawn", "equal", "equally", "same", "both", "neither", "none"}
 )
@@ -60,6 +63,8 @@ def side_of(value: str, pair: Pair) -> str | None:
         if value.strip().lower() == name.lower() or names.bare(value) == names.bare(name):
             return side
     written = "".join(c for c in value.casefold() if c.isalnum())
+    if value.strip().casefold() == MODEL_TIE:
+        return "tie"
     exact = next((side for side, spellings in EITHER.items() if written in spellings), None)
     if exact or {*value} & {*"<>="}:
         return exact or _by_arrow(value)

@@ -160,6 +160,7 @@ PAIR = Pair(0, "model", "model_a", "model_b")
         ("-1", None), ("3", None), ("1.5", None), ("A is worse", None), ("not A", None),
         ("a or b", None), ("c", None), ("x", None), ("skip", None), ("", None), ("yes", None),
         ("?", None), ("alpaca", None), ("no answer", None), ("a>c", None), ("><", None),
+        ("[[C]]", "tie"), ("C", None), ("[[A]]", "a"),
     ],
 )  # fmt: skip
 def test_words_for_an_outcome(value: str, side: str | None) -> None:
