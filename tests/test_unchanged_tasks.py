@@ -204,7 +204,14 @@ def test_a_task_that_grows_out_of_those_that_share_weights_changes_them(crowds, 
     assert same_at_once(second, crowds, tmp_path / "other", ["labels"])
 
 
-@pytest.mark.parametrize("harm", ["flipped", "gone", "emptied"])
+@pytest.mark.parametrize(
+    "harm",
+    [
+        "flipped",
+        pytest.param("gone", marks=pytest.mark.slow),
+        pytest.param("emptied", marks=pytest.mark.slow),
+    ],
+)
 def test_what_is_harmed_is_measured_anew(campaign, measured, tmp_path, harm):
     (path,) = build(campaign).tables["agreement"].paths
     if harm == "gone":

@@ -22,7 +22,7 @@ RETRIES = {"retries": {"max": 2, "delay_seconds": 0}}
         pytest.param("archive_exports", marks=pytest.mark.slow),
         pytest.param("read_records", marks=pytest.mark.slow),
         "infer_labels",
-        "release",
+        pytest.param("release", marks=pytest.mark.slow),
     ],
 )
 def test_it_stops_a_build_and_nothing_is_tried_again(tmp_path, monkeypatch, capsys, stopped):

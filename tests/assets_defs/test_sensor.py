@@ -184,6 +184,7 @@ def later(monkeypatch, **pause: float) -> None:
     monkeypatch.setattr(sensor.time, "time", lambda: now)
 
 
+@pytest.mark.slow
 def test_a_build_that_failed_is_asked_for_again_later_and_later(campaign, watch, monkeypatch):
     """Nothing that the sensor sees changes when gold comes back."""
     (campaign / "gold").write_text("in the way of the folder")

@@ -29,7 +29,9 @@ def found(campaign: Path) -> list[str]:
     return [row["file"] for row in verify(load_campaign(campaign), progress=quiet)["findings"]]
 
 
-@pytest.mark.parametrize("damage", ["gone", "flipped and deleted"])
+@pytest.mark.parametrize(
+    "damage", [pytest.param("gone", marks=pytest.mark.slow), "flipped and deleted"]
+)
 def test_a_lost_pointer_comes_back_with_pins_and_what_was_pruned(campaign, damage):
     build(campaign, {"a.csv": EXPORT, "c.csv": LAST})
     set_pin(load_campaign(campaign), "v0003", remove=False, why="the paper", progress=quiet)

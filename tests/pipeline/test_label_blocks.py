@@ -151,7 +151,10 @@ class KilledError(Exception):
 
 @pytest.mark.parametrize(
     ("of", "n", "went_on"),
-    [(expected_counts, 9, "goes on after iteration 7"), (label_blocks._make, 1, "dependence 0.4")],
+    [
+        (expected_counts, 9, "goes on after iteration 7"),
+        pytest.param(label_blocks._make, 1, "dependence 0.4", marks=pytest.mark.slow),
+    ],
 )
 def test_a_build_that_was_killed_goes_on_where_em_stood(tmp_path, monkeypatch, of, n, went_on):
     """In the middle of EM, and where rows are written."""

@@ -429,6 +429,7 @@ def test_gold_that_is_away_is_named_and_not_built_upon(tmp_path, capsys):
     assert last == "next: nothing to do"
 
 
+@pytest.mark.slow
 def test_gold_that_is_lost_for_good_is_given_up(tmp_path, capsys):
     folder = write_campaign(tmp_path / "campaign", days=1)
     build_file(folder)
