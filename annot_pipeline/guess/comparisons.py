@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -50,7 +51,10 @@ def comparison(sheet: Sheet, choice: Choice) -> Answer | None:
     if won := _won_and_lost(sheet, choice):
         return won
     pairs = pairs_among(choice.remaining)
-    likely = [(order, pair) for pair in pairs if (order := _likelihood(sheet, pair)) is not None]
+    answers = _answers(choice)
+    likely = [
+        (order, pair) for pair in pairs if (order := _likelihood(sheet, pair, answers)) is not None
+    ]
     things = [pair for _, pair in sorted(likely, key=lambda entry: entry[0])]
     if not things:
         return None
@@ -69,7 +73,7 @@ def comparison(sheet: Sheet, choice: Choice) -> Answer | None:
     for column in _outcomes(choice):
         if column.name not in compared and is_outcome(column.name):
             _refuse_graded(things[0], column)
-    answers = [c for c in _answers(choice) if c.name not in compared]
+    answers = [column for column in answers if column.name not in compared]
     by_contents = things[0].may_be_systems and _are_systems(sheet, things[0])
     if len(answers) == 1 and (things[0].are_systems or by_contents):
         [column] = answers
@@ -84,26 +88,42 @@ def _answers(choice: Choice) -> list[Column]:
     return [*{column.name: column for column in columns}.values()]
 
 
-def _likelihood(sheet: Sheet, pair: Pair) -> tuple[bool, int, int] | None:
+def _likelihood(
+    sheet: Sheet, pair: Pair, answers: Sequence[Column]
+) -> tuple[bool, int, int] | None:
     """Return what to prefer, the least first: by the stem, else by what the columns hold."""
     if pair.likelihood is not None or not pair.may_be_systems:
         return pair.likelihood
-    return (pair.kind == X_AND_Y, CONTENTS, pair.kind) if _are_systems(sheet, pair) else None
+    are_sides = len(answers) == 1 and _says_sides_alone(answers[0], pair)
+    if _are_systems(sheet, pair) or (are_sides and _are_names(sheet, pair)):
+        return pair.kind == X_AND_Y, CONTENTS, pair.kind
+    return None
+
+
+def _says_sides_alone(column: Column, pair: Pair) -> bool:
+    """Return whether each answer is one of the two sides, or a tie, in words."""
+    sides, unknown = placed(column, pair)
+    return {"a", "b"} <= {*sides.values()} and not unknown and not column.numeric_share
 
 
 def _are_systems(sheet: Sheet, pair: Pair) -> bool:
     """Return whether columns hold few short names, of which most stand on both sides."""
+    first, second = sheet[pair.first].counts.keys(), sheet[pair.second].counts.keys()
+    is_shared = len(first & second) >= SHARED_NAMES * len(first | second)
+    return (is_shared or len(first | second) == 2) and _are_names(sheet, pair)
+
+
+def _are_names(sheet: Sheet, pair: Pair) -> bool:
+    """Return whether columns hold few short names, which differ in nearly every row."""
     first, second = sheet[pair.first], sheet[pair.second]
     together = first.counts.keys() | second.counts.keys()
     if not first.counts or not second.counts or 1 in (first.numeric_share, second.numeric_share):
         return False
     is_short = max(first.mean_length, second.mean_length) <= LONGEST_LABEL
     repeats = FEWEST_ROWS_A_NAME * len(together) <= len(sheet)
-    n_shared = len(first.counts.keys() & second.counts.keys())
-    is_shared = n_shared >= SHARED_NAMES * len(together) or len(together) == 2
     differs = pc.not_equal(sheet.table.column(pair.first), sheet.table.column(pair.second))
     n_different = pc.sum(differs).as_py() or 0
-    return is_short and repeats and is_shared and n_different >= DIFFERENT_NAMES * len(sheet)
+    return is_short and repeats and n_different >= DIFFERENT_NAMES * len(sheet)
 
 
 def _refuse_graded(pair: Pair, column: Column) -> None:

@@ -396,3 +396,15 @@ def test_the_id_of_a_prompt_is_no_task(tmp_path: Path, guess: Guesses) -> None:
     assert "task" not in found.fields()
     assert found.fields()["segment"] == "prompt"
     assert "not mapped: question_id (12 different)" in found.notes
+
+
+def test_one_side_that_is_always_the_baseline_is_a_side(tmp_path: Path, guess: Guesses) -> None:
+    rows = [
+        (f"j{n % 4}", f"u{n // 4}", ("tts1", "tts2")[n % 2], "human", "AB"[n % 3 > 0])
+        for n in range(40)
+    ]
+    header = ("listener", "utterance", "voice_a", "voice_b", "choice")
+    found = guess(write_csv(tmp_path / "v.csv", [header, *rows]))
+    assert found.task_kinds == {"*": "pairwise"}
+    assert (found.fields()["system_a"], found.fields()["system_b"]) == ("voice_a", "voice_b")
+    assert {(side,) for side in ("a", "b")} == found.used("preference")

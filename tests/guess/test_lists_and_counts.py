@@ -33,20 +33,28 @@ def refusal(path: Path) -> str:
 
 
 def test_columns_beside_their_total_are_votes(tmp_path: Path, guess: Guesses) -> None:
-    found = guess(write_csv(tmp_path / "v.csv", counted(5, 5, 5, 5)))
+    header, *rows = counted(5, 5, 5, 5)
+    most = ["anger", "joy", "fear", "none"]
+    table = [(*row, label) for row, label in zip(rows, most, strict=True)]
+    found = guess(write_csv(tmp_path / "v.csv", [(*header, "majority"), *table]))
     assert found.settings.sources[0].each["k"] == EMOTIONS
     assert (found.fields()["item"], found.fields()["votes"]) == ("id", "{k}")
     assert "total is their sum in every row" in found.notes
 
 
 def test_columns_of_small_numbers_may_be_votes(tmp_path: Path) -> None:
-    text = refusal(write_csv(tmp_path / "v.csv", counted(5, 5, 5, 6)))
-    assert "Or counts of votes? Then each: {k: [anger, joy" in text
+    for name, total in (("no_sum", 6), ("sum", 5)):
+        text = refusal(write_csv(tmp_path / f"{name}.csv", counted(5, 5, 5, total)))
+        assert "Or counts of votes? Then each: {k: [anger, joy" in text
 
 
 @pytest.mark.parametrize(
     "header",
-    [("id", "text", "q1", "q2", "q3", "q4", "total"), ("id", "text", *EMOTIONS, "total_score")],
+    [
+        ("id", "text", "q1", "q2", "q3", "q4", "total"),
+        ("id", "text", *EMOTIONS, "total_score"),
+        ("id", "text", "math", "english", "physics", "art", "total"),
+    ],
 )
 def test_points_are_no_votes(tmp_path: Path, header: tuple[str, ...]) -> None:
     refusal(write_csv(tmp_path / "v.csv", [header, *counted(5, 5, 5, 5)[1:]]))

@@ -110,6 +110,9 @@ def _by_total(facts: Facts) -> Draft | None:
         return None
     if len(runs) != 1 or item is None:  # of several, nobody knows which are labels
         return None
+    is_counted = COUNT_WORDS & {*names.words(totals[0])}
+    if not is_counted and not _has_majorities(facts, runs[0]):  # such as points of school subjects
+        return None
     draft = _draft(item, "{k}", {"k": runs[0]})
     draft.notes.append(f"{totals[0]} is their sum in every row")
     return draft
@@ -119,6 +122,12 @@ def _may_be_total(name: str) -> bool:
     """Return whether a name says that a column counts, or is a total of nothing but answers."""
     words = {*names.words(name)}
     return bool(COUNT_WORDS & words) or ("total" in words and words <= WHOLES)
+
+
+def _has_majorities(facts: Facts, labels: Sequence[str]) -> bool:
+    """Return whether a column names one of the labels in each row, as that of most votes."""
+    others = (facts.column(name).counts for name in facts.names if name not in labels)
+    return any(counts and counts.keys() <= {*labels} for counts in others)
 
 
 def _are_parts(total: str, columns: Sequence[str]) -> bool:
