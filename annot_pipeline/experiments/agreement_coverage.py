@@ -95,15 +95,16 @@ class AgreementCoverage:
 
 
 @dataclass(frozen=True)
-class _Judges:
+class SimulatedJudges:
     """Judges' levels and slopes, ``(n_judges,)``."""
 
     levels: Floats
     slopes: Floats
 
     @classmethod
-    def draw(cls, n: int, rng: np.random.Generator) -> _Judges:
-        return cls(rng.normal(0, JUDGE_SD, n), np.exp(rng.normal(0, SPREAD_SD, n)))
+    def draw(cls, n: int, level_sd: float, rng: np.random.Generator) -> SimulatedJudges:
+        """Draw judges; ``level_sd``: standard deviation of their levels."""
+        return cls(rng.normal(0, level_sd, n), np.exp(rng.normal(0, SPREAD_SD, n)))
 
     def chances(self, items: Floats) -> Floats:
         """Return chances of the first class, ``(n_judges, n_items)``."""
@@ -117,13 +118,13 @@ def agreement_coverage(
 ) -> Mapping[str, AgreementCoverage]:
     """Measure intervals of `STATISTICS` in a design."""
     rng = np.random.default_rng(seed)
-    everyone = _Judges.draw(POPULATION, np.random.default_rng(0))
+    everyone = SimulatedJudges.draw(POPULATION, JUDGE_SD, np.random.default_rng(0))
     grid = _grid()
     centre = _centre(everyone, grid, design.prevalence)
     truth_of_all = _truth_of_all(everyone.chances(centre + grid))
     rows: dict[str, list[tuple[float, float, float, float]]] = {name: [] for name in STATISTICS}
     for _ in range(replications):
-        judges = _Judges.draw(design.n_judges, rng)
+        judges = SimulatedJudges.draw(design.n_judges, JUDGE_SD, rng)
         truth = truth_of_all
         if design.n_judges < FEW_JUDGES:
             truth = _truth_of_these(judges.chances(centre + grid))
@@ -138,7 +139,7 @@ def agreement_coverage(
 
 
 def _draw(
-    design: LabelDesign, judges: _Judges, centre: float, rng: np.random.Generator
+    design: LabelDesign, judges: SimulatedJudges, centre: float, rng: np.random.Generator
 ) -> NominalAgreement:
     n_items, n_judges, per_item = design.n_items, design.n_judges, design.per_item
     chances = judges.chances(centre + rng.normal(0, ITEM_SD, n_items))
@@ -157,7 +158,7 @@ def _grid() -> Floats:
     return np.asarray(ITEM_SD * ndtri((np.arange(GRID) + 0.5) / GRID))
 
 
-def _centre(judges: _Judges, grid: Floats, prevalence: float) -> float:
+def _centre(judges: SimulatedJudges, grid: Floats, prevalence: float) -> float:
     """Return where items lie so that the first class has this prevalence, by bisection."""
     low, high = -10.0, 10.0
     for _ in range(40):

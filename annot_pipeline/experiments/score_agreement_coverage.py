@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from annot_pipeline.experiments.agreement_coverage import AgreementCoverage
+from annot_pipeline.experiments.agreement_coverage import AgreementCoverage, SimulatedJudges
 from annot_pipeline.methods.agreement.krippendorff import krippendorff_alpha
 from annot_pipeline.methods.agreement.scale_agreement import (
     equal_bins,
@@ -27,9 +27,8 @@ Codes = npt.NDArray[np.int64]
 
 SCALE = (0.0, 100.0)
 N_BINS = 5
-ITEM_SD, JUDGE_SD, SPREAD_SD, REST_SD = 15.0, 8.0, 0.3, 12.0
-"""Standard deviations of items, of judges' levels, of the logarithm of judges' slopes, and of the
-rest; points but for the slopes."""
+ITEM_SD, JUDGE_SD, REST_SD = 15.0, 8.0, 12.0
+"""Standard deviations of items, of judges' levels, and of the rest; points."""
 LEAST_MANY, MANY_TIMES = 4_000, 20
 """Items that stand for all: so many, and so many times those of the design."""
 
@@ -71,18 +70,6 @@ DESIGNS = (
 )
 
 
-@dataclass(frozen=True)
-class _Judges:
-    """Judges' levels and slopes, ``(n_judges,)``."""
-
-    levels: Floats
-    slopes: Floats
-
-    @classmethod
-    def draw(cls, n: int, rng: np.random.Generator) -> _Judges:
-        return cls(rng.normal(0, JUDGE_SD, n), np.exp(rng.normal(0, SPREAD_SD, n)))
-
-
 def score_agreement_coverage(
     design: ScoreDesign, replications: int, rounds: int, rng: np.random.Generator
 ) -> Mapping[str, AgreementCoverage]:
@@ -101,7 +88,7 @@ def score_agreement_coverage(
     """
     replicated: dict[str, list[tuple[float, float, float, float]]] = {}
     for _ in range(replications):
-        judges = _Judges.draw(design.n_judges, rng)
+        judges = SimulatedJudges.draw(design.n_judges, JUDGE_SD, rng)
         n_many = max(LEAST_MANY, MANY_TIMES * design.n_items)
         truths = _agreement(design, judges, n_many, 0, rng)
         for name, estimate in _agreement(design, judges, design.n_items, rounds, rng).items():
@@ -114,7 +101,11 @@ def score_agreement_coverage(
 
 
 def _agreement(
-    design: ScoreDesign, judges: _Judges, n_items: int, rounds: int, rng: np.random.Generator
+    design: ScoreDesign,
+    judges: SimulatedJudges,
+    n_items: int,
+    rounds: int,
+    rng: np.random.Generator,
 ) -> Mapping[str, _Statistic]:
     """Return statistics of scores by these judges for items drawn anew."""
     chosen = np.argsort(rng.random((n_items, design.n_judges)), axis=1)[:, : design.per_item]

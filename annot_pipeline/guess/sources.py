@@ -290,10 +290,10 @@ def _source(group: Group, mapping: Mapping, tasks: list[Task] | None = None) -> 
 def _answers(sheet: Sheet, mapping: Mapping) -> list[Answer]:
     """Return the kind of answers of each file; if it has too few rows, the most common kind."""
     name = mapping.answer.columns[0]
-    columns = [without_abstentions(sheet.part(place)[name]) for place in range(len(sheet.parts))]
+    columns = [without_abstentions(sheet.part(number)[name]) for number in range(len(sheet.parts))]
     kinds: list[str | None] = []
-    for place, column in enumerate(columns):
-        truth = next(iter(Choice(sheet.part(place)).with_role("truth")), None)
+    for number, column in enumerate(columns):
+        truth = next(iter(Choice(sheet.part(number)).with_role("truth")), None)
         kind = kind_of(column, truth)
         is_clear = kind == "scalar" or len(column.filled) >= ROWS_A_LABEL * column.n_distinct
         kinds.append(kind if is_clear else None)

@@ -99,9 +99,9 @@ def test_bootstrap_intervals_fail_where_a_build_publishes_none():
     """10 items; and pairs of judges who share six of 200 items."""
     few = score_agreement_coverage(ScoreDesign(10, 5, 5), 200, 200, np.random.default_rng(7))
     assert few["alpha_interval"].coverage < 0.92
-    apart = score_agreement_coverage(ScoreDesign(200, 20, 4), 40, 200, np.random.default_rng(8))
-    assert apart["inter_spearman"].coverage < 0.85
-    assert apart["alpha_interval"].coverage > 0.85
+    sparse = score_agreement_coverage(ScoreDesign(200, 20, 4), 40, 200, np.random.default_rng(8))
+    assert sparse["inter_spearman"].coverage < 0.85
+    assert sparse["alpha_interval"].coverage > 0.85
 
 
 @pytest.mark.slow

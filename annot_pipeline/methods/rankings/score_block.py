@@ -64,9 +64,9 @@ class ScoreBlock:
         if clusters is not None:
             clusters = by_first_segment(clusters)
             in_clusters = np.argsort(clusters, kind="stable")
-            place = np.empty_like(in_clusters)
-            place[in_clusters] = np.arange(place.size)
-            segments, clusters = place[segments], clusters[in_clusters]
+            code = np.empty_like(in_clusters)
+            code[in_clusters] = np.arange(code.size)
+            segments, clusters = code[segments], clusters[in_clusters]
         order = np.lexsort((scores, systems, judges, segments))
         rows = (segments[order], judges[order], systems[order], scores[order])
         return cls(*rows, *sizes, clusters)

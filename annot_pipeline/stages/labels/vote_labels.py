@@ -36,8 +36,8 @@ def vote_tables(used: pa.Table, task: str, classes: Sequence[str]) -> dict[str, 
     """
     item, label = index(used["item"]), index(used["label"])
     n_items, n_labels = len(item.names), max(len(classes), 1)
-    place = {name: code for code, name in enumerate(classes)}
-    codes = np.array([place[name] for name in label.names], np.int64)[label.codes]
+    code_of_class = {name: code for code, name in enumerate(classes)}
+    codes = np.array([code_of_class[name] for name in label.names], np.int64)[label.codes]
     cells, cell_of_row = np.unique(item.codes * n_labels + codes, return_inverse=True)
     votes = np.zeros(cells.size, np.int64)
     np.add.at(votes, cell_of_row.reshape(-1), pc.fill_null(used["votes"], 1).to_numpy())
