@@ -82,6 +82,7 @@ def prediction_powered_mean(
     clusters: Sequence[Codes] = (),
     clusters_elsewhere: Codes | None = None,
     power: float | None = None,
+    weights: Floats | None = None,
 ) -> PredictionPoweredMean:
     """Return the mean of people's answers, with the help of a model's.
 
@@ -97,6 +98,10 @@ def prediction_powered_mean(
         ``(N,)`` codes of items elsewhere that err together.
     power
         How far the model counts; None: what has the least variance.
+    weights
+        ``(n,)`` of people's answers: 1 / the probability with which the item was chosen, shared by
+        its answers (Hajek 1971). ``elsewhere`` are then the model's answers on all items. None:
+        all count alike.
 
     Raises
     ------
@@ -109,17 +114,24 @@ def prediction_powered_mean(
         raise ValueError(f"{human.size} human and {model.size} model answers on the same items")
     if len(clusters) > 2 or any(codes.size != human.size for codes in clusters):
         raise ValueError("clusters: one or two codes for each human answer")
+    weight = np.ones(human.size) if weights is None else np.asarray(weights, np.float64)
+    if weight.size != human.size or not (weight > 0).all():
+        raise ValueError("weights: one for each human answer, above 0")
+    weight = weight / weight.mean()
+    human_value, model_value = float((weight * human).mean()), float((weight * model).mean())
+    of_human, of_model = weight * (human - human_value), weight * (model - model_value)
     if power is None:
         power = best_power(human, model, elsewhere)
-    rest = human - power * model
-    value = float(rest.mean()) + (power * float(elsewhere.mean()) if power else 0.0)
-    variance, n_clusters = variance_of_mean(rest, clusters)
-    human_variance, _ = variance_of_mean(human, clusters)
+        if weights is not None:
+            power = _power_of(of_human, of_model, elsewhere)
+    value = human_value - power * model_value + (power * float(elsewhere.mean()) if power else 0.0)
+    variance, n_clusters = variance_of_mean(of_human - power * of_model, clusters)
+    human_variance, _ = variance_of_mean(of_human, clusters)
     if power:
-        of_model = [] if clusters_elsewhere is None else [clusters_elsewhere]
-        variance += power**2 * variance_of_mean(elsewhere, of_model)[0]
+        of_others = [] if clusters_elsewhere is None else [clusters_elsewhere]
+        variance += power**2 * variance_of_mean(elsewhere, of_others)[0]
     return PredictionPoweredMean(
-        value, float(np.sqrt(variance)), float(n_clusters - 1), power, float(human.mean()),
+        value, float(np.sqrt(variance)), float(n_clusters - 1), power, human_value,
         float(np.sqrt(human_variance)), human.size, elsewhere.size,
     )  # fmt: skip
 
@@ -138,6 +150,17 @@ def best_power(human: Floats, model: Floats, elsewhere: Floats) -> float:
         return 0.0
     covariance = float((human - human.mean()) @ (model - model.mean())) / n
     return float(np.clip(covariance / ((1 + n / n_elsewhere) * variance), 0, 1))
+
+
+def _power_of(of_human: Floats, of_model: Floats, elsewhere: Floats) -> float:
+    """Return `best_power` of weighted deviations, whose variance is that of people's items."""
+    if not elsewhere.size:
+        return 0.0
+    n = of_human.size
+    variance = float(of_model @ of_model) / n + n / elsewhere.size * float(elsewhere.var())
+    if variance <= 0:
+        return 0.0
+    return float(np.clip(float(of_human @ of_model) / n / variance, 0, 1))
 
 
 def stratified_mean(

@@ -42,7 +42,7 @@ def with_comparisons(
     compared, metrics = rank_by_comparisons(
         comparisons,
         RankingContext.from_settings(settings, progress),
-        judges=settings.judges,
+        judges=settings.judges.declared,
         segment_ranks=segment_ranks,
         scored=frozenset(by_scores["system_rankings"]["task"].unique().to_pylist()),
     )
