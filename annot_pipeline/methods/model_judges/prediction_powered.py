@@ -26,6 +26,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from annot_pipeline.methods.numerics.cluster_means import variance_of_mean
+
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
 
@@ -111,11 +113,11 @@ def prediction_powered_mean(
         power = best_power(human, model, elsewhere)
     rest = human - power * model
     value = float(rest.mean()) + (power * float(elsewhere.mean()) if power else 0.0)
-    variance, n_clusters = _variance_of_mean(rest, clusters)
-    human_variance, _ = _variance_of_mean(human, clusters)
+    variance, n_clusters = variance_of_mean(rest, clusters)
+    human_variance, _ = variance_of_mean(human, clusters)
     if power:
         of_model = [] if clusters_elsewhere is None else [clusters_elsewhere]
-        variance += power**2 * _variance_of_mean(elsewhere, of_model)[0]
+        variance += power**2 * variance_of_mean(elsewhere, of_model)[0]
     return PredictionPoweredMean(
         value, float(np.sqrt(variance)), float(n_clusters - 1), power, float(human.mean()),
         float(np.sqrt(human_variance)), human.size, elsewhere.size,
@@ -174,28 +176,3 @@ def stratified_mean(
         total("human_value"), float(np.sqrt((human_errors**2).sum())),
         sum(one.n_human for one in strata), sum(one.n_model for one in strata),
     )  # fmt: skip
-
-
-def _variance_of_mean(values: Floats, clusters: Sequence[Codes]) -> tuple[float, int]:
-    """Return the variance of a mean by clusters, and the smallest number of clusters."""
-    deviations = values - values.mean()
-    if not clusters:
-        return _of_clusters(deviations, np.arange(values.size))
-    kinds = [_of_clusters(deviations, codes) for codes in clusters]
-    n_clusters = min(n for _, n in kinds)
-    if len(kinds) == 1:
-        return kinds[0][0], n_clusters
-    first, second = (variance for variance, _ in kinds)
-    both = np.unique(np.stack(clusters), axis=1, return_inverse=True)[1].reshape(-1)
-    # Cameron, Gelbach & Miller 2011, eq. 2.8; at least the mean of the two, as in rankings
-    two_way = first + second - _of_clusters(deviations, both)[0]
-    return max(two_way, (first + second) / 2), n_clusters
-
-
-def _of_clusters(deviations: Floats, codes: Codes) -> tuple[float, int]:
-    sums = np.bincount(np.unique(codes, return_inverse=True)[1].reshape(-1), deviations)
-    n_clusters = sums.size
-    if n_clusters < 2:
-        return float("nan"), n_clusters
-    correction = n_clusters / (n_clusters - 1)
-    return float(sums @ sums) * correction / deviations.size**2, n_clusters
