@@ -132,7 +132,8 @@ def label_validation(
             n_labels, is_pair_of_people=True,
         )  # fmt: skip
     return LabelValidation(
-        agreement, kappa, human_agreement, human_kappa, np.asarray(confusion.reshape(n_labels, n_labels), np.float64),
+        agreement, kappa, human_agreement, human_kappa,
+        np.asarray(confusion.reshape(n_labels, n_labels), np.float64),
         int(np.count_nonzero(sizes)), int(np.unique(judge).size), int(item.size),
         int(np.count_nonzero(sizes > 1)),
     )  # fmt: skip
