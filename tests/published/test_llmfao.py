@@ -16,10 +16,10 @@ from scipy.optimize import minimize
 
 from annot_pipeline.methods.numerics.blocks import InMemoryBlocks
 from annot_pipeline.methods.rankings.adjusted_comparisons import (
-    PRIOR,
     ComparisonBlock,
     adjusted_comparisons,
 )
+from annot_pipeline.methods.rankings.comparison_fit import PRIOR
 
 OUTCOMES = {"left": 1, "tie": 0, "right": -1}
 

@@ -3,20 +3,22 @@
 The log odds that a beats b are the difference of their strengths, plus an effect of the order in
 which they are shown, one of each group of judges. Ties have the probability of Davidson 1970,
 ``exp(tie)`` times the geometric mean of the two wins; or count as half a win. Preferences may be
-graded, from 0 to 1.
+graded, from 0 to 1. Covariates, differences of the two outputs such as that of the logarithms of
+their lengths, add to the log odds, each times one coefficient.
 
-Fitted by Newton's method to counts of each pair and order, with a prior N(0, 1/`PRIOR`) on
-strengths, which keeps them finite and never counts as data. The variance is a sandwich by clusters
-of judges and of segments, or of documents where segments have them (inference). Between systems of
-different strongly connected components the data have an order, but no size: one of them never lost
-(Ford 1957). Such pairs have no test but that of signs, over judges who compared the two
-(`sign_tests`).
+Fitted by Newton's method (`comparison_fit`) to counts of each pair and order, or with covariates
+to single comparisons, with a prior N(0, 9) on strengths, which keeps them finite and never counts
+as data. The variance is a sandwich by clusters of judges and of segments, or of documents where
+segments have them (inference). Between systems of different strongly connected components the data
+have an order, but no size: one of them never lost (Ford 1957). Such pairs have no test but that of
+signs, over judges who compared the two (`sign_tests`).
 
 Degenerate input: systems never compared are components of their own; ties alone make all equal.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -32,6 +34,11 @@ from annot_pipeline.methods.rankings.cluster_variance import (
     freedom_sums,
     share_factors,
 )
+from annot_pipeline.methods.rankings.comparison_fit import (
+    ComparisonModel,
+    Derivatives,
+    maximise,
+)
 from annot_pipeline.methods.rankings.inference import FEW, ClusterVariance, SystemEstimates
 
 if TYPE_CHECKING:
@@ -40,12 +47,6 @@ if TYPE_CHECKING:
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
-
-PRIOR = 1 / 9
-"""Of strengths: 1 / variance, logits."""
-LITTLE_PRIOR = 1e-6
-"""Of order effects and the frequency of ties."""
-ROUNDS, TOLERANCE, LARGEST_STEP = 100, 1e-9, 2.0
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,9 @@ class ComparisonBlock:
         Sizes: of the block, and of the task.
     has_documents
         Whether segments of one document have one code.
+    covariates
+        ``(n_comparisons, n_covariates)`` of the output shown first less those of the second; None:
+        there are none.
     """
 
     segments: Codes
@@ -80,6 +84,12 @@ class ComparisonBlock:
     n_systems: int
     n_orders: int
     has_documents: bool = False
+    covariates: Floats | None = None
+
+    @property
+    def differences(self) -> Floats:
+        """Return the covariates, ``(n_comparisons, n_covariates)``."""
+        return np.zeros((self.first.size, 0)) if self.covariates is None else self.covariates
 
     @cached_property
     def judge_of_segment(self) -> Codes:
@@ -120,11 +130,21 @@ class ComparisonFit:
         ``(n_orders,)`` logits in favour of the system that is shown first.
     tie
         Log of Davidson's nu; NaN where ties count as half wins.
+    coefficients
+        ``(n_covariates,)`` logits for one unit in favour of the system shown first.
+    order_errors, coefficient_errors
+        Standard errors of order effects and coefficients, by the clusters of the estimates.
+    effect_degrees_of_freedom
+        Of their intervals: as many as there are clusters of the rarer kind, less 1.
     """
 
     strengths: Floats
     order_effects: Floats
     tie: float
+    coefficients: Floats
+    order_errors: Floats
+    coefficient_errors: Floats
+    effect_degrees_of_freedom: float
 
 
 @dataclass(frozen=True)
@@ -144,35 +164,6 @@ class AdjustedComparisons:
     estimates: SystemEstimates
     fit: ComparisonFit
     part: Codes
-
-
-@dataclass(frozen=True)
-class _Model:
-    """The parameters ``(K + n_orders + 1,)`` with the indices of systems, orders and ties."""
-
-    parameters: Floats
-    n_systems: int
-    has_ties: bool
-
-    @property
-    def n_linear(self) -> int:
-        return self.parameters.size - 1
-
-    def log_odds(self, first: Codes, second: Codes, orders: Codes) -> Floats:
-        strengths = self.parameters[: self.n_systems]
-        effects = np.append(0.0, self.parameters[self.n_systems : self.n_linear])
-        return np.asarray(strengths[first] - strengths[second] + effects[orders + 1])
-
-    def expected(self, log_odds: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return the expected preference, the probability of a tie, the preference's variance."""
-        half = np.abs(log_odds) / 2
-        worse = np.exp(-2 * half)
-        tie = np.exp(self.parameters[-1] - half) if self.has_ties else np.zeros_like(half)
-        total = 1 + worse + tie
-        wins = np.where(log_odds > 0, 1.0, worse) / total
-        tie = tie / total
-        preference = wins + tie / 2
-        return preference, tie, wins + tie / 4 - preference**2
 
 
 @dataclass(frozen=True)
@@ -205,7 +196,7 @@ def adjusted_comparisons(
     n_orders, n_systems = len(counts.n) - 1, counts.n.shape[1]
     n_ties = float(counts.ties.sum())
     models_ties = has_ties and 0 < n_ties < float(counts.n.sum())
-    model, information = _fit(_with_virtual(counts, virtual), models_ties)
+    model, information = _fit(blocks, counts, virtual, models_ties=models_ties)
     inverse = np.asarray(np.linalg.inv(information), np.float64)
     of_system = counts.n.sum(axis=0)
     totals = of_system.sum(axis=0) + of_system.sum(axis=1)
@@ -230,9 +221,18 @@ def adjusted_comparisons(
         np.where(totals > 0, strengths, np.nan), judges, segments, both, strong,
         any(blocks.map(_has_documents)),
     )  # fmt: skip
-    effects = model.parameters[n_systems : n_systems + n_orders]
-    tie = float(model.parameters[-1]) if models_ties else np.nan
-    return AdjustedComparisons(estimates, ComparisonFit(strengths, effects, tie), part)
+    kinds = []
+    if judges is not None:
+        kinds.append((meat.judges.T @ meat.judges, n_judges))
+    if segments is not None:
+        kinds.append((meat.segments, n_segments))
+    errors = _effect_errors(inverse, kinds, meat.both, n_systems)
+    fit = ComparisonFit(
+        strengths, model.order_effects, float(model.parameters[-1]) if models_ties else np.nan,
+        model.coefficients, errors[:n_orders], errors[n_orders:-1],
+        max(min(n for _, n in kinds) - 1.0, 0.0),
+    )  # fmt: skip
+    return AdjustedComparisons(estimates, fit, part)
 
 
 def pair_counts(block: ComparisonBlock) -> PairCounts:
@@ -249,77 +249,90 @@ def pair_counts(block: ComparisonBlock) -> PairCounts:
 
 def _with_virtual(counts: PairCounts, virtual: float) -> PairCounts:
     """Return counts with virtual comparisons between all systems that were compared."""
-    if not virtual:
-        return counts
+    return counts + _virtual(counts, virtual) if virtual else counts
+
+
+def _virtual(counts: PairCounts, virtual: float) -> PairCounts:
+    """Return virtual comparisons between all systems that were compared, none of them tied."""
     compared = counts.n.sum(axis=(0, 1)) + counts.n.sum(axis=(0, 2)) > 0
     pairs = np.triu(np.outer(compared, compared), 1) * virtual
     added = np.zeros_like(counts.n)
     added[0] = pairs
-    return PairCounts(counts.n + added, counts.preferences + added / 2, counts.ties)
+    return PairCounts(added, added / 2, np.zeros_like(added))
 
 
-def _fit(counts: PairCounts, models_ties: bool) -> tuple[_Model, Floats]:
+def _fit(
+    blocks: Blocks[ComparisonBlock], counts: PairCounts, virtual: float, *, models_ties: bool
+) -> tuple[ComparisonModel, Floats]:
     """Return the model and the information of its parameters, prior and all."""
     n_orders, n_systems = len(counts.n) - 1, counts.n.shape[1]
-    orders, first, second = np.nonzero(counts.n)
-    n, preferences, ties = (table[orders, first, second] for table in vars(counts).values())
-    design = _design(first, second, orders - 1, n_systems, n_orders)
-    precision = np.r_[np.full(n_systems, PRIOR), np.full(n_orders + 1, LITTLE_PRIOR)]
-    if not models_ties:
-        precision[-1] = 1.0  # has no data, and stays 0
-    model = _Model(np.zeros(precision.size), n_systems, models_ties)
-    for _ in range(ROUNDS):
-        gradient, information = _derivatives(model, design, (first, second, orders - 1), n,
-                                             preferences, ties)  # fmt: skip
-        step = np.linalg.solve(
-            information + np.diag(precision), gradient - precision * model.parameters
-        )
-        step *= min(1.0, LARGEST_STEP / max(float(np.abs(step).max(initial=0)), TOLERANCE))
-        model = _Model(model.parameters + step, n_systems, models_ties)
-        if np.abs(step).max(initial=0) < TOLERANCE:
-            break
-    _, information = _derivatives(model, design, (first, second, orders - 1), n, preferences, ties)
-    return model, information + np.diag(precision)
+    n_covariates = max(blocks.map(_n_covariates), default=0)
+    start = ComparisonModel.start(n_systems, n_orders, n_covariates, has_ties=models_ties)
+    if not n_covariates:
+        rows = _CountedRows.from_counts(_with_virtual(counts, virtual))
+        return maximise(rows.derivatives, start)
+    added = _CountedRows.from_counts(_virtual(counts, virtual))
+
+    def of_all(model: ComparisonModel) -> Derivatives:
+        return blocks.sum(_derivatives, model) + added.derivatives(model)
+
+    return maximise(of_all, start)
 
 
-def _design(first: Codes, second: Codes, orders: Codes, n_systems: int, n_orders: int) -> csr_array:
-    """Return what the log odds add up from, ``(n_rows, K + n_orders)``."""
-    from scipy.sparse import csr_array
+@dataclass(frozen=True)
+class _CountedRows:
+    """Comparisons with equal terms as rows ``(n_rows,)``: each pair of systems and order."""
 
-    rows = np.arange(first.size)
-    has_order = orders >= 0
-    values = np.concatenate([np.ones(rows.size), -np.ones(rows.size), np.ones(has_order.sum())])
-    places = (
-        np.concatenate([rows, rows, rows[has_order]]),
-        np.concatenate([first, second, n_systems + orders[has_order]]),
+    first: Codes
+    second: Codes
+    orders: Codes
+    n: Floats
+    preferences: Floats
+    ties: Floats
+
+    @classmethod
+    def from_counts(cls, counts: PairCounts) -> _CountedRows:
+        orders, first, second = np.nonzero(counts.n)
+        n, preferences, ties = (table[orders, first, second] for table in vars(counts).values())
+        return cls(first, second, orders - 1, n, preferences, ties)
+
+    def derivatives(self, model: ComparisonModel) -> Derivatives:
+        """Return the derivatives of their log likelihood; their covariates are 0."""
+        covariates = np.zeros((self.n.size, model.n_covariates))
+        design = model.design(self.first, self.second, self.orders, covariates)
+        log_odds = model.log_odds(self.first, self.second, self.orders, covariates)
+        return model.derivatives(design, log_odds, self.n, self.preferences, self.ties)
+
+
+def _derivatives(block: ComparisonBlock, model: ComparisonModel) -> Derivatives:
+    """Return the derivatives of the log likelihood of a block's comparisons."""
+    terms = block.first, block.second, block.orders, block.differences
+    ties = (block.preferences == 0.5).astype(np.float64)
+    return model.derivatives(
+        model.design(*terms), model.log_odds(*terms), np.ones(ties.size), block.preferences, ties
     )
-    return csr_array((values, places), shape=(rows.size, n_systems + n_orders))
-
-
-def _derivatives(
-    model: _Model,
-    design: csr_array,
-    pairs: tuple[Codes, Codes, Codes],
-    n: Floats,
-    preferences: Floats,
-    ties: Floats,
-) -> tuple[Floats, Floats]:
-    """Return the gradient of the log likelihood and its expected information."""
-    preference, tie, variance = model.expected(model.log_odds(*pairs))
-    size = model.n_linear
-    gradient, information = np.zeros(size + 1), np.zeros((size + 1, size + 1))
-    gradient[:size] = design.T @ (preferences - n * preference)
-    information[:size, :size] = (design.T @ design.multiply((n * variance)[:, None])).toarray()
-    if model.has_ties:
-        gradient[-1] = (ties - n * tie).sum()
-        cross = design.T @ (n * tie * (0.5 - preference))
-        information[:size, -1] = information[-1, :size] = cross
-        information[-1, -1] = (n * tie * (1 - tie)).sum()
-    return gradient, information
 
 
 def _of_systems(inverse: Floats, meat: Floats, n_systems: int) -> Floats:
     return np.asarray((inverse @ meat @ inverse)[:n_systems, :n_systems])
+
+
+def _effect_errors(
+    inverse: Floats, kinds: Sequence[tuple[Floats, int]], both: Floats, n_systems: int
+) -> Floats:
+    """Return standard errors of what is no strength, from products of scores by cluster.
+
+    ``kinds``: of judges and of segments, with the number of clusters; ``both``: of both together.
+    """
+    variances = [
+        np.diag(inverse @ products @ inverse)[n_systems:] * (n / max(n - 1, 1))
+        for products, n in kinds
+    ]
+    if len(variances) == 1:
+        return np.asarray(np.sqrt(variances[0]))
+    total = variances[0] + variances[1]
+    cells = np.diag(inverse @ both @ inverse)[n_systems:]
+    return np.asarray(np.sqrt(np.maximum(total - cells, total / 2)))
 
 
 def _components(counts: PairCounts) -> tuple[Codes, Codes]:
@@ -355,8 +368,8 @@ def _judge_variance(
     return ClusterVariance(_of_systems(inverse, sums.T @ sums, n_systems), freedom)
 
 
-def _meat(block: ComparisonBlock, model: _Model, totals: Floats) -> _Meat:
-    log_odds = model.log_odds(block.first, block.second, block.orders)
+def _meat(block: ComparisonBlock, model: ComparisonModel, totals: Floats) -> _Meat:
+    log_odds = model.log_odds(block.first, block.second, block.orders, block.differences)
     preference, tie, _ = model.expected(log_odds)
     residual = block.preferences - preference
     is_tie = (block.preferences == 0.5).astype(np.float64)
@@ -388,7 +401,7 @@ def _meat(block: ComparisonBlock, model: _Model, totals: Floats) -> _Meat:
 
 def _cluster_scores(
     block: ComparisonBlock,
-    model: _Model,
+    model: ComparisonModel,
     clusters: Codes,
     n_clusters: int,
     residual: Floats,
@@ -398,12 +411,17 @@ def _cluster_scores(
     size = model.parameters.size
     sums = np.zeros(n_clusters * size)
     has_order = block.orders >= 0
-    for columns, values, rows in (
+    entries: list[tuple[Codes, Floats, Flags | slice]] = [
         (block.first, residual, slice(None)),
         (block.second, -residual, slice(None)),
         (block.n_systems + block.orders[has_order], residual[has_order], has_order),
         (np.full(residual.size, size - 1), tie_residual, slice(None)),
-    ):
+        *(
+            (np.full(residual.size, model.n_not_covariates + code), residual * values, slice(None))
+            for code, values in enumerate(block.differences.T)
+        ),
+    ]
+    for columns, values, rows in entries:
         sums += np.bincount(clusters[rows] * size + columns, values, sums.size)
     return sums.reshape(n_clusters, size)
 
@@ -422,6 +440,10 @@ def _residuals_by(
 
 def _sizes(block: ComparisonBlock) -> int:
     return int(np.unique(block.segments).size)
+
+
+def _n_covariates(block: ComparisonBlock) -> int:
+    return int(block.differences.shape[1])
 
 
 def _has_documents(block: ComparisonBlock) -> bool:

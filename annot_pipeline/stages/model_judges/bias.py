@@ -17,7 +17,12 @@ import pyarrow.compute as pc
 from annot_pipeline.config import Campaign
 from annot_pipeline.config.judges import JudgeSettings, entry_for
 from annot_pipeline.contracts import TEXT
-from annot_pipeline.methods.model_judges.clustered_estimate import clustered_estimate
+from annot_pipeline.methods.model_judges.clustered_estimate import (
+    ClusteredEstimate,
+    clustered_estimate,
+)
+from annot_pipeline.methods.model_judges.length_preference import length_preference
+from annot_pipeline.methods.model_judges.order_effect import order_effect
 from annot_pipeline.methods.numerics.wilson import wilson_interval
 from annot_pipeline.runtime.indexing import index, index_pairs, is_in
 from annot_pipeline.stages.ingest.listed_items import ListedItems
@@ -37,6 +42,11 @@ Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 Row = dict[str, Any]
 
+ROW_FIELDS = (
+    "judge", "pair", "cluster", "item_a", "item_b", "system_a", "system_b", "share", "b_first",
+    "truth", "length_a", "length_b",
+)  # fmt: skip
+"""Fields of `Comparisons` with one value per comparison."""
 UNANSWERED = ("rejected", "not_asked")
 """Fates of records that may be comparisons without an answer."""
 LEAST_COMPARISONS = 20
@@ -45,6 +55,7 @@ MOST_FITTED = 1_000
 """Judges of a task whose effects are estimated, those with the most comparisons."""
 TOO_FEW = f"fewer than {LEAST_COMPARISONS} comparisons"
 NOT_FITTED = f"more than {MOST_FITTED:,} judges: effects are of those with the most comparisons"
+UNKNOWN_ORDER = "nothing tells what was shown first"
 NO_FAMILIES = "no family is declared for the judge and for a system"
 NO_PEOPLE = "people compared no such pair: nothing says what the own family deserves"
 
@@ -55,7 +66,7 @@ class Comparisons:
 
     Parameters
     ----------
-    judge, pair, cluster
+    judge, pair, cluster, item_a, item_b
         Codes; pairs of items, and what errs together: documents, else segments, else pairs.
     system_a, system_b
         Codes of ``systems``; `NONE` where none is known.
@@ -65,8 +76,8 @@ class Comparisons:
         1 where b was shown first, 0 where a was; NaN where nothing tells.
     truth
         Known answers; NaN where there is none.
-    length
-        Natural log of the ratio of the lengths of a and b; NaN where either is unknown.
+    length_a, length_b
+        Characters of their texts; NaN where a text is unknown or empty.
     """
 
     judges: list[str]
@@ -74,22 +85,19 @@ class Comparisons:
     judge: Codes
     pair: Codes
     cluster: Codes
+    item_a: Codes
+    item_b: Codes
     system_a: Codes
     system_b: Codes
     share: Floats
     b_first: Floats
     truth: Floats
-    length: Floats
+    length_a: Floats
+    length_b: Floats
 
     def only(self, rows: Codes) -> Comparisons:
         """Return some comparisons."""
-        arrays = {
-            name: getattr(self, name)[rows]
-            for name in (
-                "judge", "pair", "cluster", "system_a", "system_b", "share", "b_first", "truth",
-                "length",
-            )
-        }  # fmt: skip
+        arrays = {name: getattr(self, name)[rows] for name in ROW_FIELDS}
         return Comparisons(self.judges, self.systems, **arrays)
 
 
@@ -130,7 +138,7 @@ def bias_rows(
         row: Row = {"task": answers.task, "judge": judge}
         row["kind"] = kinds.get(judge) if settings.judges.declared else None
         row["n_comparisons"] = int(counts[code])
-        row |= _first_shown(own) | _both_orders(own) | _lengths(own)
+        row |= _first_shown(own) | _both_orders(own)
         row["n_unanswered"] = unanswered.get(judge, 0)
         row |= _effects(own, is_fitted=bool(counts[code] >= least))
         row |= _own_family(own, own_family.of_judge.get(judge), own_family, people)
@@ -156,9 +164,9 @@ def _comparisons(
     shown = pairs["b_shown_first"].to_numpy(zero_copy_only=False)
     b_first = np.array(shown, np.float64) if is_order_known else np.full(judge.codes.size, np.nan)
     return Comparisons(
-        judge.names, systems, judge.codes, pair, cluster, first, second,
+        judge.names, systems, judge.codes, pair, cluster, item_a.codes, item_b.codes, first, second,
         pairs["share"].to_numpy(), b_first, pairs["truth"].to_numpy(),
-        _length_ratios(pairs, items),
+        *_lengths(pairs, items),
     )  # fmt: skip
 
 
@@ -167,25 +175,19 @@ def _coded(column: pa.ChunkedArray) -> Codes:
     return np.where(column.is_null().to_numpy(), NONE, codes)
 
 
-def _length_ratios(pairs: pa.Table, items: pa.Table) -> Floats:
-    """Return log characters of a less those of b; NaN where a text is unknown or empty."""
+def _lengths(pairs: pa.Table, items: pa.Table) -> tuple[Floats, Floats]:
+    """Return characters of the texts of a and b; NaN where a text is unknown or empty."""
     texts = items.filter(items["text"].is_valid()).sort_by("place")
-    lengths: dict[str, int] = {}
-    for name, n in zip(
-        texts["item"].to_pylist(), pc.utf8_length(texts["text"].cast(TEXT)).to_pylist(), strict=True
-    ):
-        lengths.setdefault(name, n)
-    if not lengths:
-        return np.full(pairs.num_rows, np.nan)
-    names = pa.array([*lengths], TEXT)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        logs = np.append(np.log(np.array([*lengths.values()], np.float64)), np.nan)
-        logs[np.isinf(logs)] = np.nan
-    sides = [
-        logs[pc.fill_null(pc.index_in(pairs[f"item_{n}"].cast(TEXT), names), -1).to_numpy()]
+    lengths: dict[str, float] = {}
+    characters = pc.utf8_length(texts["text"].cast(TEXT)).to_pylist()
+    for name, n in zip(texts["item"].to_pylist(), characters, strict=True):
+        lengths.setdefault(name, n or np.nan)
+    known, names = np.array([*lengths.values(), np.nan]), pa.array([*lengths], TEXT)
+    length_a, length_b = (
+        known[pc.fill_null(pc.index_in(pairs[f"item_{n}"].cast(TEXT), names), -1).to_numpy()]
         for n in "ab"
-    ]
-    return np.asarray(sides[0] - sides[1])
+    )
+    return length_a, length_b
 
 
 def _first_shown(own: Comparisons) -> Row:
@@ -245,17 +247,38 @@ def _unanswered(rows: pa.Table) -> dict[str, int]:
     return {row["values"]: row["counts"] for row in counts}
 
 
-def _lengths(own: Comparisons) -> Row:
-    """Return how often the longer text wins, of decided comparisons."""
-    known = ~np.isnan(own.length)
-    decided = known & (own.share != 0.5) & (own.length != 0)
-    wins = (own.share > 0.5) == (own.length > 0)
-    share = float(wins[decided].mean()) if decided.any() else np.nan
-    return {"n_lengths": int(known.sum()), "longer_share": share}
-
-
 def _effects(own: Comparisons, *, is_fitted: bool) -> Row:
-    return {}
+    """Return the effects of order and of length, beside the systems."""
+    row: Row = {"n_lengths": int((~np.isnan(own.length_a) & ~np.isnan(own.length_b)).sum())}
+    reason = TOO_FEW if own.judge.size < LEAST_COMPARISONS else None if is_fitted else NOT_FITTED
+    if reason is not None:
+        return row | {"order_reason": reason, "length_reason": reason}
+    outcome = (np.sign(own.share - 0.5) + 1) / 2
+    has_systems = bool((np.minimum(own.system_a, own.system_b) != NONE).all())
+    sides = (own.system_a, own.system_b) if has_systems else (own.item_a, own.item_b)
+    lengths = length_preference(
+        own.length_a, own.length_b, outcome, own.cluster, systems=sides if has_systems else None
+    )
+    row |= {"longer_share": lengths.longer_share} | _ends("length", lengths.effect)
+    known = ~np.isnan(own.b_first)
+    if not known.any():
+        return row | {"order_reason": UNKNOWN_ORDER}
+    is_turned = own.b_first[known] == 1
+    side_a, side_b = (side[known] for side in sides)
+    first, second = np.where(is_turned, side_b, side_a), np.where(is_turned, side_a, side_b)
+    order = order_effect(
+        first, second, np.where(is_turned, 1 - outcome[known], outcome[known]), own.cluster[known],
+        strengths="systems" if has_systems else "items",
+    )  # fmt: skip
+    return row | _ends("order", order.effect)
+
+
+def _ends(name: str, estimate: ClusteredEstimate) -> Row:
+    low, high = estimate.interval()
+    return {
+        f"{name}_effect": estimate.value, f"{name}_effect_low": low, f"{name}_effect_high": high,
+        f"{name}_reason": estimate.reason,
+    }  # fmt: skip
 
 
 @dataclass(frozen=True)

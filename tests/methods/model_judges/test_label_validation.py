@@ -82,6 +82,29 @@ def test_the_ceiling_is_the_agreement_of_a_held_out_person():
     assert result.human_kappa.value == pytest.approx((np.mean(shares) - chance) / (1 - chance))
 
 
+def test_the_ceiling_counts_a_pair_of_people_for_both():
+    """The variance by judges sums all pairs of a judge, as their agreement moves with each."""
+    items, judges, labels, model = crowd(
+        np.random.default_rng(8), n_judges=8, judge_spread=0.6, n_each=4
+    )
+    result = label_validation(items, judges, labels, model).human_agreement
+    by_item, by_judge, by_cell = np.zeros(100), np.zeros(8), np.zeros((100, 8))
+    for item in range(100):
+        rows = np.flatnonzero(items == item)
+        for place, one in enumerate(rows):
+            for other in rows[place + 1 :]:
+                share = (float(labels[one] == labels[other]) - result.value) / 6 / 100
+                by_item[item] += share
+                for judge in (judges[one], judges[other]):
+                    by_judge[judge] += share
+                    by_cell[item, judge] += share
+    parts = [
+        (sums**2).sum() * n / (n - 1) for sums, n in ((by_item, 100), (by_judge, 8), (by_cell, 400))
+    ]
+    variance = max(parts[0] + parts[1] - parts[2], (parts[0] + parts[1]) / 2)
+    assert result.standard_error == pytest.approx(np.sqrt(variance))
+
+
 def test_influence_values_are_those_of_a_jackknife():
     items, judges, labels, model = crowd(np.random.default_rng(3), n_items=300, n_judges=3)
     result = label_validation(items, judges, labels, model)

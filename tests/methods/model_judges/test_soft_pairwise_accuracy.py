@@ -99,6 +99,17 @@ def test_chunks_of_permutations_are_those_of_one(monkeypatch):
     assert parts.accuracy == pytest.approx(whole.accuracy, abs=0.03)
 
 
+def test_sums_that_should_be_equal_are():
+    """Differences of .1, .2 and .3 sum to those of 1, 2 and 3, divided by ten."""
+    rng = np.random.default_rng(7)
+    human, model = rng.integers(0, 10, (2, 9, 4))
+    whole = soft_pairwise_accuracy(human, model)
+    for scale in (0.1, 0.7, 1e5 / 3):
+        part = soft_pairwise_accuracy(human * scale, model * scale + 0.3)
+        np.testing.assert_array_equal(part.human_p_values, whole.human_p_values)
+        np.testing.assert_array_equal(part.model_p_values, whole.model_p_values)
+
+
 def test_constant_scores_are_undecided():
     human, model = scores(6)
     result = soft_pairwise_accuracy(human, np.zeros_like(model))

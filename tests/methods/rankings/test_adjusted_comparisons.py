@@ -8,11 +8,10 @@ from scipy.optimize import minimize
 
 from annot_pipeline.methods.numerics.blocks import InMemoryBlocks
 from annot_pipeline.methods.rankings.adjusted_comparisons import (
-    LITTLE_PRIOR,
-    PRIOR,
     ComparisonBlock,
     adjusted_comparisons,
 )
+from annot_pipeline.methods.rankings.comparison_fit import LITTLE_PRIOR, PRIOR
 from annot_pipeline.methods.rankings.inference import NOT_CONNECTED, TESTED, compare_estimates
 from annot_pipeline.methods.rankings.sign_tests import sign_tests
 
