@@ -1,13 +1,15 @@
 """Coverage of intervals from many model and few human judgments, over draws of people's items.
 
-Three estimates of one quantity stand side by side: people alone, the model alone, and the
-prediction-powered mean (methods.model_judges). What does not belong here: which items people
-judge, and what is true (recorded_model_judges, simulated_model_judges).
+Estimates of one quantity stand side by side: people alone, the model alone, the prediction-powered
+mean and, of the prevalence of a class, that of Rogan & Gladen (methods.model_judges). What does not
+belong here: which items people judge, and what is true (recorded_model_judges,
+simulated_model_judges).
 """
 
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -18,11 +20,20 @@ from annot_pipeline.methods.model_judges.prediction_powered import (
     Population,
     prediction_powered_mean,
 )
+from annot_pipeline.methods.model_judges.rogan_gladen import rogan_gladen
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
 
-METHODS = HUMAN, MODEL, PREDICTION_POWERED = ("human", "model", "prediction_powered")
+LABELS, COMPARISONS = "labels", "comparisons"
+HUMAN, MODEL, PREDICTION_POWERED = "human", "model", "prediction_powered"
+ROGAN_GLADEN = "rogan_gladen"
+METHODS = {
+    LABELS: (HUMAN, MODEL, PREDICTION_POWERED, ROGAN_GLADEN),
+    COMPARISONS: (HUMAN, MODEL, PREDICTION_POWERED),
+}
+"""By kind of judgments."""
+UNKNOWN = (math.nan, math.nan, math.nan, math.nan)
 NORMAL = 1.959963984540054
 """Quantile of the 95% interval of a model alone, whose items are many."""
 
@@ -63,7 +74,7 @@ class Question:
     Parameters
     ----------
     kind
-        ``labels`` or ``comparisons``.
+        One of `METHODS`.
     judge
         The model.
     quantity
@@ -75,6 +86,8 @@ class Question:
     quantity: str
 
 
+_Estimate = tuple[float, float, float, float]
+"""Value, ends of its interval, and effective human answers for each real one."""
 Draw = Callable[[np.random.Generator], Iterable[tuple[Question, Sample]]]
 """Draws people's items anew; the questions are the same in each draw."""
 
@@ -119,25 +132,28 @@ def measure_coverage(
     draw: Draw, repeats: int, rng: np.random.Generator, on_draw: Callable[[], None]
 ) -> list[IntervalCoverage]:
     """Return the coverage of each question and method; ``on_draw`` is called after each draw."""
-    estimates: dict[Question, list[Floats]] = {}
+    estimates: dict[Question, list[list[_Estimate]]] = {}
+    truths: dict[Question, list[float]] = {}
     for _ in range(repeats):
         for question, sample in draw(rng):
-            estimates.setdefault(question, []).append(_estimate(sample))
+            estimates.setdefault(question, []).append(_estimate(question.kind, sample))
+            truths.setdefault(question, []).append(sample.truth)
         on_draw()
     return [
-        one for question, rows in estimates.items() for one in _summarise(question, np.array(rows))
+        one
+        for question, rows in estimates.items()
+        for one in _summarise(question, np.array(rows), np.array(truths[question]))
     ]
 
 
-def _estimate(sample: Sample) -> Floats:
-    """Return value, low, high, effective ratio and truth of each method, ``(3, 5)``."""
-    truth, everywhere = sample.truth, sample.model_everywhere
+def _estimate(kind: str, sample: Sample) -> list[_Estimate]:
+    """Return the estimates of the methods of a kind, in their order."""
+    everywhere = sample.model_everywhere
     alone = float(everywhere.mean())
-    half = NORMAL * float(everywhere.std()) / np.sqrt(everywhere.size)
-    of_model = (alone, alone - half, alone + half, np.nan, truth)
+    half = NORMAL * float(everywhere.std()) / math.sqrt(everywhere.size)
+    of_model = (alone, alone - half, alone + half, math.nan)
     if not sample.human.size:
-        nothing = (np.nan, np.nan, np.nan, np.nan, truth)
-        return np.array([nothing, of_model, nothing])
+        return [of_model if method == MODEL else UNKNOWN for method in METHODS[kind]]
     powered = prediction_powered_mean(
         sample.human, sample.model, sample.elsewhere,
         clusters=sample.clusters, population=sample.population,
@@ -146,18 +162,30 @@ def _estimate(sample: Sample) -> Floats:
         powered, value=powered.human_value, standard_error=powered.human_standard_error
     )
     ratio = powered.effective_n_human / powered.n_human
-    return np.array([
-        (human.value, *human.interval(), 1.0, truth),
+    estimates = [
+        (human.value, *human.interval(), 1.0),
         of_model,
-        (powered.value, *powered.interval(), ratio, truth),
-    ])  # fmt: skip
+        (powered.value, *powered.interval(), ratio),
+    ]
+    return [*estimates, _rogan_gladen(sample)] if kind == LABELS else estimates
 
 
-def _summarise(question: Question, rows: Floats) -> Iterable[IntervalCoverage]:
-    """Yield the coverage of each method from estimates ``(draws, 3, 5)``."""
-    squared = [_mean((rows[:, place, 0] - rows[:, place, 4]) ** 2) for place in range(len(METHODS))]
-    for place, method in enumerate(METHODS):
-        value, low, high, ratio, truth = rows[:, place].T
+def _rogan_gladen(sample: Sample) -> _Estimate:
+    has_class, says_class = sample.human == 1, sample.model == 1
+    one = rogan_gladen(
+        int(sample.model_everywhere.sum()), sample.model_everywhere.size,
+        int((has_class & says_class).sum()), int(has_class.sum()),
+        int((~has_class & ~says_class).sum()), int((~has_class).sum()),
+    )  # fmt: skip
+    return one.value, one.low, one.high, math.nan
+
+
+def _summarise(question: Question, rows: Floats, truth: Floats) -> Iterable[IntervalCoverage]:
+    """Yield the coverage of each method from estimates ``(draws, n_methods, 4)``."""
+    methods = METHODS[question.kind]
+    squared = [_mean((rows[:, place, 0] - truth) ** 2) for place in range(len(methods))]
+    for place, method in enumerate(methods):
+        value, low, high, ratio = rows[:, place].T
         has_interval = ~np.isnan(low)
         covered = ((low <= truth) & (truth <= high))[has_interval]
         yield IntervalCoverage(

@@ -13,7 +13,9 @@ from annot_pipeline.errors import ConfigError, Problem
 from annot_pipeline.experiments.figures import Drawn
 from annot_pipeline.experiments.item_rounds import stream
 from annot_pipeline.experiments.model_judge_coverage import (
+    COMPARISONS,
     HUMAN,
+    LABELS,
     METHODS,
     MODEL,
     PREDICTION_POWERED,
@@ -23,7 +25,7 @@ from annot_pipeline.experiments.model_judge_coverage import (
 )
 from annot_pipeline.experiments.params import CANNOT_BE, ModelJudgeCoverage
 from annot_pipeline.experiments.progress import Progress, Steps
-from annot_pipeline.experiments.recorded_model_judges import COMPARISONS, LABELS, read_model_judges
+from annot_pipeline.experiments.recorded_model_judges import read_model_judges
 from annot_pipeline.experiments.simulated_model_judges import draw_comparisons, draw_labels
 from annot_pipeline.experiments.tables import Cell, Table
 from annot_pipeline.experiments.write import Result, Section
@@ -38,7 +40,7 @@ LEVEL = 0.95
 NOTES = (
     "coverage: share of 95% intervals that contain the truth, of those that there are "
     "(has_interval). Methods: human, people alone; model, the model alone on all items; "
-    "prediction_powered, both.",
+    "prediction_powered, both; rogan_gladen, the model corrected by its errors on people's labels.",
     "effective_ratio: human judgments alone that would have the same standard error, for each real "
     "one. error_ratio: mean squared error of people alone over that of the method.",
 )
@@ -175,7 +177,7 @@ def _findings(kind: str, measured: Sequence[IntervalCoverage]) -> list[str]:
             _mean(one.coverage for one in _select(measured, *key))
             for key in _keys(measured) if key[0] == kind and key[2] == method
         ])
-        for method in METHODS
+        for method in METHODS[kind]
     }  # fmt: skip
     ratios = [
         _mean(one.effective_ratio for one in _select(measured, *key))

@@ -20,13 +20,17 @@ import numpy as np
 import numpy.typing as npt
 
 from annot_pipeline.errors import ConfigError, Problem
-from annot_pipeline.experiments.model_judge_coverage import Question, Sample
+from annot_pipeline.experiments.model_judge_coverage import (
+    COMPARISONS,
+    LABELS,
+    Question,
+    Sample,
+)
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
 Rows = Sequence[Mapping[str, str]]
 
-LABELS, COMPARISONS = "labels", "comparisons"
 COLUMNS = {
     LABELS: ("judge", "judge_kind", "item", "answer"),
     COMPARISONS: ("judge", "judge_kind", "question_id", "model_a", "model_b", "winner"),

@@ -14,7 +14,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from annot_pipeline.experiments.model_judge_coverage import Question, Sample
+from annot_pipeline.experiments.model_judge_coverage import (
+    COMPARISONS,
+    LABELS,
+    Question,
+    Sample,
+)
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
@@ -93,7 +98,7 @@ def draw_labels(n_human: int, rng: np.random.Generator) -> Iterator[tuple[Questi
             seen = item + model.lenience + _errors(model.noise * noise, rng)
             answers = _replaced(model, (seen > 0).astype(np.float64), 1.0, rng)
             yield (
-                Question("labels", name, quantity),
+                Question(LABELS, name, quantity),
                 Sample(
                     human, answers[people.items], answers[n_human:], answers,
                     label_truth(centre), (people.items, people.judges),
@@ -127,7 +132,7 @@ def draw_comparisons(n_human: int, rng: np.random.Generator) -> Iterator[tuple[Q
         answers = _replaced(model, answers, 1.0, rng)
         for system, truth in enumerate(win_rate_truths()):
             is_side = systems == system
-            question = Question("comparisons", name, f"win rate of system {system + 1}")
+            question = Question(COMPARISONS, name, f"win rate of system {system + 1}")
             yield question, _of_system(is_side, human, answers, people, n_human, float(truth))
 
 

@@ -62,8 +62,9 @@ def label_lines(n: int, seed: int = 1) -> list[tuple[str, ...]]:
 
 
 def by_method(measured: list[IntervalCoverage]) -> dict[str, IntervalCoverage]:
-    assert [one.method for one in measured] == list(METHODS)
-    return dict(zip(METHODS, measured, strict=True))
+    [kind] = {one.question.kind for one in measured}
+    assert [one.method for one in measured] == list(METHODS[kind])
+    return {one.method: one for one in measured}
 
 
 # --- what is measured ------------------------------------------------------------------------
@@ -73,7 +74,7 @@ def test_coverage_by_hand() -> None:
     """Two draws: people's means 1/2 and 1 for 3/4; the model says nothing, and alone always 0."""
     zeros = np.zeros(6)
     humans = iter([np.array([1.0, 0, 1, 0]), np.ones(4)])
-    question = Question("labels", "m", "q")
+    question = Question("comparisons", "m", "q")
 
     def draw(_: np.random.Generator):
         yield question, Sample(next(humans), np.zeros(4), zeros, zeros, 0.75)
@@ -82,7 +83,7 @@ def test_coverage_by_hand() -> None:
     measured = by_method(
         measure_coverage(draw, 2, np.random.default_rng(0), lambda: calls.append(1))
     )
-    human, model, powered = (measured[method] for method in METHODS)
+    human, model, powered = (measured[method] for method in METHODS["comparisons"])
     assert len(calls) == 2
     # the first: 1/2 +- 3.182 * sqrt(1/3 / 4), which holds 3/4; the second: 1 +- 0
     half = 3.182446 * math.sqrt(1 / 12)
@@ -98,7 +99,7 @@ def test_coverage_by_hand() -> None:
 
 def test_intervals_of_people_alone_do_not_profit_from_the_model() -> None:
     """People's interval is mean +- t * deviation / root of n, whatever the model says."""
-    question, human = Question("labels", "m", "q"), np.array([1.0, 0, 1, 0, 0, 1])
+    question, human = Question("comparisons", "m", "q"), np.array([1.0, 0, 1, 0, 0, 1])
 
     def draw(_: np.random.Generator):
         yield question, Sample(human, human, np.tile([0.0, 1.0], 50), np.ones(106), 0.5)
@@ -108,6 +109,27 @@ def test_intervals_of_people_alone_do_not_profit_from_the_model() -> None:
     assert measured["human"].width == pytest.approx(2 * half)
     assert measured["prediction_powered"].width < half
     assert measured["prediction_powered"].effective_ratio > 4
+
+
+def test_rogan_gladen_corrects_the_share_of_a_model_by_its_errors() -> None:
+    """The model finds 3 of 4 with the class and 4 of 6 without; it gives the class to 46 of 100.
+
+    (.46 + 2/3 - 1) / (3/4 + 2/3 - 1) = .304; with a model that says the opposite there is none.
+    """
+    human = np.repeat([1.0, 0.0], [4, 6])
+    model = np.array([1.0, 1, 1, 0, 0, 0, 0, 0, 1, 1])
+    everywhere = np.repeat([1.0, 0.0], [46, 54])
+
+    def draw(_: np.random.Generator):
+        yield Question("labels", "m", "q"), Sample(human, model, everywhere[10:], everywhere, 0.3)
+        reverse = Sample(human, 1 - model, everywhere[10:], everywhere, 0.3)
+        yield Question("labels", "opposite", "q"), reverse
+
+    measured = measure_coverage(draw, 1, np.random.default_rng(0), nothing)
+    right, opposite = (one for one in measured if one.method == "rogan_gladen")
+    assert right.bias == pytest.approx(0.304 - 0.3)
+    assert (right.coverage, right.has_interval) == (1, 1)
+    assert opposite.has_interval == 0
 
 
 def test_a_draw_without_people_has_no_interval() -> None:
@@ -304,9 +326,11 @@ def test_a_file_of_labels_gives_tables_page_and_document(tmp_path: Path) -> None
     settings = {"file": file, "n_human": "60", "repeats": "40"}
     document = run("model_judges", tmp_path / "a", **settings)
     written = rows(tmp_path / "a" / "model_judge_coverage.csv")
-    assert len(written) == 2 * 2 * 3  # models, classes, methods
+    assert len(written) == 2 * 2 * 4  # models, classes, methods
     assert {row["quantity"] for row in written} == {"prevalence of no", "prevalence of yes"}
     by_model = {(row["judge"], row["method"]): row for row in document["numbers"]}
+    assert by_model["constant", "rogan_gladen"]["coverage"] is None
+    assert by_model["good", "rogan_gladen"]["coverage"] > 0.8
     assert by_model["constant", "model"]["coverage"] == 0
     assert by_model["constant", "prediction_powered"]["effective_ratio"] == 1
     assert by_model["good", "prediction_powered"]["effective_ratio"] > 1.5
@@ -343,8 +367,8 @@ def test_more_people_than_items_and_other_bad_settings_are_refused(tmp_path: Pat
 def test_without_a_file_labels_and_comparisons_are_simulated() -> None:
     result = run_model_judges(ModelJudgeCoverage(n_human=40, repeats=3), silent)
     by_model, by_quantity = result.tables
-    assert len(by_model.rows) == 2 * 5 * 3
-    assert len(by_quantity.rows) == 5 * 3 * (3 + STRENGTHS.size)
+    assert len(by_model.rows) == 5 * (4 + 3)
+    assert len(by_quantity.rows) == 5 * (3 * 4 + 3 * STRENGTHS.size)
     assert [section.title for section in result.sections] == ["labels", "comparisons"]
     assert len(result.findings) == 4
     assert "40 items with labels and 40 comparisons" in result.notes[0]

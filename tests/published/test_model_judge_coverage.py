@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from annot_pipeline.experiments.model_judge_coverage import METHODS
 from annot_pipeline.experiments.model_judge_experiment import run_model_judges
 from annot_pipeline.experiments.params import ModelJudgeCoverage
 
@@ -33,7 +34,7 @@ def rows_of(kind: str, shared_data: Path) -> tuple[list[dict[str, Any]], dict[st
     for row in result.numbers:
         assert (row["kind"], row["quantities"]) == (kind, n_quantities)
         by_method.setdefault(str(row["method"]), []).append(dict(row))
-    assert [len(rows) for rows in by_method.values()] == [n_models] * 3
+    assert [len(rows) for rows in by_method.values()] == [n_models] * len(METHODS[kind])
     alone = {row["judge"]: row["coverage"] for row in by_method["model"]}
     return by_method["prediction_powered"] + by_method["human"], alone
 
