@@ -97,9 +97,9 @@ def _unvalidated(answers: TaskAnswers, rows: list[Row]) -> list[str]:
 def _constant(answers: TaskAnswers) -> list[str]:
     """Return the models that give one answer to many items."""
     values = {code: answers.of_judge(code, answers.value) for code in answers.models}
-    known = {code: value[~np.isnan(value)] for code, value in values.items()}
+    answered = {code: value[~np.isnan(value)] for code, value in values.items()}
     return [
         answers.judges[code]
-        for code, value in known.items()
+        for code, value in answered.items()
         if value.size >= LEAST_CONSTANT and np.ptp(value) == 0
     ]
