@@ -20,7 +20,7 @@ def export(*rows):
 
 
 def people(items):
-    return "".join(labels(judge, items, lambda n: True) for judge in ("ann", "ben", "cleo"))
+    return "".join(labels(judge, items, lambda _: True) for judge in ("ann", "ben", "cleo"))
 
 
 def test_a_model_that_is_worse_on_new_items_drifts(build_campaign):

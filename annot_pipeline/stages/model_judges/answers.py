@@ -135,13 +135,19 @@ def task_answers(
     listed, truths
         What item tables say of items.
     """
-    judged = rows.filter(pc.and_(is_in(rows["fate"], COUNTED), is_in(rows["control"], ("none",))))
-    judged = judged.filter(judged["judge_id"].is_valid())
+    judged = judgments_of_judges(rows, ("none",))
     if not judged.num_rows:
         return None
     if kind == "pairwise":
         return _of_pairs(judged, listed)
     return _of_items(judged, rows, kind, listed, truths)
+
+
+def judgments_of_judges(rows: pa.Table, controls: Sequence[str]) -> pa.Table:
+    """Return the judgments that are compared, of some kinds of controls."""
+    is_judged = pc.and_(is_in(rows["fate"], COUNTED), is_in(rows["control"], controls))
+    is_judged = pc.and_(is_judged, rows["judge_id"].is_valid())
+    return rows if pc.all(is_judged).as_py() else rows.filter(is_judged)  # a copy takes long
 
 
 def _of_items(

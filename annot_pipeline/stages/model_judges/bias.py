@@ -27,7 +27,6 @@ from annot_pipeline.methods.numerics.wilson import wilson_interval
 from annot_pipeline.runtime.indexing import index, index_pairs, is_in
 from annot_pipeline.stages.ingest.listed_items import ListedItems
 from annot_pipeline.stages.model_judges.answers import (
-    COUNTED,
     NONE,
     TIE,
     A,
@@ -35,6 +34,7 @@ from annot_pipeline.stages.model_judges.answers import (
     TaskAnswers,
     asked_comparisons,
     code_systems,
+    judgments_of_judges,
 )
 
 Codes = npt.NDArray[np.int64]
@@ -149,11 +149,7 @@ def bias_rows(
 def _comparisons(
     rows: pa.Table, items: pa.Table, listed: ListedItems, *, is_order_known: bool
 ) -> Comparisons:
-    judged = rows.filter(
-        pc.and_(is_in(rows["fate"], COUNTED), is_in(rows["control"], ("none", "ask_again")))
-    )
-    judged = judged.filter(judged["judge_id"].is_valid())
-    pairs = asked_comparisons(judged, listed)
+    pairs = asked_comparisons(judgments_of_judges(rows, ("none", "ask_again")), listed)
     judge = index(pairs["judge_id"])
     item_a, item_b = index(pairs["item_a"]), index(pairs["item_b"])
     pair = index_pairs(item_a.codes, item_b.codes).codes
@@ -269,8 +265,8 @@ def _effects(own: Comparisons, *, is_fitted: bool) -> Row:
     side_a, side_b = (side[has_order] for side in sides)
     first, second = np.where(is_turned, side_b, side_a), np.where(is_turned, side_a, side_b)
     order = order_effect(
-        first, second, np.where(is_turned, 1 - outcome[has_order], outcome[has_order]), own.cluster[has_order],
-        strengths="systems" if has_systems else "items",
+        first, second, np.where(is_turned, 1 - outcome[has_order], outcome[has_order]),
+        own.cluster[has_order], strengths="systems" if has_systems else "items",
     )  # fmt: skip
     return row | _ends("order", order.effect)
 

@@ -17,7 +17,6 @@ from annot_pipeline.contracts import (
     TEXT,
     VALIDATION_CONFUSION,
 )
-from annot_pipeline.runtime.indexing import is_in
 from annot_pipeline.stages.ingest.listed_items import ListedItems
 from annot_pipeline.stages.labels.known_items import Truths
 from annot_pipeline.stages.model_judges.answers import TaskAnswers, task_answers
@@ -42,14 +41,14 @@ NOTHING = MeasuredTask({}, {})
 
 
 def measure_task(
-    judgments: pa.Table, task: Mapping[str, Any], items: pa.Table, settings: Campaign
+    rows: pa.Table, task: Mapping[str, Any], items: pa.Table, settings: Campaign
 ) -> MeasuredTask:
     """Measure the models of a task, and the bias of all judges who compare.
 
     Parameters
     ----------
-    judgments
-        Of this task and others.
+    rows
+        Its judgments, with those that do not count.
     task
         ``task``, ``kind``.
     items
@@ -57,7 +56,6 @@ def measure_task(
     settings
         ``judges``, ``ranking.shown_order``, ``seed``.
     """
-    rows = judgments.filter(is_in(judgments["task"], (task["task"],)))
     if not rows.num_rows:
         return NOTHING
     named = [c.cast(TEXT) for n in ("item", "item_a", "item_b") for c in rows[n].chunks]
