@@ -19,7 +19,7 @@ from annot_pipeline.contracts import (
 )
 from annot_pipeline.stages.ingest.listed_items import ListedItems
 from annot_pipeline.stages.labels.known_items import Truths
-from annot_pipeline.stages.model_judges.answers import TaskAnswers, task_answers
+from annot_pipeline.stages.model_judges.answers import TIE, TaskAnswers, task_answers
 from annot_pipeline.stages.model_judges.bias import bias_rows
 from annot_pipeline.stages.model_judges.estimates import estimate_rows
 from annot_pipeline.stages.model_judges.validation import validation_rows
@@ -99,5 +99,7 @@ def _constant(answers: TaskAnswers) -> list[str]:
     return [
         answers.judges[code]
         for code, value in answered.items()
-        if value.size >= LEAST_CONSTANT and np.ptp(value) == 0
+        if value.size >= LEAST_CONSTANT
+        and np.ptp(value) == 0
+        and not (answers.kind == "pairwise" and value[0] == TIE)  # or both orders contradict
     ]
