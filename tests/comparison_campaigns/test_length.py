@@ -9,6 +9,7 @@ import pytest
 from annot_pipeline.errors import ConfigError
 from annot_pipeline.runtime import large_tasks
 from annot_pipeline.runtime import partitions as parts
+from annot_pipeline.stages.comparisons import system_rankings
 from tests.comparison_campaigns.compared import preferences, with_items
 from tests.conftest import write_small_campaign
 
@@ -76,16 +77,25 @@ def test_the_report_has_the_effect_of_length(build_campaign, tmp_path):
     assert "Effect of the length of texts" not in report
 
 
-def test_texts_change_rankings_only_where_they_are_asked_for(build_campaign, tmp_path):
+def test_texts_change_rankings_only_where_they_are_asked_for(build_campaign, tmp_path, monkeypatch):
+    """Without the setting, tasks are not even ranked again."""
+    ranked = []
+
+    def counting(*inputs):
+        ranked.append(inputs)
+        return with_comparisons(*inputs)
+
+    with_comparisons = system_rankings.with_comparisons
+    monkeypatch.setattr(system_rankings, "with_comparisons", counting)
     text, items = campaign(tmp_path)
-    before = {}
-    for sets in ((), (LENGTH,)):
-        before[sets] = preferences(build_campaign, text, *sets, items=items).hashes()
     path = tmp_path / "campaign" / "items.csv"
-    path.write_text(path.read_text().replace("s1,x,", "s1,x,zzzz"))
-    for sets, is_moved in (((), False), ((LENGTH,), True)):
+    for sets in ((), (LENGTH,)):
+        before = preferences(build_campaign, text, *sets, items=items).hashes()
+        n_before = len(ranked)
+        path.write_text(path.read_text().replace("s1,x,", "s1,x,zzzz"))
         after = preferences(build_campaign, text, *sets, items=items).hashes()
-        assert (after["system_rankings"] != before[sets]["system_rankings"]) == is_moved
+        assert (after["system_rankings"] != before["system_rankings"]) == bool(sets)
+        assert len(ranked) - n_before == len(sets)
 
 
 @pytest.mark.parametrize("value", ["[lenght]", "[length, length]", "length"])

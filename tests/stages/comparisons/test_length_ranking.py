@@ -137,6 +137,52 @@ def test_comparisons_without_texts_are_left_out():
     assert found["bradley_terry"]["d"]["rank"] is not None
 
 
+def test_judges_who_failed_do_not_count():
+    comparisons, texts = compared(7, n=400)
+    kept = [n % 3 > 0 for n in range(400)]
+    place = comparisons.schema.get_field_index("kept")
+    some = comparisons.set_column(place, comparisons.schema.field("kept"), pa.array(kept))
+    found = run(some, item_rows=texts, covariates=("length",))[0]
+    alone = run(comparisons.filter(pa.array(kept)), item_rows=texts, covariates=("length",))[0]
+    assert column(found, METHOD, "score") == pytest.approx(column(alone, METHOD, "score"))
+    assert column(found, METHOD, "ci_low") == pytest.approx(column(alone, METHOD, "ci_low"))
+
+
+@pytest.mark.parametrize("regularize", ["none", 0.1])
+def test_a_system_that_never_wins_is_ranked_last(regularize):
+    """The others have scores from their own comparisons, as with its component left out."""
+    comparisons, texts = compared(6, n=400)
+    texts = pa.concat_tables([texts, items({f"s{n}/e": "x" * (9 + n) for n in range(60)})])
+    rows = [
+        (row["system_a"], row["system_b"], row["outcome"], row["item_a"], row["item_b"],
+         row["b_shown_first"], row["judge"], row["segment"])
+        for row in comparisons.to_pylist()
+    ]  # fmt: skip
+    never = [
+        (name, "e", 1, f"s{n}/{name}", f"s{n}/e", n % 2 == 0, f"w{n % 15}", f"s{n}")
+        for name in "abcd"
+        for n in range(5)
+    ]
+    columns = ("item_a", "item_b", "b_shown_first", "judge", "segment")
+
+    def ranked(rows):
+        values = dict(zip(columns, zip(*(row[3:] for row in rows), strict=True), strict=True))
+        return run(
+            table(*(row[:3] for row in rows), **values), item_rows=texts,
+            covariates=("length",), regularize=regularize,
+        )[0][METHOD]  # fmt: skip
+
+    found, alone = ranked([*rows, *never]), ranked(rows)
+    assert [row["rank"] for row in found.values()][4] == 5
+    if regularize != "none":
+        assert found["e"]["score"] < min(found[name]["score"] for name in "abcd") - 1
+        return
+    assert found["e"]["score"] is None
+    assert "never lost" in found["e"]["reason"] or "strongly connected" in found["e"]["reason"]
+    for name in "abcd":
+        assert found[name]["score"] == pytest.approx(alone[name]["score"], abs=1e-6)
+
+
 def reasons(comparisons, texts, **settings):
     found, pairs, facts = run(comparisons, item_rows=texts, covariates=("length",), **settings)
     for name in ("score", "rank", "ci_low", "wins"):
