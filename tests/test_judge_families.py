@@ -10,7 +10,7 @@ from annot_pipeline.audit.diff.releases import diff_releases
 from annot_pipeline.cli import main
 from annot_pipeline.cli.diff_text import diff_text
 from annot_pipeline.config.campaign_file import load_campaign
-from annot_pipeline.config.sections import JudgeSettings
+from annot_pipeline.config.judges import JudgeSettings
 from annot_pipeline.stages.ingest.declared_families import declared_families
 from annot_pipeline.storage.keys import pseudonym
 from tests.conftest import build_file, write_small_campaign

@@ -32,7 +32,8 @@ def names_in_release(
     if not build.campaign.settings.privacy.pseudonymize:
         return None
     files = dict.fromkeys(read_unharmed(outputs["record_files"])["filename"].to_pylist())
-    names = raw_names(build.store.records / name for name in files)
+    declared = build.campaign.settings.judges.declared
+    names = raw_names((build.store.records / name for name in files), declared)
     return PublishedNames(sorted(names), tables, document)
 
 

@@ -13,13 +13,13 @@ from typing import Annotated, Any, TypeVar, get_type_hints
 from pydantic import Field, create_model, field_validator, model_validator
 
 from annot_pipeline.config.gold_url import copy_folder, is_url, plain_url
+from annot_pipeline.config.judges import Judges
 from annot_pipeline.config.sections import (
     About,
     Agreement,
     ControlledHits,
     Easl,
     Engine,
-    JudgeSettings,
     Labels,
     Limits,
     NextHits,
@@ -83,7 +83,7 @@ class Campaign(Section):
     standardize: Standardize = Standardize()
     label_model: str = "hierarchical"
     labels: Labels = Labels()
-    judges: tuple[JudgeSettings, ...] = ()
+    judges: Judges = Judges()
     dawid_skene: DawidSkene = DawidSkene()  # type: ignore[valid-type]
     easl: Easl = Easl()
     next_hits: NextHits = NextHits()

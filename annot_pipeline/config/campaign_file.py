@@ -6,6 +6,7 @@ import difflib
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
@@ -23,6 +24,7 @@ from annot_pipeline.config import (
     LoadedCampaign,
 )
 from annot_pipeline.config.expressions import TAGS
+from annot_pipeline.config.judge_table import with_judge_table
 from annot_pipeline.config.retired import RETIRED, without_retired
 from annot_pipeline.errors import ConfigError, Problem, shorten
 
@@ -32,6 +34,14 @@ MOST_VALUES = 200_000
 """Keys and values of a campaign, those that aliases repeat counted as often as they stand."""
 LARGEST_FILE = 4 << 20
 """Bytes of a campaign file; to parse 1 MB of YAML takes seconds."""
+JUDGE_SETTING = (
+    "judges.use=",
+    "judges.epsilon=",
+    "judges.people_items=",
+    "judges.table=",
+    "judges.declared=",
+)
+"""Settings beside those of entries: a list of entries becomes a section that has them."""
 MISSING, MEANT = "is missing", "did you mean "
 SHAPES = {
     "tuple_type": "is not a list",
@@ -84,7 +94,11 @@ def load_campaign(
     data.update(overrides or {})
     assignments = tuple(sets)
     for assignment in assignments:
+        if assignment.startswith(JUDGE_SETTING) and isinstance(data.get("judges"), list):
+            data["judges"] = {"declared": data["judges"]}
         _set(data, assignment)
+    if "judges" in data:
+        data["judges"] = with_judge_table(data["judges"], file.parent)
     return LoadedCampaign(_validated(data, str(file)), file.resolve(), assignments)
 
 
@@ -212,6 +226,11 @@ def _validated(data: dict[str, Any], name: str) -> Campaign:
             return Campaign.model_validate(_frozen(data))
         except ValidationError as error:
             problems = _problems([dict(detail) for detail in error.errors()])
+            if isinstance(data.get("judges"), list):  # it stands for judges.declared
+                problems = [
+                    replace(p, where=p.where.replace("judges.declared.", "judges.", 1))
+                    for p in problems
+                ]
     count = f"{len(problems)} problem" + "s" * (len(problems) > 1)
     raise ConfigError(f"{name}: {count}", problems)
 

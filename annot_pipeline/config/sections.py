@@ -248,18 +248,6 @@ class Labels(Section):
         )
 
 
-class JudgeSettings(Section):
-    """What is known of the judges whose names match ``name`` (a glob; the first match wins).
-
-    Judges of one family are related: their labels of an item count as one judge's. Each model has
-    an effect of its own of the order in which it is shown two outputs.
-    """
-
-    name: str
-    kind: Literal["human", "model"] = "human"
-    family: str | None = Field(default=None, min_length=1)
-
-
 class Easl(Section):
     """Online scalar scores and the next HITs."""
 

@@ -22,6 +22,7 @@ FieldName = Literal[
     "score", "item_a", "item_b", "system_a", "system_b", "preference", "winner", "strength",
     "ranking", "rank", "rank_a", "rank_b", "hit", "position", "control", "control_of", "truth",
     "native_id", "status", "submitted_at", "seconds", "hit_seconds", "why", "reward",
+    "judge_version", "judge_prompt", "judge_temperature", "selection_probability",
 ]  # fmt: skip
 """Canonical fields of a judgment."""
 
@@ -41,6 +42,9 @@ HITS_FIELDS: tuple[FieldName, ...] = (
 """What the reader of ``format: hits`` says by itself, each under its own name; which of them a
 record has depends on what its HIT asks.
 """
+
+OF_JUDGES: tuple[FieldName, ...] = ("judge_version", "judge_prompt", "judge_temperature")
+"""Fields that say which version of a model judged; each is a part of the judge's name."""
 
 VOTES_FIELDS: tuple[FieldName, ...] = (
     "task", "item", "system", "segment", "label", "votes", "truth", "native_id", "submitted_at",
@@ -257,6 +261,8 @@ class Source(Section):
             raise ValueError(f"{' and '.join(several)} say the same; map one of them")
         if several and not pair:
             raise ValueError(f"{several[0]} is about a pair: map item_a and item_b, or systems")
+        if "judge" not in mapped and (alone := sorted(mapped & set(OF_JUDGES))):
+            raise ValueError(f"{' and '.join(alone)} belong to a judge: fields needs judge")
         for a, b in (("item_a", "item_b"), ("system_a", "system_b"), ("rank_a", "rank_b")):
             if (a in mapped) != (b in mapped):
                 raise ValueError(f"{a} and {b} go together")

@@ -11,6 +11,13 @@ from __future__ import annotations
 from annot_pipeline.contracts.calibration import LABEL_CALIBRATION
 from annot_pipeline.contracts.judges import AGREEMENT, JUDGES
 from annot_pipeline.contracts.labels import JUDGE_CONFUSION, LABEL_DISTRIBUTIONS, LABELS, PREVALENCE
+from annot_pipeline.contracts.model_judges import (
+    ALL_MODELS,
+    ESTIMATES,
+    JUDGE_BIAS,
+    JUDGE_VALIDATION,
+    VALIDATION_CONFUSION,
+)
 from annot_pipeline.contracts.rankings import (
     SEGMENT_RANKS,
     SYSTEM_COMPARISONS,
@@ -51,17 +58,21 @@ from annot_pipeline.contracts.values import (
 __all__ = [
     "ADEQUACY_SOURCES",
     "AGREEMENT",
+    "ALL_MODELS",
     "CERTAINTY_BOUNDS",
     "CONTROLS",
     "COUNTED_FATES",
     "DESCRIBING",
+    "ESTIMATES",
     "FATES",
     "FLAG",
     "GOLD",
     "INT",
     "ITEMS",
     "JUDGES",
+    "JUDGE_BIAS",
     "JUDGE_CONFUSION",
+    "JUDGE_VALIDATION",
     "JUDGMENTS",
     "LABELS",
     "LABEL_CALIBRATION",
@@ -80,6 +91,7 @@ __all__ = [
     "TEXT",
     "TIME",
     "UNREAD_FATES",
+    "VALIDATION_CONFUSION",
     "VARIANCE",
     "VERDICTS",
     "Column",
@@ -105,6 +117,10 @@ GOLD: dict[str, Table] = {
         SYSTEM_COMPARISONS,
         VARIANCE,
         AGREEMENT,
+        JUDGE_VALIDATION,
+        VALIDATION_CONFUSION,
+        JUDGE_BIAS,
+        ESTIMATES,
         ITEMS,
         JUDGMENTS,
         SET_ASIDE,

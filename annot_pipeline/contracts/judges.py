@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from annot_pipeline.contracts.table import (
     JUDGE,
+    KIND,
     TASK,
     Column,
     Table,
@@ -21,7 +22,20 @@ JUDGES = Table(
     (
         TASK,
         JUDGE,
-        count("n_judgments", "Judgments used, set aside as controls, or of a judge who failed"),
+        KIND,
+        text("model", "Of a model, its name without version, prompt, temperature", nullable=True),
+        text("family", "Family of related judges that campaign.yaml declares", nullable=True),
+        text("version", "Of a model, its version, where exports or judges say it", nullable=True),
+        text(
+            "prompt_hash",
+            "First 12 hex digits of the SHA-256 of a model's prompt, or of what names it",
+            nullable=True,
+        ),
+        real("temperature", "Of a model, its temperature, where exports or judges say it"),
+        count(
+            "n_judgments",
+            "Judgments used or measured, set aside as controls, or of a judge who failed",
+        ),
         Column("verdict", TEXT, "Outcome of judge control", allowed=VERDICTS),
         text("verdict_reason", "Why there is no test, or how it was decided", nullable=True),
         Column("dropped", FLAG, "Whether the judge's judgments have the fate judge_failed"),

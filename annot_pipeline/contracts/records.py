@@ -6,6 +6,7 @@ from annot_pipeline.contracts.table import (
     DOCUMENT,
     ITEM,
     JUDGE,
+    KIND,
     SEGMENT,
     SYSTEM,
     TASK,
@@ -53,7 +54,7 @@ ITEMS = Table(
     ),
 )
 
-COUNTED_FATES = ("judge_failed", "control", "adjudication", "used")
+COUNTED_FATES = ("measured", "judge_failed", "control", "adjudication", "used")
 """Fates of judgments, as opposed to records that are none or stand for another."""
 
 JUDGMENTS = Table(
@@ -64,6 +65,7 @@ JUDGMENTS = Table(
         TASK,
         ITEM,
         JUDGE,
+        KIND,
         text("judgment_id", "Id of the judgment, as in lineage, which says where it stands"),
         Column("fate", TEXT, "What became of it", allowed=COUNTED_FATES),
         Column("control", TEXT, "Kind of control, or none", allowed=CONTROLS),

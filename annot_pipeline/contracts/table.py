@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from annot_pipeline.contracts.values import INT, REAL, SCHEMA_VERSION, TEXT
+from annot_pipeline.contracts.values import INT, JUDGE_KINDS, REAL, SCHEMA_VERSION, TEXT
 
 
 @dataclass(frozen=True)
@@ -96,6 +96,13 @@ def real(name: str, description: str, *, nullable: bool = True) -> Column:
 TASK = text("task", "What was asked; a campaign has one or more tasks")
 ITEM = text("item", "What was judged; without an item field: segment/system")
 JUDGE = text("judge", "Who judged; a pseudonym (HMAC-SHA256) unless privacy.pseudonymize is off")
+KIND = Column(
+    "kind",
+    TEXT,
+    "Whether the judge is a person or a model; null where campaign.yaml declares no judges",
+    True,
+    allowed=JUDGE_KINDS,
+)
 SEGMENT = text("segment", "Input that several systems worked on", nullable=True)
 DOCUMENT = text(
     "document", "Document that the segment is of; its segments are not independent", nullable=True

@@ -12,8 +12,8 @@ SCHEMA_VERSION = 7
 """Raised, with a line in CHANGELOG.md, whenever a released table changes its columns."""
 
 FATES = (
-    "filtered", "not_asked", "rejected", "duplicate", "superseded", "judge_failed", "control",
-    "adjudication", "used",
+    "filtered", "not_asked", "rejected", "duplicate", "superseded", "measured", "judge_failed",
+    "control", "adjudication", "used",
 )  # fmt: skip
 """What can become of a record; the first that applies."""
 
@@ -23,6 +23,7 @@ UNREAD_FATES = FATES[:3]
 CONTROLS = (
     "none", "ask_again", "bad_reference", "good_reference", "known_answer", "adjudication"
 )  # fmt: skip
+JUDGE_KINDS = ("human", "model")
 VERDICTS = ("passed", "failed", "undetermined", "untested")
 LEFT_OUT_OF = ("judge_control", "z_scores", "comparisons", "segment_ranks", "system_rankings")
 PREFERENCES = ("a", "b", "tie")

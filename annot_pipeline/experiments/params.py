@@ -291,6 +291,22 @@ class AgreementIntervals:
 
 
 @dataclass(frozen=True)
+class ModelJudgeCoverage:
+    """Quantities estimated from few human and many model judgments."""
+
+    file: str = setting("", "csv of human and model judgments; empty: judges are simulated")
+    n_human: int | None = setting(
+        None, "items that people judge in a draw; null: 200 of labels, 1000 comparisons"
+    )
+    repeats: int = setting(500, "draws of these items")
+    seed: int = setting(17, "of all randomness")
+
+    def __post_init__(self) -> None:
+        least = {} if self.n_human is None else {"n_human": 2}
+        _check_least(self, **least, repeats=1, seed=0)
+
+
+@dataclass(frozen=True)
 class Certainty:
     """Labels of a campaign that knows the truth; the campaign's own settings decide."""
 

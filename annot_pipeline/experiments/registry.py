@@ -22,12 +22,14 @@ from annot_pipeline.experiments.figures import surprisal_figures
 from annot_pipeline.experiments.findings import surprisal_findings
 from annot_pipeline.experiments.item_experiment import run_item_experiment
 from annot_pipeline.experiments.item_replay import run_item_replay
+from annot_pipeline.experiments.model_judge_experiment import MODEL_JUDGES, run_model_judges
 from annot_pipeline.experiments.params import (
     AgreementIntervals,
     Certainty,
     Crowds,
     ItemExperiment,
     ItemReplay,
+    ModelJudgeCoverage,
     RankingCoverage,
     SurprisalCurves,
     SystemExperiment,
@@ -230,6 +232,12 @@ def _agreement(
     return run_agreement(params, progress)
 
 
+def _model_judges(
+    params: ModelJudgeCoverage, _: LoadedCampaign | None, __: Path | None, progress: Progress
+) -> Result:
+    return run_model_judges(params, progress)
+
+
 def _certainty(
     _: Certainty, campaign: LoadedCampaign | None, __: Path | None, progress: Progress
 ) -> Result:
@@ -345,6 +353,14 @@ EXPERIMENTS: dict[str, Experiment] = {
             needs_campaign=False,
             oracle="",
             run=_agreement,
+        ),
+        Experiment(
+            MODEL_JUDGES,
+            "Few human and many model judgments: whether intervals of estimates from both hold.",
+            ModelJudgeCoverage(),
+            needs_campaign=False,
+            oracle="",
+            run=_model_judges,
         ),
     )
 }

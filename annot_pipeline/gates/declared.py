@@ -41,6 +41,8 @@ from annot_pipeline.gates.since_release import (
     certain_share,
     label_flips,
     largest_change,
+    model_drift,
+    model_versions,
     new_classes,
     since_release,
     unseen_judges,
@@ -64,6 +66,7 @@ from annot_pipeline.stages.gold.metrics import (
 from annot_pipeline.stages.ingest.metrics import ExportMetrics, JudgmentMetrics, RecordMetrics
 from annot_pipeline.stages.judges.metrics import ControlMetrics
 from annot_pipeline.stages.labels.metrics import CalibrationMetrics, LabelMetrics
+from annot_pipeline.stages.model_judges.metrics import ModelJudgeMetrics
 from annot_pipeline.stages.scores.metrics import ItemScoreMetrics, StandardizeMetrics
 
 GATES: tuple[Gate[Any], ...] = (
@@ -416,6 +419,42 @@ GATES: tuple[Gate[Any], ...] = (
         "look at their verdicts in judges before you trust what changed; if judges are mapped "
         "from another column now, mend the mapping",
         measure_from=since_release(unseen_judges), warn=0.5, minimum=20,
+    ),
+    Gate(
+        "model_judge_drift", ReleaseChangeMetrics, "model_drift",
+        "number of model judges who agree less with people on {minimum} or more new items than on "
+        "those of the newest release, by more than chance",
+        "look whether the model, its prompt or the items changed: rows of judge_validation; let "
+        "people judge more of the new items",
+        measure_from=since_release(model_drift), warn=0, minimum=20,
+    ),
+    Gate(
+        "model_judge_versions", ReleaseChangeMetrics, "model_versions",
+        "number of models that judge with another version, prompt or temperature than in the "
+        "newest release",
+        "they are judges of their own: look at their rows in judge_validation before you compare "
+        "with earlier releases",
+        model_versions, warn=0,
+    ),
+    Gate(
+        "unvalidated_model_judges", ModelJudgeMetrics, "judge_validation",
+        "number of model judges who share no item with people and none with a known answer",
+        "nothing says how often they are right: let people judge some of their items (annot hits "
+        "with next_hits.design: validate), or list known answers",
+        lambda m: named_by_task(m.unvalidated), warn=0,
+    ),
+    Gate(
+        "constant_model_judges", ModelJudgeMetrics, "judge_validation",
+        "number of model judges who give the same answer to all of their items",
+        "look at the prompt, and at how answers are read from the model's text",
+        lambda m: named_by_task(m.constant), warn=0,
+    ),
+    Gate(
+        "chosen_human_items", ModelJudgeMetrics, "estimates",
+        "number of tasks without corrected estimates, as people's items are no random sample",
+        "draw items at random, or map selection_probability: annot hits with next_hits.design: "
+        "validate logs it",
+        lambda m: named([f"{task}: {why}" for task, why in m.biased_samples.items()]), warn=0,
     ),
     Gate(
         "vanished_judgments", ReleaseChangeMetrics, "vanished_judgments",

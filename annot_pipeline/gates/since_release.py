@@ -104,6 +104,18 @@ def vanished_items(metrics: ReleaseChangeMetrics, minimum: int) -> Finding:
     )  # fmt: skip
 
 
+def model_drift(metrics: ReleaseChangeMetrics, minimum: int) -> Finding:
+    """Return the models that agree less with people on new items, by more than chance."""
+    falls = [change for change in metrics.model_falls if change["items"] >= minimum]
+    return Finding(len(falls), largest_change(falls, minimum).detail)
+
+
+def model_versions(metrics: ReleaseChangeMetrics) -> Finding:
+    """Return the models with another version, prompt or temperature than in the release."""
+    rows = metrics.model_versions
+    return named([f"{row['task']}: {row['model']} is now {row['judges']}" for row in rows])
+
+
 def _in_worst_task(
     rows: Sequence[Row], part: str, whole: str, minimum: int, tell: Callable[[Row], str]
 ) -> Finding:

@@ -108,7 +108,7 @@ class Build:
         check_gate_names(self.campaign.settings.gates)
         self.store = Store(self.campaign.store)
         if self.campaign.settings.privacy.pseudonymize:
-            self.mask = NameMask(self.store, self.run)
+            self.mask = NameMask(self.store, self.run, self.campaign.settings.judges.declared)
             progress = self.progress
             self.progress = lambda text: progress(self.masked(text))
 

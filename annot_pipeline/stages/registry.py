@@ -26,6 +26,7 @@ from annot_pipeline.stages.ingest.exports import ARCHIVE_EXPORTS, READ_RECORDS
 from annot_pipeline.stages.ingest.judgments import SETTLE_JUDGMENTS
 from annot_pipeline.stages.judges.control import CONTROL_JUDGES, PAIR_CONTROLS
 from annot_pipeline.stages.labels.stage import CHECK_CALIBRATION, INFER_LABELS
+from annot_pipeline.stages.model_judges.stage import MEASURE_MODEL_JUDGES
 from annot_pipeline.stages.planning.stage import PLAN_HITS
 from annot_pipeline.stages.scores.stage import SCORE_ITEMS, STANDARDIZE_SCORES
 
@@ -47,6 +48,7 @@ STAGES: tuple[Stage, ...] = (
     DESCRIBE_COMPARISONS,
     DESCRIBE_JUDGES,
     CHECK_CALIBRATION,
+    MEASURE_MODEL_JUDGES,
     LIST_JUDGMENTS,
     SET_JUDGMENTS_ASIDE,
     ADD_UP_COSTS,

@@ -30,7 +30,7 @@ def published_settings(settings: Campaign, key: bytes, derivation: int) -> dict[
 
     Where judges are pseudonyms, what could name one is a hash salted with ``key``: the judge's own
     expression unless it is a column, the ``each`` that it uses, and whatever repeats them. Patterns
-    of ``judges`` are pseudonyms: of an exact name it is the judge's own.
+    of ``judges`` are pseudonyms, but for models: of an exact name it is the judge's own.
     ``derivation`` says how the key follows from the secret (`keys.key_derivation`).
     """
     document = release_settings(settings) | {"privacy": settings.privacy.model_dump()}
@@ -38,11 +38,19 @@ def published_settings(settings: Campaign, key: bytes, derivation: int) -> dict[
         salt = derive(key, "settings")
         document["privacy"]["key_fingerprint"] = fingerprint(key)
         document["privacy"]["key_derivation"] = derivation
-        document["judges"] = [
-            entry | {"name": pseudonym(key, entry["name"])} for entry in document["judges"]
-        ]
+        document["judges"] = _without_people(document["judges"], key)
         document["sources"] = [_without_judges(s, salt) for s in document["sources"]]
     return document
+
+
+def _without_people(judges: Any, key: bytes) -> Any:
+    """Return the section ``judges``, a list or a mapping, with pseudonyms for names of people."""
+    if isinstance(judges, dict):
+        return judges | {"declared": _without_people(judges["declared"], key)}
+    return [
+        entry if entry["kind"] == "model" else entry | {"name": pseudonym(key, entry["name"])}
+        for entry in judges
+    ]
 
 
 def _without_judges(source: dict[str, Any], salt: str) -> dict[str, Any]:

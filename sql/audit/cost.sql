@@ -23,7 +23,7 @@ WITH worked AS (
         CASE WHEN hit IS NULL AND native_id IS NULL AND fate = 'filtered' THEN to_json(struct_pack(
             task, item, item_a, item_b, label, score, preference, submitted_at
         )) END AS filtered_answer,
-        fate IN ('judge_failed', 'control', 'adjudication', 'used') AS is_answer,
+        fate IN ('measured', 'judge_failed', 'control', 'adjudication', 'used') AS is_answer,
         struct_pack(source_order, file_order, source_row) AS place,
         regexp_full_match(status, '\s*rejected\s*', 'i') AS is_refused,
         r.amount, r.currency

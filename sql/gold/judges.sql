@@ -1,7 +1,7 @@
 -- One row is a task and judge: how much they judged, what judge control says of them, how they
 -- used the scale, and what the label model says.
 -- Inputs: controlled, tasks (task, kind), judge_tests, judge_scores, judge_figures, judge_contradictions (by the
--- judge's own name).
+-- judge's own name), judge_kinds (judge_id, kind, model, family, version, prompt_hash, temperature).
 -- Seconds are summed as decimals: the same on any threads. Where judgments have none, those of
 -- the assignment are shared out evenly over its judgments, also those that were rejected. An
 -- assignment is one judge's work on a HIT; a native id that repeats within a HIT tells two apart.
@@ -50,7 +50,8 @@ timed AS (
         ON j.judge_id = n.judge_id AND j.hit = n.hit AND j.native_id = n.native_id
 ),
 counted AS (
-    SELECT * FROM timed WHERE fate IN ('used', 'control', 'judge_failed')
+    SELECT * FROM timed
+    WHERE fate IN ('used', 'control', 'judge_failed', 'measured') AND judge_id IS NOT NULL
 ),
 hits AS (
     SELECT judge_id, hit, assignment, count(*) AS n_in_hit
@@ -80,12 +81,16 @@ judge_ids AS (
 SELECT
     c.task,
     c.judge_id AS judge,
+    k.kind, k.model, k.family, k.version, k.prompt_hash, k.temperature,
     c.n_judgments,
-    t.verdict, t.verdict_reason, t.dropped, t.test, t.contrast, t.statistic, t.effect,
+    coalesce(t.verdict, 'untested') AS verdict,
+    CASE WHEN t.verdict IS NULL THEN 'the task uses judgments of other judges: judges.use'
+        ELSE t.verdict_reason END AS verdict_reason,
+    coalesce(t.dropped, false) AS dropped, t.test, t.contrast, t.statistic, t.effect,
     t.effect_low, t.effect_high, t.required_effect,
-    t.p_value, t.p_adjusted, t.power, t.n_pairs, t.n_needed,
+    t.p_value, t.p_adjusted, t.power, coalesce(t.n_pairs, 0) AS n_pairs, t.n_needed,
     c.n_ask_again, c.n_bad_reference, c.n_good_reference,
-    t.n_known_answers, t.known_answer_accuracy, t.known_answer_low, t.known_answer_high,
+    coalesce(t.n_known_answers, 0) AS n_known_answers, t.known_answer_accuracy, t.known_answer_low, t.known_answer_high,
     s.mean, s.sd, s.mean_ordinary, s.mean_good_reference, s.mean_bad_reference, s.no_z_reason,
     CAST(c.seconds AS DOUBLE) / nullif(c.n_timed, 0) AS seconds_per_judgment,
     s.longest_constant_run, s.share_at_ends,
@@ -99,9 +104,10 @@ SELECT
     coalesce(f.bias, t.bias) AS bias,
     t.spread, t.inconsistency, t.correlation, t.n_shared_items
 FROM counts AS c
-JOIN judge_tests AS t ON c.task = t.task AND c.judge_id = t.judge
+LEFT JOIN judge_tests AS t ON c.task = t.task AND c.judge_id = t.judge
 LEFT JOIN judge_scores AS s ON c.task = s.task AND c.judge_id = s.judge
 LEFT JOIN judge_figures AS f ON c.task = f.task AND c.judge_id = f.judge
+LEFT JOIN judge_kinds AS k ON c.judge_id = k.judge_id
 LEFT JOIN judge_ids AS i ON c.judge_id = i.judge_id
 LEFT JOIN judge_contradictions AS g ON c.task = g.task AND i.judge = g.judge
 ORDER BY c.task, c.judge_id

@@ -4,7 +4,7 @@
 -- one item and label contradict each other, and none of them is taken.
 -- Inputs: records (Parquet files), any_record (empty, all columns), record_files (a row an
 -- input file: source_order, file_order, filename), tasks (task, kind, labels, scale_low,
--- scale_high, criteria), judges (judge, judge_id).
+-- scale_high, criteria, used_judges), judges (judge, judge_id, kind).
 WITH all_records AS (
     SELECT * FROM any_record
     UNION ALL BY NAME
@@ -16,6 +16,10 @@ judged AS (
         f.source_order,
         f.file_order,
         j.judge_id,
+        j.kind AS judge_kind,
+        -- decisions of people count whoever judges
+        coalesce(t.used_judges <> 'all' AND j.kind <> t.used_judges
+            AND NOT (coalesce(r.control, 'none') = 'adjudication' AND j.kind = 'human'), false) AS is_measured,
         coalesce(r.control, 'none') AS control,
         coalesce(
             r.reason,

@@ -1,5 +1,6 @@
 -- One row is a task and judge (null: of votes) that records name, with how many do and what kinds of
 -- answer there are, and the lowest and highest score. What experts decided says nothing of what judges were asked.
+-- A judge has one version, prompt and temperature: they are parts of the name.
 -- Inputs: records (Parquet files with the columns of any_record), any_record (empty).
 WITH all_records AS (
     SELECT * FROM any_record
@@ -13,6 +14,9 @@ told AS (
 SELECT
     task,
     judge,
+    min(judge_version) AS version,
+    min(judge_prompt) AS prompt_hash,
+    min(judge_temperature) AS temperature,
     count(*) AS records,
     count(label) FILTER (is_answer) AS labels,
     count(votes) FILTER (is_answer) AS votes,

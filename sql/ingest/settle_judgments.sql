@@ -13,6 +13,8 @@
 -- Adjudications have no ordinals: all decisions of an expert on an item are one id, in one file
 -- too. Of one item, whoever decided, the latest counts; where nothing tells which that is, the
 -- first by label, so that the order of rows never does.
+-- Judgments of a kind of judge that the task does not use are measured: they are compared with the
+-- others, and enter no label, score or ranking.
 -- Rows have the order in which they are published; public_id is the published id.
 -- Parameters: drop_rejected: whether the judgments of a rejected assignment are rejected;
 -- pseudonymize: whether judges are pseudonyms; salt: hashed into published ids then, so that
@@ -90,7 +92,7 @@ decisions AS (
         ON i.source_order = v.source_order AND i.file_order = v.file_order
         AND i.record = v.record
     WHERE i.control = 'adjudication' AND i.id IS NOT NULL AND coalesce(v.counts, true)
-        AND NOT i.is_refused
+        AND NOT i.is_refused AND NOT i.is_measured
     WINDOW latest AS (
         PARTITION BY i.task, i.item
         ORDER BY i.submitted_at DESC NULLS LAST, i.source_order DESC, i.file_order DESC,
@@ -165,7 +167,7 @@ SELECT
     task, judge, judge_id, item, item_a, item_b, system, segment, document,
     system_a, system_b, criterion, label, votes, score, preference, strength, ranking, rank,
     rank_a, rank_b, hit, "position", control, control_of, truth, native_id,
-    status, submitted_at, seconds, hit_seconds, why, reward,
+    status, submitted_at, seconds, hit_seconds, why, reward, selection_probability, judge_kind,
     CASE
         WHEN early_fate IS NOT NULL THEN early_fate
         WHEN reason IS NULL AND votes = 0 AND counts THEN 'not_asked'
@@ -174,6 +176,7 @@ SELECT
         WHEN c.outcome IS NOT NULL THEN c.outcome
         WHEN NOT counts AND same_answer THEN 'duplicate'
         WHEN NOT counts THEN 'superseded'
+        WHEN is_measured THEN 'measured'
         WHEN control = 'adjudication' THEN 'adjudication'
         WHEN control IN ('bad_reference', 'good_reference', 'known_answer') THEN 'control'
         ELSE 'used'
@@ -198,6 +201,9 @@ SELECT
         WHEN NOT counts AND same_answer THEN 'the same answer is in another row or file that takes precedence'
         WHEN NOT counts
             THEN 'a file that takes precedence holds another answer; this one: ' || answer
+        WHEN is_measured THEN CASE judge_kind
+            WHEN 'model' THEN 'the judge is a model, and the task uses judgments of people'
+            ELSE 'the judge is a person, and the task uses judgments of models' END
         WHEN control = 'adjudication' THEN 'decision of an expert'
         WHEN control IN ('bad_reference', 'good_reference', 'known_answer')
             THEN 'control item: ' || control

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from annot_pipeline.contracts import FLAG, TEXT
 from annot_pipeline.contracts.stage_metrics import StageMetrics
 from annot_pipeline.runtime.context import StageContext, StageOutput
+from annot_pipeline.runtime.indexing import is_in
 from annot_pipeline.runtime.partitions import input_slices
 from annot_pipeline.stages.ingest.look_alikes import NAMES
 from annot_pipeline.stages.ingest.metrics import JudgmentMetrics
@@ -36,6 +37,7 @@ class Settled:
 
     judgments: StoredTable
     tasks: pa.Table
+    kinds: pa.Table
     metrics: JudgmentMetrics
 
 
@@ -60,6 +62,9 @@ def settle_between(old: Settled, new: Settled, applied: Collection[str]) -> Work
         gone = pc.invert(pc.is_in(old.tasks["task"].cast(TEXT), names))
         tasks = pa.concat_tables([tasks, old.tasks.filter(gone)]).sort_by("task")
 
+    is_gone = pc.invert(is_in(old.kinds["judge"], new.kinds["judge"].to_pylist()))
+    kinds = pa.concat_tables([new.kinds, old.kinds.filter(is_gone)]).sort_by("judge")
+
     def work(context: StageContext) -> StageOutput[JudgmentMetrics]:
         inputs = {"old": old.judgments, "new": new.judgments}
         run = context.queries.run
@@ -68,6 +73,7 @@ def settle_between(old: Settled, new: Settled, applied: Collection[str]) -> Work
                 "settled": lambda: run("diff/settled", inputs, changes),
                 "tasks": tasks,
                 "names": NAMES.empty_table(),
+                "judge_kinds": kinds,
             },
             new.metrics,
         )

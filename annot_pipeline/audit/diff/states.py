@@ -37,13 +37,14 @@ from annot_pipeline.audit.recompute import recomputed_tables, temporary_build
 from annot_pipeline.config import Campaign, LoadedCampaign
 from annot_pipeline.errors import ConfigError, InputError
 from annot_pipeline.stages.build import MAKER, Build, Progress
+from annot_pipeline.stages.ingest.judge_kinds import JUDGE_KINDS
 from annot_pipeline.stages.ingest.metrics import JudgmentMetrics
 from annot_pipeline.stages.ingest.resolve_tasks import TASKS
 from annot_pipeline.storage.queries import Queries
 from annot_pipeline.storage.releases import Release
 from annot_pipeline.storage.tables import StoredTable, read_unharmed
 
-OF_JUDGMENTS = ("settled", "tasks", "item_rows", "judge_tests")
+OF_JUDGMENTS = ("settled", "tasks", "judge_kinds", "item_rows", "judge_tests")
 """What tells how judgments, item tables and verdicts differ."""
 
 
@@ -85,7 +86,8 @@ class Recomputed:
         """Return its judgments, with fates so far."""
         files = self.make(OF_JUDGMENTS)
         metrics = self.build.recorded(MAKER["settled"]).metrics(JudgmentMetrics)
-        return Settled(files["settled"], read_unharmed(files["tasks"]).cast(TASKS), metrics)
+        tasks, kinds = (read_unharmed(files[name]) for name in ("tasks", "judge_kinds"))
+        return Settled(files["settled"], tasks.cast(TASKS), kinds.cast(JUDGE_KINDS), metrics)
 
 
 State = Published | Recomputed

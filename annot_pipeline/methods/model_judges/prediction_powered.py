@@ -14,14 +14,22 @@ normal ones, to which these converge.
 Valid where people's items are a random sample of the items: `human` and `elsewhere` must differ by
 chance alone. What does not belong here: how items were chosen.
 
+The mean is that of all items like these, or (`population="finite"`) of these items alone, whose
+answers by the model are all known: the same value, with the variance of Cochran 1977, "Sampling
+Techniques", section 7.3 (regression estimates with a preassigned slope),
+(1 - f) var(human - slope x model) / n, with f the share of items that people judged and
+slope = power / (1 - f).
+
 Degenerate input: fewer than two human answers (or clusters) have no standard error. A model that
-always says the same has power 0.
+always says the same has power 0. The mean of a finite population that people judged whole has the
+standard error 0.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +38,7 @@ from annot_pipeline.methods.numerics.cluster_means import variance_of_mean
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
+Population: TypeAlias = Literal["infinite", "finite"]
 
 
 @dataclass(frozen=True)
@@ -82,6 +91,8 @@ def prediction_powered_mean(
     clusters: Sequence[Codes] = (),
     clusters_elsewhere: Codes | None = None,
     power: float | None = None,
+    weights: Floats | None = None,
+    population: Population = "infinite",
 ) -> PredictionPoweredMean:
     """Return the mean of people's answers, with the help of a model's.
 
@@ -97,11 +108,18 @@ def prediction_powered_mean(
         ``(N,)`` codes of items elsewhere that err together.
     power
         How far the model counts; None: what has the least variance.
+    weights
+        ``(n,)`` of people's answers: 1 / the probability with which the item was chosen, shared by
+        its answers (Hajek 1971). ``elsewhere`` are then the model's answers on all items. None:
+        all count alike.
+    population
+        What the mean is of: all items like these, or ``finite``: these items alone.
 
     Raises
     ------
     ValueError
-        Arrays of different lengths, no human answer, or more than two kinds of clusters.
+        Arrays of different lengths, no human answer, more than two kinds of clusters, or clusters
+        or weights in a finite population.
     """
     human, model = np.asarray(human, np.float64), np.asarray(model, np.float64)
     elsewhere = np.asarray(elsewhere, np.float64)
@@ -109,17 +127,33 @@ def prediction_powered_mean(
         raise ValueError(f"{human.size} human and {model.size} model answers on the same items")
     if len(clusters) > 2 or any(codes.size != human.size for codes in clusters):
         raise ValueError("clusters: one or two codes for each human answer")
+    if population == "finite" and (
+        clusters or clusters_elsewhere is not None or weights is not None
+    ):
+        raise ValueError("a finite population has one answer for each item, no clusters or weights")
+    weight = np.ones(human.size) if weights is None else np.asarray(weights, np.float64)
+    if weight.size != human.size or not (weight > 0).all():
+        raise ValueError("weights: one for each human answer, above 0")
+    weight = weight / weight.mean()
+    human_value, model_value = float((weight * human).mean()), float((weight * model).mean())
+    of_human, of_model = weight * (human - human_value), weight * (model - model_value)
     if power is None:
         power = best_power(human, model, elsewhere)
-    rest = human - power * model
-    value = float(rest.mean()) + (power * float(elsewhere.mean()) if power else 0.0)
-    variance, n_clusters = variance_of_mean(rest, clusters)
-    human_variance, _ = variance_of_mean(human, clusters)
+        if weights is not None:
+            power = _power_of(of_human, of_model, elsewhere)
+    value = human_value - power * model_value + (power * float(elsewhere.mean()) if power else 0.0)
+    variance, n_clusters = variance_of_mean(of_human - power * of_model, clusters)
+    human_variance, _ = variance_of_mean(of_human, clusters)
     if power:
-        of_model = [] if clusters_elsewhere is None else [clusters_elsewhere]
-        variance += power**2 * variance_of_mean(elsewhere, of_model)[0]
+        of_others = [] if clusters_elsewhere is None else [clusters_elsewhere]
+        variance += power**2 * variance_of_mean(elsewhere, of_others)[0]
+    if population == "finite":
+        unjudged = elsewhere.size / (human.size + elsewhere.size)
+        slope = power / unjudged if power else 0.0
+        variance = unjudged * variance_of_mean(human - slope * model, ())[0]
+        human_variance *= unjudged
     return PredictionPoweredMean(
-        value, float(np.sqrt(variance)), float(n_clusters - 1), power, float(human.mean()),
+        value, float(np.sqrt(variance)), float(n_clusters - 1), power, human_value,
         float(np.sqrt(human_variance)), human.size, elsewhere.size,
     )  # fmt: skip
 
@@ -138,6 +172,17 @@ def best_power(human: Floats, model: Floats, elsewhere: Floats) -> float:
         return 0.0
     covariance = float((human - human.mean()) @ (model - model.mean())) / n
     return float(np.clip(covariance / ((1 + n / n_elsewhere) * variance), 0, 1))
+
+
+def _power_of(of_human: Floats, of_model: Floats, elsewhere: Floats) -> float:
+    """Return `best_power` of weighted deviations, whose variance is that of people's items."""
+    if not elsewhere.size:
+        return 0.0
+    n = of_human.size
+    variance = float(of_model @ of_model) / n + n / elsewhere.size * float(elsewhere.var())
+    if variance <= 0:
+        return 0.0
+    return float(np.clip(float(of_human @ of_model) / n / variance, 0, 1))
 
 
 def stratified_mean(

@@ -12,6 +12,7 @@ from annot_pipeline.report.figures.comparisons import comparison_matrix_svg
 from annot_pipeline.report.figures.confusion import confusion_svg
 from annot_pipeline.report.figures.convergence import convergence_svg
 from annot_pipeline.report.figures.correlation_curves import correlation_curves_svg
+from annot_pipeline.report.figures.coverage import coverage_svg
 from annot_pipeline.report.figures.curves import Curve
 from annot_pipeline.report.figures.effort_saved import effort_saved_svg
 from annot_pipeline.report.figures.judge_control import p_against_seconds_svg
@@ -33,6 +34,7 @@ __all__ = [
     "confusion_svg",
     "convergence_svg",
     "correlation_curves_svg",
+    "coverage_svg",
     "effort_saved_svg",
     "judge_differences_svg",
     "match_quality_svg",

@@ -22,6 +22,7 @@ KIND = "record-flow"
 
 COLORS = {
     "used": BLUE, "control": GREEN, "adjudication": VIOLET, "judge_failed": PURPLE,
+    "measured": "#0072a0",
     "superseded": "#b26a00", "duplicate": GREY, "rejected": VERMILLION,
     "filtered": "#8a8a8a", "not_asked": "#b0b0b0",
 }  # fmt: skip

@@ -30,6 +30,7 @@ MADE = {
 }  # fmt: skip
 ENDS = {
     "control": "test of judges", "judge_failed": "figures of all judges",
+    "measured": "judge_validation and estimates",
     "superseded": "kept in lineage", "duplicate": "kept in lineage", "rejected": "kept in lineage",
     "adjudication": "labels", "filtered": "kept in lineage", "not_asked": "kept in lineage",
 }  # fmt: skip
@@ -37,6 +38,7 @@ SAYS = {
     "used": "counts", "adjudication": "an expert's decision, which overrides the model",
     "control": "tests the judge, and counts in nothing else",
     "judge_failed": "of a judge whom a test dropped",
+    "measured": "of a kind of judge that the task does not use; compared with the others",
     "superseded": "a later answer stands in its place", "duplicate": "stands elsewhere too",
     "rejected": "could not be read as a judgment",
     "not_asked": "no answer was given", "filtered": "left out by where or skip_rows",

@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 
 from annot_pipeline.contracts import REAL, TEXT
 from annot_pipeline.runtime.indexing import index, index_pairs, is_in
+from annot_pipeline.stages.comparisons.asked_pairs import comparisons_of_pairs, describe_pairs
 from annot_pipeline.stages.comparisons.comparisons import LEFT_OUT, comparison_table
 from annot_pipeline.stages.comparisons.imply_comparisons import (
     MOST_ITEMS,
@@ -100,9 +101,9 @@ def break_into_comparisons(
     scored = _side_by_side(scored, n_scored or {})
     implied = _placings(scored, scored["score"].to_numpy(), margin)
     pairs = pa.concat_tables([_rows_of_kind(counted, kinds, "pairwise"), asked_pairs])
-    pairs = _described_pairs(pairs, listed)
+    pairs = describe_pairs(pairs, listed)
     reconciled = reconcile_orders(
-        _preferences(pairs),
+        comparisons_of_pairs(pairs),
         [row["task"] for row in tasks.to_pylist() if row["reconcile"] == "order"],
     )
     table = comparison_table([placed.rows, implied.rows, reconciled.rows])
@@ -291,82 +292,3 @@ def _unplaced(ranked: pa.Table, pairs: pa.Table) -> list[pa.Table]:
         without = rows.filter(pa.array(~is_named & some[task.codes], pa.bool_()))
         parts.append(_left_out(without, what, f"no {name} is named"))
     return parts
-
-
-# --- preferences ----------------------------------------------------------------------------
-
-
-def _preferences(rows: pa.Table) -> pa.Table:
-    """Return the comparisons that judges were asked for as such."""
-    turned = pc.greater(rows["item_a"].cast(TEXT), rows["item_b"].cast(TEXT)).to_numpy()
-    stated = rows["preference"].is_valid()
-    by_rank = np.sign(
-        pc.fill_null(rows["rank_b"], 0).to_numpy() - pc.fill_null(rows["rank_a"], 0).to_numpy()
-    )
-    by_word = pc.index_in(rows["preference"].cast(TEXT), pa.array(("b", "tie", "a"), TEXT))
-    outcome = np.where(stated.to_numpy(), pc.fill_null(by_word, 1).to_numpy() - 1, by_rank)
-    flip = pa.array(turned)
-    sides = {
-        f"{name}_{side}": pc.if_else(flip, rows[f"{name}_{other}"], rows[f"{name}_{side}"])
-        for name in ("item", "system")
-        for side, other in (("a", "b"), ("b", "a"))
-    }
-    together, seconds = _together(rows)
-    return pa.table(
-        {
-            **{name: rows[name] for name in ("task", "judge", "kept", "segment", "document")},
-            **sides,
-            "outcome": np.where(turned, -outcome, outcome),
-            "share_a": pc.if_else(flip, pc.subtract(1.0, rows["strength"]), rows["strength"]),
-            "same_output": np.zeros(rows.num_rows, np.bool_),
-            "b_shown_first": pc.if_else(stated, flip, pa.scalar(None, pa.bool_())),
-            "ranking": together,
-            "submitted_at": rows["submitted_at"],
-            "seconds": seconds,
-            "judgment_id": rows["judgment_id"],
-        }
-    )
-
-
-def _described_pairs(rows: pa.Table, listed: ListedItems) -> pa.Table:
-    """Return rows with the segments, documents and systems that item tables give their items."""
-    for side in ("a", "b"):
-        one = pa.table(
-            {"item": rows[f"item_{side}"], "segment": rows["segment"],
-             "document": rows["document"], "system": rows[f"system_{side}"]}
-        )  # fmt: skip
-        described = listed.describe(one)
-        at = rows.schema.get_field_index(f"system_{side}")
-        rows = rows.set_column(at, f"system_{side}", described["system"])
-        for name in ("segment", "document"):
-            rows = rows.append_column(f"{name}_{side}", described[name].cast(TEXT))
-    same = pc.fill_null(pc.equal(rows["segment_a"], rows["segment_b"]), False)
-    segment = pc.if_else(same, rows["segment_a"], pa.scalar(None, TEXT))
-    document = pc.coalesce(rows["document_a"], rows["document_b"])
-    for name, column in (("segment", segment), ("document", document)):
-        rows = rows.set_column(rows.schema.get_field_index(name), name, column)
-    return rows
-
-
-def _together(rows: pa.Table) -> tuple[Codes, pa.Array]:
-    """Return what was judged at once, and the seconds that it took as a whole."""
-    ranked = pc.is_valid(rows["ranking"])
-    name = pc.if_else(
-        ranked,
-        pc.binary_join_element_wise("ranking", rows["ranking"].cast(TEXT), " "),
-        pc.if_else(
-            pc.is_valid(rows["hit"]),
-            pc.binary_join_element_wise("hit", rows["hit"].cast(TEXT), " "),
-            pc.binary_join_element_wise("own", rows["judgment_id"].cast(TEXT), " "),
-        ),
-    )
-    group = index(rows["task"]).codes
-    for column in (rows["judge"], pc.fill_null(rows["segment"].cast(TEXT), ""), name):
-        group = index_pairs(group, index(column).codes).codes
-    own = pc.fill_null(rows["seconds"], np.nan).to_numpy()
-    added = np.bincount(group, weights=np.where(np.isnan(own), 0, own), minlength=1)[group]
-    # a ranking's seconds stand in each of its rows; those of single preferences add up
-    of_each = np.where(ranked.to_numpy(), own, np.where(np.isnan(own), np.nan, added))
-    whole = pc.fill_null(rows["hit_seconds"], np.nan).to_numpy()
-    seconds = np.where(np.isnan(of_each), whole, of_each)
-    return group, pa.array(seconds, mask=np.isnan(seconds))

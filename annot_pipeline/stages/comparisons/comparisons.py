@@ -57,7 +57,7 @@ LEFT_OUT = pa.schema(
 
 def comparison_table(parts: Sequence[pa.Table]) -> pa.Table:
     """Return one table of comparisons from several, each with rankings of its own."""
-    return _encoded(_with_systems(_numbered(parts)))
+    return _encoded(with_systems(_numbered(parts)))
 
 
 def _numbered(parts: Sequence[pa.Table]) -> pa.Table:
@@ -104,8 +104,8 @@ def _encoded(rows: pa.Table) -> pa.Table:
     return pa.table(columns, schema=COMPARISONS)
 
 
-def _with_systems(rows: pa.Table) -> pa.Table:
-    """Use items as systems in tasks that name neither segments nor systems."""
+def with_systems(rows: pa.Table) -> pa.Table:
+    """Return comparisons with items as systems in tasks that name neither segments nor systems."""
     task = index(rows["task"])
     has_names = np.zeros(len(task.names), np.bool_)
     for name in ("segment", "system_a", "system_b"):

@@ -11,7 +11,6 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from fnmatch import fnmatchcase
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from annot_pipeline.config.sections import JudgeSettings
+from annot_pipeline.config.judges import JudgeSettings, is_model
 from annot_pipeline.contracts import TEXT
 from annot_pipeline.methods.rankings.document_clusters import document_clusters
 from annot_pipeline.runtime.indexing import Index, index
@@ -228,8 +227,7 @@ def _order_groups(names: Sequence[str], judges: Sequence[JudgeSettings]) -> Code
     """Return the order group of each judge: 0 for people, from 1 for each model."""
     groups, n_models = np.zeros(len(names), np.int64), 0
     for code, name in enumerate(names):
-        entry = next((one for one in judges if fnmatchcase(name, one.name)), None)
-        if entry is not None and entry.kind == "model":
+        if is_model(name, judges):
             n_models += 1
             groups[code] = n_models
     return groups

@@ -45,7 +45,7 @@ def with_comparisons(
     compared, metrics = rank_by_comparisons(
         comparisons,
         RankingContext.from_settings(settings, progress),
-        judges=settings.judges,
+        judges=settings.judges.declared,
         segment_ranks=segment_ranks,
         item_rows=item_rows,
         scored=frozenset(by_scores["system_rankings"]["task"].unique().to_pylist()),

@@ -23,6 +23,8 @@ COMPARED = {
     "prevalence_changes": ("prevalence", "prevalence"),
     "label_changes": ("labels", "labels"),
     "judge_changes": ("judges", "judges"),
+    "model_versions": ("judges", "judges"),
+    "model_drift": ("judgments", "judgments"),
 }
 """Queries, with the table of the build and that of the release which each compares."""
 
@@ -34,7 +36,11 @@ VANISHED = "vanished_judgments"
 
 def compare_releases(context: StageContext) -> StageOutput[ReleaseChangeMetrics]:
     """Compare each table with the newest release."""
-    from annot_pipeline.stages.gold.compare_releases import agreement_changes, prevalence_changes
+    from annot_pipeline.stages.gold.compare_releases import (
+        agreement_changes,
+        drift_changes,
+        prevalence_changes,
+    )
 
     release = Releases.for_campaign(context.campaign).latest()
     changes = {
@@ -54,6 +60,7 @@ def compare_releases(context: StageContext) -> StageOutput[ReleaseChangeMetrics]
     )
     agreement, falls = agreement_changes(changes["agreement_changes"])
     prevalence, shifts = prevalence_changes(changes["prevalence_changes"])
+    drift, falls_of_models = drift_changes(changes["model_drift"])
     metrics = ReleaseChangeMetrics(
         released_version=release.version if release else None,
         judges_have_other_names=release is not None and not _same_names(context, release),
@@ -62,11 +69,14 @@ def compare_releases(context: StageContext) -> StageOutput[ReleaseChangeMetrics]
         new_classes=new_classes.to_pylist(),
         label_changes=changes["label_changes"].to_pylist(),
         judge_changes=changes["judge_changes"].to_pylist(),
+        model_versions=changes["model_versions"].to_pylist(),
+        model_falls=falls_of_models,
         vanished_judgments=changes[VANISHED].to_pylist(),
         has_other_certainty=release is not None
         and release.manifest["schema_version"] < FIRST_PUBLISHED,
     )
     tables = changes | {"agreement_changes": agreement, "prevalence_changes": prevalence}
+    tables["model_drift"] = drift
     return StageOutput(tables, metrics)
 
 
@@ -121,7 +131,7 @@ COMPARE_RELEASES = Stage(
     inputs={table: () for table, _ in COMPARED.values()} | {"lineage": ()},
     outputs=(*COMPARED, VANISHED),
     settings=(),
-    code_version="4",  # items that have votes alone
+    code_version="5",  # drift of models
     work=compare_releases,
     cached=False,  # the newest release is looked at anew each time
     kinds=frozenset({"parquet", "duckdb", "numpy"}),

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from annot_pipeline.methods.numerics.change_intervals import Changes, change_intervals
-from annot_pipeline.methods.numerics.wilson import wilson_interval
+from annot_pipeline.methods.numerics.wilson import Z, wilson_interval
 from annot_pipeline.runtime.indexing import is_in
 from annot_pipeline.stages.agreement.ratings import NO_ROUNDS
 from annot_pipeline.stages.gold.metrics import Change
@@ -74,6 +74,43 @@ def prevalence_changes(rows: pa.Table) -> tuple[pa.Table, list[Change]]:
         for row in table.filter(pa.array(changes.beyond)).to_pylist()
     ]  # fmt: skip
     return table, _largest(shifts)
+
+
+def drift_changes(rows: pa.Table) -> tuple[pa.Table, list[Change]]:
+    """Return changes of models' agreement with people, and significant falls, largest first.
+
+    Answers that the newest release has are compared with those that are new.
+
+    Parameters
+    ----------
+    rows
+        By task and model: of both kinds of answers the number, sum and sum of squares of their
+        agreement.
+    """
+    sides = []
+    for name in ("released", "new"):
+        n, total, squares = (
+            _floats(rows, f"{name}_{what}") for what in ("items", "sum", "squares")
+        )
+        with np.errstate(invalid="ignore", divide="ignore"):
+            mean = total / n
+            variance = np.maximum(squares - n * mean**2, 0) / (n - 1)
+            half = Z * np.sqrt(variance / n)
+        sides.append((mean, (mean - half, mean + half)))
+    (before, before_ends), (after, after_ends) = sides
+    changes = change_intervals(before, before_ends, after, after_ends)
+    table = _with(rows, changes)
+    is_known = ~np.isnan(before_ends[0]) & ~np.isnan(after_ends[0])
+    clear_falls = table.filter(pa.array(changes.beyond & (changes.change < 0) & is_known))
+    falls = [
+        Change(
+            name=f"{row['task']} {row['judge']}", change=row["change"],
+            low=row["change_low"], high=row["change_high"],
+            items=min(row["released_items"], row["new_items"]),
+        )
+        for row in clear_falls.to_pylist()
+    ]  # fmt: skip
+    return table, _largest(falls)
 
 
 def _ends(rows: pa.Table, name: str) -> tuple[Floats, tuple[Floats, Floats]]:

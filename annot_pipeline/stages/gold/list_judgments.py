@@ -59,6 +59,7 @@ def judgment_rows(
         columns = {name: rows[name] for name in rows.schema.names if name in JUDGMENTS.schema.names}
         columns |= {name: _hashed(rows[name], salt, what) for name, what in HASHED.items()}
         columns |= {"judgment_id": rows["public_id"], "judge": rows["judge_id"]}
+        columns["kind"] = rows["judge_kind"]
         columns |= {"item": shown_items(rows), "z": pa.array(of_rows, mask=np.isnan(of_rows))}
         yield pa.table(columns)
     if start != standardized.size:

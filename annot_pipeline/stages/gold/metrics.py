@@ -51,6 +51,14 @@ class VanishedJudgments(TypedDict):
     first_vanished: list[str]
 
 
+class ModelVersions(TypedDict):
+    """A model of which another version, prompt or temperature judges than in the release."""
+
+    task: str
+    model: str
+    judges: str
+
+
 @dataclass(frozen=True)
 class JudgeMetrics(StageMetrics):
     """Metrics of ``describe_judges``: the level of its tests."""
@@ -116,6 +124,10 @@ class ReleaseChangeMetrics(StageMetrics):
         Labels that judges use, and that are no classes of their task there.
     label_changes, judge_changes, vanished_judgments
         By task.
+    model_versions
+        Models that have another version, prompt or temperature.
+    model_falls
+        Falls of a model's agreement with people on new items, the largest first.
     has_other_certainty
         Whether labels are certain there by another probability, that of schemas before 5.
     """
@@ -129,6 +141,8 @@ class ReleaseChangeMetrics(StageMetrics):
     label_changes: list[LabelChanges]
     judge_changes: list[JudgeChanges]
     vanished_judgments: list[VanishedJudgments]
+    model_versions: list[ModelVersions]
+    model_falls: list[Change]
     has_other_certainty: bool
 
 

@@ -8,6 +8,7 @@ Texts leave the machine before a release is searched: Dagster keeps logs, metada
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from annot_pipeline.config.judges import JudgeSettings
 from annot_pipeline.errors import AnnotError
 from annot_pipeline.stages.gold.name_search import NOT_SHOWN, CellNames, NameSearch, cell_key
 from annot_pipeline.stages.gold.published_names import LABELS, SYSTEMS
@@ -38,17 +40,19 @@ class NameMask:
         Whose parsed exports hold the names.
     run
         The build: the exports it parsed, else those of the latest one, are looked at.
+    declared
+        Says which judges are models: their names are shown.
     """
 
-    def __init__(self, store: Store, run: str) -> None:
-        self.store, self.run = store, run
+    def __init__(self, store: Store, run: str, declared: Sequence[JudgeSettings] = ()) -> None:
+        self.store, self.run, self.declared = store, run, tuple(declared)
 
     def __call__(self, text: str) -> str:
         """Return a text without names, but for those that are labels or systems too."""
         if not text:
             return text
         records = self._records()
-        search, keys = _judges(records)
+        search, keys = _judges(records, self.declared)
         names = search.in_text(text)
         short = {cell for cell in QUOTED_CELL.findall(text) if cell_key(cell) in keys}
         if not names and not short:
@@ -123,15 +127,17 @@ def _files(folder: Path, paths: tuple[Path, ...]) -> tuple[Path, ...]:
 
 
 @lru_cache(maxsize=4)
-def _judges(records: Records) -> tuple[NameSearch, frozenset[str]]:
+def _judges(
+    records: Records, declared: tuple[JudgeSettings, ...]
+) -> tuple[NameSearch, frozenset[str]]:
     """Return the search for names in texts, and `cell_key` of all names."""
-    names = {name for path, *_ in records for name in _names(path)}
+    names = {name for path, *_ in records for name in _names(path, declared)}
     return NameSearch.of_names(names), CellNames.of_names(names).keys
 
 
-def _names(path: Path) -> set[str]:
+def _names(path: Path, declared: tuple[JudgeSettings, ...]) -> set[str]:
     try:
-        return raw_names([path])
+        return raw_names([path], declared)
     except MemoryError:
         raise
     except (OSError, pa.ArrowException):  # damaged below its schema

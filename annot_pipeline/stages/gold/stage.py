@@ -15,6 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from annot_pipeline.config.judges import JudgeSettings
 from annot_pipeline.contracts.stage_metrics import StageMetrics
 from annot_pipeline.errors import shorten
 from annot_pipeline.runtime.context import Document, StageContext, StageOutput, write_declared
@@ -143,9 +144,11 @@ def add_up_costs(context: StageContext) -> StageOutput[CostMetrics]:
     if unread:
         places = dict(zip(listed["reward"].to_pylist(), listed["place"].to_pylist(), strict=True))
         texts = [f"{places[reward]}: {shorten(reward)}" for reward in unread]
-        pseudonymize = context.campaign.settings.privacy.pseudonymize
-        records = _parsed_exports(context) if pseudonymize else []
-        unread = without_names(texts, raw_names(records)) if pseudonymize else texts
+        settings = context.campaign.settings
+        unread = texts
+        if settings.privacy.pseudonymize:
+            names = raw_names(_parsed_exports(context), settings.judges.declared)
+            unread = without_names(texts, names)
     costs = COSTS.empty_table()
     if rewards.num_rows:
         costs = asked("audit/cost", {**context.inputs, "rewards": rewards}).cast(COSTS)
@@ -212,6 +215,7 @@ def _by_query(
         context.folder,
         table,
         records,
+        context.campaign.settings.judges.declared,
     )
     [file] = context.run([make])
     return StoredTable((file,))
@@ -225,13 +229,14 @@ def _query(
     folder: Path,
     table: str,
     records: Sequence[Path] | None,
+    declared: Sequence[JudgeSettings],
 ) -> TableFile:
     inputs = {name: unharmed(read) for name, read in inputs.items()}
 
     @contextmanager
     def rows() -> Iterator[pa.RecordBatchReader]:
         with queries.run(query, inputs, parameters) as reader:
-            names = partial(raw_names, records or ())
+            names = partial(raw_names, records or (), declared)
             yield reader if records is None else reader_without_names(reader, names)
 
     return place_partition(folder, table, "all", lambda path: write_declared(path, table, rows))
@@ -242,11 +247,11 @@ DESCRIBE_JUDGES = Stage(
     "Lists the judges of each task with what is known of them.",
     inputs={
         "controlled": (), "tasks": (), "judge_tests": (), "judge_scores": (),
-        "judge_figures": (), "judge_contradictions": (),
+        "judge_figures": (), "judge_contradictions": (), "judge_kinds": (),
     },
     outputs=("judges",),
     settings=("quality",),
-    code_version="6",  # figures of judges of scores
+    code_version="7",  # people and models
     work=describe_judges,
     kinds=frozenset({"parquet", "duckdb"}),
 )  # fmt: skip
@@ -267,17 +272,17 @@ LIST_JUDGMENTS = Stage(
     "Lists what every judge answered, once, with standardised scores.",
     inputs={
         "controlled": (
-            "public_id", "task", "item", "judge_id", "fate", "control", "segment", "document",
-            "system", "criterion", "label", "score", "item_a", "item_b", "system_a", "system_b",
-            "preference", "strength", "rank", "rank_a", "rank_b", "ranking", "hit", "position",
-            "submitted_at", "seconds",
+            "public_id", "task", "item", "judge_id", "judge_kind", "fate", "control", "segment",
+            "document", "system", "criterion", "label", "score", "item_a", "item_b", "system_a",
+            "system_b", "preference", "strength", "rank", "rank_a", "rank_b", "ranking", "hit",
+            "position", "submitted_at", "seconds",
         ),
         "standardized": ("z",), "tasks": ("task", "kind"),
         "item_rows": ("item", "segment", "document", "system", "place"),
     },
     outputs=("judgments",),
     settings=("privacy",),
-    code_version="3",  # votes have no judge; documents of segments
+    code_version="4",  # people and models
     work=list_judgments,
     kinds=frozenset({"parquet", "pyarrow"}),
 )  # fmt: skip
@@ -290,7 +295,7 @@ SET_JUDGMENTS_ASIDE = Stage(
         "known_answers": (), "judge_scores": (), "not_compared": (), "record_files": ("filename",),
     },
     outputs=("set_aside",),
-    settings=("privacy", "quality"),
+    settings=("privacy", "quality", "judges"),
     code_version="3",  # reasons quote no truth that names a judge
     work=set_judgments_aside,
     kinds=frozenset({"parquet", "duckdb"}),
@@ -304,8 +309,8 @@ ADD_UP_COSTS = Stage(
         "scores": ("task", "item"), "segment_ranks": ("task", "item"),
     },
     outputs=("costs",),
-    settings=("privacy",),
-    code_version="4",  # rewards that name a judge are not shown
+    settings=("privacy", "judges"),
+    code_version="5",  # measured judgments cost, too
     work=add_up_costs,
     kinds=frozenset({"parquet", "duckdb"}),
 )  # fmt: skip

@@ -178,14 +178,14 @@ def _masked(
     if not unread or not context.campaign.settings.privacy.pseudonymize:
         return unread
     records = {context.store.records / file["filename"] for file in files}
-    return without_names(unread, raw_names(records))
+    return without_names(unread, raw_names(records, context.campaign.settings.judges.declared))
 
 
 def _declared_families(
     context: StageContext, files: Sequence[Mapping[str, Any]]
 ) -> tuple[dict[str, int], list[str]]:
     """Return the number of judges of each declared family, and entries that relate no judges."""
-    judges = context.campaign.settings.judges
+    judges = context.campaign.settings.judges.declared
     records = {context.store.records / file["filename"] for file in files if judges}
     return declared_families(judge_names(records), judges)
 
@@ -202,7 +202,8 @@ def _judges_in_paths(context: StageContext, files: Sequence[Mapping[str, Any]]) 
     }
     for file in files:
         if file["source_order"] not in telling:
-            names = raw_names([context.store.records / file["filename"]])
+            parsed = context.store.records / file["filename"]
+            names = raw_names([parsed], settings.judges.declared)
             if any(names_in_path(file["source_file"], name) for name in names):
                 telling.add(file["source_order"])
     return [settings.sources[n].path for n in sorted(telling)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import pairwise
@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from annot_pipeline.config.judges import JudgeSettings
 from annot_pipeline.config.signature import digest
 from annot_pipeline.contracts import FATES, INT, TEXT, UNREAD_FATES, fates_text
 from annot_pipeline.errors import counted, first_of, row_and_line, shorten
@@ -32,6 +33,7 @@ from annot_pipeline.stages.gold.name_search import CellNames, reader_without_nam
 from annot_pipeline.stages.ingest.account_records import COLUMNS as ACCOUNTED
 from annot_pipeline.stages.ingest.account_records import account, whole_account
 from annot_pipeline.stages.ingest.archived_lines import MOST_BYTES, export_lines
+from annot_pipeline.stages.ingest.judge_kinds import judge_kinds, used_judges
 from annot_pipeline.stages.ingest.look_alikes import look_alikes, may_be_alike, names_of
 from annot_pipeline.stages.ingest.metrics import JudgmentMetrics, Rejections, SupersededByOrder
 from annot_pipeline.stages.ingest.parsed_exports import ANY_RECORD
@@ -70,9 +72,11 @@ def settle_judgments(context: StageContext) -> StageOutput[JudgmentMetrics]:
         "any_record": ANY_RECORD.empty_table(),
     }
     names = queries.table("ingest/names", inputs)
-    tasks, ambiguous = resolve_tasks(names, settings.tasks)
+    kinds = judge_kinds(names, settings.judges, _pseudonyms(context))
+    used = used_judges(names, kinds, settings.judges)
+    tasks, ambiguous = resolve_tasks(names, settings.tasks, used)
     judges = context.folder / f"{TEMPORARY}judges.parquet"  # for all jobs; goes when they are done
-    write_table(judges, _judges(context, names))
+    write_table(judges, kinds.select(["judge", "judge_id", "kind"]))
     parameters = {
         "drop_rejected": settings.quality.rejected_assignments == "drop",
         "pseudonymize": settings.privacy.pseudonymize,
@@ -90,7 +94,7 @@ def settle_judgments(context: StageContext) -> StageOutput[JudgmentMetrics]:
                 _settle, context.partition_queries, together.records,
                 {"record_files": together.files, "tasks": together.tasks, "judges": judges,
                  "native_ids": native_ids},
-                parameters, some, quoted,
+                parameters, some, quoted, settings.judges.declared,
             ),
             continues_previous=n > 0,
         )
@@ -136,7 +140,7 @@ def settle_judgments(context: StageContext) -> StageOutput[JudgmentMetrics]:
         repeated_answers=repeated_answers(audits, context, record_files),
         slices=slices,
     )
-    return StageOutput({**tables, "tasks": tasks}, metrics, documents)
+    return StageOutput({**tables, "tasks": tasks, "judge_kinds": kinds}, metrics, documents)
 
 
 def _quoted_names(context: StageContext, inputs: Mapping[str, Any]) -> list[str]:
@@ -147,7 +151,9 @@ def _quoted_names(context: StageContext, inputs: Mapping[str, Any]) -> list[str]
     """
     if not context.campaign.settings.privacy.pseudonymize:
         return []
-    cells = CellNames.of_names(raw_names(inputs["records"]))
+    cells = CellNames.of_names(
+        raw_names(inputs["records"], context.campaign.settings.judges.declared)
+    )
     names = pa.table({"key": pa.array(sorted(cells.keys), TEXT)})
     table = context.queries.table("ingest/cells_of_names", {**inputs, "names": names})
     quoted = set(table["key"].to_pylist())
@@ -285,6 +291,7 @@ def _settle(
     parameters: Mapping[str, Any],
     tasks: Tasks,
     quoted: Sequence[str],
+    declared: Sequence[JudgeSettings],
     folder: Path,
     key: str,
 ) -> tuple[Mapping[str, TableFile], Document]:
@@ -300,7 +307,9 @@ def _settle(
         tasks=tasks,
         filtered=("records",),
     ) as rows:
-        shown = _reasons_masked(rows, records, quoted) if parameters["pseudonymize"] else rows
+        shown = rows
+        if parameters["pseudonymize"]:
+            shown = _reasons_masked(rows, records, quoted, declared)
         judgments_file = place_partition(
             folder, "settled", key, lambda path: write_table(path, shown)
         )
@@ -313,14 +322,17 @@ def _settle(
 
 
 def _reasons_masked(
-    rows: pa.RecordBatchReader, records: Sequence[Path], quoted: Sequence[str]
+    rows: pa.RecordBatchReader,
+    records: Sequence[Path],
+    quoted: Sequence[str],
+    declared: Sequence[JudgeSettings],
 ) -> pa.RecordBatchReader:
     """Return records whose reasons, which are published, quote no cell that may name a judge.
 
     Names within a cell are those of these exports alone: what other exports hold must not change
     the bytes. Names that are a cell as a whole may be of any export: ``quoted``.
     """
-    return reader_without_names(rows, lambda: [*raw_names(records), *quoted])
+    return reader_without_names(rows, lambda: [*raw_names(records, declared), *quoted])
 
 
 def _n_classes(named: pa.Table) -> dict[str, int]:
@@ -378,13 +390,11 @@ def _audit(
     }
 
 
-def _judges(context: StageContext, names: pa.Table) -> pa.Table:
-    judges = sorted({j for j in names["judge"].to_pylist() if j is not None})
-    public = judges
-    if context.campaign.settings.privacy.pseudonymize:
-        key = context.judge_key()
-        public = [pseudonym(key, judge) for judge in judges]
-    return pa.table({"judge": pa.array(judges, TEXT), "judge_id": pa.array(public, TEXT)})
+def _pseudonyms(context: StageContext) -> Callable[[str], str]:
+    """Return what gives the published name of a person."""
+    if not context.campaign.settings.privacy.pseudonymize:
+        return str
+    return partial(pseudonym, context.judge_key())
 
 
 def _superseded_by_order(audits: Sequence[Document]) -> list[SupersededByOrder]:
@@ -486,9 +496,9 @@ SETTLE_JUDGMENTS = Stage(
     "settle_judgments",
     "Gives every judgment an id and every record a fate; names tasks, kinds and judges.",
     inputs={"record_files": ()},
-    outputs=("settled", "tasks", "names"),
-    settings=("campaign", "tasks", "privacy", "quality.rejected_assignments"),
-    code_version="16",  # votes, documents of segments
+    outputs=("settled", "tasks", "names", "judge_kinds"),
+    settings=("campaign", "tasks", "judges", "privacy", "quality.rejected_assignments"),
+    code_version="17",  # people and models
     work=settle_judgments,
     kinds=frozenset({"parquet", "duckdb"}),
 )  # fmt: skip

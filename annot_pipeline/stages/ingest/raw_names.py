@@ -6,7 +6,7 @@ cells that it reads (`CELLS`), for published texts must hold neither.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from annot_pipeline.config.expressions import ColumnExpression, Expression, JoinExpression
+from annot_pipeline.config.judges import JudgeSettings, is_model
 from annot_pipeline.config.sources import Source
 from annot_pipeline.stages.ingest.expressions import evaluate
 from annot_pipeline.stages.ingest.record_cells import RecordCells
@@ -53,15 +54,18 @@ def _columns_read(expression: Expression) -> Iterator[ColumnExpression]:
             yield ColumnExpression.model_validate(of_column | {"match": expression.match})
 
 
-def raw_names(records: Iterable[Path]) -> set[str]:
-    """Return the names of all judges in parsed exports, as judgments and as exports call them.
+def raw_names(records: Iterable[Path], declared: Sequence[JudgeSettings] = ()) -> set[str]:
+    """Return the names of people in parsed exports, as judgments and as exports call them.
 
-    A cell that stands for several judges of an export, as a team does, names none.
+    Names of judges who are declared to be models are published. A cell that stands for several
+    judges of an export, as a team does, names none.
     """
     names: set[str] = set()
     for path in records:
         judge_of: dict[str, str | None] = {}
         for judge, cells in _judges(path):
+            if judge is not None and is_model(judge, declared):
+                continue
             if judge is not None:
                 names.add(judge)
             for cell in (cells or "").split(BETWEEN):

@@ -30,12 +30,13 @@ from annot_pipeline.stages.ingest.expressions import (
     parse_time,
     without_steps,
 )
+from annot_pipeline.stages.ingest.judge_versions import name_versions
 from annot_pipeline.stages.ingest.preferences import derive_preference
 from annot_pipeline.stages.ingest.raw_names import CELLS, judge_cells
 from annot_pipeline.stages.ingest.record_cells import RecordCells, combinations, record_cells
 from annot_pipeline.stages.ingest.record_fields import ANSWERS, is_blank, reason_where
 
-CODE_VERSION = "8"  # votes, documents of segments
+CODE_VERSION = "9"  # versions of models, selection probabilities
 
 LONGEST_VALUE = 100_000
 """Bytes; a longer one is no name, label or number but something gone wrong."""
@@ -50,6 +51,8 @@ FIELD_TYPES: dict[str, pa.DataType] = {
     "rank_b": pa.int64(),
     "seconds": pa.float64(),
     "hit_seconds": pa.float64(),
+    "judge_temperature": pa.float64(),
+    "selection_probability": pa.float64(),
     "submitted_at": TIME,
 }
 """Types of the fields that are not text."""
@@ -144,6 +147,7 @@ def _records(cells: RecordCells, source: Source, path: str, campaign: str) -> pa
     names = judge_cells(cells, source, path)
     if names is not None:
         fields[CELLS] = names
+    name_versions(fields)
     if source.options.skip_rows:  # the first rows hold no data, and so name nobody
         is_data = pa.array(np.asarray(rows.row) > source.options.skip_rows)
         for name in {"judge", CELLS} & fields.keys():
@@ -224,11 +228,12 @@ def _plain_times(array: pa.Array) -> pa.Array | None:
 
 LARGEST = {
     "votes": 2**31 - 1, "score": 1e15, "strength": 1e15, "rank": 1e15, "rank_a": 1e15,
-    "rank_b": 1e15, "seconds": 1e9, "hit_seconds": 1e9,
+    "rank_b": 1e15, "seconds": 1e9, "hit_seconds": 1e9, "judge_temperature": 100.0,
+    "selection_probability": 1.0,
 }  # fmt: skip
 """Numbers beyond are no such thing, and could not be summed exactly."""
 
-DURATIONS = ("seconds", "hit_seconds")
+NOT_NEGATIVE = ("seconds", "hit_seconds", "judge_temperature")
 NOT_RANKED = -1
 """What tools write as the rank of an output that was not ranked."""
 
@@ -247,8 +252,10 @@ def _number(value: str, field: str, whole: bool) -> float | int:
         raise RejectionError(f"{field} is too large: {shorten(value)}")
     if field.startswith("rank") and number == NOT_RANKED:
         raise RejectionError(f"{field} is -1: not ranked")
-    if (whole or field in DURATIONS) and number < 0:
+    if (whole or field in NOT_NEGATIVE) and number < 0:
         raise RejectionError(f"{field} is negative: {shorten(value)}")
+    if field == "selection_probability" and number <= 0:
+        raise RejectionError(f"{field} is not above 0: {shorten(value)}")
     return int(number) if whole else number
 
 

@@ -38,6 +38,7 @@ TASKS = pa.schema(
         ("adequate", pa.list_(TEXT)),
         ("repeats", TEXT),
         ("reconcile", TEXT),
+        ("used_judges", TEXT),
     ]
 )
 
@@ -78,8 +79,25 @@ def unused_settings(tasks: pa.Table, settings: Sequence[TaskSettings]) -> list[s
     return [s.name for n, s in enumerate(settings) if n not in used]
 
 
-def resolve_tasks(names: pa.Table, settings: Sequence[TaskSettings]) -> tuple[pa.Table, list[str]]:
-    """Resolve each task by the first pattern that matches, else by its answers."""
+def resolve_tasks(
+    names: pa.Table, settings: Sequence[TaskSettings], used_judges: Mapping[str, str]
+) -> tuple[pa.Table, list[str]]:
+    """Resolve each task by the first pattern that matches, else by its answers.
+
+    Parameters
+    ----------
+    names
+        By task and judge, how many answers of each sort records hold.
+    settings
+        Of tasks.
+    used_judges
+        By task, whose judgments are used: of all, of people (human), or of models (model).
+
+    Returns
+    -------
+    tasks, ambiguous
+        `TASKS`, and the tasks whose kind was guessed between several.
+    """
     answers: dict[str, dict[str, int]] = {}
     ends: dict[str, list[float]] = {}
     for row in names.to_pylist():
@@ -125,6 +143,7 @@ def resolve_tasks(names: pa.Table, settings: Sequence[TaskSettings]) -> tuple[pa
                 else [],
                 "repeats": declared.repeats if declared else None,
                 "reconcile": declared.reconcile if declared else None,
+                "used_judges": used_judges[task],
             }
         )
     return pa.Table.from_pylist(rows, TASKS), ambiguous

@@ -335,7 +335,7 @@ CONTROL_JUDGES = Stage(
     },
     outputs=("controlled", "judge_tests"),
     settings=("quality",),
-    code_version="9",  # judges of scores compared with each other
+    code_version="10",  # the fate measured
     work=control_judges_of_campaign,
     kinds=frozenset({"parquet", "numpy"}),
 )  # fmt: skip

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from annot_pipeline.config.sections import JudgeSettings
+from annot_pipeline.config.judges import JudgeSettings
 from annot_pipeline.contracts import (
     JUDGE_CONFUSION,
     LABEL_CALIBRATION,

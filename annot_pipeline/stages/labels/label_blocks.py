@@ -156,7 +156,7 @@ def _vocabulary(
     is_fitted = bool(judges) and settings.dawid_skene_params.can_fit(len(judges), len(classes))
     tasks = tasks.set_column(at, "labels", pa.array([classes], kind))
     judges = dict(sorted(judges.items()))
-    families = judge_families([*judges], settings.judges)
+    families = judge_families([*judges], settings.judges.declared)
     return TaskVocabulary(tasks, judges, families, is_fitted, settings.labels.certain_at)
 
 

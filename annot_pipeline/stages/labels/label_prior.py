@@ -109,7 +109,7 @@ def _predictions(table: StoredTable, tasks: pa.Table, settings: Campaign) -> dic
     small = [
         task
         for task in label_tasks(
-            rows.filter(is_in(rows["task"], names)), tasks, related=settings.judges
+            rows.filter(is_in(rows["task"], names)), tasks, related=settings.judges.declared
         )
         if task.codes.items.size < FEW and params.can_fit(len(task.judges), len(task.classes))
     ]

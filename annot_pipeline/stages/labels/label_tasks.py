@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from annot_pipeline.config.sections import JudgeSettings
+from annot_pipeline.config.judges import JudgeSettings, entry_for
 from annot_pipeline.contracts import TEXT
 from annot_pipeline.methods.labels.inference import TaskLabels
 from annot_pipeline.methods.labels.label_matrix import LabelCodes
@@ -79,11 +78,9 @@ def judge_families(
     first: dict[str, int] = {}
     families = np.arange(len(names))
     for code, name in enumerate(names):
-        for judges in settings:
-            if fnmatchcase(name, judges.name):
-                if judges.family is not None:
-                    families[code] = first.setdefault(judges.family, code)
-                break
+        entry = entry_for(name, settings)
+        if entry is not None and entry.family is not None:
+            families[code] = first.setdefault(entry.family, code)
     return families
 
 

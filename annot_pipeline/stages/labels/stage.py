@@ -87,7 +87,9 @@ def _infer_labels(inputs: TaskRows) -> tuple[Mapping[str, pa.Table], TaskMetrics
     return infer_labels(
         inputs["controlled"],
         inputs["tasks"],
-        LabelSettings(settings.dawid_skene_params, settings.labels.certain_at, settings.judges),
+        LabelSettings(
+            settings.dawid_skene_params, settings.labels.certain_at, settings.judges.declared
+        ),
         truths=prior.truths,
         shared_weights=prior.shared_weights,
         progress=throttle_progress(inputs.progress),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from scipy.special import ndtri
@@ -65,6 +67,46 @@ def test_two_clusters_by_hand():
         human, nothing, none, clusters=[pairs, np.array([0, 1, 0, 1])]
     )
     assert two_way.standard_error**2 == pytest.approx(2 / 3)
+
+
+def test_a_finite_population_by_hand():
+    """Four of eight items, power 1/2, slope 1: residuals 1, -1, 1, -1, whose variance is 4/3."""
+    human, model = np.array([2.0, 0, 4, 2]), np.array([1.0, 1, 3, 3])
+    elsewhere = np.array([2.0, 4, 2, 4])
+    mean = prediction_powered_mean(human, model, elsewhere, power=0.5, population="finite")
+    assert mean.value == 2.5  # 2 - (2 - 2.5), people corrected by the model's mean over all
+    assert mean.standard_error**2 == pytest.approx(1 / 2 * 4 / 3 / 4)
+    assert mean.human_standard_error**2 == pytest.approx(1 / 2 * 8 / 3 / 4)
+    assert mean.effective_n_human == pytest.approx(8)
+    infinite = prediction_powered_mean(human, model, elsewhere, power=0.5)
+    assert infinite.value == mean.value
+    assert infinite.standard_error > mean.standard_error
+
+
+def test_over_all_samples_the_finite_variance_is_that_of_the_value():
+    """20 samples of three of six items, with a power fixed beforehand: equal, not about equal."""
+    human, model = np.array([1.0, 4, 2, 8, 5, 7]), np.array([2.0, 3, 3, 9, 4, 4])
+    values, variances = [], []
+    for judged in itertools.combinations(range(6), 3):
+        rows = np.isin(np.arange(6), judged)
+        mean = prediction_powered_mean(
+            human[rows], model[rows], model[~rows], power=0.4, population="finite"
+        )
+        values.append(mean.value)
+        variances.append(mean.standard_error**2)
+    assert len(values) == 20
+    assert np.mean(values) == pytest.approx(human.mean())
+    assert np.mean(variances) == pytest.approx(np.var(values))
+
+
+def test_a_finite_population_judged_whole_has_no_error_and_no_clusters():
+    human = np.arange(4.0)
+    mean = prediction_powered_mean(human, human, np.zeros(0), population="finite")
+    assert (mean.value, mean.standard_error, mean.human_standard_error) == (1.5, 0, 0)
+    with pytest.raises(ValueError, match="no clusters"):
+        prediction_powered_mean(
+            human, human, human, clusters=[np.zeros(4, np.int64)], population="finite"
+        )
 
 
 def test_strata_by_hand():

@@ -8,7 +8,7 @@ from scipy import stats
 from scipy.optimize import minimize
 
 from annot_pipeline.config import Easl, Ranking
-from annot_pipeline.config.sections import JudgeSettings
+from annot_pipeline.config.judges import JudgeSettings
 from annot_pipeline.methods.comparisons.trueskill import trueskill
 from annot_pipeline.methods.rankings.comparison_fit import PRIOR
 from annot_pipeline.stages.comparisons import (

@@ -97,7 +97,10 @@ def test_every_record_with_its_file_and_row(built):
 
 
 def test_scores_of_other_judgments_are_refused():
-    names = ("task", "item", "item_a", "item_b", "judge_id", "public_id", "fate", "hit", "ranking")
+    names = (
+        "task", "item", "item_a", "item_b", "judge_id", "judge_kind", "public_id", "fate", "hit",
+        "ranking",
+    )  # fmt: skip
     row = dict.fromkeys(names, "x") | {"fate": "used"} | dict.fromkeys(DESCRIBED)
     part = pa.table({name: pa.array([value], pa.string()) for name, value in row.items()})
     tasks = pa.table({"task": ["x"], "kind": ["scalar"]})

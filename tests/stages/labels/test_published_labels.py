@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from annot_pipeline.config.sections import JudgeSettings
+from annot_pipeline.config.judges import JudgeSettings
 from annot_pipeline.contracts import TEXT, TIME
 from annot_pipeline.gates.run import run_gates
 from annot_pipeline.methods.labels.dawid_skene import DawidSkeneParams, dawid_skene_batch

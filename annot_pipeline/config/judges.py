@@ -1,0 +1,140 @@
+"""The section ``judges`` of campaign.yaml: who is a person, who a model, and who counts."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from typing import Any, Literal, Self
+
+from pydantic import (
+    Field,
+    SerializerFunctionWrapHandler,
+    field_validator,
+    model_serializer,
+    model_validator,
+)
+
+from annot_pipeline.config.strict_section import Section
+
+Kind = Literal["human", "model"]
+OF_MODELS = ("version", "prompt", "temperature")
+"""Settings that models alone have; each is a part of a model's name."""
+VERSION_SUFFIX = re.compile(r" \((?:version|prompt|temperature) [^()]*\)$")
+
+
+class JudgeSettings(Section):
+    """What is known of the judges whose names match ``name`` (a glob; the first match wins).
+
+    Judges of one family are related: their labels of an item count as one judge's. Each model has
+    an effect of its own of the order in which it is shown two outputs. Another version, prompt or
+    temperature is another judge.
+    """
+
+    name: str
+    kind: Kind = "human"
+    family: str | None = Field(default=None, min_length=1)
+    version: str | None = Field(default=None, min_length=1)
+    prompt: str | None = Field(default=None, min_length=1)
+    temperature: float | None = Field(default=None, ge=0)
+
+    @field_validator("version")
+    @classmethod
+    def _has_no_parentheses(cls, version: str | None) -> str | None:
+        if version is not None and any(c in version for c in "()"):
+            raise ValueError(f"{version!r} holds a parenthesis; write it without")
+        return version
+
+    @model_validator(mode="after")
+    def _models_have_versions(self) -> Self:
+        named = [name for name in OF_MODELS if getattr(self, name) is not None]
+        if named and self.kind != "model":
+            raise ValueError(f"{' and '.join(named)} belong to kind: model")
+        return self
+
+
+class Judges(Section):
+    """Judges that are declared, and whose judgments count.
+
+    A list stands for ``declared``. ``use`` says whose judgments are used; None: people's in tasks
+    that people judged, models' in others, and everybody's where no model is declared. ``epsilon``
+    is what a person may be better by in the alternative annotator test; ``people_items`` says how
+    the items that people judge are chosen from those that models judge.
+    """
+
+    use: Literal["humans", "models", "all"] | None = None
+    declared: tuple[JudgeSettings, ...] = ()
+    epsilon: float = Field(default=0.1, ge=0, le=1)
+    people_items: Literal["random", "chosen"] = "random"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _list_is_declared(cls, value: Any) -> Any:
+        return {"declared": tuple(value)} if isinstance(value, list | tuple) else value
+
+    @model_validator(mode="after")
+    def _uses_what_is_declared(self) -> Self:
+        if self.use == "models" and not self.has_models:
+            raise ValueError("use: models, and no entry of declared says kind: model")
+        return self
+
+    @model_serializer(mode="wrap")
+    def _as_list(self, handler: SerializerFunctionWrapHandler) -> Any:
+        """Return the list alone where nothing else is set, as campaigns have always had it."""
+        document = handler(self)
+        document["declared"] = [
+            {
+                key: value
+                for key, value in entry.items()
+                if key not in OF_MODELS or value is not None
+            }
+            for entry in document["declared"]
+        ]
+        others = {name for name in self.model_fields_set if name != "declared"}
+        is_plain = all(getattr(self, n) == type(self).model_fields[n].default for n in others)
+        return document["declared"] if is_plain else document
+
+    @property
+    def has_models(self) -> bool:
+        """Return whether any judges are declared to be models."""
+        return any(entry.kind == "model" for entry in self.declared)
+
+
+def entry_for(name: str, declared: Sequence[JudgeSettings]) -> JudgeSettings | None:
+    """Return the first entry that matches a judge's name, with or without its version."""
+    plain = plain_name(name)
+    for entry in declared:
+        if fnmatchcase(name, entry.name) or fnmatchcase(plain, entry.name):
+            return entry
+    return None
+
+
+def is_model(name: str, declared: Sequence[JudgeSettings]) -> bool:
+    """Return whether a judge is declared to be a model."""
+    entry = entry_for(name, declared)
+    return entry is not None and entry.kind == "model"
+
+
+def plain_name(name: str) -> str:
+    """Return a judge's name without version, prompt and temperature."""
+    return VERSION_SUFFIX.sub("", name)
+
+
+def versioned_name(
+    name: str, version: str | None, prompt: str | None, temperature: str | None
+) -> str:
+    """Return a model's name with its version, the hash of its prompt, and its temperature."""
+    parts = [
+        f"{what} {value}"
+        for what, value in (
+            ("version", version), ("prompt", prompt), ("temperature", temperature)
+        )
+        if value
+    ]  # fmt: skip
+    return f"{name} ({', '.join(parts)})" if parts else name
+
+
+def prompt_hash(prompt: str | None) -> str | None:
+    """Return the first 12 hex digits of the SHA-256 of a prompt, or of what stands for it."""
+    return None if prompt is None else hashlib.sha256(prompt.encode()).hexdigest()[:12]

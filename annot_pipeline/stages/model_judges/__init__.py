@@ -1,0 +1,1 @@
+"""Model judges held against people."""

@@ -1,0 +1,353 @@
+"""Rows of ``estimates``: means over all items, from few answers of people and many of models.
+
+People's items must be a random sample, or the probabilities with which they were chosen known;
+where they are neither, no corrected estimate is published, and its reason says so. What does not
+belong here: the estimators (methods.model_judges).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from annot_pipeline.contracts import ALL_MODELS
+from annot_pipeline.methods.model_judges.prediction_powered import (
+    PredictionPoweredMean,
+    prediction_powered_mean,
+)
+from annot_pipeline.methods.model_judges.rogan_gladen import rogan_gladen
+from annot_pipeline.methods.model_judges.sample_balance import balance_p_value
+from annot_pipeline.methods.rankings.inference import FEW
+from annot_pipeline.stages.model_judges.answers import NONE, TaskAnswers
+from annot_pipeline.stages.model_judges.validation import NO_SHARED_ITEM, THESE_PEOPLE
+
+Codes = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Row = dict[str, Any]
+
+MOST_CLASSES, MOST_OF_SYSTEMS = 200, 20
+"""Classes of a task whose prevalence is estimated, and those whose share is by system."""
+BALANCE_ALPHA = 1e-4
+"""Level, over all tests of a task, at which people's items are taken for no random sample."""
+CHOSEN = (
+    "people's items were not drawn at random (judges.people_items), and no selection_probability "
+    "says how they were chosen"
+)
+UNCORRECTED = "not corrected by people: no interval says how far they differ"
+ONE_CLUSTER = "all of people's items are of one document or segment: no interval"
+OVER_ITEMS = "over items: several people judged some, so the interval holds for these people"
+NO_PROBABILITIES = "Rogan-Gladen takes no selection probabilities: read prediction_powered"
+NOTHING_ELSEWHERE = "the model judged no other items than people did"
+
+
+@dataclass(frozen=True, eq=False)
+class Estimand:
+    """A mean over items that is to be estimated.
+
+    Parameters
+    ----------
+    quantity, criterion, system, label
+        As in the table.
+    unit_item, unit_judge, unit_value
+        ``(n_units,)`` people's answers: an item's code, the person's, `NONE` if several, and value.
+    in_population
+        ``(n_items,)`` whether the item belongs to what the mean is over.
+    side
+        ``(n_items,)`` of comparisons: whether the share of the win counts from the other side.
+    """
+
+    quantity: Literal["mean_score", "prevalence", "win_rate"]
+    criterion: str | None
+    system: str | None
+    label: str | None
+    unit_item: Codes
+    unit_judge: Codes
+    unit_value: Floats
+    in_population: npt.NDArray[np.bool_]
+    side: npt.NDArray[np.bool_] | None = None
+
+    @property
+    def key(self) -> Row:
+        """Return what names the estimate."""
+        return {name: getattr(self, name) for name in ("quantity", "criterion", "system", "label")}
+
+    def of_model(self, answers: Floats, label: int | None) -> Floats:
+        """Return a model's values by item; NaN outside, and where it has no answer."""
+        values = answers if label is None else np.where(np.isnan(answers), np.nan, answers == label)
+        if self.side is not None:
+            values = np.where(self.side, 1 - values, values)
+        return np.where(self.in_population, values, np.nan)
+
+
+def estimate_rows(
+    answers: TaskAnswers, *, people_items: Literal["random", "chosen"]
+) -> tuple[list[Row], str | None]:
+    """Return the rows of a task, none without people or models; and why none is corrected.
+
+    Parameters
+    ----------
+    answers
+        Of people and models.
+    people_items
+        How the items that people judged were chosen.
+    """
+    if not answers.models or not answers.by_people.any():
+        return [], None
+    models = _models(answers)
+    estimands = list(_estimands(answers))
+    probabilities, refusal = _probabilities(answers, people_items)
+    if refusal is None and probabilities is None:
+        refusal = _imbalance(answers, estimands, models)
+    rows = []
+    for estimand, label in estimands:
+        rows.append(_of_people(answers, estimand, probabilities, refusal))
+        for name, values in models.items():
+            own = estimand.of_model(values, label)
+            of_model = _Comparison.from_estimand(answers, estimand, own, probabilities)
+            rows += _of_model(estimand, name, of_model, refusal, label is not None)
+    return [{"task": answers.task} | row for row in rows], refusal
+
+
+def _models(answers: TaskAnswers) -> dict[str, Floats]:
+    """Return answers by item of each model, and the mean of all where there are several."""
+    values = answers.share if answers.kind == "pairwise" else answers.value
+    models = {answers.judges[code]: answers.of_judge(code, values) for code in answers.models}
+    if len(models) > 1 and answers.kind != "categorical":
+        models[ALL_MODELS] = np.mean([*models.values()], axis=0)
+    return models
+
+
+def _estimands(answers: TaskAnswers) -> Iterator[tuple[Estimand, int | None]]:
+    """Yield what is estimated, with the code of the label whose prevalence it is."""
+    people = answers.by_people
+    item, judge, value = answers.item[people], answers.judge[people], answers.value[people]
+    everything = np.ones(len(answers.items.names), np.bool_)
+    if answers.kind == "categorical":
+        yield from _prevalences(answers, item, judge, value)
+    elif answers.kind == "scalar":
+        criteria = answers.items.criteria
+        for code, criterion in enumerate(criteria):
+            of_criterion = answers.items.criterion == code
+            for system, is_in in _populations(answers.items.system, answers.items.systems):
+                population = of_criterion & (everything if is_in is None else is_in)
+                units = population[item]
+                yield Estimand(
+                    "mean_score", criterion or None, system, None, item[units], judge[units],
+                    value[units], population,
+                ), None  # fmt: skip
+    else:
+        share = answers.share[people]
+        for code, system in enumerate(answers.items.systems):
+            first = answers.items.system == code
+            second = (answers.items.other_system == code) & ~first
+            population = first | second
+            units = population[item]
+            values = np.where(second[item], 1 - share, share)[units]
+            yield Estimand(
+                "win_rate", None, system, None, item[units], judge[units], values, population,
+                second,
+            ), None  # fmt: skip
+
+
+def _prevalences(
+    answers: TaskAnswers, item: Codes, judge: Codes, value: Floats
+) -> Iterator[tuple[Estimand, int | None]]:
+    """Yield the prevalence of each class: an item has the label of more than half of its people."""
+    n_items = len(answers.items.names)
+    n = np.bincount(item, minlength=n_items)
+    asked = np.flatnonzero(n)
+    lone = np.full(n_items, NONE)
+    lone[item] = judge
+    person = np.where(n[asked] == 1, lone[asked], NONE)
+    if len(answers.classes) > MOST_CLASSES:
+        return
+    for system, is_in in _populations(answers.items.system, answers.items.systems):
+        if system is not None and len(answers.classes) > MOST_OF_SYSTEMS:
+            return
+        population = np.ones(n_items, np.bool_) if is_in is None else is_in
+        units = population[asked]
+        for code, label in enumerate(answers.classes):
+            votes = np.bincount(item[value == code], minlength=n_items)
+            is_label = (2 * votes > n)[asked].astype(np.float64)
+            yield Estimand(
+                "prevalence", None, system, label, asked[units], person[units], is_label[units],
+                population,
+            ), code  # fmt: skip
+
+
+def _populations(
+    system: Codes, systems: list[str]
+) -> Iterator[tuple[str | None, npt.NDArray[np.bool_] | None]]:
+    """Yield all items, then those of each system."""
+    yield None, None
+    for code, name in enumerate(systems):
+        yield name, system == code
+
+
+def _probabilities(
+    answers: TaskAnswers, people_items: Literal["random", "chosen"]
+) -> tuple[Floats | None, str | None]:
+    """Return the probabilities of people's items if they are known, and why nothing can be said."""
+    asked = np.unique(answers.item[answers.by_people])
+    is_known = ~np.isnan(answers.items.probability[asked])
+    if is_known.all():
+        return answers.items.probability, None
+    if is_known.any():
+        n = int(is_known.sum())
+        return None, f"selection_probability is known for {n:,} of {asked.size:,} items of people"
+    return None, CHOSEN if people_items == "chosen" else None
+
+
+def _imbalance(
+    answers: TaskAnswers, estimands: list[tuple[Estimand, int | None]], models: dict[str, Floats]
+) -> str | None:
+    """Return why people's items are no random sample by the models' answers; None: they may be."""
+    tests = []
+    for name, values in models.items():
+        for estimand, label in estimands:
+            own = estimand.of_model(values, label)
+            asked = np.zeros(own.size, np.bool_)
+            asked[estimand.unit_item] = True
+            p_value = balance_p_value(own, asked, answers.items.cluster)
+            if not np.isnan(p_value):
+                means = [float(np.nanmean(own[part])) for part in (asked, ~asked)]
+                tests.append((p_value, name, estimand, means))
+    worst = min(tests, key=lambda test: test[0], default=None)
+    if worst is None or worst[0] * len(tests) >= BALANCE_ALPHA:
+        return None
+    _, name, estimand, (of_people, elsewhere) = worst
+    what = " ".join(filter(None, (estimand.quantity, estimand.system, estimand.label)))
+    return (
+        f"people's items are no random sample: {what} by {name} is {of_people:.3f} on them and "
+        f"{elsewhere:.3f} on the others; map selection_probability"
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Comparison:
+    """People's answers and a model's: on the same items, and the model's on all."""
+
+    own: Floats
+    human: Floats
+    model: Floats
+    elsewhere: Floats
+    clusters: tuple[Codes, ...]
+    clusters_elsewhere: Codes
+    weights: Floats | None
+    reasons: tuple[str, ...]
+    items: Codes
+
+    @classmethod
+    def from_estimand(
+        cls, answers: TaskAnswers, estimand: Estimand, own: Floats, probabilities: Floats | None
+    ) -> _Comparison:
+        """Return those of an estimand; ``own`` are all zeros to have people alone."""
+        is_shared = ~np.isnan(own[estimand.unit_item])
+        item, judge = estimand.unit_item[is_shared], estimand.unit_judge[is_shared]
+        n_units = np.bincount(item, minlength=own.size)
+        weights = 1 / n_units[item]
+        others = ~np.isnan(own)
+        if probabilities is None:
+            others &= n_units == 0
+        else:
+            weights = weights / probabilities[item]
+        clusters, reasons = [answers.items.cluster[item]], []
+        if (judge == NONE).any():
+            reasons.append(OVER_ITEMS)
+        elif np.unique(judge).size < FEW:
+            reasons.append(THESE_PEOPLE)
+        else:
+            clusters.append(judge)
+        is_even = weights.size == 0 or np.ptp(weights) <= 1e-12 * weights[0]
+        return cls(
+            own, estimand.unit_value[is_shared], own[item], own[others], tuple(clusters),
+            answers.items.cluster[others], None if is_even else weights, tuple(reasons), item,
+        )  # fmt: skip
+
+    def estimate(self, power: float | None = None) -> PredictionPoweredMean:
+        """Return the mean, corrected by people; with power 0 theirs alone."""
+        return prediction_powered_mean(
+            self.human, self.model, self.elsewhere, clusters=self.clusters,
+            clusters_elsewhere=self.clusters_elsewhere, power=power, weights=self.weights,
+        )  # fmt: skip
+
+
+def _of_people(
+    answers: TaskAnswers, estimand: Estimand, probabilities: Floats | None, refusal: str | None
+) -> Row:
+    """Return the row of people alone."""
+    everywhere = np.where(estimand.in_population, 0.0, np.nan)
+    people = _Comparison.from_estimand(answers, estimand, everywhere, probabilities)
+    row = estimand.key | {"method": "people", "judge": None, "n_model": 0}
+    row["n_human"] = int(people.human.size)
+    if refusal is not None or not people.human.size:
+        return row | {"reason": refusal or "no person judged any"}
+    estimate = replace(people, elsewhere=np.zeros(0)).estimate(0.0)
+    return row | _ends(estimate, people.reasons) | {"effective_n_human": float(people.human.size)}
+
+
+def _of_model(
+    estimand: Estimand, name: str, both: _Comparison, refusal: str | None, has_classes: bool
+) -> Iterator[Row]:
+    """Yield the rows of a model: alone, and corrected by people."""
+    n_model = int((~np.isnan(both.own)).sum())
+    key = estimand.key | {"judge": name, "n_human": int(both.human.size), "n_model": n_model}
+    if not n_model:
+        return
+    alone = {"value": float(np.nanmean(both.own)), "reason": UNCORRECTED}
+    yield key | {"method": "model"} | alone
+    reason = refusal or (None if both.human.size else NO_SHARED_ITEM)
+    corrected = key | {"method": "prediction_powered"}
+    if reason is not None:
+        yield corrected | {"reason": reason}
+    elif not both.elsewhere.size:
+        yield corrected | {"reason": NOTHING_ELSEWHERE}
+    else:
+        estimate = both.estimate()
+        effective = estimate.effective_n_human
+        yield (
+            corrected
+            | _ends(estimate, both.reasons)
+            | {
+                "effective_n_human": None if np.isnan(effective) else effective,
+                "power": estimate.power,
+            }
+        )
+    if has_classes and estimand.system is None:
+        yield key | {"method": "rogan_gladen"} | _rogan_gladen(both, n_model, reason)
+
+
+def _rogan_gladen(both: _Comparison, n_model: int, reason: str | None) -> Row:
+    if reason is None and both.weights is not None:
+        reason = NO_PROBABILITIES
+    if reason is not None:
+        return {"reason": reason}
+    has, says = both.human == 1, both.model == 1
+    corrected = rogan_gladen(
+        int(np.nansum(both.own)), n_model, int((has & says).sum()), int(has.sum()),
+        int((~has & ~says).sum()), int((~has).sum()),
+    )  # fmt: skip
+    if np.isnan(corrected.value):
+        return {"reason": corrected.reason}
+    return {
+        "value": corrected.value, "ci_low": _or_none(corrected.low),
+        "ci_high": _or_none(corrected.high), "reason": corrected.reason,
+    }  # fmt: skip
+
+
+def _ends(estimate: PredictionPoweredMean, reasons: tuple[str, ...]) -> Row:
+    low, high = estimate.interval()
+    if np.isnan(low):
+        reasons = (ONE_CLUSTER,)
+    return {
+        "value": estimate.value, "ci_low": _or_none(low), "ci_high": _or_none(high),
+        "reason": "; ".join(reasons) or None,
+    }  # fmt: skip
+
+
+def _or_none(value: float) -> float | None:
+    return None if np.isnan(value) else value

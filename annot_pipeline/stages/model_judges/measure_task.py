@@ -1,0 +1,103 @@
+"""All that is measured of the judges of one task."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from annot_pipeline.config import Campaign
+from annot_pipeline.contracts import (
+    ESTIMATES,
+    JUDGE_BIAS,
+    JUDGE_VALIDATION,
+    TEXT,
+    VALIDATION_CONFUSION,
+)
+from annot_pipeline.stages.ingest.listed_items import ListedItems
+from annot_pipeline.stages.labels.known_items import Truths
+from annot_pipeline.stages.model_judges.answers import TaskAnswers, task_answers
+from annot_pipeline.stages.model_judges.bias import bias_rows
+from annot_pipeline.stages.model_judges.estimates import estimate_rows
+from annot_pipeline.stages.model_judges.validation import validation_rows
+
+LEAST_CONSTANT = 10
+"""Items from which one answer to all of them is worth a warning."""
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class MeasuredTask:
+    """Rows of a task by table, and its metrics by name."""
+
+    rows: Mapping[str, list[Row]]
+    metrics: Mapping[str, Any]
+
+
+NOTHING = MeasuredTask({}, {})
+
+
+def measure_task(
+    rows: pa.Table, task: Mapping[str, Any], items: pa.Table, settings: Campaign
+) -> MeasuredTask:
+    """Measure the models of a task, and the bias of all judges who compare.
+
+    Parameters
+    ----------
+    rows
+        Its judgments, with those that do not count.
+    task
+        ``task``, ``kind``.
+    items
+        Of item tables.
+    settings
+        ``judges``, ``ranking.shown_order``, ``seed``.
+    """
+    if not rows.num_rows:
+        return NOTHING
+    named = [c.cast(TEXT) for n in ("item", "item_a", "item_b") for c in rows[n].chunks]
+    names = pa.table({"item": pa.chunked_array(named, TEXT)})
+    listed = ListedItems.named([items], [names])
+    answers = task_answers(rows, task["kind"], listed, Truths.from_items([items]))
+    if answers is None:
+        return NOTHING
+    bias = bias_rows(rows, answers, items, listed, settings)
+    if not answers.models:
+        return MeasuredTask({JUDGE_BIAS.name: bias}, {})
+    validation, confusion = validation_rows(
+        answers, epsilon=settings.judges.epsilon, seed=settings.seed
+    )
+    estimates, refusal = estimate_rows(answers, people_items=settings.judges.people_items)
+    return MeasuredTask(
+        {
+            JUDGE_VALIDATION.name: validation,
+            VALIDATION_CONFUSION.name: confusion,
+            JUDGE_BIAS.name: bias,
+            ESTIMATES.name: estimates,
+        },
+        {
+            "unvalidated": _unvalidated(answers, validation),
+            "constant": _constant(answers),
+            "biased_samples": refusal,
+        },
+    )
+
+
+def _unvalidated(answers: TaskAnswers, rows: list[Row]) -> list[str]:
+    """Return the models that share no item with people and none with a known answer."""
+    validated = {row["judge"] for row in rows if row["n_items"]}
+    return [name for code in answers.models if (name := answers.judges[code]) not in validated]
+
+
+def _constant(answers: TaskAnswers) -> list[str]:
+    """Return the models that give one answer to many items."""
+    values = {code: answers.of_judge(code, answers.value) for code in answers.models}
+    answered = {code: value[~np.isnan(value)] for code, value in values.items()}
+    return [
+        answers.judges[code]
+        for code, value in answered.items()
+        if value.size >= LEAST_CONSTANT and np.ptp(value) == 0
+    ]

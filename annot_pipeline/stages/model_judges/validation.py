@@ -1,0 +1,221 @@
+"""Rows of ``judge_validation`` and ``validation_confusion``: each model against people and truths.
+
+What does not belong here: the statistics themselves (methods.model_judges).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from annot_pipeline.methods.model_judges.alternative_annotator import (
+    LEAST_ITEMS,
+    alternative_annotator_test,
+)
+from annot_pipeline.methods.model_judges.clustered_estimate import ClusteredEstimate
+from annot_pipeline.methods.model_judges.label_validation import LabelValidation, label_validation
+from annot_pipeline.methods.model_judges.pairwise_accuracy import pairwise_accuracy
+from annot_pipeline.methods.model_judges.score_validation import ScoreValidation, score_validation
+from annot_pipeline.methods.model_judges.soft_pairwise_accuracy import soft_pairwise_accuracy
+from annot_pipeline.runtime.indexing import index_pairs
+from annot_pipeline.stages.model_judges.answers import NONE, TaskAnswers
+
+Floats = npt.NDArray[np.float64]
+Row = dict[str, Any]
+
+NO_PEOPLE = "no person judged the task"
+NO_SHARED_ITEM = "the model and people share no item"
+THESE_PEOPLE = "intervals hold for these people: fewer than 4"
+ONE_ANSWER = "the model always gives the same answer"
+NO_CEILING = "no item has two people: no human ceiling, no alternative annotator test"
+FEW_ITEMS_EACH = (
+    f"no person shares {LEAST_ITEMS} items with the model and others: no alternative annotator test"
+)
+LEAST_SYSTEMS = 2
+
+
+def validation_rows(
+    answers: TaskAnswers, *, epsilon: float, seed: int
+) -> tuple[list[Row], list[Row]]:
+    """Return rows of ``judge_validation`` and of ``validation_confusion`` of a task.
+
+    Parameters
+    ----------
+    answers
+        Of people and models.
+    epsilon
+        By which a person may be better, in the alternative annotator test.
+    seed
+        Of the permutations of soft pairwise accuracy.
+    """
+    rows: list[Row] = []
+    confusions: list[Row] = []
+    for model in answers.models:
+        own = answers.of_judge(model, answers.value)
+        key = {"task": answers.task, "judge": answers.judges[model]}
+        row, confusion = _against_people(answers, own, epsilon, seed)
+        rows.append(key | {"reference": "people"} | row)
+        confusions += [key | {"reference": "people"} | one for one in confusion]
+        if not np.isnan(answers.items.truth).all():
+            row, confusion = _against_truths(answers, own)
+            rows.append(key | {"reference": "truth"} | row)
+            confusions += [key | {"reference": "truth"} | one for one in confusion]
+    return rows, confusions
+
+
+def _against_people(
+    answers: TaskAnswers, own: Floats, epsilon: float, seed: int
+) -> tuple[Row, list[Row]]:
+    """Return the figures of a model against people, and its confusion of their labels."""
+    people = answers.by_people
+    item, judge, value = answers.item[people], answers.judge[people], answers.value[people]
+    is_shared = ~np.isnan(own[item])
+    row: Row = {
+        "n_items": int(np.unique(item[is_shared]).size),
+        "n_people": int(np.unique(judge[is_shared]).size),
+        "n_judgments": int(is_shared.sum()),
+        "n_people_tested": 0,
+    }
+    if not row["n_items"]:
+        return row | {"reason": NO_SHARED_ITEM if item.size else NO_PEOPLE}, []
+    reasons: dict[str, None] = {}
+    confusion: list[Row] = []
+    if answers.kind == "scalar":
+        scored = score_validation(item, judge, value, own, documents=answers.items.cluster)
+        row |= _score_figures(scored, reasons) | _orders(answers, own, seed)
+    else:
+        labelled = label_validation(
+            item, judge, value.astype(np.int64), _codes(own), documents=answers.items.cluster
+        )
+        row |= _label_figures(labelled, reasons)
+        confusion = list(_confusion(labelled, answers.classes))
+    test = alternative_annotator_test(
+        item, judge, value, own,
+        kind="scores" if answers.kind == "scalar" else "labels", epsilon=epsilon,
+    )  # fmt: skip
+    n_tested = int((test.n_items >= LEAST_ITEMS).sum())
+    row |= {"epsilon": epsilon, "n_people_tested": n_tested}
+    if n_tested:
+        row["winning_rate"] = test.winning_rate
+        row["advantage_probability"] = test.advantage_probability
+    else:
+        reasons[FEW_ITEMS_EACH if test.n_items.any() else NO_CEILING] = None
+    if np.unique(own[~np.isnan(own)]).size == 1:
+        reasons = {ONE_ANSWER: None} | reasons
+    if row["n_people"] < 4:
+        reasons[THESE_PEOPLE] = None
+    return _without_nan(row | {"reason": "; ".join(reasons) or None}), confusion
+
+
+def _against_truths(answers: TaskAnswers, own: Floats) -> tuple[Row, list[Row]]:
+    """Return the figures of a model against known answers."""
+    truth = answers.items.truth
+    items = np.flatnonzero(~np.isnan(truth))
+    validation = label_validation(
+        items, np.zeros(items.size, np.int64), truth[items].astype(np.int64), _codes(own),
+        documents=answers.items.cluster,
+    )  # fmt: skip
+    n = validation.n_items
+    row: Row = {"n_items": n, "n_people": 0, "n_judgments": n, "n_people_tested": 0}
+    if not n:
+        return row | {"reason": "the model judged no item with a known answer"}, []
+    reasons: dict[str, None] = {}
+    row |= _label_figures(validation, reasons, has_ceiling=False)
+    row["reason"] = "; ".join(reasons) or None
+    return _without_nan(row), list(_confusion(validation, answers.classes))
+
+
+def _label_figures(
+    validation: LabelValidation, reasons: dict[str, None], *, has_ceiling: bool = True
+) -> Row:
+    figures = _ends("agreement", validation.agreement, reasons)
+    figures |= _ends("kappa", validation.kappa, reasons)
+    if has_ceiling:
+        figures |= {
+            "human_agreement": validation.human_agreement.value,
+            "human_kappa": validation.human_kappa.value,
+        }
+    return figures
+
+
+def _score_figures(validation: ScoreValidation, reasons: dict[str, None]) -> Row:
+    human = validation.human
+    return {
+        **_ends("bias", validation.bias, reasons),
+        "error": validation.root_mean_square.value,
+        **_ends("correlation", validation.pearson, reasons),
+        "rank_correlation": validation.spearman,
+        "human_error": _mean(human.root_mean_square, human.n_items),
+        "human_correlation": _mean(human.pearson, human.n_items),
+    }
+
+
+def _orders(answers: TaskAnswers, own: Floats, seed: int) -> Row:
+    """Return how often model and people order items, and systems, alike."""
+    items, people = answers.items, answers.by_people
+    n_items = len(items.names)
+    n = np.bincount(answers.item[people], minlength=n_items)
+    with np.errstate(invalid="ignore"):
+        human = np.bincount(answers.item[people], answers.value[people], n_items) / n
+    shared = np.flatnonzero((n > 0) & ~np.isnan(own))
+    group = index_pairs(items.segment[shared] + 1, items.criterion[shared]).codes
+    figures: Row = {
+        "pairwise_accuracy": pairwise_accuracy(human[shared], own[shared], group).accuracy
+    }
+    placed = shared[(items.segment[shared] != NONE) & (items.system[shared] != NONE)]
+    systems = np.unique(items.system[placed])
+    if systems.size >= LEAST_SYSTEMS:
+        both = [_by_segment(answers, placed, values) for values in (human, own)]
+        figures["soft_pairwise_accuracy"] = soft_pairwise_accuracy(*both, seed=seed).accuracy
+        figures["n_systems"] = int(systems.size)
+    return figures
+
+
+def _by_segment(answers: TaskAnswers, placed: npt.NDArray[np.int64], values: Floats) -> Floats:
+    """Return mean values of segments by system, ``(n_segments, K)``; NaN where there is none."""
+    segment = np.unique(answers.items.segment[placed], return_inverse=True)[1].reshape(-1)
+    names, system = np.unique(answers.items.system[placed], return_inverse=True)
+    cell = segment * names.size + system.reshape(-1)
+    size = (int(segment.max()) + 1) * names.size
+    with np.errstate(invalid="ignore"):
+        means = np.bincount(cell, values[placed], size) / np.bincount(cell, minlength=size)
+    return means.reshape(-1, names.size)
+
+
+def _confusion(validation: LabelValidation, classes: list[str]) -> Iterator[Row]:
+    matrix = validation.confusion
+    totals = matrix.sum(axis=1)
+    for reference, model in np.argwhere(matrix > 0).tolist():
+        n = float(matrix[reference, model])
+        yield {
+            "reference_answer": classes[reference], "model_answer": classes[model],
+            "n_items": n, "share": min(n / float(totals[reference]), 1.0),
+        }  # fmt: skip
+
+
+def _ends(name: str, estimate: ClusteredEstimate, reasons: dict[str, None]) -> Row:
+    if estimate.reason is not None:
+        reasons[f"{name}: {estimate.reason}"] = None
+    low, high = estimate.interval()
+    return {name: estimate.value, f"{name}_low": low, f"{name}_high": high}
+
+
+def _codes(values: Floats) -> npt.NDArray[np.int64]:
+    return np.where(np.isnan(values), NONE, values).astype(np.int64)
+
+
+def _mean(values: Floats, weights: npt.NDArray[np.int64]) -> float:
+    is_known = ~np.isnan(values) & (weights > 0)
+    if not is_known.any():
+        return float("nan")
+    return float(np.average(values[is_known], weights=weights[is_known]))
+
+
+def _without_nan(row: Mapping[str, Any]) -> Row:
+    return {
+        name: None if isinstance(value, float) and np.isnan(value) else value
+        for name, value in row.items()
+    }

@@ -1,0 +1,132 @@
+"""Gates on models: drift, other versions, no validation, one answer, chosen items."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from tests.gates.test_drift import gate
+
+MODELS = [{"name": "gpt-*", "kind": "model"}]
+
+
+def labels(judge, items, right):
+    return "".join(f"i{n:03d},{judge},{'xy'[(n + (not right(n))) % 2]}\n" for n in items)
+
+
+def export(*rows):
+    return {"a.csv": "item,judge,label\n" + "".join(rows)}
+
+
+def people(items):
+    return "".join(labels(judge, items, lambda _: True) for judge in ("ann", "ben", "cleo"))
+
+
+def test_a_model_that_is_worse_on_new_items_drifts(build_campaign):
+    first = [people(range(60)), labels("gpt-4", range(60), lambda n: n % 10 > 0)]
+    build_campaign(export(*first), judges=MODELS)
+    new = range(60, 120)
+    same = [people(new), labels("gpt-4", new, lambda n: n % 10 > 0)]
+    assert (
+        gate(build_campaign(export(*first, *same), judges=MODELS), "model_judge_drift").value == 0
+    )
+
+
+def test_drift_is_told_with_its_interval(build_campaign):
+    first = [people(range(60)), labels("gpt-4", range(60), lambda n: n % 10 > 0)]
+    build_campaign(export(*first), judges=MODELS)
+    new = range(60, 120)
+    worse = [people(new), labels("gpt-4", new, lambda n: n % 2 > 0)]
+    drift = gate(build_campaign(export(*first, *worse), judges=MODELS), "model_judge_drift")
+    assert (drift.level, drift.value) == ("warn", 1)
+    # .9 and .5 of 60: the errors are sqrt(.09/59) and sqrt(.25/59), added in squares
+    half = 1.959964 * (0.09 / 59 + 0.25 / 59) ** 0.5
+    assert drift.detail == f"small gpt-4 -0.400 ({-0.4 - half:+.3f} to {-0.4 + half:+.3f})"
+
+
+def test_another_version_is_named(build_campaign):
+    rows = [people(range(12)), labels("gpt-4", range(12), lambda n: n % 4 > 0)]
+    versions = ([{**MODELS[0], "version": version}] for version in ("0613", "0613", "1106"))
+    builds = [
+        gate(build_campaign(export(*rows), judges=v), "model_judge_versions") for v in versions
+    ]
+    assert [one.value for one in builds] == [0, 0, 1]
+    assert builds[2].detail == "small: gpt-4 is now gpt-4 (version 1106)"
+
+
+@pytest.mark.parametrize("has_truth", [False, True])
+def test_a_model_without_shared_items_is_not_validated(build_campaign, has_truth):
+    rows = export(people(range(10)), labels("gpt-4", range(20, 40), lambda n: n % 3 > 0))
+    if has_truth:
+        lines = rows["a.csv"].splitlines()
+        rows = {"a.csv": "\n".join([lines[0] + ",truth", *(line + ",x" for line in lines[1:])])}
+    fields = {name: name for name in ("item", "judge", "label")}
+    fields |= {"truth": "truth"} if has_truth else {}
+    built = build_campaign(
+        rows, judges=MODELS,
+        sources=[{"path": "exports/*.csv", "format": "csv", "fields": fields}],
+    )  # fmt: skip
+    unvalidated = gate(built, "unvalidated_model_judges")
+    assert unvalidated.value == (not has_truth)
+    by_reference = {row["reference"]: row for row in built.rows("judge_validation")}
+    assert by_reference["people"]["reason"] == "the model and people share no item"
+    assert by_reference["people"]["agreement"] is None
+    assert ("truth" in by_reference) == has_truth
+    corrected = [r for r in built.rows("estimates") if r["method"] == "prediction_powered"]
+    assert {row["value"] for row in corrected} == {None}
+    assert {row["reason"] for row in corrected} == {"the model and people share no item"}
+
+
+def test_a_model_that_always_answers_the_same(build_campaign):
+    rows = export(people(range(30)), "".join(f"i{n:03d},gpt-4,x\n" for n in range(60)))
+    built = build_campaign(rows, judges=MODELS)
+    constant = gate(built, "constant_model_judges")
+    assert (constant.value, constant.detail) == (1, "small gpt-4")
+    [row] = built.rows("judge_validation")
+    assert row["agreement"] == pytest.approx(0.5)
+    assert row["kappa"] == 0
+    assert row["kappa_low"] is None
+    assert row["reason"].startswith("the model always gives the same answer")
+    corrected = {
+        (r["method"], r["label"]): r for r in built.rows("estimates") if r["method"] != "model"
+    }
+    alone, ppi = corrected["people", "x"], corrected["prediction_powered", "x"]
+    assert ppi["power"] == 0
+    assert (ppi["value"], ppi["ci_low"]) == pytest.approx((alone["value"], alone["ci_low"]))
+
+
+def chosen(build_campaign, **judges):
+    """Return a build in which people judged the items that the model calls x."""
+    draw = random.Random(4)
+    calls = {n: draw.choice("xy") for n in range(200)}
+    asked = [n for n, call in calls.items() if call == "x"][:60]
+    rows = export(
+        "".join(f"i{n:03d},ann,{draw.choice('xxy')}\n" for n in asked),
+        "".join(f"i{n:03d},gpt-4,{call}\n" for n, call in calls.items()),
+    )
+    return build_campaign(rows, judges={"declared": MODELS, **judges})
+
+
+def test_items_chosen_by_the_answers_of_the_model_are_refused(build_campaign):
+    built = chosen(build_campaign)
+    chosen_items = gate(built, "chosen_human_items")
+    assert chosen_items.value == 1
+    assert "prevalence x by gpt-4 is 1.000 on them and" in chosen_items.detail
+    for row in built.rows("estimates"):
+        if row["method"] in ("people", "prediction_powered", "rogan_gladen"):
+            assert row["value"] is None
+            assert row["reason"].startswith("people's items are no random sample")
+
+
+def test_declared_chosen_items_are_refused(build_campaign):
+    draw = random.Random(5)
+    rows = export(
+        "".join(f"i{n:03d},ann,{draw.choice('xy')}\n" for n in range(0, 200, 4)),
+        "".join(f"i{n:03d},gpt-4,{draw.choice('xy')}\n" for n in range(200)),
+    )
+    assert gate(build_campaign(rows, judges=MODELS), "chosen_human_items").value == 0
+    judges = {"declared": MODELS, "people_items": "chosen"}
+    refused = gate(build_campaign(rows, judges=judges), "chosen_human_items")
+    assert refused.value == 1
+    assert "judges.people_items" in refused.detail
