@@ -17,9 +17,12 @@ MOST = 200
 
 def judgments_title(trace: Row) -> str:
     """How many judgments, and what their numbers mean."""
-    decisions = sum(row["fate"] == "adjudication" for row in trace["judgments"])
-    title = f"judgments ({len(trace['judgments']) - decisions}"
-    title += f" and {decisions} decision{'s' * (decisions != 1)})" if decisions else ")"
+    fates = [row["fate"] for row in trace["judgments"]]
+    decisions, measured = fates.count("adjudication"), fates.count("measured")
+    counts = [f"{len(fates) - decisions - measured}"]
+    counts += [f"{decisions} decision{'s' * (decisions != 1)}"] * (decisions > 0)
+    counts += [f"{measured} measured only"] * (measured > 0)
+    title = f"judgments ({' and '.join(filter(None, (', '.join(counts[:-1]), counts[-1])))})"
     file = _only_file(trace)
     if file is not None:
         places = [p for row in trace["judgments"] for p in row["places"]]
@@ -48,7 +51,7 @@ def judgments(trace: Row) -> Iterable[str]:
         other_ranks = ", ".join(f"{b['rank']} {b['system'] or b['item']}" for b in row["beside"])
         rows.append(
             (
-                row["judge"],
+                row["judge"] + (" (model)" if row["kind"] == "model" else ""),
                 short(row["answer"]) + (f" [{row['criterion']}]" if row["criterion"] else ""),
                 _weight(row),
                 _label_without_judge(without_judge[row["judge"]])

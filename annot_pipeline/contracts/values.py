@@ -53,6 +53,12 @@ def families_text(families: Mapping[str, int]) -> str:
     return first_of([f"{name} ({counted(families[name], 'judge')})" for name in in_order])
 
 
+def is_measured(judge: Mapping[str, object], used_judges: Mapping[str, str]) -> bool:
+    """Return whether a row of ``judges`` is of a kind that its task does not use."""
+    used = used_judges.get(str(judge["task"]), "all")
+    return used != "all" and judge.get("kind") != used
+
+
 def model_note(used_judges: Mapping[str, str]) -> str:
     """Return for whom intervals hold in tasks that models alone judge; empty: there are none."""
     tasks = sorted(task for task, used in used_judges.items() if used == "model")

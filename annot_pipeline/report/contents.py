@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from annot_pipeline.contracts import TEXT
+from annot_pipeline.contracts import TEXT, is_measured
 
 Document = Mapping[str, Any]
 
@@ -152,6 +152,12 @@ class Contents:
         """Rows of the gold table."""
         rows: list[dict[str, Any]] = self.tables["judges"].to_pylist()
         return rows
+
+    @cached_property
+    def used_judges(self) -> list[dict[str, Any]]:
+        """Return the rows of judges whose kind their task uses; older releases tell none apart."""
+        used = self.facts.get("used_judges", {})
+        return [row for row in self.judges if not is_measured(row, used)]
 
     @cached_property
     def agreement(self) -> Mapping[str, Mapping[str, dict[str, Any]]]:

@@ -21,6 +21,7 @@ from annot_pipeline.contracts import (
     VERDICTS,
     families_text,
     fates_text,
+    is_measured,
     share_text,
     votes_text,
 )
@@ -53,6 +54,7 @@ def data_card(manifest: Manifest, gold: Gold) -> str:
     gold
         Those of ``TABLES``.
     """
+    gold = {**gold, "judges": _used(gold["judges"], manifest)}
     sections = (
         ("How to read it", how_to_read(manifest)),
         ("What was asked", _questions(manifest)),
@@ -76,6 +78,13 @@ def data_card(manifest: Manifest, gold: Gold) -> str:
         if body:
             lines += [f"## {heading}", "", *body]
     return "\n".join(lines)
+
+
+def _used(judges: pa.Table, manifest: Manifest) -> pa.Table:
+    """Return the judges whose kind their task uses."""
+    used = manifest["facts"].get("used_judges", {})
+    is_used = [not is_measured(row, used) for row in judges.to_pylist()]
+    return judges.filter(pa.array(is_used, pa.bool_()))
 
 
 def _about(manifest: Manifest) -> list[str]:

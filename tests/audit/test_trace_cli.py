@@ -46,7 +46,8 @@ def test_a_label_with_a_decision(run):
     assert lines[at] == f"label {LABELS[2]}, decided by an expert"
     assert lines[at + 1].endswith('at 2024-06-01T00:00:00+00:00: said: "so"')
     assert lines[at + 2].startswith(f"  the model says {LABELS[0]}, ")
-    assert "judgments (4 and 1 decision), rows of exports/moods.csv; " in out
+    assert "judgments (4, 1 decision and 2 measured only); " in out
+    assert "=gpt<LLM>|4 (model)" in out
     assert "row 33 (line 34)" in out
     assert any(line.split()[0] == "prevalence" for line in lines if line.strip())
     assert "without one judge: " in out
@@ -140,14 +141,17 @@ def test_json_is_one_document(run):
     }  # fmt: skip
     (found,) = document["traces"]
     assert found["task"] == TASK
-    assert len(found["judgments"]) == 5
+    fates = [row["fate"] for row in found["judgments"]]
+    assert fates == ["used"] * 4 + ["adjudication"] + ["measured"] * 2
+    assert [row["kind"] for row in found["judgments"]] == ["human"] * 5 + ["model"] * 2
 
 
 def test_unknown_names(run):
     status, out, err = run("item #9")
     assert (status, out) == (1, "")
     assert "no judgment about item 'item #9'" in err
-    assert f"the nearest are {ITEM!r}, " in err
+    assert "the nearest are " in err
+    assert json.dumps(ITEM) in err
     assert run(ITEM, "--task", "none")[0] == 1
     status, _, err = run(ITEM, "--release", "v0007")
     assert status == 1

@@ -52,6 +52,7 @@ def judgments_about(
         own = [p for p in places[row["judgment_id"]] if p["fate"] == row["fate"]]
         documents.append(
             {name: row[name] for name in KEPT}
+            | {"kind": row.get("kind")}  # releases of earlier versions do not tell
             | UNWEIGHED
             | weighed.get(row["judgment_id"], {})
             | {

@@ -84,7 +84,7 @@ def glance(contents: Contents) -> str:
 
 def _sentence(contents: Contents) -> str:
     rows, fates = contents.rows, contents.facts["fates"]
-    n_judges = len({row["judge"] for row in contents.judges if not row["dropped"]})
+    n_judges = len({row["judge"] for row in contents.used_judges if not row["dropped"]})
     results = [
         counted(rows[name], what)
         for name, what in (("labels", "label"), ("scores", "score"))
@@ -128,8 +128,8 @@ def _kinds(contents: Contents) -> str:
 
 
 def _judges(contents: Contents) -> tuple[str, str, str]:
-    names = {row["judge"] for row in contents.judges}
-    dropped = {row["judge"] for row in contents.judges if row["dropped"]}
+    names = {row["judge"] for row in contents.used_judges}
+    dropped = {row["judge"] for row in contents.used_judges if row["dropped"]}
     words = f"{len(dropped):,} dropped by a test" if dropped else "none dropped"
     return "Judges", number(len(names), "count"), words
 
@@ -207,7 +207,7 @@ def _changes_since_parent(contents: Contents) -> tuple[str, str, str]:
 def _task_table(contents: Contents) -> str:
     """Return the table of tasks, with the questions to judges."""
     kinds = contents.facts["kinds"]
-    n_judges = Counter(row["task"] for row in contents.judges if not row["dropped"])
+    n_judges = Counter(row["task"] for row in contents.used_judges if not row["dropped"])
     questions = {task: question(contents.manifest, task) for task in kinds}
     decided, votes = contents.labelled_in_all.decided > 0, contents.anonymous_votes
     columns = [
