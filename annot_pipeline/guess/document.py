@@ -13,6 +13,7 @@ from annot_pipeline.exports.hit_bookkeeping import plain_number
 from annot_pipeline.guess.abstentions import abstained_note
 from annot_pipeline.guess.groups import Group, escaped
 from annot_pipeline.guess.item_tables import ItemTable
+from annot_pipeline.guess.model_names import model_entries
 from annot_pipeline.guess.objects import Line
 from annot_pipeline.guess.sources import SourceGuess, Task
 from annot_pipeline.storage.archive import natural_key
@@ -56,6 +57,7 @@ def write_campaign(
         "sources:\n" + "".join(map(_source, sources)),
         "items:\n" + "".join(map(_table, tables)) if tables else "",
         "tasks:\n" + "".join(_tasks(sources, has_truth=_have_truth(tables))),
+        _models(sources),
         _tests_of_judges(sources),
         _comments("Left out:", [f"{file}: {why}" for file, why in left_out]),
     ]
@@ -175,6 +177,15 @@ def _files(group: Group) -> str:
     text += f"the first {n_rows:,} rows were looked at" if partly else f"{n_rows:,} rows"
     bad = sum((sample.unreadable for sample in group.samples[1:]), group.first.unreadable.copy())
     return text + "".join(f"; {count:,} not read: {why}" for why, count in bad.most_common(3))
+
+
+def _models(sources: Sequence[SourceGuess]) -> str:
+    """Return the entries of judges whose names are those of language models."""
+    entries = model_entries(sources)
+    if not entries:
+        return ""
+    head = ("judges:", "language models by their names; in tasks of people they are measured only")
+    return _aligned([head, *((f"  - {flow(entry)}", "") for entry in entries)])
 
 
 def _tests_of_judges(sources: Sequence[SourceGuess]) -> str:

@@ -1,0 +1,59 @@
+"""Judges whose names are those of language models: entries of ``judges``."""
+
+from __future__ import annotations
+
+import glob
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from annot_pipeline.guess.samples import sheet_of
+from annot_pipeline.guess.sources import SourceGuess
+
+MODEL = re.compile(
+    r"(?<![a-z])(?:(?P<openai>gpt[-_ ]?\d|chatgpt|o[134](?:-mini|-preview)|text-davinci)"
+    r"|(?P<anthropic>claude[-_ ]?(?:v?\d|opus|sonnet|haiku|instant))"
+    r"|(?P<google>gemini|gemma-?\d|palm-?2)|(?P<meta>llama)"
+    r"|(?P<mistral>mistral|mixtral)|(?P<qwen>qwen)|(?P<deepseek>deepseek)|(?P<xai>grok-?\d)"
+    r"|(?P<cohere>command-r)|(?P<other>llm|model_graded|prometheus-))",
+    re.IGNORECASE,
+)
+"""Names of model families, as evaluations write them."""
+MOST_ENTRIES = 30
+
+
+def model_entries(sources: Sequence[SourceGuess]) -> list[dict[str, str]]:
+    """Return entries of ``judges`` for the judges of some sources whose names are of models."""
+    names = sorted({name for source in sources for name in _judges(source)})
+    entries = []
+    for name in names:
+        match = MODEL.search(name)
+        if match is not None:
+            entry = {"name": glob.escape(name), "kind": "model"}
+            family = match.lastgroup
+            entries.append(entry | ({"family": family} if family and family != "other" else {}))
+    return entries[:MOST_ENTRIES]
+
+
+def _judges(source: SourceGuess) -> Iterator[str]:
+    """Yield the judges that a source names by a column, by a constant, or by keys of objects."""
+    mapping, sheet = source.mapping, sheet_of(source.group.samples)
+    expression = next((e for name, e, _ in mapping.lines if name == "judge"), None)
+    if isinstance(expression, str) and expression in sheet.names:
+        yield from sheet[expression].counts
+    elif isinstance(expression, dict) and isinstance(constant := expression.get("value"), str):
+        each = mapping.each.get(constant.strip("{}"), {}) if "{" in constant else None
+        if each is None:
+            yield constant
+        elif isinstance(each, dict) and each.get("keys") in sheet.names:
+            yield from _keys(sheet[each["keys"]].counts)
+
+
+def _keys(cells: Iterable[str]) -> Iterator[str]:
+    for cell in cells:
+        try:
+            document = json.loads(cell)
+        except ValueError:
+            continue
+        if isinstance(document, dict):
+            yield from document

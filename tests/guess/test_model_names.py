@@ -1,0 +1,67 @@
+"""Names of language models among judges become entries of ``judges``."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from ruamel.yaml import YAML
+
+from annot_pipeline.cli import main
+from annot_pipeline.guess.campaign import guess_campaign
+from annot_pipeline.guess.model_names import MODEL
+
+
+@pytest.mark.parametrize(
+    ("name", "family"),
+    [
+        ("gpt-4o", "openai"), ("GPT4", "openai"), ("openai/gpt-3.5-turbo", "openai"),
+        ("o3-mini", "openai"), ("claude-3-opus-20240229", "anthropic"),
+        ("anthropic.claude-v2", "anthropic"), ("gemini-1.5-pro", "google"),
+        ("meta-llama/Llama-3-70b", "meta"), ("mixtral-8x7b", "mistral"), ("Qwen2-72B", "qwen"),
+        ("deepseek-chat", "deepseek"), ("model_graded_qa", "other"), ("llm-judge", "other"),
+    ],
+)  # fmt: skip
+def test_names_of_models(name, family):
+    match = MODEL.search(name)
+    assert match is not None
+    assert match.lastgroup == family
+
+
+@pytest.mark.parametrize(
+    "name", ["claude", "Claude Monet", "ann", "w-4711", "bard", "egpt", "gpt", "tom3", "grok"]
+)
+def test_names_of_people(name):
+    assert MODEL.search(name) is None
+
+
+def test_a_column_of_people_and_models(tmp_path):
+    rows = [f"i{n},{judge},{'xy'[n % 2]}\n" for n in range(6) for judge in ("ann", "ben", "gpt-4o")]
+    (tmp_path / "answers.csv").write_text("item,judge,label\n" + "".join(rows))
+    text = guess_campaign([tmp_path / "answers.csv"], tmp_path)
+    document = YAML(typ="safe").load(text)
+    assert document["judges"] == [{"name": "gpt-4o", "kind": "model", "family": "openai"}]
+    (tmp_path / "campaign.yaml").write_text(text)
+    assert main(["validate", str(tmp_path)]) == 0
+    assert "judges" not in YAML(typ="safe").load(guess_campaign([_people(tmp_path)], tmp_path))
+
+
+def _people(folder):
+    path = folder / "people.csv"
+    path.write_text("item,judge,label\n" + "".join(f"i{n},ann,x\ni{n},ben,y\n" for n in range(4)))
+    return path
+
+
+def test_scorers_of_inspect(tmp_path):
+    samples = [
+        {
+            "id": n,
+            "epoch": 1,
+            "scores": {"model_graded_qa": {"value": "C"}, "match": {"value": "I"}},
+        }
+        for n in range(5)
+    ]
+    document = {"version": 2, "eval": {"model": "m"}, "samples": samples}
+    (tmp_path / "log.json").write_text(json.dumps(document))
+    document = YAML(typ="safe").load(guess_campaign([tmp_path / "log.json"], tmp_path))
+    assert document["judges"] == [{"name": "model_graded_qa", "kind": "model"}]
