@@ -308,7 +308,8 @@ def _of_model(
         yield corrected | {"reason": NOTHING_ELSEWHERE}
     else:
         estimate = both.estimate()
-        effective = estimate.effective_n_human
+        # people alone against both by items: few judges give noisy ratios
+        effective = replace(both, clusters=both.clusters[:1]).estimate().effective_n_human
         yield (
             corrected
             | _ends(estimate, both.reasons)
