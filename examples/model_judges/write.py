@@ -23,7 +23,7 @@ HUMAN_ERROR = 0.05
 
 def write_campaign(folder: Path) -> Path:
     """Write campaign.yaml and the exports into a folder, and return its path."""
-    draw = random.Random(11)
+    draw = random.Random(11)  # noqa: S311 - a simulation
     shutil.rmtree(folder, ignore_errors=True)
     exports = folder / "exports"
     exports.mkdir(parents=True)
