@@ -193,3 +193,51 @@ def test_clusters_of_judges_widen_intervals_as_far_as_they_must():
             hits.append(low <= 0 <= high)
     assert np.mean(covered[True]) > 0.92
     assert np.mean(covered[False]) < 0.7
+
+
+def test_weights_are_inverse_probabilities_by_hand():
+    """Weights 1, 1, 2: mean (1 + 0 + 2) / 4; deviations .75 * (.25, -.75, .5) have no sum."""
+    human, weights = np.array([1.0, 0.0, 1.0]), np.array([1.0, 1.0, 2.0])
+    mean = prediction_powered_mean(human, np.zeros(3), np.zeros(0), weights=weights)
+    assert mean.value == pytest.approx(0.75)
+    deviations = np.array([0.25, -0.75, 0.5]) * 0.75
+    assert mean.standard_error == pytest.approx(np.sqrt((deviations**2).sum() * 3 / 2 / 9))
+
+
+def test_equal_weights_change_nothing():
+    rng = np.random.default_rng(8)
+    human, model, elsewhere = rng.random(40), rng.random(40), rng.random(200)
+    options = {"power": 0.4, "clusters": [np.arange(40) // 2]}
+    plain = prediction_powered_mean(human, model, elsewhere, **options)
+    weighted = prediction_powered_mean(human, model, elsewhere, weights=np.full(40, 7.0), **options)
+    assert weighted.value == pytest.approx(plain.value, rel=1e-12)
+    assert weighted.standard_error == pytest.approx(plain.standard_error, rel=1e-12)
+
+
+def test_weighted_estimates_cover_what_a_chosen_sample_would_miss():
+    """Items that the model calls 1 are asked four times as often; truth follows the model."""
+    rng = np.random.default_rng(9)
+    covered, missed, shorter = [], [], []
+    for _ in range(400):
+        model = (rng.random(4000) < 0.3).astype(float)
+        human = np.where(rng.random(4000) < 0.85, model, 1 - model)
+        probability = np.where(model == 1, 0.12, 0.03)
+        asked = rng.random(4000) < probability
+        weights = 1 / probability[asked]
+        estimate = prediction_powered_mean(human[asked], model[asked], model, weights=weights)
+        low, high = estimate.interval()
+        truth = 0.3 * 0.85 + 0.7 * 0.15
+        covered.append(low <= truth <= high)
+        naive = prediction_powered_mean(human[asked], model[asked], model[~asked], power=0.0)
+        low, high = naive.interval()
+        missed.append(not low <= truth <= high)
+        shorter.append(estimate.effective_n_human / estimate.n_human)
+    assert np.mean(covered) == pytest.approx(0.95, abs=0.025)
+    assert np.mean(missed) > 0.9
+    assert np.mean(shorter) > 1.3
+
+
+def test_wrong_weights_are_refused():
+    for weights in (np.ones(2), np.array([1.0, 0.0, 1.0])):
+        with pytest.raises(ValueError, match="weights"):
+            prediction_powered_mean(np.ones(3), np.ones(3), np.ones(3), weights=weights)
