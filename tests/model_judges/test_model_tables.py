@@ -139,7 +139,7 @@ def score_rows(seed=2):
             quality = level + draw.gauss(0, 12) + segment % 7
             who = [("gpt-4", 6, 5)]
             if segment < 25:
-                who += [(judge, 0, 8) for judge in draw.sample(PEOPLE, 2)]
+                who += [(judge, 0, 8) for judge in draw.sample(PEOPLE, draw.choice((1, 2, 3)))]
             for judge, shift, noise in who:
                 score = min(max(round(quality + shift + draw.gauss(0, noise)), 0), 100)
                 rows.append(
@@ -181,9 +181,10 @@ def test_figures_of_scores(build_campaign):
     }
     of_a = [np.mean(s) for key, s in people.items() if key[1] == "A"]
     assert estimates["A", "people"]["value"] == pytest.approx(np.mean(of_a))
-    assert estimates["A", "people"]["n_human"] == 50
+    n_human = sum(len(s) for key, s in people.items() if key[1] == "A")
+    assert estimates["A", "people"]["n_human"] == n_human
     assert estimates[None, "prediction_powered"]["n_model"] == 120
-    assert estimates["A", "prediction_powered"]["effective_n_human"] > 50
+    assert estimates["A", "prediction_powered"]["effective_n_human"] > n_human
 
 
 def test_scores_on_other_scales_are_told_by_bias_and_error(build_campaign):
@@ -236,7 +237,15 @@ def test_bias_of_judges_who_compare(build_campaign):
     assert row["n_decided"] == len(decided)
     first = np.mean([r["preference"] == "a" for r in decided])
     assert row["first_shown_share"] == pytest.approx(first)
-    assert row["order_effect_low"] < row["order_effect"] < row["order_effect_high"]
+    assert 0 < row["order_effect_low"] < row["order_effect"] < row["order_effect_high"]
+    estimates = {r["system"]: r["value"] for r in built.rows("estimates") if r["method"] == "model"}
+    for system, value in estimates.items():
+        shares = [
+            0.5 if r["preference"] == "tie" else float(r[f"system_{r['preference']}"] == system)
+            for r in own
+            if system in (r["system_a"], r["system_b"])
+        ]
+        assert value == pytest.approx(np.mean(shares))
     pairs = [own[n : n + 2] for n in range(0, 120, 2)]
     swapped = {"a": "b", "b": "a", "tie": "tie"}
     same = sum(one["preference"] == swapped[two["preference"]] for one, two in pairs)
@@ -286,3 +295,63 @@ def test_order_is_unknown_where_tools_shuffle(build_campaign):
         assert row["first_shown_share"] is None
         assert row["order_reason"] == "nothing tells what was shown first"
         assert row["n_both_orders"] == 0
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "truth", "right"),
+    [("A", "B", "a", True), ("A", "B", "b", False), ("B", "A", "a", True), ("B", "A", "b", False),
+     ("B", "A", "B", True), ("B", "A", "A", False), ("A", "B", "s1/A", True),
+     ("A", "B", "tie", False)],
+)  # fmt: skip
+def test_truths_of_pairs_are_sides_as_shown_or_names(build_campaign, a, b, truth, right):
+    row = {"segment": "s1", "judge": "gpt-4", "system_a": a, "system_b": b, "preference": "a"}
+    built = build(
+        build_campaign, [row | {"truth": truth}], tasks=[{"name": "*", "kind": "pairwise"}]
+    )
+    [validation] = [r for r in built.rows("judge_validation") if r["reference"] == "truth"]
+    assert validation["agreement"] == right
+    [bias] = built.rows("judge_bias")
+    assert bias["n_right_forward"] == (right and a == "A")
+    assert bias["n_right_reverse"] == (right and a == "B")
+
+
+def test_selection_probabilities_weigh_people(build_campaign):
+    draw = random.Random(6)
+    rows = []
+    for n in range(300):
+        call = draw.choice("xyy")
+        probability = 0.5 if call == "x" else 0.1
+        rows.append(
+            {"item": f"i{n:03d}", "judge": "gpt-4", "label": call, "selection_probability": ""}
+        )
+        if draw.random() < probability:
+            label = call if draw.random() < 0.8 else "x"
+            rows.append(
+                {"item": f"i{n:03d}", "judge": draw.choice(PEOPLE), "label": label,
+                 "selection_probability": probability}
+            )  # fmt: skip
+    built = build(build_campaign, rows)
+    asked = [row for row in rows if row["judge"] in PEOPLE]
+    model = {row["item"]: row["label"] == "x" for row in rows if row["judge"] == "gpt-4"}
+    weights = np.array([1 / row["selection_probability"] for row in asked])
+    human = np.array([row["label"] == "x" for row in asked], float)
+    same = np.array([model[row["item"]] for row in asked], float)
+    estimates = {row["method"]: row for row in built.rows("estimates") if row["label"] == "x"}
+    alone = np.average(human, weights=weights)
+    assert estimates["people"]["value"] == pytest.approx(alone)
+    corrected = estimates["prediction_powered"]
+    beyond = np.mean([*model.values()]) - np.average(same, weights=weights)
+    assert corrected["value"] == pytest.approx(alone + corrected["power"] * beyond)
+    assert estimates["rogan_gladen"]["value"] is None
+    assert abs(alone - human.mean()) > 0.1  # weights matter here
+
+
+def test_probabilities_of_some_items_are_of_no_use(build_campaign):
+    rows = [
+        {"item": f"i{n}", "judge": judge, "label": "xy"[n % 2], "selection_probability": p}
+        for n in range(30)
+        for judge, p in (("gpt-4", ""), *([("ann", "0.5" if n else "")] * (n < 20)))
+    ]
+    built = build(build_campaign, rows)
+    reasons = {row["reason"] for row in built.rows("estimates") if row["method"] == "people"}
+    assert reasons == {"selection_probability is known for 19 of 20 items of people"}
