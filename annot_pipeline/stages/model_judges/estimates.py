@@ -198,7 +198,10 @@ def _probabilities(
         return answers.items.probability, None
     if is_known.any():
         n = int(is_known.sum())
-        return None, f"selection_probability is known for {n:,} of {asked.size:,} items of people"
+        return None, (
+            f"selection_probability is known for {n:,} of {asked.size:,} items of people: list "
+            "the others under items, from selection_probabilities.csv of the batch"
+        )
     return None, CHOSEN if people_items == "chosen" else None
 
 

@@ -20,7 +20,10 @@ from annot_pipeline.contracts import (
 from annot_pipeline.runtime.indexing import is_in
 from annot_pipeline.stages.ingest.listed_items import ListedItems
 from annot_pipeline.stages.labels.known_items import Truths
-from annot_pipeline.stages.model_judges.answers import TaskAnswers, task_answers
+from annot_pipeline.stages.model_judges.answers import (
+    TaskAnswers,
+    task_answers,
+)
 from annot_pipeline.stages.model_judges.bias import bias_rows
 from annot_pipeline.stages.model_judges.estimates import estimate_rows
 from annot_pipeline.stages.model_judges.validation import validation_rows
@@ -42,7 +45,12 @@ NOTHING = MeasuredTask({}, {})
 
 
 def measure_task(
-    judgments: pa.Table, task: Mapping[str, Any], items: pa.Table, settings: Campaign
+    judgments: pa.Table,
+    task: Mapping[str, Any],
+    items: pa.Table,
+    settings: Campaign,
+    *,
+    probabilities: Mapping[str, float] | None = None,
 ) -> MeasuredTask:
     """Measure the models of a task, and the bias of all judges who compare.
 
@@ -56,6 +64,8 @@ def measure_task(
         Of item tables.
     settings
         ``judges``, ``ranking.shown_order``, ``seed``.
+    probabilities
+        As `answers.task_answers` takes them.
     """
     rows = judgments.filter(is_in(judgments["task"], (task["task"],)))
     if not rows.num_rows:
@@ -63,7 +73,7 @@ def measure_task(
     named = [c.cast(TEXT) for n in ("item", "item_a", "item_b") for c in rows[n].chunks]
     names = pa.table({"item": pa.chunked_array(named, TEXT)})
     listed = ListedItems.named([items], [names])
-    answers = task_answers(rows, task["kind"], listed, Truths.from_items([items]))
+    answers = task_answers(rows, task["kind"], listed, Truths.from_items([items]), probabilities)
     if answers is None:
         return NOTHING
     bias = bias_rows(rows, answers, items, listed, settings)

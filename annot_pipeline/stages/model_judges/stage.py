@@ -25,12 +25,17 @@ def measure_model_judges(context: StageContext) -> StageOutput[ModelJudgeMetrics
     has_models = context.campaign.settings.judges.has_models
     kinds = ("categorical", "scalar", "pairwise") if has_models else ("pairwise",)
     output = run_by_task(
-        context, _measure, "controlled", kinds={"controlled": kinds}, whole=("item_rows",)
+        context,
+        _measure,
+        "controlled",
+        kinds={"controlled": kinds},
+        whole=("item_rows", "item_probabilities"),
     )
     return output.output(ModelJudgeMetrics)
 
 
 def _measure(inputs: TaskRows) -> tuple[Mapping[str, pa.Table], TaskMetrics]:
+    from annot_pipeline.stages.model_judges.answers import listed_probabilities
     from annot_pipeline.stages.model_judges.measure_task import measure_task
 
     rows: dict[str, list[dict[str, Any]]] = {table.name: [] for table in TABLES}
@@ -38,7 +43,10 @@ def _measure(inputs: TaskRows) -> tuple[Mapping[str, pa.Table], TaskMetrics]:
     report = throttle_progress(inputs.progress)
     for task in inputs["tasks"].to_pylist():
         report(f"model judges: {task['task']}")
-        measured = measure_task(inputs["controlled"], task, inputs["item_rows"], inputs.settings)
+        measured = measure_task(
+            inputs["controlled"], task, inputs["item_rows"], inputs.settings,
+            probabilities=listed_probabilities(inputs["item_probabilities"], task["task"]),
+        )  # fmt: skip
         for name, more in measured.rows.items():
             rows[name] += more
         for name, value in measured.metrics.items():
@@ -64,10 +72,11 @@ MEASURE_MODEL_JUDGES = Stage(
         ),
         "tasks": ("task", "kind"),
         "item_rows": ("item", "segment", "document", "system", "place", "truth", "text"),
+        "item_probabilities": (),
     },
     outputs=tuple(table.name for table in TABLES),
     settings=("judges", "ranking.shown_order", "seed"),
-    code_version="1",
+    code_version="2",
     work=measure_model_judges,
     kinds=frozenset({"parquet", "numpy"}),
 )  # fmt: skip
