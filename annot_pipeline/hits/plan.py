@@ -11,11 +11,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from annot_pipeline.exports.hit_bookkeeping import DamagedError, Hit, Slot
-from annot_pipeline.stages.planning.hit_plan import HIT_PLAN, Question
+from annot_pipeline.stages.planning.hit_plan import HIT_PLAN, SAMPLED, Question
 
 SHOWN = (
     "task", "hit", "slot", "item", "segment", "system", "item_b", "system_b", "control", "text",
-    "text_b", "source",
+    "text_b", "source", "role", "probability",
 )  # fmt: skip
 """What files are made of; the other columns of a plan are for its log."""
 
@@ -112,7 +112,8 @@ class TaskPlan:
                                 "item_b",
                                 "system_b",
                             )
-                        )
+                        ),
+                        row["probability"] if row["role"] == SAMPLED else None,
                     )
                     for row in slots
                 ),
