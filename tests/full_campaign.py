@@ -13,6 +13,7 @@ TASK = '<b>mood</b> "a": [b](http://x.org) | c\\'
 LABELS = ("=cmd|' /C calc'!A0", "<script>alert(1)</script>", "ja, עם רווח ✓")
 ITEM = "item #{}: 'x' | `y` *z*"
 LONG = "word " * 2000
+MODELS = ("=gpt<LLM>|4", "*<LLM>* `o` (mini)")
 QUESTION = "Which mood?\n\n# not a heading\n- no list <img src=x onerror=alert(1)>"
 ABOUT = {
     "title": 'Moods: "quoted" & {braced} \U0001f600 #1',
@@ -34,6 +35,7 @@ def write_full_campaign(folder: Path, **settings: Any) -> Path:
     (exports / "moods.csv").write_text(_moods(), encoding="utf-8")
     (exports / "scores.csv").write_text(_scores(), encoding="utf-8")
     (exports / "pairs.csv").write_text(_pairs(), encoding="utf-8")
+    (exports / "models.csv").write_text(_models(), encoding="utf-8")
     (folder / "items.csv").write_text(_items(), encoding="utf-8")
     document = {
         "campaign": "full",
@@ -44,7 +46,9 @@ def write_full_campaign(folder: Path, **settings: Any) -> Path:
                 "scores", "system", "segment", "hit", "control", "score", "seconds", task="quality"
             ),
             _source("pairs", "segment", "system_a", "system_b", "preference", task="which"),
+            _source("models", "item", "label", task=TASK),
         ],
+        "judges": [{"name": "*<LLM>*", "kind": "model", "family": "gpt <|>"}],
         "items": [
             {"path": "items.csv", "format": "csv", "fields": {n: n for n in ("item", "text")}}
         ],
@@ -101,6 +105,15 @@ def _pairs() -> str:
         for a, b in (("x", "y"), ("y", "z"), ("x", "z"))
     ]
     return _csv(("judge", "segment", "system_a", "system_b", "preference"), rows)
+
+
+def _models() -> str:
+    rows = [
+        (ITEM.format(item), judge, LABELS[(item + (item % shift == 0)) % 3])
+        for judge, shift in ((MODELS[0], 3), (MODELS[1], 4))
+        for item in range(12)
+    ]
+    return _csv(("item", "judge", "label"), rows)
 
 
 def _items() -> str:

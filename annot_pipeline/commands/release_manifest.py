@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from annot_pipeline.config.signature import digest, signature
-from annot_pipeline.contracts import FATES, GOLD, SCHEMA_VERSION
+from annot_pipeline.contracts import FATES, GOLD, SCHEMA_VERSION, model_note
 from annot_pipeline.runtime.partitions import partition_tasks
 from annot_pipeline.stages.agreement.metrics import AgreementMetrics
 from annot_pipeline.stages.build import (
@@ -102,6 +102,8 @@ def release_manifest(
         Of the release, and the release before.
     """
     campaign = build.campaign.settings
+    used_judges = runs["settle_judgments"].metrics(JudgmentMetrics).used_judges
+    note = {"note": text} if (text := model_note(used_judges)) else {}
     fits = read_unharmed(runs["infer_labels"].result.tables["label_fits"]).drop(["trace"])
     return {
         "campaign": campaign.campaign,
@@ -123,6 +125,7 @@ def release_manifest(
                 "name": name,
                 "file": f"{name}.parquet",
                 "row": GOLD[name].row,
+                **note,
                 "key": list(GOLD[name].key),
                 "sha256": table.sha256,
                 "bytes": table.bytes,
@@ -175,6 +178,7 @@ def published_metrics(runs: Mapping[str, StageRun]) -> dict[str, Any]:
         "families": runs["read_records"].metrics(RecordMetrics).families,
         "rejections": judgments.rejections,
         "kinds": judgments.kinds,
+        "used_judges": judgments.used_judges,
         "guessed_tasks": judgments.guessed_tasks,
         "comparisons": runs["break_into_comparisons"].metrics(ComparisonMetrics).comparisons,
         "segment_graphs": segments.segment_graphs,
@@ -188,6 +192,7 @@ def published_metrics(runs: Mapping[str, StageRun]) -> dict[str, Any]:
         "anonymous_votes": labels.anonymous_votes,
         "certainty": labels.certainty,
         "cost": runs["add_up_costs"].metrics(CostMetrics).cost,
+        "model_cost": runs["add_up_costs"].metrics(CostMetrics).model_cost,
     }
 
 

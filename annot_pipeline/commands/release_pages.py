@@ -85,7 +85,7 @@ def reported_tables(there: Mapping[str, StoredTable], queries: Queries) -> dict[
     """Return the gold tables for the pages: large ones only as counts, and rows to draw."""
     read = {name: read_table(there[name], columns) for name, columns in REPORTED.items()}
     read |= {name: _count_rows(there[name], columns) for name, columns in COUNTED.items()}
-    inputs = {name: there[name] for name in ("labels", "items", "scores")}
+    inputs = {name: there[name] for name in ("labels", "items", "scores", "judgments")}
     return read | query_tables(QUERIED, inputs, queries)
 
 

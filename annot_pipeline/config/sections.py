@@ -310,6 +310,14 @@ class Ranking(Section):
     shown_order: Literal["as_listed", "unknown"] = "as_listed"
     regularize: Literal["none"] | Annotated[float, Field(gt=0, le=1e6)] = "none"
     segment_graphs: Literal["pooled", "judge"] = "pooled"
+    covariates: tuple[Literal["length"], ...] = ()
+
+    @field_validator("covariates")
+    @classmethod
+    def _named_once(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        if len(set(names)) < len(names):
+            raise ValueError("names a covariate twice")
+        return names
 
 
 class Privacy(Section):

@@ -51,6 +51,7 @@ from annot_pipeline.contracts.values import (
     VERDICTS,
     families_text,
     fates_text,
+    model_note,
     share_text,
     votes_text,
 )
@@ -98,6 +99,7 @@ __all__ = [
     "Table",
     "families_text",
     "fates_text",
+    "model_note",
     "share_text",
     "votes_text",
 ]

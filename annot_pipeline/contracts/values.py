@@ -53,6 +53,15 @@ def families_text(families: Mapping[str, int]) -> str:
     return first_of([f"{name} ({counted(families[name], 'judge')})" for name in in_order])
 
 
+def model_note(used_judges: Mapping[str, str]) -> str:
+    """Return for whom intervals hold in tasks that models alone judge; empty: there are none."""
+    tasks = sorted(task for task, used in used_judges.items() if used == "model")
+    if not tasks:
+        return ""
+    where = "" if len(tasks) == len(used_judges) else f"In {first_of(tasks)}: "
+    return f"{where}The judges are models: intervals hold for these models, over items."
+
+
 def votes_text(votes: Mapping[str, int]) -> str:
     """Return tasks with their numbers of anonymous votes as text; empty: none."""
     return first_of([f"{task} ({counted(n, 'anonymous vote')})" for task, n in votes.items()])

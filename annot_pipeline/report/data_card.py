@@ -28,6 +28,7 @@ from annot_pipeline.errors import counted, first_of
 from annot_pipeline.report.accuracy import accuracies
 from annot_pipeline.report.card_front_matter import front_matter
 from annot_pipeline.report.card_limits import known_limits
+from annot_pipeline.report.card_models import model_judges
 from annot_pipeline.report.card_rankings import rankings
 from annot_pipeline.report.card_reading import how_to_read, tables
 from annot_pipeline.report.citation import bibtex, citation, described, question, title
@@ -59,6 +60,7 @@ def data_card(manifest: Manifest, gold: Gold) -> str:
         ("Who was filtered, and by which test", _filtered(manifest, gold["judges"])),
         ("Experts' decisions", _adjudicated(manifest, gold["label_counts"])),
         ("How judges agree", _agreement(gold["agreement"])),
+        ("Model judges", model_judges(manifest, gold)),
         ("Classes", _classes(gold)),
         ("Rankings of systems", rankings(gold)),
         ("Labels held against known answers", _accuracies(manifest, gold)),

@@ -29,6 +29,7 @@ from annot_pipeline.report.sections.glance import footer, glance, header
 from annot_pipeline.report.sections.judges import judges
 from annot_pipeline.report.sections.lineage import lineage
 from annot_pipeline.report.sections.method import method
+from annot_pipeline.report.sections.models import MOST_ASKED, models
 from annot_pipeline.report.sections.rankings import rankings
 from annot_pipeline.report.sections.records import records
 
@@ -53,6 +54,7 @@ SECTIONS: tuple[tuple[str, str, Callable[[Contents], str]], ...] = (
     ("rankings", "Rankings and scores", rankings),
     ("judges", "Judges", judges),
     ("agreement", "Agreement", agreement),
+    ("models", "Model judges", models),
     ("certainty", "Certainty", certainty),
     ("adjudicated", "Decided by experts", adjudicated),
     ("contested", "Contested items", contested),
@@ -64,13 +66,17 @@ SECTIONS: tuple[tuple[str, str, Callable[[Contents], str]], ...] = (
 
 TABLES: dict[str, tuple[str, ...] | None] = {
     "agreement": None,
+    "estimates": None,
+    "judge_bias": None,
     "judge_confusion": None,
+    "judge_validation": None,
     "judges": None,
     "label_calibration": None,
     "prevalence": None,
     "set_aside": None,
     "system_comparisons": None,
     "system_rankings": None,
+    "validation_confusion": None,
     "variance": None,
 }  # fmt: skip
 """Gold tables that the pages show, with the columns that they need (None: all)."""
@@ -88,11 +94,13 @@ QUERIED: dict[str, dict[str, Any]] = {
     "decisions": {"most": MOST_DECISIONS},
     "known_labels": {"most_tasks": MOST_TASKS},
     "drawn_scores": {"most_tasks": MOST_TASKS},
+    "model_disagreements": {"most": MOST_ASKED},
 }
 """What they show of gold tables with a row an item: queries of ``sql/report``, and parameters."""
 
 INTERNAL: dict[str, tuple[str, ...] | None] = {
     "comparison_times": None,
+    "model_drift": None,
     "segment_contradictions": None,
 }
 """Tables of the store from which the report draws, with the columns that it needs (None: all)."""

@@ -20,7 +20,7 @@ def export(*rows):
 
 
 def people(items):
-    return "".join(labels(judge, items, lambda n: True) for judge in ("ann", "ben", "cleo"))
+    return "".join(labels(judge, items, lambda _: True) for judge in ("ann", "ben", "cleo"))
 
 
 def test_a_model_that_is_worse_on_new_items_drifts(build_campaign):
@@ -28,7 +28,9 @@ def test_a_model_that_is_worse_on_new_items_drifts(build_campaign):
     build_campaign(export(*first), judges=MODELS)
     new = range(60, 120)
     same = [people(new), labels("gpt-4", new, lambda n: n % 10 > 0)]
-    assert gate(build_campaign(export(*first, *same), judges=MODELS), "model_judge_drift").value == 0
+    assert (
+        gate(build_campaign(export(*first, *same), judges=MODELS), "model_judge_drift").value == 0
+    )
 
 
 def test_drift_is_told_with_its_interval(build_campaign):
@@ -46,7 +48,9 @@ def test_drift_is_told_with_its_interval(build_campaign):
 def test_another_version_is_named(build_campaign):
     rows = [people(range(12)), labels("gpt-4", range(12), lambda n: n % 4 > 0)]
     versions = ([{**MODELS[0], "version": version}] for version in ("0613", "0613", "1106"))
-    builds = [gate(build_campaign(export(*rows), judges=v), "model_judge_versions") for v in versions]
+    builds = [
+        gate(build_campaign(export(*rows), judges=v), "model_judge_versions") for v in versions
+    ]
     assert [one.value for one in builds] == [0, 0, 1]
     assert builds[2].detail == "small: gpt-4 is now gpt-4 (version 1106)"
 
@@ -106,9 +110,9 @@ def chosen(build_campaign, **judges):
 
 def test_items_chosen_by_the_answers_of_the_model_are_refused(build_campaign):
     built = chosen(build_campaign)
-    found = gate(built, "chosen_human_items")
-    assert found.value == 1
-    assert "prevalence x by gpt-4 is 1.000 on them and" in found.detail
+    chosen_items = gate(built, "chosen_human_items")
+    assert chosen_items.value == 1
+    assert "prevalence x by gpt-4 is 1.000 on them and" in chosen_items.detail
     for row in built.rows("estimates"):
         if row["method"] in ("people", "prediction_powered", "rogan_gladen"):
             assert row["value"] is None

@@ -117,7 +117,7 @@ def test_all_sections_of_a_first_release(small):
     page = Page(report_of(small))
     titles = {title for _, title, _ in SECTIONS}
     assert titles - set(page.texts["h2"]) == {
-        "What changed", "Decided by experts", "Cost", "Rankings and scores",
+        "What changed", "Decided by experts", "Cost", "Rankings and scores", "Model judges",
     }  # fmt: skip
     assert page.texts["h1"] == ["Small & fine v0001"]
     assert "72 judgments by 6 judges became 12 labels." in page.html

@@ -6,6 +6,9 @@ Source: Deutsch, Foster & Freitag 2023, "Ties Matter: Meta-Evaluating Modern Met
 Accuracy and Tie Calibration" (EMNLP), acc_eq in section 4. Pairs are counted by sorting, in
 O(n log^2 n), as whole numbers.
 
+**Reading**: pairs of all groups count alike. The paper's group-by-item figure is the mean of the
+accuracies of groups; both are the same where groups have equally many items.
+
 Assumes that scores that should be equal are equal to the last bit.
 
 Degenerate input: without a pair the accuracy is NaN.

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from statistics import median
 
-from annot_pipeline.contracts import fates_text, share_text
+from annot_pipeline.contracts import fates_text, model_note, share_text
 from annot_pipeline.errors import first_of
 from annot_pipeline.report.citation import question, title
 from annot_pipeline.report.contents import Contents, Labelled
@@ -74,9 +74,12 @@ def _by_chance(contents: Contents) -> str:
 
 def glance(contents: Contents) -> str:
     """Return the section: numbers, tasks, and the next commands."""
-    return join(
-        [_sentence(contents), _cards(contents), _task_table(contents), next_commands(contents)]
-    )
+    note = model_note(contents.facts.get("used_judges", {}))  # older releases do not tell
+    parts = [paragraph(text(note, 500))] if note else []
+    return join([
+        _sentence(contents), *parts, _cards(contents), _task_table(contents),
+        next_commands(contents),
+    ])  # fmt: skip
 
 
 def _sentence(contents: Contents) -> str:

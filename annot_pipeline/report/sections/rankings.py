@@ -67,6 +67,7 @@ def rankings(contents: Contents) -> str:
         more(*_others(rankings_table, n_tasks)),
         more("All methods, as a table", _table(rankings_table)),
         _order_effects(contents.facts["systems_compared"]),
+        _length_effects(contents.facts["systems_compared"]),
         part("Systems compared", figures(
             comparison_figures(tables["system_comparisons"], alpha, rankings_table),
             count_tasks(tables["system_comparisons"]),
@@ -150,6 +151,21 @@ def _order_effects(systems_compared: Mapping[str, Mapping[str, Any]]) -> str:
     columns = [Column("task"), Column("judges"), Column("logits", "real"),
                Column("preferences for the first of two equal systems", "share")]  # fmt: skip
     return str(table("Effect of being shown first", columns, lines[:MOST_TASKS]))
+
+
+def _length_effects(systems_compared: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return the table of how far judges prefer longer texts, where a campaign asks for it."""
+    lines = [
+        (task, effect["logits"], interval(effect["ci_low"], effect["ci_high"]),
+         1 / (1 + 2 ** -effect["logits"]), fit["comparisons_without_text"])
+        for task, counts in systems_compared.items()
+        for fit in [counts.get("bradley_terry_length", {})]
+        for effect in fit.get("covariates", ())
+    ]  # fmt: skip
+    columns = [Column("task"), Column("logits by unit of log length", "real"),
+               Column("95% interval"), Column("preferences for a text twice as long", "share"),
+               Column("comparisons without texts", "count")]  # fmt: skip
+    return str(table("Effect of the length of texts", columns, lines[:MOST_TASKS]))
 
 
 def _others(rankings_table: pa.Table, n_tasks: int) -> tuple[str, str]:

@@ -8,6 +8,7 @@ comparisons that never count as data; tests stay within components.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -20,6 +21,7 @@ from annot_pipeline.methods.numerics.rounding import comparable
 from annot_pipeline.methods.rankings.adjusted_comparisons import (
     AdjustedComparisons,
     ComparisonBlock,
+    ComparisonFit,
     adjusted_comparisons,
     pair_counts,
 )
@@ -61,17 +63,46 @@ Flags = npt.NDArray[np.bool_]
 
 def bradley_terry_rankings(task: TaskComparisons, context: RankingContext) -> Ranked:
     """Return the ranking of one task by strengths."""
+    return rank_by_strengths(task, context, METHOD)
+
+
+def unranked(task: TaskComparisons, method: str, reason: str) -> Ranked:
+    """Return a ranking without scores and ranks, for one reason."""
+    n = len(task.names)
+    none = np.zeros(n, np.int64)
+    reasons = [[reason if seen else NOT_KEPT] for seen in task.part >= 0]
+    return Ranked([MethodRanking(
+        method, np.full(n, np.nan), none, none - 1, task.n_segments, task.n_comparisons, reasons
+    )])  # fmt: skip
+
+
+def rank_by_strengths(
+    task: TaskComparisons,
+    context: RankingContext,
+    method: str,
+    covariates: Mapping[str, Floats] | None = None,
+) -> Ranked:
+    """Return the ranking of one task by strengths.
+
+    Parameters
+    ----------
+    task, context
+        As any ranking method takes them.
+    method
+        Name of the method, under which the metrics stand.
+    covariates
+        By name, ``(n_comparisons,)`` differences of the first output to the second.
+    """
     ranking = context.ranking
     n = len(task.names)
     if n > MOST_SYSTEMS:
-        none = np.zeros(n, np.int64)
-        reason = f"more than {MOST_SYSTEMS} systems: no Bradley-Terry"
-        reasons = [[reason if seen else NOT_KEPT] for seen in task.part >= 0]
-        return Ranked([MethodRanking(
-            METHOD, np.full(n, np.nan), none, none - 1, task.n_segments, task.n_comparisons, reasons
-        )])  # fmt: skip
+        return unranked(task, method, f"more than {MOST_SYSTEMS} systems: no Bradley-Terry")
     is_order_known = ranking.shown_order == "as_listed"
     block, one_order, n_inestimable = _block(task, is_known=is_order_known)
+    if covariates:
+        turned = np.where(task.second_shown_first == 1, -1.0, 1.0)
+        columns = np.stack([turned * values for values in covariates.values()], axis=1)
+        block = replace(block, covariates=columns)
     has_sizes = ranking.regularize != "none"
     component = task.graph.component
     inside = component[block.first] == component[block.second]
@@ -95,19 +126,20 @@ def bradley_terry_rankings(task: TaskComparisons, context: RankingContext) -> Ra
         if task.part[code] >= 0:
             reasons[code] += of_orders
     ranked = MethodRanking(
-        METHOD, score, ranks_within(order, group), group, task.n_segments, task.n_comparisons,
+        method, score, ranks_within(order, group), group, task.n_segments, task.n_comparisons,
         reasons, score - inference.half_width, score + inference.half_width, inference,
         _sign_p_values(task, block), caveats=inference_caveats(estimates, inference) + of_orders,
         why_not_connected=NO_SIZE,
     )  # fmt: skip
     judges = np.zeros(int(task.judge.max(initial=-1)) + 1, np.bool_)
     judges[task.judge] = True
-    return Ranked([ranked], {"bradley_terry": {
+    return Ranked([ranked], {method: {
         **inference_metrics(inference, judges),
         "tie_parameter": None if np.isnan(fitted.fit.tie) else float(np.exp(fitted.fit.tie)),
         **_order_metrics(
             task, is_known=is_order_known, fitted=fitted, n_inestimable=n_inestimable
         ),
+        **_covariate_metrics(fitted.fit, list(covariates or ())),
     }})  # fmt: skip
 
 
@@ -144,7 +176,9 @@ def _block(task: TaskComparisons, *, is_known: bool) -> tuple[ComparisonBlock, F
 
 
 def _only(block: ComparisonBlock, rows: Flags) -> ComparisonBlock:
-    names = ("segments", "judges", "first", "second", "preferences", "orders")
+    names = ["segments", "judges", "first", "second", "preferences", "orders"]
+    if block.covariates is not None:
+        names.append("covariates")
     return replace(block, **{name: getattr(block, name)[rows] for name in names})
 
 
@@ -215,6 +249,26 @@ def _sign_p_values(task: TaskComparisons, block: ComparisonBlock) -> Floats | No
     by_component[tests.better, tests.worse] = tests.p_value
     by_component[tests.worse, tests.better] = 1.0
     return np.asarray(by_component[np.ix_(component, component)])
+
+
+def _covariate_metrics(fit: ComparisonFit, names: Sequence[str]) -> dict[str, Any]:
+    """Return the coefficient of each covariate with its 95% interval; nothing without any."""
+    from scipy.special import stdtrit
+
+    if not names:
+        return {}
+    half = stdtrit(fit.effect_degrees_of_freedom, 0.975) * fit.coefficient_errors
+    has_interval = fit.effect_degrees_of_freedom >= 1
+    return {"covariates": [
+        {
+            "covariate": name,
+            "logits": float(fit.coefficients[code]),
+            "standard_error": float(fit.coefficient_errors[code]) if has_interval else None,
+            "ci_low": float(fit.coefficients[code] - half[code]) if has_interval else None,
+            "ci_high": float(fit.coefficients[code] + half[code]) if has_interval else None,
+        }
+        for code, name in enumerate(names)
+    ]}  # fmt: skip
 
 
 def _order_metrics(

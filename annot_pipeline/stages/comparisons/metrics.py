@@ -32,6 +32,7 @@ class SystemGraph(TypedDict):
     n_components: int
     components: list[list[str]]
     bradley_terry: NotRequired[dict[str, Any]]
+    bradley_terry_length: NotRequired[dict[str, Any]]
 
 
 class SystemScoring(TypedDict):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,7 @@ from annot_pipeline.stages.comparisons.ranking_rows import (
 )
 from annot_pipeline.stages.comparisons.registry import BY_COMPARISONS
 from annot_pipeline.stages.comparisons.task_comparisons import TaskComparisons
+from annot_pipeline.stages.comparisons.text_lengths import log_lengths
 from annot_pipeline.stages.scores.segment_scores import document_codes
 
 COMPONENTS = 20
@@ -58,6 +59,7 @@ class _Comparisons:
     judge: Index
     segment: Codes  # -1: none is known
     document: Codes  # of the segment; NO_DOCUMENT where none is named
+    items: pa.Table = field(repr=False)  # item_a and item_b of the first and the second
 
 
 def rank_by_comparisons(
@@ -66,6 +68,7 @@ def rank_by_comparisons(
     *,
     judges: Sequence[JudgeSettings] = (),
     segment_ranks: pa.Table | None = None,
+    item_rows: pa.Table | None = None,
     scored: frozenset[str] = frozenset(),
 ) -> tuple[dict[str, pa.Table], dict[str, Any]]:
     """Rank the systems of every task in which outputs of two systems were compared.
@@ -80,6 +83,8 @@ def rank_by_comparisons(
         Which judges are models.
     segment_ranks
         ``task``, ``segment``, ``system``, ``dominance``; without it no method ``dominance``.
+    item_rows
+        `text_lengths.COLUMNS` of the item tables, where a covariate needs them.
     scored
         Tasks whose headline is by scores.
 
@@ -99,6 +104,9 @@ def rank_by_comparisons(
             context.progress(f"ranking by comparisons: task {number + 1} of {n}, {what}")
 
         task = _task(compared_systems, name, rows, judges, segment_ranks, context.seed)
+        if item_rows is not None:
+            items = compared_systems.items.take(pa.array(rows[compared_systems.is_kept[rows]]))
+            task = replace(task, length_difference=_length_difference(items, item_rows, name))
         result = Ranked([])
         if task.first.size:
             result = BY_COMPARISONS.rank(task, replace(context, progress=tell))
@@ -147,6 +155,7 @@ def _comparisons(table: pa.Table) -> tuple[_Comparisons, dict[str, dict[str, int
         index(rows["judge"]),
         segment,
         document_codes(rows["document"]),
+        rows.select(["item_a", "item_b"]),
     )
     return compared_systems, left_out
 
@@ -196,6 +205,12 @@ def _task(
         dominance=None if segment_ranks is None else _dominance(segment_ranks, name, names),
         seed=[seed, int.from_bytes(digest[:8], "big")],
     )  # fmt: skip
+
+
+def _length_difference(items: pa.Table, item_rows: pa.Table, task: str) -> Floats:
+    """Return the logarithm of the length of each first text less that of the second."""
+    first, second = (log_lengths(item_rows, task, items[side]) for side in ("item_a", "item_b"))
+    return first - second
 
 
 def _clusters(comparisons: _Comparisons, rows: Codes) -> Codes | None:

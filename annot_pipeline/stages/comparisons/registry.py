@@ -17,6 +17,7 @@ from annot_pipeline.stages.comparisons.comparison_scores import (
     online_rankings,
     win_rankings,
 )
+from annot_pipeline.stages.comparisons.length_ranking import length_rankings
 from annot_pipeline.stages.comparisons.mean_rankings import mean_rankings
 from annot_pipeline.stages.comparisons.ranked import Ranked, RankingContext
 from annot_pipeline.stages.comparisons.task_comparisons import TaskComparisons
@@ -52,6 +53,12 @@ class RankingMethods(Generic[T]):
 BY_SCORES = RankingMethods[TaskScores]("adjusted", (adjusted_rankings, mean_rankings))
 BY_COMPARISONS = RankingMethods[TaskComparisons](
     "bradley_terry",
-    (bradley_terry_rankings, win_rankings, dominance_rankings, online_rankings),
+    (
+        bradley_terry_rankings,
+        length_rankings,
+        win_rankings,
+        dominance_rankings,
+        online_rankings,
+    ),
 )
 RANKING_METHODS = {"scores": BY_SCORES, "comparisons": BY_COMPARISONS}

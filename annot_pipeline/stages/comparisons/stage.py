@@ -112,12 +112,16 @@ def _rank_outputs(inputs: TaskRows) -> tuple[Mapping[str, pa.Table], TaskMetrics
 
 def rank_systems_of_tasks(context: StageContext) -> StageOutput[SystemRankMetrics]:
     """Rankings and comparisons of systems: by their scores, and by comparisons of outputs."""
+    settings = context.campaign.settings.ranking
+    # texts are read, and tasks ranked again where they change, only where they are asked for
     output = run_by_task(
         context, _rank_systems, "standardized", "comparisons",
+        whole=("item_rows",) if settings.covariates else (),
+        read_by_stage=() if settings.covariates else ("item_rows",),
         large=partial(_rankings_in_blocks, context),
     )  # fmt: skip
     shutil.rmtree(context.folder / BLOCKS, ignore_errors=True)
-    return output.output(SystemRankMetrics, alpha=context.campaign.settings.ranking.alpha)
+    return output.output(SystemRankMetrics, alpha=settings.alpha)
 
 
 def _rankings_in_blocks(context: StageContext, whole: WholeTasks) -> list[Partition]:
@@ -147,6 +151,7 @@ def _rank_systems(inputs: TaskRows) -> tuple[Mapping[str, pa.Table], TaskMetrics
         inputs["comparisons"],
         inputs["segment_ranks"],
         inputs.settings,
+        inputs.tables.get("item_rows"),
         throttle_progress(inputs.progress),
     )
     return compared, metrics | compared_metrics
@@ -212,6 +217,7 @@ RANK_SYSTEMS = Stage(
         ),
         "tasks": ("task", "scale_low", "scale_high", "assumed_low", "assumed_high"),
         "comparisons": (), "segment_ranks": ("task", "segment", "system", "dominance"),
+        "item_rows": ("task", "item", "text", "place"),
     },
     outputs=("system_rankings", "system_comparisons", "variance"),
     settings=(

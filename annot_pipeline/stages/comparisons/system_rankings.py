@@ -19,6 +19,7 @@ def with_comparisons(
     comparisons: pa.Table,
     segment_ranks: pa.Table,
     settings: Campaign,
+    item_rows: pa.Table | None = None,
     progress: Callable[[str], None] = lambda _: None,
 ) -> tuple[dict[str, pa.Table], dict[str, Any]]:
     """Rank by comparisons beside the rankings by scores.
@@ -31,6 +32,8 @@ def with_comparisons(
         Of the same tasks, as `rank_by_comparisons` takes them.
     settings
         ``ranking``, ``easl``, ``seed``.
+    item_rows
+        Of the item tables, where a covariate needs them.
     progress
         Is called with messages about the progress.
 
@@ -44,6 +47,7 @@ def with_comparisons(
         RankingContext.from_settings(settings, progress),
         judges=settings.judges.declared,
         segment_ranks=segment_ranks,
+        item_rows=item_rows,
         scored=frozenset(by_scores["system_rankings"]["task"].unique().to_pylist()),
     )
     whole = {

@@ -44,6 +44,9 @@ class TaskComparisons:
         Systems, segments and dominance of outputs in their segments' graphs, or None.
     seed
         Entropy of the draws.
+    length_difference
+        Logarithm of the length of the first output's text less that of the second; NaN where a
+        text is not known. None: not asked for.
     """
 
     names: list[str]
@@ -60,6 +63,7 @@ class TaskComparisons:
     order_group: Codes
     dominance: tuple[Codes, Codes, Floats] | None
     seed: list[int]
+    length_difference: Floats | None = None
     graph: Connectivity = field(init=False)
     counted: ComparisonCounts = field(init=False)
     part: Codes = field(init=False)

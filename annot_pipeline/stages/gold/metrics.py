@@ -83,12 +83,15 @@ class CostMetrics(StageMetrics):
     ----------
     cost
         Rows of the table ``costs``.
+    model_cost
+        Rows of ``audit/model_cost``: what judgments of models cost.
     unread_rewards
         Different rewards that are no amount of money.
     """
 
     stage: ClassVar[str] = "add_up_costs"
     cost: list[dict[str, Any]]
+    model_cost: list[dict[str, Any]]
     unread_rewards: list[str]
 
 

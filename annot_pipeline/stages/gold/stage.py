@@ -149,10 +149,12 @@ def add_up_costs(context: StageContext) -> StageOutput[CostMetrics]:
         if settings.privacy.pseudonymize:
             names = raw_names(_parsed_exports(context), settings.judges.declared)
             unread = without_names(texts, names)
-    costs = COSTS.empty_table()
+    costs, of_models = COSTS.empty_table(), []
     if rewards.num_rows:
-        costs = asked("audit/cost", {**context.inputs, "rewards": rewards}).cast(COSTS)
-    return StageOutput({"costs": costs}, CostMetrics(costs.to_pylist(), unread))
+        inputs = {**context.inputs, "rewards": rewards}
+        costs = asked("audit/cost", inputs).cast(COSTS)
+        of_models = asked("audit/model_cost", inputs).to_pylist()
+    return StageOutput({"costs": costs}, CostMetrics(costs.to_pylist(), of_models, unread))
 
 
 def _asked(queries: Queries, query: str, inputs: Mapping[str, StoredTable | pa.Table]) -> pa.Table:

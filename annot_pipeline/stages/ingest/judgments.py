@@ -138,6 +138,7 @@ def settle_judgments(context: StageContext) -> StageOutput[JudgmentMetrics]:
             for row in audit["experts_disagree"]
         ],
         repeated_answers=repeated_answers(audits, context, record_files),
+        used_judges=dict(used),
         slices=slices,
     )
     return StageOutput({**tables, "tasks": tasks, "judge_kinds": kinds}, metrics, documents)

@@ -101,8 +101,8 @@ class JudgmentMetrics(StageMetrics):
         Number of records, in all and by fate.
     files
         Rows of `account_records.whole_account`, one per export.
-    kinds
-        Kind of each task.
+    kinds, used_judges
+        Kind of each task, and whose judgments it uses: of all, human, or model.
     slices
         Items that end the partitions of a large task, by a digest of its name and files.
     """
@@ -123,4 +123,5 @@ class JudgmentMetrics(StageMetrics):
     superseded_by_order: list[SupersededByOrder]
     experts_disagree: list[str]
     repeated_answers: list[RepeatedAnswers]
+    used_judges: dict[str, str]
     slices: dict[str, list[str]] = field(default_factory=dict)

@@ -141,8 +141,7 @@ def task_answers(
     probabilities
         `listed_probabilities`, which go before those of judgments: they are of all samples joined.
     """
-    judged = rows.filter(pc.and_(is_in(rows["fate"], COUNTED), is_in(rows["control"], ("none",))))
-    judged = judged.filter(judged["judge_id"].is_valid())
+    judged = judgments_of_judges(rows, ("none",))
     if not judged.num_rows:
         return None
     if kind == "pairwise":
@@ -174,6 +173,13 @@ def pair_name(first: str, second: str) -> str:
     return f"{first} | {second}"
 
 
+def judgments_of_judges(rows: pa.Table, controls: Sequence[str]) -> pa.Table:
+    """Return the judgments that are compared, of some kinds of controls."""
+    is_judged = pc.and_(is_in(rows["fate"], COUNTED), is_in(rows["control"], controls))
+    is_judged = pc.and_(is_judged, rows["judge_id"].is_valid())
+    return rows if pc.all(is_judged).as_py() else rows.filter(is_judged)  # a copy takes long
+
+
 def _of_items(
     judged: pa.Table, rows: pa.Table, kind: str, listed: ListedItems, truths: Truths
 ) -> TaskAnswers:
@@ -191,12 +197,12 @@ def _of_items(
         classes: list[str] = []
         truth = np.full(len(item.names), np.nan)
     else:
-        known = _known_labels(rows, judged, truths)
+        labels = _known_labels(rows, judged, truths)
         label = index(judged["label"])
-        classes = class_order(sorted({*label.names, *known.values()}))
+        classes = class_order(sorted({*label.names, *labels.values()}))
         places = {name: code for code, name in enumerate(classes)}
         value = np.array([places[name] for name in label.names], np.float64)[label.codes][first]
-        truth = np.array([places.get(known.get(name, ""), np.nan) for name in item.names])
+        truth = np.array([places.get(labels.get(name, ""), np.nan) for name in item.names])
     first_of_cell = _first_rows(cells.codes, cells.first.size)
     items = _items(
         judged.take(pa.array(first_of_cell)),
@@ -213,13 +219,13 @@ def _of_items(
 
 def _known_labels(rows: pa.Table, judged: pa.Table, truths: Truths) -> dict[str, str]:
     """Return known labels by item: experts' decisions, then records' truths, then item tables'."""
-    known = dict(truths.by_item)
+    label_by_item = dict(truths.by_item)
     with_truth = judged.filter(judged["truth"].is_valid())
     decided = rows.filter(is_in(rows["fate"], ("adjudication",)))
     for table, column in ((with_truth, "truth"), (decided, "label")):
         pairs = table.select(["item", column]).group_by(["item", column]).aggregate([])
-        known |= {row["item"]: row[column] for row in pairs.to_pylist()}
-    return known
+        label_by_item |= {row["item"]: row[column] for row in pairs.to_pylist()}
+    return label_by_item
 
 
 def _of_pairs(judged: pa.Table, listed: ListedItems) -> TaskAnswers:
@@ -238,8 +244,8 @@ def _of_pairs(judged: pa.Table, listed: ListedItems) -> TaskAnswers:
         for a, b in zip(pair.first.tolist(), pair.second.tolist(), strict=True)
     ]
     truth = np.full(pair.first.size, np.nan)
-    known = ~np.isnan(pairs["truth"].to_numpy())
-    truth[pair.codes[known]] = pairs["truth"].to_numpy()[known]
+    has_truth = ~np.isnan(pairs["truth"].to_numpy())
+    truth[pair.codes[has_truth]] = pairs["truth"].to_numpy()[has_truth]
     items = _items(
         pairs.take(pa.array(first)), names, (np.zeros(len(names), np.int64), [""]), truth,
         _probabilities(pairs, pair.codes, pair.first.size),

@@ -27,7 +27,6 @@ from annot_pipeline.methods.numerics.wilson import wilson_interval
 from annot_pipeline.runtime.indexing import index, index_pairs, is_in
 from annot_pipeline.stages.ingest.listed_items import ListedItems
 from annot_pipeline.stages.model_judges.answers import (
-    COUNTED,
     NONE,
     TIE,
     A,
@@ -35,6 +34,7 @@ from annot_pipeline.stages.model_judges.answers import (
     TaskAnswers,
     asked_comparisons,
     code_systems,
+    judgments_of_judges,
 )
 
 Codes = npt.NDArray[np.int64]
@@ -149,11 +149,7 @@ def bias_rows(
 def _comparisons(
     rows: pa.Table, items: pa.Table, listed: ListedItems, *, is_order_known: bool
 ) -> Comparisons:
-    judged = rows.filter(
-        pc.and_(is_in(rows["fate"], COUNTED), is_in(rows["control"], ("none", "ask_again")))
-    )
-    judged = judged.filter(judged["judge_id"].is_valid())
-    pairs = asked_comparisons(judged, listed)
+    pairs = asked_comparisons(judgments_of_judges(rows, ("none", "ask_again")), listed)
     judge = index(pairs["judge_id"])
     item_a, item_b = index(pairs["item_a"]), index(pairs["item_b"])
     pair = index_pairs(item_a.codes, item_b.codes).codes
@@ -182,9 +178,11 @@ def _lengths(pairs: pa.Table, items: pa.Table) -> tuple[Floats, Floats]:
     characters = pc.utf8_length(texts["text"].cast(TEXT)).to_pylist()
     for name, n in zip(texts["item"].to_pylist(), characters, strict=True):
         lengths.setdefault(name, n or np.nan)
-    known, names = np.array([*lengths.values(), np.nan]), pa.array([*lengths], TEXT)
+    characters_by_code, names = np.array([*lengths.values(), np.nan]), pa.array([*lengths], TEXT)
     length_a, length_b = (
-        known[pc.fill_null(pc.index_in(pairs[f"item_{n}"].cast(TEXT), names), -1).to_numpy()]
+        characters_by_code[
+            pc.fill_null(pc.index_in(pairs[f"item_{n}"].cast(TEXT), names), -1).to_numpy()
+        ]
         for n in "ab"
     )
     return length_a, length_b
@@ -201,13 +199,13 @@ def _first_shown(own: Comparisons) -> Row:
 
 def _both_orders(own: Comparisons) -> Row:
     """Return how a judge answers pairs in both orders, and how often rightly in each."""
-    known = np.flatnonzero(~np.isnan(own.b_first))
-    pair = np.unique(own.pair[known], return_inverse=True)[1].reshape(-1)
+    ordered = np.flatnonzero(~np.isnan(own.b_first))
+    pair = np.unique(own.pair[ordered], return_inverse=True)[1].reshape(-1)
     n_pairs = int(pair.max(initial=-1)) + 1
     answers = []
     for side in (0, 1):
-        rows = known[own.b_first[known] == side]
-        of_side = pair[own.b_first[known] == side]
+        rows = ordered[own.b_first[ordered] == side]
+        of_side = pair[own.b_first[ordered] == side]
         with np.errstate(invalid="ignore"):
             share = np.bincount(of_side, own.share[rows], n_pairs)
             mean = share / np.bincount(of_side, minlength=n_pairs)
@@ -216,7 +214,7 @@ def _both_orders(own: Comparisons) -> Row:
     forward, reverse = answers
     both = ~np.isnan(forward) & ~np.isnan(reverse)
     truth = np.full(n_pairs, np.nan)
-    truth[pair] = own.truth[known]
+    truth[pair] = own.truth[ordered]
     n, n_same = int(both.sum()), int((both & (forward == reverse)).sum())
     low, high = wilson_interval(np.array([n_same]), np.array([n]))
     return {
@@ -260,15 +258,15 @@ def _effects(own: Comparisons, *, is_fitted: bool) -> Row:
         own.length_a, own.length_b, outcome, own.cluster, systems=sides if has_systems else None
     )
     row |= {"longer_share": lengths.longer_share} | _ends("length", lengths.effect)
-    known = ~np.isnan(own.b_first)
-    if not known.any():
+    has_order = ~np.isnan(own.b_first)
+    if not has_order.any():
         return row | {"order_reason": UNKNOWN_ORDER}
-    is_turned = own.b_first[known] == 1
-    side_a, side_b = (side[known] for side in sides)
+    is_turned = own.b_first[has_order] == 1
+    side_a, side_b = (side[has_order] for side in sides)
     first, second = np.where(is_turned, side_b, side_a), np.where(is_turned, side_a, side_b)
     order = order_effect(
-        first, second, np.where(is_turned, 1 - outcome[known], outcome[known]), own.cluster[known],
-        strengths="systems" if has_systems else "items",
+        first, second, np.where(is_turned, 1 - outcome[has_order], outcome[has_order]),
+        own.cluster[has_order], strengths="systems" if has_systems else "items",
     )  # fmt: skip
     return row | _ends("order", order.effect)
 
@@ -313,12 +311,12 @@ def _own_family(own: Comparisons, family: str | None, families: Families, people
     row: Row = {"n_own_family": int(rows.size), "own_family_share": float(share.mean())}
     of_people = people[own.pair[rows]]
     of_people = np.where(second[rows], 1 - of_people, of_people)
-    known = ~np.isnan(of_people)
-    if not known.any():
+    has_people = ~np.isnan(of_people)
+    if not has_people.any():
         return row | {"family_reason": NO_PEOPLE}
-    difference = (share - of_people)[known]
+    difference = (share - of_people)[has_people]
     value = float(difference.mean())
-    estimate = clustered_estimate(value, difference - value, own.cluster[rows][known])
+    estimate = clustered_estimate(value, difference - value, own.cluster[rows][has_people])
     low, high = estimate.interval()
     return row | {
         "own_family_preference": value, "own_family_preference_low": low,

@@ -107,7 +107,7 @@ def estimate_rows(
         rows.append(_of_people(answers, estimand, probabilities, refusal))
         for name, values in models.items():
             own = estimand.of_model(values, label)
-            of_model = _Comparison.of(answers, estimand, own, probabilities)
+            of_model = _Comparison.from_estimand(answers, estimand, own, probabilities)
             rows += _of_model(estimand, name, of_model, refusal, label is not None)
     return [{"task": answers.task} | row for row in rows], refusal
 
@@ -245,7 +245,7 @@ class _Comparison:
     items: Codes
 
     @classmethod
-    def of(
+    def from_estimand(
         cls, answers: TaskAnswers, estimand: Estimand, own: Floats, probabilities: Floats | None
     ) -> _Comparison:
         """Return those of an estimand; ``own`` are all zeros to have people alone."""
@@ -284,7 +284,7 @@ def _of_people(
 ) -> Row:
     """Return the row of people alone."""
     everywhere = np.where(estimand.in_population, 0.0, np.nan)
-    people = _Comparison.of(answers, estimand, everywhere, probabilities)
+    people = _Comparison.from_estimand(answers, estimand, everywhere, probabilities)
     row = estimand.key | {"method": "people", "judge": None, "n_model": 0}
     row["n_human"] = int(people.human.size)
     if refusal is not None or not people.human.size:

@@ -17,13 +17,9 @@ from annot_pipeline.contracts import (
     TEXT,
     VALIDATION_CONFUSION,
 )
-from annot_pipeline.runtime.indexing import is_in
 from annot_pipeline.stages.ingest.listed_items import ListedItems
 from annot_pipeline.stages.labels.known_items import Truths
-from annot_pipeline.stages.model_judges.answers import (
-    TaskAnswers,
-    task_answers,
-)
+from annot_pipeline.stages.model_judges.answers import TIE, TaskAnswers, task_answers
 from annot_pipeline.stages.model_judges.bias import bias_rows
 from annot_pipeline.stages.model_judges.estimates import estimate_rows
 from annot_pipeline.stages.model_judges.validation import validation_rows
@@ -45,7 +41,7 @@ NOTHING = MeasuredTask({}, {})
 
 
 def measure_task(
-    judgments: pa.Table,
+    rows: pa.Table,
     task: Mapping[str, Any],
     items: pa.Table,
     settings: Campaign,
@@ -56,8 +52,8 @@ def measure_task(
 
     Parameters
     ----------
-    judgments
-        Of this task and others.
+    rows
+        Its judgments, with those that do not count.
     task
         ``task``, ``kind``.
     items
@@ -67,7 +63,6 @@ def measure_task(
     probabilities
         As `answers.task_answers` takes them.
     """
-    rows = judgments.filter(is_in(judgments["task"], (task["task"],)))
     if not rows.num_rows:
         return NOTHING
     named = [c.cast(TEXT) for n in ("item", "item_a", "item_b") for c in rows[n].chunks]
@@ -107,9 +102,11 @@ def _unvalidated(answers: TaskAnswers, rows: list[Row]) -> list[str]:
 def _constant(answers: TaskAnswers) -> list[str]:
     """Return the models that give one answer to many items."""
     values = {code: answers.of_judge(code, answers.value) for code in answers.models}
-    known = {code: value[~np.isnan(value)] for code, value in values.items()}
+    answered = {code: value[~np.isnan(value)] for code, value in values.items()}
     return [
         answers.judges[code]
-        for code, value in known.items()
-        if value.size >= LEAST_CONSTANT and np.ptp(value) == 0
+        for code, value in answered.items()
+        if value.size >= LEAST_CONSTANT
+        and np.ptp(value) == 0
+        and not (answers.kind == "pairwise" and value[0] == TIE)  # or both orders contradict
     ]

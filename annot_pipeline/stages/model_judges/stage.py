@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from annot_pipeline.contracts import ESTIMATES, JUDGE_BIAS, JUDGE_VALIDATION, VALIDATION_CONFUSION
 from annot_pipeline.contracts.stage_metrics import TaskMetrics
+from annot_pipeline.runtime.by_task import ByTask
 from annot_pipeline.runtime.context import StageContext, StageOutput
 from annot_pipeline.runtime.stage import Stage
 from annot_pipeline.runtime.task_partitions import TaskRows, run_by_task, throttle_progress
@@ -41,10 +42,11 @@ def _measure(inputs: TaskRows) -> tuple[Mapping[str, pa.Table], TaskMetrics]:
     rows: dict[str, list[dict[str, Any]]] = {table.name: [] for table in TABLES}
     metrics: TaskMetrics = {"unvalidated": {}, "constant": {}, "biased_samples": {}}
     report = throttle_progress(inputs.progress)
+    judgments = ByTask(inputs["controlled"])
     for task in inputs["tasks"].to_pylist():
         report(f"model judges: {task['task']}")
         measured = measure_task(
-            inputs["controlled"], task, inputs["item_rows"], inputs.settings,
+            judgments[task["task"]], task, inputs["item_rows"], inputs.settings,
             probabilities=listed_probabilities(inputs["item_probabilities"], task["task"]),
         )  # fmt: skip
         for name, more in measured.rows.items():

@@ -113,9 +113,9 @@ def _against_people(
 def _against_truths(answers: TaskAnswers, own: Floats) -> tuple[Row, list[Row]]:
     """Return the figures of a model against known answers."""
     truth = answers.items.truth
-    known = np.flatnonzero(~np.isnan(truth))
+    items = np.flatnonzero(~np.isnan(truth))
     validation = label_validation(
-        known, np.zeros(known.size, np.int64), truth[known].astype(np.int64), _codes(own),
+        items, np.zeros(items.size, np.int64), truth[items].astype(np.int64), _codes(own),
         documents=answers.items.cluster,
     )  # fmt: skip
     n = validation.n_items

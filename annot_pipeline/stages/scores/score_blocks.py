@@ -138,7 +138,12 @@ def ranked_in_blocks(
             "systems_scored": {cells.task: systems},
         }
     dump(folder / RANKED, (ranked, metrics))
-    return [partial(_rank, folder / RANKED, inputs.files["comparisons"], small, settings)]
+    items = context.inputs["item_rows"] if settings.ranking.covariates else None
+    rank = partial(
+        _rank, folder / RANKED, inputs.files["comparisons"], small, settings, items,
+        context.columns["item_rows"],
+    )  # fmt: skip
+    return [rank]
 
 
 def _sum_cells(
@@ -156,14 +161,17 @@ def _rank(
     comparisons: StoredTable,
     small: Mapping[str, pa.Table],
     settings: Campaign,
+    items: StoredTable | None,
+    columns: Sequence[str],
     folder: Path,
     key: str,
 ) -> tuple[Mapping[str, TableFile], Document]:
     """Write the rankings of a task, with those by comparisons."""
     tables, metrics = load(ranked)
     whole, compared = with_comparisons(
-        tables, read_unharmed(comparisons), small["segment_ranks"], settings
-    )
+        tables, read_unharmed(comparisons), small["segment_ranks"], settings,
+        None if items is None else read_unharmed(items, columns),
+    )  # fmt: skip
     files = {
         name: write_partition(folder, name, key, partial(iter, [rows]))
         for name, rows in whole.items()

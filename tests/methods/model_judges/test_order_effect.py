@@ -78,24 +78,58 @@ def test_one_tie_by_hand():
     assert result.n_consistent == 0
 
 
+def test_repeats_by_hand():
+    """One pair with two answers in each order, all for the first: 2 x 2 combinations count as 2.
+
+    The others: one for the first, and two for the second: 3 to 2. With three answers in one order
+    and one in the other, three combinations count as 1.
+    """
+    first, second, outcomes, clusters = both([(1, 1), (0, 0), (0, 0), (1, 1)])
+    repeated = [np.append(column, column[[0, 4]]) for column in (first, second, outcomes, clusters)]
+    result = order_effect(*repeated, strengths="items")
+    assert result.effect.value == pytest.approx(np.log(3 / 2) / 2)
+    more = [np.append(column, column[[0, 0]]) for column in (first, second, outcomes, clusters)]
+    assert order_effect(*more, strengths="items").effect.value == pytest.approx(0)
+    assert result.n_both_orders == 4
+
+
+def negative_log_chance(x, a, b):
+    """Of outcomes a and b of the first item in two orders, given their sum."""
+    ways = [(y, z) for y in (-1, 0, 1) for z in (-1, 0, 1) if y + z == a + b]
+    logs = [(y - z) * x[0] / 2 + x[1] * [y, z].count(0) for y, z in ways]
+    return np.logaddexp.reduce(logs) - (a - b) * x[0] / 2 - x[1] * [a, b].count(0)
+
+
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_pairs_have_the_conditional_likelihood_of_an_optimiser(seed):
     first, second, outcomes, clusters = pairs_of_items(np.random.default_rng(seed), 0.7)
-    result = order_effect(first, second, outcomes, clusters, strengths="items")
-    one, other = (2 * outcomes - 1)[:200], 1 - 2 * outcomes[200:]  # of the first item
+    result = order_effect(first, second, outcomes, clusters, strengths="items").effect
+    pairs = list(zip((2 * outcomes - 1)[:200], 1 - 2 * outcomes[200:], strict=True))
 
-    def loss(x):
-        """All outcomes of two orders with the same sum, by their weights."""
-        value = 0.0
-        for a, b in zip(one, other, strict=True):
-            ways = [(y, z) for y in (-1, 0, 1) for z in (-1, 0, 1) if y + z == a + b]
-            logs = [(y - z) * x[0] / 2 + x[1] * [y, z].count(0) for y, z in ways]
-            own = (a - b) * x[0] / 2 + x[1] * [a, b].count(0)
-            value -= own - np.logaddexp.reduce(logs)
-        return value
+    def losses(x):
+        by_pair = {pair: negative_log_chance(x, *pair) for pair in set(pairs)}
+        return np.array([by_pair[pair] for pair in pairs])
 
-    best = minimize(loss, np.zeros(2), method="BFGS", options={"gtol": 1e-6}).x
-    assert result.effect.value == pytest.approx(best[0], abs=1e-5)
+    best = minimize(lambda x: losses(x).sum(), np.zeros(2), method="BFGS").x
+    assert result.value == pytest.approx(best[0], abs=1e-4)
+    step = 1e-4
+    ends = [(best + step * e, best - step * e) for e in np.eye(2)]
+    scores = np.stack([(losses(up) - losses(down)) / (2 * step) for up, down in ends])
+    information = np.array([
+        [
+            sum(
+                sign * losses(best + step * (a * e + b * f)).sum()
+                for a, b, sign in ((1, 1, 1), (1, -1, -1), (-1, 1, -1), (-1, -1, 1))
+            ) / (4 * step**2)
+            for f in np.eye(2)
+        ]
+        for e in np.eye(2)
+    ])  # fmt: skip
+    inverse = np.linalg.inv(information)
+    n = sum(a + b not in (-2, 2) for a, b in pairs)
+    variance = (inverse @ scores @ scores.T @ inverse)[0, 0] * n / (n - 1)
+    assert result.standard_error == pytest.approx(np.sqrt(variance), rel=1e-3)
+    assert result.degrees_of_freedom == n - 1
 
 
 def test_effects_of_items_are_not_doubled():
@@ -189,6 +223,9 @@ def test_reasons():
     assert order_effect(*always).effect.reason == ALWAYS_ONE
     result = order_effect(*always, strengths="items")
     assert result.effect.reason == ALWAYS_ONE
+    never = order_effect(*both([(0, 0)] * 9), strengths="items")
+    assert never.effect.reason == ALWAYS_ONE
+    assert never.first_share == 0
     assert result.first_share == 1
     assert result.consistency == 0
     consistent = order_effect(*both([(1, 0)] * 9), strengths="items")

@@ -39,6 +39,16 @@ def test_four_items_by_hand():
     assert pairwise_accuracy([1, 1, 2], [5, 6, 6]) == PairwiseAccuracy(1, 0, 0, 1, 1)
 
 
+def test_as_the_package_of_the_authors():
+    """mt-metrics-eval, tau_optimization_test.py: acc_23 at threshold 0, a mean over rows."""
+    assert pairwise_accuracy([1, 2, 3, 4], [0, 2, 6, 8]).accuracy == 1
+    assert pairwise_accuracy([1, 1, 1, 4], [0, 2, 6, 8]).accuracy == 0.5
+    model = [[0, 5, 2, 3, 2], [2, 1, 5, 3], [9, 1, 5, 3, 8], [9, 3, 4, 1]]
+    human = [[1, 5, 2, 1, 1], [2, 2, 1, 4], [5, 9, 2, 8, 7], [7, 6, 3, 2]]
+    by_row = [pairwise_accuracy(*row).accuracy for row in zip(human, model, strict=True)]
+    assert np.mean(by_row) == pytest.approx(0.4666666666666667)
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_as_a_loop_counts(seed):
     rng = np.random.default_rng(seed)

@@ -64,6 +64,13 @@ def test_p_values_are_those_of_scipy():
         assert result.human_p_values[first, second] == pytest.approx(p, abs=0.015)
 
 
+@pytest.mark.parametrize(("seed", "accuracy"), [(1, 0.9185), (2, 0.9487), (3, 0.9731)])
+def test_as_the_algorithm_of_the_authors(seed, accuracy):
+    """compute_one_minus_pce of mt-metrics-eval (1b47eab), 100,000 permutations of its own seed."""
+    result = soft_pairwise_accuracy(*scores(seed), n_permutations=40_000)
+    assert result.accuracy == pytest.approx(accuracy, abs=0.003)
+
+
 def test_neither_scale_nor_order_of_systems_count():
     human, model = scores(3)
     human[:50, 1] = np.nan

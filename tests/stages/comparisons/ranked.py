@@ -37,11 +37,19 @@ def table(*rows: tuple[Any, ...], **columns: list[Any]) -> pa.Table:
     return pa.Table.from_arrays(arrays, schema=COMPARISONS)
 
 
-def run(comparisons: pa.Table, *, segment_ranks=None, seed: int = 1, judges=(), **settings: Any):
+def run(
+    comparisons: pa.Table,
+    *,
+    segment_ranks=None,
+    item_rows=None,
+    seed: int = 1,
+    judges=(),
+    **settings: Any,
+):
     ranking = Ranking(**({"bootstrap": 200} | settings))
     tables, facts = rank_by_comparisons(
         comparisons, RankingContext(ranking, Easl(), seed), segment_ranks=segment_ranks,
-        judges=judges,
+        item_rows=item_rows, judges=judges,
     )  # fmt: skip
     json.dumps(facts, allow_nan=False)
     assert tables["system_rankings"].schema == SYSTEM_RANKINGS.schema
