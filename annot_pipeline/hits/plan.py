@@ -102,18 +102,15 @@ class TaskPlan:
                 question.criteria,
                 tuple(
                     Slot(
-                        *(
-                            row[name]
-                            for name in (
-                                "item",
-                                "segment",
-                                "system",
-                                "control",
-                                "item_b",
-                                "system_b",
-                            )
+                        item=row["item"],
+                        segment=row["segment"],
+                        system=row["system"],
+                        control=row["control"],
+                        item_b=row["item_b"],
+                        system_b=row["system_b"],
+                        selection_probability=(
+                            row["probability"] if row["role"] == SAMPLED else None
                         ),
-                        row["probability"] if row["role"] == SAMPLED else None,
                     )
                     for row in slots
                 ),

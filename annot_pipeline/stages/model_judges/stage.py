@@ -18,6 +18,13 @@ from annot_pipeline.runtime.stage import Stage
 from annot_pipeline.runtime.task_partitions import TaskRows, run_by_task, throttle_progress
 from annot_pipeline.stages.model_judges.metrics import ModelJudgeMetrics
 
+ANSWER_COLUMNS = (
+    "task", "item", "item_a", "item_b", "segment", "document", "system", "system_a",
+    "system_b", "criterion", "judge_id", "judge_kind", "judge", "fate", "control", "label",
+    "score", "preference", "strength", "rank_a", "rank_b", "ranking", "hit", "truth",
+    "submitted_at", "seconds", "hit_seconds", "judgment_id", "selection_probability",
+)  # fmt: skip
+"""Columns of judgments that say who answered what, and when."""
 TABLES = (JUDGE_VALIDATION, VALIDATION_CONFUSION, JUDGE_BIAS, ESTIMATES)
 
 
@@ -66,12 +73,7 @@ MEASURE_MODEL_JUDGES = Stage(
     "measure_model_judges",
     "Holds models against people, and corrects what they say; measures the bias of judges.",
     inputs={
-        "controlled": (
-            "task", "item", "item_a", "item_b", "segment", "document", "system", "system_a",
-            "system_b", "criterion", "judge_id", "judge_kind", "judge", "fate", "control", "label",
-            "score", "preference", "strength", "rank_a", "rank_b", "ranking", "hit", "truth",
-            "submitted_at", "seconds", "hit_seconds", "judgment_id", "selection_probability",
-        ),
+        "controlled": ANSWER_COLUMNS,
         "tasks": ("task", "kind"),
         "item_rows": ("item", "segment", "document", "system", "place", "truth", "text"),
         "item_probabilities": (),
