@@ -21,7 +21,7 @@ SAMPLE = {"path": "selection_probabilities.csv", "format": "csv", "fields": {
 ITEMS = {"path": "items.csv", "format": "csv", "fields": {"item": "item", "text": "text"}}
 SOURCES = {
     "label": {"item": "item", "judge": "judge", "label": "answer"},
-    "score": {"item": "item", "judge": "judge", "score": "answer"},
+    "score": {"item": "item", "system": {"value": "s"}, "judge": "judge", "score": "answer"},
     "compare": {"item_a": "item", "item_b": "item_b", "system_a": {"value": "x"},
                 "system_b": {"value": "y"}, "judge": "judge", "preference": "answer"},
 }  # fmt: skip
@@ -161,6 +161,10 @@ def test_the_widest_interval_halves(ask: str, tmp_path: Path, capsys: Any) -> No
     assert plan == before.rows("next_hits"), "the batch is the asset"
     asked = [row for row in plan if row["role"] == "sampled"]
     assert len(asked) == sample["asked"] == sum(s["asked"] for s in sample["strata"])
+    systems = {e["system"] for e in sample["estimands"]}
+    assert systems == {"label": {None}, "score": {"s"}, "compare": {"x", "y"}}[ask]
+    if ask == "compare":
+        assert {row["item"][0] for row in asked} == {"i", "j"}, "which is first is drawn"
     with_results(folder, document, ask)
     after_build = stage_file(folder)
     after = widths(after_build, sample["model"])
@@ -181,7 +185,14 @@ def test_the_widest_interval_halves(ask: str, tmp_path: Path, capsys: Any) -> No
             assert row["selection_probability"] == listed[row["item"] or pair]
 
 
-@pytest.mark.parametrize("ask", SOURCES)
+@pytest.mark.parametrize(
+    "ask",
+    [
+        pytest.param("label", marks=pytest.mark.slow),
+        pytest.param("score", marks=pytest.mark.slow),
+        "compare",
+    ],
+)
 def test_a_second_batch_joins_the_first(ask: str, tmp_path: Path, capsys: Any) -> None:
     folder = write(tmp_path / "campaign", ask)
     build_file(folder)
