@@ -6,7 +6,6 @@ from pathlib import Path
 
 from annot_pipeline.cli.score import ON_GOLD
 from annot_pipeline.contracts import GOLD, ITEMS
-from annot_pipeline.stages.planning.plan_hits import NEEDED
 
 ROOT = Path(__file__).parents[1]
 JOIN = "`items`, which has no task, by `item` alone"
@@ -19,14 +18,6 @@ def test_items_are_joined_by_what_they_have(full_release):
     page = (ROOT / "docs" / "gold.md").read_text()
     assert "`items` has no task and joins by `item` alone" in page
     assert JOIN in (full_release.folder / "README.md").read_text()
-
-
-def test_no_design_of_hits_asks_for_labels_and_the_pages_say_so():
-    """When one comes, these sentences go."""
-    assert set(NEEDED) == {"easl", "controlled", "tournament", "adequacy"}
-    for name in ("README.md", "docs/hits.md"):
-        text = " ".join((ROOT / name).read_text().split())
-        assert "other than those of adequacy" in text, name
 
 
 def test_the_majority_that_made_gold_does_not_compete_with_it():

@@ -264,11 +264,12 @@ class Easl(Section):
 class NextHits(Section):
     """The next batch to annotate."""
 
-    design: Literal["easl", "controlled", "tournament", "adequacy"] = "easl"
+    design: Literal["easl", "controlled", "tournament", "adequacy", "validate"] = "easl"
     upload: Literal["mturk", "label_studio", "jsonl"] = "mturk"
     within: Literal["segment", "task"] = "segment"
     segments: int = Field(default=100, ge=1)
     hit_size: int = Field(default=20, ge=1, le=1000)
+    items: int | None = Field(default=None, ge=2)
 
 
 class ControlledHits(Section):

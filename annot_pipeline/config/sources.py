@@ -27,8 +27,12 @@ FieldName = Literal[
 """Canonical fields of a judgment."""
 
 ItemFieldName = Literal[
-    "task", "item", "segment", "document", "system", "text", "source", "reference", "truth"
+    "task", "item", "segment", "document", "system", "text", "source", "reference", "truth",
+    "selection_probability",
 ]  # fmt: skip
+OF_SELECTION = frozenset({"task", "item", "selection_probability"})
+"""Fields of item tables that say with which probability items were selected, and nothing else."""
+
 Format = Literal[
     "csv", "json", "jsonl", "parquet", "mturk", "label_studio", "appraise", "hits", "wmt_ranking"
 ]  # fmt: skip
@@ -37,7 +41,7 @@ CANONICAL_FIELDS: tuple[str, ...] = get_args(FieldName)
 HITS_FIELDS: tuple[FieldName, ...] = (
     "task", "judge", "item", "system", "segment", "criterion", "score", "label", "item_a",
     "item_b", "system_a", "system_b", "preference", "hit", "position", "control", "native_id",
-    "status", "submitted_at", "hit_seconds",
+    "status", "submitted_at", "hit_seconds", "selection_probability",
 )  # fmt: skip
 """What the reader of ``format: hits`` says by itself, each under its own name; which of them a
 record has depends on what its HIT asks.
@@ -302,6 +306,11 @@ class ItemSource(Section):
     options: ReadOptions = ReadOptions()
     records: str | None = Field(default=None, min_length=1)
     fields: dict[ItemFieldName, Expression]
+
+    @property
+    def describes_items(self) -> bool:
+        """Return whether the table describes items, rather than how people's were selected."""
+        return not {"selection_probability"} <= self.fields.keys() <= OF_SELECTION
 
     @model_validator(mode="after")
     def _records_of_a_document(self) -> ItemSource:

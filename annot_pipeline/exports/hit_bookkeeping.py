@@ -29,7 +29,7 @@ PLANNED_CONTROLS = tuple(c for c in CONTROLS if c not in ("known_answer", "adjud
 MOST_ANSWERS = 10_000
 """Of one HIT: a damaged line of bookkeeping must not become a million records."""
 
-SLOT_KEYS = ("item", "segment", "system", "item_b", "system_b", "control")
+SLOT_KEYS = ("item", "segment", "system", "item_b", "system_b", "control", "selection_probability")
 UNSAID = {"control": "none"}
 """What is left out of a slot; so is what is null."""
 
@@ -43,7 +43,10 @@ class DamagedError(ValueError):
 
 @dataclass(frozen=True)
 class Slot:
-    """What one slot of a HIT shows; of a comparison, ``item`` first and ``item_b`` second."""
+    """What one slot of a HIT shows; of a comparison, ``item`` first and ``item_b`` second.
+
+    ``selection_probability`` is that of the item, or pair, in a sample for estimates.
+    """
 
     item: str
     segment: str | None = None
@@ -51,6 +54,7 @@ class Slot:
     control: str = "none"
     item_b: str | None = None
     system_b: str | None = None
+    selection_probability: float | None = None
 
     def __post_init__(self) -> None:
         if not self.item.strip() or (self.item_b is not None and not self.item_b.strip()):
@@ -59,6 +63,8 @@ class Slot:
             raise DamagedError(f"a slot that compares {shorten(self.item)} with itself")
         if self.control not in PLANNED_CONTROLS:
             raise DamagedError(f"unknown control {shorten(self.control)}")
+        if self.selection_probability is not None and not 0 < self.selection_probability <= 1:
+            raise DamagedError(f"no probability: {self.selection_probability:g}")
 
 
 @dataclass(frozen=True)
@@ -237,8 +243,12 @@ def _scale(document: Mapping[str, Any]) -> tuple[float, float]:
 
 def _slot(document: Mapping[str, Any]) -> Slot:
     _check_keys(document, SLOT_KEYS)
-    optional = {name: _required(document, name, str) for name in document if name != "item"}
-    return Slot(_required(document, "item", str), **optional)
+    texts = (name for name in document if name not in ("item", "selection_probability"))
+    optional = {name: _required(document, name, str) for name in texts}
+    probability = None
+    if "selection_probability" in document:
+        probability = float(_required(document, "selection_probability", Number).written)
+    return Slot(_required(document, "item", str), **optional, selection_probability=probability)
 
 
 def _check_keys(document: Mapping[str, Any], allowed: tuple[str, ...]) -> None:

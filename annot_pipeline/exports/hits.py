@@ -145,6 +145,10 @@ class _Planned:
             "segment": [slot.segment for slot in slots],
             first[1]: [slot.system for slot in slots],
             "control": [slot.control for slot in slots],
+            "selection_probability": [
+                None if slot.selection_probability is None else repr(slot.selection_probability)
+                for slot in slots
+            ],
         }
         if hit.ask == "compare":
             self.of_answers["item_b"] = [slot.item_b for slot in slots]

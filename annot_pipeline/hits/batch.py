@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+from pyarrow import csv
 
 from annot_pipeline.errors import ConfigError, Problem
 from annot_pipeline.hits.file_names import file_stems
@@ -20,12 +21,16 @@ from annot_pipeline.storage.tables import write_table
 LOG = "plan.parquet"
 """All columns of the plan: what was asked for, and with which probability."""
 
+SAMPLE = "selection_probabilities.csv"
+"""With which probability each item of a sample's population was selected for people."""
+
 BATCH_FILES = (
     "hits-*.csv",
     "hits-*.json",
     "hits-*.jsonl",
     "layout-*.html",
     "labeling_config-*.xml",
+    SAMPLE,
 )
 """What any platform writes."""
 
@@ -59,6 +64,7 @@ def write_batch(
     platform: Platform,
     *,
     force: bool = False,
+    sample: pa.Table | None = None,
 ) -> dict[str, Any]:
     """Write a plan as a platform wants it.
 
@@ -72,6 +78,8 @@ def write_batch(
         As what.
     force
         Whether to write over another batch.
+    sample
+        `SELECTION_PROBABILITIES`, written as csv beside the plan; None: the items are no sample.
 
     Returns
     -------
@@ -106,7 +114,11 @@ def write_batch(
             ]
             asked = {"task": name, "ask": task.question.ask}
             described.append({**asked, "hits": task.n_hits, "slots": task.n_slots, "files": files})
+        if sample is not None:
+            path = written.enter_context(replacing(folder / SAMPLE))
+            csv.write_csv(sample, path)
     new = {Path(file["path"]) for task in described for file in task["files"]}
+    new |= set() if sample is None else {folder / SAMPLE}
     for file in stale:
         if file not in new:
             file.unlink(missing_ok=True)

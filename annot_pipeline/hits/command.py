@@ -14,7 +14,7 @@ from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.contracts import TEXT
 from annot_pipeline.errors import ConfigError, Problem, StoreError, first_of
 from annot_pipeline.hits import PLATFORMS, write_batch
-from annot_pipeline.hits.batch import LOG
+from annot_pipeline.hits.batch import LOG, SAMPLE
 from annot_pipeline.hits.file_names import file_stems
 from annot_pipeline.runtime.read_back import refuse_read_back
 from annot_pipeline.stages.build import Build
@@ -22,7 +22,14 @@ from annot_pipeline.stages.ingest.present_exports import listed_items, present_e
 from annot_pipeline.stages.ingest.resolve_tasks import TASKS
 from annot_pipeline.stages.last_build import last_build
 from annot_pipeline.stages.planning.hit_plan import Question
-from annot_pipeline.stages.planning.plan_hits import NEEDED, VOTES, plan_hits, questions_of
+from annot_pipeline.stages.planning.plan_hits import (
+    BY_TASK,
+    NEEDED,
+    PROBABILITIES,
+    VOTES,
+    plan_hits,
+    questions_of,
+)
 from annot_pipeline.storage.tables import StoredTasks, read_unharmed, unharmed
 
 FOLDER = "hits"
@@ -39,11 +46,19 @@ NO_BATCH: dict[str, Any] = {
 }
 """What is told in place of a batch when the design is done."""
 
+AFTER_SAMPLE = (
+    ". Once results are back, copy {} beside campaign.yaml and list it under items: {{path: "
+    "selection_probabilities.csv, format: csv, fields: {{task: task, item: item, "
+    "selection_probability: selection_probability}}}}; then annot build"
+)
+"""What a sample needs beside its results."""
+
 TASKS_OF = {
     "easl": "scalar task",
     "controlled": "scalar task",
     "tournament": "pairwise or ranking task",
     "adequacy": "task of adequacy",
+    "validate": "task of labels, scores or comparisons",
 }
 """What each design asks about."""
 
@@ -78,6 +93,7 @@ def next_batch(
     dict
         As `write_batch`, with ``campaign``, ``design``, ``unplanned``, ``notes`` and ``done``:
         whether nothing is left to ask of any of the tasks. Then there are no files and no folder.
+        Of samples also ``validation`` (see `PlanMetrics`) and ``selection_probabilities``, a path.
 
     Raises
     ------
@@ -88,18 +104,22 @@ def next_batch(
     """
     settings = campaign.settings
     design = settings.next_hits.design
-    tasks, items, votes, stored = _tables(campaign, progress)
+    tasks, items, read, stored = _tables(campaign, progress)
+    votes = read.get(VOTES)
     questions, _ = questions_of(tasks, items, votes, settings)
+    samples: list[pa.Table] = []
     plan, metrics = plan_hits(
         stored.get("scores"), tasks, items,
         settings=settings, comparisons=stored.get("comparisons"), votes=votes,
+        judgments=stored.get("controlled"), probabilities=read.get(PROBABILITIES),
+        samples=samples,
     )  # fmt: skip
     if not questions and metrics.homeless:
         raise _no_task_error(metrics.homeless, design)
     plan, unplanned = _selected(plan, metrics.unplanned, questions, only, design)
     others = tuple(f"{q.task}: " for q in questions if only and q.task not in only)
     about = {"campaign": settings.campaign, "design": design}
-    more = {
+    more: dict[str, Any] = {
         "unplanned": unplanned,
         "notes": [note for note in metrics.notes if not note.startswith(others)],
     }
@@ -116,15 +136,25 @@ def next_batch(
     platform = PLATFORMS[settings.next_hits.upload]
     names = [LOG, *(pattern.format(stem) for pattern in platform.files
                     for stem in file_stems(q.task for q in asked).values())]  # fmt: skip
+    sample = pa.concat_tables(samples) if samples else None
+    if sample is not None:
+        sample = sample.filter(pc.is_in(sample["task"], pa.array(sorted(planned), TEXT)))
+        names.append(SAMPLE)
+        more["validation"] = {task: metrics.validation[task] for task in sorted(planned)}
+        more["selection_probabilities"] = str(folder / SAMPLE)
     refuse_read_back(campaign, [folder / name for name in names])
-    written = write_batch(plan, asked, folder, platform, force=force)
+    written = write_batch(plan, asked, folder, platform, force=force, sample=sample)
+    if sample is not None:
+        written["next"] += AFTER_SAMPLE.format(folder / SAMPLE)
     return {**about, **written, **more, "done": False}
 
 
 def _tables(
     campaign: LoadedCampaign, progress: Callable[[str], None]
-) -> tuple[pa.Table, pa.Table, pa.Table | None, dict[str, StoredTasks]]:
-    """Return tasks, item rows, votes, and by name the other tables that the design needs.
+) -> tuple[pa.Table, pa.Table, dict[str, pa.Table], dict[str, StoredTasks]]:
+    """Return tasks, item rows, and by name the other tables that the design needs.
+
+    The third holds tables as a whole, the last those that are read task by task.
 
     They are those of the last build; before the first export, those of item tables.
     """
@@ -137,17 +167,15 @@ def _tables(
         items, unread = listed_items(campaign)
         for row in unread[:5]:
             progress(f"left out, for it cannot be read: {row}")
-        return TASKS.empty_table(), items, None, {}
+        return TASKS.empty_table(), items, {}, {}
     needed = ("tasks", "item_rows", *NEEDED[campaign.settings.next_hits.design])
     files = last_build(build, *needed, command="annot hits")
     tasks, items = read_unharmed(files["tasks"]), read_unharmed(files["item_rows"])
-    votes = read_unharmed(files[VOTES]) if VOTES in needed else None
+    read = {name: read_unharmed(files[name]) for name in (VOTES, PROBABILITIES) if name in needed}
     stored: dict[str, StoredTasks] = {
-        name: StoredTasks(unharmed(files[name]))
-        for name in ("scores", "comparisons")
-        if name in needed
+        name: StoredTasks(unharmed(files[name])) for name in BY_TASK if name in needed
     }
-    return tasks, items, votes, stored
+    return tasks, items, read, stored
 
 
 def _had_exports(build: Build) -> bool:
@@ -206,12 +234,14 @@ def _no_hit_error(unplanned: dict[str, str], design: str, tasks: pa.Table) -> Co
             "tournament": "name the kind (pairwise, ranking) under tasks, or list items",
             "adequacy": "under tasks, write adequacy: {task: ..., adequate: [...]} where outputs "
             "are compared",
+            "validate": "let a model judge the items first, and declare it: judges: [{name: ..., "
+            "kind: model}]",
         }.get(
             design,
             "HITs are planned for tasks of kind scalar; name the kind under tasks, or list items",
         )
         compared = {"pairwise", "ranking"} & {*_distinct(tasks["kind"])}
-        if design != "tournament" and compared:
+        if design not in ("tournament", "validate") and compared:
             kind = " and ".join(sorted(compared))
             do = f"HITs of {kind} tasks: --set next_hits.design=tournament; else {do}"
         problems = [Problem("", f"there is no {TASKS_OF[design]} with items", do=do)]

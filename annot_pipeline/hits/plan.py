@@ -11,11 +11,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from annot_pipeline.exports.hit_bookkeeping import DamagedError, Hit, Slot
-from annot_pipeline.stages.planning.hit_plan import HIT_PLAN, Question
+from annot_pipeline.stages.planning.hit_plan import HIT_PLAN, SAMPLED, Question
 
 SHOWN = (
     "task", "hit", "slot", "item", "segment", "system", "item_b", "system_b", "control", "text",
-    "text_b", "source",
+    "text_b", "source", "role", "probability",
 )  # fmt: skip
 """What files are made of; the other columns of a plan are for its log."""
 
@@ -102,17 +102,15 @@ class TaskPlan:
                 question.criteria,
                 tuple(
                     Slot(
-                        *(
-                            row[name]
-                            for name in (
-                                "item",
-                                "segment",
-                                "system",
-                                "control",
-                                "item_b",
-                                "system_b",
-                            )
-                        )
+                        item=row["item"],
+                        segment=row["segment"],
+                        system=row["system"],
+                        control=row["control"],
+                        item_b=row["item_b"],
+                        system_b=row["system_b"],
+                        selection_probability=(
+                            row["probability"] if row["role"] == SAMPLED else None
+                        ),
                     )
                     for row in slots
                 ),

@@ -25,8 +25,10 @@ MINUS = re.compile(r"(?<![A-Za-z0-9])-|-(?![A-Za-z0-9])")
 
 FOUR_BYTES = re.compile("[\U00010000-\U0010ffff]")
 
-JSON_ESCAPED = re.compile(r'\\u[0-9a-f]{4}|\\.|[^A-Za-z0-9 _{}\[\]":,.]')
-"""Of JSON in ASCII without numbers: escapes, and what must become one."""
+JSON_ESCAPED = re.compile(r'\\u[0-9a-f]{4}|\\.|(?!(?<=[0-9]e)-[0-9])[^A-Za-z0-9 _{}\[\]":,.]')
+"""Of JSON in ASCII whose numbers are not negative: escapes, and what must become one. The sign of
+an exponent, as in 1e-05, stays: between letters and digits it can start no cell.
+"""
 
 SHORT_ESCAPES = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from annot_pipeline.stages.planning.hit_plan import Question
-from tests.conftest import Built, build_file
+from tests.conftest import Built, build_file, stage_file
 from tests.hits.platforms import RESULTS, Row, Worked, files, plan, slot, write
 
 WHICH = 'which/"one"? 日本'
@@ -133,6 +133,26 @@ def test_every_slot_has_its_answer(platform: str, how: Any, tmp_path: Path) -> N
     assert {row["ranking"] for row in built.rows("controlled")} == {None}
     kinds = {row["task"]: row["kind"] for row in built.rows("tasks")}
     assert kinds == {WHICH: "pairwise", ADEQUATE: "categorical", GOOD: "scalar"}
+
+
+@pytest.mark.parametrize("platform", RESULTS)
+def test_selection_probabilities_come_back(platform: str, tmp_path: Path) -> None:
+    """Of pairs, labels and scores."""
+    path = campaign(tmp_path)
+    ending, results = RESULTS[platform]
+    rows = planned().to_pylist()
+    for n, row in enumerate(rows):
+        row |= {"role": "sampled", "probability": (n + 1) / 300}
+    table = pa.Table.from_pylist(rows, planned().schema)
+    document = write(table, QUESTIONS, tmp_path / "batch", platform)
+    for number, file in enumerate(files(document, ending).values()):
+        target = tmp_path / "results" / f"{number}{ending}"
+        target.write_text(results(file, Worked(JUDGES, said)), encoding="utf-8", newline="")
+    read = {
+        (row["hit"], row["position"], row["selection_probability"])
+        for row in stage_file(path).rows("controlled")
+    }
+    assert read == {(row["hit"], str(row["slot"]), row["probability"]) for row in rows}
 
 
 def test_all_kinds_in_one_file(tmp_path: Path) -> None:

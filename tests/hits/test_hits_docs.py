@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import re
 import subprocess
 import sys
@@ -20,7 +21,7 @@ from annot_pipeline.exports.hit_bookkeeping import parse_hit
 from annot_pipeline.hits import PLATFORMS, jsonl_file, label_studio_file, mturk_file
 from annot_pipeline.hits.mturk_layout import AT_ONCE, PAIRS_AT_ONCE
 from annot_pipeline.stages.planning.hit_plan import Question
-from tests.conftest import Built, build_file
+from tests.conftest import Built, build_file, stage_file
 from tests.hits.platforms import files, plan, question, slot, write
 
 ROOT = Path(__file__).parents[2]
@@ -119,7 +120,7 @@ def test_the_campaigns_of_tournaments_and_adequacy_run_as_written(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """One after the other in one folder: all is connected, then all is labelled."""
-    tournaments, adequacy = blocks("yaml")[1:]
+    tournaments, adequacy = blocks("yaml")[1:3]
     script = blocks("python")[1]
     night = 0
     for block, asked in ((tournaments, "mt"), (adequacy, "good_enough")):
@@ -239,3 +240,51 @@ def test_every_reason_is_one_that_the_code_gives() -> None:
         filled_in += r"|(?<=one of )a, b, tie"
         words = max(filter(None, re.split(filled_in, reason)), key=len).strip()
         assert words in re.sub(r"\{[^{}]*\}", "", code), reason
+
+
+def test_the_sample_of_the_page_comes_back(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The campaign of samples, with the lines that list its probabilities, halves an interval."""
+    block = next(b for b in blocks("yaml") if "gpt-4o" in b)
+    results = "  - {path: results/*.jsonl, format: hits}\n"
+    assert results in block
+    listing = next(b for b in blocks("text") if "path: selection_probabilities.csv" in b)
+    draw = random.Random(4)
+    rows, texts = ["ticket,judge,label"], ["ticket,text"]
+    for n in range(4000):
+        truth = draw.choice(["billing", "delivery", "other"])
+        texts.append(f"t{n},about {truth}")
+        is_hard = draw.random() < 0.2
+        for judge in ("gpt-4o", "llama-3", *["ann"] * (n % 40 == 0)):
+            is_right = judge == "ann" or draw.random() > (0.5 if is_hard else 0.02)
+            rows.append(f"t{n},{judge},{truth if is_right else draw.choice(['billing', 'other'])}")
+    for folder in ("exports", "results"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "exports" / "a.csv").write_text("\n".join(rows))
+    (tmp_path / "tickets.csv").write_text("\n".join(texts))
+    (tmp_path / "campaign.yaml").write_text(block.replace(results, ""))
+    build_file(tmp_path)
+    capsys.readouterr()
+    argv = ["hits", str(tmp_path), "--design", "validate", "--upload", "jsonl", "--json"]
+    assert main(argv) == 0
+    document: dict[str, Any] = json.loads(capsys.readouterr().out)
+    lines = []
+    for line in files(document, ".jsonl")["tickets"].read_text().splitlines():
+        hit = json.loads(line)
+        answers = [text.removeprefix("about ") for text in hit["texts"]]
+        lines.append(json.dumps(hit | {"judge": "ann", "answers": answers}))
+    (tmp_path / "results" / "first.jsonl").write_text("\n".join(lines))
+    sample = Path(document["selection_probabilities"])
+    (tmp_path / sample.name).write_bytes(sample.read_bytes())
+    (tmp_path / "campaign.yaml").write_text(block.replace("tasks:\n", listing + "tasks:\n"))
+    built = stage_file(tmp_path)
+    widest = max(e["width"] for e in document["validation"]["tickets"]["estimands"])
+    after = [
+        row["ci_high"] - row["ci_low"]
+        for row in built.rows("estimates")
+        if row["method"] == "prediction_powered"
+        and row["judge"] == document["validation"]["tickets"]["model"]
+    ]
+    assert len(after) == 3
+    assert max(after) < 0.55 * widest

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from tests.conftest import Built, build_file
+from tests.conftest import Built, build_file, stage_file
 from tests.hits.platforms import (
     RESULTS,
     Row,
@@ -60,6 +60,14 @@ def planned() -> pa.Table:
     return plan(*TASKS.items())
 
 
+def drawn() -> pa.Table:
+    """The same HITs as a sample: a probability for each slot, small ones among them."""
+    rows = planned().to_pylist()
+    for n, row in enumerate(rows):
+        row |= {"role": "sampled", "probability": [1.0, 0.1 + n / 1000, 1 / 3e6][n % 3]}
+    return pa.Table.from_pylist(rows, planned().schema)
+
+
 def scored(judge: str, hit: Row, number: int, criterion: int | None) -> float:
     """The careful ones see what is degraded; the other one looks at nothing."""
     low, high = hit["scale"]
@@ -103,10 +111,13 @@ def campaign(folder: Path, **settings: Any) -> Path:
     return path
 
 
-def give_back(folder: Path, platform: str, worked: Worked, name: str = "", **how: Any) -> None:
+def give_back(
+    folder: Path, platform: str, worked: Worked, name: str = "", table: Any = None, **how: Any
+) -> None:
     """Plan, write, let judges work, and put what comes back where the campaign reads it."""
     ending, results = RESULTS[platform]
-    document = write(planned(), QUESTIONS, folder / f"batch-{platform}", platform)
+    table = planned() if table is None else table
+    document = write(table, QUESTIONS, folder / f"batch-{platform}{name}", platform)
     assert document["warnings"] == []
     for number, path in enumerate(files(document, ending).values()):
         text = results(path, worked, **how)
@@ -154,6 +165,30 @@ def test_every_slot_has_its_judgment(platform: str, tmp_path: Path) -> None:
     assert row["submitted_at"].isoformat().startswith(f"2026-11-{day}T")
     assert row["hit_seconds"] in (323, 236.5, 12.5)
     assert row["status"] == ("Submitted" if platform == "mturk" else None)
+
+
+@pytest.mark.parametrize("platform", RESULTS)
+def test_selection_probabilities_come_back(platform: str, tmp_path: Path) -> None:
+    """As the field of the records, to the last digit; of other roles there is none."""
+    path = campaign(tmp_path)
+    give_back(tmp_path, platform, Worked(JUDGES[:1], scored), table=drawn())
+    rows = stage_file(path).rows("controlled")
+    read = {(r["hit"], r["position"]): r["selection_probability"] for r in rows}
+    wanted = {(r["hit"], str(r["slot"])): r["probability"] for r in drawn().to_pylist()}
+    assert read == wanted
+    give_back(tmp_path, platform, Worked(JUDGES[:1], scored), "-plain", table=plain_draws())
+    sampled = {row["hit"] for row in drawn().to_pylist()}
+    plain = [r for r in stage_file(path).rows("controlled") if r["hit"] not in sampled]
+    assert {r["selection_probability"] for r in plain} == {None}
+
+
+def plain_draws() -> pa.Table:
+    """Partners of EASL: their probability is that of one draw, and none of a sample."""
+    rows = planned().to_pylist()
+    for row in rows:
+        row |= {"role": "partner", "probability": 0.5, "hit": hit_id(77 + int(row["hit"], 16))}
+    rows.sort(key=lambda r: (r["task"], r["hit"], r["slot"]))
+    return pa.Table.from_pylist(rows, planned().schema)
 
 
 def test_all_platforms_together(tmp_path: Path) -> None:

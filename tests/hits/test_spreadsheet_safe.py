@@ -91,12 +91,15 @@ def test_html_shows_the_text(text: str) -> None:
 @settings(max_examples=300, deadline=None)
 @given(names=st.lists(NASTY.filter(lambda t: t.strip() != ""), min_size=1, max_size=3, unique=True))
 def test_bookkeeping_comes_back(names: list[str]) -> None:
-    slots = tuple(Slot(name, segment=name, control="ask_again") for name in names)
+    slots = tuple(
+        Slot(name, segment=name, control="ask_again", selection_probability=probability)
+        for name, probability in zip(names, (1.5e-07, None, 0.25), strict=False)
+    )
     hit = Hit(names[0], "0123456789abcdef", (-1e-7, 1e21), tuple(names), slots)
     cell = json_cell(hit.document())
     assert json.loads(cell) == hit.document()
     assert parse_hit(cell) == hit
-    inside = "".join(re.findall(r'"([^"]*)"', cell))
+    inside = "".join(re.findall(r'"([^"]*)"', re.sub("(?<=[0-9]e)-(?=[0-9])", "", cell)))
     assert re.fullmatch(r"(\\u[0-9a-f]{4}|[A-Za-z0-9 _{}\[\]:,.])*", inside)
 
 

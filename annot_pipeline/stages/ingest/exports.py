@@ -30,6 +30,7 @@ from annot_pipeline.stages.ingest.metrics import ExportMetrics, RecordMetrics
 from annot_pipeline.stages.ingest.opened_exports import check_columns
 from annot_pipeline.stages.ingest.parsed_exports import CODE_VERSION, parse_all
 from annot_pipeline.stages.ingest.present_exports import (
+    ITEM_PROBABILITIES,
     ITEM_ROWS,
     exports_of,
     item_rows,
@@ -121,6 +122,7 @@ def read_exports(context: StageContext) -> StageOutput[RecordMetrics]:
     settings = context.campaign.settings
     exports = context.read("exports").to_pylist()
     items: list[dict[str, Any]] = []
+    probabilities: list[dict[str, Any]] = []
     unread: list[str] = []
     for export in exports:
         if export["kind"] == "items":
@@ -130,7 +132,11 @@ def read_exports(context: StageContext) -> StageOutput[RecordMetrics]:
             with reading_export(name, context.store.root):
                 rows = item_rows(settings.items[place], archive_path, name, fields, settings.limits)
             unread += unread_rows(settings.items[place], archive_path, name, rows, settings.limits)
-            items += [row for row in rows if not row["reason"]]
+            readable_rows = [row for row in rows if not row["reason"]]
+            items += readable_rows if settings.items[place].describes_items else []
+            probabilities += [
+                row for row in readable_rows if row.get("selection_probability") is not None
+            ]
     judged = [export for export in exports if export["kind"] == "judgments"]
     parsed, n_new = parse_all(context, judged)
     files: list[dict[str, Any]] = []
@@ -157,6 +163,7 @@ def read_exports(context: StageContext) -> StageOutput[RecordMetrics]:
         "item_rows": pa.Table.from_pylist(
             [{**row, "place": place} for place, row in enumerate(items)], ITEM_ROWS
         ),
+        "item_probabilities": pa.Table.from_pylist(probabilities, ITEM_PROBABILITIES),
     }
     families, unused = _declared_families(context, files)
     metrics = RecordMetrics(
@@ -231,9 +238,9 @@ READ_RECORDS = Stage(
     "read_records",
     "Reads each export that was not read before: a row becomes records, or a reason.",
     inputs={"exports": ()},
-    outputs=("record_files", "item_rows"),
+    outputs=("record_files", "item_rows", "item_probabilities"),
     settings=("campaign", "sources", "items", "judges"),
-    code_version=CODE_VERSION,
+    code_version=f"{CODE_VERSION}.1",  # item_probabilities
     work=read_exports,
     cached=False,  # each export is, on its own
     kinds=frozenset({"parquet", "pyarrow"}),

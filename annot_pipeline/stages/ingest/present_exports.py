@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from annot_pipeline.config import ItemSource, Limits, LoadedCampaign, Source
-from annot_pipeline.contracts import INT, TEXT
+from annot_pipeline.contracts import INT, REAL, TEXT
 from annot_pipeline.errors import ConfigError, row_and_line
 from annot_pipeline.stages.ingest.archived_lines import MOST_BYTES, export_lines
 from annot_pipeline.stages.ingest.opened_exports import check_columns, open_export
@@ -31,6 +31,9 @@ ITEM_ROWS = pa.schema(
     ]
 )  # fmt: skip
 
+ITEM_PROBABILITIES = pa.schema([("task", TEXT), ("item", TEXT), ("selection_probability", REAL)])
+"""With which probability an item was selected for people; a null task is any."""
+
 
 def listed_items(campaign: LoadedCampaign) -> tuple[pa.Table, list[str]]:
     """Return the current rows of the item tables, by precedence, and unreadable ones.
@@ -47,7 +50,8 @@ def listed_items(campaign: LoadedCampaign) -> tuple[pa.Table, list[str]]:
         for export in exports_of(campaign, source, f"{where}.path"):
             fields, limits = f"{where}.fields", campaign.settings.limits
             read = item_rows(source, export.real, export.relative, fields, limits)
-            rows += [row for row in read if not row["reason"]]
+            if source.describes_items:
+                rows += [row for row in read if not row["reason"]]
             unread += unread_rows(source, export.real, export.relative, read, limits)
     table = pa.Table.from_pylist(
         [{**row, "place": place} for place, row in enumerate(rows)], ITEM_ROWS

@@ -7,8 +7,8 @@ judge whose answers differ in the two orders of a pair says that they are tied.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -52,7 +52,7 @@ class JudgedItems:
     truth
         The known answer, as answers are coded; NaN where none is known.
     probability
-        With which people were asked, where exports say so; else NaN.
+        With which people were asked, where item tables or exports say so; else NaN.
     """
 
     names: list[str]
@@ -122,7 +122,11 @@ class TaskAnswers:
 
 
 def task_answers(
-    rows: pa.Table, kind: str, listed: ListedItems, truths: Truths
+    rows: pa.Table,
+    kind: str,
+    listed: ListedItems,
+    truths: Truths,
+    probabilities: Mapping[str, float] | None = None,
 ) -> TaskAnswers | None:
     """Return the answers of a task; None if it has none.
 
@@ -134,13 +138,39 @@ def task_answers(
         categorical, scalar or pairwise.
     listed, truths
         What item tables say of items.
+    probabilities
+        `listed_probabilities`, which go before those of judgments: they are of all samples joined.
     """
     judged = judgments_of_judges(rows, ("none",))
     if not judged.num_rows:
         return None
     if kind == "pairwise":
-        return _of_pairs(judged, listed)
-    return _of_items(judged, rows, kind, listed, truths)
+        answers = _of_pairs(judged, listed)
+    else:
+        answers = _of_items(judged, rows, kind, listed, truths)
+    if not probabilities:
+        return answers
+    listed_ones = np.array([probabilities.get(name, np.nan) for name in answers.items.names])
+    stated = answers.items.probability
+    joined = np.where(np.isnan(listed_ones), stated, listed_ones)
+    return replace(answers, items=replace(answers.items, probability=joined))
+
+
+def listed_probabilities(listed: pa.Table, task: str) -> dict[str, float]:
+    """Return the selection probabilities that item tables give to items of a task, by name.
+
+    A pair is listed as one item, under `pair_name`. Of several rows of an item the largest counts:
+    each further sample that is joined makes an item more probable.
+    """
+    is_own = pc.or_(listed["task"].is_null(), is_in(listed["task"], (task,)))
+    largest = listed.filter(is_own).group_by(["item"]).aggregate([("selection_probability", "max")])
+    names = largest["item"].cast(TEXT).to_pylist()
+    return dict(zip(names, largest["selection_probability_max"].to_pylist(), strict=True))
+
+
+def pair_name(first: str, second: str) -> str:
+    """Return the name of a pair of items, of which the first comes first in code point order."""
+    return f"{first} | {second}"
 
 
 def judgments_of_judges(rows: pa.Table, controls: Sequence[str]) -> pa.Table:
@@ -210,7 +240,7 @@ def _of_pairs(judged: pa.Table, listed: ListedItems) -> TaskAnswers:
     value = np.select([share > 0.5, share < 0.5], [A, B], TIE).astype(np.float64)
     first = _first_rows(pair.codes, pair.first.size)
     names = [
-        f"{item_a.names[a]} | {item_b.names[b]}"
+        pair_name(item_a.names[a], item_b.names[b])
         for a, b in zip(pair.first.tolist(), pair.second.tolist(), strict=True)
     ]
     truth = np.full(pair.first.size, np.nan)

@@ -97,22 +97,22 @@ def estimate_rows(
     """
     if not answers.models or not answers.by_people.any():
         return [], None
-    models = _models(answers)
-    estimands = list(_estimands(answers))
-    probabilities, refusal = _probabilities(answers, people_items)
+    models = model_answers(answers)
+    estimands = list(task_estimands(answers))
+    probabilities, refusal = people_probabilities(answers, people_items)
     if refusal is None and probabilities is None:
-        refusal = _imbalance(answers, estimands, models)
+        refusal = sample_imbalance(answers, estimands, models)
     rows = []
     for estimand, label in estimands:
         rows.append(_of_people(answers, estimand, probabilities, refusal))
         for name, values in models.items():
             own = estimand.of_model(values, label)
-            of_model = _Comparison.from_estimand(answers, estimand, own, probabilities)
+            of_model = HumanModelComparison.from_estimand(answers, estimand, own, probabilities)
             rows += _of_model(estimand, name, of_model, refusal, label is not None)
     return [{"task": answers.task} | row for row in rows], refusal
 
 
-def _models(answers: TaskAnswers) -> dict[str, Floats]:
+def model_answers(answers: TaskAnswers) -> dict[str, Floats]:
     """Return answers by item of each model, and the mean of all where there are several."""
     values = answers.share if answers.kind == "pairwise" else answers.value
     models = {answers.judges[code]: answers.of_judge(code, values) for code in answers.models}
@@ -121,7 +121,7 @@ def _models(answers: TaskAnswers) -> dict[str, Floats]:
     return models
 
 
-def _estimands(answers: TaskAnswers) -> Iterator[tuple[Estimand, int | None]]:
+def task_estimands(answers: TaskAnswers) -> Iterator[tuple[Estimand, int | None]]:
     """Yield what is estimated, with the code of the label whose prevalence it is."""
     people = answers.by_people
     item, judge, value = answers.item[people], answers.judge[people], answers.value[people]
@@ -188,7 +188,7 @@ def _populations(
         yield name, system == code
 
 
-def _probabilities(
+def people_probabilities(
     answers: TaskAnswers, people_items: Literal["random", "chosen"]
 ) -> tuple[Floats | None, str | None]:
     """Return the probabilities of people's items if they are known, and why nothing can be said."""
@@ -198,11 +198,14 @@ def _probabilities(
         return answers.items.probability, None
     if is_known.any():
         n = int(is_known.sum())
-        return None, f"selection_probability is known for {n:,} of {asked.size:,} items of people"
+        return None, (
+            f"selection_probability is known for {n:,} of {asked.size:,} items of people: list "
+            "the others under items, from selection_probabilities.csv of the batch"
+        )
     return None, CHOSEN if people_items == "chosen" else None
 
 
-def _imbalance(
+def sample_imbalance(
     answers: TaskAnswers, estimands: list[tuple[Estimand, int | None]], models: dict[str, Floats]
 ) -> str | None:
     """Return why people's items are no random sample by the models' answers; None: they may be."""
@@ -228,7 +231,7 @@ def _imbalance(
 
 
 @dataclass(frozen=True, eq=False)
-class _Comparison:
+class HumanModelComparison:
     """People's answers and a model's: on the same items, and the model's on all."""
 
     own: Floats
@@ -244,7 +247,7 @@ class _Comparison:
     @classmethod
     def from_estimand(
         cls, answers: TaskAnswers, estimand: Estimand, own: Floats, probabilities: Floats | None
-    ) -> _Comparison:
+    ) -> HumanModelComparison:
         """Return those of an estimand; ``own`` are all zeros to have people alone."""
         is_shared = ~np.isnan(own[estimand.unit_item])
         item, judge = estimand.unit_item[is_shared], estimand.unit_judge[is_shared]
@@ -281,7 +284,7 @@ def _of_people(
 ) -> Row:
     """Return the row of people alone."""
     everywhere = np.where(estimand.in_population, 0.0, np.nan)
-    people = _Comparison.from_estimand(answers, estimand, everywhere, probabilities)
+    people = HumanModelComparison.from_estimand(answers, estimand, everywhere, probabilities)
     row = estimand.key | {"method": "people", "judge": None, "n_model": 0}
     row["n_human"] = int(people.human.size)
     if refusal is not None or not people.human.size:
@@ -291,7 +294,11 @@ def _of_people(
 
 
 def _of_model(
-    estimand: Estimand, name: str, both: _Comparison, refusal: str | None, has_classes: bool
+    estimand: Estimand,
+    name: str,
+    both: HumanModelComparison,
+    refusal: str | None,
+    has_classes: bool,
 ) -> Iterator[Row]:
     """Yield the rows of a model: alone, and corrected by people."""
     n_model = int((~np.isnan(both.own)).sum())
@@ -322,7 +329,7 @@ def _of_model(
         yield key | {"method": "rogan_gladen"} | _rogan_gladen(both, n_model, reason)
 
 
-def _rogan_gladen(both: _Comparison, n_model: int, reason: str | None) -> Row:
+def _rogan_gladen(both: HumanModelComparison, n_model: int, reason: str | None) -> Row:
     if reason is None and both.weights is not None:
         reason = NO_PROBABILITIES
     if reason is not None:

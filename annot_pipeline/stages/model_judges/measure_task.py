@@ -41,7 +41,12 @@ NOTHING = MeasuredTask({}, {})
 
 
 def measure_task(
-    rows: pa.Table, task: Mapping[str, Any], items: pa.Table, settings: Campaign
+    rows: pa.Table,
+    task: Mapping[str, Any],
+    items: pa.Table,
+    settings: Campaign,
+    *,
+    probabilities: Mapping[str, float] | None = None,
 ) -> MeasuredTask:
     """Measure the models of a task, and the bias of all judges who compare.
 
@@ -55,13 +60,15 @@ def measure_task(
         Of item tables.
     settings
         ``judges``, ``ranking.shown_order``, ``seed``.
+    probabilities
+        As `answers.task_answers` takes them.
     """
     if not rows.num_rows:
         return NOTHING
     named = [c.cast(TEXT) for n in ("item", "item_a", "item_b") for c in rows[n].chunks]
     names = pa.table({"item": pa.chunked_array(named, TEXT)})
     listed = ListedItems.named([items], [names])
-    answers = task_answers(rows, task["kind"], listed, Truths.from_items([items]))
+    answers = task_answers(rows, task["kind"], listed, Truths.from_items([items]), probabilities)
     if answers is None:
         return NOTHING
     bias = bias_rows(rows, answers, items, listed, settings)

@@ -18,6 +18,13 @@ from annot_pipeline.runtime.stage import Stage
 from annot_pipeline.runtime.task_partitions import TaskRows, run_by_task, throttle_progress
 from annot_pipeline.stages.model_judges.metrics import ModelJudgeMetrics
 
+ANSWER_COLUMNS = (
+    "task", "item", "item_a", "item_b", "segment", "document", "system", "system_a",
+    "system_b", "criterion", "judge_id", "judge_kind", "judge", "fate", "control", "label",
+    "score", "preference", "strength", "rank_a", "rank_b", "ranking", "hit", "truth",
+    "submitted_at", "seconds", "hit_seconds", "judgment_id", "selection_probability",
+)  # fmt: skip
+"""Columns of judgments that say who answered what, and when."""
 TABLES = (JUDGE_VALIDATION, VALIDATION_CONFUSION, JUDGE_BIAS, ESTIMATES)
 
 
@@ -26,12 +33,17 @@ def measure_model_judges(context: StageContext) -> StageOutput[ModelJudgeMetrics
     has_models = context.campaign.settings.judges.has_models
     kinds = ("categorical", "scalar", "pairwise") if has_models else ("pairwise",)
     output = run_by_task(
-        context, _measure, "controlled", kinds={"controlled": kinds}, whole=("item_rows",)
+        context,
+        _measure,
+        "controlled",
+        kinds={"controlled": kinds},
+        whole=("item_rows", "item_probabilities"),
     )
     return output.output(ModelJudgeMetrics)
 
 
 def _measure(inputs: TaskRows) -> tuple[Mapping[str, pa.Table], TaskMetrics]:
+    from annot_pipeline.stages.model_judges.answers import listed_probabilities
     from annot_pipeline.stages.model_judges.measure_task import measure_task
 
     rows: dict[str, list[dict[str, Any]]] = {table.name: [] for table in TABLES}
@@ -40,7 +52,10 @@ def _measure(inputs: TaskRows) -> tuple[Mapping[str, pa.Table], TaskMetrics]:
     judgments = ByTask(inputs["controlled"])
     for task in inputs["tasks"].to_pylist():
         report(f"model judges: {task['task']}")
-        measured = measure_task(judgments[task["task"]], task, inputs["item_rows"], inputs.settings)
+        measured = measure_task(
+            judgments[task["task"]], task, inputs["item_rows"], inputs.settings,
+            probabilities=listed_probabilities(inputs["item_probabilities"], task["task"]),
+        )  # fmt: skip
         for name, more in measured.rows.items():
             rows[name] += more
         for name, value in measured.metrics.items():
@@ -58,18 +73,14 @@ MEASURE_MODEL_JUDGES = Stage(
     "measure_model_judges",
     "Holds models against people, and corrects what they say; measures the bias of judges.",
     inputs={
-        "controlled": (
-            "task", "item", "item_a", "item_b", "segment", "document", "system", "system_a",
-            "system_b", "criterion", "judge_id", "judge_kind", "judge", "fate", "control", "label",
-            "score", "preference", "strength", "rank_a", "rank_b", "ranking", "hit", "truth",
-            "submitted_at", "seconds", "hit_seconds", "judgment_id", "selection_probability",
-        ),
+        "controlled": ANSWER_COLUMNS,
         "tasks": ("task", "kind"),
         "item_rows": ("item", "segment", "document", "system", "place", "truth", "text"),
+        "item_probabilities": (),
     },
     outputs=tuple(table.name for table in TABLES),
     settings=("judges", "ranking.shown_order", "seed"),
-    code_version="1",
+    code_version="2",
     work=measure_model_judges,
     kinds=frozenset({"parquet", "numpy"}),
 )  # fmt: skip

@@ -45,6 +45,9 @@ in the order in which they should be asked. Where two outputs of a segment are c
 is shown first and ``item_b`` second; the states are those of ``item``.
 """
 
+SAMPLED = "sampled"
+"""The role of slots whose ``probability`` is that of the item in a sample for estimates."""
+
 Codes = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Ask = Literal["score", "compare", "label"]

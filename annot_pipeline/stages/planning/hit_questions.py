@@ -17,6 +17,12 @@ from annot_pipeline.stages.planning.listed_items import Listed, declared, labell
 COMPARED_KINDS = ("pairwise", "ranking")
 """Kinds of tasks whose outputs a tournament compares."""
 
+VALIDATED_KINDS = ("categorical", "scalar", "pairwise")
+"""Kinds of tasks whose models people can validate."""
+
+NO_MODEL = "no judge is declared as a model; write judges: [{name: ..., kind: model}]"
+NO_LABELS = "it declares no labels; write labels: [...] under tasks"
+
 Questions = tuple[list[Question], dict[str, str]]
 
 
@@ -47,13 +53,27 @@ def hit_questions(
     questions: list[Question] = []
     unplanned: dict[str, str] = {}
     for name in names:
-        if _kind(name, task_rows, settings) != "scalar":
+        kind = _kind(name, task_rows, settings)
+        if design == "validate" and name in task_rows and kind in VALIDATED_KINDS:
+            if not settings.judges.has_models:
+                unplanned[name] = NO_MODEL
+                continue
+        elif kind != "scalar" or design == "validate":
             continue
-        scale, criteria = _scale_and_criteria(name, task_rows, settings)
-        if scale is None:
-            unplanned[name] = "it declares no scale; write scale: [lowest, highest] under tasks"
+        if kind == "pairwise":
+            questions.append(Question(name, ask="compare"))
+        elif kind == "categorical":
+            labels = task_rows[name]["labels"] or class_order(_seen(name, votes))
+            if len(labels) < 2:
+                unplanned[name] = NO_LABELS
+            else:
+                questions.append(Question(name, ask="label", labels=tuple(labels)))
         else:
-            questions.append(Question(name, scale, criteria))
+            scale, criteria = _scale_and_criteria(name, task_rows, settings)
+            if scale is None:
+                unplanned[name] = "it declares no scale; write scale: [lowest, highest] under tasks"
+            else:
+                questions.append(Question(name, scale, criteria))
     return questions, unplanned
 
 
@@ -84,7 +104,7 @@ def _adequacy(
         elif strange:
             unplanned[name] = f"it has no label {', '.join(strange)}, which adequacy.adequate names"
         elif len(classes) < 2:
-            unplanned[name] = "it declares no labels; write labels: [...] under tasks"
+            unplanned[name] = NO_LABELS
         else:
             questions.append(Question(name, ask="label", labels=tuple(classes)))
     return questions, unplanned

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from annot_pipeline.contracts.stage_metrics import StageMetrics
@@ -26,6 +26,8 @@ class PlanMetrics(StageMetrics):
         What users should know of the plan.
     adequacy
         What questions of adequacy cost, by task.
+    validation
+        Samples for estimates from models: strata, and widths of intervals, by task.
     """
 
     stage: ClassVar[str] = "plan_hits"
@@ -35,3 +37,4 @@ class PlanMetrics(StageMetrics):
     homeless: int
     notes: list[str]
     adequacy: dict[str, dict[str, Any]]
+    validation: dict[str, dict[str, Any]] = field(default_factory=dict)

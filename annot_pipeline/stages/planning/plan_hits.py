@@ -8,7 +8,8 @@ plan_adequacy), files to upload (annot_pipeline.hits).
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Protocol
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -21,6 +22,8 @@ from annot_pipeline.runtime.by_task import ByTask
 from annot_pipeline.runtime.indexing import index, is_in
 from annot_pipeline.stages.comparisons.comparisons import COMPARISONS
 from annot_pipeline.stages.comparisons.equal_outputs import equal_outputs
+from annot_pipeline.stages.ingest.present_exports import ITEM_PROBABILITIES
+from annot_pipeline.stages.model_judges.answers import listed_probabilities
 from annot_pipeline.stages.planning.compared_outputs import ComparedOutputs, Row, compared_outputs
 from annot_pipeline.stages.planning.hit_plan import (
     HIT_PLAN,
@@ -37,14 +40,19 @@ from annot_pipeline.stages.planning.plan_adequacy import ComparedTask, plan_adeq
 from annot_pipeline.stages.planning.plan_controlled_hits import plan_controlled
 from annot_pipeline.stages.planning.plan_easl import plan_easl, with_text
 from annot_pipeline.stages.planning.plan_tournaments import NothingLeftError, plan_tournament
+from annot_pipeline.stages.planning.plan_validation import ValidationPlan, plan_validation
 
 VOTES = "label_distributions"
+PROBABILITIES = "item_probabilities"
+BY_TASK = ("scores", "comparisons", "controlled")
+"""Tables that are read task by task."""
 
 NEEDED = {
     "easl": ("scores",),
     "controlled": ("scores",),
     "tournament": ("comparisons",),
     "adequacy": ("comparisons", VOTES),
+    "validate": ("controlled", PROBABILITIES, VOTES),
 }
 """Tables that each design looks at, beside tasks and item rows; others may be empty."""
 
@@ -63,6 +71,9 @@ def plan_hits(
     settings: Campaign,
     comparisons: TaskRows | None = None,
     votes: pa.Table | None = None,
+    judgments: TaskRows | None = None,
+    probabilities: pa.Table | None = None,
+    samples: list[pa.Table] | None = None,
 ) -> tuple[pa.Table, PlanMetrics]:
     """Plan the next HITs.
 
@@ -83,6 +94,10 @@ def plan_hits(
     votes
         ``task``, ``item``, ``label``, ``votes``: answers to whether an output is adequate. None:
         there are none.
+    judgments, probabilities
+        Judgments as `plan_validation` takes them, and `ITEM_PROBABILITIES`. None: there are none.
+    samples
+        Grows by `SELECTION_PROBABILITIES` of each task whose items are a sample.
 
     Returns
     -------
@@ -96,15 +111,28 @@ def plan_hits(
     listed = listed_items(items, tasks, settings)
     questions, unplanned = hit_questions(tasks, listed, votes, settings)
     inputs = _Known(scores, comparisons, votes, equal_outputs(items), listed, settings)
+    of_sample = _Samples(
+        judgments,
+        ITEM_PROBABILITIES.empty_table() if probabilities is None else probabilities,
+        items,
+    )
     homeless = len(inputs.homeless(tasks["task"].to_pylist()))
     notes = [NOWHERE.format(homeless)] if homeless else []
     done: list[str] = []
     parts: list[pa.Table] = []
     planned: dict[str, int] = {}
     effort: dict[str, dict[str, int]] = {}
+    validation: dict[str, dict[str, Any]] = {}
     for question in questions:
         try:
-            task_items, slots = _planned(question, inputs, notes, effort)
+            if settings.next_hits.design == "validate":
+                sample = of_sample.plan(question, inputs, notes)
+                task_items, slots = sample.items, sample.slots
+                validation[question.task] = sample.summary
+                if samples is not None:
+                    samples.append(sample.probabilities)
+            else:
+                task_items, slots = _planned(question, inputs, notes, effort)
         except CannotPlanError as error:
             unplanned[question.task] = str(error)
             if isinstance(error, NothingLeftError):
@@ -125,6 +153,7 @@ def plan_hits(
         homeless=homeless,
         notes=notes,
         adequacy=effort,
+        validation=validation,
     )
     return table, metrics
 
@@ -180,6 +209,25 @@ class _Known:
         return compared_outputs(
             question, self._comparisons[task], self.listed.by_task.get(task, {}),
             self.listed.rows(*sources), equal, notes=notes,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class _Samples:
+    """What samples for people are planned from."""
+
+    judgments: TaskRows | None
+    probabilities: pa.Table
+    items: pa.Table
+
+    def plan(self, question: Question, inputs: _Known, notes: list[str]) -> ValidationPlan:
+        """Return the sample of a task."""
+        if self.judgments is None:
+            raise CannotPlanError("nobody judged it yet: let a model judge its items first")
+        return plan_validation(
+            question, self.judgments[question.task], self.items,
+            inputs.listed.rows(question.task),
+            listed_probabilities(self.probabilities, question.task), inputs.settings, notes,
         )  # fmt: skip
 
 

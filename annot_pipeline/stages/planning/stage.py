@@ -10,6 +10,7 @@ import pyarrow as pa
 from annot_pipeline.config import Campaign
 from annot_pipeline.runtime.context import StageContext, StageOutput
 from annot_pipeline.runtime.stage import Stage
+from annot_pipeline.stages.model_judges.stage import ANSWER_COLUMNS
 from annot_pipeline.stages.planning.metrics import PlanMetrics
 from annot_pipeline.storage.tables import (
     StoredTable,
@@ -34,14 +35,20 @@ def _plan(
     stored: Mapping[str, StoredTable], columns: Mapping[str, Sequence[str]], settings: Campaign
 ) -> tuple[pa.Table, PlanMetrics]:
     """Plan by the tables that the design looks at."""
-    from annot_pipeline.stages.planning.plan_hits import NEEDED, VOTES, plan_hits
+    from annot_pipeline.stages.planning.plan_hits import (
+        BY_TASK,
+        NEEDED,
+        PROBABILITIES,
+        VOTES,
+        plan_hits,
+    )
 
     needed = NEEDED[settings.next_hits.design]
-    wanted = {"tasks", "item_rows", VOTES} & {"tasks", "item_rows", *needed}
+    wanted = {"tasks", "item_rows"} | ({VOTES, PROBABILITIES} & {*needed})
     read = {name: read_unharmed(stored[name], columns[name]) for name in wanted}
     by_task = {
         name: StoredTasks(unharmed(stored[name]), columns[name])
-        for name in ("scores", "comparisons")
+        for name in BY_TASK
         if name in needed
     }
     return plan_hits(
@@ -51,6 +58,8 @@ def _plan(
         settings=settings,
         comparisons=by_task.get("comparisons"),
         votes=read.get(VOTES),
+        judgments=by_task.get("controlled"),
+        probabilities=read.get(PROBABILITIES),
     )
 
 
@@ -63,14 +72,15 @@ PLAN_HITS = Stage(
         ),
         "tasks": (), "item_rows": (), "comparisons": (),
         "label_distributions": ("task", "item", "label", "votes"),
+        "controlled": ANSWER_COLUMNS, "item_probabilities": (),
     },
     outputs=("next_hits",),
     settings=(
         "campaign", "tasks", "easl", "next_hits.design", "next_hits.within",
-        "next_hits.segments", "next_hits.hit_size",
+        "next_hits.segments", "next_hits.hit_size", "next_hits.items", "judges",
         "controlled_hits", "seed",
     ),
-    code_version="4",
+    code_version="5",
     work=plan_next_hits,
     kinds=frozenset({"parquet", "numpy"}),
 )  # fmt: skip

@@ -1,0 +1,405 @@
+"""Items for people to judge, so that intervals of estimates from models halve at least cost.
+
+The batch is a stratified random sample of all items that the model judged, those that people
+judged already among them: these are not asked again. An item's selection probability is that of
+being in the sample or among people's earlier items. What does not belong here: the allocation
+(validation_sample), the population (validation_population), present intervals
+(validation_estimands).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from annot_pipeline.config import Campaign
+from annot_pipeline.contracts import REAL, TEXT
+from annot_pipeline.methods.planning.validation_sample import (
+    SampledPopulation,
+    ValidationSample,
+    allocation_of_size,
+    draw_strata,
+    expected_variance,
+    joined_probability,
+    validation_sample,
+)
+from annot_pipeline.stages.ingest.listed_items import ListedItems
+from annot_pipeline.stages.labels.known_items import Truths
+from annot_pipeline.stages.model_judges.answers import pair_name, task_answers
+from annot_pipeline.stages.planning.hit_plan import (
+    SAMPLED,
+    CannotPlanError,
+    Question,
+    Slots,
+    TaskItems,
+)
+from annot_pipeline.stages.planning.plan_tournaments import NothingLeftError, even_parts
+from annot_pipeline.stages.planning.validation_estimands import (
+    PresentEstimates,
+    present_estimates,
+)
+from annot_pipeline.stages.planning.validation_population import (
+    NORMAL,
+    JudgedPopulation,
+    judged_population,
+    sampled_population,
+)
+
+SELECTION_PROBABILITIES = pa.schema(
+    [("task", TEXT), ("item", TEXT), ("item_a", TEXT), ("item_b", TEXT),
+     ("selection_probability", REAL)]
+)  # fmt: skip
+"""One row is an item of the population, or a pair: ``item`` is then `pair_name`."""
+
+FIRST_ITEMS = 100
+"""Items of a first sample, before any interval is known."""
+REPEATED = "repeat"
+"""The role of a slot that makes HITs of scores equally long: an item of the HIT once more."""
+
+Codes = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class ValidationPlan:
+    """What is asked, and of what sample it is a part.
+
+    Parameters
+    ----------
+    items, slots
+        As `plan_table` wants them.
+    probabilities
+        `SELECTION_PROBABILITIES` of the whole population.
+    summary
+        For people: model, counts, strata, estimands with their widths now and expected.
+    """
+
+    items: TaskItems
+    slots: Slots
+    probabilities: pa.Table
+    summary: dict[str, Any]
+
+
+def plan_validation(
+    question: Question,
+    rows: pa.Table,
+    described: pa.Table,
+    listed: Mapping[str, Row],
+    probabilities: Mapping[str, float],
+    settings: Campaign,
+    notes: list[str],
+) -> ValidationPlan:
+    """Plan the HITs of a task.
+
+    Parameters
+    ----------
+    question
+        What is asked.
+    rows
+        Judgments of the task, as `task_answers` takes them.
+    described
+        Rows of the item tables.
+    listed
+        What item tables say of an item.
+    probabilities
+        Selection probabilities by item, as item tables list them.
+    settings
+        ``judges.people_items``, ``next_hits.hit_size``, ``next_hits.items``, ``seed``.
+    notes
+        Grows by what to know.
+
+    Raises
+    ------
+    NothingLeftError, CannotPlanError
+        Why there can be none.
+    """
+    task = question.task
+    kind = {"label": "categorical", "score": "scalar", "compare": "pairwise"}[question.ask]
+    named = [c.cast(TEXT) for n in ("item", "item_a", "item_b") for c in rows[n].chunks]
+    names = pa.table({"item": pa.chunked_array(named, TEXT)})
+    descriptions = ListedItems.named([described], [names])
+    answers = task_answers(rows, kind, descriptions, Truths(), probabilities)
+    if answers is None or not answers.models:
+        raise CannotPlanError(
+            "no judge that is declared as a model judged it; write judges: [{name: ..., kind: "
+            "model}], and let the model judge all items first"
+        )
+    present = present_estimates(answers, people_items=settings.judges.people_items)
+    population = judged_population(answers, present)
+    if population.is_judged[population.strata.code >= 0].all():
+        raise NothingLeftError("people judged all items that the model judged")
+    if present.assumption is not None:
+        notes.append(f"{task}: {present.assumption}")
+    cells = sampled_population(population, present)
+    sample = _sample(cells, present, settings.next_hits.items)
+    outputs = _described_items(rows, descriptions, kind)
+    pairs = dict(_pairs(rows)) if kind == "pairwise" else None
+    items = _task_items(question, population, present, outputs, pairs, listed)
+    rng = items.rng(settings.seed)
+    sizes = cells.stratum_sizes
+    is_drawn = draw_strata(population.strata.code, sample.allocation, rng)
+    share = np.append(sample.allocation / sizes, 0.0)[population.strata.code]  # of code -1: none
+    joined = joined_probability(population.earlier, share)
+    asked = rng.permutation(np.flatnonzero(is_drawn & ~population.is_judged))
+    if not asked.size:
+        raise CannotPlanError(
+            f"people judged all {int(is_drawn.sum()):,} items that were drawn; set another seed, "
+            "or raise next_hits.items"
+        )
+    slots = _slots(items, population, asked, joined, pairs, settings.next_hits.hit_size, rng)
+    if None in (slots.texts if slots.texts_b is None else [*slots.texts, *slots.texts_b]):
+        notes.append(
+            f"{task}: judges see the names of outputs without a text; map text under items"
+        )
+    summary = _summary(population, present, cells, sample, is_drawn, asked)
+    notes += _notes(task, summary, settings)
+    return ValidationPlan(
+        items, slots, _probability_rows(task, population.names, joined, pairs), summary
+    )
+
+
+def _sample(
+    cells: SampledPopulation, present: PresentEstimates, most: int | None
+) -> ValidationSample:
+    """Return the sample that halves the widest interval; without one, a first sample."""
+    if present.have_width:
+        widest = max(one.width for one in present.estimands if not np.isnan(one.width))
+        planned = np.array([not np.isnan(one.width) for one in present.estimands])
+        of_planned = SampledPopulation(
+            cells.n_items, cells.stratum, cells.earlier, cells.squares[planned],
+            cells.floor[planned],
+        )  # fmt: skip
+        target = (widest / 2 / NORMAL) ** 2
+        sample = validation_sample(of_planned, target, most=most)
+        return ValidationSample(
+            sample.allocation, expected_variance(cells, sample.allocation), target
+        )
+    allocation = allocation_of_size(cells, FIRST_ITEMS if most is None else most)
+    return ValidationSample(allocation, expected_variance(cells, allocation), float("nan"))
+
+
+def _described_items(
+    rows: pa.Table, descriptions: ListedItems, kind: str
+) -> dict[str, tuple[str | None, str | None]]:
+    """Return segment and system by item, of item tables, else of the first judgment."""
+    sides = [("item_a", "system_a"), ("item_b", "system_b")]
+    if kind != "pairwise":
+        sides = [("item", "system")]
+    outputs: dict[str, tuple[str | None, str | None]] = {}
+    for item, system in sides:
+        columns = {"item": item, "segment": "segment", "document": "document", "system": system}
+        side = pa.table({name: rows[column] for name, column in columns.items()})
+        side = descriptions.describe(side.filter(side["item"].is_valid()))
+        values = (side[name].cast(TEXT).to_pylist() for name in ("item", "segment", "system"))
+        for name, segment, system_name in zip(*values, strict=True):
+            outputs.setdefault(name, (segment, system_name))
+    return outputs
+
+
+def _pairs(rows: pa.Table) -> list[tuple[str, tuple[str, str]]]:
+    """Return the two items of each pair, by the pair's name."""
+    distinct = rows.select(["item_a", "item_b"]).group_by(["item_a", "item_b"]).aggregate([])
+    distinct = distinct.filter(
+        pc.and_(distinct["item_a"].is_valid(), distinct["item_b"].is_valid())
+    )
+    columns = (distinct[name].cast(TEXT).to_pylist() for name in ("item_a", "item_b"))
+    sides = [(min(a, b), max(a, b)) for a, b in zip(*columns, strict=True)]
+    return [(pair_name(*side), side) for side in sorted(set(sides))]
+
+
+def _task_items(
+    question: Question,
+    population: JudgedPopulation,
+    present: PresentEstimates,
+    outputs: Mapping[str, tuple[str | None, str | None]],
+    pairs: Mapping[str, tuple[str, str]] | None,
+    listed: Mapping[str, Row],
+) -> TaskItems:
+    """Return all outputs; every answer and probability changes the state."""
+    names = population.names
+    if pairs is not None:
+        names = sorted({item for name in names for item in pairs[name]})
+    n = len(names)
+    state = [population.strata.code.astype(np.float64), population.earlier, population.is_judged]
+    state += [value for one in present.estimands for value in (one.own, one.human)]
+    parts = (np.ascontiguousarray(values, np.float64).tobytes() for values in state)
+    unscored = np.full(n, np.nan)
+    n_judgments = np.zeros(n, np.int64) if pairs is not None else population.is_judged * 1
+    return TaskItems(
+        question=question,
+        names=names,
+        segments=[outputs[name][0] for name in names],
+        systems=[outputs[name][1] for name in names],
+        alpha=unscored,
+        beta=unscored,
+        n_judgments=n_judgments.astype(np.int64),
+        listed=listed,
+        other_state="\0".join(population.names).encode("utf-8", "surrogatepass") + b"".join(parts),
+    )
+
+
+def _slots(
+    items: TaskItems,
+    population: JudgedPopulation,
+    asked: Codes,
+    joined: Floats,
+    pairs: Mapping[str, tuple[str, str]] | None,
+    hit_size: int,
+    rng: np.random.Generator,
+) -> Slots:
+    """Return slots in the order in which items were drawn."""
+    sizes = even_parts(asked.size, hit_size)
+    names = [population.names[code] for code in asked.tolist()]
+    probability = joined[asked]
+    if pairs is None:
+        first, second = asked, None
+    else:
+        place = {name: code for code, name in enumerate(items.names)}
+        sides = np.array([[place[side] for side in pairs[name]] for name in names], np.int64)
+        sides = rng.permuted(sides, axis=1)  # which is shown first
+        first, second = sides[:, 0], sides[:, 1]
+    roles, controls = [SAMPLED] * asked.size, ["none"] * asked.size
+    if items.question.ask == "score":
+        first, probability, roles, controls = _filled(first, probability, sizes)
+        sizes = [max(sizes)] * len(sizes)
+    return Slots(
+        items=first,
+        roles=roles,
+        draw=None,
+        controls=controls,
+        probability=probability,
+        texts=_texts(items, first),
+        sizes=np.array(sizes, np.int64),
+        items_b=second,
+        texts_b=None if second is None else _texts(items, second),
+    )
+
+
+def _filled(
+    shown: Codes, probability: Floats, sizes: Sequence[int]
+) -> tuple[Codes, Floats, list[str], list[str]]:
+    """Return slots of HITs of scores, which are equally long: shorter ones repeat their first."""
+    parts, values, roles, controls = [], [], [], []
+    start = 0
+    for size in sizes:
+        part = slice(start, start + size)
+        start += size
+        n_more = max(sizes) - size
+        parts.append(np.append(shown[part], shown[part][:n_more]))
+        values.append(np.append(probability[part], np.full(n_more, np.nan)))
+        roles += [SAMPLED] * size + [REPEATED] * n_more
+        controls += ["none"] * size + ["ask_again"] * n_more
+    return np.concatenate(parts), np.concatenate(values), roles, controls
+
+
+def _texts(items: TaskItems, shown: Codes) -> list[str | None]:
+    texts = [items.listed_value("text", item) for item in shown.tolist()]
+    return [text if text and text.strip() else None for text in texts]
+
+
+def _probability_rows(
+    task: str, names: list[str], joined: Floats, pairs: Mapping[str, tuple[str, str]] | None
+) -> pa.Table:
+    """Return items that could be or are in the sample; others have no probability."""
+    is_possible = joined > 0
+    own = [name for name, is_in in zip(names, is_possible.tolist(), strict=True) if is_in]
+    sides = [(None, None) if pairs is None else pairs[name] for name in own]
+    return pa.table(
+        {
+            "task": [task] * len(own),
+            "item": own,
+            "item_a": [side[0] for side in sides],
+            "item_b": [side[1] for side in sides],
+            "selection_probability": joined[is_possible],
+        },
+        schema=SELECTION_PROBABILITIES,
+    )
+
+
+def _summary(
+    population: JudgedPopulation,
+    present: PresentEstimates,
+    cells: SampledPopulation,
+    sample: ValidationSample,
+    is_drawn: Flags,
+    asked: Codes,
+) -> dict[str, Any]:
+    code = population.strata.code
+    n_strata = len(population.strata.names)
+
+    def by_stratum(rows: Flags) -> list[int]:
+        counts: list[int] = np.bincount(code[rows & (code >= 0)], minlength=n_strata).tolist()
+        return counts
+
+    is_asked = np.zeros(code.size, np.bool_)
+    is_asked[asked] = True
+    judged, drawn, new = (by_stratum(r) for r in (population.is_judged, is_drawn, is_asked))
+    sizes = cells.stratum_sizes.tolist()
+    has_width = present.have_width
+    needed = int(validation_sample_size(cells, present)) if has_width else None
+    return {
+        "model": present.model,
+        "items": int((code >= 0).sum()),
+        "judged": sum(judged),
+        "drawn": sum(drawn),
+        "asked": int(asked.size),
+        "drawn_to_halve": needed,
+        "halves": bool(has_width and _reaches(present, sample)),
+        "strata": [
+            {"stratum": name, "items": sizes[k], "judged": judged[k], "drawn": drawn[k],
+             "asked": new[k], "probability": drawn[k] / sizes[k]}
+            for k, name in enumerate(population.strata.names)
+        ],
+        "estimands": [
+            one.key
+            | {"width": None if np.isnan(one.width) else one.width,
+               "expected_width": _expected_width(variance)}
+            for one, variance in zip(present.estimands, sample.variance.tolist(), strict=True)
+        ],
+    }  # fmt: skip
+
+
+def validation_sample_size(cells: SampledPopulation, present: PresentEstimates) -> int:
+    """Return how many items are drawn where nothing limits them."""
+    return _sample(cells, present, None).n_items
+
+
+def _reaches(present: PresentEstimates, sample: ValidationSample) -> bool:
+    has_width = np.array([not np.isnan(one.width) for one in present.estimands])
+    return bool((sample.variance[has_width] <= sample.target * (1 + 1e-9)).all())
+
+
+def _expected_width(variance: float) -> float | None:
+    return NORMAL * variance**0.5 if np.isfinite(variance) and variance > 0 else None
+
+
+def _notes(task: str, summary: Mapping[str, Any], settings: Campaign) -> list[str]:
+    asked, drawn = summary["asked"], summary["drawn"]
+    again = f", {drawn - asked:,} of them judged before" if drawn > asked else ""
+    notes = [
+        f"{task}: {drawn:,} of {summary['items']:,} items that {summary['model']} judged are drawn"
+        f"{again}; people judged {summary['judged']:,}"
+    ]
+    most, needed = settings.next_hits.items, summary["drawn_to_halve"]
+    if needed is None:
+        notes.append(
+            f"{task}: a first sample, as no interval is known yet; build with its results, then "
+            "plan the sample that halves it"
+        )
+    elif most is not None and drawn < needed:
+        notes.append(
+            f"{task}: {needed:,} items drawn halve the widest interval; next_hits.items is {most:,}"
+        )
+    elif not summary["halves"]:
+        notes.append(
+            f"{task}: the widest interval cannot be halved, even if people judge all items"
+        )
+    return notes
