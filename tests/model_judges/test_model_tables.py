@@ -354,4 +354,7 @@ def test_probabilities_of_some_items_are_of_no_use(build_campaign):
     ]
     built = build(build_campaign, rows)
     reasons = {row["reason"] for row in built.rows("estimates") if row["method"] == "people"}
-    assert reasons == {"selection_probability is known for 19 of 20 items of people"}
+    assert reasons == {
+        "selection_probability is known for 19 of 20 items of people: list the others under items, "
+        "from selection_probabilities.csv of the batch"
+    }
