@@ -11,7 +11,10 @@ from annot_pipeline.cli import main
 from annot_pipeline.cli.diff_text import diff_text
 from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.config.judges import JudgeSettings
-from annot_pipeline.stages.ingest.declared_families import declared_families
+from annot_pipeline.stages.ingest.declared_judges import (
+    count_undeclared_models,
+    declared_judges,
+)
 from annot_pipeline.storage.keys import pseudonym
 from tests.conftest import build_file, write_small_campaign
 
@@ -120,7 +123,8 @@ def test_diff_finds_the_cause_with_another_key(tmp_path, monkeypatch):
 )  # fmt: skip
 def test_entries_that_relate_no_judges(entries, families, unused):
     settings = [JudgeSettings(name=name, family=family) for name, family in entries]
-    assert declared_families(["a1", "a2", "b"], settings) == (families, unused)
+    declared = declared_judges(["a1", "a2", "b"], settings)
+    assert (declared.families, declared.unused) == (families, unused)
 
 
 def test_a_model_alone_is_no_useless_entry():
@@ -130,7 +134,7 @@ def test_a_model_alone_is_no_useless_entry():
         JudgeSettings(name="z*", kind="model", family="g"),
         JudgeSettings(name="a1", kind="human", family="h"),
     ]
-    assert declared_families(["a1", "a2", "b"], settings)[1] == [
+    assert declared_judges(["a1", "a2", "b"], settings).unused == [
         "judges.1 (family g): matches no judge",
         "judges.2 (family h): its family has one judge",
     ]
@@ -149,3 +153,29 @@ def test_useless_entries_are_warned_of(tmp_path, capsys):
         assert check["detail"] == "judges.0 (family x): matches no judge"
     main(["status", str(folder)])
     assert "unused_judge_settings" in capsys.readouterr().out
+
+
+def test_entries_that_call_a_judge_person_and_model_are_ambiguous():
+    settings = [
+        JudgeSettings(name="gpt-*", kind="model"),
+        JudgeSettings(name="*-mini"),
+        JudgeSettings(name="*"),
+    ]
+    declared = declared_judges(["gpt-4", "gpt-4-mini", "tom-mini", "ann"], settings)
+    assert declared.ambiguous == ["judges.0 and judges.1 (1 judge)"]
+
+
+def test_judges_named_like_models_are_counted_where_nobody_says_what_they_are():
+    names = ["gpt-4", "claude-3-opus", "ann"]
+    assert count_undeclared_models(names, []) == 2
+    assert count_undeclared_models(names, [JudgeSettings(name="*")]) == 2
+    person = [JudgeSettings(name="gpt-4")]
+    assert count_undeclared_models(names, person) == 1
+    models = [JudgeSettings(name="gpt-*", kind="model"), JudgeSettings(name="cl*", kind="model")]
+    assert count_undeclared_models(names, models) == 0
+
+
+def test_an_entry_may_say_the_family_of_a_system():
+    settings = [JudgeSettings(name="llama*", kind="model", family="meta")]
+    assert declared_judges(["ann"], settings).unused == ["judges.0 (family meta): matches no judge"]
+    assert not declared_judges(["ann"], settings, lambda: ["llama-3"]).unused

@@ -21,6 +21,15 @@ from annot_pipeline.config.strict_section import Section
 Kind = Literal["human", "model"]
 OF_MODELS = ("version", "prompt", "temperature")
 """Settings that models alone have; each is a part of a model's name."""
+MODEL_NAME = re.compile(
+    r"(?<![a-z])(?:(?P<openai>gpt[-_ ]?\d|chatgpt|o[134](?:-mini|-preview)|text-davinci)"
+    r"|(?P<anthropic>claude[-_ ]?(?:v?\d|opus|sonnet|haiku|instant))"
+    r"|(?P<google>gemini|gemma-?\d|palm-?2)|(?P<meta>llama)"
+    r"|(?P<mistral>mistral|mixtral)|(?P<qwen>qwen)|(?P<deepseek>deepseek)|(?P<xai>grok-?\d)"
+    r"|(?P<cohere>command-r)|(?P<other>llm|model_graded|prometheus-))",
+    re.IGNORECASE,
+)
+"""Names of model families, as evaluations write them."""
 VERSION_SUFFIX = re.compile(r" \((?:version|prompt|temperature) [^()]*\)$")
 
 
@@ -38,6 +47,10 @@ class JudgeSettings(Section):
     version: str | None = Field(default=None, min_length=1)
     prompt: str | None = Field(default=None, min_length=1)
     temperature: float | None = Field(default=None, ge=0)
+
+    def matches(self, name: str) -> bool:
+        """Return whether the entry is of a judge, with or without its version."""
+        return fnmatchcase(name, self.name) or fnmatchcase(plain_name(name), self.name)
 
     @field_validator("version")
     @classmethod
@@ -103,11 +116,7 @@ class Judges(Section):
 
 def entry_for(name: str, declared: Sequence[JudgeSettings]) -> JudgeSettings | None:
     """Return the first entry that matches a judge's name, with or without its version."""
-    plain = plain_name(name)
-    for entry in declared:
-        if fnmatchcase(name, entry.name) or fnmatchcase(plain, entry.name):
-            return entry
-    return None
+    return next((entry for entry in declared if entry.matches(name)), None)
 
 
 def is_model(name: str, declared: Sequence[JudgeSettings]) -> bool:

@@ -133,6 +133,19 @@ GATES: tuple[Gate[Any], ...] = (
         lambda m: named(m.unused_judge_settings), warn=0,
     ),
     Gate(
+        "ambiguous_judges", RecordMetrics, "record_files",
+        "number of pairs of entries under judges that call the same judges people and models",
+        "the first entry that matches counts: put the narrower name first, or narrow the other",
+        lambda m: named(m.ambiguous_judges), warn=0,
+    ),
+    Gate(
+        "undeclared_models", JudgmentMetrics, "settled",
+        "number of judges who are named like language models and count as people",
+        'declare them: judges: [{name: "gpt-*", kind: model}]; if they are people, name them '
+        "there",
+        lambda m: Finding(m.undeclared_models), warn=0,
+    ),
+    Gate(
         "look_alikes", JudgmentMetrics, "settled",
         "number of names or labels that look alike but differ",
         "they are kept apart; map them to one spelling if they mean the same",

@@ -4,21 +4,12 @@ from __future__ import annotations
 
 import glob
 import json
-import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from annot_pipeline.config.judges import MODEL_NAME
 from annot_pipeline.guess.samples import sheet_of
 from annot_pipeline.guess.sources import SourceGuess
 
-MODEL = re.compile(
-    r"(?<![a-z])(?:(?P<openai>gpt[-_ ]?\d|chatgpt|o[134](?:-mini|-preview)|text-davinci)"
-    r"|(?P<anthropic>claude[-_ ]?(?:v?\d|opus|sonnet|haiku|instant))"
-    r"|(?P<google>gemini|gemma-?\d|palm-?2)|(?P<meta>llama)"
-    r"|(?P<mistral>mistral|mixtral)|(?P<qwen>qwen)|(?P<deepseek>deepseek)|(?P<xai>grok-?\d)"
-    r"|(?P<cohere>command-r)|(?P<other>llm|model_graded|prometheus-))",
-    re.IGNORECASE,
-)
-"""Names of model families, as evaluations write them."""
 MOST_ENTRIES = 30
 
 
@@ -27,7 +18,7 @@ def model_entries(sources: Sequence[SourceGuess]) -> list[dict[str, str]]:
     names = sorted({name for source in sources for name in _judges(source)})
     entries = []
     for name in names:
-        match = MODEL.search(name)
+        match = MODEL_NAME.search(name)
         if match is not None:
             entry = {"name": glob.escape(name), "kind": "model"}
             family = match.lastgroup

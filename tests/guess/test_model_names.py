@@ -8,8 +8,8 @@ import pytest
 from ruamel.yaml import YAML
 
 from annot_pipeline.cli import main
+from annot_pipeline.config.judges import MODEL_NAME
 from annot_pipeline.guess.campaign import guess_campaign
-from annot_pipeline.guess.model_names import MODEL
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ from annot_pipeline.guess.model_names import MODEL
     ],
 )  # fmt: skip
 def test_names_of_models(name, family):
-    match = MODEL.search(name)
+    match = MODEL_NAME.search(name)
     assert match is not None
     assert match.lastgroup == family
 
@@ -32,7 +32,7 @@ def test_names_of_models(name, family):
     "name", ["claude", "Claude Monet", "ann", "w-4711", "bard", "egpt", "gpt", "tom3", "grok"]
 )
 def test_names_of_people(name):
-    assert MODEL.search(name) is None
+    assert MODEL_NAME.search(name) is None
 
 
 def test_a_column_of_people_and_models(tmp_path):

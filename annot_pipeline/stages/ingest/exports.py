@@ -25,7 +25,7 @@ from annot_pipeline.runtime.context import StageContext, StageOutput
 from annot_pipeline.runtime.parent import check_parent
 from annot_pipeline.runtime.stage import Stage
 from annot_pipeline.stages.gold.name_search import without_names
-from annot_pipeline.stages.ingest.declared_families import declared_families
+from annot_pipeline.stages.ingest.declared_judges import DeclaredJudges, declared_judges
 from annot_pipeline.stages.ingest.metrics import ExportMetrics, RecordMetrics
 from annot_pipeline.stages.ingest.opened_exports import check_columns
 from annot_pipeline.stages.ingest.parsed_exports import CODE_VERSION, parse_all
@@ -36,7 +36,7 @@ from annot_pipeline.stages.ingest.present_exports import (
     item_rows,
     unread_rows,
 )
-from annot_pipeline.stages.ingest.raw_names import judge_names, raw_names
+from annot_pipeline.stages.ingest.raw_names import judge_names, raw_names, system_names
 from annot_pipeline.storage.archive import (
     archive_file,
     archived,
@@ -165,15 +165,16 @@ def read_exports(context: StageContext) -> StageOutput[RecordMetrics]:
         ),
         "item_probabilities": pa.Table.from_pylist(probabilities, ITEM_PROBABILITIES),
     }
-    families, unused = _declared_families(context, files)
+    declared = _declared_judges(context, files)
     metrics = RecordMetrics(
         rows=n_rows,
         records=n_records,
         parsed=n_new,
         unread_items=_masked(context, files, unread),
         judges_in_paths=_judges_in_paths(context, files),
-        families=families,
-        unused_judge_settings=unused,
+        families=declared.families,
+        unused_judge_settings=declared.unused,
+        ambiguous_judges=declared.ambiguous,
     )
     return StageOutput(tables, metrics)
 
@@ -188,13 +189,11 @@ def _masked(
     return without_names(unread, raw_names(records, context.campaign.settings.judges.declared))
 
 
-def _declared_families(
-    context: StageContext, files: Sequence[Mapping[str, Any]]
-) -> tuple[dict[str, int], list[str]]:
-    """Return the number of judges of each declared family, and entries that relate no judges."""
+def _declared_judges(context: StageContext, files: Sequence[Mapping[str, Any]]) -> DeclaredJudges:
+    """Return what entries of ``judges`` come to, for the judges of all exports."""
     judges = context.campaign.settings.judges.declared
-    records = {context.store.records / file["filename"] for file in files if judges}
-    return declared_families(judge_names(records), judges)
+    records = sorted({context.store.records / file["filename"] for file in files if judges})
+    return declared_judges(sorted(judge_names(records)), judges, partial(system_names, records))
 
 
 def _judges_in_paths(context: StageContext, files: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -33,6 +33,7 @@ from annot_pipeline.stages.gold.name_search import CellNames, reader_without_nam
 from annot_pipeline.stages.ingest.account_records import COLUMNS as ACCOUNTED
 from annot_pipeline.stages.ingest.account_records import account, whole_account
 from annot_pipeline.stages.ingest.archived_lines import MOST_BYTES, export_lines
+from annot_pipeline.stages.ingest.declared_judges import count_undeclared_models
 from annot_pipeline.stages.ingest.judge_kinds import judge_kinds, used_judges
 from annot_pipeline.stages.ingest.look_alikes import look_alikes, may_be_alike, names_of
 from annot_pipeline.stages.ingest.metrics import JudgmentMetrics, Rejections, SupersededByOrder
@@ -139,6 +140,9 @@ def settle_judgments(context: StageContext) -> StageOutput[JudgmentMetrics]:
         ],
         repeated_answers=repeated_answers(audits, context, record_files),
         used_judges=dict(used),
+        undeclared_models=count_undeclared_models(
+            kinds["judge"].to_pylist(), settings.judges.declared
+        ),
         slices=slices,
     )
     return StageOutput({**tables, "tasks": tasks, "judge_kinds": kinds}, metrics, documents)
@@ -499,7 +503,7 @@ SETTLE_JUDGMENTS = Stage(
     inputs={"record_files": ()},
     outputs=("settled", "tasks", "names", "judge_kinds"),
     settings=("campaign", "tasks", "judges", "privacy", "quality.rejected_assignments"),
-    code_version="17",  # people and models
+    code_version="18",  # people and models; judges named like models
     work=settle_judgments,
     kinds=frozenset({"parquet", "duckdb"}),
 )  # fmt: skip

@@ -79,6 +79,8 @@ class RecordMetrics(StageMetrics):
         Sources whose published paths reveal who judged.
     families, unused_judge_settings
         Number of judges of each declared family; entries under ``judges`` that relate no judges.
+    ambiguous_judges
+        Entries that call the same judges people and models.
     """
 
     stage: ClassVar[str] = "read_records"
@@ -89,6 +91,7 @@ class RecordMetrics(StageMetrics):
     judges_in_paths: list[str]
     families: dict[str, int]
     unused_judge_settings: list[str]
+    ambiguous_judges: list[str]
 
 
 @dataclass(frozen=True)
@@ -103,6 +106,8 @@ class JudgmentMetrics(StageMetrics):
         Rows of `account_records.whole_account`, one per export.
     kinds, used_judges
         Kind of each task, and whose judgments it uses: of all, human, or model.
+    undeclared_models
+        Number of judges who are named like language models and count as people.
     slices
         Items that end the partitions of a large task, by a digest of its name and files.
     """
@@ -124,4 +129,5 @@ class JudgmentMetrics(StageMetrics):
     experts_disagree: list[str]
     repeated_answers: list[RepeatedAnswers]
     used_judges: dict[str, str]
+    undeclared_models: int
     slices: dict[str, list[str]] = field(default_factory=dict)

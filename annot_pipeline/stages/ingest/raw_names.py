@@ -80,6 +80,19 @@ def judge_names(records: Iterable[Path]) -> set[str]:
     return {judge for path in records for judge, _ in _judges(path) if judge is not None}
 
 
+def system_names(records: Iterable[Path]) -> set[str]:
+    """Return the names of all systems in parsed exports."""
+    names: set[str] = set()
+    for path in records:
+        with pq.ParquetFile(regular(path)) as file:
+            wanted = {"system", "system_a", "system_b"} & set(file.schema_arrow.names)
+            for group in range(file.num_row_groups if wanted else 0):
+                rows = file.read_row_group(group, sorted(wanted))
+                for column in rows.itercolumns():
+                    names.update(name for name in column.unique().to_pylist() if name is not None)
+    return names
+
+
 def _judges(path: Path) -> Iterator[tuple[str | None, str | None]]:
     """Yield each pair of judge and cells of a parsed export, those of a row group once."""
     with pq.ParquetFile(regular(path)) as file:

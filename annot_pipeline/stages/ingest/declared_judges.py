@@ -1,0 +1,114 @@
+"""Judges that a campaign declares, compared with those that its exports name."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from annot_pipeline.config.judges import MODEL_NAME, JudgeSettings, entry_for
+
+
+@dataclass(frozen=True)
+class DeclaredJudges:
+    """What entries of ``judges`` come to.
+
+    Parameters
+    ----------
+    families
+        Number of judges of each family.
+    unused
+        Entries that change nothing, with the reason. Patterns are not quoted: they may name a
+        judge.
+    ambiguous
+        Pairs of entries that match the same judges and call them people and models.
+    """
+
+    families: dict[str, int]
+    unused: list[str]
+    ambiguous: list[str]
+
+
+def declared_judges(
+    names: Iterable[str],
+    settings: Sequence[JudgeSettings],
+    systems: Callable[[], Iterable[str]] = tuple,
+) -> DeclaredJudges:
+    """Compare entries with judges.
+
+    An entry with ``kind: model`` is of use with one judge, for models have order effects of their
+    own, and with a family for systems, whose family it tells.
+
+    Parameters
+    ----------
+    names
+        Of judges, as records have them.
+    settings
+        The first entry that matches a name counts.
+    systems
+        Returns the names of systems; called only where an entry of a model matches no judge.
+    """
+    names = list(names)
+    matched: Counter[int] = Counter()
+    members: Counter[int] = Counter()
+    ambiguous: Counter[tuple[int, int]] = Counter()
+    for name in names:
+        entries = [n for n, entry in enumerate(settings) if entry.matches(name)]
+        matched.update(entries)
+        members.update(entries[:1])
+        others = [n for n in entries[1:] if settings[n].name != "*"]  # what is left
+        ambiguous.update(
+            (entries[0], n) for n in others if settings[n].kind != settings[entries[0]].kind
+        )
+    families: Counter[str] = Counter()
+    for entry_number, entry in enumerate(settings):
+        if entry.family is not None:
+            families[entry.family] += members[entry_number]
+    return DeclaredJudges(
+        dict(families),
+        _unused(settings, matched, members, families, systems),
+        [
+            f"judges.{first} and judges.{second} ({n:,} judge{'s' * (n != 1)})"
+            for (first, second), n in sorted(ambiguous.items())
+        ],
+    )
+
+
+def count_undeclared_models(names: Iterable[str], settings: Sequence[JudgeSettings]) -> int:
+    """Return the number of judges who are named like language models and count as people.
+
+    Those whom an entry other than ``*`` calls people are people.
+    """
+    undeclared = 0
+    for name in names:
+        entry = entry_for(name, settings)
+        is_declared = entry is not None and (entry.kind == "model" or entry.name != "*")
+        undeclared += MODEL_NAME.search(name) is not None and not is_declared
+    return undeclared
+
+
+def _unused(
+    settings: Sequence[JudgeSettings],
+    matched: Counter[int],
+    members: Counter[int],
+    families: Counter[str],
+    systems: Callable[[], Iterable[str]],
+) -> list[str]:
+    unused = []
+    of_systems: list[str] | None = None
+    for entry_number, entry in enumerate(settings):
+        if not matched[entry_number]:
+            if entry.kind == "model" and entry.family is not None:
+                of_systems = list(systems()) if of_systems is None else of_systems
+                if any(map(entry.matches, of_systems)):
+                    continue
+            reason = "matches no judge"
+        elif not members[entry_number]:
+            reason = "earlier entries match all its judges"
+        elif entry.kind != "model" and entry.family is not None and families[entry.family] == 1:
+            reason = "its family has one judge"
+        else:
+            continue
+        family = "" if entry.family is None else f" (family {entry.family})"
+        unused.append(f"judges.{entry_number}{family}: {reason}")
+    return unused
