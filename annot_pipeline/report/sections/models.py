@@ -114,11 +114,11 @@ def _estimates(contents: Contents) -> str:
     }
     corrected = [row for row in rows if row["method"] == "prediction_powered"]
     columns = [
-        Column("task", choose=True), Column("quantity", choose=True), Column("of"),
-        Column("model", choose=True), Column("model alone", "real"), Column("people alone", "real"),
-        Column("95% interval"), Column("corrected", "real"), Column("95% interval"),
+        Column("of"), Column("corrected", "real"), Column("95% interval"),
+        Column("people alone", "real"), Column("95% interval"), Column("model alone", "real"),
         Column("people's answers", "count"),
         Column("worth", "count", says="People's answers with as short an interval, without model"),
+        Column("model", choose=True), Column("quantity", choose=True), Column("task", choose=True),
         Column("note"),
     ]  # fmt: skip
     cells = []
@@ -127,11 +127,10 @@ def _estimates(contents: Contents) -> str:
         human, model = people.get(key, {}), alone.get((*key, row["judge"]), {})
         what = ", ".join(str(row[k]) for k in keys[2:] if row[k] is not None) or "all items"
         cells.append((
-            row["task"], row["quantity"].replace("_", " "), what, row["judge"],
-            model.get("value"), human.get("value"),
-            interval(human.get("ci_low"), human.get("ci_high")), row["value"],
-            interval(row["ci_low"], row["ci_high"]), row["n_human"], row["effective_n_human"],
-            row["reason"] or "",
+            what, row["value"], interval(row["ci_low"], row["ci_high"]), human.get("value"),
+            interval(human.get("ci_low"), human.get("ci_high")), model.get("value"),
+            row["n_human"], row["effective_n_human"], row["judge"],
+            row["quantity"].replace("_", " "), row["task"], row["reason"] or "",
         ))  # fmt: skip
     shown = table("Estimates", columns, cells, sortable=True, search=True)
     return shown + left_out(len(corrected), len(cells), "estimates.parquet")
