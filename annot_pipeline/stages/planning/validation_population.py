@@ -129,8 +129,8 @@ def _squares(
     )
     of_group = n_of_group * mean[stratum] / n**2
     elsewhere = own[~is_known] if (~is_known).any() else own
-    present = float((of_group / earlier).sum()) + one.power**2 * float(elsewhere.var()) / max(
-        elsewhere.size, 1
-    )
+    is_possible = earlier > 0
+    of_people = float((of_group[is_possible] / earlier[is_possible]).sum())
+    present = of_people + one.power**2 * float(elsewhere.var()) / elsewhere.size
     scale = (one.width / NORMAL) ** 2 / present if present > 0 else 1.0
     return of_group * scale, scale * one.power**2 * float(own.var()) / n
