@@ -16,7 +16,7 @@ from annot_pipeline.stages.model_judges.answers import TaskAnswers
 from annot_pipeline.stages.planning.validation_estimands import PlannedEstimand, PresentEstimates
 from annot_pipeline.stages.planning.validation_strata import ValidationStrata, validation_strata
 
-PRIOR = 10.0
+PRIOR = 3.0
 """Answers that the spread of all strata counts for in that of each."""
 NORMAL = 2 * 1.959963984540054
 """Width of a 95% interval of standard error 1."""
