@@ -345,15 +345,44 @@ def test_what_cannot_be_is_said(settings: Any, says: str, tmp_path: Path, capsys
     assert not (folder / "hits").exists()
 
 
-def test_probabilities_of_some_items_only(tmp_path: Path, capsys: Any) -> None:
-    """The results came back, but nobody listed the sample."""
-    folder = write(tmp_path / "campaign", "label")
+@pytest.mark.parametrize(
+    ("first", "says"),
+    [
+        (FIRST, "selection_probabilities.csv of the batch"),
+        (0, "other items it is not: list selection_probabilities.csv of the last batch"),
+    ],
+)
+def test_the_sample_is_not_listed(first: int, says: str, tmp_path: Path, capsys: Any) -> None:
+    """The results came back. Without earlier answers, records say enough for estimates."""
+    folder = write(tmp_path / "campaign", "label", first=first)
     build_file(folder)
     document = hits(capsys, folder)
     with_results(folder, document, "label")
     campaign = json.loads((folder / "campaign.yaml").read_text())
     campaign["items"].pop()
     (folder / "campaign.yaml").write_text(json.dumps(campaign))
-    build_file(folder)
+    built = build_file(folder)
+    assert bool(widths(built, "gpt-4")) == (first == 0)
     assert main(["hits", str(folder)]) == 2
-    assert "selection_probabilities.csv of the batch" in capsys.readouterr().err
+    assert says in capsys.readouterr().err
+
+
+def test_items_that_only_another_model_judged(tmp_path: Path, capsys: Any) -> None:
+    """They cannot be drawn, and the next batch is planned without them."""
+    folder = write(tmp_path / "campaign", "label", first=0)
+    export = folder / "exports" / "a.csv"
+    lines = export.read_text().splitlines()
+    kept = [line for line in lines if not (line.startswith("i00") and "gpt-4" in line)]
+    export.write_text("\n".join(kept))
+    build_file(folder)
+    document = hits(capsys, folder)
+    sample = document["validation"]["small"]
+    assert (sample["model"], sample["items"]) == ("llama", N)
+    lines = [line for line in kept if not (line.startswith("i01") and "llama" in line)]
+    export.write_text("\n".join(lines))
+    build_file(folder)
+    document = hits(capsys, folder)
+    assert document["validation"]["small"]["items"] == N - 10
+    with_results(folder, document, "label")
+    build_file(folder)
+    assert hits(capsys, folder)["validation"]["small"]["asked"] > 0

@@ -144,13 +144,13 @@ def _earlier(
         return np.zeros(n_cells), None, False
     probabilities, refusal = people_probabilities(answers, people_items)
     if probabilities is not None:
-        if np.isnan(stated).any():
+        n_unknown = int(np.isnan(stated[~is_judged]).sum())
+        if n_unknown and n_unknown == (~is_judged).sum():
             raise CannotPlanError(
-                f"selection_probability is known for people's items, and for "
-                f"{int(np.isnan(stated).sum()):,} other items it is not: list "
-                "selection_probabilities.csv of the last batch under items"
+                f"selection_probability is known for people's items, and for {n_unknown:,} other "
+                "items it is not: list selection_probabilities.csv of the last batch under items"
             )
-        return stated, None, True
+        return np.nan_to_num(stated), None, True  # what is not listed could not be selected
     if (~np.isnan(stated[is_judged])).any():
         raise CannotPlanError(str(refusal))
     n_judged, n_items = _distinct(answers, is_judged), _distinct(answers, np.ones_like(is_judged))

@@ -16,7 +16,7 @@ from annot_pipeline.stages.model_judges.answers import TaskAnswers
 from annot_pipeline.stages.planning.validation_estimands import PlannedEstimand, PresentEstimates
 from annot_pipeline.stages.planning.validation_strata import ValidationStrata, validation_strata
 
-PRIOR = 10.0
+PRIOR = 3.0
 """Answers that the spread of all strata counts for in that of each."""
 NORMAL = 2 * 1.959963984540054
 """Width of a 95% interval of standard error 1."""
@@ -129,8 +129,8 @@ def _squares(
     )
     of_group = n_of_group * mean[stratum] / n**2
     elsewhere = own[~is_known] if (~is_known).any() else own
-    present = float((of_group / earlier).sum()) + one.power**2 * float(elsewhere.var()) / max(
-        elsewhere.size, 1
-    )
+    is_possible = earlier > 0
+    of_people = float((of_group[is_possible] / earlier[is_possible]).sum())
+    present = of_people + one.power**2 * float(elsewhere.var()) / elsewhere.size
     scale = (one.width / NORMAL) ** 2 / present if present > 0 else 1.0
     return of_group * scale, scale * one.power**2 * float(own.var()) / n
