@@ -131,7 +131,8 @@ def test_a_pair_is_listed_by_both_names(stage_campaign, tmp_path):
         {"a.csv": "\n".join(rows)}, judges=MODELS, sources=source(**PAIR_FIELDS),
         items=listed(tmp_path / "campaign", lines),
     )  # fmt: skip
-    weight = {n: 1 / (0.9 if n % 4 else 0.3) for n in said}
+    # strata of 20 and 60 pairs: 20 of each were judged
+    weight = {n: 60 / 20 if n % 4 else 20 / 20 for n in said}
     won = sum(weight[n] for n, answer in said.items() if answer == "a") / sum(weight.values())
     row = estimate(built, method="people", quantity="win_rate", system="y")
     assert row["value"] == pytest.approx(won)

@@ -92,6 +92,7 @@ def prediction_powered_mean(
     clusters_elsewhere: Codes | None = None,
     power: float | None = None,
     weights: Floats | None = None,
+    strata: Codes | None = None,
     population: Population = "infinite",
 ) -> PredictionPoweredMean:
     """Return the mean of people's answers, with the help of a model's.
@@ -112,6 +113,10 @@ def prediction_powered_mean(
         ``(n,)`` of people's answers: 1 / the probability with which the item was chosen, shared by
         its answers (Hajek 1971). ``elsewhere`` are then the model's answers on all items. None:
         all count alike.
+    strata
+        ``(n,)`` codes: items of one were drawn with one probability, and weights add up to the
+        number of all its items. Differences between strata are an error of these items alone, not
+        of people's (Cochran 1977, section 5.3). Each has two answers at least.
     population
         What the mean is of: all items like these, or ``finite``: these items alone.
 
@@ -134,9 +139,11 @@ def prediction_powered_mean(
     weight = np.ones(human.size) if weights is None else np.asarray(weights, np.float64)
     if weight.size != human.size or not (weight > 0).all():
         raise ValueError("weights: one for each human answer, above 0")
+    weight_of_items = weight
     weight = weight / weight.mean()
     human_value, model_value = float((weight * human).mean()), float((weight * model).mean())
-    of_human, of_model = weight * (human - human_value), weight * (model - model_value)
+    codes = np.zeros(human.size, np.int64) if strata is None else np.asarray(strata, np.int64)
+    of_human, of_model = (_deviations(x, weight, codes) for x in (human, model))
     if power is None:
         power = best_power(human, model, elsewhere)
         if weights is not None:
@@ -144,6 +151,9 @@ def prediction_powered_mean(
     value = human_value - power * model_value + (power * float(elsewhere.mean()) if power else 0.0)
     variance, n_clusters = variance_of_mean(of_human - power * of_model, clusters)
     human_variance, _ = variance_of_mean(of_human, clusters)
+    if strata is not None:
+        variance += _between_strata(human - power * model, weight_of_items, codes)
+        human_variance += _between_strata(human, weight_of_items, codes)
     if power:
         of_others = [] if clusters_elsewhere is None else [clusters_elsewhere]
         variance += power**2 * variance_of_mean(elsewhere, of_others)[0]
@@ -156,6 +166,36 @@ def prediction_powered_mean(
         value, float(np.sqrt(variance)), float(n_clusters - 1), power, human_value,
         float(np.sqrt(human_variance)), human.size, elsewhere.size,
     )  # fmt: skip
+
+
+def _deviations(values: Floats, weight: Floats, strata: Codes) -> Floats:
+    """Return weighted deviations from the means of strata, ``(n,)``.
+
+    Several strata are corrected for the means that were taken, as `variance_of_mean` corrects one.
+
+    Raises
+    ------
+    ValueError
+        A stratum has one answer.
+    """
+    n = np.bincount(strata)
+    with np.errstate(invalid="ignore"):
+        means = np.bincount(strata, weight * values) / np.bincount(strata, weight)
+    deviations = weight * (values - means[strata])
+    if n.size == 1:
+        return deviations
+    if (n == 1).any():
+        raise ValueError("strata: each needs two answers")
+    return np.asarray(deviations * np.sqrt(n / np.maximum(n - 1, 1))[strata])
+
+
+def _between_strata(values: Floats, weight: Floats, strata: Codes) -> float:
+    """Return the variance that the shares of strata have as those of a sample of all items."""
+    sizes = np.bincount(strata, weight)
+    means = np.bincount(strata, weight * values) / sizes
+    n_items = float(sizes.sum())
+    overall = float(sizes @ means) / n_items
+    return float(sizes @ (means - overall) ** 2) / n_items**2
 
 
 def best_power(human: Floats, model: Floats, elsewhere: Floats) -> float:

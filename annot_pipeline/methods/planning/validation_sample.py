@@ -11,12 +11,11 @@ than all items of a stratum) and 5A.3 (several estimands: one compromise). Items
 earlier sample: an item is in either with p = 1 - (1 - p_earlier) (1 - n_h / N_h), as the draws are
 independent (Cochran 1977, section 6.9, on multiple frames, counts units of both once).
 
-**Readings**: S_h is the root mean square of the deviations from the mean of all strata, not of the
-stratum's own, since intervals of `prediction_powered_mean` by weights take no credit for strata.
-Such an interval is therefore no narrower than the error, mostly wider. The variances of estimands
-are added up to allocate items, so that estimands with wide intervals decide. What is allocated in
-proportion to S_h is the joined probability: a stratum that the earlier sample covers well needs no
-more.
+**Readings**: S_h is the root mean square of the deviations from the stratum's own mean, as far as
+it is known: intervals of `prediction_powered_mean` by strata are of these. The variances of
+estimands are added up to allocate items, so that estimands with wide intervals decide. What is
+allocated in proportion to S_h is the joined probability: a stratum that the earlier sample covers
+well needs no more.
 
 Assumes that items are drawn evenly within a stratum, without replacement, and independently of the
 earlier sample. Degenerate input: a stratum without deviations gets the least number of items;

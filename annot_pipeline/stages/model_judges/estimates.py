@@ -243,6 +243,7 @@ class HumanModelComparison:
     weights: Floats | None
     reasons: tuple[str, ...]
     items: Codes
+    strata: Codes | None = None
 
     @classmethod
     def from_estimand(
@@ -254,10 +255,12 @@ class HumanModelComparison:
         n_units = np.bincount(item, minlength=own.size)
         weights = 1 / n_units[item]
         others = ~np.isnan(own)
+        strata = None
         if probabilities is None:
             others &= n_units == 0
         else:
-            weights = weights / probabilities[item]
+            strata, inverse = _strata(probabilities, others, item)
+            weights = weights * inverse
         clusters, reasons = [answers.items.cluster[item]], []
         if (judge == NONE).any():
             reasons.append(OVER_ITEMS)
@@ -269,6 +272,7 @@ class HumanModelComparison:
         return cls(
             own, estimand.unit_value[is_shared], own[item], own[others], tuple(clusters),
             answers.items.cluster[others], None if is_even else weights, tuple(reasons), item,
+            strata,
         )  # fmt: skip
 
     def estimate(self, power: float | None = None) -> PredictionPoweredMean:
@@ -276,7 +280,28 @@ class HumanModelComparison:
         return prediction_powered_mean(
             self.human, self.model, self.elsewhere, clusters=self.clusters,
             clusters_elsewhere=self.clusters_elsewhere, power=power, weights=self.weights,
+            strata=None if self.weights is None else self.strata,
         )  # fmt: skip
+
+
+def _strata(
+    probabilities: Floats, is_population: npt.NDArray[np.bool_], item: Codes
+) -> tuple[Codes | None, Floats]:
+    """Return the stratum of each answer, and how many items each of its items stands for.
+
+    Items of one probability are a stratum where the probability of all items is known; where it is
+    that of people's items alone, or a stratum has fewer than two of these, there are no strata,
+    and an item stands for 1 / its probability.
+    """
+    of_all, asked = probabilities[is_population], np.unique(item)
+    values, of_asked = np.unique(probabilities[asked], return_inverse=True)
+    n_asked = np.bincount(of_asked.reshape(-1), minlength=values.size)
+    is_whole = np.isin(of_all, values).all()  # NaN is in none
+    if not item.size or not is_whole or n_asked.min() < 2:
+        return None, 1 / probabilities[item]
+    n_items = np.bincount(np.searchsorted(values, of_all), minlength=values.size)
+    strata = np.searchsorted(values, probabilities[item])
+    return strata, (n_items / n_asked)[strata]
 
 
 def _of_people(

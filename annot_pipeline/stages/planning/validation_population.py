@@ -123,14 +123,27 @@ def _squares(
         return np.asarray(n_of_group * (float(own.var()) / n**2), np.float64), 0.0
     weights = 1 / population.earlier[population.cell[cells[is_known]]]
     rest = human[is_known] - one.power * own[is_known]
-    squares = (rest - np.average(rest, weights=weights)) ** 2
-    mean = shrunk_squares(
-        squares, weights, stratum[group[is_known]], n_strata=n_strata, prior=PRIOR
-    )
-    of_group = n_of_group * mean[stratum] / n**2
+    of_known = stratum[group[is_known]]
+    overall = np.full(n_strata, np.average(rest, weights=weights))
+    own_means = _shrunk_means(rest, of_known, overall)
+    # an even sample has no strata, and its interval no benefit from them
+    means_now = overall if np.unique(earlier[earlier > 0]).size == 1 else own_means
+
+    def of_groups(means: Floats) -> Floats:
+        squares = (rest - means[of_known]) ** 2
+        mean = shrunk_squares(squares, weights, of_known, n_strata=n_strata, prior=PRIOR)
+        return np.asarray(n_of_group * mean[stratum] / n**2, np.float64)
+
     elsewhere = own[~is_known] if (~is_known).any() else own
     is_possible = earlier > 0
-    of_people = float((of_group[is_possible] / earlier[is_possible]).sum())
+    of_people = float((of_groups(means_now)[is_possible] / earlier[is_possible]).sum())
     present = of_people + one.power**2 * float(elsewhere.var()) / elsewhere.size
     scale = (one.width / NORMAL) ** 2 / present if present > 0 else 1.0
-    return of_group * scale, scale * one.power**2 * float(own.var()) / n
+    return of_groups(own_means) * scale, scale * one.power**2 * float(own.var()) / n
+
+
+def _shrunk_means(values: Floats, stratum: Codes, overall: Floats) -> Floats:
+    """Return the mean of each stratum, shrunk to that of all, ``(n_strata,)``."""
+    total = np.bincount(stratum, values, overall.size)
+    n = np.bincount(stratum, minlength=overall.size)
+    return np.asarray((total + PRIOR * overall) / (n + PRIOR), np.float64)

@@ -241,3 +241,52 @@ def test_wrong_weights_are_refused():
     for weights in (np.ones(2), np.array([1.0, 0.0, 1.0])):
         with pytest.raises(ValueError, match="weights"):
             prediction_powered_mean(np.ones(3), np.ones(3), np.ones(3), weights=weights)
+
+
+def test_strata_are_those_of_separate_means():
+    """500 and 1,500 items: the mean is that of the two strata's means, by shares."""
+    rng = np.random.default_rng(4)
+    human = np.r_[rng.random(10), 3 + rng.random(20)]
+    strata = np.repeat([0, 1], [10, 20])
+    weights = np.where(strata == 0, 500 / 10, 1500 / 20)
+    nothing = np.zeros(0)
+    mean = prediction_powered_mean(
+        human, np.zeros(30), nothing, weights=weights, strata=strata, power=0.0
+    )
+    parts = [
+        prediction_powered_mean(human[strata == s], np.zeros(n), nothing, power=0.0)
+        for s, n in ((0, 10), (1, 20))
+    ]
+    whole = stratified_mean(parts, [0.25, 0.75])
+    assert mean.value == pytest.approx(whole.value)
+    # one cluster more or less is corrected for: 30 / 29; strata have 500 and 1,500 by chance
+    distance = parts[1].value - parts[0].value
+    between = 0.25 * 0.75 * distance**2 / 2000
+    expected = np.sqrt(whole.standard_error**2 * 30 / 29 + between)
+    assert mean.standard_error == pytest.approx(expected)
+    with pytest.raises(ValueError, match="two answers"):
+        prediction_powered_mean(np.ones(3), np.ones(3), np.ones(3), strata=np.array([0, 0, 1]))
+
+
+def test_a_stratified_sample_covers_and_is_no_wider_than_needed():
+    rng = np.random.default_rng(12)
+    errors, halves, without = [], [], []
+    for _ in range(600):
+        model = (rng.random(4000) < 0.3).astype(float)
+        human = np.where(rng.random(4000) < 0.85, model, 1 - model)
+        chosen, weights = [], []
+        for call, n in ((1.0, 90), (0.0, 60)):
+            items = np.flatnonzero(model == call)
+            chosen.append(rng.choice(items, n, replace=False))
+            weights.append(np.full(n, items.size / n))
+        asked, weight = np.concatenate(chosen), np.concatenate(weights)
+        options = {"weights": weight, "power": 0.0}
+        strata = (model[asked] == 0).astype(int)
+        none = np.zeros(150)
+        one = prediction_powered_mean(human[asked], none, np.zeros(0), strata=strata, **options)
+        errors.append(one.value - (0.3 * 0.85 + 0.7 * 0.15))
+        halves.append(one.interval()[1] - one.value)
+        plain = prediction_powered_mean(human[asked], none, np.zeros(0), **options)
+        without.append(plain.interval()[1] - plain.value)
+    assert np.mean(np.abs(errors) <= halves) == pytest.approx(0.95, abs=0.025)
+    assert np.mean(without) > 1.15 * np.mean(halves)
