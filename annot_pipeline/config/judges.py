@@ -24,9 +24,11 @@ OF_MODELS = ("version", "prompt", "temperature")
 MODEL_NAME = re.compile(
     r"(?<![a-z])(?:(?P<openai>gpt[-_ ]?\d|chatgpt|o[134](?:-mini|-preview)|text-davinci)"
     r"|(?P<anthropic>claude[-_ ]?(?:v?\d|opus|sonnet|haiku|instant))"
-    r"|(?P<google>gemini|gemma-?\d|palm-?2)|(?P<meta>llama)"
-    r"|(?P<mistral>mistral|mixtral)|(?P<qwen>qwen)|(?P<deepseek>deepseek)|(?P<xai>grok-?\d)"
-    r"|(?P<cohere>command-r)|(?P<other>llm|model_graded|prometheus-))",
+    r"|(?P<google>gemini|gemma-?\d|palm-?2)|(?P<meta>llama)|(?P<mistral>mistral|mixtral)"
+    r"|(?P<qwen>qwen)|(?P<deepseek>deepseek)|(?P<xai>grok-?\d)|(?P<cohere>command-r)"
+    r"|(?P<microsoft>phi-?\d)|(?P<amazon>nova[-_ ](?:micro|lite|pro|premier))"
+    r"|(?P<other>llm|model_graded|prometheus-|judgelm|auto[-_ ]?rater"
+    r"|(?:claude|gpt|grok)[-_ ](?:as[-_ ]a[-_ ])?(?:judge|grader|rater|eval)))",
     re.IGNORECASE,
 )
 """Names of model families, as evaluations write them."""

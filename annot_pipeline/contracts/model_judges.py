@@ -63,6 +63,7 @@ JUDGE_VALIDATION = Table(
         share("pairwise_accuracy", "Scores: share of pairs of items in the order that people "
               "give them, tied in both counted as right (Deutsch et al. 2023); pairs within a "
               "segment where segments are known", nullable=True),
+        count("n_pairs", "Pairs of items that pairwise_accuracy is of", nullable=True),
         share("soft_pairwise_accuracy", "Scores: agreement with people on pairs of systems, by "
               "p-values (Thompson et al. 2024)", nullable=True),
         count("n_systems", "Systems that soft_pairwise_accuracy compares", nullable=True),
@@ -165,7 +166,7 @@ JUDGE_BIAS = Table(
         share("longer_share", "Share of decided comparisons won by the longer text",
               nullable=True),
         *_with_ends("length_effect", "Log odds that a text wins which is e times as long, beside "
-                    "the systems"),
+                    "the systems; ties are half wins, the order of showing is left aside"),
         text("length_reason", "Why length_effect is null", nullable=True),
         count("n_own_family", "Comparisons of an output of the judge's family with another"),
         share("own_family_share", "Share of these that the own family wins, ties are half",

@@ -463,6 +463,20 @@ GATES: tuple[Gate[Any], ...] = (
         lambda m: named_by_task(m.constant), warn=0,
     ),
     Gate(
+        "several_model_versions", ModelJudgeMetrics, "judge_validation",
+        "number of models that judge a task with several versions, prompts or temperatures",
+        "each is a judge of its own, over the items that it judged; if one counts, leave the "
+        "others out with where",
+        lambda m: named_by_task(m.several_versions), warn=0,
+    ),
+    Gate(
+        "labels_of_models_alone", ModelJudgeMetrics, "judge_validation",
+        "number of labels that models gave and no person did",
+        "if they are failed answers, as error or null, name them under abstain; map other "
+        "spellings of a class to it; declare labels under tasks, and others are rejected",
+        lambda m: named_by_task(m.model_labels), warn=0,
+    ),
+    Gate(
         "chosen_human_items", ModelJudgeMetrics, "estimates",
         "number of tasks without corrected estimates, as people's items are no random sample",
         "draw items at random, or map selection_probability: annot hits with next_hits.design: "

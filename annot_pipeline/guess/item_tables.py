@@ -52,7 +52,7 @@ def guess_item_table(group: Group, sources: Sequence[SourceGuess]) -> ItemTable 
     lines: list[Line] = [
         ("item", item.expression, f"{met:,} of {len(every):,} judged items are here")
     ]
-    truth = choice.take("truth") or choice.take("answer")
+    truth = choice.take("truth") or (None if choice.with_role("system") else choice.take("answer"))
     if truth and _is_possible_truth(truth, sources):
         lines.append(("truth", truth.expression, f"{truth.n_distinct:,} different"))
     for field in FIELDS:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import pyarrow as pa
 
+from annot_pipeline.config.judges import MODEL_NAME
 from annot_pipeline.guess import names, row_shapes
 from annot_pipeline.guess.abstentions import as_written
 from annot_pipeline.guess.answers import NoJudgmentsError
@@ -86,10 +87,21 @@ def _judge(choice: Choice, format_: str) -> Column:
     judge = choice.take("judge", lambda c: not c.is_unique) or choice.take("judge")
     if judge is not None:
         return judge
+    if not choice.with_role("text") and choice.with_role("answer"):
+        named = choice.take("system", _are_models)  # answers of models, and no text of theirs
+        if named is not None:
+            return named
     if format_ == "mturk" or not comparison(choice.sheet, choice):
         raise NoJudgmentsError("no column says who judged", names.ROLES["judge"])
     rows = pa.chunked_array([pa.repeat(ONE_JUDGE, len(choice.sheet))])
     return Column("", {"value": ONE_JUDGE}, rows)
+
+
+def _are_models(column: Column) -> bool:
+    """Return whether most values of a column are names of language models."""
+    counts = column.counts
+    n_models = sum(n for name, n in counts.items() if MODEL_NAME.search(name))
+    return not column.is_unique and n_models > len(column.filled) / 2
 
 
 def _is_place(choice: Choice, judge: Column, mapping: Mapping, column: Column) -> bool:

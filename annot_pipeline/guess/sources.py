@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping as Dict
 from collections.abc import Sequence
@@ -10,6 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from annot_pipeline.config.judges import MODEL_NAME
 from annot_pipeline.guess.abstentions import without_abstentions
 from annot_pipeline.guess.answers import (
     MOSTLY_NUMBERS,
@@ -48,6 +50,14 @@ from annot_pipeline.guess.samples import Sample, sheet_of
 
 ROWS_A_LABEL = 5
 """Few different numbers are labels only if there are this many rows for each."""
+
+
+JUDGES_OF_FILES = frozenset({
+    "people", "person", "human", "humans", "crowd", "workers", "annotators", "raters", "experts",
+    "model", "models", "llm", "llms", "ai", "gpt", "judge", "judges", "grader", "graders",
+})  # fmt: skip
+"""Words in names of files that say who judged, and no task."""
+_LETTERS = re.compile(r"[^a-z]+")
 
 
 @dataclass(frozen=True)
@@ -135,7 +145,8 @@ def guess_sources(group: Group, preset: str | None = None) -> list[SourceGuess]:
         mapping = _own_items(group, sheet, mapping)
     elif words and _can_be_split(mapping):
         answers = _answers(sheet, mapping)
-        if restart or len({answer.kind for answer in answers}) > 1:
+        kinds = {answer.kind for answer in answers}
+        if (restart and not _differ_by_judges(sheet, mapping, words)) or len(kinds) > 1:
             return _by_task(group, sheet, mapping, words, answers)
     if restart:
         mapping.notes.append("the same item ids stand in several files: taken for the same items")
@@ -143,6 +154,22 @@ def guess_sources(group: Group, preset: str | None = None) -> list[SourceGuess]:
         return [_source(group, mapping)]
     singles = [_source(single, _mapping(single, mapping.answer.kind)) for single in group.split()]
     return [replace(single, tasks=_tasks(mapping)) for single in singles]
+
+
+def _differ_by_judges(sheet: Sheet, mapping: Mapping, words: Sequence[str]) -> bool:
+    """Return whether files hold answers of people and of models, and not of several tasks.
+
+    Their names say so, or the names of judges: those of one file are of models, of another not.
+    """
+    if all(set(filter(None, _LETTERS.split(word.lower()))) & JUDGES_OF_FILES for word in words):
+        return True
+    if not isinstance(mapping.judge.expression, str):
+        return False
+    shares = []
+    for number in range(len(sheet.parts)):
+        judges = sheet.part(number)[mapping.judge.name].counts
+        shares.append(sum(MODEL_NAME.search(name) is not None for name in judges) / len(judges))
+    return max(shares) > 0.5 and min(shares) == 0
 
 
 def _all_drafted(group: Group, drafts: Sequence[Draft]) -> list[SourceGuess]:

@@ -20,6 +20,9 @@ from annot_pipeline.guess.campaign import guess_campaign
         ("anthropic.claude-v2", "anthropic"), ("gemini-1.5-pro", "google"),
         ("meta-llama/Llama-3-70b", "meta"), ("mixtral-8x7b", "mistral"), ("Qwen2-72B", "qwen"),
         ("deepseek-chat", "deepseek"), ("model_graded_qa", "other"), ("llm-judge", "other"),
+        ("claude-judge", "other"),
+        ("claude_grader", "other"), ("phi-4", "microsoft"), ("nova-pro", "amazon"),
+        ("autorater", "other"), ("JudgeLM-7b", "other"),
     ],
 )  # fmt: skip
 def test_names_of_models(name, family):
@@ -29,7 +32,20 @@ def test_names_of_models(name, family):
 
 
 @pytest.mark.parametrize(
-    "name", ["claude", "Claude Monet", "ann", "w-4711", "bard", "egpt", "gpt", "tom3", "grok"]
+    "name",
+    [
+        "claude",
+        "Claude Monet",
+        "ann",
+        "w-4711",
+        "bard",
+        "egpt",
+        "gpt",
+        "tom3",
+        "grok",
+        "sophi-1",
+        "nova",
+    ],
 )
 def test_names_of_people(name):
     assert MODEL_NAME.search(name) is None
@@ -65,3 +81,36 @@ def test_scorers_of_inspect(tmp_path):
     (tmp_path / "log.json").write_text(json.dumps(document))
     document = YAML(typ="safe").load(guess_campaign([tmp_path / "log.json"], tmp_path))
     assert document["judges"] == [{"name": "model_graded_qa", "kind": "model"}]
+
+
+def both(folder, judge, names=("human.csv", "llm.csv")):
+    people = [f"i{n},{who},{'xy'[n % 2]}\n" for n in range(30) for who in ("ann", "ben")]
+    models = [f"i{n},{who},{'xy'[n % 3 == 0]}\n" for n in range(40) for who in ("gpt-4o", "phi-4")]
+    (folder / names[0]).write_text("item_id,annotator,label\n" + "".join(people))
+    (folder / names[1]).write_text(f"item_id,{judge},label\n" + "".join(models))
+    paths = [folder / name for name in names]
+    return YAML(typ="safe").load(guess_campaign(paths, folder))
+
+
+@pytest.mark.parametrize("judge", ["annotator", "model", "model_name", "judge_model"])
+def test_answers_of_models_are_no_truth_and_no_other_task(tmp_path, judge):
+    document = both(tmp_path, judge)
+    assert "items" not in document
+    assert not any("task" in source["fields"] for source in document["sources"])
+    assert [entry["name"] for entry in document["judges"]] == ["gpt-4o", "phi-4"]
+    mapped = {source["fields"]["judge"] for source in document["sources"]}
+    assert mapped == {"annotator", judge}
+
+
+def test_other_names_of_files_leave_it_to_the_judges(tmp_path):
+    document = both(tmp_path, "annotator", ("march.csv", "april.csv"))
+    assert not any("task" in source["fields"] for source in document["sources"])
+
+
+def test_files_of_several_questions_are_tasks(tmp_path):
+    for name in ("toxic.csv", "funny.csv"):
+        rows = [f"i{n},{who},{'xy'[n % 2]}\n" for n in range(30) for who in ("ann", "gpt-4")]
+        (tmp_path / name).write_text("item_id,annotator,label\n" + "".join(rows))
+    paths = [tmp_path / name for name in ("toxic.csv", "funny.csv")]
+    text = guess_campaign(paths, tmp_path)
+    assert "task" in YAML(typ="safe").load(text)["sources"][0]["fields"]

@@ -204,3 +204,15 @@ def test_use_can_be_set_beside_a_list(tmp_path):
     judges = load_campaign(path, sets=["judges.use=all"]).settings.judges
     assert judges.use == "all"
     assert judges.has_models
+
+
+def test_names_that_already_say_a_version_stay_apart(build_campaign):
+    other = MODEL.replace("gpt-4o", "gpt-4o (version 1)")
+    third = MODEL.replace("gpt-4o", "gpt-4o (version 2)")
+    declared = [{"name": "gpt-*", "kind": "model", "version": "1"}]
+    built = build_campaign(
+        {"a.csv": HUMAN, "b.csv": MODEL, "c.csv": other, "d.csv": third}, judges=declared
+    )
+    models = [row for row in built.rows("judges") if row["kind"] == "model"]
+    assert len({row["judge"] for row in models}) == 3
+    assert {row["model"] for row in models} == {"gpt-4o"}

@@ -96,6 +96,17 @@ def test_a_model_that_always_answers_the_same(build_campaign):
     assert (ppi["value"], ppi["ci_low"]) == pytest.approx((alone["value"], alone["ci_low"]))
 
 
+def test_versions_and_labels_of_models_alone_are_named(build_campaign):
+    rows = export(
+        people(range(12)),
+        "".join(f"i{n:03d},gpt-4 (version {v}),{'error' if n == 3 else 'x'}\n"
+                for n in range(12) for v in ("1", "2")),
+    )  # fmt: skip
+    built = build_campaign(rows, judges=MODELS)
+    assert gate(built, "several_model_versions").detail == "small gpt-4"
+    assert gate(built, "labels_of_models_alone").detail == "small error"
+
+
 def chosen(build_campaign, **judges):
     """Return a build in which people judged the items that the model calls x."""
     draw = random.Random(4)

@@ -187,7 +187,7 @@ def test_figures_of_scores(build_campaign):
     assert estimates["A", "prediction_powered"]["effective_n_human"] > n_human
 
 
-def test_scores_on_other_scales_are_told_by_bias_and_error(build_campaign):
+def test_scores_on_other_scales_have_no_bias(build_campaign):
     rows = [
         {"item": f"i{n}", "judge": judge, "score": score}
         for n in range(40)
@@ -196,8 +196,12 @@ def test_scores_on_other_scales_are_told_by_bias_and_error(build_campaign):
     built = build(build_campaign, rows, tasks=[{"name": "*", "kind": "scalar"}])
     [row] = built.rows("judge_validation")
     assert row["correlation"] == pytest.approx(1)
-    assert row["bias"] == pytest.approx(57)
+    assert (row["bias"], row["bias_low"], row["error"]) == (None, None, None)
+    assert "the model's scores span another range than people's" in row["reason"]
     assert row["pairwise_accuracy"] == 1
+    scale = [{"name": "*", "kind": "scalar", "scale": [0, 100]}]
+    [row] = build(build_campaign, rows, tasks=scale).rows("judge_validation")
+    assert row["bias"] == pytest.approx(57)
 
 
 # --- comparisons ----------------------------------------------------------------------------
@@ -358,3 +362,51 @@ def test_probabilities_of_some_items_are_of_no_use(build_campaign):
         "selection_probability is known for 19 of 20 items of people: list the others under items, "
         "from selection_probabilities.csv of the batch"
     }
+
+
+# --- what people's answers cannot tell ------------------------------------------------------
+
+
+def few_rows(n_asked, label):
+    draw = random.Random(7)
+    rows = [
+        {"item": f"i{n:03d}", "judge": draw.choice(PEOPLE), "label": label(draw)}
+        for n in range(0, 2 * n_asked, 2)
+    ]
+    return rows + [
+        {"item": f"i{n:03d}", "judge": "gpt-4", "label": draw.choice("xy")} for n in range(150)
+    ]
+
+
+def test_few_answers_of_people_have_no_interval_and_correct_nothing(build_campaign):
+    built = build(build_campaign, few_rows(19, lambda draw: draw.choice("xy")))
+    rows = {r["method"]: r for r in built.rows("estimates") if r["label"] == "x"}
+    assert rows["people"]["value"] is not None
+    assert rows["people"]["ci_low"] is None
+    assert rows["people"]["reason"].startswith("fewer than 20 answers of people: no interval")
+    assert rows["prediction_powered"]["value"] is None
+    assert rows["prediction_powered"]["reason"].startswith("fewer than 20 answers of people on")
+    more = build(build_campaign, few_rows(20, lambda draw: draw.choice("xy")))
+    rows = {r["method"]: r for r in more.rows("estimates") if r["label"] == "x"}
+    assert 0 <= rows["prediction_powered"]["ci_low"] < rows["prediction_powered"]["ci_high"] <= 1
+
+
+def test_people_who_all_say_the_same_have_no_interval(build_campaign):
+    built = build(build_campaign, few_rows(40, lambda _: "x"))
+    for row in built.rows("estimates"):
+        if row["method"] in ("people", "prediction_powered"):
+            assert row["value"] == (row["label"] == "x")
+            assert row["ci_low"] is None
+            assert row["reason"].startswith("all of people's answers are alike")
+
+
+def test_a_model_that_judged_some_of_peoples_items_says_so(build_campaign):
+    rows = label_rows()
+    rows = [r for r in rows if r["judge"] != "gpt-4" or int(r["item"][1:]) % 3]
+    built = build(build_campaign, rows)
+    estimates = {(r["method"], r["judge"]): r for r in built.rows("estimates") if r["label"] == "x"}
+    assert estimates["people", None]["n_human"] == 60
+    corrected = estimates["prediction_powered", "gpt-4"]
+    assert corrected["n_human"] == 40
+    assert "rests on 40 of people's 60 answers" in corrected["reason"]
+    assert "rests on" not in (estimates["prediction_powered", "claude-3"]["reason"] or "")

@@ -22,9 +22,9 @@ WIDTH, PITCH, TOP = 400.0, 24.0, 16.0
 
 def agreement_svg(
     tasks: Sequence[object], statistics: Sequence[object], values: npt.ArrayLike,
-    low: npt.ArrayLike, high: npt.ArrayLike,
+    low: npt.ArrayLike, high: npt.ArrayLike, scale: str = "1: all agree. 0: as by chance.",
 ) -> str:  # fmt: skip
-    """Draw a point and its 95% interval per task; 1 is perfect agreement, 0 that of chance.
+    """Draw a point and its 95% interval per task.
 
     Parameters
     ----------
@@ -32,6 +32,8 @@ def agreement_svg(
         ``(n_tasks,)`` names.
     values, low, high
         ``(n_tasks,)`` NaN where there is none.
+    scale
+        What the ends of the scale mean.
 
     Raises
     ------
@@ -49,7 +51,7 @@ def agreement_svg(
     value, lower, upper = value[:drawn], lower[:drawn], upper[:drawn]
     start = min(0.0, float(np.floor(10 * np.nanmin([value, lower])) / 10))
     x_left, bottom = 24 + px_of(*names), TOP + PITCH * drawn
-    notes = ["Lines through the points: 95% intervals. 1: all agree. 0: as by chance."]
+    notes = [f"Lines through the points: 95% intervals. {scale}"]
     if ((~np.isnan(value)) & ~(lower <= upper)).any():
         notes.append("Hollow points: no interval is known.")
     if drawn < len(tasks):

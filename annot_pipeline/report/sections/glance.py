@@ -99,7 +99,15 @@ def _sentence(contents: Contents) -> str:
             judged = counted(contents.n_judged, "judgment")
             used = f"{judged} by {counted(n_judges, 'judge')} and {used}"
     gold = f" became {_join_with_and(results)}" if results else " were read"
-    return paragraph(f"<strong>{used}{gold}.</strong>")
+    measured = fates.get("measured", 0)
+    others = len({row["judge"] for row in contents.judges}) - len(
+        {row["judge"] for row in contents.used_judges}
+    )
+    beside = (
+        f" {counted(measured, 'judgment')} by {counted(others, 'other judge')} "
+        f'{"is" if measured == 1 else "are"} <a href="#models">compared with them</a>.'
+    ) * (measured > 0)
+    return paragraph(f"<strong>{used}{gold}.</strong>{beside}")
 
 
 def _cards(contents: Contents) -> str:
@@ -251,6 +259,8 @@ def next_commands(contents: Contents) -> str:
     lines.append(f"annot verify CAMPAIGN {version}    # that nothing was altered")
     if "scalar" in contents.facts["kinds"].values():  # what the default design plans
         lines.append("annot hits CAMPAIGN    # the next batch to annotate")
+    if contents.tables["estimates"].num_rows:
+        lines.append("annot hits CAMPAIGN --design validate    # what people should judge next")
     words = "CAMPAIGN is the campaign.yaml, or its folder."
     return part("Next", command("\n".join(lines)) + paragraph(words))
 

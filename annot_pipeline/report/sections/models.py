@@ -68,11 +68,14 @@ def _words(contents: Contents) -> str:
 def _against(validation: Sequence[Row], bias: Mapping[Key, Row]) -> str:
     """Return a figure and a table of all models."""
     drawn = [row for row in validation if row["agreement"] is not None][:MOST_MODELS]
-    shown = [Drawn("Agreement of models with people, and with known answers", agreement_svg(
+    value, low, high = ([row[f"agreement{end}"] for row in drawn] for end in ("", "_low", "_high"))
+    figure = agreement_svg(
         [row["task"] for row in drawn],
         [f"{row['judge']} ({row['reference']})" for row in drawn],
-        *([row[f"agreement{end}"] for row in drawn] for end in ("", "_low", "_high")),
-    ))] if drawn else []  # fmt: skip
+        value, low, high,
+        "Share of answers that are the same, not corrected for chance: kappa is below.",
+    )  # fmt: skip
+    shown = [Drawn("Agreement of models with people, and with known answers", figure)]
     columns = [
         Column("model"), Column("task", choose=True), Column("against", choose=True),
         Column("items", "count"), Column("people", "count"), Column("agreement", "share"),
@@ -93,7 +96,9 @@ def _against(validation: Sequence[Row], bias: Mapping[Key, Row]) -> str:
         for row in validation
     ]  # fmt: skip
     columns, cells = _without_empty(columns, cells)
-    return figures(shown) + table("Models", columns, cells, sortable=True, search=True)
+    return figures(shown if drawn else []) + table(
+        "Models", columns, cells, sortable=True, search=True
+    )
 
 
 def _without_empty(
@@ -176,7 +181,7 @@ def _pages(contents: Contents, validation: Sequence[Row], bias: Mapping[Key, Row
             "What is known", [Column("figure"), Column("value"), Column("note")], facts
         )
         confusion = table(
-            "Answers",
+            "Answers (of comparisons: a is the item whose name comes first)",
             [Column("against"), Column("reference says"), Column("model says"),
              Column("items", "real"), Column("share", "share")],
             [(r["reference"], r["reference_answer"], r["model_answer"], r["n_items"], r["share"])
@@ -203,7 +208,7 @@ def _identity(judge: Row) -> list[Fact]:
 def _validated(rows: Sequence[Row]) -> list[Fact]:
     facts: list[Fact] = []
     for row in rows:
-        against = f"against {row['reference']}, {counted(row['n_items'], 'item')}"
+        against = f"({row['reference']}, {counted(row['n_items'], 'item')})"
         facts += [
             (f"{name.replace('_', ' ')} {against}", number(row[name]),
              interval(row.get(f"{name}_low"), row.get(f"{name}_high")))
@@ -216,7 +221,7 @@ def _validated(rows: Sequence[Row]) -> list[Fact]:
             if row[name] is not None
         ]  # fmt: skip
         if row["reason"]:
-            facts.append((against, "", row["reason"]))
+            facts.append((f"note {against}", "", row["reason"]))
     return facts
 
 

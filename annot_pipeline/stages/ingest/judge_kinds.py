@@ -17,6 +17,8 @@ from annot_pipeline.config.judges import (
 from annot_pipeline.contracts import REAL, TEXT
 
 UsedJudges = Literal["all", "human", "model"]
+RECORDED = ("version", "prompt_hash", "temperature")
+"""What records may say of a model, as a part of its name."""
 ANSWERS = ("labels", "scores", "preferences", "ranks")
 
 JUDGE_KINDS = pa.schema(
@@ -44,12 +46,14 @@ def judge_kinds(names: pa.Table, judges: Judges, pseudonym_of: Callable[[str], s
     """
     rows_by_judge = {row["judge"]: row for row in names.to_pylist() if row["judge"] is not None}
     rows = []
+    taken = set(rows_by_judge)
     for name in sorted(rows_by_judge):
         entry = entry_for(name, judges.declared)
         kind = None if not judges.declared else "human" if entry is None else entry.kind
         row = {"judge": name, "judge_id": pseudonym_of(name), "kind": kind}
         if kind == "model" and entry is not None:
-            row |= _model(name, rows_by_judge[name], entry.model_dump(), rows_by_judge)
+            row |= _model(name, rows_by_judge[name], entry.model_dump(), taken)
+            taken.add(row["judge_id"])
         elif entry is not None:
             row["family"] = entry.family
         rows.append(row)
@@ -60,7 +64,7 @@ def _model(
     name: str,
     recorded: Mapping[str, Any],
     declared: Mapping[str, Any],
-    other_names: Collection[str],
+    taken: Collection[str],
 ) -> dict[str, Any]:
     """Return what is known of a model; what its records say wins over what is declared."""
     version = recorded["version"] or declared["version"]
@@ -68,12 +72,13 @@ def _model(
     temperature = recorded["temperature"]
     if temperature is None:
         temperature = declared["temperature"]
-    plain = plain_name(name)
+    is_versioned = any(recorded[part] is not None for part in RECORDED)
+    plain = plain_name(name) if is_versioned else name
     shown = None if temperature is None else f"{temperature:g}"
     public = versioned_name(plain, version, prompt, shown)
     return {
-        "judge_id": name if public in other_names else public,
-        "model": plain, "family": declared["family"], "version": version,
+        "judge_id": name if public in taken else public,
+        "model": plain_name(plain), "family": declared["family"], "version": version,
         "prompt_hash": prompt, "temperature": temperature,
     }  # fmt: skip
 

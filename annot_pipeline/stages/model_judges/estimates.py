@@ -38,6 +38,14 @@ CHOSEN = (
     "says how they were chosen"
 )
 UNCORRECTED = "not corrected by people: no interval says how far they differ"
+LEAST_ANSWERS = 20
+"""People's answers from which an interval is published, and a model is corrected: how far it counts
+is fitted to them."""
+FEW_ANSWERS = f"fewer than {LEAST_ANSWERS} answers of people: no interval"
+TOO_FEW = (
+    f"fewer than {LEAST_ANSWERS} answers of people on the model's items: too few to correct it"
+)
+ALL_ALIKE = "all of people's answers are alike: nothing says how far others may differ"
 ONE_CLUSTER = "all of people's items are of one document or segment: no interval"
 OVER_ITEMS = "over items: several people judged some, so the interval holds for these people"
 NO_PROBABILITIES = "Rogan-Gladen takes no selection probabilities: read prediction_powered"
@@ -268,6 +276,13 @@ class HumanModelComparison:
             reasons.append(THESE_PEOPLE)
         else:
             clusters.append(judge)
+        n_missing = int((~is_shared).sum())
+        if n_missing:
+            n = is_shared.size
+            reasons.append(
+                f"rests on {n - n_missing:,} of people's {n:,} answers: those on items "
+                "that the model judged, too"
+            )
         is_even = weights.size == 0 or np.ptp(weights) <= 1e-12 * weights[0]
         return cls(
             own, estimand.unit_value[is_shared], own[item], own[others], tuple(clusters),
@@ -315,7 +330,11 @@ def _of_people(
     if refusal is not None or not people.human.size:
         return row | {"reason": refusal or "no person judged any"}
     estimate = replace(people, elsewhere=np.zeros(0)).estimate(0.0)
-    return row | _ends(estimate, people.reasons) | {"effective_n_human": float(people.human.size)}
+    return (
+        row
+        | _ends(estimate, people, estimand.quantity)
+        | {"effective_n_human": float(people.human.size)}
+    )
 
 
 def _of_model(
@@ -338,13 +357,15 @@ def _of_model(
         yield corrected | {"reason": reason}
     elif not both.elsewhere.size:
         yield corrected | {"reason": NOTHING_ELSEWHERE}
+    elif both.human.size < LEAST_ANSWERS:
+        yield corrected | {"reason": TOO_FEW}
     else:
         estimate = both.estimate()
         # people alone against both by items: few judges give noisy ratios
         effective = replace(both, clusters=both.clusters[:1]).estimate().effective_n_human
         yield (
             corrected
-            | _ends(estimate, both.reasons)
+            | _ends(estimate, both, estimand.quantity)
             | {
                 "effective_n_human": None if np.isnan(effective) else effective,
                 "power": estimate.power,
@@ -372,10 +393,20 @@ def _rogan_gladen(both: HumanModelComparison, n_model: int, reason: str | None) 
     }  # fmt: skip
 
 
-def _ends(estimate: PredictionPoweredMean, reasons: tuple[str, ...]) -> Row:
+def _ends(estimate: PredictionPoweredMean, both: HumanModelComparison, quantity: str) -> Row:
+    """Return value, interval and reason; no interval where people's answers cannot tell it."""
     low, high = estimate.interval()
-    if np.isnan(low):
+    reasons = both.reasons
+    if both.human.size < LEAST_ANSWERS:
+        low = high = np.nan
+        reasons = (FEW_ANSWERS, *reasons)
+    elif np.ptp(both.human) == 0:
+        low = high = np.nan
+        reasons = (ALL_ALIKE, *reasons)
+    elif np.isnan(low):
         reasons = (ONE_CLUSTER,)
+    elif quantity != "mean_score":  # shares
+        low, high = max(low, 0.0), min(high, 1.0)
     return {
         "value": estimate.value, "ci_low": _or_none(low), "ci_high": _or_none(high),
         "reason": "; ".join(reasons) or None,

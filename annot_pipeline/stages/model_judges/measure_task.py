@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from annot_pipeline.config import Campaign
+from annot_pipeline.config.judges import plain_name
 from annot_pipeline.contracts import (
     ESTIMATES,
     JUDGE_BIAS,
@@ -55,7 +57,7 @@ def measure_task(
     rows
         Its judgments, with those that do not count.
     task
-        ``task``, ``kind``.
+        ``task``, ``kind``, ``scale_low`` (null: no scale is declared).
     items
         Of item tables.
     settings
@@ -75,7 +77,10 @@ def measure_task(
     if not answers.models:
         return MeasuredTask({JUDGE_BIAS.name: bias}, {})
     validation, confusion = validation_rows(
-        answers, epsilon=settings.judges.epsilon, seed=settings.seed
+        answers,
+        epsilon=settings.judges.epsilon,
+        seed=settings.seed,
+        has_scale=task["scale_low"] is not None,
     )
     estimates, refusal = estimate_rows(answers, people_items=settings.judges.people_items)
     return MeasuredTask(
@@ -89,6 +94,8 @@ def measure_task(
             "unvalidated": _unvalidated(answers, validation),
             "constant": _constant(answers),
             "biased_samples": refusal,
+            "several_versions": _several_versions(answers),
+            "model_labels": _model_labels(answers),
         },
     )
 
@@ -97,6 +104,21 @@ def _unvalidated(answers: TaskAnswers, rows: list[Row]) -> list[str]:
     """Return the models that share no item with people and none with a known answer."""
     validated = {row["judge"] for row in rows if row["n_items"]}
     return [name for code in answers.models if (name := answers.judges[code]) not in validated]
+
+
+def _several_versions(answers: TaskAnswers) -> list[str]:
+    """Return the models that judge with several versions, prompts or temperatures."""
+    names = Counter(plain_name(answers.judges[code]) for code in answers.models)
+    return sorted(name for name, n in names.items() if n > 1)
+
+
+def _model_labels(answers: TaskAnswers) -> list[str]:
+    """Return the labels that models gave and no person did; none without people."""
+    people = answers.by_people
+    if answers.kind != "categorical" or not people.any():
+        return []
+    of_models, of_people = ({*answers.value[part].tolist()} for part in (~people, people))
+    return [answers.classes[int(code)] for code in sorted(of_models - of_people)]
 
 
 def _constant(answers: TaskAnswers) -> list[str]:

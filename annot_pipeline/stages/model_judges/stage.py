@@ -25,6 +25,7 @@ ANSWER_COLUMNS = (
     "submitted_at", "seconds", "hit_seconds", "judgment_id", "selection_probability",
 )  # fmt: skip
 """Columns of judgments that say who answered what, and when."""
+METRICS = ("unvalidated", "constant", "biased_samples", "several_versions", "model_labels")
 TABLES = (JUDGE_VALIDATION, VALIDATION_CONFUSION, JUDGE_BIAS, ESTIMATES)
 
 
@@ -47,7 +48,7 @@ def _measure(inputs: TaskRows) -> tuple[Mapping[str, pa.Table], TaskMetrics]:
     from annot_pipeline.stages.model_judges.measure_task import measure_task
 
     rows: dict[str, list[dict[str, Any]]] = {table.name: [] for table in TABLES}
-    metrics: TaskMetrics = {"unvalidated": {}, "constant": {}, "biased_samples": {}}
+    metrics: TaskMetrics = {name: {} for name in METRICS}
     report = throttle_progress(inputs.progress)
     judgments = ByTask(inputs["controlled"])
     for task in inputs["tasks"].to_pylist():
@@ -74,7 +75,7 @@ MEASURE_MODEL_JUDGES = Stage(
     "Holds models against people, and corrects what they say; measures the bias of judges.",
     inputs={
         "controlled": ANSWER_COLUMNS,
-        "tasks": ("task", "kind"),
+        "tasks": ("task", "kind", "scale_low"),
         "item_rows": ("item", "segment", "document", "system", "place", "truth", "text"),
         "item_probabilities": (),
     },

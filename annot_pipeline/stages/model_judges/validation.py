@@ -34,11 +34,18 @@ NO_CEILING = "no item has two people: no human ceiling, no alternative annotator
 FEW_ITEMS_EACH = (
     f"no person shares {LEAST_ITEMS} items with the model and others: no alternative annotator test"
 )
+OTHER_SCALE = "bias and error are null: the model's scores span another range than people's"
+OTHER_SPAN = 2.0
+"""Ratio of the ranges of a model's and of people's scores from which they are on other scales."""
+BOUNDS = {
+    "agreement": (0, 1), "kappa": (-1, 1), "correlation": (-1, 1), "bias": (-np.inf, np.inf),
+}  # fmt: skip
+"""What a figure can be: ends of intervals beyond are cut."""
 LEAST_SYSTEMS = 2
 
 
 def validation_rows(
-    answers: TaskAnswers, *, epsilon: float, seed: int
+    answers: TaskAnswers, *, epsilon: float, seed: int, has_scale: bool = False
 ) -> tuple[list[Row], list[Row]]:
     """Return rows of ``judge_validation`` and of ``validation_confusion`` of a task.
 
@@ -50,13 +57,15 @@ def validation_rows(
         By which a person may be better, in the alternative annotator test.
     seed
         Of the permutations of soft pairwise accuracy.
+    has_scale
+        Whether the task declares the scale that all scores are on.
     """
     rows: list[Row] = []
     confusions: list[Row] = []
     for model in answers.models:
         own = answers.of_judge(model, answers.value)
         key = {"task": answers.task, "judge": answers.judges[model]}
-        row, confusion = _against_people(answers, own, epsilon, seed)
+        row, confusion = _against_people(answers, own, epsilon, seed, has_scale=has_scale)
         rows.append(key | {"reference": "people"} | row)
         confusions += [key | {"reference": "people"} | one for one in confusion]
         if not np.isnan(answers.items.truth).all():
@@ -67,7 +76,7 @@ def validation_rows(
 
 
 def _against_people(
-    answers: TaskAnswers, own: Floats, epsilon: float, seed: int
+    answers: TaskAnswers, own: Floats, epsilon: float, seed: int, *, has_scale: bool
 ) -> tuple[Row, list[Row]]:
     """Return the figures of a model against people, and its confusion of their labels."""
     people = answers.by_people
@@ -86,6 +95,9 @@ def _against_people(
     if answers.kind == "scalar":
         scored = score_validation(item, judge, value, own, documents=answers.items.cluster)
         row |= _score_figures(scored, reasons) | _orders(answers, own, seed)
+        if not has_scale and _has_other_scale(value, own):
+            row |= dict.fromkeys(("bias", "bias_low", "bias_high", "error"))
+            reasons[OTHER_SCALE] = None
     else:
         labelled = label_validation(
             item, judge, value.astype(np.int64), _codes(own), documents=answers.items.cluster
@@ -153,6 +165,18 @@ def _score_figures(validation: ScoreValidation, reasons: dict[str, None]) -> Row
     }
 
 
+def _has_other_scale(human: Floats, own: Floats) -> bool:
+    """Return whether the model's scores have another range than people's, as 1 to 5 and 0 to 100.
+
+    Of few scores a range says little.
+    """
+    model = own[~np.isnan(own)]
+    if min(human.size, model.size) < LEAST_ITEMS:
+        return False
+    spans = float(np.ptp(human)), float(np.ptp(model))
+    return min(spans) > 0 and max(spans) > OTHER_SPAN * min(spans)
+
+
 def _orders(answers: TaskAnswers, own: Floats, seed: int) -> Row:
     """Return how often model and people order items, and systems, alike."""
     items, people = answers.items, answers.by_people
@@ -162,9 +186,8 @@ def _orders(answers: TaskAnswers, own: Floats, seed: int) -> Row:
         human = np.bincount(answers.item[people], answers.value[people], n_items) / n
     shared = np.flatnonzero((n > 0) & ~np.isnan(own))
     group = index_pairs(items.segment[shared] + 1, items.criterion[shared]).codes
-    figures: Row = {
-        "pairwise_accuracy": pairwise_accuracy(human[shared], own[shared], group).accuracy
-    }
+    pairs = pairwise_accuracy(human[shared], own[shared], group)
+    figures: Row = {"pairwise_accuracy": pairs.accuracy, "n_pairs": pairs.n_pairs}
     placed = shared[(items.segment[shared] != NONE) & (items.system[shared] != NONE)]
     systems = np.unique(items.system[placed])
     if systems.size >= LEAST_SYSTEMS:
@@ -199,7 +222,8 @@ def _confusion(validation: LabelValidation, classes: list[str]) -> Iterator[Row]
 def _ends(name: str, estimate: ClusteredEstimate, reasons: dict[str, None]) -> Row:
     if estimate.reason is not None:
         reasons[f"{name}: {estimate.reason}"] = None
-    low, high = estimate.interval()
+    least, most = BOUNDS[name]
+    low, high = np.clip(estimate.interval(), least, most).tolist()
     return {name: estimate.value, f"{name}_low": low, f"{name}_high": high}
 
 
