@@ -51,6 +51,7 @@ def test_every_scene_publishes_or_says_why_not(week):
     assert failed == [t for t, v in published.items() if v is None and "nothing" not in t]
 
 
+@pytest.mark.slow
 def test_cumulative_exports_count_a_judgment_once_and_the_correction(week):
     # Monday: 12 questions and 25 comments; each comment is judged by 4 of 6
     assert used(week[0], "v0001") == {"used": 25 * 4, "control": 12 * 6}
@@ -65,6 +66,7 @@ def test_cumulative_exports_count_a_judgment_once_and_the_correction(week):
     assert corrected["label"] == "no"
 
 
+@pytest.mark.slow
 def test_who_swaps_keys_fails_and_counts_no_more(week):
     verdicts = {
         version: sorted(load_gold(week[0] / "gold", "judges", version)["verdict"].to_pylist())
@@ -77,6 +79,7 @@ def test_who_swaps_keys_fails_and_counts_no_more(week):
     assert "verdict passed to failed (new judgments)" in scene(week, "what that changed").said
 
 
+@pytest.mark.slow
 def test_a_broken_export_stops_the_build_and_harms_nothing(week):
     broken = scene(week, "half an export")
     assert broken.status == 1
@@ -86,12 +89,14 @@ def test_a_broken_export_stops_the_build_and_harms_nothing(week):
     assert scene(week, "gold stands as it was").status == 0
 
 
+@pytest.mark.slow
 def test_renamed_columns_are_named(week):
     renamed = scene(week, "renamed two columns")
     assert renamed.status == 2
     assert "its 6 columns, which annot validate shows" in renamed.said
 
 
+@pytest.mark.slow
 def test_all_that_was_judged_is_there_in_the_end(week):
     last = load_gold(week[0] / "gold", "judgments")
     assert last.num_rows == 7 * 25 * 4 + (12 + 6 * 4) * 6

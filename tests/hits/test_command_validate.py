@@ -236,6 +236,7 @@ def test_probabilities_are_those_of_both_samples(tmp_path: Path, capsys: Any) ->
     assert all(row["probability"] == by_item[row["item"]] for row in plan)
 
 
+@pytest.mark.slow
 def test_disputed_items_are_asked_more(tmp_path: Path, capsys: Any) -> None:
     folder = write(tmp_path / "campaign", "label", first=150)
     build_file(folder)
@@ -348,7 +349,7 @@ def test_what_cannot_be_is_said(settings: Any, says: str, tmp_path: Path, capsys
 @pytest.mark.parametrize(
     ("first", "says"),
     [
-        (FIRST, "selection_probabilities.csv of the batch"),
+        pytest.param(FIRST, "selection_probabilities.csv of the batch", marks=pytest.mark.slow),
         (0, "other items it is not: list selection_probabilities.csv of the last batch"),
     ],
 )
@@ -367,6 +368,7 @@ def test_the_sample_is_not_listed(first: int, says: str, tmp_path: Path, capsys:
     assert says in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_items_that_only_another_model_judged(tmp_path: Path, capsys: Any) -> None:
     """They cannot be drawn, and the next batch is planned without them."""
     folder = write(tmp_path / "campaign", "label", first=0)

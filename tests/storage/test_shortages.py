@@ -73,7 +73,7 @@ CLAIMS_OF_DAMAGE = {
     "mask of records": ("pyarrow.parquet.read_schema", lambda path: name_mask._readable(path)),
     "mask of names": (
         "annot_pipeline.stages.gold.name_mask.raw_names",
-        lambda path: name_mask._names(path),
+        lambda path: name_mask._names(path, ()),
     ),
     "mask of labels": ("pyarrow.parquet.ParquetFile", lambda path: name_mask._mapped_in(path)),
     "verified release": (

@@ -242,9 +242,10 @@ def test_a_folder_of_any_name_gives_the_same_tables_and_findings(
         assert said[command] == answer, command
 
 
-def test_a_folder_named_after_any_column_gives_the_same_tables(plain, expected, tmp_path):
-    """All columns at once: DuckDB would take each folder for a partition."""
-    folder = tmp_path.joinpath(*(f"{column}=x" for column in COLUMNS))
+@pytest.mark.parametrize("part", [0, 1])
+def test_a_folder_named_after_any_column_gives_the_same_tables(plain, expected, tmp_path, part):
+    """Half of the columns at once: DuckDB would take each folder for a partition."""
+    folder = tmp_path.joinpath(*(f"{column}=x" for column in COLUMNS[part::2]))
     if len(str(folder)) > 3_000:  # PATH_MAX: short names, some at a time
         raise AssertionError("the path is longer than Linux takes: split the columns")
     shutil.copytree(plain, folder / "c")

@@ -103,11 +103,11 @@ def _sentence(contents: Contents) -> str:
     others = len({row["judge"] for row in contents.judges}) - len(
         {row["judge"] for row in contents.used_judges}
     )
-    beside = (
+    comparison = (
         f" {counted(measured, 'judgment')} by {counted(others, 'other judge')} "
         f'{"is" if measured == 1 else "are"} <a href="#models">compared with them</a>.'
     ) * (measured > 0)
-    return paragraph(f"<strong>{used}{gold}.</strong>{beside}")
+    return paragraph(f"<strong>{used}{gold}.</strong>{comparison}")
 
 
 def _cards(contents: Contents) -> str:

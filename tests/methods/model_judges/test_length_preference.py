@@ -63,7 +63,7 @@ def test_without_systems_the_sandwich_by_hand():
     assert (result.longer_wins, result.n_decided) == (longer[ratio != 0].sum(), (ratio != 0).sum())
 
 
-@pytest.mark.parametrize("coefficient", [0.0, 0.8])
+@pytest.mark.parametrize("coefficient", [pytest.param(0.0, marks=pytest.mark.slow), 0.8])
 def test_intervals_cover(coefficient):
     rng = np.random.default_rng(3)
     repeats, covered, values, without = 200, 0, [], []

@@ -141,6 +141,7 @@ def test_effects_of_items_are_not_doubled():
 
 
 @pytest.mark.parametrize(("effect", "tie"), [(0.0, -0.5), (0.8, 0.3), (-0.5, -20.0)])
+@pytest.mark.slow
 @pytest.mark.parametrize("strengths", ["systems", "items"])
 def test_intervals_cover(strengths, effect, tie):
     rng = np.random.default_rng(5)
