@@ -67,6 +67,7 @@ def test_new_names_are_a_decision_and_are_told_as_such(
     assert not build_campaign({"a.csv": EXPORT}).publication.published
 
 
+@pytest.mark.slow
 def test_the_fingerprint_is_published_and_the_decision_is_not(build_campaign):
     built = build_campaign({"a.csv": EXPORT}, "privacy.new_key=true")
     privacy = built.publication.release.manifest["settings"]["privacy"]

@@ -59,6 +59,7 @@ def test_alternative_annotator_test_of_each_data_set(shared_data: Path, tmp_path
             assert rates == pytest.approx(expected, abs=HALF_A_DIGIT), (name, model)
 
 
+@pytest.mark.slow
 def test_right_and_equal_answers_of_all_runs(shared_data: Path, tmp_path: Path) -> None:
     folder = shared_data / "llmbar"
     built = build(

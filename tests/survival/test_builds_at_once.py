@@ -45,6 +45,7 @@ def test_two_builds_of_the_same_exports(number: int, night: Night, tmp_path: Pat
     assert unfinished(folder) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", range(TIMES))
 def test_an_export_arrives_between_two_builds(number: int, night: Night, tmp_path: Path) -> None:
     """Whoever is faster: no release lacks what its parent has, and the last one has all."""
@@ -95,6 +96,7 @@ def test_a_slow_build_does_not_put_older_exports_on_top_of_newer_ones(tmp_path: 
     assert "another build published" in (slow.store.last_outcome() or {})["outcome"]
 
 
+@pytest.mark.slow
 def test_a_slow_build_of_the_same_exports_has_nothing_new(tmp_path: Path) -> None:
     folder = write_campaign(tmp_path / "campaign", days=1)
     slow = ready_to_publish(folder)
@@ -113,6 +115,7 @@ def test_the_first_release_is_not_overtaken_either(tmp_path: Path) -> None:
     assert refused.value.problems[0].what == "this one began when there was no release"
 
 
+@pytest.mark.slow
 def test_part_of_a_build_can_go_on_from_the_release_of_the_same_exports(tmp_path: Path) -> None:
     """Who changes a setting of a late stage may run what comes after, not all."""
     folder = write_campaign(tmp_path / "campaign", days=1)

@@ -167,7 +167,10 @@ def made(build: Build) -> dict[str, str]:
     return {name: tables[name] for name in GOLD if name in tables}
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "kind",
+    [kind if kind == "labels" else pytest.param(kind, marks=pytest.mark.slow) for kind in KINDS],
+)
 def test_incremental_is_full(kind: str, tmp_path: Path) -> None:
     @settings(
         max_examples=SEQUENCES,

@@ -44,6 +44,7 @@ def test_killed_at_any_moment(number: int, night: Night, tmp_path: Path) -> None
     shutil.rmtree(folder)
 
 
+@pytest.mark.slow
 def test_killed_between_release_and_pointer(night: Night, tmp_path: Path) -> None:
     """What was published whole counts, also for a build that has more to publish."""
     folder = night.copy(tmp_path / "campaign")
