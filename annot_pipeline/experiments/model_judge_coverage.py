@@ -183,15 +183,15 @@ def _rogan_gladen(sample: Sample) -> _Estimate:
 def _summarise(question: Question, rows: Floats, truth: Floats) -> Iterable[IntervalCoverage]:
     """Yield the coverage of each method from estimates ``(draws, n_methods, 4)``."""
     methods = METHODS[question.kind]
-    squared = [_mean((rows[:, place, 0] - truth) ** 2) for place in range(len(methods))]
-    for place, method in enumerate(methods):
-        value, low, high, ratio = rows[:, place].T
+    squared = [_mean((rows[:, method_code, 0] - truth) ** 2) for method_code in range(len(methods))]
+    for method_code, method in enumerate(methods):
+        value, low, high, ratio = rows[:, method_code].T
         has_interval = ~np.isnan(low)
         covered = ((low <= truth) & (truth <= high))[has_interval]
         yield IntervalCoverage(
             question, method, _mean(truth), _mean(covered.astype(np.float64)),
             float(has_interval.mean()), _mean(high - low), _mean(value - truth), _mean(ratio),
-            squared[place], squared[0],
+            squared[method_code], squared[0],
         )  # fmt: skip
 
 

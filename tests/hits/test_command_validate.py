@@ -151,11 +151,11 @@ def test_the_widest_interval_halves(ask: str, tmp_path: Path, capsys: Any) -> No
     sample = document["validation"]["small"]
     now = widths(before, sample["model"])
     key = ("quantity", "criterion", "system", "label")
-    told = {
+    planned_widths = {
         tuple(e[k] for k in key): (e["width"], e["expected_width"]) for e in sample["estimands"]
     }
-    assert told
-    for name, (width, _) in told.items():
+    assert planned_widths
+    for name, (width, _) in planned_widths.items():
         assert width == pytest.approx(now[name]), name
     plan = pq.read_table(document["plan"]).to_pylist()
     assert plan == before.rows("next_hits"), "the batch is the asset"
@@ -168,8 +168,8 @@ def test_the_widest_interval_halves(ask: str, tmp_path: Path, capsys: Any) -> No
     with_results(folder, document, ask)
     after_build = stage_file(folder)
     after = widths(after_build, sample["model"])
-    widest = max(now[name] for name in told)
-    for name, (_, expected) in told.items():
+    widest = max(now[name] for name in planned_widths)
+    for name, (_, expected) in planned_widths.items():
         assert after[name] == pytest.approx(expected, rel=0.25), name
         assert after[name] < 0.6 * widest
     reasons = {row["reason"] for row in after_build.rows("estimates") if row["method"] == "people"}
@@ -374,13 +374,13 @@ def test_items_that_only_another_model_judged(tmp_path: Path, capsys: Any) -> No
     folder = write(tmp_path / "campaign", "label", first=0)
     export = folder / "exports" / "a.csv"
     lines = export.read_text().splitlines()
-    kept = [line for line in lines if not (line.startswith("i00") and "gpt-4" in line)]
-    export.write_text("\n".join(kept))
+    other_lines = [line for line in lines if not (line.startswith("i00") and "gpt-4" in line)]
+    export.write_text("\n".join(other_lines))
     build_file(folder)
     document = hits(capsys, folder)
     sample = document["validation"]["small"]
     assert (sample["model"], sample["items"]) == ("llama", N)
-    lines = [line for line in kept if not (line.startswith("i01") and "llama" in line)]
+    lines = [line for line in other_lines if not (line.startswith("i01") and "llama" in line)]
     export.write_text("\n".join(lines))
     build_file(folder)
     document = hits(capsys, folder)

@@ -35,7 +35,7 @@ def log_lengths(item_rows: pa.Table, task: str, items: pa.ChunkedArray) -> Float
     names, length = rows["item"].cast(TEXT).filter(has_text), length.filter(has_text)
     if not len(names):
         return np.full(len(items), np.nan)
-    place = pc.index_in(items.cast(TEXT), names.combine_chunks())
-    first = np.asarray(pc.fill_null(place, 0).to_numpy(), np.int64)
+    row_of_item = pc.index_in(items.cast(TEXT), names.combine_chunks())
+    first = np.asarray(pc.fill_null(row_of_item, 0).to_numpy(), np.int64)
     logs = np.log(np.asarray(length.to_numpy(), np.float64))[first]
-    return np.where(np.asarray(pc.is_valid(place).to_numpy(), np.bool_), logs, np.nan)
+    return np.where(np.asarray(pc.is_valid(row_of_item).to_numpy(), np.bool_), logs, np.nan)

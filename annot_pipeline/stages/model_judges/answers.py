@@ -310,7 +310,7 @@ def _items(
     probability: Floats,
 ) -> JudgedItems:
     """Return the items of the first row of each."""
-    segment = _coded(rows["segment"])
+    segment = coded(rows["segment"])
     columns = ["system"] if "system" in rows.schema.names else ["system_a", "system_b"]
     codes, systems = code_systems([rows[name] for name in columns])
     return JudgedItems(
@@ -330,14 +330,14 @@ def code_systems(columns: Sequence[pa.ChunkedArray]) -> tuple[list[Codes], list[
 
 def _clusters(rows: pa.Table, segment: Codes) -> Codes:
     """Return what errs together: documents, else segments, else each item for itself."""
-    document = _coded(rows["document"])
+    document = coded(rows["document"])
     own = np.arange(rows.num_rows) if "item" not in rows.schema.names else index(rows["item"]).codes
     kinds = np.select([document >= 0, segment >= 0], [2, 1], 0)
     code = np.select([document >= 0, segment >= 0], [document, segment], own)
     return index_pairs(kinds, code).codes
 
 
-def _coded(column: pa.ChunkedArray) -> Codes:
+def coded(column: pa.ChunkedArray) -> Codes:
     """Return codes from 0; `NONE` for null."""
     codes = index(column, null="").codes
     is_null = column.is_null().to_numpy()

@@ -34,8 +34,10 @@ from annot_pipeline.stages.model_judges.answers import (
     TaskAnswers,
     asked_comparisons,
     code_systems,
+    coded,
     judgments_of_judges,
 )
+from annot_pipeline.stages.model_judges.validation import without_nan
 
 Codes = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -142,7 +144,7 @@ def bias_rows(
         row["n_unanswered"] = unanswered.get(judge, 0)
         row |= _effects(own, is_fitted=bool(counts[code] >= least))
         row |= _own_family(own, own_family.of_judge.get(judge), own_family, people)
-        result.append(_without_nan(row))
+        result.append(without_nan(row))
     return result
 
 
@@ -154,7 +156,7 @@ def _comparisons(
     item_a, item_b = index(pairs["item_a"]), index(pairs["item_b"])
     pair = index_pairs(item_a.codes, item_b.codes).codes
     (first, second), systems = code_systems([pairs["system_a"], pairs["system_b"]])
-    document, segment = (_coded(pairs[name]) for name in ("document", "segment"))
+    document, segment = (coded(pairs[name]) for name in ("document", "segment"))
     kind = np.select([document != NONE, segment != NONE], [2, 1], 0)
     cluster = index_pairs(kind, np.select([kind == 2, kind == 1], [document, segment], pair)).codes
     shown = pairs["b_shown_first"].to_numpy(zero_copy_only=False)
@@ -164,11 +166,6 @@ def _comparisons(
         pairs["share"].to_numpy(), b_first, pairs["truth"].to_numpy(),
         *_lengths(pairs, items),
     )  # fmt: skip
-
-
-def _coded(column: pa.ChunkedArray) -> Codes:
-    codes = index(column, null="").codes
-    return np.where(column.is_null().to_numpy(), NONE, codes)
 
 
 def _lengths(pairs: pa.Table, items: pa.Table) -> tuple[Floats, Floats]:
@@ -332,10 +329,3 @@ def _shares_of_people(compared: Comparisons, kinds: Mapping[str, str]) -> Floats
     with np.errstate(invalid="ignore"):
         sums = np.bincount(pair, compared.share[people], n_pairs)
         return np.asarray(sums / np.bincount(pair, minlength=n_pairs))
-
-
-def _without_nan(row: Mapping[str, Any]) -> Row:
-    return {
-        name: None if isinstance(value, float) and np.isnan(value) else value
-        for name, value in row.items()
-    }

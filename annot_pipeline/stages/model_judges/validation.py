@@ -119,7 +119,7 @@ def _against_people(
         reasons = {ONE_ANSWER: None} | reasons
     if row["n_people"] < 4:
         reasons[THESE_PEOPLE] = None
-    return _without_nan(row | {"reason": "; ".join(reasons) or None}), confusion
+    return without_nan(row | {"reason": "; ".join(reasons) or None}), confusion
 
 
 def _against_truths(answers: TaskAnswers, own: Floats) -> tuple[Row, list[Row]]:
@@ -137,7 +137,7 @@ def _against_truths(answers: TaskAnswers, own: Floats) -> tuple[Row, list[Row]]:
     reasons: dict[str, None] = {}
     row |= _label_figures(validation, reasons, has_ceiling=False)
     row["reason"] = "; ".join(reasons) or None
-    return _without_nan(row), list(_confusion(validation, answers.classes))
+    return without_nan(row), list(_confusion(validation, answers.classes))
 
 
 def _label_figures(
@@ -238,7 +238,8 @@ def _mean(values: Floats, weights: npt.NDArray[np.int64]) -> float:
     return float(np.average(values[is_known], weights=weights[is_known]))
 
 
-def _without_nan(row: Mapping[str, Any]) -> Row:
+def without_nan(row: Mapping[str, Any]) -> Row:
+    """Return a row with null for NaN."""
     return {
         name: None if isinstance(value, float) and np.isnan(value) else value
         for name, value in row.items()

@@ -262,8 +262,8 @@ def _slots(
     if pairs is None:
         first, second = asked, None
     else:
-        place = {name: code for code, name in enumerate(items.names)}
-        sides = np.array([[place[side] for side in pairs[name]] for name in names], np.int64)
+        code_by_name = {name: code for code, name in enumerate(items.names)}
+        sides = np.array([[code_by_name[side] for side in pairs[name]] for name in names], np.int64)
         sides = rng.permuted(sides, axis=1)  # which is shown first
         first, second = sides[:, 0], sides[:, 1]
     roles, controls = [SAMPLED] * asked.size, ["none"] * asked.size

@@ -54,8 +54,8 @@ class JudgedPopulation:
 def judged_population(answers: TaskAnswers, present: PresentEstimates) -> JudgedPopulation:
     """Return items from cells: those of several criteria are one."""
     names = sorted(set(answers.items.names))
-    place = {name: code for code, name in enumerate(names)}
-    cell = np.array([place[name] for name in answers.items.names], np.int64)
+    code_by_name = {name: code for code, name in enumerate(names)}
+    cell = np.array([code_by_name[name] for name in answers.items.names], np.int64)
     values = answers.share if answers.kind == "pairwise" else answers.value
     by_model = [
         _item_means(answers.of_judge(code, values), cell, len(names)) for code in answers.models

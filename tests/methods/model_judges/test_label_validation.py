@@ -91,8 +91,8 @@ def test_the_ceiling_counts_a_pair_of_people_for_both():
     by_item, by_judge, by_cell = np.zeros(100), np.zeros(8), np.zeros((100, 8))
     for item in range(100):
         rows = np.flatnonzero(items == item)
-        for place, one in enumerate(rows):
-            for other in rows[place + 1 :]:
+        for number, one in enumerate(rows):
+            for other in rows[number + 1 :]:
                 share = (float(labels[one] == labels[other]) - result.value) / 6 / 100
                 by_item[item] += share
                 for judge in (judges[one], judges[other]):

@@ -102,9 +102,9 @@ def test_scale_and_order():
     assert turned.pearson_interval() == pytest.approx((-high, -low))
     model[50:] = np.nan
     half = score_validation(items, judges, scores, model)
-    kept = score_validation(items[:150], judges[:150], scores[:150], model[:50])
-    assert (half.bias, half.pearson) == (kept.bias, kept.pearson)
-    np.testing.assert_array_equal(half.human.bias, kept.human.bias)
+    shorter = score_validation(items[:150], judges[:150], scores[:150], model[:50])
+    assert (half.bias, half.pearson) == (shorter.bias, shorter.pearson)
+    np.testing.assert_array_equal(half.human.bias, shorter.human.bias)
 
 
 @pytest.mark.parametrize(("n_judges", "spread"), [(12, 0.5), (30, 1.0)])
@@ -118,12 +118,12 @@ def test_intervals_cover(n_judges, spread):
     error = np.sqrt(0.09 + 0.2**2 + 0.36 + variance - 1)
     for _ in range(repeats):
         result = score_validation(*crowd(rng, 100, n_judges, 3, spread))
-        for place, ((low, high), true) in enumerate((
+        for number, ((low, high), true) in enumerate((
             (result.bias.interval(), 0.3),
             (result.pearson_interval(), correlation),
             (result.root_mean_square.interval(), error),
         )):  # fmt: skip
-            covered[place] += low <= true <= high
+            covered[number] += low <= true <= high
     assert 0.92 < covered[0] / repeats <= 0.99, covered
     assert 0.9 < covered[1] / repeats <= 0.99, covered
     assert 0.85 < covered[2] / repeats <= 0.99, covered

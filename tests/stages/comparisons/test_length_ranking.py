@@ -59,11 +59,11 @@ def compared(seed, coefficient=1.0, n=1500, n_judges=15, n_segments=60):
 
 def test_the_ranking_at_equal_length_is_that_of_strengths():
     comparisons, texts = compared(1)
-    found, pairs, facts = run(comparisons, item_rows=texts, covariates=("length",))
-    best = {method: min(found[method], key=lambda name: found[method][name]["rank"])
+    rankings, pairs, facts = run(comparisons, item_rows=texts, covariates=("length",))
+    best = {method: min(rankings[method], key=lambda name: rankings[method][name]["rank"])
             for method in ("bradley_terry", METHOD)}  # fmt: skip
     assert best == {"bradley_terry": "d", METHOD: "a"}
-    assert column(found, METHOD, "rank") == [1, 2, 3, 4]
+    assert column(rankings, METHOD, "rank") == [1, 2, 3, 4]
     differences = {
         (row["system_a"], row["system_b"]): row for row in pairs if row["method"] == METHOD
     }
@@ -85,20 +85,20 @@ def test_the_ranking_at_equal_length_is_that_of_strengths():
 def test_other_rows_and_metrics_stay():
     comparisons, texts = compared(2, n=300)
     with_length, pairs, facts = run(comparisons, item_rows=texts, covariates=("length",))
-    found, pairs_before, facts_before = run(comparisons)
-    assert list(found) == METHODS
+    rankings, pairs_before, facts_before = run(comparisons)
+    assert list(rankings) == METHODS
     assert sorted(with_length) == sorted([*METHODS, METHOD])
-    assert {name: with_length[name] for name in METHODS} == found
+    assert {name: with_length[name] for name in METHODS} == rankings
     assert [row for row in pairs if row["method"] != METHOD] == pairs_before
     del facts["systems_compared"]["t"][METHOD]
     assert facts == facts_before
     assert {row["headline"] for row in with_length[METHOD].values()} == {False}
-    assert run(comparisons, item_rows=texts)[0] == found, "asked for by the setting alone"
+    assert run(comparisons, item_rows=texts)[0] == rankings, "asked for by the setting alone"
 
 
 def test_neither_names_nor_order_of_sides_count():
     comparisons, texts = compared(3, n=400)
-    found, _, facts = run(comparisons, item_rows=texts, covariates=("length",))
+    rankings, _, facts = run(comparisons, item_rows=texts, covariates=("length",))
     names = dict(zip("abcd", "zyxw", strict=True))
     rows = comparisons.to_pylist()
     turned = [(names[row["system_b"]], names[row["system_a"]], -row["outcome"]) for row in rows]
@@ -108,7 +108,7 @@ def test_neither_names_nor_order_of_sides_count():
         "judge": [row["judge"] for row in rows], "segment": [row["segment"] for row in rows],
     }  # fmt: skip
     other, _, other_facts = run(table(*turned, **columns), item_rows=texts, covariates=("length",))
-    for name, row in found[METHOD].items():
+    for name, row in rankings[METHOD].items():
         for value in ("score", "ci_low", "ci_high"):
             assert other[METHOD][names[name]][value] == pytest.approx(row[value], abs=1e-7)
     effects = [
@@ -122,11 +122,11 @@ def test_comparisons_without_texts_are_left_out():
     comparisons, texts = compared(4, n=400)
     without_d = texts.filter(pa.array([not name.endswith("d") for name in
                                        texts["item"].to_pylist()]))  # fmt: skip
-    found, _, facts = run(comparisons, item_rows=without_d, covariates=("length",))
-    rows = found[METHOD]
+    rankings, _, facts = run(comparisons, item_rows=without_d, covariates=("length",))
+    rows = rankings[METHOD]
     assert rows["d"]["reason"] == WITHOUT_TEXT
     assert rows["d"]["rank"] is rows["d"]["score"] is None
-    assert column(found, METHOD, "rank")[:3] == [1, 2, 3]
+    assert column(rankings, METHOD, "rank")[:3] == [1, 2, 3]
     has_d = [("d" in (row["system_a"], row["system_b"])) for row in comparisons.to_pylist()]
     assert facts["systems_compared"]["t"][METHOD]["comparisons_without_text"] == sum(has_d)
     rest = comparisons.filter(pa.array([not one for one in has_d]))
@@ -134,18 +134,20 @@ def test_comparisons_without_texts_are_left_out():
     for name in "abc":
         assert rows[name]["score"] == pytest.approx(alone[METHOD][name]["score"], abs=1e-9)
         assert rows[name]["n_judgments"] == alone[METHOD][name]["n_judgments"]
-    assert found["bradley_terry"]["d"]["rank"] is not None
+    assert rankings["bradley_terry"]["d"]["rank"] is not None
 
 
 def test_judges_who_failed_do_not_count():
     comparisons, texts = compared(7, n=400)
-    kept = [n % 3 > 0 for n in range(400)]
-    place = comparisons.schema.get_field_index("kept")
-    some = comparisons.set_column(place, comparisons.schema.field("kept"), pa.array(kept))
-    found = run(some, item_rows=texts, covariates=("length",))[0]
-    alone = run(comparisons.filter(pa.array(kept)), item_rows=texts, covariates=("length",))[0]
-    assert column(found, METHOD, "score") == pytest.approx(column(alone, METHOD, "score"))
-    assert column(found, METHOD, "ci_low") == pytest.approx(column(alone, METHOD, "ci_low"))
+    is_kept = [n % 3 > 0 for n in range(400)]
+    column_number = comparisons.schema.get_field_index("kept")
+    some = comparisons.set_column(
+        column_number, comparisons.schema.field("kept"), pa.array(is_kept)
+    )
+    rankings = run(some, item_rows=texts, covariates=("length",))[0]
+    alone = run(comparisons.filter(pa.array(is_kept)), item_rows=texts, covariates=("length",))[0]
+    assert column(rankings, METHOD, "score") == pytest.approx(column(alone, METHOD, "score"))
+    assert column(rankings, METHOD, "ci_low") == pytest.approx(column(alone, METHOD, "ci_low"))
 
 
 @pytest.mark.parametrize("regularize", ["none", 0.1])
@@ -172,25 +174,27 @@ def test_a_system_that_never_wins_is_ranked_last(regularize):
             covariates=("length",), regularize=regularize,
         )[0][METHOD]  # fmt: skip
 
-    found, alone = ranked([*rows, *never]), ranked(rows)
-    assert [row["rank"] for row in found.values()][4] == 5
+    rankings, alone = ranked([*rows, *never]), ranked(rows)
+    assert [row["rank"] for row in rankings.values()][4] == 5
     if regularize != "none":
-        assert found["e"]["score"] < min(found[name]["score"] for name in "abcd") - 1
+        assert rankings["e"]["score"] < min(rankings[name]["score"] for name in "abcd") - 1
         return
-    assert found["e"]["score"] is None
-    assert "never lost" in found["e"]["reason"] or "strongly connected" in found["e"]["reason"]
+    assert rankings["e"]["score"] is None
+    assert (
+        "never lost" in rankings["e"]["reason"] or "strongly connected" in rankings["e"]["reason"]
+    )
     for name in "abcd":
-        assert found[name]["score"] == pytest.approx(alone[name]["score"], abs=1e-6)
+        assert rankings[name]["score"] == pytest.approx(alone[name]["score"], abs=1e-6)
 
 
 def reasons(comparisons, texts, **settings):
-    found, pairs, facts = run(comparisons, item_rows=texts, covariates=("length",), **settings)
+    rankings, pairs, facts = run(comparisons, item_rows=texts, covariates=("length",), **settings)
     for name in ("score", "rank", "ci_low", "wins"):
-        assert set(column(found, METHOD, name)) == {None}
+        assert set(column(rankings, METHOD, name)) == {None}
     assert not [row for row in pairs if row["method"] == METHOD]
     assert METHOD not in facts["systems_compared"]["t"]
-    assert None not in column(found, "bradley_terry", "rank")
-    return set(column(found, METHOD, "reason"))
+    assert None not in column(rankings, "bradley_terry", "rank")
+    return set(column(rankings, METHOD, "reason"))
 
 
 def test_reasons(monkeypatch):
@@ -216,8 +220,8 @@ def test_reasons(monkeypatch):
         assert reasons(always, texts) == {ALWAYS_ONE}
     for module in (length_ranking, bradley_terry_ranking):
         monkeypatch.setattr(module, "MOST_SYSTEMS", 2)
-    found, _, _ = run(table(*CLEAR), item_rows=texts, covariates=("length",))
-    assert set(column(found, METHOD, "reason")) == {"more than 2 systems: no Bradley-Terry"}
+    rankings, _, _ = run(table(*CLEAR), item_rows=texts, covariates=("length",))
+    assert set(column(rankings, METHOD, "reason")) == {"more than 2 systems: no Bradley-Terry"}
 
 
 def test_lengths_are_of_the_first_text_of_the_task():

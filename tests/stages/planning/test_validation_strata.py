@@ -13,8 +13,14 @@ def strata(kind, *models, classes=()):
     return validation_strata(kind, by_model[0], by_model, classes)
 
 
-def counts(found):
-    return dict(zip(found.names, np.bincount(found.code[found.code >= 0]).tolist(), strict=True))
+def counts(population_strata):
+    return dict(
+        zip(
+            population_strata.names,
+            np.bincount(population_strata.code[population_strata.code >= 0]).tolist(),
+            strict=True,
+        )
+    )
 
 
 def test_answer_by_agreement():
@@ -55,20 +61,20 @@ def test_rare_answers_are_one_stratum_or_join_the_smallest():
 
 def test_many_answers():
     many = np.repeat(np.arange(30), 12)
-    found = strata("categorical", many, classes=[f"c{n}" for n in range(30)])
-    assert len(found.names) == MOST_ANSWERS + 1
-    assert counts(found)["other answers"] == 120
+    population_strata = strata("categorical", many, classes=[f"c{n}" for n in range(30)])
+    assert len(population_strata.names) == MOST_ANSWERS + 1
+    assert counts(population_strata)["other answers"] == 120
 
 
 def test_what_the_model_did_not_judge_is_in_no_stratum():
-    found = strata("categorical", [0] * 20 + [np.nan] * 3, [0] * 23, classes=["x"])
-    assert (found.code[20:] == -1).all()
-    assert counts(found) == {"x, models agree": 20}
+    population_strata = strata("categorical", [0] * 20 + [np.nan] * 3, [0] * 23, classes=["x"])
+    assert (population_strata.code[20:] == -1).all()
+    assert counts(population_strata) == {"x, models agree": 20}
 
 
 def test_scores_are_parted_by_quantiles():
-    found = strata("scalar", np.arange(80))
-    assert counts(found) == {
+    population_strata = strata("scalar", np.arange(80))
+    assert counts(population_strata) == {
         "score up to 19.75": 20, "score up to 39.5": 20, "score up to 59.25": 20,
         "score above 59.25": 20,
     }  # fmt: skip
