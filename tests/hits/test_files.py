@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import stat
-import tracemalloc
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -24,6 +23,7 @@ from annot_pipeline.hits.file_names import file_stems
 from annot_pipeline.hits.label_studio_file import labeling_config
 from annot_pipeline.hits.plan import task_plans
 from tests.hits.platforms import PLAN, Row, files, hit_id, plan, question, read_csv, slot, write
+from tests.memory import peak_bytes
 
 pytestmark = pytest.mark.reports
 
@@ -355,11 +355,9 @@ def test_a_large_batch_is_streamed(platform: str, tmp_path: Path) -> None:
         "control": pa.repeat("none", n),
         "text": pa.repeat("one text of many, " * 4, n),
     }
-    tracemalloc.start()
-    document = write(pa.table(columns, PLAN), [question("t")], tmp_path, platform)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert sum(f["bytes"] for f in document["tasks"][0]["files"]) > 8 << 20
+    plan = pa.table(columns, PLAN)
+    peak = peak_bytes(write, plan, [question("t")], tmp_path, platform)
+    assert sum(path.stat().st_size for path in tmp_path.rglob("*")) > 8 << 20
     assert peak < 25 << 20, "the plan is read in parts; a quarter of a gigabyte would be all of it"
 
 
