@@ -7,7 +7,7 @@ from pathlib import Path
 
 from annot_pipeline.cli.common import add_campaign, load, say, show
 
-TABLES = ("labels", "scores", "ranks", "verdicts")
+TABLES = ("labels", "scores", "ranks", "verdicts", "model_judges")
 
 
 def add(diff: argparse.ArgumentParser) -> None:

@@ -10,7 +10,11 @@ from annot_pipeline.cli.common import Document
 from annot_pipeline.errors import first_of, printable, row_and_line
 from annot_pipeline.storage.manifest_changes import setting_in_words
 
-KEYS = ("task", "item", "segment", "system", "method", "judge")
+SHOWN_KEYS = (
+    "task", "item", "segment", "quantity", "criterion", "system", "label", "method", "judge",
+    "reference",
+)  # fmt: skip
+"""Columns that tell rows apart, in the order in which people read them."""
 
 JUDGMENTS = 5
 """Judgments that are shown."""
@@ -68,6 +72,8 @@ def _inputs_text(inputs: Mapping[str, Any]) -> Iterator[str]:
         p = " to ".join(number(row[f"{age}_p_value"]) for age in ("old", "new"))
         words = " to ".join(_verdict(row, age) for age in ("old", "new"))
         yield f"  {row['task']}, {row['judge']}: {words}, p {p}"
+    for row in inputs["model_versions"]:
+        yield f"model: {row['task']}, {row['released_judges']} is now {row['judges']}"
     for row in inputs["settings"]:
         setting, was, is_ = setting_in_words(row)
         if was == "none":
@@ -135,7 +141,7 @@ def _count(row: Mapping[str, Any]) -> int:
 
 def row_text(row: Mapping[str, Any]) -> str:
     """A cell: where it is, what it was and is, and why."""
-    place = ", ".join(row[key] for key in KEYS if key in row)
+    place = ", ".join(row[key] for key in SHOWN_KEYS if key in row)
     values = f"{_cell(row, 'old')} to {_cell(row, 'new')}"
     if row["change"] != "changed":
         values = f"{row['change']}, {_cell(row, 'new' if row['change'] == 'added' else 'old')}"

@@ -19,7 +19,8 @@ REFERENCES = ("people", "truth")
 QUANTITIES = ("mean_score", "prevalence", "win_rate")
 METHODS = ("model", "people", "prediction_powered", "rogan_gladen")
 ALL_MODELS = "all models"
-"""Stands for a judge in `estimates`: the mean answer of all models on the items that all judged."""
+"""Stands for a judge in `estimates`: the mean answer of all models on the items that all judged;
+of labels, the share of them that give it."""
 
 
 def _with_ends(name: str, description: str) -> tuple[Column, ...]:
@@ -121,7 +122,8 @@ ESTIMATES = Table(
         ),
         text(
             "judge",
-            f"The model judge, or '{ALL_MODELS}': their mean answer; null: people alone",
+            f"The model judge, or '{ALL_MODELS}': their mean answer, of labels the share "
+            "that give it; null: people alone",
             nullable=True,
         ),
         real("value", "The estimate; null with a reason"),

@@ -112,8 +112,10 @@ def model_drift(metrics: ReleaseChangeMetrics, minimum: int) -> Finding:
 
 def model_versions(metrics: ReleaseChangeMetrics) -> Finding:
     """Return the models with another version, prompt or temperature than in the release."""
-    rows = metrics.model_versions
-    return named([f"{row['task']}: {row['model']} is now {row['judges']}" for row in rows])
+    return named([
+        f"{row['task']}: {row['released_judges']} is now {row['judges']}"
+        for row in metrics.model_versions
+    ])  # fmt: skip
 
 
 def _in_worst_task(

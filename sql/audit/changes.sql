@@ -2,12 +2,20 @@
 -- Inputs: old_lineage, new_lineage, old_labels, new_labels, old_judgments, new_judgments.
 -- Parameters: same_names: whether judges and judgments are named alike in both.
 WITH old_used AS (
-    SELECT judgment_id, bool_or(fate = 'judge_failed') AS failed FROM old_lineage
-    WHERE fate IN ('used', 'control', 'judge_failed') GROUP BY judgment_id
+    SELECT
+        judgment_id,
+        bool_or(fate = 'judge_failed') AS failed,
+        bool_or(fate = 'measured') AS measured
+    FROM old_lineage
+    WHERE fate IN ('used', 'measured', 'control', 'judge_failed') GROUP BY judgment_id
 ),
 new_used AS (
-    SELECT judgment_id, bool_or(fate = 'judge_failed') AS failed FROM new_lineage
-    WHERE fate IN ('used', 'control', 'judge_failed') GROUP BY judgment_id
+    SELECT
+        judgment_id,
+        bool_or(fate = 'judge_failed') AS failed,
+        bool_or(fate = 'measured') AS measured
+    FROM new_lineage
+    WHERE fate IN ('used', 'measured', 'control', 'judge_failed') GROUP BY judgment_id
 ),
 newly_superseded AS (
     SELECT judgment_id FROM new_lineage WHERE fate = 'superseded'
@@ -41,6 +49,14 @@ judgments AS (
             SELECT count(*) FROM new_used AS n JOIN old_used AS o USING (judgment_id)
             WHERE o.failed AND NOT n.failed
         ) AS passing,
+        (
+            SELECT count(*) FROM new_used AS n JOIN old_used AS o USING (judgment_id)
+            WHERE n.measured AND NOT o.measured
+        ) AS measured,
+        (
+            SELECT count(*) FROM new_used AS n JOIN old_used AS o USING (judgment_id)
+            WHERE o.measured AND NOT n.measured
+        ) AS counted,
         (SELECT count(*) FROM old_used ANTI JOIN new_used USING (judgment_id)) AS withdrawn
 ),
 -- labels of releases of schema 1 do not say who decided
@@ -58,6 +74,8 @@ SELECT
     CASE WHEN $same_names THEN j.corrected END AS corrected_judgments,
     CASE WHEN $same_names THEN j.failing END AS judgments_of_judges_who_fail_now,
     CASE WHEN $same_names THEN j.passing END AS judgments_of_judges_who_pass_now,
+    CASE WHEN $same_names THEN j.measured END AS judgments_of_models_measured_now,
+    CASE WHEN $same_names THEN j.counted END AS judgments_of_models_counted_now,
     CASE WHEN $same_names THEN j.withdrawn END AS withdrawn_judgments,
     (SELECT count(*) FROM new_labels ANTI JOIN old_labels USING (task, item)) AS new_labels,
     (

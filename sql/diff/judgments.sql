@@ -1,14 +1,14 @@
--- One row is a judgment that counts in one of two releases and not alike in both; decisions of
--- experts first, then what was corrected, withdrawn, new, restated.
+-- One row is a judgment that counts, or is measured, in one of two releases and not alike in both;
+-- decisions of experts first, then what was corrected, withdrawn, new, restated.
 -- Inputs: old, new (as settle_judgments.sql gives them), old_lineage, new_lineage (of the releases:
 -- published names and fates).
 -- change: new, withdrawn: in one alone; corrected: in both, with another answer; restated: with the
 -- same answer, but other particulars. Where a judgment stands in its export, and what it was paid,
 -- is none of them. particulars: which.
 WITH counting AS (
-    SELECT 'old' AS age, * FROM old WHERE fate IN ('used', 'control', 'adjudication')
+    SELECT 'old' AS age, * FROM old WHERE fate IN ('used', 'measured', 'control', 'adjudication')
     UNION ALL BY NAME
-    SELECT 'new' AS age, * FROM new WHERE fate IN ('used', 'control', 'adjudication')
+    SELECT 'new' AS age, * FROM new WHERE fate IN ('used', 'measured', 'control', 'adjudication')
 ),
 answered AS (
     SELECT
@@ -26,7 +26,8 @@ compared AS (
         o, n,
         coalesce(n.fate, o.fate) = 'adjudication' AS is_adjudication,
         list_filter([
-            CASE WHEN o.fate IS DISTINCT FROM n.fate OR o.control IS DISTINCT FROM n.control
+            CASE WHEN (o.fate = 'measured') <> (n.fate = 'measured') THEN 'use' END,
+            CASE WHEN (o.fate = 'control') <> (n.fate = 'control') OR o.control IS DISTINCT FROM n.control
                 OR o.control_of IS DISTINCT FROM n.control_of THEN 'control' END,
             CASE WHEN o.truth IS DISTINCT FROM n.truth THEN 'truth' END,
             CASE WHEN o.why IS DISTINCT FROM n.why THEN 'why' END,
@@ -63,7 +64,7 @@ published AS (
         UNION ALL BY NAME
         SELECT 'new' AS age, * FROM new_lineage
     )
-    WHERE fate IN ('used', 'control', 'adjudication', 'judge_failed')
+    WHERE fate IN ('used', 'measured', 'control', 'adjudication', 'judge_failed')
     GROUP BY age, source_file, source_row, cell
     HAVING count(*) = 1  -- two sources can read one file
 )

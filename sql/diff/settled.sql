@@ -1,12 +1,12 @@
--- One row is a judgment that counts in a state between two settled tables: some kinds of changes
+-- One row is a judgment that counts, or is measured, in a state between two settled tables: some kinds of changes
 -- are made, the others are not yet.
 -- Inputs: old, new (as settle_judgments.sql gives them).
 -- Parameters: new_judgments, corrected_judgments, withdrawn_judgments, adjudications: whether.
 WITH counting_old AS (
-    SELECT * FROM old WHERE fate IN ('used', 'control', 'adjudication')
+    SELECT * FROM old WHERE fate IN ('used', 'measured', 'control', 'adjudication')
 ),
 counting_new AS (
-    SELECT * FROM new WHERE fate IN ('used', 'control', 'adjudication')
+    SELECT * FROM new WHERE fate IN ('used', 'measured', 'control', 'adjudication')
 ),
 stays AS (
     SELECT o.* FROM counting_old AS o

@@ -14,4 +14,8 @@ LEFT JOIN state AS s
     AND c.system IS NOT DISTINCT FROM s.system
     AND c.method IS NOT DISTINCT FROM s.method
     AND c.judge IS NOT DISTINCT FROM s.judge
+    AND c.criterion IS NOT DISTINCT FROM s.criterion
+    AND c.quantity IS NOT DISTINCT FROM s.quantity
+    AND c.label IS NOT DISTINCT FROM s.label
+    AND c.reference IS NOT DISTINCT FROM s.reference
 ORDER BY c.cell

@@ -125,7 +125,13 @@ def test_prevalences_of_majorities(build_campaign):
     assert corrected["n_human"] == 60
     assert corrected["n_model"] == 120
     assert "rogan_gladen" in {method for method, _ in estimates}
-    assert ALL_MODELS not in {judge for _, judge in estimates}
+    models: dict[str, list[float]] = {}
+    for row in rows:
+        if row["judge"] not in PEOPLE:
+            models.setdefault(row["item"], []).append(row["label"] == "x")
+    shares = [np.mean(said) for said in models.values() if len(said) == 2]
+    assert estimates["model", ALL_MODELS]["value"] == pytest.approx(np.mean(shares))
+    assert ("rogan_gladen", ALL_MODELS) not in estimates  # a share of models is no label
 
 
 # --- scores ---------------------------------------------------------------------------------

@@ -11,16 +11,22 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from annot_pipeline.audit.diff.between import JUDGMENT_CHANGES
-from annot_pipeline.contracts import REAL, TEXT
+from annot_pipeline.contracts import ESTIMATES, JUDGE_VALIDATION, REAL, TEXT
 from annot_pipeline.storage.queries import Queries
 
 ITEM_TABLES, OTHER_RECORDS = "item tables", "other records"
 VERDICTS, SETTINGS, CODE = "verdicts", "settings", "code"
 CAUSES = (*JUDGMENT_CHANGES, OTHER_RECORDS, ITEM_TABLES, VERDICTS, SETTINGS, CODE)
 """In the order in which changes are made, but for code: it is what remains."""
-KEYS = ("task", "item", "segment", "system", "method", "judge")
+NOT_USED = "the task uses judgments of other judges: judges.use"
+"""Why gold/judges.sql has no verdict on a judge who is only measured."""
+KEYS = (
+    "task", "item", "segment", "system", "method", "judge", "criterion", "quantity", "label",
+    "reference",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -28,7 +34,8 @@ class Compared:
     """A gold table whose cells are compared: what tells its rows apart, and which columns.
 
     ``made_of`` is the table that counterfactual builds make instead, if another; ``flag`` the
-    column that is true in the rows that are compared, if not all are.
+    column that is true in the rows that are compared, ``unless`` a column and its text in those
+    that are not, if not all are.
     """
 
     table: str
@@ -36,6 +43,7 @@ class Compared:
     columns: tuple[str, ...]
     made_of: str = ""
     flag: str = ""
+    unless: tuple[str, str] | None = None
 
     @property
     def source(self) -> str:
@@ -68,7 +76,32 @@ COMPARED: Mapping[str, tuple[Compared, ...]] = {
         Compared("segment_ranks", ("task", "segment", "item"), ("rank", "harmonized_rank")),
     ),
     # as tested: where verdicts are held for attribution, judge_tests still says what tests find
-    "verdicts": (Compared("judges", ("task", "judge"), ("verdict", "dropped"), "judge_tests"),),
+    "verdicts": (
+        Compared(
+            "judges",
+            ("task", "judge"),
+            ("verdict", "dropped"),
+            "judge_tests",
+            unless=("verdict_reason", NOT_USED),
+        ),
+    ),
+    "model_judges": (
+        Compared(
+            "judge_validation",
+            JUDGE_VALIDATION.key,
+            (
+                "agreement",
+                "kappa",
+                "bias",
+                "error",
+                "correlation",
+                "pairwise_accuracy",
+                "winning_rate",
+                "advantage_probability",
+            ),
+        ),
+        Compared("estimates", ESTIMATES.key, ("value", "ci_low", "ci_high")),
+    ),
 }
 """By what ``annot diff --table`` calls them."""
 
@@ -134,6 +167,9 @@ def long_form(rows: pa.Table, compared: Compared) -> pa.Table:
     """Return one row per cell: its key, and its text or its number."""
     if compared.flag:
         rows = rows.filter(rows[compared.flag])
+    if compared.unless:
+        name, value = compared.unless
+        rows = rows.filter(pc.fill_null(pc.not_equal(rows[name], value), True))
     n = rows.num_rows
     keys = {
         name: rows[name].cast(TEXT) if name in compared.key else pa.nulls(n, TEXT) for name in KEYS

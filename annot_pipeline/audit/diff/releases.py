@@ -32,7 +32,7 @@ from annot_pipeline.audit.diff.cells import (
 from annot_pipeline.audit.diff.inputs import input_changes
 from annot_pipeline.audit.diff.judgments import JUDGMENTS, counts_of
 from annot_pipeline.audit.diff.sides import Side, side, with_other_names
-from annot_pipeline.audit.diff.states import Between, State
+from annot_pipeline.audit.diff.states import Between, State, table_of
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.contracts import GOLD
 from annot_pipeline.errors import AnnotError, Problem, StoreError
@@ -193,7 +193,8 @@ def diff_releases(
         for release in (old, new):
             compared = {c.table for of_name in tables for c in COMPARED[of_name]}
             for name in sorted(compared | {"judges", "lineage"}):
-                release.stored(name)  # a damaged release is no matter of causes
+                if name in release.tables:
+                    release.stored(name)  # a damaged release is no matter of causes
         if not causes:
             return _without_causes(campaign, old, new, tables)
         return _recomputed(campaign, old, new, tables, progress)
@@ -233,7 +234,7 @@ def _without_causes(
     for table in _differing(queries, old, new, _compared_tables(tables, by_judge=by_judge)):
         ends = [values_of(queries, table.cells, end) for end in (table.old, table.new)]
         parts.append(attributed(table.compared, table.schema, table.cells, ends[0], (), ends[1]))
-    inputs = input_changes(old, new, by_judge=by_judge)
+    inputs = input_changes(queries, old, new, by_judge=by_judge)
     return Diff(old, new, inputs, _concatenate(parts), notes=notes, causes_found=False)
 
 
@@ -269,7 +270,7 @@ def _with_causes(between: Between, sides: tuple[Side, Side], tables: Sequence[st
         parts.append(attributed(f.compared, f.schema, f.cells, start, moves, end))
     judgments = between.judgments
     counts = None if judgments is None else counts_of(judgments)
-    inputs = input_changes(old, new, by_judge=not others) | {"judgments": counts}
+    inputs = input_changes(queries, old, new, by_judge=not others) | {"judgments": counts}
     recomputed = [
         {"state": state.name, "tables": list(state.asked)} for state in between.recomputed
     ]
@@ -287,7 +288,7 @@ def _differing(
     """Return the differences in each table, in the columns that both releases have."""
     differing_tables = []
     for compared in asked:
-        before, after = (release.table(compared.table) for release in (old, new))
+        before, after = (table_of(release, compared.table) for release in (old, new))
         both = set(before.schema.names) & set(after.schema.names)
         columns = tuple(name for name in compared.columns if name in both)
         flag = compared.flag if compared.flag in both else ""  # a release of before has none

@@ -35,6 +35,7 @@ from annot_pipeline.audit.diff.judgments import changed_judgments, counts_of
 from annot_pipeline.audit.diff.sides import Side, entries_merged, is_of_code_at_hand, same_settings
 from annot_pipeline.audit.recompute import recomputed_tables, temporary_build
 from annot_pipeline.config import Campaign, LoadedCampaign
+from annot_pipeline.contracts import GOLD
 from annot_pipeline.errors import ConfigError, InputError
 from annot_pipeline.stages.build import MAKER, Build, Progress
 from annot_pipeline.stages.ingest.judge_kinds import JUDGE_KINDS
@@ -56,7 +57,12 @@ class Published:
 
     def table(self, name: str) -> pa.Table:
         """A table of the release; what tests find of judges stands in its judges."""
-        return self.release.table("judges" if name == "judge_tests" else name)
+        return table_of(self.release, "judges" if name == "judge_tests" else name)
+
+
+def table_of(release: Release, name: str) -> pa.Table:
+    """Return a gold table of a release; empty if it is older than the table."""
+    return release.table(name) if name in release.tables else GOLD[name].empty()
 
 
 @dataclass

@@ -40,6 +40,8 @@ COUNTS = {
     "withdrawn_judgments": "judgments withdrawn",
     "judgments_of_judges_who_fail_now": "judgments of judges who fail now",
     "judgments_of_judges_who_pass_now": "judgments of judges who pass now",
+    "judgments_of_models_measured_now": "judgments of models that are only measured now",
+    "judgments_of_models_counted_now": "judgments of models that count now",
     "new_labels": "new labels",
     "changed_labels": "labels that changed",
     "removed_labels": "labels that went away",

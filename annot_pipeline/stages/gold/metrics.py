@@ -57,6 +57,7 @@ class ModelVersions(TypedDict):
     task: str
     model: str
     judges: str
+    released_judges: str
 
 
 @dataclass(frozen=True)

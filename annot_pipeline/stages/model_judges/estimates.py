@@ -83,9 +83,13 @@ class Estimand:
         """Return what names the estimate."""
         return {name: getattr(self, name) for name in ("quantity", "criterion", "system", "label")}
 
-    def of_model(self, answers: Floats, label: int | None) -> Floats:
-        """Return a model's values by item; NaN outside, and where it has no answer."""
+    def of_models(self, answers: Floats, label: int | None) -> Floats:
+        """Return values of models by item, ``(n_items,)``, of several their mean.
+
+        NaN outside, and where a model has no answer; ``answers`` is ``(n_models, n_items)``.
+        """
         values = answers if label is None else np.where(np.isnan(answers), np.nan, answers == label)
+        values = np.mean(values, axis=0)
         if self.side is not None:
             values = np.where(self.side, 1 - values, values)
         return np.where(self.in_population, values, np.nan)
@@ -114,18 +118,24 @@ def estimate_rows(
     for estimand, label in estimands:
         rows.append(_of_people(answers, estimand, probabilities, refusal))
         for name, values in models.items():
-            own = estimand.of_model(values, label)
+            own = estimand.of_models(values, label)
             of_model = HumanModelComparison.from_estimand(answers, estimand, own, probabilities)
-            rows += _of_model(estimand, name, of_model, refusal, label is not None)
+            has_labels = label is not None and len(values) == 1
+            rows += _of_model(estimand, name, of_model, refusal, has_labels)
     return [{"task": answers.task} | row for row in rows], refusal
 
 
 def model_answers(answers: TaskAnswers) -> dict[str, Floats]:
-    """Return answers by item of each model, and the mean of all where there are several."""
+    """Return answers by item of each model, and of all where there are several.
+
+    Each is ``(n_models, n_items)``: codes of labels, scores, or shares of the win.
+    """
     values = answers.share if answers.kind == "pairwise" else answers.value
-    models = {answers.judges[code]: answers.of_judge(code, values) for code in answers.models}
-    if len(models) > 1 and answers.kind != "categorical":
-        models[ALL_MODELS] = np.mean([*models.values()], axis=0)
+    models = {
+        answers.judges[code]: answers.of_judge(code, values)[np.newaxis] for code in answers.models
+    }
+    if len(models) > 1:
+        models[ALL_MODELS] = np.concatenate([*models.values()])
     return models
 
 
@@ -220,7 +230,7 @@ def sample_imbalance(
     tests = []
     for name, values in models.items():
         for estimand, label in estimands:
-            own = estimand.of_model(values, label)
+            own = estimand.of_models(values, label)
             asked = np.zeros(own.size, np.bool_)
             asked[estimand.unit_item] = True
             p_value = balance_p_value(own, asked, answers.items.cluster)
@@ -342,7 +352,7 @@ def _of_model(
     name: str,
     both: HumanModelComparison,
     refusal: str | None,
-    has_classes: bool,
+    has_labels: bool,
 ) -> Iterator[Row]:
     """Yield the rows of a model: alone, and corrected by people."""
     n_model = int((~np.isnan(both.own)).sum())
@@ -371,7 +381,7 @@ def _of_model(
                 "power": estimate.power,
             }
         )
-    if has_classes and estimand.system is None:
+    if has_labels and estimand.system is None:
         yield key | {"method": "rogan_gladen"} | _rogan_gladen(both, n_model, reason)
 
 

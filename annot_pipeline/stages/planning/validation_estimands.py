@@ -101,8 +101,10 @@ def present_estimates(
     planned = [pair for pair in estimands if _is_planned(pair[0], answers)]
     best: PresentEstimates | None = None
     for name, values in models.items():
+        if answers.kind == "categorical" and len(values) > 1:
+            continue  # labels have no mean to make strata of
         present = PresentEstimates(
-            name, values,
+            name, np.mean(values, axis=0),
             [
                 _planned_estimand(answers, estimand, label, values, stated, is_estimated)
                 for estimand, label in planned
@@ -180,7 +182,7 @@ def _planned_estimand(
     probabilities: Floats | None,
     is_estimated: bool,
 ) -> PlannedEstimand:
-    own = estimand.of_model(values, label)
+    own = estimand.of_models(values, label)
     n_units = np.bincount(estimand.unit_item, minlength=own.size)
     with np.errstate(invalid="ignore"):
         human = np.bincount(estimand.unit_item, estimand.unit_value, own.size) / n_units
