@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,11 +32,21 @@ hypothesis.settings.load_profile("no clock")  # how long a machine takes is no m
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip slow tests unless SOAK is set."""
-    if not os.environ.get("SOAK"):
-        for item in items:
-            if item.get_closest_marker("slow"):
-                item.add_marker(pytest.mark.skip(reason="slow: make soak"))
+    """Skip slow tests, and all but a sample of sampled ones, unless SOAK is set."""
+    if os.environ.get("SOAK"):
+        return
+    n_parameters: Counter[str] = Counter()
+    for item in items:
+        if item.get_closest_marker("slow"):
+            item.add_marker(pytest.mark.skip(reason="slow: make soak"))
+        sampled = item.get_closest_marker("sampled")
+        if sampled is not None:
+            function = item.nodeid.partition("[")[0]
+            every = sampled.kwargs.get("every")
+            n = n_parameters[function]
+            if n % every if every else n:
+                item.add_marker(pytest.mark.skip(reason="sampled: make soak"))
+            n_parameters[function] += 1
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -147,6 +147,7 @@ def build_without_dagster(
     return publish(build), build
 
 
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize("name", MARKED)
 def test_case(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
     folder = tmp_path / name
@@ -211,6 +212,7 @@ def contents(folder: Path) -> dict[str, int]:
 WRITTEN = ("archive", "records", "stages", "runs", ".tmp-v0001", ".tmp-latest.json")
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("place", WRITTEN)
 def test_a_disk_that_runs_full(
     place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run

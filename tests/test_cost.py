@@ -7,6 +7,8 @@ import pytest
 
 from annot_pipeline.stages.ingest.read_rewards import read_rewards
 
+pytestmark = pytest.mark.slow
+
 FIELDS = {
     "task": "task", "item": "item", "judge": "judge", "label": "label", "hit": "hit",
     "native_id": "assignment", "status": "status", "reward": "reward",

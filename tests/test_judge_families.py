@@ -18,6 +18,8 @@ from annot_pipeline.stages.ingest.declared_judges import (
 from annot_pipeline.storage.keys import pseudonym
 from tests.conftest import build_file, write_small_campaign
 
+pytestmark = pytest.mark.slow
+
 ALICE, SHORT = "alice.smith@example.com", "j1"
 JUDGES = (ALICE, "alice.jones@example.com", SHORT, "bob.brown@example.com")
 EXPORT = "item,judge,label\n" + "".join(

@@ -58,6 +58,7 @@ def released(request, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return folders
 
 
+@pytest.mark.sampled
 def test_no_number_depends_on_the_key(released):
     one, _ = released
     tables = sorted(path.name for path in one.glob("*.parquet"))

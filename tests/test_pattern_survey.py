@@ -18,6 +18,8 @@ import pytest
 
 from tests.pattern_steps import worst_growth
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[1]
 FILES = sorted(
     file

@@ -191,6 +191,7 @@ def test_a_name_in_a_reason_is_not_published(build_campaign: Campaigns):
     assert reasons == {f"label is not a declared class: {NOT_SHOWN}"}
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("exports", "settings", "place"),
     [
@@ -237,6 +238,7 @@ def judged_by(judges: Sequence[str], *items: str) -> str:
     return "item,judge,label\n" + "".join([*rows, rows[0]])
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("author", AUTHORS)
 def test_a_surname_that_code_cites_is_found_in_an_item(build_campaign, author):
     with pytest.raises(GateError) as raised:
@@ -287,6 +289,7 @@ def source(judge: Any) -> dict[str, Any]:
     return {"path": "exports/*.csv", "format": "csv", "fields": fields}
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("mapping", "exports", "settings", "place"),
     [
@@ -307,6 +310,7 @@ def test_names_of_exports_are_searched_that_the_mapping_changes(
     assert place in str(raised.value)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("mapping", MAPPINGS.values(), ids=MAPPINGS)
 def test_reasons_quote_no_name_that_the_mapping_changes(build_campaign, mapping):
     built = build_campaign(

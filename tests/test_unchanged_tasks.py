@@ -177,6 +177,7 @@ def crowds(tmp_path):
     return path
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("changed", ["labels-01", "labels-03"])
 def test_labels_are_inferred_of_a_task_alone_where_shared_weights_stay(
     crowds, labelled, tmp_path, changed

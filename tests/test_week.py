@@ -103,6 +103,7 @@ def test_all_that_was_judged_is_there_in_the_end(week):
     assert scene(week, "the auditor looks").said.count(" ok ") == 7
 
 
+@pytest.mark.slow
 def test_the_page_tells_what_was_said(week):
     blocks = re.findall(r"```text\n(\$ annot .*?)```", PAGE, re.DOTALL)
     assert [told(b) for b in blocks] == [told(s.said) for s in week[1]]

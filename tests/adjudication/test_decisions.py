@@ -111,6 +111,7 @@ def test_who_decided_is_a_pseudonym_and_may_judge_elsewhere(stage):
     assert row["n_judgments"] == 4
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("exports", "label", "who"),
     [

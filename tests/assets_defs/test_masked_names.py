@@ -14,6 +14,8 @@ from annot_pipeline.stages.gold.name_mask import NameMask
 from annot_pipeline.stages.gold.name_search import NOT_SHOWN, NameSearch
 from annot_pipeline.storage.store import Store
 
+pytestmark = pytest.mark.slow
+
 JUDGES = ("erin.wide@example.org", "A2XYZQ8KJ3LM0P", "Bob_Smith.1987")
 HEAD = "item,judge,label\n"
 ROWS = HEAD + "".join(f"i{n},{judge},a\n" for n in range(4) for judge in JUDGES)

@@ -9,6 +9,8 @@ import pytest
 from annot_pipeline.audit.diff.cells import CAUSES, column_of
 from annot_pipeline.audit.diff.releases import Diff
 
+pytestmark = pytest.mark.slow
+
 NAMES = ("segment", "system", "judge", "score", "control")
 HEAD = ",".join(NAMES) + "\n"
 SCORES: dict[str, Any] = {

@@ -181,6 +181,7 @@ def test_any_replaced_value_is_refused_or_compared(published):
     assert min(n_refused, n_accepted) > 200
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("inner_first", [True, pytest.param(False, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("value", EACH_VALUE, ids=str)
 def test_no_command_fails_on_a_manifest_that_is_accepted(

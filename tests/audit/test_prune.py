@@ -32,6 +32,8 @@ from tests.audit.two_releases import (
     released_exports,
 )
 
+pytestmark = pytest.mark.slow
+
 LAST = "item,judge,label\ni3,w9,a\n"
 
 

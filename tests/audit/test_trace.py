@@ -86,6 +86,7 @@ CLEAN = "item,judge,label\n" + "".join(
 what is a yes, so that has probability 0."""
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("smoothing", [0.01, 0.0])
 def test_evidence_adds_up_to_the_released_posterior(votes, tmp_path_factory, smoothing):
     built = votes

@@ -22,6 +22,8 @@ from annot_pipeline.experiments.score_agreement_coverage import (
 )
 from tests.experiments.experiment_runs import silent
 
+pytestmark = pytest.mark.slow
+
 REPLICATIONS = 150
 LEAST = 0.95 - 3 * np.sqrt(0.05 * 0.95 / REPLICATIONS)
 """Three standard errors below 95%: .897."""

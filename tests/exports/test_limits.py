@@ -42,6 +42,7 @@ def refuse_by_ratio(path: Path, format_: str) -> None:
     refused(path, format_, "unpacked_ratio", row_bytes=1 << 30, document_bytes=1 << 40)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("format_", ["csv", "jsonl", "label_studio", "parquet"])
 def test_a_small_gzip_of_much_is_refused_in_little_memory(tmp_path, format_):
     path = gzipped(tmp_path / "bomb.csv.gz", 100 * MB)

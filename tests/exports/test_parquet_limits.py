@@ -70,6 +70,7 @@ def pool():
     pa.set_memory_pool(default)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("kind", BOMBS)
 def test_a_small_file_of_much_is_refused_in_little_memory(tmp_path, pool, kind):
     options = {"use_dictionary": False, "column_encoding": "DELTA_BYTE_ARRAY"}

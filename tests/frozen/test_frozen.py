@@ -13,6 +13,7 @@ from tests.frozen.record import build_frozen, differences, hash_tables, hash_val
 IN_SUITE = [name for name, campaign in FROZEN.items() if campaign.in_suite]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", IN_SUITE)
 def test_tables_hold_the_recorded_values(name, tmp_path):
     hashes = hash_tables(build_frozen(FROZEN[name], tmp_path))

@@ -34,6 +34,7 @@ def gate(built, name):
     return next(g for run in built.runs.values() for g in run.gates if g.name == name)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("n_items", "agree", "level"), [(40, False, "warn"), (40, True, "pass"), (19, False, "pass")]
 )

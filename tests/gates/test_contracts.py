@@ -41,6 +41,7 @@ def expected(contract, rules):
     return places
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", NAMES)
 def test_every_rule_is_an_expectation(name):
     rows, rules = broken_rows(GOLD[name])

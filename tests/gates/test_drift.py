@@ -172,6 +172,7 @@ def test_judges_of_other_names_are_not_compared(build_campaign):
     assert "other names" in unseen.detail
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("name", "change"),
     [

@@ -28,6 +28,7 @@ def export(n_of_contrarian: int) -> str:
     return "\n".join(rows) + "\n"
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("n_labels", "named"), [(1, 0), (2, 0), (30, 1)])
 def test_few_labels_name_nobody(n_labels, named, build_campaign):
     settings = campaign() | {"label_model": "dawid_skene"}

@@ -122,6 +122,7 @@ def test_optional_fields_are_mapped_where_they_can_be_read(
     }  # fmt: skip
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "name", ["ts", "time", "created", "date", "date_created", "submitted", "Timestamp", "judged_at"]
 )

@@ -39,6 +39,7 @@ def battles(
 # --- the columns ---------------------------------------------------------------------------
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("header", "outcomes", "expected"),
     [

@@ -72,6 +72,7 @@ def source(folder: Path) -> dict[str, Any]:
     return {"path": only.path, "format": only.format, "fields": {*only.fields}}
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("platform", RESULTS)
 def test_results_are_recognised(platform: str, tmp_path: Path) -> None:
     path = results(tmp_path, platform)

@@ -182,6 +182,7 @@ RANK_LAYOUTS = {  # each two of ranks, name and column of rankings meet
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("ranks", "rank", "together"), sorted(RANK_LAYOUTS, key=str))
 def test_whole_numbers_named_as_ranks_are_ranks(
     ranks: tuple[int, ...], rank: str, together: str | None, tmp_path: Path, guess: Guesses

@@ -16,6 +16,7 @@ from tests.guess.conftest import Guess, write_csv
 from tests.guess.guessed import crossed, yes_or_no
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "name",
     [

@@ -15,6 +15,7 @@ from tests.guess.guessed import LABEL_STUDIO_FIELDS
 MASC, SNOW = "masc-wordsense/munged", "snow2008/all_collected_data"
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("folder", "records", "rejected", "fields"),
     [

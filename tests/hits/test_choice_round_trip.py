@@ -14,6 +14,8 @@ from annot_pipeline.stages.planning.hit_plan import Question
 from tests.conftest import Built, build_file, stage_file
 from tests.hits.platforms import RESULTS, Row, Worked, files, plan, slot, write
 
+pytestmark = pytest.mark.slow
+
 WHICH = 'which/"one"? 日本'
 ADEQUATE = "=adequate; ${text_1}"
 GOOD = "Outputs scored"

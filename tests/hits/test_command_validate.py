@@ -141,6 +141,7 @@ def widths(built: Any, model: str) -> dict[tuple[Any, ...], float]:
     }  # fmt: skip
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("ask", SOURCES)
 def test_the_widest_interval_halves(ask: str, tmp_path: Path, capsys: Any) -> None:
     """People answer the batch, and the build has an interval half as wide, as was told."""
@@ -324,6 +325,7 @@ def test_on_the_terminal(tmp_path: Path, capsys: Any) -> None:
     assert "are taken for a random sample of 900 (selection probability 0.06667)" in out
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("settings", "says"),
     [

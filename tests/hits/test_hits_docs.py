@@ -39,6 +39,7 @@ def test_the_campaign_is_complete_and_short(tmp_path: Path) -> None:
     assert {*settings.sources[0].fields} == {*HITS_FIELDS}
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("criteria", [(), ("fluency", "adequacy")])
 @pytest.mark.parametrize("sourced", [True, False])
 def test_the_judge_of_the_page_judges(

@@ -25,6 +25,8 @@ from tests.hits.platforms import (
     write,
 )
 
+pytestmark = pytest.mark.slow
+
 MT = 'mt/en-de: "100 %", =a; ${text_1}'
 DIALOGUE = "Dialoge\nzwei 😀"
 CRITERIA = ("fluency", "=relevance; 'so'")

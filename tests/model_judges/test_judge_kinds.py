@@ -57,6 +57,7 @@ def test_judges_are_of_no_kind_where_none_is_declared(build_campaign):
     assert {row["kind"] for row in built.rows("judges")} == {None}
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("use", "expected"),
     [

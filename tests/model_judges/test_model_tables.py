@@ -307,6 +307,7 @@ def test_order_is_unknown_where_tools_shuffle(build_campaign):
         assert row["n_both_orders"] == 0
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("a", "b", "truth", "right"),
     [("A", "B", "a", True), ("A", "B", "b", False), ("B", "A", "a", True), ("B", "A", "b", False),

@@ -83,6 +83,7 @@ def assert_alike(blocks: pa.Table, whole: pa.Table) -> None:
             ), name
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "settings",
     [

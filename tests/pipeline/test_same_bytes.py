@@ -121,6 +121,7 @@ def test_the_order_of_patterns_counts_also_when_nothing_else_changed(build_campa
     assert second.publication.published
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "exports", [{"b.csv": 0}, {"a.csv": 0, "b.csv": 0}, {"a.csv": 1, "b.csv": 0}],
     ids=["another name", "a copy", "names exchanged"],

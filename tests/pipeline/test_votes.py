@@ -100,6 +100,7 @@ def test_every_count_has_a_fate(tmp_path: Path) -> None:
     assert [f["adds_up"] for f in built.metrics("control_judges")["files"]] == [True]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("cell", "reason"),
     [

@@ -122,6 +122,7 @@ def test_a_hostile_export_is_shown_as_text(browser, reports):
         assert arabic.evaluate("e => getComputedStyle(e).unicodeBidi") == "isolate"
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", ["hostile", "small", "example"])
 def test_a_phone_scrolls_down_only(browser, reports, name):
     with Visit(browser, reports[name], viewport=PHONE) as page:

@@ -19,6 +19,8 @@ from annot_pipeline.storage.files import file_sha256
 from tests.conftest import build_file
 from tests.review.batches import CAREFUL, HEAD, batch, refused, reviewed, upload, work
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_campaign_without_batches(make):
     source = {"format": "csv", "each": {}, "fields": {"judge": "w", "item": "i", "label": "l"}}

@@ -30,6 +30,8 @@ from tests.review.batches import (
     work,
 )
 
+pytestmark = pytest.mark.slow
+
 
 def test_the_batch_as_it_was_with_both_columns_filled(make):
     rows = [

@@ -23,6 +23,8 @@ from tests.review.batches import (
     work,
 )
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_row_of_several_tasks(make):
     """Rejected if one verdict is failed, approved only if all are passed."""

@@ -16,6 +16,8 @@ from annot_pipeline.contracts import GOLD
 from tests.conftest import Built
 from tests.scalar_campaigns.judged import FOUR, Row, build_rows, by, of, outputs
 
+pytestmark = pytest.mark.slow
+
 HOSTILE = [
     "<script>alert(1)</script>", "two\nlines", "a\x1fb", "x" * 10_000, "=cmd()", "../../etc",
     "'; DROP TABLE judgments; --", "%2F", "a/b", '"], "x', "NULL", "nan", "\u202etxt", "🙈",

@@ -22,6 +22,8 @@ from tests.scalar_campaigns.judged import (
     of,
 )
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize(
     ("correction", "passing"), [("none", 4), ("holm", 1), ("benjamini_hochberg", 3)]

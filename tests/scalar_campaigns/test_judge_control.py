@@ -23,6 +23,7 @@ from tests.scalar_campaigns.judged import (
 AGAIN = [(70, 66), (52, 60), (85, 80), (61, 61), (88, 92), (45, 51), (74, 77), (57, 50)]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("test", "contrast", "signed"),
     [
@@ -175,6 +176,7 @@ ZERO_VARIANCE = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("test", ["paired_t", "signed_rank"])
 @pytest.mark.parametrize("name", ZERO_VARIANCE)
 def test_no_variance_is_decided_by_the_means(name: str, test: str, stage: Any) -> None:

@@ -10,6 +10,8 @@ import pytest
 from annot_pipeline.errors import ConfigError
 from tests.scalar_campaigns.judged import Row, by, fates, gates
 
+pytestmark = pytest.mark.slow
+
 LISTENERS = 12
 FIVE = [{"name": "*", "kind": "scalar", "scale": [1, 5]}]
 COMPARED = ("bias", "spread", "inconsistency", "correlation", "n_shared_items")

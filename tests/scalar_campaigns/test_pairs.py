@@ -235,6 +235,7 @@ def test_a_corrected_control(stage: Any) -> None:
     assert (pair["score"], pair["ordinary_score"], pair["reason"]) == (5, 60, None)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "quality", [{"test": "none"}, {"test": "welch", "contrast": "pooled"}, {"test": "known_answer"}]
 )

@@ -24,6 +24,8 @@ from tests.scalar_campaigns.judged import (
     labels,
 )
 
+pytestmark = pytest.mark.slow
+
 PERFECT = "even a perfect record has p = "
 
 

@@ -44,6 +44,7 @@ def test_without_a_scale_there_is_no_easl_and_a_reason(stage_campaign):
     }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("given_", "score"),
     [

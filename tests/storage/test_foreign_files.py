@@ -20,6 +20,8 @@ from annot_pipeline.storage.store_layout import STORE
 from tests.conftest import build_file
 from tests.storage.s3_machines import KEY, machine, objects, publish
 
+pytestmark = pytest.mark.slow
+
 EXPORT = "item,judge,label\n" + "".join(f"i{i},w{j},a\n" for i in range(3) for j in range(3))
 LONG_AGO = time.time() - 30 * 86_400
 

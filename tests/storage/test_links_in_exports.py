@@ -19,6 +19,8 @@ from annot_pipeline.errors import AnnotError, InputError
 from annot_pipeline.stages.ingest.present_exports import export_stats, listed_items, present_exports
 from tests.conftest import build_file
 
+pytestmark = pytest.mark.slow
+
 EXPORT = "item,judge,label\n" + "".join(f"i{i},w{j},a\n" for i in range(3) for j in range(3))
 FIELDS = {"item": "item", "judge": "judge", "label": "label"}
 

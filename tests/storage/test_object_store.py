@@ -52,6 +52,7 @@ def test_copies_can_be_deleted_and_damaged_ones_are_fetched_again(tmp_path):
     assert text_of(releases) == "first"
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "made",
     [0, pytest.param(1, marks=pytest.mark.slow), 2, pytest.param(3, marks=pytest.mark.slow), 4],

@@ -25,6 +25,8 @@ from tests.conftest import KEY, build_file
 from tests.storage.test_releases import publish
 from tests.survival.nights import write_campaign
 
+pytestmark = pytest.mark.slow
+
 
 def with_releases(folder: Path, n: int) -> Releases:
     found = Releases(folder / "gold", copy_path=folder / "store/pointers/gold.json")

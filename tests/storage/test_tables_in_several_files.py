@@ -21,6 +21,8 @@ from annot_pipeline.storage.tables import write_table
 from tests.audit.two_releases import rewrite
 from tests.conftest import KEY, build_file, write_small_campaign
 
+pytestmark = pytest.mark.slow
+
 EXPORTS = {
     "a.csv": "item,judge,label\n"
     + "".join(f"i{n:03d},w{w},{'ab'[(n * w) % 2]}\n" for n in range(40) for w in range(3))

@@ -94,6 +94,7 @@ CHANGES: dict[str, Callable[[bytes], bytes]] = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "change", ["more keys", pytest.param("a list", marks=pytest.mark.slow), "half"]
 )

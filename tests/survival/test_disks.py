@@ -23,6 +23,8 @@ from tests.survival.nights import (
 )
 from tests.survival.processes import Action, Blow
 
+pytestmark = pytest.mark.slow
+
 STEPS = 25 if "SOAK" in os.environ else 1
 """Moments at which each disk fails, in each way."""
 SAID = {"full": os.strerror(errno.ENOSPC), "read-only": os.strerror(errno.EROFS)}

@@ -17,6 +17,8 @@ from annot_pipeline.contracts import GOLD
 from tests.conftest import KEY, build_file
 from tests.full_campaign import ITEM, LABELS, TASK, write_full_campaign
 
+pytestmark = pytest.mark.slow
+
 SHORT = ("task=a/label=yes", '[a]*?{b,c} it\'s "so" #1 año ✓ $HOME')
 ODD = (
     "label=yes", "Judge=x", "task=a/item=%2F", "[a]*?{b,c}", 'it\'s "so" #1', "año ✓ $HOME",

@@ -22,6 +22,7 @@ def start(name: str, work: Callable[[], object]) -> threading.Thread:
     return thread
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("asks", ["unpointed", "finish_interrupted"])
 def test_a_build_and_a_prune_do_not_wait_for_each_other(
     asks: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -117,6 +117,7 @@ def scoring(test: Any, effect: float, n: int) -> Crowd:
     return drawn
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("draw_crowd", "of", "n"),
     [

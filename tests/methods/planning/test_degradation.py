@@ -117,6 +117,7 @@ TEXTS = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", TEXTS)
 def test_two_words_are_duplicated_as_by_hand(name):
     head, parts, tail = TEXTS[name]

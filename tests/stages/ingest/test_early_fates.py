@@ -50,6 +50,7 @@ def test_rows_that_do_not_count_are_filtered(stage_campaign):
     assert not [g for g in staged.runs["settle_judgments"].gates if g.level != "pass"]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("condition", "rows"),
     [

@@ -32,6 +32,7 @@ def gate(staged: Any) -> Any:
 CHANGED = HEAD + "1,a,yes,2024-01-01T10:00\n1,a,no,2024-01-01T10:05\n1,b,yes,2024-01-01T09:00\n"
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("repeats", "expected"),
     [

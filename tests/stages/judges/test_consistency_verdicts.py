@@ -30,6 +30,7 @@ def test_random_judges_do_not_hide_in_each_others_mean():
     assert found["h"]["passed"] > 0.95
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("name", "make", "rounds", "judges"),
     [
