@@ -4,16 +4,60 @@ from __future__ import annotations
 
 import warnings
 from contextlib import nullcontext
+from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from annot_pipeline.version import __version__
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["__version__", "load_gold"]
+    from annot_pipeline.api.judges import agreement, judges
+    from annot_pipeline.api.labels import dawid_skene, infer_labels, soft_labels
+    from annot_pipeline.api.rankings import rank
+    from annot_pipeline.api.releases import open_gold as open  # noqa: A004 - as gzip.open
+    from annot_pipeline.api.scores import score
+    from annot_pipeline.api.splits import split
+
+__all__ = [
+    "__version__",
+    "agreement",
+    "dawid_skene",
+    "infer_labels",
+    "judges",
+    "load_gold",
+    "open",
+    "rank",
+    "score",
+    "soft_labels",
+    "split",
+]
+
+LAZY = {
+    "agreement": ("judges", "agreement"),
+    "dawid_skene": ("labels", "dawid_skene"),
+    "infer_labels": ("labels", "infer_labels"),
+    "judges": ("judges", "judges"),
+    "open": ("releases", "open_gold"),
+    "rank": ("rankings", "rank"),
+    "score": ("scores", "score"),
+    "soft_labels": ("labels", "soft_labels"),
+    "split": ("splits", "split"),
+}
+"""Module of `annot_pipeline.api` and function by name; loaded when they are used."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module, function = LAZY[name]
+    return getattr(import_module(f"annot_pipeline.api.{module}"), function)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
 
 
 def load_gold(

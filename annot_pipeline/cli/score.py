@@ -56,6 +56,10 @@ def add(score: argparse.ArgumentParser) -> None:
         help="gold's probabilities are Dawid-Skene's own, not the published ones",
     )  # fmt: skip
     score.add_argument(
+        "-o", "--output", metavar="FILE.csv|FILE.parquet", type=Path,
+        help="write one row per item there, the largest disagreements first: what to review",
+    )  # fmt: skip
+    score.add_argument(
         "--unknown-wrong", action="store_true", help="classes that gold does not know are wrong"
     )
 
@@ -63,6 +67,7 @@ def add(score: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Score predictions."""
     from annot_pipeline.scoring import Options, score
+    from annot_pipeline.scoring.items_file import items_path, write_items
 
     options = Options(
         task=arguments.task,
@@ -76,7 +81,13 @@ def run(arguments: argparse.Namespace) -> int:
         unknown_wrong=arguments.unknown_wrong,
         raw=arguments.raw,
     )
-    document = score(load(arguments), arguments.predictions, options, progress=say)
+    campaign = load(arguments)
+    path = items_path(campaign, arguments.output) if arguments.output else None
+    scores = score(campaign, arguments.predictions, options, progress=say)
+    document = scores.document
+    if path is not None:
+        write_items(scores.items, path)
+        document["items_path"] = str(path)
     document["next"] = _next(arguments, document)
     show(arguments, document, lambda: _score_text(document))
     return 0
@@ -116,6 +127,8 @@ def _score_text(document: Document) -> str:
         "",
         *_farthest(document["farthest"], len(tasks) > 1),
     ]
+    if "items_path" in document:
+        lines.append(f"all items: {document['items_path']}")
     return "\n".join(map(printable, [*lines, f"next: {document['next']}"]))
 
 
@@ -264,7 +277,7 @@ def _certainty(part: Document) -> list[str]:
 
 
 def _farthest(rows: Sequence[Document], several: bool) -> list[str]:
-    lines = ["farthest from gold:"] if rows else []
+    lines = ["largest disagreements with gold:"] if rows else []
     for row in rows:
         by = "an expert" if row["adjudicated"] else f"{row['probability']:.3f}"
         said = "no class" if row["predicted"] is None else _truncate(shorten(row["predicted"]), 13)

@@ -1,52 +1,26 @@
-"""Tables of a campaign, built in a temporary folder: its own store and releases are not touched."""
+"""Tables of a campaign for experiments, which draw nothing anew."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 
 from annot_pipeline.config import LoadedCampaign
-from annot_pipeline.stages.build import Build, Progress, stages_for
-from annot_pipeline.storage.tables import read_table
-from annot_pipeline.storage.temporary import temporary_store
+from annot_pipeline.stages import temporary_build as builds
+from annot_pipeline.stages.build import Progress
 
 
 def temporary_build(
     campaign: LoadedCampaign, wanted: Mapping[str, Sequence[str]], progress: Progress
 ) -> tuple[dict[str, pa.Table], list[str]]:
-    """Run the stages that some tables need.
+    """Run the stages that some tables need; rankings have no bootstrap intervals.
 
-    Parameters
-    ----------
-    campaign
-        What to build; nothing is drawn again, so rankings have no intervals.
-    wanted
-        Names of tables, and the columns wanted of each.
-    progress
-        Told what is going on.
-
-    Returns
-    -------
-    tables, failed
-        The tables, whole in memory; and the gates of these stages that say error.
-
-    Raises
-    ------
-    AnnotError
-        An export is missing or cannot be read.
-    StoreError
-        The temporary folder cannot be written.
+    Parameters, results and errors are those of `stages.temporary_build.temporary_build`.
     """
     ranking = campaign.settings.ranking.model_copy(update={"bootstrap": 0, "online_rounds": 0})
     settings = campaign.settings.model_copy(update={"ranking": ranking})
-    with temporary_store(campaign, settings, continues_previous=False) as temporary:
-        build = Build(temporary, progress=progress)
-        runs = [build.run_stage(stage) for stage in stages_for(wanted)]
-        files = {name: file for run in runs for name, file in run.result.tables.items()}
-        failed = [str(gate) for run in runs for gate in run.gates if gate.level == "error"]
-        tables = {
-            name: read_table(files[name], columns).combine_chunks()
-            for name, columns in wanted.items()
-        }
-    return tables, failed
+    return builds.temporary_build(
+        dataclasses.replace(campaign, settings=settings), wanted, progress
+    )

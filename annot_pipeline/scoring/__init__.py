@@ -6,6 +6,6 @@ here: arithmetic (methods.labels.prediction_scores, class_scores, reliability).
 
 from __future__ import annotations
 
-from annot_pipeline.scoring.score import Options, score
+from annot_pipeline.scoring.score import Options, PredictionScores, score, score_predictions
 
-__all__ = ["Options", "score"]
+__all__ = ["Options", "PredictionScores", "score", "score_predictions"]

@@ -8,7 +8,9 @@ from dataclasses import fields
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
+from annot_pipeline.contracts import FLAG, REAL, TEXT
 from annot_pipeline.methods.labels.class_scores import ClassScores
 from annot_pipeline.methods.labels.prediction_scores import (
     FIGURES,
@@ -27,6 +29,11 @@ Document = dict[str, Any]
 
 FARTHEST = 5
 """Items named that are farthest from gold."""
+ITEMS = pa.schema(
+    [("task", TEXT), ("item", TEXT), ("label", TEXT), ("probability", REAL), ("adjudicated", FLAG)]
+    + [("predicted", TEXT), ("predicted_probability", REAL), ("distance", REAL)]
+    + [(name, REAL) for name in FIGURES]
+)
 OF_CLASS = ("precision", "recall", "f1", "expected_precision", "expected_recall", "expected_f1")
 
 
@@ -106,40 +113,50 @@ def calibration(measured: Reliability) -> Document:
     }
 
 
-def farthest(tasks: Sequence[tuple[GoldTask, Predicted, ItemScores]]) -> list[Document]:
-    """Return the items with the largest disagreements of gold and the model.
+def item_table(tasks: Sequence[tuple[GoldTask, Predicted, ItemScores]]) -> pa.Table:
+    """Return one row per item: gold, the prediction, and how far apart they are, `ITEMS`.
 
-    By KL; of labels, by how much less likely the class predicted is than gold's label.
+    The largest distance comes first: KL; of labels, by how much less likely the class predicted is
+    than gold's label.
     """
-    rows = []
-    for gold, predictions, scores in tasks:
-        kl, chance = (scores.values[:, FIGURES.index(n)] for n in ("kl", "expected_accuracy"))
-        best = gold.distribution[np.arange(len(gold.labels)), gold.labels]
-        distance = best - chance if predictions.probabilities is None else kl
-        order = np.argsort(-distance, kind="stable")[:FARTHEST]
-        rows += [_item(gold, predictions, scores, n, float(distance[n])) for n in order.tolist()]
-    rows = [row for row in rows if row["distance"] > 0]
-    return sorted(rows, key=lambda row: (-row["distance"], row["task"], row["item"]))[:FARTHEST]
+    parts = [_task_items(*task) for task in tasks]
+    table = pa.concat_tables(parts) if parts else ITEMS.empty_table()
+    keys = [("distance", "descending"), ("task", "ascending"), ("item", "ascending")]
+    return table.sort_by(keys)
 
 
-def _item(
-    gold: GoldTask, predictions: Predicted, scores: ItemScores, n: int, distance: float
-) -> Document:
-    code, label = int(predictions.codes[n]), int(gold.labels[n])
-    shares = predictions.probabilities
-    return {
-        "task": gold.name,
-        "item": gold.items[n].as_py(),
-        "label": gold.classes[label],
-        "probability": float(gold.distribution[n, label]),
-        "adjudicated": bool(gold.adjudicated[n]),
-        "predicted": None if code == NO_CLASS else gold.classes[code],
-        "predicted_probability": None
-        if shares is None or code == NO_CLASS
-        else float(shares[n, code]),
-        "distance": distance,
-        **{name: _number(scores.values[n, at]) for at, name in enumerate(FIGURES)},
+def _task_items(gold: GoldTask, predictions: Predicted, scores: ItemScores) -> pa.Table:
+    rows = np.arange(len(gold.labels))
+    classes = pa.array(gold.classes, TEXT)
+    best = gold.distribution[rows, gold.labels]
+    is_known = predictions.codes != NO_CLASS
+    shares = np.full(rows.size, np.nan)
+    if predictions.probabilities is not None:
+        shares[is_known] = predictions.probabilities[rows[is_known], predictions.codes[is_known]]
+        distance = scores.values[:, FIGURES.index("kl")]
+    else:
+        distance = best - scores.values[:, FIGURES.index("expected_accuracy")]
+    figures = {
+        name: pa.array(scores.values[:, at], REAL, from_pandas=True)
+        for at, name in enumerate(FIGURES)
     }
+    columns: dict[str, Any] = {
+        "task": pa.repeat(gold.name, rows.size),
+        "item": gold.items,
+        "label": classes.take(pa.array(gold.labels)),
+        "probability": best,
+        "adjudicated": gold.adjudicated,
+        "predicted": classes.take(pa.array(predictions.codes, mask=~is_known)),
+        "predicted_probability": pa.array(shares, REAL, from_pandas=True),
+        "distance": distance,
+    }
+    return pa.table(columns | figures, schema=ITEMS)
+
+
+def farthest(items: pa.Table) -> list[Document]:
+    """Return the items with the largest disagreements of gold and the model, of `item_table`."""
+    rows: list[Document] = items.slice(0, FARTHEST).to_pylist()
+    return [row for row in rows if row["distance"] > 0]
 
 
 def _number(value: float) -> float | int | None:

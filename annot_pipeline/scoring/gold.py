@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +17,6 @@ import pyarrow.compute as pc
 from annot_pipeline.contracts import CERTAINTY_BOUNDS, TEXT
 from annot_pipeline.contracts.certainty import probability_column
 from annot_pipeline.errors import Problem, StoreError
-from annot_pipeline.storage.releases import Release
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
@@ -85,7 +85,18 @@ class GoldTask:
         )
 
 
-def read_gold(release: Release, *, raw: bool = False) -> dict[str, GoldTask]:
+class GoldTables(Protocol):
+    """Gold tables by name, of a release or of a frame; ``version`` names them in messages."""
+
+    @property
+    def version(self) -> str:
+        """Return what messages call them."""
+
+    def table(self, name: str) -> pa.Table:
+        """Return a table."""
+
+
+def read_gold(release: GoldTables, *, raw: bool = False) -> dict[str, GoldTask]:
     """Read the gold of every task that has labels with probabilities.
 
     Parameters

@@ -28,9 +28,14 @@ from annot_pipeline.methods.numerics.bootstrap import ItemResamples
 from annot_pipeline.scoring import document as written
 from annot_pipeline.scoring.cells import Predicted, predicted
 from annot_pipeline.scoring.faults import Faults
-from annot_pipeline.scoring.gold import GROUPS, GoldTask, read_gold
+from annot_pipeline.scoring.gold import GROUPS, GoldTables, GoldTask, read_gold
 from annot_pipeline.scoring.match import SHOWN, Matched, choose_tasks, match
-from annot_pipeline.scoring.predictions import FORMS, read_predictions, recognise
+from annot_pipeline.scoring.predictions import (
+    FORMS,
+    Predictions,
+    read_predictions,
+    recognise,
+)
 from annot_pipeline.storage.releases import Releases
 
 Document = dict[str, Any]
@@ -103,14 +108,30 @@ class _Scored:
     document: Document
 
 
+@dataclass(frozen=True, eq=False)
+class PredictionScores:
+    """A model's predictions held against gold.
+
+    Parameters
+    ----------
+    document
+        The figures, as docs/score.md says.
+    items
+        One row per item, the largest disagreements first, as `document.ITEMS` says.
+    """
+
+    document: Document
+    items: pa.Table
+
+
 def score(
     campaign: LoadedCampaign,
     path: Path,
     options: Options,
     *,
     progress: Progress = lambda _: None,
-) -> Document:
-    """Score a model's predictions.
+) -> PredictionScores:
+    """Score a file of a model's predictions against a release.
 
     Parameters
     ----------
@@ -123,30 +144,66 @@ def score(
     progress
         Told what is going on.
 
-    Returns
-    -------
-    Document
-        As docs/score.md says.
-
     Raises
     ------
     AnnotError
         No such release, or predictions that cannot be scored, with all that is wrong.
     """
     release = Releases.for_campaign(campaign).get(options.release)
-    file = read_predictions(path, campaign.settings.limits)
-    gold = read_gold(release, raw=options.raw)
+    predictions = read_predictions(path, campaign.settings.limits)
+    scores = score_predictions(
+        release, predictions, options, seed=campaign.settings.seed, progress=progress
+    )
+    document = {
+        "campaign": campaign.settings.campaign,
+        "release": release.version,
+        "manifest_sha256": release.manifest_sha256,
+        "predictions": str(path),
+        **scores.document,
+    }
+    return replace(scores, document=document)
+
+
+def score_predictions(
+    gold_tables: GoldTables,
+    predictions: Predictions,
+    options: Options,
+    *,
+    seed: int,
+    progress: Progress = lambda _: None,
+) -> PredictionScores:
+    """Score a model's predictions against gold tables.
+
+    Parameters
+    ----------
+    gold_tables
+        ``labels``, ``label_distributions``, ``prevalence`` and ``items``.
+    predictions
+        Cells as text.
+    options
+        What was chosen.
+    seed
+        Of the bootstrap.
+    progress
+        Told what is going on.
+
+    Raises
+    ------
+    AnnotError
+        Predictions cannot be scored, with all that is wrong.
+    """
+    gold = read_gold(gold_tables, raw=options.raw)
     tasks = choose_tasks(gold, options.task)
     form = recognise(
-        file,
+        predictions,
         _classes(tasks.values()),
         item=options.item,
         label=options.label,
         form=options.form,
         raw=options.raw,
     )
-    faults = Faults(path.name)
-    matched = match(file, form, gold, tasks, faults)
+    faults = Faults(predictions.name)
+    matched = match(predictions, form, gold, tasks, faults)
     predictions_by_task = {
         task: predicted(
             matched.rows[task], faults, normalize=options.normalize,
@@ -156,28 +213,26 @@ def score(
     }  # fmt: skip
     faults.raise_any()
     scored = {}
-    for task, predictions in predictions_by_task.items():
-        progress(f"{task}: {len(predictions.items):,} items, {options.rounds:,} bootstrap rounds")
-        scored[task] = _score_task(tasks[task], predictions, options, campaign.settings.seed)
-    return {
-        "campaign": campaign.settings.campaign,
-        "release": release.version,
-        "manifest_sha256": release.manifest_sha256,
-        "predictions": str(path),
+    for task, of_task in predictions_by_task.items():
+        progress(f"{task}: {len(of_task.items):,} items, {options.rounds:,} bootstrap rounds")
+        scored[task] = _score_task(tasks[task], of_task, options, seed)
+    items = written.item_table(
+        [(task.gold, task.predictions, task.items) for task in scored.values()]
+    )
+    document = {
         "form": written.form(form, _classes(tasks[task] for task in predictions_by_task)),
         "gold_column": next(iter(tasks.values())).column,
         "floor": options.floor,
         "rounds": options.rounds,
-        "seed": campaign.settings.seed,
-        **_coverage(len(file), matched, tasks, predictions_by_task),
+        "seed": seed,
+        **_coverage(len(predictions), matched, tasks, predictions_by_task),
         "tasks": [task.document for task in scored.values()],
         "micro": _micro(scored),
         "macro": _macro(scored),
         "why_null": written.why_null(form),
-        "farthest": written.farthest(
-            [(task.gold, task.predictions, task.items) for task in scored.values()]
-        ),
+        "farthest": written.farthest(items),
     }
+    return PredictionScores(document, items)
 
 
 def _classes(tasks: Iterable[GoldTask]) -> list[str]:

@@ -196,7 +196,8 @@ def diff_releases(
                 if name in release.tables:
                     release.stored(name)  # a damaged release is no matter of causes
         if not causes:
-            return _without_causes(campaign, old, new, tables)
+            queries = Queries(campaign.settings.resources, campaign.spill)
+            return compare_releases(queries, old, new, tables)
         return _recomputed(campaign, old, new, tables, progress)
 
 
@@ -221,17 +222,28 @@ def _recomputed(
         raise StoreError(title, [*error.problems, last]) from error
 
 
-def _without_causes(
-    campaign: LoadedCampaign, old: Release, new: Release, tables: Sequence[str]
+def compare_releases(
+    queries: Queries, old: Release, new: Release, tables: Sequence[str] | None = None
 ) -> Diff:
-    """Compare two releases by their gold tables alone."""
-    queries = Queries(campaign.settings.resources, campaign.spill)
+    """Compare two releases by their gold tables alone; causes are not looked for.
+
+    Parameters
+    ----------
+    queries
+        SQL.
+    old, new
+        The releases, whichever is older.
+    tables
+        Which of `cells.COMPARED`; None: all.
+    """
     names = [set(release.table("judges")["judge"].to_pylist()) for release in (old, new)]
     is_of_key = old.manifest["settings_hash"] == new.manifest["settings_hash"]
     by_judge = is_of_key or not all(names) or bool(names[0] & names[1])
     notes = () if by_judge else ("no judge is in both releases: verdicts are not compared",)
     parts = []
-    for table in _differing(queries, old, new, _compared_tables(tables, by_judge=by_judge)):
+    for table in _differing(
+        queries, old, new, _compared_tables(tables or tuple(COMPARED), by_judge=by_judge)
+    ):
         ends = [values_of(queries, table.cells, end) for end in (table.old, table.new)]
         parts.append(attributed(table.compared, table.schema, table.cells, ends[0], (), ends[1]))
     inputs = input_changes(queries, old, new, by_judge=by_judge)

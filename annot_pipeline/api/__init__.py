@@ -1,0 +1,1 @@
+"""The Python API: frames in, frames out; nothing else imports it but `annot_pipeline` itself."""

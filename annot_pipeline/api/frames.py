@@ -1,0 +1,219 @@
+"""Frames of pandas, polars and Arrow: columns in as text, tables out as the kind that came in."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from annot_pipeline.contracts import TEXT
+from annot_pipeline.errors import ConfigError, InputError, Problem, first_of
+
+Kind = Literal["pandas", "polars", "arrow"]
+AnyFrame: TypeAlias = Any
+"""A DataFrame of pandas or polars, an Arrow table, or what has ``__arrow_c_stream__``."""
+
+ALLOWED = "a DataFrame of pandas or polars, an Arrow table, or an object with __arrow_c_stream__"
+PLAIN_TYPES = "text, numbers, booleans, dates or times"
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """Some columns of a frame, by what they hold.
+
+    Parameters
+    ----------
+    kind
+        What the frame was, which results will be, too.
+    names
+        The frame's column name for each role, as ``item``.
+    values
+        ``(n_rows,)`` cells for each role; null where missing.
+    """
+
+    kind: Kind
+    names: Mapping[str, str]
+    values: Mapping[str, pa.Array] = field(repr=False)
+
+    @classmethod
+    def read(cls, data: AnyFrame, columns: Mapping[str, str]) -> Frame:
+        """Read columns.
+
+        Parameters
+        ----------
+        data
+            The frame. An index of pandas counts where a column is named as one of its levels.
+        columns
+            Column name by role.
+
+        Raises
+        ------
+        ConfigError
+            ``data`` is no frame, or a column is missing or there twice.
+        InputError
+            The frame has no rows; or a column mixes types, or holds lists or objects.
+        """
+        kind, names = _kind_and_names(data)
+        problems = []
+        for role, name in columns.items():
+            n = names.count(name)
+            if n == 0:
+                seen = first_of([str(one) for one in names], 20)
+                problems.append(
+                    Problem(f"{role}=", f'column "{name}" not found', f"columns are: {seen}")
+                )
+            elif n > 1:
+                problems.append(
+                    Problem(f"{role}=", f'there are {n} columns "{name}"', do="rename all but one")
+                )
+        if problems:
+            raise ConfigError("the frame cannot be read", problems)
+        values = {role: _plain(_column(data, kind, name), name) for role, name in columns.items()}
+        if values and not len(next(iter(values.values()))):
+            raise InputError("the frame has no rows")
+        return cls(kind, dict(columns), values)
+
+    @property
+    def n_rows(self) -> int:
+        """Return the number of rows."""
+        return len(next(iter(self.values.values())))
+
+    def texts(self) -> pa.Table:
+        """Return all cells as text, one column per role."""
+        return pa.table({role: cells.cast(TEXT) for role, cells in self.values.items()})
+
+    def restore(self, table: pa.Table, roles: Mapping[str, str]) -> AnyFrame:
+        """Return a table as a frame, with the names and types of the frame that was read.
+
+        Parameters
+        ----------
+        table
+            Columns of text where ``roles`` names them.
+        roles
+            Role of each column that holds cells of the frame. A column that is named as a role
+            gets the frame's name for it.
+
+        Raises
+        ------
+        ConfigError
+            A column of the frame has the name of another column of the result.
+        """
+        columns: dict[str, Any] = {}
+        for name in table.schema.names:
+            role = roles.get(name)
+            new_name = name if role is None else self.names.get(name, name)
+            cells = table[name]
+            if new_name in columns:
+                raise ConfigError(
+                    "the result would have two columns of one name",
+                    [Problem(f"{role}=", f'is named "{new_name}"', do="rename the column")],
+                )
+            columns[new_name] = cells if role is None else self._restored(cells, role)
+        return to_kind(pa.table(columns), self.kind)
+
+    def _restored(self, cells: pa.ChunkedArray, role: str) -> Any:
+        """Return cells as they were before `texts`; what the frame does not hold is cast."""
+        values, texts = self.values[role], cells.cast(TEXT)
+        if pa.types.is_string(values.type):
+            return texts
+        unique = pc.unique(values).drop_null()
+        places = pc.index_in(texts, unique.cast(TEXT))
+        if pc.any(pc.and_(pc.is_null(places), pc.is_valid(texts))).as_py():
+            return texts.cast(values.type)  # a declared class that no row has
+        return unique.take(places)
+
+
+def to_kind(table: pa.Table, kind: Kind) -> AnyFrame:
+    """Return an Arrow table as a frame of some kind."""
+    if kind == "pandas":
+        return table.to_pandas()
+    if kind == "polars":
+        import polars
+
+        return polars.from_arrow(table)
+    return table
+
+
+def read_texts(data: AnyFrame, names: Sequence[str]) -> pa.Table:
+    """Return columns as text, under their own names; errors are those of `Frame.read`."""
+    return Frame.read(data, {name: name for name in names}).texts()
+
+
+def to_arrow(data: AnyFrame) -> pa.Table:
+    """Return a frame as an Arrow table; of pandas without its index."""
+    kind = kind_of(data)
+    if kind == "pandas":
+        return pa.Table.from_pandas(data, preserve_index=False)
+    return data.to_arrow() if kind == "polars" else pa.table(data)
+
+
+def kind_of(data: AnyFrame) -> Kind:
+    """Return what kind of frame it is."""
+    return _kind_and_names(data)[0]
+
+
+def column_names(data: AnyFrame) -> list[str]:
+    """Return the names of all columns, and of the levels of an index of pandas."""
+    return _kind_and_names(data)[1]
+
+
+def _kind_and_names(data: AnyFrame) -> tuple[Kind, list[str]]:
+    pandas, polars = sys.modules.get("pandas"), sys.modules.get("polars")
+    if pandas is not None and isinstance(data, pandas.DataFrame):
+        columns = list(data.columns)
+        levels = [name for name in data.index.names if name is not None and name not in columns]
+        return "pandas", columns + levels
+    if polars is not None and isinstance(data, (polars.DataFrame, polars.LazyFrame)):
+        return "polars", list(data.collect_schema().names())
+    if isinstance(data, (pa.Table, pa.RecordBatch)):
+        return "arrow", list(data.schema.names)
+    if hasattr(data, "__arrow_c_stream__"):
+        return "arrow", list(pa.table(data).schema.names)
+    raise ConfigError(
+        "the data cannot be read", [Problem("", f"is a {type(data).__name__}", ALLOWED)]
+    )
+
+
+def _column(data: AnyFrame, kind: Kind, name: str) -> pa.Array:
+    try:
+        if kind == "pandas":
+            series = data[name] if name in data.columns else data.index.get_level_values(name)
+            return pa.Array.from_pandas(series)
+        if kind == "polars":
+            frame = data.lazy().select(name).collect()
+            return frame.to_arrow()[name].combine_chunks()
+        table = data if isinstance(data, (pa.Table, pa.RecordBatch)) else pa.table(data)
+        cells = table[name]
+        return cells.combine_chunks() if isinstance(cells, pa.ChunkedArray) else cells
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
+        what = f"holds values of several types ({error})"
+        do = f'make them one type, as frame["{name}"].astype(str)'
+        raise InputError(
+            "the frame cannot be read", [Problem(name, what, PLAIN_TYPES, do)]
+        ) from None
+
+
+def _plain(cells: Any, name: str) -> pa.Array:
+    """Return cells as one array of a plain type; NaN is null, whatever the library."""
+    if isinstance(cells, pa.ChunkedArray):
+        cells = cells.combine_chunks()
+    if pa.types.is_dictionary(cells.type):
+        cells = cells.cast(cells.type.value_type)
+    type_ = cells.type
+    if pa.types.is_null(type_) or pa.types.is_large_string(type_) or type_ == pa.string_view():
+        return cells.cast(TEXT)
+    if pa.types.is_floating(type_):
+        missing = pc.is_nan(cells)
+        return pc.if_else(pc.fill_null(missing, True), pa.scalar(None, type_), cells)
+    is_plain = (
+        pa.types.is_string(type_) or pa.types.is_integer(type_) or pa.types.is_boolean(type_)
+        or pa.types.is_temporal(type_) or pa.types.is_decimal(type_)
+    )  # fmt: skip
+    if not is_plain:
+        problem = Problem(name, f"holds {type_}", PLAIN_TYPES)
+        raise InputError("the frame cannot be read", [problem])
+    return cells

@@ -1,0 +1,131 @@
+"""Releases in a folder or an object store: tables, traces, and what changed between two."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from annot_pipeline.api.frames import Kind, to_kind
+from annot_pipeline.audit.diff.releases import Diff, compare_releases
+from annot_pipeline.audit.trace.items import trace
+from annot_pipeline.config import Resources
+from annot_pipeline.config.gold_url import is_url
+from annot_pipeline.storage.queries import Queries
+from annot_pipeline.storage.release import Release
+from annot_pipeline.storage.releases import Releases
+
+
+@dataclass(frozen=True)
+class Gold:
+    """Releases of a campaign, each verified by checksum when it is read.
+
+    Parameters
+    ----------
+    place
+        Folder of the releases, or their URL as ``s3://bucket/gold``.
+    """
+
+    place: str
+
+    @property
+    def releases(self) -> list[str]:
+        """Return the versions, oldest first."""
+        with self._opened() as releases:
+            return releases.versions()
+
+    def release(self, version: str = "latest") -> Release:
+        """Return a release: its manifest and tables.
+
+        Raises
+        ------
+        StoreError
+            There is none, or it is not as it was published.
+        """
+        with self._opened() as releases:
+            return releases.get(version)
+
+    def table(self, name: str, version: str = "latest", *, kind: Kind = "arrow") -> Any:
+        """Return a gold table, its checksum verified.
+
+        Parameters
+        ----------
+        name
+            A table, as ``labels``.
+        version
+            ``v0001`` and so on, or ``latest``.
+        kind
+            ``arrow``, ``pandas`` or ``polars``.
+
+        Raises
+        ------
+        StoreError
+            There is no such release or table, or its bytes are not those that were published.
+        """
+        with self._opened() as releases:
+            return to_kind(releases.get(version).table(name), kind)
+
+    def trace(
+        self, item: str, *, task: str | None = None, version: str = "latest"
+    ) -> list[dict[str, Any]]:
+        """Return where the labels, scores and ranks of an item come from, one document per task.
+
+        Documents are those of ``annot trace --json``, docs/trace.md.
+
+        Raises
+        ------
+        StoreError
+            No such release, item or task.
+        """
+        with self._opened() as releases:
+            return trace(releases.get(version), item, task)
+
+    def diff(self, old: str, new: str = "latest", *, tables: Sequence[str] | None = None) -> Diff:
+        """Return the cells that differ between two releases.
+
+        Causes take the store and its archive: ``annot diff`` finds them.
+
+        Parameters
+        ----------
+        old, new
+            Versions, whichever is older.
+        tables
+            Any of ``labels``, ``scores``, ``ranks``, ``verdicts``, ``model_judges``; None: all.
+
+        Raises
+        ------
+        StoreError
+            No such release, or it is not as it was published.
+        """
+        with self._opened() as releases, TemporaryDirectory(prefix="annot-spill-") as spill:
+            queries = Queries(Resources(), Path(spill))
+            return compare_releases(queries, releases.get(old), releases.get(new), tables)
+
+    @contextmanager
+    def _opened(self) -> Iterator[Releases]:
+        if not is_url(self.place):
+            yield Releases.at(self.place, Path(self.place))
+            return
+        with TemporaryDirectory(prefix="annot-gold-") as copies:
+            yield Releases.at(self.place, Path(copies))
+
+
+def open_gold(gold: str | Path) -> Gold:
+    """Open releases.
+
+    Parameters
+    ----------
+    gold
+        Folder of the releases (``gold`` in campaign.yaml), or their URL as ``s3://bucket/gold``.
+
+    Raises
+    ------
+    StoreError
+        No release is there.
+    """
+    opened = Gold(str(gold))
+    opened.release()
+    return opened

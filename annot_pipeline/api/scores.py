@@ -1,0 +1,161 @@
+"""A model's predictions held against gold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from annot_pipeline.api.frames import AnyFrame, column_names, kind_of, read_texts, to_kind
+from annot_pipeline.api.labels import LabelResult
+from annot_pipeline.api.releases import Gold
+from annot_pipeline.api.results import Result, new_axes
+from annot_pipeline.errors import ConfigError, Problem
+from annot_pipeline.scoring import Options, score_predictions
+from annot_pipeline.scoring.gold import GoldTables
+from annot_pipeline.scoring.predictions import Predictions
+
+SEED = 17
+"""Of the bootstrap, as campaign.yaml has it."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ScoreResult(Result):
+    """How well predictions agree with gold.
+
+    Parameters
+    ----------
+    items
+        One row per item, the largest disagreements first: gold's label and probability, the
+        prediction, ``distance``, accuracy, log loss.
+    by_class
+        One row per task and class: precision, recall, F1.
+    document
+        All figures with their intervals, as docs/score.md says.
+    """
+
+    items: AnyFrame
+    by_class: AnyFrame
+    document: Mapping[str, Any]
+
+    def __getitem__(self, figure: str) -> float | None:
+        """Return a figure over all items, as ``result["accuracy"]``; None if undefined."""
+        figures: Mapping[str, Mapping[str, float | None]] = self.document["micro"]["figures"]
+        if figure not in figures:
+            raise KeyError(f"{figure}; there are {', '.join(figures)}")
+        return figures[figure]["value"]
+
+    def plot(self, axes: Any = None) -> Any:
+        """Draw predicted probabilities against gold's, and return the axes of matplotlib.
+
+        Raises
+        ------
+        ConfigError
+            Predictions are labels without probabilities.
+        """
+        tasks = [task for task in self.document["tasks"] if task["calibration"]]
+        if not tasks:
+            problem = Problem("", "predictions hold no probabilities", do="predict probabilities")
+            raise ConfigError("there is no calibration to plot", [problem])
+        axes = new_axes(axes)
+        axes.plot([0, 1], [0, 1], color="0.7")
+        for task in tasks:
+            bins = [row for row in task["calibration"]["bins"] if row["n_items"]]
+            axes.plot(
+                [row["confidence"] for row in bins], [row["expected_accuracy"] for row in bins],
+                "o-", label=task["task"],
+            )  # fmt: skip
+        axes.set_xlabel("predicted probability")
+        axes.set_ylabel("probability in gold")
+        axes.legend()
+        return axes
+
+    def _main_table(self) -> tuple[str, AnyFrame]:
+        return "items", self.items
+
+    def _summary(self) -> str:
+        figures = {name: self[name] for name in ("accuracy", "expected_accuracy", "log_loss")}
+        shown = (f"{name} {value:.4f}" for name, value in figures.items() if value is not None)
+        return ", ".join(shown)
+
+
+def score(
+    predictions: AnyFrame,
+    gold: str | Path | Gold | LabelResult,
+    *,
+    release: str = "latest",
+    task: str | None = None,
+    item: str | None = None,
+    label: str | None = None,
+    form: str | None = None,
+    normalize: bool = False,
+    unknown_wrong: bool = False,
+    rounds: int = 1000,
+) -> ScoreResult:
+    """Score a model's labels or probabilities against gold.
+
+    Parameters
+    ----------
+    predictions
+        One row per item with a label, or a probability in a column per class (``p_yes``, ...), or
+        one row per item and class: pandas, polars or Arrow. A column ``task`` says which task.
+    gold
+        Folder or URL of releases, what `open` returns, or labels by `infer_labels`.
+    release
+        Version, of a folder.
+    task
+        Only this task.
+    item, label, form, normalize, unknown_wrong, rounds
+        As the options of ``annot score``.
+
+    Raises
+    ------
+    ConfigError
+        A column is missing, or the form of the predictions cannot be told.
+    InputError
+        Predictions that cannot be scored, with all that is wrong.
+    StoreError
+        No such release, or it has no labels.
+    """
+    options = Options(
+        task=task, release=release, item=item, label=label, form=form, rounds=rounds,
+        normalize=normalize, unknown_wrong=unknown_wrong,
+    )  # fmt: skip
+    cells = read_texts(predictions, column_names(predictions))
+    rows = np.arange(1, cells.num_rows + 1)
+    columns = {name: cells[name].combine_chunks() for name in cells.schema.names}
+    scores = score_predictions(
+        _tables(gold, release), Predictions("predictions", columns, rows), options, seed=SEED
+    )
+    kind = kind_of(predictions)
+    classes = [
+        {"task": one["task"]} | {
+            name: value["value"] if isinstance(value, Mapping) else value
+            for name, value in row.items()
+        }
+        for one in scores.document["tasks"] for row in one["by_class"]
+    ]  # fmt: skip
+    return ScoreResult(
+        to_kind(scores.items, kind), to_kind(pa.Table.from_pylist(classes), kind), scores.document
+    )
+
+
+def _tables(gold: str | Path | Gold | LabelResult, release: str) -> GoldTables:
+    """Return the gold tables to score against.
+
+    Raises
+    ------
+    ConfigError
+        They are not by the model of a release.
+    """
+    if isinstance(gold, LabelResult):
+        if gold.gold is None:
+            problem = Problem("gold=", "holds labels by dawid_skene alone", do="use infer_labels")
+            raise ConfigError("there is nothing to score against", [problem])
+        return gold.gold
+    opened = gold if isinstance(gold, Gold) else Gold(str(gold))
+    return opened.release(release)

@@ -1,0 +1,80 @@
+"""Splits of items into parts for training and test that never change."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from annot_pipeline.api.frames import AnyFrame, Frame, kind_of, to_arrow, to_kind
+from annot_pipeline.errors import ConfigError, Problem
+
+SHARES = {"train": 0.8, "dev": 0.1, "test": 0.1}
+COLUMN = "split"
+
+
+def split(
+    frame: AnyFrame,
+    *,
+    item: str = "item",
+    shares: Mapping[str, float] | None = None,
+    salt: str = "",
+) -> AnyFrame:
+    """Return the frame with a column ``split``: the part that each row's item belongs to.
+
+    The part follows from the SHA-256 of the item alone: an item stays in its part when others come
+    or go, in every release and on every machine. Rows of one item are in one part.
+
+    Parameters
+    ----------
+    frame
+        Any table with a column of items: pandas, polars or Arrow.
+    item
+        The column that decides. Where items of a document must stay together, the document's.
+    shares
+        Part by its share of items; they sum to 1. None: train .8, dev .1, test .1.
+    salt
+        Another text gives another split.
+
+    Raises
+    ------
+    ConfigError
+        Shares that are no shares, a column ``split`` that is there already, or no item column.
+    InputError
+        An item is missing, or the frame is empty.
+    """
+    parts = dict(SHARES if shares is None else shares)
+    total = float(sum(parts.values()))
+    problems = []
+    if not parts or min(parts.values()) < 0 or abs(total - 1) > 1e-9:
+        problems.append(Problem("shares=", f"is {parts}", "shares of 0 or more that sum to 1"))
+    read = Frame.read(frame, {"item": item})
+    if COLUMN in (to_arrow(frame).schema.names):
+        problems.append(Problem("frame", f'has a column "{COLUMN}"', do="rename it"))
+    if problems:
+        raise ConfigError("no split can be made", problems)
+    items = read.texts()["item"].combine_chunks().dictionary_encode()
+    if items.null_count:
+        what = f"is missing in {items.null_count:,} rows"
+        raise ConfigError("no split can be made", [Problem(item, what, do="drop these rows")])
+    ends = np.cumsum(list(parts.values()))
+    places = [_place(text, salt) for text in items.dictionary.to_pylist()]
+    part = np.minimum(np.searchsorted(ends, places, side="right"), len(parts) - 1)
+    names = pa.array(list(parts)).take(pa.array(part[items.indices.to_numpy()]))
+    return _with_column(frame, names)
+
+
+def _place(text: str, salt: str) -> float:
+    """Return where in [0, 1) an item falls."""
+    digest = hashlib.sha256(f"{salt}\0{text}".encode()).digest()
+    return int.from_bytes(digest[:7], "big") / 2**56
+
+
+def _with_column(frame: AnyFrame, values: pa.Array) -> Any:
+    kind = kind_of(frame)
+    if kind == "pandas":
+        return frame.assign(**{COLUMN: values.to_pylist()})
+    return to_kind(to_arrow(frame).append_column(COLUMN, values), kind)

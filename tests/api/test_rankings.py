@@ -1,0 +1,99 @@
+"""Rankings, agreement and judges of frames, held against other packages and releases."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import annot_pipeline as annot
+from annot_pipeline.errors import ConfigError
+
+SCORES = {"segment": "document", "system": "model", "judge": "worker", "score": "points"}
+PAIRS = {"system_a": "left", "system_b": "right", "judge": "worker", "preference": "winner"}
+
+
+def test_scores_rank_systems(points):
+    result = annot.rank(points, **SCORES, scale=(0, 100))
+    assert result.method == "adjusted"
+    assert result.ranking["model"].tolist() == ["m3", "m2", "m1", "m0"]
+    means = points.groupby("model")["points"].mean()
+    by_raw_mean = result.all_methods.query("method == 'raw_mean'").set_index("model")["score"]
+    assert by_raw_mean.to_dict() == pytest.approx(means.to_dict())
+    rows = result.comparisons.set_index(["system_a", "system_b"])
+    assert rows.loc[("m3", "m0"), "a_beats_b"]
+    assert rows.loc[("m3", "m0"), "ci_low"] > 0
+
+
+def test_comparisons_rank_systems_as_their_wins_do(battles):
+    result = annot.rank(pl.from_pandas(battles), **PAIRS)
+    assert result.method == "bradley_terry"
+    assert isinstance(result.ranking, pl.DataFrame)
+    left = battles["winner"].map({"a": 1.0, "b": 0.0, "tie": 0.5})
+    wins = left.groupby(battles["left"]).sum() + (1 - left).groupby(battles["right"]).sum()
+    n = battles["left"].value_counts() + battles["right"].value_counts()
+    best = (wins / n).sort_values(ascending=False)
+    assert result.ranking["system"].to_list() == best.index.tolist()
+    assert result.ranking["n_judgments"].to_list() == n[best.index].tolist()
+
+
+def test_systems_that_cannot_be_told_apart_have_a_reason(battles):
+    few = battles[:6]
+    result = annot.rank(few, **PAIRS)
+    assert result.ranking["ci_low"].isna().all()
+    assert result.ranking["reason"].notna().any()
+
+
+def test_scores_and_comparisons_at_once(points, battles):
+    with pytest.raises(ConfigError, match="scores or comparisons"):
+        annot.rank(pd.concat([points, battles]), **SCORES | PAIRS)
+
+
+def test_agreement_on_labels_is_that_of_krippendorff(votes):
+    krippendorff = pytest.importorskip("krippendorff")
+    result = annot.agreement(votes, item="question", judge="worker", label="answer")
+    matrix = votes.pivot(index="worker", columns="question", values="answer").to_numpy()
+    expected = krippendorff.alpha(matrix, level_of_measurement="nominal", value_domain=[0, 1, 2])
+    assert result["alpha_nominal"] == pytest.approx(expected)
+    with pytest.raises(KeyError, match="there are"):
+        result["alpha"]
+
+
+def test_agreement_on_scores_is_that_of_krippendorff(points):
+    krippendorff = pytest.importorskip("krippendorff")
+    frame = points.assign(item=points["document"] + "/" + points["model"])
+    result = annot.agreement(frame, judge="worker", score="points")
+    matrix = frame.pivot(index="worker", columns="item", values="points").to_numpy()
+    expected = krippendorff.alpha(matrix, level_of_measurement="interval")
+    assert result["alpha_interval"] == pytest.approx(expected)
+
+
+def test_judges_of_labels_and_scores(votes, points):
+    labels = annot.judges(votes, item="question", judge="worker", label="answer").judges
+    assert labels.set_index("worker")["n_judgments"].to_dict() == (
+        votes["worker"].value_counts().to_dict()
+    )
+    assert labels["accuracy"].between(0.4, 1).all()
+    harsh = points.assign(points=points["points"] - np.where(points["worker"] == "j1", 15, 0))
+    scores = annot.judges(
+        harsh.rename(columns={"document": "segment", "model": "system"}),
+        judge="worker", score="points",
+    ).judges.set_index("worker")  # fmt: skip
+    assert scores["bias"].idxmin() == "j1"
+
+
+def test_labels_or_scores(votes):
+    with pytest.raises(ConfigError, match="labels or scores"):
+        annot.agreement(votes.assign(label=1, score=2), item="question", judge="worker")
+    with pytest.raises(ConfigError, match="name it with label= or score="):
+        annot.agreement(votes, item="question", judge="worker")
+
+
+def test_plots(points, votes):
+    ranking = annot.rank(points, **SCORES)
+    axes = ranking.plot()
+    assert [tick.get_text() for tick in axes.get_yticklabels()] == ["m3", "m2", "m1", "m0"]
+    agreement = annot.agreement(votes, item="question", judge="worker", label="answer")
+    assert len(agreement.plot().get_lines()) > 2
+    assert annot.judges(votes, item="question", judge="worker", label="answer").plot()

@@ -1,0 +1,140 @@
+"""Releases from Python: tables, traces, diffs, and predictions scored against them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import annot_pipeline as annot
+from annot_pipeline.errors import ConfigError, InputError, StoreError
+from tests.conftest import build_file
+
+NAMES = {"item": "question", "judge": "worker", "label": "answer"}
+
+
+@pytest.fixture(scope="module")
+def gold(votes, tmp_path_factory):
+    """Two releases of the votes, the second with 40 votes more."""
+    folder = tmp_path_factory.mktemp("api")
+    (folder / "exports").mkdir()
+    source = {"path": "exports/*.csv", "format": "csv", "fields": NAMES}
+    campaign = {"campaign": "api", "privacy": {"pseudonymize": False}, "sources": [source]}
+    (folder / "campaign.yaml").write_text(json.dumps(campaign))
+    votes[:440].to_csv(folder / "exports" / "a.csv", index=False)
+    build_file(folder)
+    votes[440:].to_csv(folder / "exports" / "b.csv", index=False)
+    build_file(folder)
+    return folder / "gold"
+
+
+def test_releases_and_tables(gold, votes):
+    opened = annot.open(gold)
+    assert opened.releases == ["v0001", "v0002"]
+    assert opened.table("labels").equals(annot.load_gold(gold, "labels"))
+    assert isinstance(opened.table("labels", "v0001", kind="pandas"), pd.DataFrame)
+    assert isinstance(opened.table("labels", kind="polars"), pl.DataFrame)
+    assert opened.table("labels", "v0001").num_rows == votes[:440]["question"].nunique()
+    with pytest.raises(StoreError, match="no release yet"):
+        annot.open(gold.parent / "exports")
+    with pytest.raises(StoreError):
+        opened.table("labels", "v0009")
+
+
+def test_a_trace_names_the_rows(gold, votes):
+    [document] = annot.open(gold).trace("1000")
+    judgments = {row["judge"]: row["places"][0]["source_row"] for row in document["judgments"]}
+    rows = votes[votes["question"] == 1000]
+    assert judgments == {row.worker: row.Index + 1 for row in rows.itertuples()}
+
+
+def test_a_diff_lists_cells_without_causes(gold):
+    diff = annot.open(gold).diff("v0001", "v0002", tables=["labels"])
+    assert not diff.causes_found
+    added = {row["item"] for row in diff.cells.to_pylist() if row["change"] == "added"}
+    new, old = (
+        set(annot.load_gold(gold, "labels", v)["item"].to_pylist()) for v in ("v0002", "v0001")
+    )
+    assert added == new - old
+
+
+def test_predictions_are_scored_as_the_command_scores_them(gold, tmp_path):
+    labels = annot.open(gold).table("labels", kind="pandas")
+    predictions = labels[["item", "label"]].copy()
+    wrong = predictions.index[:6]
+    predictions.loc[wrong, "label"] = predictions.loc[wrong, "label"].map(
+        {"0": "1", "1": "2", "2": "0"}
+    )
+    result = annot.score(predictions, gold, rounds=50)
+    assert result["accuracy"] == pytest.approx(1 - 6 / len(labels))
+    assert set(result.items["item"][:6]) == set(predictions.loc[wrong, "item"])
+    assert result.items["distance"].is_monotonic_decreasing
+    assert (result.items["predicted"] != result.items["label"]).sum() == 6
+    assert set(result.by_class["label"]) == {"0", "1", "2"}
+    from annot_pipeline.config.campaign_file import load_campaign
+    from annot_pipeline.scoring import Options, score
+
+    path = tmp_path / "predictions.csv"
+    predictions.to_csv(path, index=False)
+    command = score(load_campaign(gold.parent), path, Options(rounds=50)).document
+    for part in ("tasks", "micro", "macro", "farthest"):
+        assert result.document[part] == command[part]
+
+
+def test_probabilities_and_inferred_labels(votes):
+    inferred = annot.infer_labels(votes, **NAMES)
+    soft = inferred.soft_labels().rename(columns={name: f"p_{name}" for name in "012"})
+    result = annot.score(soft, inferred, item="question", rounds=0)
+    assert result["accuracy"] == 1
+    shares = inferred.soft_labels()[["0", "1", "2"]].to_numpy()
+    entropy = -(shares * np.log(np.maximum(shares, 1e-9))).sum(axis=1).mean()
+    assert result["log_loss"] == pytest.approx(entropy)
+    assert result.plot().get_xlabel() == "predicted probability"
+    alone = annot.dawid_skene(votes, **NAMES)
+    with pytest.raises(ConfigError, match="use infer_labels"):
+        annot.score(soft, alone, item="question")
+    with pytest.raises(InputError, match="no row is about an item of gold"):
+        annot.score(soft.assign(question="x"), inferred, item="question")
+
+
+# --- splits ----------------------------------------------------------------------------------
+
+
+def test_a_split_never_changes(votes):
+    whole = annot.split(votes, item="question")
+    part = annot.split(votes[100:200], item="question")
+    assert part["split"].tolist() == whole["split"][100:200].tolist()
+    assert (whole.groupby("question")["split"].nunique() == 1).all()
+    place = int(hashlib.sha256(b"\0" + b"1000").hexdigest()[:14], 16) / 16**14
+    part = "train" if place < 0.8 else "dev" if place < 0.9 else "test"
+    assert whole.set_index("question")["split"].to_dict()[1000] == part
+    assert annot.split(pl.from_pandas(votes), item="question")["split"].to_list() == (
+        whole["split"].tolist()
+    )
+    salted = annot.split(votes, item="question", salt="2")
+    assert salted["split"].tolist() != whole["split"].tolist()
+
+
+def test_shares_are_met():
+    frame = pd.DataFrame({"item": range(20_000)})
+    counts = annot.split(frame, shares={"a": 0.5, "b": 0.3, "c": 0.2})["split"].value_counts()
+    assert counts["a"] / 20_000 == pytest.approx(0.5, abs=0.02)
+    assert counts["c"] / 20_000 == pytest.approx(0.2, abs=0.02)
+
+
+@pytest.mark.parametrize(
+    ("frame", "options", "says"),
+    [
+        ({"item": [1]}, {"shares": {"a": 0.5}}, "sum to 1"),
+        ({"item": [1], "split": ["a"]}, {}, 'has a column "split"'),
+        ({"item": [1, None]}, {}, "is missing in 1 rows"),
+        ({"x": [1]}, {}, 'column "item" not found'),
+    ],
+)
+def test_bad_splits(frame, options, says):
+    with pytest.raises(ConfigError, match=says):
+        annot.split(pd.DataFrame(frame), **options)
