@@ -167,6 +167,18 @@ def test_entries_that_call_a_judge_person_and_model_are_ambiguous():
     assert declared.ambiguous == ["judges.0 and judges.1 (1 judge)"]
 
 
+def test_entries_that_give_a_model_two_versions_are_ambiguous_unless_one_is_the_exception():
+    def ambiguous(*names: str) -> list[str]:
+        entries = [
+            JudgeSettings(name=name, kind="model", version=str(n)) for n, name in enumerate(names)
+        ]
+        return declared_judges(["gpt-4", "gpt-4o", "claude-4o"], entries).ambiguous
+
+    assert ambiguous("gpt-*", "*-4o") == ["judges.0 and judges.1 (1 judge)"]
+    assert ambiguous("gpt-4o", "gpt-*") == []
+    assert ambiguous("gpt-*", "*") == []
+
+
 def test_judges_named_like_models_are_counted_where_nobody_says_what_they_are():
     names = ["gpt-4", "claude-3-opus", "ann"]
     assert count_undeclared_models(names, []) == 2

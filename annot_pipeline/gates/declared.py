@@ -134,7 +134,7 @@ GATES: tuple[Gate[Any], ...] = (
     ),
     Gate(
         "ambiguous_judges", RecordMetrics, "record_files",
-        "number of pairs of entries under judges that call the same judges people and models",
+        "number of pairs of entries under judges that say different things of the same judges",
         "the first entry that matches counts: put the narrower name first, or narrow the other",
         lambda m: named(m.ambiguous_judges), warn=0,
     ),

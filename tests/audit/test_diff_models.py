@@ -70,3 +70,18 @@ def test_where_names_are_alike_they_are_counted_as_measured(build_campaign, star
     assert d.inputs["judgments"]["withdrawn"] == 0
     estimates = [row for row in d.cells.to_pylist() if row["table"] == "estimates"]
     assert {tuple(row["causes"]) for row in estimates} == {("settings",)}
+
+
+def test_selection_probabilities_are_what_item_tables_say(build_campaign, start_campaign, diff):
+    items = [{"path": "exports/p.txt", "format": "csv",
+              "fields": {"item": "item", "selection_probability": "p"}}]  # fmt: skip
+
+    def listed(p: str) -> dict[str, str]:
+        rows = "".join(f"i{n},{p if n < 10 else 0.5}\n" for n in range(30))
+        return exports() | {"p.txt": "item,p\n" + rows}
+
+    start_campaign(listed("0.5"), **SETTINGS, **DECLARED, items=items)
+    build_campaign(listed("0.25"), **SETTINGS, **DECLARED, items=items)
+    rows = [row for row in diff().cells.to_pylist() if row["change"] == "changed"]
+    assert {row["table"] for row in rows} == {"judge_validation", "estimates"}
+    assert {tuple(row["causes"]) for row in rows} == {("item tables",)}

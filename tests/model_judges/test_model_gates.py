@@ -52,7 +52,7 @@ def test_another_version_is_named(build_campaign):
         gate(build_campaign(export(*rows), judges=v), "model_judge_versions") for v in versions
     ]
     assert [one.value for one in builds] == [0, 0, 1]
-    assert builds[2].detail == "small: gpt-4 is now gpt-4 (version 1106)"
+    assert builds[2].detail == "small: gpt-4 (version 0613) is now gpt-4 (version 1106)"
 
 
 @pytest.mark.parametrize("has_truth", [False, True])
@@ -103,7 +103,9 @@ def test_versions_and_labels_of_models_alone_are_named(build_campaign):
                 for n in range(12) for v in ("1", "2")),
     )  # fmt: skip
     built = build_campaign(rows, judges=MODELS)
-    assert gate(built, "several_model_versions").detail == "small gpt-4"
+    assert gate(built, "several_model_versions").detail == (
+        "small gpt-4 (version 1), gpt-4 (version 2)"
+    )
     assert gate(built, "labels_of_models_alone").detail == "small error"
 
 

@@ -45,7 +45,8 @@ from annot_pipeline.storage.queries import Queries
 from annot_pipeline.storage.releases import Release
 from annot_pipeline.storage.tables import StoredTable, read_unharmed
 
-OF_JUDGMENTS = ("settled", "tasks", "judge_kinds", "item_rows", "judge_tests")
+OF_ITEMS = ("item_rows", "item_probabilities")
+OF_JUDGMENTS = ("settled", "tasks", "judge_kinds", *OF_ITEMS, "judge_tests")
 """What tells how judgments, item tables and verdicts differ."""
 
 
@@ -252,7 +253,7 @@ class Between:
         differ = {name: files[0][name].sha256 != files[1][name].sha256 for name in OF_JUDGMENTS}
         # records that do not count can still move the scale that a task is taken to have
         has_changes[OTHER_RECORDS] = differ["tasks"] and not any(has_changes.values())
-        has_changes[ITEM_TABLES] = differ["item_rows"]
+        has_changes[ITEM_TABLES] = any(differ[name] for name in OF_ITEMS)
         self.kinds = tuple(kind for kind, is_found in has_changes.items() if is_found)
         self.verdicts_differ = self._held.differ(self._merged.table("judge_tests"))
 

@@ -3,7 +3,8 @@
 agreement = mean over items of the share of people who give the model's label
 kappa = (agreement - chance) / (1 - chance),  chance = sum over labels of p_human x p_model
 
-The shares p are marginal ones, in which each item counts once however many people answered. The
+The shares p are marginal ones, in which each item counts once however many people answered. Where
+items were chosen with known unequal probabilities, an item counts by 1 / its own (Hajek 1971). The
 human ceiling holds each person's answer against the other people of the item in place of the
 model: an item's value is the mean over its people of the share of others who give the same label.
 
@@ -57,9 +58,9 @@ class LabelValidation:
         Of the model with a random person.
     human_agreement, human_kappa
         Of a random person with another, the human ceiling.
-    confusion
+    confusion, weighted_confusion
         ``(n_labels, n_labels)`` items by people's label (row) and the model's (column); people of
-        one item share it.
+        one item share it. The second counts items by their weights.
     n_items, n_judges, n_answers
         Items with labels of both, people who answered them, and their answers.
     n_ceiling_items
@@ -71,6 +72,7 @@ class LabelValidation:
     human_agreement: ClusteredEstimate
     human_kappa: ClusteredEstimate
     confusion: Floats
+    weighted_confusion: Floats
     n_items: int
     n_judges: int
     n_answers: int
@@ -84,6 +86,7 @@ def label_validation(
     model_labels: npt.ArrayLike,
     *,
     documents: npt.ArrayLike | None = None,
+    weights: npt.ArrayLike | None = None,
 ) -> LabelValidation:
     """Hold a model's labels against people's.
 
@@ -95,6 +98,9 @@ def label_validation(
         ``(n_items,)`` the model's label by code of item; `NO_LABEL` where it has none.
     documents
         ``(n_items,)`` codes: items of one document are one cluster. None: each item is one.
+    weights
+        ``(n_items,)`` how many items each item that people judged stands for: 1 / the probability
+        with which it was chosen. None: all count alike.
 
     Raises
     ------
@@ -111,11 +117,15 @@ def label_validation(
     if not item.size:
         missing = unknown(NO_SHARED_ITEM)
         nothing = np.zeros((n_labels, n_labels))
-        return LabelValidation(missing, missing, missing, missing, nothing, 0, 0, 0, 0)
+        return LabelValidation(missing, missing, missing, missing, nothing, nothing, 0, 0, 0, 0)
     cluster = item if documents is None else np.asarray(documents, np.int64)[item]
     sizes = np.bincount(item)
-    weight = 1 / sizes[item]
-    confusion = np.bincount(label * n_labels + model[item], weight, n_labels**2)
+    even = 1 / sizes[item]
+    weight = even if weights is None else even * np.asarray(weights, np.float64)[item]
+    confusion, weighted = (
+        np.bincount(label * n_labels + model[item], values, n_labels**2).reshape(n_labels, n_labels)
+        for values in (even, weight)
+    )
     agreement, kappa = _agreement(
         (label == model[item]).astype(np.float64), weight,
         (label, model[item]), (cluster, judge), n_labels, is_pair_of_people=False,
@@ -133,7 +143,7 @@ def label_validation(
         )  # fmt: skip
     return LabelValidation(
         agreement, kappa, human_agreement, human_kappa,
-        np.asarray(confusion.reshape(n_labels, n_labels), np.float64),
+        np.asarray(confusion, np.float64), np.asarray(weighted, np.float64),
         int(np.count_nonzero(sizes)), int(np.unique(judge).size), int(item.size),
         int(np.count_nonzero(sizes > 1)),
     )  # fmt: skip

@@ -10,6 +10,9 @@ on the correlation r is u v - r (u^2 + v^2) / 2 with standard scores u of the mo
 that of an answer adds how the item's mean moves with it. The interval of the correlation is on
 Fisher's scale (1921), artanh.
 
+Where items were chosen with known unequal probabilities, an item counts by 1 / its own in means,
+correlations and ranks (Hajek 1971), but not in the human ceiling.
+
 Assumes one answer of a judge on an item, and scores of one scale for bias and error; correlations
 need no common scale. **Reading**: a person is held against one judge fewer than the model, so that
 the ceiling lies somewhat low where people of an item are few.
@@ -114,6 +117,7 @@ def score_validation(
     model_scores: npt.ArrayLike,
     *,
     documents: npt.ArrayLike | None = None,
+    weights: npt.ArrayLike | None = None,
 ) -> ScoreValidation:
     """Hold a model's scores against people's.
 
@@ -127,6 +131,9 @@ def score_validation(
         ``(n_items,)`` the model's, by code of item; NaN where it has none.
     documents
         ``(n_items,)`` codes: items of one document are one cluster. None: each item is one.
+    weights
+        ``(n_items,)`` how many items each item that people judged stands for: 1 / the probability
+        with which it was chosen. None: all count alike.
 
     Raises
     ------
@@ -148,16 +155,19 @@ def score_validation(
     shared, code, sizes = np.unique(item, return_inverse=True, return_counts=True)
     means = np.bincount(code, score) / sizes
     model, document = model[shared], document[shared]
-    answers = _Answers(code, judge, score - means[code], sizes, document)
+    weight = np.ones(shared.size) if weights is None else np.asarray(weights, np.float64)[shared]
+    weight = weight / weight.mean()
+    answers = _Answers(code, judge, score - means[code], sizes, document, weight)
     difference = model - means
-    bias, squares = float(difference.mean()), difference**2
-    error = float(np.sqrt(squares.mean()))
+    bias, squares = _mean(difference, weight), difference**2
+    mean_square = _mean(squares, weight)
+    error = float(np.sqrt(mean_square))
     twice = 2 * error if error > 0 else 1.0
     return ScoreValidation(
         answers.estimate(bias, difference - bias, np.full(shared.size, -1.0)),
-        answers.estimate(error, (squares - squares.mean()) / twice, -2 * difference / twice),
+        answers.estimate(error, (squares - mean_square) / twice, -2 * difference / twice),
         _correlation(model, means, answers),
-        _pearson(_ranks(model), _ranks(means)),
+        _pearson(_ranks(model, weight), _ranks(means, weight), weight),
         human, int(shared.size), int(np.unique(judge).size),
     )  # fmt: skip
 
@@ -166,7 +176,7 @@ def score_validation(
 class _Answers:
     """People's answers: codes of item and judge, deviation from the item's mean, ``(n,)``.
 
-    Answers of each item, and its document, are ``(n_items,)``.
+    Answers of each item, its document and its weight are ``(n_items,)``; weights have the mean 1.
     """
 
     items: Codes
@@ -174,6 +184,7 @@ class _Answers:
     deviations: Floats
     sizes: Codes
     documents: Codes
+    weights: Floats
 
     def estimate(self, value: float, influence: Floats, slope: Floats) -> ClusteredEstimate:
         """Return an estimate with its error.
@@ -183,7 +194,10 @@ class _Answers:
         weight = self.items.size / self.sizes.size / self.sizes[self.items]
         of_answer = influence[self.items] + slope[self.items] * self.deviations
         return clustered_estimate(
-            value, weight * of_answer, self.documents[self.items], self.judges
+            value,
+            self.weights[self.items] * weight * of_answer,
+            self.documents[self.items],
+            self.judges,
         )
 
 
@@ -217,27 +231,41 @@ def _human(items: Codes, judges: Codes, scores: Floats, n_judges: int) -> HumanS
 
 def _correlation(x: Floats, y: Floats, answers: _Answers) -> ClusteredEstimate:
     """Return Pearson's correlation of the model's scores and people's means, with its error."""
-    r = _pearson(x, y)
+    weight = answers.weights
+    r = _pearson(x, y, weight)
     if np.isnan(r):
         return unknown(NO_CORRELATION)
-    u, v = ((values - values.mean()) / values.std() for values in (x, y))
-    return answers.estimate(r, u * v - r * (u**2 + v**2) / 2, (u - r * v) / y.std())
+    deviations = [values - _mean(values, weight) for values in (x, y)]
+    spreads = [float(np.sqrt(_mean(values**2, weight))) for values in deviations]
+    u, v = (values / spread for values, spread in zip(deviations, spreads, strict=True))
+    return answers.estimate(r, u * v - r * (u**2 + v**2) / 2, (u - r * v) / spreads[1])
 
 
-def _pearson(x: Floats, y: Floats) -> float:
+def _mean(values: Floats, weight: Floats) -> float:
+    """Return a mean by weights whose own mean is 1."""
+    return float((weight * values).mean())
+
+
+def _pearson(x: Floats, y: Floats, weight: Floats | None = None) -> float:
     """Return Pearson's correlation; NaN for few or constant values."""
     if x.size < FEWEST_ITEMS or _is_constant(x) or _is_constant(y):
         return float("nan")
-    x, y = x - x.mean(), y - y.mean()
-    return float(np.clip((x @ y) / np.sqrt((x @ x) * (y @ y)), -1, 1))
+    weight = np.ones(x.size) if weight is None else weight
+    x, y = x - _mean(x, weight), y - _mean(y, weight)
+    wx = weight * x
+    return float(np.clip((wx @ y) / np.sqrt((wx @ x) * ((weight * y) @ y)), -1, 1))
 
 
 def _is_constant(values: Floats) -> bool:
     return bool(values.std() <= CONSTANT * np.abs(values).max())
 
 
-def _ranks(values: Floats) -> Floats:
-    """Return average ranks, those of equal values equal; means that should be equal are."""
-    codes, counts = np.unique(comparable(values), return_inverse=True, return_counts=True)[1:]
+def _ranks(values: Floats, weight: Floats | None = None) -> Floats:
+    """Return average ranks, those of equal values equal; means that should be equal are.
+
+    With weights, an item counts for as many.
+    """
+    codes = np.unique(comparable(values), return_inverse=True)[1].reshape(-1)
+    counts = np.bincount(codes, weight)
     ends = np.cumsum(counts)
-    return np.asarray((ends - (counts - 1) / 2)[codes.reshape(-1)], np.float64)
+    return np.asarray((ends - (counts - 1) / 2)[codes], np.float64)

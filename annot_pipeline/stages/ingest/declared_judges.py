@@ -21,7 +21,8 @@ class DeclaredJudges:
         Entries that change nothing, with the reason. Patterns are not quoted: they may name a
         judge.
     ambiguous
-        Pairs of entries that match the same judges and call them people and models.
+        Pairs of entries that match the same judges and say different things of them, unless the
+        first matches no others: then it is the exception to the second.
     """
 
     families: dict[str, int]
@@ -49,17 +50,20 @@ def declared_judges(
         Returns the names of systems; called only where an entry of a model matches no judge.
     """
     names = list(names)
-    matched: Counter[int] = Counter()
+    matched: list[set[str]] = [set() for _ in settings]
     members: Counter[int] = Counter()
-    ambiguous: Counter[tuple[int, int]] = Counter()
+    overlaps: Counter[tuple[int, int]] = Counter()
     for name in names:
         entries = [n for n, entry in enumerate(settings) if entry.matches(name)]
-        matched.update(entries)
+        for n in entries:
+            matched[n].add(name)
         members.update(entries[:1])
         others = [n for n in entries[1:] if settings[n].name != "*"]  # what is left
-        ambiguous.update(
-            (entries[0], n) for n in others if settings[n].kind != settings[entries[0]].kind
-        )
+        overlaps.update((entries[0], n) for n in others)
+    ambiguous = {
+        pair: n for pair, n in overlaps.items()
+        if _contradict(settings, matched, *pair)
+    }  # fmt: skip
     families: Counter[str] = Counter()
     for entry_number, entry in enumerate(settings):
         if entry.family is not None:
@@ -72,6 +76,17 @@ def declared_judges(
             for (first, second), n in sorted(ambiguous.items())
         ],
     )
+
+
+def _contradict(
+    settings: Sequence[JudgeSettings], matched: Sequence[set[str]], first: int, second: int
+) -> bool:
+    """Return whether two entries that match the same judges say different things of them."""
+    one, other = settings[first], settings[second]
+    if one.kind != other.kind:
+        return True
+    is_same = one.model_dump(exclude={"name"}) == other.model_dump(exclude={"name"})
+    return one.kind == "model" and not is_same and not matched[first] < matched[second]
 
 
 def count_undeclared_models(names: Iterable[str], settings: Sequence[JudgeSettings]) -> int:
@@ -89,7 +104,7 @@ def count_undeclared_models(names: Iterable[str], settings: Sequence[JudgeSettin
 
 def _unused(
     settings: Sequence[JudgeSettings],
-    matched: Counter[int],
+    matched: Sequence[set[str]],
     members: Counter[int],
     families: Counter[str],
     systems: Callable[[], Iterable[str]],

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,23 +20,16 @@ from annot_pipeline.methods.model_judges.prediction_powered import (
     prediction_powered_mean,
 )
 from annot_pipeline.methods.model_judges.rogan_gladen import rogan_gladen
-from annot_pipeline.methods.model_judges.sample_balance import balance_p_value
 from annot_pipeline.methods.rankings.inference import FEW
 from annot_pipeline.stages.model_judges.answers import NONE, TaskAnswers
+from annot_pipeline.stages.model_judges.estimands import Estimand
+from annot_pipeline.stages.model_judges.people_sample import PeopleSample
 from annot_pipeline.stages.model_judges.validation import NO_SHARED_ITEM, THESE_PEOPLE
 
 Codes = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Row = dict[str, Any]
 
-MOST_CLASSES, MOST_OF_SYSTEMS = 200, 20
-"""Classes of a task whose prevalence is estimated, and those whose share is by system."""
-BALANCE_ALPHA = 1e-4
-"""Level, over all tests of a task, at which people's items are taken for no random sample."""
-CHOSEN = (
-    "people's items were not drawn at random (judges.people_items), and no selection_probability "
-    "says how they were chosen"
-)
 UNCORRECTED = "not corrected by people: no interval says how far they differ"
 LEAST_ANSWERS = 20
 """People's answers from which an interval is published, and a model is corrected: how far it counts
@@ -49,203 +42,40 @@ ALL_ALIKE = "all of people's answers are alike: nothing says how far others may 
 ONE_CLUSTER = "all of people's items are of one document or segment: no interval"
 OVER_ITEMS = "over items: several people judged some, so the interval holds for these people"
 NO_PROBABILITIES = "Rogan-Gladen takes no selection probabilities: read prediction_powered"
+NO_COMMON_ITEM = "no item has answers of all models"
 NOTHING_ELSEWHERE = "the model judged no other items than people did"
 
 
-@dataclass(frozen=True, eq=False)
-class Estimand:
-    """A mean over items that is to be estimated.
-
-    Parameters
-    ----------
-    quantity, criterion, system, label
-        As in the table.
-    unit_item, unit_judge, unit_value
-        ``(n_units,)`` people's answers: an item's code, the person's, `NONE` if several, and value.
-    in_population
-        ``(n_items,)`` whether the item belongs to what the mean is over.
-    side
-        ``(n_items,)`` of comparisons: whether the share of the win counts from the other side.
-    """
-
-    quantity: Literal["mean_score", "prevalence", "win_rate"]
-    criterion: str | None
-    system: str | None
-    label: str | None
-    unit_item: Codes
-    unit_judge: Codes
-    unit_value: Floats
-    in_population: npt.NDArray[np.bool_]
-    side: npt.NDArray[np.bool_] | None = None
-
-    @property
-    def key(self) -> Row:
-        """Return what names the estimate."""
-        return {name: getattr(self, name) for name in ("quantity", "criterion", "system", "label")}
-
-    def of_models(self, answers: Floats, label: int | None) -> Floats:
-        """Return values of models by item, ``(n_items,)``, of several their mean.
-
-        NaN outside, and where a model has no answer; ``answers`` is ``(n_models, n_items)``.
-        """
-        values = answers if label is None else np.where(np.isnan(answers), np.nan, answers == label)
-        values = np.mean(values, axis=0)
-        if self.side is not None:
-            values = np.where(self.side, 1 - values, values)
-        return np.where(self.in_population, values, np.nan)
-
-
 def estimate_rows(
-    answers: TaskAnswers, *, people_items: Literal["random", "chosen"]
-) -> tuple[list[Row], str | None]:
-    """Return the rows of a task, none without people or models; and why none is corrected.
+    answers: TaskAnswers,
+    estimands: list[tuple[Estimand, int | None]],
+    models: dict[str, Floats],
+    sample: PeopleSample,
+) -> list[Row]:
+    """Return the rows of a task.
 
     Parameters
     ----------
     answers
         Of people and models.
-    people_items
+    estimands
+        What is estimated, as `estimands.task_estimands` gives it.
+    models
+        As `estimands.model_answers` gives them.
+    sample
         How the items that people judged were chosen.
     """
-    if not answers.models or not answers.by_people.any():
-        return [], None
-    models = model_answers(answers)
-    estimands = list(task_estimands(answers))
-    probabilities, refusal = people_probabilities(answers, people_items)
-    if refusal is None and probabilities is None:
-        refusal = sample_imbalance(answers, estimands, models)
     rows = []
     for estimand, label in estimands:
-        rows.append(_of_people(answers, estimand, probabilities, refusal))
+        rows.append(_of_people(answers, estimand, sample))
         for name, values in models.items():
             own = estimand.of_models(values, label)
-            of_model = HumanModelComparison.from_estimand(answers, estimand, own, probabilities)
+            of_model = HumanModelComparison.from_estimand(
+                answers, estimand, own, sample.probabilities
+            )
             has_labels = label is not None and len(values) == 1
-            rows += _of_model(estimand, name, of_model, refusal, has_labels)
-    return [{"task": answers.task} | row for row in rows], refusal
-
-
-def model_answers(answers: TaskAnswers) -> dict[str, Floats]:
-    """Return answers by item of each model, and of all where there are several.
-
-    Each is ``(n_models, n_items)``: codes of labels, scores, or shares of the win.
-    """
-    values = answers.share if answers.kind == "pairwise" else answers.value
-    models = {
-        answers.judges[code]: answers.of_judge(code, values)[np.newaxis] for code in answers.models
-    }
-    if len(models) > 1:
-        models[ALL_MODELS] = np.concatenate([*models.values()])
-    return models
-
-
-def task_estimands(answers: TaskAnswers) -> Iterator[tuple[Estimand, int | None]]:
-    """Yield what is estimated, with the code of the label whose prevalence it is."""
-    people = answers.by_people
-    item, judge, value = answers.item[people], answers.judge[people], answers.value[people]
-    everything = np.ones(len(answers.items.names), np.bool_)
-    if answers.kind == "categorical":
-        yield from _prevalences(answers, item, judge, value)
-    elif answers.kind == "scalar":
-        criteria = answers.items.criteria
-        for code, criterion in enumerate(criteria):
-            of_criterion = answers.items.criterion == code
-            for system, is_in in _populations(answers.items.system, answers.items.systems):
-                population = of_criterion & (everything if is_in is None else is_in)
-                units = population[item]
-                yield Estimand(
-                    "mean_score", criterion or None, system, None, item[units], judge[units],
-                    value[units], population,
-                ), None  # fmt: skip
-    else:
-        share = answers.share[people]
-        for code, system in enumerate(answers.items.systems):
-            first = answers.items.system == code
-            second = (answers.items.other_system == code) & ~first
-            population = first | second
-            units = population[item]
-            values = np.where(second[item], 1 - share, share)[units]
-            yield Estimand(
-                "win_rate", None, system, None, item[units], judge[units], values, population,
-                second,
-            ), None  # fmt: skip
-
-
-def _prevalences(
-    answers: TaskAnswers, item: Codes, judge: Codes, value: Floats
-) -> Iterator[tuple[Estimand, int | None]]:
-    """Yield the prevalence of each class: an item has the label of more than half of its people."""
-    n_items = len(answers.items.names)
-    n = np.bincount(item, minlength=n_items)
-    asked = np.flatnonzero(n)
-    lone = np.full(n_items, NONE)
-    lone[item] = judge
-    person = np.where(n[asked] == 1, lone[asked], NONE)
-    if len(answers.classes) > MOST_CLASSES:
-        return
-    for system, is_in in _populations(answers.items.system, answers.items.systems):
-        if system is not None and len(answers.classes) > MOST_OF_SYSTEMS:
-            return
-        population = np.ones(n_items, np.bool_) if is_in is None else is_in
-        units = population[asked]
-        for code, label in enumerate(answers.classes):
-            votes = np.bincount(item[value == code], minlength=n_items)
-            is_label = (2 * votes > n)[asked].astype(np.float64)
-            yield Estimand(
-                "prevalence", None, system, label, asked[units], person[units], is_label[units],
-                population,
-            ), code  # fmt: skip
-
-
-def _populations(
-    system: Codes, systems: list[str]
-) -> Iterator[tuple[str | None, npt.NDArray[np.bool_] | None]]:
-    """Yield all items, then those of each system."""
-    yield None, None
-    for code, name in enumerate(systems):
-        yield name, system == code
-
-
-def people_probabilities(
-    answers: TaskAnswers, people_items: Literal["random", "chosen"]
-) -> tuple[Floats | None, str | None]:
-    """Return the probabilities of people's items if they are known, and why nothing can be said."""
-    asked = np.unique(answers.item[answers.by_people])
-    is_known = ~np.isnan(answers.items.probability[asked])
-    if is_known.all():
-        return answers.items.probability, None
-    if is_known.any():
-        n = int(is_known.sum())
-        return None, (
-            f"selection_probability is known for {n:,} of {asked.size:,} items of people: list "
-            "the others under items, from selection_probabilities.csv of the batch"
-        )
-    return None, CHOSEN if people_items == "chosen" else None
-
-
-def sample_imbalance(
-    answers: TaskAnswers, estimands: list[tuple[Estimand, int | None]], models: dict[str, Floats]
-) -> str | None:
-    """Return why people's items are no random sample by the models' answers; None: they may be."""
-    tests = []
-    for name, values in models.items():
-        for estimand, label in estimands:
-            own = estimand.of_models(values, label)
-            asked = np.zeros(own.size, np.bool_)
-            asked[estimand.unit_item] = True
-            p_value = balance_p_value(own, asked, answers.items.cluster)
-            if not np.isnan(p_value):
-                means = [float(np.nanmean(own[part])) for part in (asked, ~asked)]
-                tests.append((p_value, name, estimand, means))
-    worst = min(tests, key=lambda test: test[0], default=None)
-    if worst is None or worst[0] * len(tests) >= BALANCE_ALPHA:
-        return None
-    _, name, estimand, (of_people, elsewhere) = worst
-    what = " ".join(filter(None, (estimand.quantity, estimand.system, estimand.label)))
-    return (
-        f"people's items are no random sample: {what} by {name} is {of_people:.3f} on them and "
-        f"{elsewhere:.3f} on the others; map selection_probability"
-    )
+            rows += _of_model(estimand, name, of_model, sample.refusal, has_labels)
+    return [{"task": answers.task} | row for row in rows]
 
 
 @dataclass(frozen=True, eq=False)
@@ -329,16 +159,14 @@ def _strata(
     return strata, (n_items / n_asked)[strata]
 
 
-def _of_people(
-    answers: TaskAnswers, estimand: Estimand, probabilities: Floats | None, refusal: str | None
-) -> Row:
+def _of_people(answers: TaskAnswers, estimand: Estimand, sample: PeopleSample) -> Row:
     """Return the row of people alone."""
     everywhere = np.where(estimand.in_population, 0.0, np.nan)
-    people = HumanModelComparison.from_estimand(answers, estimand, everywhere, probabilities)
+    people = HumanModelComparison.from_estimand(answers, estimand, everywhere, sample.probabilities)
     row = estimand.key | {"method": "people", "judge": None, "n_model": 0}
     row["n_human"] = int(people.human.size)
-    if refusal is not None or not people.human.size:
-        return row | {"reason": refusal or "no person judged any"}
+    if sample.refusal is not None or not people.human.size:
+        return row | {"reason": sample.refusal or "no person judged any"}
     estimate = replace(people, elsewhere=np.zeros(0)).estimate(0.0)
     return (
         row
@@ -358,6 +186,8 @@ def _of_model(
     n_model = int((~np.isnan(both.own)).sum())
     key = estimand.key | {"judge": name, "n_human": int(both.human.size), "n_model": n_model}
     if not n_model:
+        if name == ALL_MODELS:
+            yield key | {"method": "prediction_powered", "reason": NO_COMMON_ITEM}
         return
     alone = {"value": float(np.nanmean(both.own)), "reason": UNCORRECTED}
     yield key | {"method": "model"} | alone

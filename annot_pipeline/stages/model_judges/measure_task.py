@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -23,7 +22,9 @@ from annot_pipeline.stages.ingest.listed_items import ListedItems
 from annot_pipeline.stages.labels.known_items import Truths
 from annot_pipeline.stages.model_judges.answers import TIE, TaskAnswers, task_answers
 from annot_pipeline.stages.model_judges.bias import bias_rows
+from annot_pipeline.stages.model_judges.estimands import model_answers, task_estimands
 from annot_pipeline.stages.model_judges.estimates import estimate_rows
+from annot_pipeline.stages.model_judges.people_sample import PeopleSample, people_sample
 from annot_pipeline.stages.model_judges.validation import validation_rows
 
 LEAST_CONSTANT = 10
@@ -76,13 +77,19 @@ def measure_task(
     bias = bias_rows(rows, answers, items, listed, settings)
     if not answers.models:
         return MeasuredTask({JUDGE_BIAS.name: bias}, {})
+    sample = PeopleSample(None, None)
+    estimates: list[Row] = []
+    if answers.by_people.any():
+        models, estimands = model_answers(answers), list(task_estimands(answers))
+        sample = people_sample(answers, estimands, models, settings.judges.people_items)
+        estimates = estimate_rows(answers, estimands, models, sample)
     validation, confusion = validation_rows(
         answers,
+        sample,
         epsilon=settings.judges.epsilon,
         seed=settings.seed,
         has_scale=task["scale_low"] is not None,
     )
-    estimates, refusal = estimate_rows(answers, people_items=settings.judges.people_items)
     return MeasuredTask(
         {
             JUDGE_VALIDATION.name: validation,
@@ -93,7 +100,7 @@ def measure_task(
         {
             "unvalidated": _unvalidated(answers, validation),
             "constant": _constant(answers),
-            "biased_samples": refusal,
+            "biased_samples": sample.refusal,
             "several_versions": _several_versions(answers),
             "model_labels": _model_labels(answers),
         },
@@ -107,9 +114,11 @@ def _unvalidated(answers: TaskAnswers, rows: list[Row]) -> list[str]:
 
 
 def _several_versions(answers: TaskAnswers) -> list[str]:
-    """Return the models that judge with several versions, prompts or temperatures."""
-    names = Counter(plain_name(answers.judges[code]) for code in answers.models)
-    return sorted(name for name, n in names.items() if n > 1)
+    """Return the names of each model with several versions, prompts or temperatures."""
+    names: dict[str, list[str]] = {}
+    for name in sorted(answers.judges[code] for code in answers.models):
+        names.setdefault(plain_name(name), []).append(name)
+    return [", ".join(versions) for _, versions in sorted(names.items()) if len(versions) > 1]
 
 
 def _model_labels(answers: TaskAnswers) -> list[str]:

@@ -22,6 +22,7 @@ from annot_pipeline.methods.model_judges.score_validation import ScoreValidation
 from annot_pipeline.methods.model_judges.soft_pairwise_accuracy import soft_pairwise_accuracy
 from annot_pipeline.runtime.indexing import index_pairs
 from annot_pipeline.stages.model_judges.answers import NONE, TaskAnswers
+from annot_pipeline.stages.model_judges.people_sample import PeopleSample
 
 Floats = npt.NDArray[np.float64]
 Row = dict[str, Any]
@@ -37,6 +38,12 @@ FEW_ITEMS_EACH = (
 OTHER_SCALE = "bias and error are null: the model's scores span another range than people's"
 OTHER_SPAN = 2.0
 """Ratio of the ranges of a model's and of people's scores from which they are on other scales."""
+OTHER_SPAN_DECLARED = 5.0
+"""The same where the task declares one scale: 0 to 1 and 1 to 5 lie on 0 to 100, too."""
+WEIGHTED = (
+    "people's items count by selection_probability; pairwise accuracies, human correlation and the "
+    "alternative annotator test are of these items alone"
+)
 BOUNDS = {
     "agreement": (0, 1), "kappa": (-1, 1), "correlation": (-1, 1), "bias": (-np.inf, np.inf),
 }  # fmt: skip
@@ -45,7 +52,12 @@ LEAST_SYSTEMS = 2
 
 
 def validation_rows(
-    answers: TaskAnswers, *, epsilon: float, seed: int, has_scale: bool = False
+    answers: TaskAnswers,
+    sample: PeopleSample,
+    *,
+    epsilon: float,
+    seed: int,
+    has_scale: bool = False,
 ) -> tuple[list[Row], list[Row]]:
     """Return rows of ``judge_validation`` and of ``validation_confusion`` of a task.
 
@@ -53,6 +65,8 @@ def validation_rows(
     ----------
     answers
         Of people and models.
+    sample
+        How the items that people judged were chosen: figures are of all items where it says so.
     epsilon
         By which a person may be better, in the alternative annotator test.
     seed
@@ -65,7 +79,7 @@ def validation_rows(
     for model in answers.models:
         own = answers.of_judge(model, answers.value)
         key = {"task": answers.task, "judge": answers.judges[model]}
-        row, confusion = _against_people(answers, own, epsilon, seed, has_scale=has_scale)
+        row, confusion = _against_people(answers, sample, own, epsilon, seed, has_scale=has_scale)
         rows.append(key | {"reference": "people"} | row)
         confusions += [key | {"reference": "people"} | one for one in confusion]
         if not np.isnan(answers.items.truth).all():
@@ -76,7 +90,13 @@ def validation_rows(
 
 
 def _against_people(
-    answers: TaskAnswers, own: Floats, epsilon: float, seed: int, *, has_scale: bool
+    answers: TaskAnswers,
+    sample: PeopleSample,
+    own: Floats,
+    epsilon: float,
+    seed: int,
+    *,
+    has_scale: bool,
 ) -> tuple[Row, list[Row]]:
     """Return the figures of a model against people, and its confusion of their labels."""
     people = answers.by_people
@@ -91,17 +111,25 @@ def _against_people(
     if not row["n_items"]:
         return row | {"reason": NO_SHARED_ITEM if item.size else NO_PEOPLE}, []
     reasons: dict[str, None] = {}
+    if sample.refusal is not None:
+        reasons[f"of people's items alone: {sample.refusal}"] = None
+    weights = sample.weights
+    if weights is not None and np.ptp(weights[item[is_shared]]) > 0:
+        reasons[WEIGHTED] = None
     confusion: list[Row] = []
     if answers.kind == "scalar":
-        scored = score_validation(item, judge, value, own, documents=answers.items.cluster)
+        scored = score_validation(
+            item, judge, value, own, documents=answers.items.cluster, weights=weights
+        )
         row |= _score_figures(scored, reasons) | _orders(answers, own, seed)
-        if not has_scale and _has_other_scale(value, own):
+        if _has_other_scale(value, own, OTHER_SPAN_DECLARED if has_scale else OTHER_SPAN):
             row |= dict.fromkeys(("bias", "bias_low", "bias_high", "error"))
             reasons[OTHER_SCALE] = None
     else:
         labelled = label_validation(
-            item, judge, value.astype(np.int64), _codes(own), documents=answers.items.cluster
-        )
+            item, judge, value.astype(np.int64), _codes(own), documents=answers.items.cluster,
+            weights=weights,
+        )  # fmt: skip
         row |= _label_figures(labelled, reasons)
         confusion = list(_confusion(labelled, answers.classes))
     test = alternative_annotator_test(
@@ -165,7 +193,7 @@ def _score_figures(validation: ScoreValidation, reasons: dict[str, None]) -> Row
     }
 
 
-def _has_other_scale(human: Floats, own: Floats) -> bool:
+def _has_other_scale(human: Floats, own: Floats, ratio: float) -> bool:
     """Return whether the model's scores have another range than people's, as 1 to 5 and 0 to 100.
 
     Of few scores a range says little.
@@ -174,7 +202,7 @@ def _has_other_scale(human: Floats, own: Floats) -> bool:
     if min(human.size, model.size) < LEAST_ITEMS:
         return False
     spans = float(np.ptp(human)), float(np.ptp(model))
-    return min(spans) > 0 and max(spans) > OTHER_SPAN * min(spans)
+    return min(spans) > 0 and max(spans) > ratio * min(spans)
 
 
 def _orders(answers: TaskAnswers, own: Floats, seed: int) -> Row:
@@ -209,13 +237,14 @@ def _by_segment(answers: TaskAnswers, placed: npt.NDArray[np.int64], values: Flo
 
 
 def _confusion(validation: LabelValidation, classes: list[str]) -> Iterator[Row]:
-    matrix = validation.confusion
-    totals = matrix.sum(axis=1)
+    matrix, weighted = validation.confusion, validation.weighted_confusion
+    totals = weighted.sum(axis=1)
     for reference, model in np.argwhere(matrix > 0).tolist():
         n = float(matrix[reference, model])
         yield {
             "reference_answer": classes[reference], "model_answer": classes[model],
-            "n_items": n, "share": min(n / float(totals[reference]), 1.0),
+            "n_items": n,
+            "share": min(float(weighted[reference, model]) / float(totals[reference]), 1.0),
         }  # fmt: skip
 
 

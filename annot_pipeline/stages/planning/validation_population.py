@@ -107,8 +107,9 @@ def _squares(
 ) -> tuple[Floats, float]:
     """Return squared deviations by cell, over N squared, and the variance that stays.
 
-    Scaled so that the present variance is that of the present interval: answers of one document or
-    person may err together.
+    That of the model, and between strata, is of these items as a sample of others: no answer of
+    people takes it away (`prediction_powered_mean`). Scaled so that the present variance is that of
+    the present interval: answers of one document or person may err together.
     """
     cells = np.flatnonzero(~np.isnan(one.own))
     n = cells.size
@@ -137,9 +138,14 @@ def _squares(
     elsewhere = own[~is_known] if (~is_known).any() else own
     is_possible = earlier > 0
     of_people = float((of_groups(means_now)[is_possible] / earlier[is_possible]).sum())
+    of_model = one.power**2 * float(own.var()) / n
+    n_of_stratum = np.bincount(stratum, n_of_group, n_strata)
+    between = float(n_of_stratum @ (own_means - n_of_stratum @ own_means / n) ** 2) / n**2
     present = of_people + one.power**2 * float(elsewhere.var()) / elsewhere.size
+    if means_now is own_means:
+        present += between
     scale = (one.width / NORMAL) ** 2 / present if present > 0 else 1.0
-    return of_groups(own_means) * scale, scale * one.power**2 * float(own.var()) / n
+    return of_groups(own_means) * scale, scale * (of_model + between)
 
 
 def _shrunk_means(values: Floats, stratum: Codes, overall: Floats) -> Floats:
