@@ -28,6 +28,7 @@ from annot_pipeline.cli import (
     prune,
     releases,
     review,
+    schema,
     score,
     simulate,
     status,
@@ -54,6 +55,7 @@ COMMANDS = (
     ("hits", hits, "the next batch to annotate, ready to upload"),
     ("plan", plan, "how many judges and segments tell systems apart"),
     ("simulate", simulate, "what a way of asking would buy"),
+    ("schema", schema, "print the JSON Schema of campaign.yaml, for editors"),
 )
 
 
