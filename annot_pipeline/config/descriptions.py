@@ -8,7 +8,7 @@ import re
 from pydantic import BaseModel
 
 PARAMETERS_HEADING = re.compile(r"^Parameters\n-{3,}\n", re.MULTILINE)
-PARAMETER = re.compile(r"^(?P<names>\w+(?:, \w+)*)\n(?P<text>(?:(?: {4}.*)?\n?)+)", re.MULTILINE)
+PARAMETER = re.compile(r"^(?P<names>\w+(?:, \w+)*)\n(?P<text>(?:(?: {4}.*)?\n)+)", re.MULTILINE)
 
 FIELD_DESCRIPTIONS = {
     "task": "What was asked. Without it, the task is the campaign's name.",
