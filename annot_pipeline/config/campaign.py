@@ -70,7 +70,7 @@ def _params_of(section: Section, params: type[T]) -> T:
 
 
 class Campaign(Section):
-    """A whole campaign.yaml.
+    """Holds all settings of a campaign.
 
     Parameters
     ----------

@@ -36,7 +36,7 @@ VERSION_SUFFIX = re.compile(r" \((?:version|prompt|temperature) [^()]*\)$")
 
 
 class JudgeSettings(Section):
-    """What is known of the judges whose names match ``name`` (a glob; the first match wins).
+    """Describes the judges whose names match ``name``; the first match applies.
 
     Judges of one family are related: their labels of an item count as one judge's. Each model has
     an effect of its own of the order in which it is shown two outputs. Another version, prompt or
@@ -85,12 +85,9 @@ class JudgeSettings(Section):
 
 
 class Judges(Section):
-    """Judges that are declared, and whose judgments count.
+    """Declares judges, and sets whose judgments count.
 
-    A list stands for ``declared``. ``use`` says whose judgments are used; None: people's in tasks
-    that people judged, models' in others, and everybody's where no model is declared. ``epsilon``
-    is what a person may be better by in the alternative annotator test; ``people_items`` says how
-    the items that people judge are chosen from those that models judge.
+    A list stands for ``declared``.
 
     Parameters
     ----------

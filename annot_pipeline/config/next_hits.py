@@ -11,7 +11,7 @@ from annot_pipeline.methods.planning.hit_design import HitDesign
 
 
 class Easl(Section):
-    """Online scalar scores and the next HITs.
+    """Sets EASL scores, comparisons within HITs, and the HITs that EASL plans.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class Easl(Section):
 
 
 class NextHits(Section):
-    """The next batch to annotate.
+    """Sets the next batch to annotate.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ class NextHits(Section):
 
 
 class ControlledHits(Section):
-    """Quality-controlled HITs.
+    """Sets HITs that hold controls.
 
     Parameters
     ----------

@@ -21,7 +21,7 @@ MASTER = re.compile(
 
 
 class Retries(Section):
-    """How often an unattended build reads exports again, waiting longer each time.
+    """Sets how often an unattended build tries again.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class Retries(Section):
 
 
 class Fresh(Section):
-    """How old gold may be; null means what follows from the cron.
+    """Sets how old the newest release may be; null: as the cron expression implies.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class Fresh(Section):
 
 
 class Sensor(Section):
-    """The sensor that looks for new exports.
+    """Sets the sensor that looks for new exports.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class Sensor(Section):
 
 
 class Schedule(Section):
-    """When builds run that nobody waits for; schedule and sensor start stopped unless active.
+    """Sets when unattended builds run.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ class Schedule(Section):
 
 
 class Resources(Section):
-    """Limits; null means what the machine has.
+    """Sets memory, disk and threads of a build; null: what the machine has.
 
     Parameters
     ----------
@@ -133,9 +133,7 @@ class Resources(Section):
 
 
 class Limits(Section):
-    """Bounds of what an export may hold; beyond, it is refused and not read on.
-
-    None of them can move a number. ``unpacked_ratio`` counts from 64 MB on.
+    """Sets limits of an export; one beyond a limit is refused. Changes no number.
 
     Parameters
     ----------
@@ -159,11 +157,10 @@ class Limits(Section):
 
 
 class Engine(Section):
-    """Where the parts of heavy steps are made.
+    """Sets where heavy steps run.
 
-    ``master`` and ``config`` are Spark's own: where it runs, and its settings by name. A build ends
-    when nobody has been at work there for ``wait_seconds``. All may stay where ``kind: local`` is
-    said, as by ``--set`` on a day without the cluster.
+    With ``kind: local`` the other settings are ignored, so that ``--set engine.kind=local`` builds
+    without the cluster.
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ SCREENINGS = ("reference_threshold", "bt500")
 
 
 class Quality(Section):
-    """Judge control.
+    """Sets the test that judges must pass.
 
     Parameters
     ----------

@@ -50,7 +50,7 @@ __all__ = [
 
 
 class About(Section):
-    """What a release says of itself; none of it can move a number.
+    """Describes the dataset of a campaign; changes no number.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ class About(Section):
 
 
 class Standardize(Section):
-    """z-scores.
+    """Sets how scores become z-scores.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ class Standardize(Section):
 
 
 class Agreement(Section):
-    """Agreement of judges.
+    """Sets the intervals of agreement.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ class Agreement(Section):
 
 
 class Labels(Section):
-    """Labels of categorical tasks.
+    """Sets which labels of categorical tasks are certain.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ class Labels(Section):
 
 
 class Ranking(Section):
-    """Rankings of segments and systems.
+    """Sets how segments and systems are ranked.
 
     Parameters
     ----------
@@ -209,7 +209,7 @@ class Ranking(Section):
 
 
 class Privacy(Section):
-    """Judges' pseudonyms.
+    """Sets the pseudonyms of judges.
 
     Parameters
     ----------
@@ -229,9 +229,7 @@ class Privacy(Section):
 
 
 class Threshold(Section):
-    """Levels of a gate: a figure above ``warn`` warns, above ``error`` nothing is published.
-
-    ``minimum`` is how many items, judges or judgments its figure takes.
+    """Sets the levels of a gate.
 
     Parameters
     ----------

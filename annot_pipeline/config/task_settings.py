@@ -10,7 +10,7 @@ from annot_pipeline.config.strict_section import LARGEST, Section
 
 
 class Criterion(Section):
-    """One of several things judged at once.
+    """Describes one of several criteria that are judged at once.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ class Criterion(Section):
 
 
 class Adequacy(Section):
-    """Which ordinary labels say that an output is good enough.
+    """Names the labels that say that an output is good enough.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class Adequacy(Section):
 
 
 class TaskSettings(Section):
-    """What is known of the tasks whose names match ``name`` (a glob; the first match wins).
+    """Describes the tasks whose names match ``name``; the first match applies.
 
     Parameters
     ----------
