@@ -16,7 +16,8 @@ import re
 import sys
 import traceback
 from collections.abc import Iterator, Sequence
-from typing import Any, NoReturn, TextIO
+from types import ModuleType
+from typing import Any, NamedTuple, NoReturn, TextIO
 
 from annot_pipeline.cli import (
     build,
@@ -28,6 +29,7 @@ from annot_pipeline.cli import (
     prune,
     releases,
     review,
+    schema,
     score,
     simulate,
     status,
@@ -38,28 +40,87 @@ from annot_pipeline.cli import (
 from annot_pipeline.errors import AnnotError, Problem, StoreError, printable
 from annot_pipeline.version import __version__
 
+
+class Command(NamedTuple):
+    """A subcommand: its name, module, what it does, and what exit status 1 means."""
+
+    name: str
+    module: ModuleType
+    help: str
+    failure: str
+
+
 COMMANDS = (
-    ("init", init, "look at exports, write a commented campaign.yaml"),
-    ("validate", validate, "read config and every source, write nothing"),
-    ("build", build, "the whole pipeline; publishes a release if the gates pass"),
-    ("status", status, "the last release, gates, what has arrived since"),
-    ("releases", releases, "the releases and what changed"),
-    ("trace", trace, "why an item has its label or score: judgments, fates, judges, weights"),
-    ("diff", diff, "what changed between two releases, each with its cause"),
-    ("verify", verify, "recompute every checksum; --rebuild from the archived raw bytes"),
-    ("score", score, "a model's labels or distributions against gold"),
-    ("pin", pin, "keep a release, whatever prune removes"),
-    ("prune", prune, "remove old releases that nothing needs"),
-    ("review", review, "what MTurk takes to approve or reject work"),
-    ("hits", hits, "the next batch to annotate, ready to upload"),
-    ("plan", plan, "how many judges and segments tell systems apart"),
-    ("simulate", simulate, "what a way of asking would buy"),
-)
+    Command(
+        "init", init, "look at exports and write a commented campaign.yaml",
+        "an export cannot be read",
+    ),
+    Command(
+        "validate", validate, "read the configuration and every export; write nothing",
+        "a build would fail a gate, or an export cannot be read",
+    ),
+    Command(
+        "build", build, "run the pipeline; publish a release if the gates pass",
+        "a gate failed, or an export, the store or gold cannot be used (the last release stands)",
+    ),
+    Command(
+        "status", status, "show the last release, its gates, and what has arrived since",
+        "the store or gold cannot be read",
+    ),
+    Command(
+        "releases", releases, "list the releases and what changed in each",
+        "gold is missing, older than the store's copy, or cannot be read",
+    ),
+    Command(
+        "trace", trace, "show why an item has its label or score: judgments, fates, weights",
+        "the release does not have the item or task, or cannot be read",
+    ),
+    Command(
+        "diff", diff, "show what changed between two releases, each change with its cause",
+        "a release cannot be read",
+    ),
+    Command(
+        "verify", verify, "recompute every checksum; --rebuild: from the archived exports",
+        "a file is damaged or missing, or a rebuild differs",
+    ),
+    Command(
+        "score", score, "score a model's labels or probabilities against gold",
+        "the predictions or the release cannot be scored",
+    ),
+    Command(
+        "pin", pin, "pin a release so that prune keeps it",
+        "the release cannot be read, or the store cannot be written",
+    ),
+    Command(
+        "prune", prune, "remove old releases, and archived exports that only they need",
+        "gold or the store cannot be read or written",
+    ),
+    Command(
+        "review", review, "write the files that MTurk takes to approve or reject work",
+        "no build of these exports and settings is there, or the store cannot be read",
+    ),
+    Command(
+        "hits", hits, "write the next batch to annotate, ready to upload",
+        "no build of these exports and settings is there, or the store cannot be read",
+    ),
+    Command(
+        "plan", plan, "show which differences between systems a design detects",
+        "the release cannot be read",
+    ),
+    Command(
+        "simulate", simulate, "simulate what a way of asking would yield",
+        "the recorded judgments cannot be read",
+    ),
+    Command(
+        "schema", schema, "print the JSON Schema of campaign.yaml, for editors",
+        "the schema cannot be written",
+    ),
+)  # fmt: skip
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; returns its exit status (0 done, 1 not published, 2 wrong usage)."""
-    arguments = _parser().parse_args(argv)
+    arguments = build_parser().parse_args(argv)
     if isinstance(sys.stdout, io.TextIOWrapper):  # a terminal that is not UTF-8 shows escapes
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
@@ -174,7 +235,8 @@ def _failed(arguments: argparse.Namespace, error: AnnotError) -> int:
     return error.exit_status
 
 
-def _parser() -> argparse.ArgumentParser:
+def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of all commands."""
     parser = argparse.ArgumentParser(
         prog="annot",
         description="From raw judgment exports to versioned gold datasets.",
@@ -182,9 +244,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"annot {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=_Command)
-    for name, module, text in COMMANDS:
-        command = commands.add_parser(name, help=text)
+    for name, module, text, failure in COMMANDS:
+        command = commands.add_parser(
+            name, help=text, description=f"{text[:1].upper()}{text[1:]}.",
+            epilog=f"Exit status: 0 done; 1 {failure}; 2 wrong usage or configuration.",
+        )  # fmt: skip
         module.add(command)
-        command.add_argument("--json", action="store_true", help="one JSON document on stdout")
+        command.add_argument("--json", action="store_true", help="print one JSON document")
         command.set_defaults(run=module.run)
     return parser

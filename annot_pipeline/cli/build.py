@@ -12,7 +12,7 @@ from annot_pipeline.cli.fates import fates_text
 def add(build: argparse.ArgumentParser) -> None:
     """Its arguments."""
     add_campaign(build)
-    text = "gold is lost for good: strike off its releases, and publish a new one"
+    text = "strike off the releases of gold that is lost, and publish a new one"
     build.add_argument("--gone", action="store_true", help=text)
 
 

@@ -16,11 +16,18 @@ if TYPE_CHECKING:
 
 Document = dict[str, Any]
 
+CAMPAIGN_HELP = "campaign.yaml or the folder that holds it"
+SET_HELP = "override a setting of campaign.yaml, as --set seed=3 (repeatable)"
+RELEASE_HELP = "release to read, as v0012 (default: the newest)"
+TASK_HELP = "read only this task (default: all)"
+
 
 def add_campaign(command: argparse.ArgumentParser) -> None:
     """CAMPAIGN and its settings."""
-    command.add_argument("campaign", metavar="CAMPAIGN", help="campaign.yaml or its folder")
-    command.add_argument("--set", action="append", default=[], metavar="a.b=c", dest="sets")
+    command.add_argument("campaign", metavar="CAMPAIGN", help=CAMPAIGN_HELP)
+    command.add_argument(
+        "--set", action="append", default=[], metavar="a.b=c", dest="sets", help=SET_HELP
+    )
 
 
 def add_output(command: argparse.ArgumentParser, text: str, default: Path | None = None) -> None:

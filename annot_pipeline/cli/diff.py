@@ -13,21 +13,25 @@ TABLES = ("labels", "scores", "ranks", "verdicts", "model_judges")
 def add(diff: argparse.ArgumentParser) -> None:
     """Its arguments."""
     add_campaign(diff)
-    diff.add_argument("old", metavar="V1", help="a release, as v0001")
-    diff.add_argument("new", metavar="V2", help="another release, or latest")
+    diff.add_argument("old", metavar="V1", help="older release, as v0001")
+    diff.add_argument("new", metavar="V2", help="newer release, as v0002 or latest")
     diff.add_argument(
-        "-o", "--output", metavar="FILE.parquet|FOLDER", type=Path, help="write all cells there"
+        "-o",
+        "--output",
+        metavar="FILE.parquet|FOLDER",
+        type=Path,
+        help="write every changed cell to this Parquet file or folder",
     )
-    diff.add_argument("--table", choices=TABLES, help="these alone (default: all)")
+    diff.add_argument("--table", choices=TABLES, help="compare only these tables (default: all)")
     diff.add_argument(
         "--rows",
         metavar="N",
         type=int,
         default=10,
-        help="cells shown of each table, and judgments (default: 10)",
+        help="cells to show per table, and judgments to show (default: 10)",
     )
     diff.add_argument(
-        "--no-causes", action="store_true", help="from gold alone; nothing is recomputed"
+        "--no-causes", action="store_true", help="list changes without causes; recomputes nothing"
     )
 
 

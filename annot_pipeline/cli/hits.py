@@ -14,18 +14,22 @@ WIDEST_SHOWN = 5
 def add(hits: argparse.ArgumentParser) -> None:
     """Its arguments."""
     add_campaign(hits)
-    text = "folder for the batch (default: one of its own in hits beside campaign.yaml)"
+    text = "folder for the batch (default: a new folder in hits/ next to campaign.yaml)"
     add_output(hits, text)
     for name, choices in (
         ("design", ("easl", "controlled", "tournament", "adequacy", "validate")),
         ("upload", ("mturk", "label_studio", "jsonl")),
     ):
-        text = f"short for --set next_hits.{name}=..."
+        text = f"same as --set next_hits.{name}=..."
         hits.add_argument(f"--{name}", choices=choices, help=text)
     hits.add_argument(
-        "--task", action="append", default=[], metavar="TASK", help="only this task (repeatable)"
+        "--task",
+        action="append",
+        default=[],
+        metavar="TASK",
+        help="plan only this task (repeatable; default: all)",
     )
-    hits.add_argument("--force", action="store_true", help="write over another batch")
+    hits.add_argument("--force", action="store_true", help="overwrite another batch in the folder")
 
 
 def run(arguments: argparse.Namespace) -> int:

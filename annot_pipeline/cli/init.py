@@ -12,14 +12,16 @@ from annot_pipeline.errors import ConfigError, Problem
 
 def add(init: argparse.ArgumentParser) -> None:
     """Its arguments."""
-    init.add_argument("exports", nargs="+", metavar="EXPORT", type=Path, help="files or folders")
-    text = "folder for campaign.yaml (default: this one); also names the campaign"
+    init.add_argument(
+        "exports", nargs="+", metavar="EXPORT", type=Path, help="export files, or folders of them"
+    )
+    text = "folder for campaign.yaml; it also names the campaign (default: the current folder)"
     add_output(init, text, Path())
     init.add_argument(
         "--preset", metavar="NAME",
-        help="write this mapping, whatever the columns suggest; an unknown name lists them",
+        help="use this mapping instead of guessing one; an unknown name lists all",
     )  # fmt: skip
-    init.add_argument("--force", action="store_true", help="write over a campaign.yaml")
+    init.add_argument("--force", action="store_true", help="overwrite an existing campaign.yaml")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -11,10 +11,10 @@ from annot_pipeline.errors import ConfigError, Problem, printable
 def add(pin: argparse.ArgumentParser) -> None:
     """Its arguments."""
     add_campaign(pin)
-    text = "the release to keep, as v0012 or latest (default: list the pins)"
+    text = "release to keep, as v0012 or latest (default: list the pins)"
     pin.add_argument("version", metavar="V", nargs="?", help=text)
-    pin.add_argument("--remove", action="store_true", help="take the pin away")
-    pin.add_argument("--why", metavar="TEXT", default="", help="what it is kept for")
+    pin.add_argument("--remove", action="store_true", help="remove the pin")
+    pin.add_argument("--why", metavar="TEXT", default="", help="why the release is kept")
 
 
 def run(arguments: argparse.Namespace) -> int:

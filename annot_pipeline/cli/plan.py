@@ -7,7 +7,15 @@ from collections.abc import Iterator
 from typing import Any
 
 from annot_pipeline.cli.columns import columns, number
-from annot_pipeline.cli.common import Document, load, show
+from annot_pipeline.cli.common import (
+    CAMPAIGN_HELP,
+    RELEASE_HELP,
+    SET_HELP,
+    TASK_HELP,
+    Document,
+    load,
+    show,
+)
 from annot_pipeline.errors import ConfigError, Problem, counted, printable
 
 ASSUMED = "judge_system=20,segment_system=20,residual=200"
@@ -16,24 +24,39 @@ ASSUMED = "judge_system=20,segment_system=20,residual=200"
 
 def add(plan: argparse.ArgumentParser) -> None:
     """Its arguments."""
-    plan.add_argument("campaign", metavar="CAMPAIGN", nargs="?", help="campaign.yaml or its folder")
-    plan.add_argument("--set", action="append", default=[], metavar="a.b=c", dest="sets")
-    plan.add_argument("--release", metavar="V", default="latest", help="default: the newest")
-    plan.add_argument("--task", metavar="T", help="one task alone")
+    plan.add_argument("campaign", metavar="CAMPAIGN", nargs="?", help=CAMPAIGN_HELP)
+    plan.add_argument(
+        "--set", action="append", default=[], metavar="a.b=c", dest="sets", help=SET_HELP
+    )
+    plan.add_argument("--release", metavar="V", default="latest", help=RELEASE_HELP)
+    plan.add_argument("--task", metavar="TASK", help=TASK_HELP)
     plan.add_argument(
         "--assume", metavar="a=b,...",
-        help="variances in place of a release: judge_system, segment_system, residual",
+        help="variances to assume without a release: judge_system, segment_system, residual",
     )  # fmt: skip
     for name, text in (
-        ("judges", "numbers of judges, as 5,10,20"),
-        ("segments", "numbers of segments, as 100,500"),
-        ("per-output", "judgments of each output, as 1,2"),
+        ("judges", "numbers of judges to compare, as 5,10,20"),
+        ("segments", "numbers of segments to compare, as 100,500"),
+        ("per-output", "numbers of judgments per output to compare, as 1,2"),
     ):
         plan.add_argument(f"--{name}", metavar="N,...", help=text)
-    plan.add_argument("--systems", metavar="N", type=int, help="systems that are compared")
-    plan.add_argument("--difference", metavar="POINTS", type=float, help="what should be found")
-    plan.add_argument("--power", metavar="SHARE", type=float, default=0.8, help="default: 0.8")
-    plan.add_argument("--price", metavar="X", type=float, help="of a judgment")
+    plan.add_argument("--systems", metavar="N", type=int, help="number of systems")
+    plan.add_argument(
+        "--difference", metavar="POINTS", type=float, help="smallest difference to detect"
+    )
+    plan.add_argument(
+        "--power",
+        metavar="SHARE",
+        type=float,
+        default=0.8,
+        help="power at which a difference counts as detectable (default: 0.8)",
+    )
+    plan.add_argument(
+        "--price",
+        metavar="X",
+        type=float,
+        help="price of one judgment; adds the cost of each design",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -11,14 +11,16 @@ from annot_pipeline.errors import printable
 def add(prune: argparse.ArgumentParser) -> None:
     """Its arguments."""
     add_campaign(prune)
-    text = "how many of the newest releases stay; pinned ones stay too"
+    text = "number of newest releases to keep; pinned ones are kept too"
     prune.add_argument("--keep", metavar="N", type=int, required=True, help=text)
     text = (
-        "strike off releases whose folders are gone and will not come back: all, one version, or "
-        "other gold of this store, by folder or URL; can be given several times"
+        "strike off releases whose folders were deleted: all, one version, or all of another gold "
+        "of this store, by folder or URL (repeatable)"
     )
     prune.add_argument("--gone", nargs="?", const="", action="append", metavar="V|GOLD", help=text)
-    prune.add_argument("--dry-run", action="store_true", help="only say what would go")
+    prune.add_argument(
+        "--dry-run", action="store_true", help="list what would be removed, and remove nothing"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -8,7 +8,16 @@ import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
-from annot_pipeline.cli.common import Document, add_campaign, load, say, show, typed
+from annot_pipeline.cli.common import (
+    RELEASE_HELP,
+    TASK_HELP,
+    Document,
+    add_campaign,
+    load,
+    say,
+    show,
+    typed,
+)
 from annot_pipeline.errors import printable, shorten
 
 NAMES = {
@@ -31,36 +40,46 @@ def add(score: argparse.ArgumentParser) -> None:
     add_campaign(score)
     score.add_argument(
         "predictions", metavar="PREDICTIONS", type=Path,
-        help="csv, tsv, jsonl or parquet (each also .gz), a row an item",
+        help="predictions, one row per item: csv, tsv, jsonl or parquet, also .gz",
     )  # fmt: skip
-    score.add_argument("--task", metavar="TASK", help="only this task")
-    score.add_argument("--release", metavar="V", default="latest", help="default: the newest")
-    score.add_argument("--item", metavar="COLUMN", help="column of the item (default: item)")
-    score.add_argument("--label", metavar="COLUMN", help="column of the label (default: label)")
+    score.add_argument("--task", metavar="TASK", help=TASK_HELP)
+    score.add_argument("--release", metavar="V", default="latest", help=RELEASE_HELP)
+    score.add_argument(
+        "--item", metavar="COLUMN", help="column that holds the item (default: item)"
+    )
+    score.add_argument(
+        "--label", metavar="COLUMN", help="column that holds the label (default: label)"
+    )
     score.add_argument(
         "--form", choices=("labels", "columns", "long", "object"),
-        help="how predictions stand in the file (default: told by its columns)",
+        help="layout of the predictions (default: inferred from the columns)",
     )  # fmt: skip
     score.add_argument(
         "--floor", metavar="P", type=float, default=1e-9,
-        help="what a probability counts as at least in log loss and KL (default: 1e-9)",
+        help="smallest probability in log loss and KL; raises smaller ones (default: 1e-9)",
     )  # fmt: skip
     score.add_argument(
-        "--rounds", metavar="N", type=int, default=1000, help="of the bootstrap (default: 1000)"
+        "--rounds",
+        metavar="N",
+        type=int,
+        default=1000,
+        help="bootstrap rounds; 0: no bootstrap intervals (default: 1000)",
     )
     score.add_argument(
         "--normalize", action="store_true", help="divide an item's probabilities by their sum"
     )
     score.add_argument(
         "--raw", action="store_true",
-        help="gold's probabilities are Dawid-Skene's own, not the published ones",
+        help="use Dawid-Skene's probabilities of gold instead of the published ones",
     )  # fmt: skip
     score.add_argument(
         "-o", "--output", metavar="FILE.csv|FILE.parquet", type=Path,
         help="write one row per item there, the largest disagreements first: what to review",
     )  # fmt: skip
     score.add_argument(
-        "--unknown-wrong", action="store_true", help="classes that gold does not know are wrong"
+        "--unknown-wrong",
+        action="store_true",
+        help="count predicted classes that gold does not have as wrong",
     )
 
 

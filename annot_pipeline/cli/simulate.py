@@ -14,19 +14,22 @@ from annot_pipeline.errors import printable
 def add(simulate: argparse.ArgumentParser) -> None:
     """Its arguments."""
     simulate.add_argument(
-        "experiment", metavar="EXPERIMENT", nargs="?", help="its name; without one all are listed"
+        "experiment",
+        metavar="EXPERIMENT",
+        nargs="?",
+        help="name of the experiment (default: list all)",
     )
     simulate.add_argument(
         "campaign", metavar="CAMPAIGN", nargs="?",
-        help="campaign.yaml or its folder, where recorded judgments are replayed",
+        help="campaign.yaml or its folder, for experiments that replay recorded judgments",
     )  # fmt: skip
     simulate.add_argument(
-        "--oracle", metavar="FILE", type=Path, help="csv with what is held to be true"
+        "--oracle", metavar="FILE", type=Path, help="csv file with the true values"
     )
-    add_output(simulate, "folder for tables, figures, page (default: experiments/EXPERIMENT)")
+    add_output(simulate, "folder for tables, figures and page (default: experiments/EXPERIMENT)")
     simulate.add_argument(
         "--set", action="append", default=[], metavar="a=b", dest="sets",
-        help="a setting of the experiment, or (a.b=c) of the campaign",
+        help="set a setting of the experiment, or as a.b=c of the campaign (repeatable)",
     )  # fmt: skip
 
 

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import argparse
 
-from annot_pipeline.cli.common import add_campaign, load, show, typed
+from annot_pipeline.cli.common import RELEASE_HELP, TASK_HELP, add_campaign, load, show, typed
 
 
 def add(trace: argparse.ArgumentParser) -> None:
     """Its arguments."""
     add_campaign(trace)
-    text = "an item, one of two items that were compared, or both as 'a | b'"
+    text = "an item, one of two compared items, or both as 'a | b'"
     trace.add_argument("item", metavar="ITEM", help=text)
-    trace.add_argument("--task", metavar="TASK", help="only this task")
-    trace.add_argument(
-        "--release", default="latest", metavar="V", help="a release (default: the newest)"
-    )
+    trace.add_argument("--task", metavar="TASK", help=TASK_HELP)
+    trace.add_argument("--release", default="latest", metavar="V", help=RELEASE_HELP)
 
 
 def run(arguments: argparse.Namespace) -> int:

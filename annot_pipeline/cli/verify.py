@@ -11,9 +11,9 @@ from annot_pipeline.errors import first_of, printable
 def add(verify: argparse.ArgumentParser) -> None:
     """Its arguments."""
     add_campaign(verify)
-    text = "one release, as v0012 or latest (default: all, and the whole archive)"
+    text = "release to verify, as v0012 or latest (default: all releases and the archive)"
     verify.add_argument("version", metavar="V", nargs="?", help=text)
-    text = "build each release again from its archived bytes, and compare byte for byte"
+    text = "rebuild each release from its archived exports and compare byte for byte"
     verify.add_argument("--rebuild", action="store_true", help=text)
 
 

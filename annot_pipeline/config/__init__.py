@@ -4,6 +4,7 @@ Reading the file, `--set` and error messages live in `annot_pipeline.config.camp
 """
 
 from annot_pipeline.config.campaign import Campaign, LoadedCampaign
+from annot_pipeline.config.each import EachColumn, EachElement, EachKey
 from annot_pipeline.config.expressions import (
     CaptureExpression,
     ColumnExpression,
@@ -30,9 +31,6 @@ from annot_pipeline.config.sections import (
 )
 from annot_pipeline.config.sources import (
     CANONICAL_FIELDS,
-    EachColumn,
-    EachElement,
-    EachKey,
     FieldName,
     ItemFieldName,
     ItemSource,

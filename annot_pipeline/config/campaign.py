@@ -70,7 +70,67 @@ def _params_of(section: Section, params: type[T]) -> T:
 
 
 class Campaign(Section):
-    """A whole campaign.yaml."""
+    """Holds all settings of a campaign.
+
+    Parameters
+    ----------
+    campaign
+        Name of the campaign: a lower-case letter, then lower-case letters, digits and
+        underscores. It is the prefix and group of the Dagster assets.
+    about
+        What the data card, croissant.json and the report say about the dataset. It changes no
+        number.
+    store
+        Folder of the working state: raw archive, parsed exports, stage results and the key of
+        pseudonyms.
+    gold
+        Where releases are published: a folder, or an object store such as s3://bucket/folder.
+    sources
+        Exports and how their columns map to judgments, in order of precedence.
+    items
+        Tables of the items that were judged or are to be judged.
+    tasks
+        Settings by task name. The first entry whose name matches a task applies.
+    quality
+        Judge control: which test judges must pass, and what happens if they fail.
+    standardize
+        How scores become z-scores.
+    label_model
+        Model that infers the published labels of categorical tasks.
+    labels
+        Certainty of labels of categorical tasks.
+    judges
+        Which judges are models, which are related, and whose judgments count. A list stands for
+        declared.
+    dawid_skene
+        Fit of the Dawid-Skene model; one_coin and mace take these settings too.
+    easl
+        EASL scores of items, comparisons within HITs, and the HITs that EASL plans.
+    next_hits
+        The next batch that annot hits writes.
+    controlled_hits
+        HITs of next_hits.design: controlled.
+    agreement
+        Agreement of judges.
+    ranking
+        Rankings of segments and systems.
+    privacy
+        Pseudonyms of judges.
+    schedule
+        Unattended builds in Dagster.
+    owners
+        Owners of the Dagster assets: team:NAME or e-mail addresses.
+    resources
+        Memory, disk and threads that a build may use.
+    limits
+        Largest export that a build accepts.
+    engine
+        Where heavy steps run: on this machine or on a Spark cluster.
+    gates
+        Levels of gates by gate name. Gates that are not named here have their default levels.
+    seed
+        Seed of everything that is drawn at random.
+    """
 
     campaign: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
     about: About = About()

@@ -22,7 +22,19 @@ from annot_pipeline.config.strict_section import TAG, Section
 
 
 class _Steps(Section):
-    """Steps on the text of an expression: ``match``, ``map`` (with ``else``), ``time``."""
+    """Steps on the text of an expression: ``match``, ``map`` (with ``else``), ``time``.
+
+    Parameters
+    ----------
+    match
+        Regular expression: the value becomes its first group, or the whole match.
+    map
+        New values by old value, or by ~regex.
+    otherwise
+        Value if match or map has no result. Without it the record is rejected.
+    time
+        strptime pattern of a time, such as %d.%m.%Y.
+    """
 
     match: str | None = None
     map: dict[str, str] | None = None
@@ -48,14 +60,16 @@ class ColumnExpression(_Steps):
 
     Parameters
     ----------
+    column
+        Name of the column.
     split
-        Makes a list of the cell: what stands between two of these.
+        Separator: makes a list of the cell.
     json_path
-        Takes what stands at a dotted path of the cell.
+        Dotted path within the cell, such as b.0.c.
     is_set
         Takes the list, or the text, as a set: sorted, each element once, as JSON.
     has
-        "yes" where the list holds this element, or the text is it; else "no".
+        The value is yes if the list holds this element, or the text equals it, else no.
     """
 
     column: str
@@ -82,19 +96,37 @@ class ColumnExpression(_Steps):
 
 
 class ConstantExpression(_Steps):
-    """The same value for every record."""
+    """The same value for every record.
+
+    Parameters
+    ----------
+    value
+        Value of every record.
+    """
 
     value: str
 
 
 class RowExpression(_Steps):
-    """The number of the row in the export, from 1, header not counted."""
+    """The number of the row in the export, from 1, header not counted.
+
+    Parameters
+    ----------
+    row
+        true: the number of the row in the export, from 1, without the header.
+    """
 
     row: Literal[True]
 
 
 class CaptureExpression(_Steps):
-    """A named group of a regex on the path relative to the campaign."""
+    """A named group of a regex on the path relative to the campaign.
+
+    Parameters
+    ----------
+    capture
+        Regular expression on the path of the export, with a group named as the field.
+    """
 
     capture: str
 
@@ -107,7 +139,15 @@ class CaptureExpression(_Steps):
 
 
 class JoinExpression(_Steps):
-    """Expressions joined by ``sep``."""
+    """Expressions joined by ``sep``.
+
+    Parameters
+    ----------
+    join
+        Expressions that are joined.
+    sep
+        Text between them.
+    """
 
     join: Annotated[tuple[Expression, ...], Field(min_length=1)]
     sep: str = ""
@@ -157,6 +197,15 @@ class Condition(Section):
     """Which rows count: those whose value is among ``in``, not among ``not``, or that match.
 
     The value is an expression, written beside ``in`` and ``not``; a blank cell is the empty text.
+
+    Parameters
+    ----------
+    value
+        Expression, written beside in and not.
+    among
+        Values of rows that count.
+    not_among
+        Values of rows that do not count.
     """
 
     value: Expression = Field(alias="~value")

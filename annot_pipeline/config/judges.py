@@ -36,11 +36,26 @@ VERSION_SUFFIX = re.compile(r" \((?:version|prompt|temperature) [^()]*\)$")
 
 
 class JudgeSettings(Section):
-    """What is known of the judges whose names match ``name`` (a glob; the first match wins).
+    """Describes the judges whose names match ``name``; the first match applies.
 
     Judges of one family are related: their labels of an item count as one judge's. Each model has
     an effect of its own of the order in which it is shown two outputs. Another version, prompt or
     temperature is another judge.
+
+    Parameters
+    ----------
+    name
+        Glob on the judge's name as exports have it.
+    kind
+        human or model.
+    family
+        Family of related judges: their labels of an item count as one judge's.
+    version
+        Version of a model; part of its name.
+    prompt
+        Prompt of a model, or what identifies it; its hash is part of the model's name.
+    temperature
+        Temperature of a model; part of its name.
     """
 
     name: str
@@ -70,12 +85,24 @@ class JudgeSettings(Section):
 
 
 class Judges(Section):
-    """Judges that are declared, and whose judgments count.
+    """Declares judges, and sets whose judgments count.
 
-    A list stands for ``declared``. ``use`` says whose judgments are used; None: people's in tasks
-    that people judged, models' in others, and everybody's where no model is declared. ``epsilon``
-    is what a person may be better by in the alternative annotator test; ``people_items`` says how
-    the items that people judge are chosen from those that models judge.
+    A list stands for ``declared``.
+
+    Parameters
+    ----------
+    use
+        Whose judgments count. null: those of people in tasks that people judged, else those of
+        models; everybody's if no model is declared.
+    declared
+        Judges by name. The first entry whose name matches a judge applies; a judge whom none
+        matches is a person.
+    epsilon
+        Advantage that a person may have in the alternative annotator test: 0.1 for a crowd,
+        0.15 for trained judges, 0.2 for experts.
+    people_items
+        Whether the items that people judge are a random sample of those that models judge, or
+        were chosen.
     """
 
     use: Literal["humans", "models", "all"] | None = None

@@ -5,17 +5,19 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
-from pydantic import BeforeValidator, Discriminator, Field, Tag, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
+from annot_pipeline.config.each import LARGEST_EACH as LARGEST_EACH
+from annot_pipeline.config.each import Each, too_many_records
 from annot_pipeline.config.expressions import (
     CaptureExpression,
     Condition,
     Expression,
     JoinExpression,
 )
-from annot_pipeline.config.strict_section import TAG, Section
+from annot_pipeline.config.strict_section import Section
 
 FieldName = Literal[
     "task", "judge", "item", "system", "segment", "document", "criterion", "label", "votes",
@@ -55,76 +57,29 @@ VOTES_FIELDS: tuple[FieldName, ...] = (
 )  # fmt: skip
 """What a source of votes may map: counts of labels, of judges whom nobody names."""
 
-_RANGE = re.compile(r"([0-9]{1,9})\.\.([0-9]{1,9})")
-LARGEST_EACH = 100_000
-"""Records that ``each`` may make of one row: all combinations together."""
-
-
-def _each_values(value: Any) -> Any:
-    if isinstance(value, str):
-        match = _RANGE.fullmatch(value)
-        if not match:
-            raise ValueError(f"{value!r} is neither a range like 0..99 nor a list")
-        first, last = int(match[1]), int(match[2])
-        if last < first:
-            raise ValueError(f"the range {value} is empty")
-        if last - first >= LARGEST_EACH:
-            raise ValueError(_too_many(last - first + 1))
-        return tuple(str(i) for i in range(first, last + 1))
-    if isinstance(value, tuple) and len(set(value)) < len(value):
-        raise ValueError("a value stands twice; each makes one record of a row")
-    return value
-
-
-def _too_many(n: int) -> str:
-    return f"makes {n:,} records of each row; {LARGEST_EACH:,} are allowed"
-
-
-class EachElement(Section):
-    """The elements of the list in a column: as many records as there are."""
-
-    column: str = Field(alias="list")
-    split: str | None = Field(default=None, min_length=1)
-    json_path: str | None = Field(default=None, alias="json")
-
-
-class EachKey(Section):
-    """The keys of the JSON object in a column."""
-
-    column: str = Field(alias="keys")
-    json_path: str | None = Field(default=None, alias="json")
-
-
-class EachColumn(Section):
-    """The columns whose names a glob matches."""
-
-    columns: str = Field(min_length=1)
-
-
-EachValues = Annotated[tuple[str, ...], BeforeValidator(_each_values), Field(min_length=1)]
-
-
-def _each_kind(value: Any) -> str:
-    if isinstance(value, Mapping):
-        for kind in ("list", "keys", "columns"):
-            if kind in value:
-                return TAG + kind
-        return f"{TAG}list"
-    kinds: dict[type, str] = {EachElement: "~list", EachKey: "~keys", EachColumn: "~columns"}
-    return kinds.get(type(value), "~values")
-
-
-Each = Annotated[
-    Annotated[EachValues, Tag("~values")]
-    | Annotated[EachElement, Tag("~list")]
-    | Annotated[EachKey, Tag("~keys")]
-    | Annotated[EachColumn, Tag("~columns")],
-    Discriminator(_each_kind),
-]
-
 
 class ReadOptions(Section):
-    """How the bytes of an export are read."""
+    """How the bytes of an export are read.
+
+    Parameters
+    ----------
+    delimiter
+        Character between cells. null: the one that splits the header most often.
+    quote
+        Quote character; empty if quotes are ordinary characters.
+    encoding
+        Encoding of the text.
+    columns
+        Names of the columns, for a file without a header.
+    multilabel
+        Label Studio: a yes/no task for each choice, or set: the set of choices as one label.
+    multiple
+        Label Studio: choices of questions that allow several answers, by question.
+    skip_rows
+        csv, mturk: rows after the header that are no data.
+    document_fields
+        json: dotted paths of values outside the records that become columns.
+    """
 
     delimiter: str | None = Field(default=None, min_length=1, max_length=1)
     quote: str = Field(default='"', max_length=1)
@@ -165,7 +120,33 @@ def _check_document(records: str | None, options: ReadOptions, format_: str) -> 
 
 
 class Source(Section):
-    """Exports of one format, and how their columns become judgments."""
+    """Exports of one format, and how their columns become judgments.
+
+    Parameters
+    ----------
+    path
+        Path or glob of the exports, relative to campaign.yaml. Files that end in .gz are
+        decompressed.
+    format
+        Format of the exports.
+    files
+        all: every file that matches. latest: only the last one by name.
+    options
+        How the bytes of the exports are read.
+    records
+        json: dotted path of the list of records.
+    where
+        Conditions; a row counts if all of them hold.
+    abstain
+        Answers that stand for no answer, such as Unsure.
+    strength
+        Ends of the scale of fields.strength, [b, a]: values that say that b or a is better
+        without doubt.
+    each
+        Several records per row: one for each value, list element, key or column, by variable.
+    fields
+        Expression of each field of a judgment.
+    """
 
     path: str
     format: Format
@@ -218,7 +199,7 @@ class Source(Section):
     def _few_combinations(cls, each: dict[str, Each]) -> dict[str, Each]:
         n = math.prod(len(values) for values in each.values() if isinstance(values, tuple))
         if n > LARGEST_EACH:
-            raise ValueError(_too_many(n))
+            raise ValueError(too_many_records(n))
         return each
 
     @field_validator("fields")
@@ -299,7 +280,21 @@ def _captures(expression: Expression) -> Iterator[CaptureExpression]:
 
 
 class ItemSource(Section):
-    """A table of what was judged."""
+    """A table of what was judged.
+
+    Parameters
+    ----------
+    path
+        Path or glob of the tables, relative to campaign.yaml.
+    format
+        Format of the tables.
+    options
+        How the bytes of the tables are read.
+    records
+        json: dotted path of the list of records.
+    fields
+        Expression of each field of an item.
+    """
 
     path: str
     format: Format

@@ -6,6 +6,8 @@ from pydantic import BaseModel, ConfigDict
 
 TAG = "~"
 """Marks the parts of pydantic's error paths that do not stand in the file."""
+LARGEST = 1e15
+"""Scores beyond could not be summed exactly."""
 
 
 class Section(BaseModel):

@@ -1,0 +1,116 @@
+"""docs/reference/cli.md, from the parser of the command line."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+
+from annot_pipeline.cli import COMMANDS, build_parser
+
+WIDTH = 88
+PAGES = {
+    "init": "campaign.md", "validate": "campaign.md", "build": "operations.md",
+    "status": "operations.md", "releases": "gold.md", "trace": "trace.md", "diff": "diff.md",
+    "verify": "verify.md", "score": "score.md", "pin": "operations.md", "prune": "operations.md",
+    "review": "campaign.md#review-of-mturk-work", "hits": "hits.md",
+    "plan": "inference.md#plan-the-next-evaluation", "simulate": "simulate.md",
+    "schema": "campaign.md#completion-in-an-editor",
+}  # fmt: skip
+"""Where each command is explained."""
+
+HEAD = """# Command line
+
+Run a command with `annot COMMAND`; `annot COMMAND --help` shows its arguments. Options go before,
+between or after arguments. Results go to stdout, progress and errors to stderr. With `--json` the
+result is one JSON document, and so is an error ([documents](../campaign.md#-json)).
+
+| Exit status | Means |
+|---|---|
+| 0 | done; gates may have warned |
+| 1 | a gate failed, or data, the store or gold cannot be used; the last release stands |
+| 2 | wrong usage or configuration; nothing was written |
+
+| Environment variable | Means |
+|---|---|
+| `ANNOT_KEY` | secret of the pseudonyms; `privacy.key_env` names another variable |
+| `ANNOT_DEBUG` | if set, an internal error shows its traceback |
+
+| Command | Does |
+|---|---|
+"""
+
+
+def actions(parser: argparse.ArgumentParser) -> list[argparse.Action]:
+    """Return the arguments and options of a command, without --help."""
+    return [a for a in parser._actions if not isinstance(a, argparse._HelpAction)]
+
+
+def subcommands() -> dict[str, argparse.ArgumentParser]:
+    """Return the parsers of all commands by name."""
+    (group,) = [
+        action
+        for action in build_parser()._actions
+        if isinstance(action, argparse._SubParsersAction)
+    ]
+    return dict(group.choices)
+
+
+def written(action: argparse.Action) -> str:
+    """Return an argument or option with its value, as the synopsis has it."""
+    value = "{" + ",".join(action.choices) + "}" if action.choices else action.metavar
+    if not action.option_strings:
+        text = str(value)
+        return {"?": f"[{text}]", "+": f"{text} [{text} ...]"}.get(str(action.nargs), text)
+    text = (
+        action.option_strings[-1] if action.nargs == 0 else f"{action.option_strings[-1]} {value}"
+    )
+    if action.nargs == "?":
+        text = f"{action.option_strings[-1]} [{value}]"
+    return text if action.required else f"[{text}]"
+
+
+def names(action: argparse.Action) -> str:
+    """Return an argument or option as its row in a table names it."""
+    if not action.option_strings:
+        return f"`{action.metavar}`"
+    value = "" if action.nargs == 0 or action.choices else f" {action.metavar}"
+    value = f" [{action.metavar}]" if action.nargs == "?" else value
+    spelled = ", ".join(f"`{name}{value}`" for name in action.option_strings)
+    return spelled.replace("|", "\\|")
+
+
+def says(action: argparse.Action) -> str:
+    """Return the help of an argument, with the words that it allows."""
+    text = str(action.help)
+    if action.choices:
+        text += ": " + ", ".join(f"`{choice}`" for choice in action.choices)
+    return text.replace("|", "\\|")
+
+
+def synopsis(words: list[str]) -> str:
+    """Return the words of a synopsis in lines of at most `WIDTH`, never broken within one."""
+    lines = [words[0]]
+    for word in words[1:]:
+        fits = len(lines[-1]) + len(word) < WIDTH
+        lines[-1:] = [f"{lines[-1]} {word}"] if fits else [lines[-1], f"    {word}"]
+    return "\n".join(lines)
+
+
+def section(name: str, parser: argparse.ArgumentParser) -> Iterator[str]:
+    rows = actions(parser)
+    ordered = [a for a in rows if not a.option_strings] + [a for a in rows if a.option_strings]
+    yield f"## annot {name}\n"
+    yield f"{parser.description} More: [{PAGES[name].partition('#')[0]}](../{PAGES[name]}).\n"
+    yield "```text\n" + synopsis([parser.prog, *map(written, ordered)]) + "\n```\n"
+    yield "| Argument | Means |\n|---|---|"
+    yield from (f"| {names(action)} | {says(action)} |" for action in ordered)
+    yield f"\n{parser.epilog}\n"
+
+
+def cli_page() -> str:
+    """Return the page."""
+    head = HEAD + "\n".join(f"| [`{c.name}`](#annot-{c.name}) | {c.help} |" for c in COMMANDS)
+    lines = [head + "\n"]
+    for name, parser in subcommands().items():
+        lines += section(name, parser)
+    return "\n".join(lines)
