@@ -116,11 +116,10 @@ def stage_metadata(
 
 
 def _certain_share(labels: StoredTable) -> float:
-    """Share of the labels to train on, as the README has it: certain, or decided."""
+    """Return the share of the labels to train on."""
     usable = 0
-    for rows in groups_unharmed(labels, ["certain", "adjudicated"]):
-        either = pc.or_(rows["certain"], rows["adjudicated"])
-        usable += pc.sum(either).as_py() or 0
+    for rows in groups_unharmed(labels, ["certain"]):
+        usable += pc.sum(rows["certain"]).as_py() or 0
     return float(usable / labels.rows)
 
 

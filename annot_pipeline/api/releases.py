@@ -9,14 +9,20 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import pyarrow as pa
+
 from annot_pipeline.api.frames import Kind, to_kind
 from annot_pipeline.audit.diff.releases import Diff, compare_releases
 from annot_pipeline.audit.trace.items import trace
 from annot_pipeline.config import Resources
 from annot_pipeline.config.gold_url import is_url
+from annot_pipeline.errors import ConfigError, Problem, first_of
+from annot_pipeline.scoring.gold import read_gold
 from annot_pipeline.storage.queries import Queries
 from annot_pipeline.storage.release import Release
 from annot_pipeline.storage.releases import Releases
+
+ITEM = "item"
 
 
 @dataclass(frozen=True)
@@ -67,6 +73,42 @@ class Gold:
         """
         with self._opened() as releases:
             return to_kind(releases.get(version).table(name), kind)
+
+    def soft_labels(
+        self, task: str | None = None, version: str = "latest", *, kind: Kind = "arrow"
+    ) -> Any:
+        """Return one row per item and one column per class: probabilities to train on.
+
+        They are those of ``label_distributions``, but 1 and 0 where an expert decided.
+
+        Parameters
+        ----------
+        task
+            Its name; None where the release has one task with labels.
+        version
+            ``v0001`` and so on, or ``latest``.
+        kind
+            ``arrow``, ``pandas`` or ``polars``.
+
+        Raises
+        ------
+        ConfigError
+            There are several tasks with labels, or none of this name; or a class is named item.
+        StoreError
+            There is no such release, or it has no labels with probabilities.
+        """
+        with self._opened() as releases:
+            gold = read_gold(releases.get(version))
+        if task not in gold and (task is not None or len(gold) > 1):
+            problem = Problem("task=", f"is {task}", first_of(list(gold), 20))
+            raise ConfigError("no such task with labels", [problem])
+        labels = gold[task] if task is not None else next(iter(gold.values()))
+        if ITEM in labels.classes:
+            raise ConfigError("soft labels would have two columns item", [])
+        columns = {ITEM: labels.items} | dict(
+            zip(labels.classes, labels.distribution.T, strict=True)
+        )
+        return to_kind(pa.table(columns), kind)
 
     def trace(
         self, item: str, *, task: str | None = None, version: str = "latest"

@@ -45,12 +45,12 @@ class Result:
 
 
 def new_axes(axes: Any = None) -> Any:
-    """Return the axes of matplotlib to draw on; without any, those of a new figure."""
+    """Return the axes of matplotlib to draw on; without any, those of a new figure of pyplot."""
     if axes is not None:
         return axes
-    from matplotlib.figure import Figure
+    from matplotlib import pyplot
 
-    return Figure(layout="constrained").subplots()
+    return pyplot.subplots(layout="constrained")[1]
 
 
 def rows_of(frame: AnyFrame) -> list[Mapping[str, Any]]:

@@ -27,18 +27,23 @@ LABELS = Table(
         ),
         share(
             "probability",
-            "Probability of the label under the published model (label_model), of a decision too; "
-            "null where only an expert judged, or where the task has too many classes for the "
-            "model",
+            "Probability of the label: 1 where adjudicated, else under the published model "
+            "(label_model); null where the task has too many classes for the model",
             nullable=True,
         ),
         Column(
             "certain",
             FLAG,
-            "Whether probability >= labels.certain_at (0.95 unless set); never of a task with a "
-            "single class, where every probability is 1 and tells nothing",
+            "Whether probability >= labels.certain_at (0.95 unless set); without a decision never "
+            "in a task with a single class, where every probability is 1",
         ),
-        Column("entropy", REAL, "Entropy of the published distribution, nats", True, minimum=0),
+        Column(
+            "entropy",
+            REAL,
+            "Entropy of the published distribution, nats; 0 where adjudicated",
+            True,
+            minimum=0,
+        ),
         count("n_judgments", "Judgments used"),
         count("n_judges", "Distinct judges of the judgments used"),
         text("majority_label", "Label with most votes; ties broken by class order", nullable=True),
@@ -86,7 +91,8 @@ LABEL_DISTRIBUTIONS = Table(
         ),
         share(
             "probability",
-            "Probability of the class under the published model; null where none was fitted",
+            "Probability of the class under the published model, whatever experts decided; null "
+            "where none was fitted",
             nullable=True,
         ),
         share(

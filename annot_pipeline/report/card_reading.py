@@ -12,8 +12,8 @@ from annot_pipeline.report.markdown import escape
 
 WHICH = {
     "labels": "`label` is the answer, an expert's where `adjudicated`, else the model's "
-    "(`model_label`). To train or test on labels that hold, keep the rows where `certain` or "
-    "`adjudicated`. To weigh the others as they should, take `soft`, a row a class with its "
+    "(`model_label`). To train or test on labels that hold, keep the rows where `certain`: "
+    "decisions are. To weigh the others as they should, take `soft`, a row a class with its "
     "`probability`: the published distribution, and 1 for what an expert decided. "
     "`label_distributions` is the model's alone: it undoes decisions. `dawid_skene_label` and "
     "`dawid_skene_probability` are Dawid-Skene's own, for comparison with papers: they are too "
@@ -31,7 +31,7 @@ WHICH = {
 
 RECIPES = {
     "labels": (
-        'gold = labels[labels["certain"] | labels["adjudicated"]]',
+        'gold = labels[labels["certain"]]',
         'decided, keys = labels[labels["adjudicated"]], ["task", "item"]',
         'model = pandas.read_parquet("label_distributions.parquet").set_index(keys)',
         'model = model.drop(pandas.MultiIndex.from_frame(decided[keys]), errors="ignore")',

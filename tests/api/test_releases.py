@@ -138,3 +138,26 @@ def test_shares_are_met():
 def test_bad_splits(frame, options, says):
     with pytest.raises(ConfigError, match=says):
         annot.split(pd.DataFrame(frame), **options)
+
+
+# --- soft labels -----------------------------------------------------------------------------
+
+
+def test_soft_labels_of_a_release_are_what_experts_decided(build_campaign, tmp_path):
+    votes = "item,judge,label,control\n" + "".join(
+        f"i{n},w{judge},{'ab'[(n + (judge == n % 4)) % 2]},none\n"
+        for n in range(12)
+        for judge in range(4)
+    )
+    fields = {name: name for name in ("item", "judge", "label", "control")}
+    source = {"path": "exports/a.csv", "format": "csv", "fields": fields}
+    build_campaign({"a.csv": votes + "i1,lea,a,adjudication\n"}, sources=[source])
+    gold = annot.open(tmp_path / "campaign" / "gold")
+    soft = gold.soft_labels(kind="pandas").set_index("item")
+    assert soft.loc["i1"].to_dict() == {"a": 1, "b": 0}
+    assert np.allclose(soft.sum(axis=1), 1)
+    published = gold.table("label_distributions", kind="pandas")
+    row = published[(published["item"] == "i2") & (published["label"] == "a")].iloc[0]
+    assert soft.loc["i2", "a"] == row["probability"]
+    with pytest.raises(ConfigError, match="no such task with labels"):
+        gold.soft_labels("other")

@@ -77,7 +77,9 @@ def test_json_is_one_document(capsys, campaign):
     document = json.loads(out)
     assert status == 0
     assert {"from", "to", "inputs", "summary", "rows", "recomputed", "cells"} <= document.keys()
-    assert set(document["inputs"]) == {"exports", "judgments", "verdicts", "settings", "code"}
+    assert set(document["inputs"]) == {
+        "exports", "judgments", "verdicts", "model_versions", "settings", "code"
+    }  # fmt: skip
     assert len(document["rows"]) == 3 < document["cells"]
     assert (
         sum(r[k] for r in document["summary"] for k in ("changed", "added", "removed"))

@@ -28,8 +28,8 @@ COMPARED = {
 }
 """Queries, with the table of the build and that of the release which each compares."""
 
-FIRST_PUBLISHED = 5
-"""Schema since which ``certain`` follows the published model."""
+FIRST_PUBLISHED = 7
+"""Schema since which ``certain`` follows the published model (5), and decisions are certain (7)."""
 VANISHED = "vanished_judgments"
 """What is asked task by task: of all judgments at once it would hold every id."""
 

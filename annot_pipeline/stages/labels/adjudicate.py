@@ -1,4 +1,7 @@
-"""An expert's decisions override the labels of the model, whose own answer stays beside.
+"""An expert's decisions override the labels of the model, whose own answer has its own columns.
+
+A decision is certain: its probability is 1. What the model thinks of it is in
+``label_distributions``.
 
 What does not belong here: which of several decisions counts (sql/ingest/settle_judgments.sql).
 """
@@ -33,7 +36,7 @@ def adjudicate(
     labels
         Those of the model, as `contracts.LABELS` without decisions.
     distributions
-        ``task``, ``item``, ``label``, ``probability``, ``votes`` of the same items.
+        ``task``, ``item``, ``label``, ``votes`` of the same items.
     judgments
         ``task``, ``item``, ``judge_id``, ``label``, ``control``, ``fate``, ``submitted_at``,
         ``why``; those whose fate is ``adjudication`` are decisions, one an item at most.
@@ -82,20 +85,14 @@ def _override(
     """Replace labels by decisions; ``decision`` is the row of each label's, or null."""
     wanted = ("task", "item", "label")
     at = pc.index_in(_keys(decisions, *wanted), _keys(distributions, *wanted)).combine_chunks()
-    # a class that the model does not know has no probability and no votes
-    probability, votes = (
-        pc.fill_null(distributions[name].combine_chunks().take(at), 0).take(decision)
-        for name in ("probability", "votes")
-    )
-    probability = pc.if_else(pc.is_valid(labels["model_label"]), probability, None)
-    # a decision for the model's label is as certain as that
-    is_of_model = pc.equal(decisions["label"].cast(TEXT).take(decision), labels["model_label"])
-    certain = pc.and_(pc.fill_null(is_of_model, False), labels["certain"])
+    # a class that the model does not know has no votes
+    votes = pc.fill_null(distributions["votes"].combine_chunks().take(at), 0).take(decision)
     is_decided = pc.is_valid(decision)
     chosen = {
         "label": decisions["label"].cast(TEXT).take(decision),
-        "probability": probability,
-        "certain": certain,
+        "probability": pa.scalar(1.0),
+        "certain": pa.scalar(True),
+        "entropy": pa.scalar(0.0),
         "support": pc.divide(votes.cast(pa.float64()), labels["n_judgments"].cast(pa.float64())),
     }
     for name, values in chosen.items():
@@ -111,7 +108,9 @@ def _decided_alone(decisions: pa.Table) -> pa.Table:
     no = pa.array(np.zeros(n, np.bool_))
     columns = {
         **{name: decisions[name].cast(TEXT) for name in ("task", "item", "label")},
-        "certain": no,
+        "probability": np.ones(n),
+        "certain": pc.invert(no),
+        "entropy": np.zeros(n),
         "dawid_skene_certain": no,
         "adjudicated": pc.invert(no),
         **{name: np.zeros(n, np.int64) for name in COUNTS},

@@ -138,7 +138,7 @@ INFER_LABELS = Stage(
         "label_fits", "label_evidence",
     ),
     settings=("label_model", "labels", "judges", "dawid_skene"),
-    code_version="16",  # votes that come as counts
+    code_version="17",  # decisions are certain
     work=infer_label_tables,
     kinds=frozenset({"parquet", "numpy"}),
 )  # fmt: skip

@@ -1,0 +1,1 @@
+"""The data of the tutorial: short reviews, and what people on a platform answered about them."""
