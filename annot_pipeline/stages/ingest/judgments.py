@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -16,7 +15,7 @@ import pyarrow.compute as pc
 from annot_pipeline.config.judges import JudgeSettings
 from annot_pipeline.config.signature import digest
 from annot_pipeline.contracts import FATES, INT, TEXT, UNREAD_FATES, fates_text
-from annot_pipeline.errors import counted, first_of, row_and_line, shorten
+from annot_pipeline.errors import counted, first_of, shorten
 from annot_pipeline.runtime.context import Document, StageContext, StageOutput
 from annot_pipeline.runtime.indexing import is_in
 from annot_pipeline.runtime.partitions import (
@@ -30,35 +29,39 @@ from annot_pipeline.runtime.partitions import (
 )
 from annot_pipeline.runtime.stage import Stage
 from annot_pipeline.stages.gold.name_search import CellNames, reader_without_names
-from annot_pipeline.stages.ingest.account_records import COLUMNS as ACCOUNTED
-from annot_pipeline.stages.ingest.account_records import account, whole_account
-from annot_pipeline.stages.ingest.archived_lines import MOST_BYTES, export_lines
+from annot_pipeline.stages.ingest.account_records import whole_account
 from annot_pipeline.stages.ingest.declared_judges import count_undeclared_models
 from annot_pipeline.stages.ingest.judge_kinds import judge_kinds, used_judges
-from annot_pipeline.stages.ingest.look_alikes import look_alikes, may_be_alike, names_of
-from annot_pipeline.stages.ingest.metrics import JudgmentMetrics, Rejections, SupersededByOrder
+from annot_pipeline.stages.ingest.judgment_audits import (
+    ACCOUNT,
+    CLASSES,
+    all_look_alikes,
+    audit_records,
+    classes_by_task,
+    rejection_kinds,
+    rejections_with_lines,
+    superseded_by_order,
+    undeclared_classes,
+)
+from annot_pipeline.stages.ingest.look_alikes import names_of
+from annot_pipeline.stages.ingest.metrics import JudgmentMetrics
 from annot_pipeline.stages.ingest.parsed_exports import ANY_RECORD
 from annot_pipeline.stages.ingest.raw_names import raw_names
 from annot_pipeline.stages.ingest.repeated_answers import repeated_answers
 from annot_pipeline.stages.ingest.resolve_tasks import resolve_tasks, unused_settings
-from annot_pipeline.storage.archive import archived
 from annot_pipeline.storage.files import TEMPORARY
 from annot_pipeline.storage.keys import pseudonym, published_digest
 from annot_pipeline.storage.queries import Items, Queries, Tasks
 from annot_pipeline.storage.tables import (
     StoredTable,
     TableFile,
-    read_groups,
     read_table,
     unharmed,
     write_table,
 )
 
-ACCOUNT = "account"
 AUDIT = "audit"
-"""Key of a part's document that holds what metrics are added up from."""
-CLASSES = "classes"
-"""Key of an audit that holds the number of labels by task."""
+"""Key of a partition's document that holds what metrics are added up from."""
 NATIVE_IDS = pa.schema([("filename", TEXT), ("native_id", TEXT)])
 Slices: TypeAlias = dict[str, list[str]]
 """Items that end the partitions of a large task, by a digest of its name and files."""
@@ -110,15 +113,15 @@ def settle_judgments(context: StageContext) -> StageOutput[JudgmentMetrics]:
     fates = {fate: sum(row[fate] for row in accounting) for fate in FATES}
     n_records = tables["settled"].rows
     context.progress(f"{counted(n_records, 'record')}: {fates_text(fates)}")
-    [alike] = context.run([partial(_all_look_alikes, tables["names"])])
+    [alike] = context.run([partial(all_look_alikes, tables["names"])])
     metrics = JudgmentMetrics(
         records=n_records,
         fates=fates,
         files=accounting,
         empty_files=[row["source_file"] for row in accounting if not row["rows_read"]],
-        rejections=_with_lines(
+        rejections=rejections_with_lines(
             context,
-            _rejections(audits, tables["settled"], accounting),
+            rejection_kinds(audits, tables["settled"], accounting),
             record_files.to_pylist(),
         ),
         ambiguous_tasks=ambiguous,
@@ -131,8 +134,8 @@ def settle_judgments(context: StageContext) -> StageOutput[JudgmentMetrics]:
         ],
         guessed_tasks=[row["task"] for row in tasks.to_pylist() if row["guessed"]],
         look_alikes=alike,
-        undeclared_classes=_undeclared_classes(audits, tasks, tables["settled"]),
-        superseded_by_order=_superseded_by_order(audits),
+        undeclared_classes=undeclared_classes(audits, tasks, tables["settled"]),
+        superseded_by_order=superseded_by_order(audits),
         experts_disagree=[
             f"{row['task']} {row['item']} ({first_of(list(map(shorten, row['labels'])))})"
             for audit in audits
@@ -321,8 +324,8 @@ def _settle(
     named = read_table(judgments_file.path, ["task", "label", "item", "judge", "fate"])
     named = named.filter(pc.invert(is_in(named["fate"], UNREAD_FATES)))
     names = write_partition(folder, "names", key, partial(iter, [names_of(named)]))
-    audit = _audit(queries, judgments_file, ordered, inputs["tasks"])
-    audit[CLASSES] = _n_classes(named)
+    audit = audit_records(queries, judgments_file, ordered, inputs["tasks"])
+    audit[CLASSES] = classes_by_task(named)
     return {"settled": judgments_file, "names": names}, {AUDIT: audit}
 
 
@@ -340,161 +343,11 @@ def _reasons_masked(
     return reader_without_names(rows, lambda: [*raw_names(records, declared), *quoted])
 
 
-def _n_classes(named: pa.Table) -> dict[str, int]:
-    """Return how many different labels each task of some records has."""
-    labelled = named.select(["task", "label"]).filter(pc.is_valid(named["label"]))
-    counts = labelled.group_by("task").aggregate([("label", "count_distinct")]).to_pylist()
-    return {row["task"]: row["label_count_distinct"] for row in counts}
-
-
-def _undeclared_classes(
-    audits: Sequence[Document], tasks: pa.Table, judgments: StoredTable
-) -> dict[str, int]:
-    """Return the number of classes of tasks that declare none."""
-    open_tasks = {
-        row["task"]
-        for row in tasks.to_pylist()
-        if row["kind"] == "categorical" and row["labels"] is None
-    }
-    counts: dict[str, list[int]] = {}
-    for audit in audits:
-        for task, n in audit[CLASSES].items():
-            if task in open_tasks:
-                counts.setdefault(task, []).append(n)
-    # slices of a large task share classes: the labels themselves are counted
-    in_slices = {task: set[str]() for task, of_slices in counts.items() if len(of_slices) > 1}
-    for rows in read_groups(judgments, ["task", "label"]) if in_slices else ():
-        for task, labels in in_slices.items():
-            answers = rows.filter(is_in(rows["task"], [task]))["label"].cast(TEXT)
-            labels.update(label for label in pc.unique(answers).to_pylist() if label is not None)
-    return {
-        task: len(in_slices[task]) if task in in_slices else n for task, [n, *_] in counts.items()
-    }
-
-
-def _audit(
-    queries: Queries, judgments_file: TableFile, record_files: pa.Table, tasks: pa.Table
-) -> Document:
-    """Return counts and examples of a partition's records for reports."""
-    accounts = account(read_groups(judgments_file.path, ACCOUNTED))
-    fates = {fate for fate in FATES for row in accounts if row[fate]}
-    inputs = {"judgments": judgments_file.path, "record_files": record_files, "tasks": tasks}
-
-    def rows_of(query: str, *relevant: str) -> list[dict[str, Any]]:
-        if not fates.intersection(relevant):
-            return []
-        rows: list[dict[str, Any]] = queries.table(f"audit/{query}", inputs).to_pylist()
-        return rows
-
-    return {
-        ACCOUNT: accounts,
-        "rejections": rows_of("rejections", "rejected"),
-        "superseded_by_order": rows_of("superseded_by_order", "superseded"),
-        "experts_disagree": rows_of("expert_disagreements", "adjudication"),
-        "repeated_answers": rows_of("repeated_answers", "used"),
-    }
-
-
 def _pseudonyms(context: StageContext) -> Callable[[str], str]:
     """Return what gives the published name of a person."""
     if not context.campaign.settings.privacy.pseudonymize:
         return str
     return partial(pseudonym, context.judge_key())
-
-
-def _superseded_by_order(audits: Sequence[Document]) -> list[SupersededByOrder]:
-    """Count answers that were superseded by the order of files alone, by both files."""
-    records: Counter[tuple[str, str]] = Counter()
-    for row in (row for audit in audits for row in audit["superseded_by_order"]):
-        records[row["file"], row["over"]] += row["records"]
-    in_order = sorted(records, key=lambda pair: (-records[pair], *pair))
-    return [{"file": file, "over": over, "records": records[file, over]} for file, over in in_order]
-
-
-def _rejections(
-    audits: Sequence[Document], judgments: StoredTable, files: Sequence[Mapping[str, Any]]
-) -> list[dict[str, Any]]:
-    """Return why records were rejected, with example values, the most frequent first."""
-    place = {(file["source_order"], file["source_file"]): n for n, file in enumerate(files)}
-    kinds: dict[str, list[dict[str, Any]]] = {}
-    for row in (row for audit in audits for row in audit["rejections"]):
-        kinds.setdefault(row["kind"], []).append(row)
-    if not kinds:
-        return []
-    counts: Counter[str] = Counter()
-    for rows in read_groups(judgments, ["fate", "reason"]):
-        reasons = rows.filter(pc.equal(rows["fate"].cast(TEXT), "rejected"))["reason"].cast(TEXT)
-        counts.update({row["values"]: row["counts"] for row in reasons.value_counts().to_pylist()})
-    values: dict[str, list[str]] = {}
-    for reason in sorted(counts, key=lambda reason: (-counts[reason], reason)):
-        kind, _, value = reason.partition(": ")
-        values.setdefault(kind, []).append(value)
-    rejections = []
-    for kind, kind_rows in kinds.items():
-        first = min(
-            kind_rows, key=lambda r: (place[r["source_order"], r["source_file"]], r["source_row"])
-        )
-        rejections.append({
-            "kind": kind,
-            "records": sum(row["records"] for row in kind_rows),
-            "reason": ": ".join(filter(None, (kind, first_of(values[kind], between="; ")))),
-            "source_order": first["source_order"],
-            "source_file": first["source_file"],
-            "source_row": first["source_row"],
-        })  # fmt: skip
-    return sorted(rejections, key=lambda row: (-row["records"], row["kind"]))
-
-
-def _with_lines(
-    context: StageContext,
-    rejections: Sequence[Mapping[str, Any]],
-    files: Sequence[Mapping[str, Any]],
-) -> list[Rejections]:
-    """Return kinds of rejected records, the row of the example with its line number."""
-    settings = context.campaign.settings
-    exports = {(file["source_order"], file["source_file"]): file for file in files}
-    rows: dict[tuple[int, str], set[int]] = {}
-    for kind in rejections:
-        place = kind["source_order"], kind["source_file"]
-        rows.setdefault(place, set()).add(kind["source_row"])
-    lines: dict[tuple[int, str], dict[int, int]] = {}
-    for place, wanted in rows.items():
-        archive_path = archived(context.store.archive, exports[place]["source_sha256"])
-        source = settings.sources[place[0]]
-        lines[place] = export_lines(
-            archive_path, place[1], source, settings.limits, wanted, MOST_BYTES
-        )
-    kinds = []
-    for kind in rejections:
-        name, row = kind["source_file"], kind["source_row"]
-        line = lines[kind["source_order"], name].get(row)
-        kinds.append(
-            Rejections(
-                kind=kind["kind"],
-                records=kind["records"],
-                reason=kind["reason"],
-                source_file=name,
-                source_row=row,
-                line=line,
-                example=f"{name} {row_and_line(row, line)}",
-            )
-        )
-    return kinds
-
-
-def _all_look_alikes(names: StoredTable) -> list[str]:
-    """Look-alike names, by what they name; a judge's own name is not told."""
-    hashes = ["what", "name_hash", "appearance_hash"]
-    alike = may_be_alike(read_groups(names, hashes))
-    names_by_kind: dict[str, list[str]] = {"task": [], "label": [], "item": [], "judge": []}
-    for rows in read_groups(names) if len(alike) else ():
-        for row in rows.filter(pc.is_in(rows["appearance_hash"], alike)).to_pylist():
-            names_by_kind[row["what"]].append(row["name"])
-    return [
-        f"{what} {'names' if what == 'judge' else group}"
-        for what in sorted(names_by_kind)
-        for group in look_alikes(names_by_kind[what])
-    ]
 
 
 SETTLE_JUDGMENTS = Stage(

@@ -1,0 +1,180 @@
+"""Metrics of judgments: counts and examples by partition, added up over all of them.
+
+What does not belong here: how judgments get their ids and fates (judgments).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from annot_pipeline.contracts import FATES, TEXT
+from annot_pipeline.errors import first_of, row_and_line
+from annot_pipeline.runtime.context import Document, StageContext
+from annot_pipeline.runtime.indexing import is_in
+from annot_pipeline.stages.ingest.account_records import COLUMNS as ACCOUNTED
+from annot_pipeline.stages.ingest.account_records import account
+from annot_pipeline.stages.ingest.archived_lines import MOST_BYTES, export_lines
+from annot_pipeline.stages.ingest.look_alikes import look_alikes, may_be_alike
+from annot_pipeline.stages.ingest.metrics import Rejections, SupersededByOrder
+from annot_pipeline.storage.archive import archived
+from annot_pipeline.storage.queries import Queries
+from annot_pipeline.storage.tables import StoredTable, TableFile, read_groups
+
+ACCOUNT = "account"
+"""Key of an audit that holds fates by file."""
+CLASSES = "classes"
+"""Key of an audit that holds the number of labels by task."""
+
+
+def classes_by_task(named: pa.Table) -> dict[str, int]:
+    """Return how many different labels each task of some records has."""
+    labelled = named.select(["task", "label"]).filter(pc.is_valid(named["label"]))
+    counts = labelled.group_by("task").aggregate([("label", "count_distinct")]).to_pylist()
+    return {row["task"]: row["label_count_distinct"] for row in counts}
+
+
+def undeclared_classes(
+    audits: Sequence[Document], tasks: pa.Table, judgments: StoredTable
+) -> dict[str, int]:
+    """Return the number of classes of tasks that declare none."""
+    open_tasks = {
+        row["task"]
+        for row in tasks.to_pylist()
+        if row["kind"] == "categorical" and row["labels"] is None
+    }
+    counts: dict[str, list[int]] = {}
+    for audit in audits:
+        for task, n in audit[CLASSES].items():
+            if task in open_tasks:
+                counts.setdefault(task, []).append(n)
+    # slices of a large task share classes: the labels themselves are counted
+    in_slices = {task: set[str]() for task, of_slices in counts.items() if len(of_slices) > 1}
+    for rows in read_groups(judgments, ["task", "label"]) if in_slices else ():
+        for task, labels in in_slices.items():
+            answers = rows.filter(is_in(rows["task"], [task]))["label"].cast(TEXT)
+            labels.update(label for label in pc.unique(answers).to_pylist() if label is not None)
+    return {
+        task: len(in_slices[task]) if task in in_slices else n for task, [n, *_] in counts.items()
+    }
+
+
+def audit_records(
+    queries: Queries, judgments_file: TableFile, record_files: pa.Table, tasks: pa.Table
+) -> Document:
+    """Return counts and examples of a partition's records for reports."""
+    accounts = account(read_groups(judgments_file.path, ACCOUNTED))
+    fates = {fate for fate in FATES for row in accounts if row[fate]}
+    inputs = {"judgments": judgments_file.path, "record_files": record_files, "tasks": tasks}
+
+    def rows_of(query: str, *relevant: str) -> list[dict[str, Any]]:
+        if not fates.intersection(relevant):
+            return []
+        rows: list[dict[str, Any]] = queries.table(f"audit/{query}", inputs).to_pylist()
+        return rows
+
+    return {
+        ACCOUNT: accounts,
+        "rejections": rows_of("rejections", "rejected"),
+        "superseded_by_order": rows_of("superseded_by_order", "superseded"),
+        "experts_disagree": rows_of("expert_disagreements", "adjudication"),
+        "repeated_answers": rows_of("repeated_answers", "used"),
+    }
+
+
+def superseded_by_order(audits: Sequence[Document]) -> list[SupersededByOrder]:
+    """Count answers that were superseded by the order of files alone, by both files."""
+    records: Counter[tuple[str, str]] = Counter()
+    for row in (row for audit in audits for row in audit["superseded_by_order"]):
+        records[row["file"], row["over"]] += row["records"]
+    in_order = sorted(records, key=lambda pair: (-records[pair], *pair))
+    return [{"file": file, "over": over, "records": records[file, over]} for file, over in in_order]
+
+
+def rejection_kinds(
+    audits: Sequence[Document], judgments: StoredTable, files: Sequence[Mapping[str, Any]]
+) -> list[dict[str, Any]]:
+    """Return why records were rejected, with example values, the most frequent first."""
+    file_order = {(file["source_order"], file["source_file"]): n for n, file in enumerate(files)}
+    kinds: dict[str, list[dict[str, Any]]] = {}
+    for row in (row for audit in audits for row in audit["rejections"]):
+        kinds.setdefault(row["kind"], []).append(row)
+    if not kinds:
+        return []
+    counts: Counter[str] = Counter()
+    for rows in read_groups(judgments, ["fate", "reason"]):
+        reasons = rows.filter(pc.equal(rows["fate"].cast(TEXT), "rejected"))["reason"].cast(TEXT)
+        counts.update({row["values"]: row["counts"] for row in reasons.value_counts().to_pylist()})
+    values: dict[str, list[str]] = {}
+    for reason in sorted(counts, key=lambda reason: (-counts[reason], reason)):
+        kind, _, value = reason.partition(": ")
+        values.setdefault(kind, []).append(value)
+    rejections = []
+    for kind, kind_rows in kinds.items():
+        first = min(
+            kind_rows,
+            key=lambda r: (file_order[r["source_order"], r["source_file"]], r["source_row"]),
+        )
+        rejections.append({
+            "kind": kind,
+            "records": sum(row["records"] for row in kind_rows),
+            "reason": ": ".join(filter(None, (kind, first_of(values[kind], between="; ")))),
+            "source_order": first["source_order"],
+            "source_file": first["source_file"],
+            "source_row": first["source_row"],
+        })  # fmt: skip
+    return sorted(rejections, key=lambda row: (-row["records"], row["kind"]))
+
+
+def rejections_with_lines(
+    context: StageContext,
+    rejections: Sequence[Mapping[str, Any]],
+    files: Sequence[Mapping[str, Any]],
+) -> list[Rejections]:
+    """Return kinds of rejected records, the row of the example with its line number."""
+    settings = context.campaign.settings
+    exports = {(file["source_order"], file["source_file"]): file for file in files}
+    rows: dict[tuple[int, str], set[int]] = {}
+    for kind in rejections:
+        key = kind["source_order"], kind["source_file"]
+        rows.setdefault(key, set()).add(kind["source_row"])
+    lines: dict[tuple[int, str], dict[int, int]] = {}
+    for key, wanted in rows.items():
+        archive_path = archived(context.store.archive, exports[key]["source_sha256"])
+        source = settings.sources[key[0]]
+        lines[key] = export_lines(archive_path, key[1], source, settings.limits, wanted, MOST_BYTES)
+    kinds = []
+    for kind in rejections:
+        name, row = kind["source_file"], kind["source_row"]
+        line = lines[kind["source_order"], name].get(row)
+        kinds.append(
+            Rejections(
+                kind=kind["kind"],
+                records=kind["records"],
+                reason=kind["reason"],
+                source_file=name,
+                source_row=row,
+                line=line,
+                example=f"{name} {row_and_line(row, line)}",
+            )
+        )
+    return kinds
+
+
+def all_look_alikes(names: StoredTable) -> list[str]:
+    """Look-alike names, by what they name; a judge's own name is not told."""
+    hashes = ["what", "name_hash", "appearance_hash"]
+    alike = may_be_alike(read_groups(names, hashes))
+    names_by_kind: dict[str, list[str]] = {"task": [], "label": [], "item": [], "judge": []}
+    for rows in read_groups(names) if len(alike) else ():
+        for row in rows.filter(pc.is_in(rows["appearance_hash"], alike)).to_pylist():
+            names_by_kind[row["what"]].append(row["name"])
+    return [
+        f"{what} {'names' if what == 'judge' else group}"
+        for what in sorted(names_by_kind)
+        for group in look_alikes(names_by_kind[what])
+    ]
