@@ -9,6 +9,7 @@ import math
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 import pytest
 
@@ -295,3 +296,31 @@ def test_classes_of_tasks_that_the_file_is_not_about_are_not_missed(publish, sco
 
 def test_every_figure_has_a_name():
     assert tuple(NAMES) == FIGURES
+
+
+# --- scores of items -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_items_are_written_with_the_largest_disagreements_first(publish, scored, tmp_path, ending):
+    publish(ONE)
+    path = tmp_path / f"items.{ending}"
+    _, found, _ = scored("model.csv", WIDE, "-o", str(path))
+    assert found["items_path"] == str(path)
+    rows = (
+        pq.read_table(path) if ending == "parquet" else pa_csv.read_csv(path)
+    ).to_pylist()  # fmt: skip
+    kl = {item: LOSS[item] - ENTROPY[item] for item in LOSS}
+    assert [row["item"] for row in rows] == sorted(kl, key=lambda item: -kl[item])
+    assert [row["distance"] for row in rows] == pytest.approx(sorted(kl.values(), reverse=True))
+    assert rows[0]["predicted_probability"] == 0.6
+
+
+@pytest.mark.parametrize(
+    ("name", "says"), [("items.txt", ".csv, .parquet"), ("no/items.csv", "there is no folder")]
+)
+def test_items_cannot_be_written_there(publish, scored, tmp_path, name, says):
+    publish(ONE)
+    status, _, err = scored("model.csv", WIDE, "-o", str(tmp_path / name))
+    assert status == 2
+    assert says in err
