@@ -28,6 +28,10 @@ FILE = "frame.parquet"
 COUNTED = ("used", "control", "adjudication", "measured")
 """Fates of rows that results rest on."""
 NAME = "frame"
+OWN = ("campaign", "sources", "tasks", "items", "store", "gold")
+"""Settings that follow from the frame."""
+REPEATS = "repeated_answers"
+"""Gate that counts judges who answered an item more than once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +67,7 @@ class FrameTables:
         columns: Mapping[str, str | None],
         rows: pc.Expression | None = None,
         order: Sequence[str] = (),
+        by: str | None = None,
     ) -> AnyFrame:
         """Return columns of a gold table as a frame.
 
@@ -75,13 +80,15 @@ class FrameTables:
         rows
             Which rows; None: all.
         order
-            Columns to sort by; none: as the table is sorted.
+            Columns to sort by, as the frame's types sort; none: as the table is sorted.
+        by
+            Another column of the table to sort by.
         """
         table = self.tables[name] if rows is None else self.tables[name].filter(rows)
-        if order:
-            table = table.sort_by([(column, "ascending") for column in order])
+        if by is not None:
+            table = table.sort_by(by)
         roles = {column: role for column, role in columns.items() if role is not None}
-        return self.frame.restore(table.select(list(columns)), roles)
+        return self.frame.restore(table.select(list(columns)), roles, order)
 
 
 def build_frame(
@@ -90,7 +97,6 @@ def build_frame(
     *,
     task: Mapping[str, Any] | None = None,
     settings: Mapping[str, Any] | None = None,
-    constants: Mapping[str, str] | None = None,
 ) -> FrameTables:
     """Run the stages that gold tables need over the rows of a frame.
 
@@ -104,8 +110,6 @@ def build_frame(
         Settings of the task, as under ``tasks`` in campaign.yaml.
     settings
         Other settings, by their top-level keys in campaign.yaml.
-    constants
-        Fields that are the same in all rows.
 
     Raises
     ------
@@ -114,25 +118,24 @@ def build_frame(
     InputError
         No row can be used, with the reasons.
     """
-    fields: dict[str, Any] = {role: role for role in frame.values}
-    fields |= {name: {"value": value} for name, value in (constants or {}).items()}
+    fields = {role: role for role in frame.values}
+    more = _settings(settings)
     document = {
         "campaign": NAME,
         "privacy": {"pseudonymize": False},
         "sources": [{"path": FILE, "format": "parquet", "fields": fields}],
-    } | dict(settings or {})
-    if task:
-        document["tasks"] = [{"name": NAME} | dict(task)]
+    } | more
+    document["tasks"] = [{"name": NAME} | dict(task or {})]
     with tempfile.TemporaryDirectory(prefix="annot-frame-") as folder:
         pq.write_table(frame.texts(), Path(folder) / FILE)
         file = Path(folder) / "campaign.yaml"
-        file.write_text(json.dumps(document), encoding="utf-8")
+        file.write_text(_json(document), encoding="utf-8")
         try:
             campaign = load_campaign(file)
         except ConfigError as error:
             raise ConfigError("settings that cannot be", error.problems) from None
         columns = dict.fromkeys(wanted, ()) | {"lineage": ("fate", "reason", "source_row")}
-        tables, _ = temporary_build(campaign, columns, lambda _: None)
+        tables, gates = temporary_build(campaign, columns, lambda _: None)
     excluded = _excluded(tables["lineage"])
     if excluded.num_rows == frame.n_rows:
         raise InputError("no row can be used", _problems(excluded))
@@ -142,6 +145,13 @@ def build_frame(
             f"{first_of(_reasons(excluded), 3)}",
             stacklevel=4,
         )
+    for gate in gates:
+        if gate.name == REPEATS and gate.level != "pass":
+            warnings.warn(
+                f"{gate.value:,.0f} times a judge answered an item more than once, and each answer "
+                'counts; task={"repeats": "last"} takes one',
+                stacklevel=4,
+            )
     plain = {name: _without_dictionaries(table) for name, table in tables.items()}
     return FrameTables(frame, plain, to_kind(excluded, frame.kind))
 
@@ -152,6 +162,36 @@ def _without_dictionaries(table: pa.Table) -> pa.Table:
         for column in table.columns
     ]
     return pa.table(columns, names=table.schema.names)
+
+
+def _settings(settings: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return settings that may be chosen.
+
+    Raises
+    ------
+    ConfigError
+        They are no mapping, or hold what the frame says.
+    """
+    if settings is None:
+        return {}
+    title = "settings that cannot be"
+    if not isinstance(settings, Mapping):
+        problem = Problem("settings=", f"is a {type(settings).__name__}", "a mapping")
+        raise ConfigError(title, [problem])
+    own = [name for name in OWN if name in settings]
+    if own:
+        do = "pass task= for settings of the task" if "tasks" in own else "leave it out"
+        raise ConfigError(title, [Problem(f"settings.{own[0]}", "is what the frame says", do=do)])
+    return dict(settings)
+
+
+def _json(document: Mapping[str, Any]) -> str:
+    try:
+        return json.dumps(document)
+    except TypeError as error:
+        allowed = "text, numbers, true, false, lists and mappings of these"
+        problem = Problem("settings=, task=", str(error), allowed)
+        raise ConfigError("settings that cannot be", [problem]) from None
 
 
 def _excluded(lineage: pa.Table) -> pa.Table:

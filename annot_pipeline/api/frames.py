@@ -14,6 +14,7 @@ from annot_pipeline.contracts import TEXT
 from annot_pipeline.errors import ConfigError, InputError, Problem, first_of
 
 Kind = Literal["pandas", "polars", "arrow"]
+KINDS: tuple[Kind, ...] = ("pandas", "polars", "arrow")
 AnyFrame: TypeAlias = Any
 """A DataFrame of pandas or polars, an Arrow table, or what has ``__arrow_c_stream__``."""
 
@@ -57,11 +58,16 @@ class Frame:
         InputError
             The frame has no rows; or a column mixes types, or holds lists or objects.
         """
-        kind, names = _kind_and_names(data)
+        data = materialize(data)
+        names = column_names(data)
         problems = []
         for role, name in columns.items():
             n = names.count(name)
-            if n == 0:
+            if not isinstance(name, str):
+                problems.append(
+                    Problem(f"{role}=", f"is {name!r}", "a text", "rename columns to text")
+                )
+            elif n == 0:
                 seen = first_of([str(one) for one in names], 20)
                 problems.append(
                     Problem(f"{role}=", f'column "{name}" not found', f"columns are: {seen}")
@@ -72,10 +78,10 @@ class Frame:
                 )
         if problems:
             raise ConfigError("the frame cannot be read", problems)
-        values = {role: _plain(_column(data, kind, name), name) for role, name in columns.items()}
+        values = {role: _plain(_column(data, name), name) for role, name in columns.items()}
         if values and not len(next(iter(values.values()))):
             raise InputError("the frame has no rows")
-        return cls(kind, dict(columns), values)
+        return cls(kind_of(data), dict(columns), values)
 
     @property
     def n_rows(self) -> int:
@@ -86,7 +92,9 @@ class Frame:
         """Return all cells as text, one column per role."""
         return pa.table({role: cells.cast(TEXT) for role, cells in self.values.items()})
 
-    def restore(self, table: pa.Table, roles: Mapping[str, str]) -> AnyFrame:
+    def restore(
+        self, table: pa.Table, roles: Mapping[str, str], order: Sequence[str] = ()
+    ) -> AnyFrame:
         """Return a table as a frame, with the names and types of the frame that was read.
 
         Parameters
@@ -96,6 +104,8 @@ class Frame:
         roles
             Role of each column that holds cells of the frame. A column that is named as a role
             gets the frame's name for it.
+        order
+            Columns of ``table`` to sort by, as the frame's types sort: 2 before 10.
 
         Raises
         ------
@@ -110,10 +120,13 @@ class Frame:
             if new_name in columns:
                 raise ConfigError(
                     "the result would have two columns of one name",
-                    [Problem(f"{role}=", f'is named "{new_name}"', do="rename the column")],
+                    [Problem(new_name, "is a column of the result", do="rename yours")],
                 )
             columns[new_name] = cells if role is None else self._restored(cells, role)
-        return to_kind(pa.table(columns), self.kind)
+        restored = pa.table(columns)
+        if order:
+            restored = restored.sort_by([(self.names.get(n, n), "ascending") for n in order])
+        return to_kind(restored, self.kind)
 
     def _restored(self, cells: pa.ChunkedArray, role: str) -> Any:
         """Return cells as they were before `texts`; what the frame does not hold is cast."""
@@ -128,89 +141,116 @@ class Frame:
 
 
 def to_kind(table: pa.Table, kind: Kind) -> AnyFrame:
-    """Return an Arrow table as a frame of some kind."""
+    """Return an Arrow table as a frame of some kind.
+
+    Raises
+    ------
+    ConfigError
+        There is no such kind.
+    """
     if kind == "pandas":
         return table.to_pandas()
     if kind == "polars":
         import polars
 
         return polars.from_arrow(table)
-    return table
+    if kind == "arrow":
+        return table
+    raise ConfigError("no such kind of frame", [Problem("kind=", f"is {kind!r}", ", ".join(KINDS))])
 
 
-def read_texts(data: AnyFrame, names: Sequence[str]) -> pa.Table:
-    """Return columns as text, under their own names; errors are those of `Frame.read`."""
-    return Frame.read(data, {name: name for name in names}).texts()
+def materialize(data: AnyFrame) -> AnyFrame:
+    """Return a frame that can be read column by column: a DataFrame, or an Arrow table.
 
+    What is lazy is run once: run for each column, the rows of its columns may not belong together.
 
-def to_arrow(data: AnyFrame) -> pa.Table:
-    """Return a frame as an Arrow table; of pandas without its index."""
-    kind = kind_of(data)
-    if kind == "pandas":
-        return pa.Table.from_pandas(data, preserve_index=False)
-    return data.to_arrow() if kind == "polars" else pa.table(data)
+    Raises
+    ------
+    ConfigError
+        It is no frame.
+    """
+    pandas, polars = sys.modules.get("pandas"), sys.modules.get("polars")
+    if pandas is not None and isinstance(data, pandas.DataFrame):
+        return data
+    if polars is not None and isinstance(data, (polars.DataFrame, polars.LazyFrame)):
+        return data.lazy().collect()
+    if isinstance(data, pa.Table):
+        return data
+    try:
+        if isinstance(data, pa.RecordBatch):
+            return pa.table(data)
+        if hasattr(data, "__arrow_c_stream__"):
+            return pa.table(data)
+    except (TypeError, ValueError, pa.ArrowException):
+        pass  # a stream of something else, as a column
+    problem = Problem("", f"is a {type(data).__name__}", ALLOWED)
+    raise ConfigError("the data cannot be read", [problem])
 
 
 def kind_of(data: AnyFrame) -> Kind:
-    """Return what kind of frame it is."""
-    return _kind_and_names(data)[0]
+    """Return what kind of frame `materialize` returned."""
+    if isinstance(data, pa.Table):
+        return "arrow"
+    return "polars" if type(data).__module__.startswith("polars") else "pandas"
 
 
-def column_names(data: AnyFrame) -> list[str]:
-    """Return the names of all columns, and of the levels of an index of pandas."""
-    return _kind_and_names(data)[1]
+def column_names(data: AnyFrame) -> list[Any]:
+    """Return the names of columns of what `materialize` returned, and levels of a pandas index."""
+    if kind_of(data) != "pandas":
+        return list(data.columns if kind_of(data) == "polars" else data.schema.names)
+    columns = list(data.columns)
+    return columns + [name for name in data.index.names if name is not None and name not in columns]
 
 
-def _kind_and_names(data: AnyFrame) -> tuple[Kind, list[str]]:
-    pandas, polars = sys.modules.get("pandas"), sys.modules.get("polars")
-    if pandas is not None and isinstance(data, pandas.DataFrame):
-        columns = list(data.columns)
-        levels = [name for name in data.index.names if name is not None and name not in columns]
-        return "pandas", columns + levels
-    if polars is not None and isinstance(data, (polars.DataFrame, polars.LazyFrame)):
-        return "polars", list(data.collect_schema().names())
-    if isinstance(data, (pa.Table, pa.RecordBatch)):
-        return "arrow", list(data.schema.names)
-    if hasattr(data, "__arrow_c_stream__"):
-        return "arrow", list(pa.table(data).schema.names)
-    raise ConfigError(
-        "the data cannot be read", [Problem("", f"is a {type(data).__name__}", ALLOWED)]
-    )
+def read_texts(data: AnyFrame) -> pa.Table:
+    """Return the columns of what `materialize` returned as text; those that are no text left out.
+
+    Names that are no text, or that several columns have, are left out as well.
+    """
+    names = column_names(data)
+    columns = {}
+    for name in names:
+        if isinstance(name, str) and names.count(name) == 1:
+            try:
+                columns[name] = _plain(_column(data, name), name).cast(TEXT)
+            except (InputError, pa.ArrowException):
+                continue
+    return pa.table(columns)
 
 
-def _column(data: AnyFrame, kind: Kind, name: str) -> pa.Array:
+def _column(data: AnyFrame, name: str) -> Any:
+    kind = kind_of(data)
     try:
         if kind == "pandas":
             series = data[name] if name in data.columns else data.index.get_level_values(name)
             return pa.Array.from_pandas(series)
-        if kind == "polars":
-            frame = data.lazy().select(name).collect()
-            return frame.to_arrow()[name].combine_chunks()
-        table = data if isinstance(data, (pa.Table, pa.RecordBatch)) else pa.table(data)
-        cells = table[name]
-        return cells.combine_chunks() if isinstance(cells, pa.ChunkedArray) else cells
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
+        return data[name].to_arrow() if kind == "polars" else data[name]
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, TypeError) as error:
         what = f"holds values of several types ({error})"
         do = f'make them one type, as frame["{name}"].astype(str)'
-        raise InputError(
-            "the frame cannot be read", [Problem(name, what, PLAIN_TYPES, do)]
-        ) from None
+        problem = Problem(name, what, PLAIN_TYPES, do)
+        raise InputError("the frame cannot be read", [problem]) from None
 
 
 def _plain(cells: Any, name: str) -> pa.Array:
-    """Return cells as one array of a plain type; NaN is null, whatever the library."""
+    """Return cells as one array of a plain type; NaN and blanks are null, whatever the library."""
     if isinstance(cells, pa.ChunkedArray):
         cells = cells.combine_chunks()
     if pa.types.is_dictionary(cells.type):
         cells = cells.cast(cells.type.value_type)
     type_ = cells.type
     if pa.types.is_null(type_) or pa.types.is_large_string(type_) or type_ == pa.string_view():
-        return cells.cast(TEXT)
+        cells, type_ = cells.cast(TEXT), TEXT
+    if pa.types.is_string(type_):
+        is_blank = pc.equal(pc.utf8_trim_whitespace(cells), "")
+        return pc.if_else(pc.fill_null(is_blank, True), pa.scalar(None, TEXT), cells)
+    if pa.types.is_float16(type_):
+        cells, type_ = cells.cast(pa.float32()), pa.float32()
     if pa.types.is_floating(type_):
         missing = pc.is_nan(cells)
         return pc.if_else(pc.fill_null(missing, True), pa.scalar(None, type_), cells)
     is_plain = (
-        pa.types.is_string(type_) or pa.types.is_integer(type_) or pa.types.is_boolean(type_)
+        pa.types.is_integer(type_) or pa.types.is_boolean(type_)
         or pa.types.is_temporal(type_) or pa.types.is_decimal(type_)
     )  # fmt: skip
     if not is_plain:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from annot_pipeline.api.frame_build import FrameTables, build_frame
-from annot_pipeline.api.frames import AnyFrame, Frame, column_names
+from annot_pipeline.api.frames import AnyFrame, Frame, column_names, materialize
 from annot_pipeline.api.results import Result, new_axes
 from annot_pipeline.errors import ConfigError, Problem
 
@@ -110,6 +110,7 @@ def agreement(
     judge: str = "judge",
     label: str = "label",
     score: str = "score",
+    task: Mapping[str, Any] | None = None,
     settings: Mapping[str, Any] | None = None,
 ) -> AgreementResult:
     """Measure how far judges agree on labels or scores.
@@ -120,6 +121,8 @@ def agreement(
         One row per judgment, with a column of labels or of scores: pandas, polars or Arrow.
     item, judge, label, score
         Its columns.
+    task
+        Settings of the task, as under ``tasks`` in campaign.yaml: ``{"repeats": "last"}``.
     settings
         Settings by their top-level keys in campaign.yaml, as ``{"agreement": {"bootstrap": 0}}``.
 
@@ -130,11 +133,14 @@ def agreement(
     InputError
         No row can be used, with the reasons.
     """
+    frame = materialize(frame)
     answer = _answer(frame, label, score)
     read = Frame.read(
         frame, {"item": item, "judge": judge, answer: label if answer == "label" else score}
     )
-    gold = build_frame(read, ("agreement",), task={"kind": ANSWERS[answer]}, settings=settings)
+    gold = build_frame(
+        read, ("agreement",), task={"kind": ANSWERS[answer]} | dict(task or {}), settings=settings
+    )
     return AgreementResult(
         gold.restore("agreement", dict.fromkeys(STATISTIC_COLUMNS)), gold.excluded, gold
     )
@@ -147,6 +153,7 @@ def judges(
     judge: str = "judge",
     label: str = "label",
     score: str = "score",
+    task: Mapping[str, Any] | None = None,
     settings: Mapping[str, Any] | None = None,
 ) -> JudgeResult:
     """Describe judges of labels or scores, and test them where the frame holds controls.
@@ -158,6 +165,8 @@ def judges(
         Columns named segment, system, control, control_of, truth, hit and seconds are read, too.
     item, judge, label, score
         Its columns. With segment and system, the frame needs no item.
+    task
+        Settings of the task, as under ``tasks`` in campaign.yaml: ``{"repeats": "last"}``.
     settings
         Settings by their top-level keys in campaign.yaml, as ``{"quality": {"test": "welch"}}``.
 
@@ -168,6 +177,7 @@ def judges(
     InputError
         No row can be used, with the reasons.
     """
+    frame = materialize(frame)
     answer = _answer(frame, label, score)
     names = column_names(frame)
     columns = {"judge": judge, answer: label if answer == "label" else score}
@@ -175,13 +185,15 @@ def judges(
     if item in names or not {"segment", "system"} <= columns.keys():
         columns["item"] = item
     read = Frame.read(frame, columns)
-    gold = build_frame(read, ("judges",), task={"kind": ANSWERS[answer]}, settings=settings)
+    gold = build_frame(
+        read, ("judges",), task={"kind": ANSWERS[answer]} | dict(task or {}), settings=settings
+    )
     table = gold.table("judges")
     shown: dict[str, str | None] = {"judge": "judge"}
     for name in table.schema.names:
         if name not in ("task", "judge", "kind") and table[name].null_count < table.num_rows:
             shown[name] = None
-    return JudgeResult(gold.restore("judges", shown), gold.excluded, gold)
+    return JudgeResult(gold.restore("judges", shown, order=("judge",)), gold.excluded, gold)
 
 
 def _answer(frame: AnyFrame, label: str, score: str) -> str:

@@ -65,7 +65,12 @@ class LabelResult(Result):
     def soft_labels(self) -> AnyFrame:
         """Return one row per item and one column per class, the probabilities."""
         item, label = self.columns["item"], self.columns["label"]
-        return soft_labels(self.distributions, item=item, label=label)
+        return soft_labels(self.distributions, item=item, label=label, labels=self.classes)
+
+    @property
+    def classes(self) -> list[Any]:
+        """Return the classes in order: that of columns of `soft_labels`."""
+        return [row[self.columns["label"]] for row in rows_of(self.prevalence)]
 
     def plot(self, axes: Any = None) -> Any:
         """Draw how many items have which probability, and return the axes of matplotlib."""
@@ -80,8 +85,7 @@ class LabelResult(Result):
         return "labels", self.labels
 
     def _summary(self) -> str:
-        classes = [str(row[self.columns["label"]]) for row in rows_of(self.prevalence)]
-        return f"{self.n_judgments:,} judgments, classes {first_of(classes)}"
+        return f"{self.n_judgments:,} judgments, classes {first_of(list(map(str, self.classes)))}"
 
 
 def dawid_skene(
@@ -131,6 +135,7 @@ def dawid_skene(
     texts = read.texts().take(rows)
     classes = _classes(read, labels)
     items, judges = (pc.unique(texts[role]).sort() for role in ("item", "judge"))
+    n_repeated = texts.num_rows - len(texts.group_by(["item", "judge"]).aggregate([]))
     codes = {
         "item": _codes(texts["item"], items),
         "judge": _codes(texts["judge"], judges),
@@ -152,6 +157,11 @@ def dawid_skene(
             "judge or label is missing",
             stacklevel=2,
         )
+    if n_repeated:
+        warnings.warn(
+            f"{n_repeated:,} times a judge answered an item more than once, and each answer counts",
+            stacklevel=2,
+        )
     if not result.convergence.converged:
         warnings.warn(
             f"EM did not converge in {result.convergence.iterations:,} iterations", stacklevel=2
@@ -166,6 +176,7 @@ def infer_labels(
     judge: str = "judge",
     label: str = "label",
     labels: Sequence[Any] | None = None,
+    task: Mapping[str, Any] | None = None,
     settings: Mapping[str, Any] | None = None,
 ) -> LabelResult:
     """Infer labels as a release does: probabilities allow for judges who err together.
@@ -178,6 +189,8 @@ def infer_labels(
         Its columns.
     labels
         All classes, in the order that breaks ties; None: those that occur, sorted.
+    task
+        Settings of the task, as under ``tasks`` in campaign.yaml: ``{"repeats": "last"}``.
     settings
         Settings by their top-level keys in campaign.yaml, as ``{"label_model": "mace"}``.
 
@@ -189,12 +202,13 @@ def infer_labels(
         No row can be used, with the reasons.
     """
     read = Frame.read(frame, {"item": item, "judge": judge, "label": label})
-    task: dict[str, Any] = {"kind": "categorical"}
-    if labels is not None:
-        task["labels"] = _texts(read, labels)
+    classes = _classes(read, labels)
+    of_task: dict[str, Any] = {"kind": "categorical"} | dict(task or {})
+    if labels is not None or not pa.types.is_string(read.values["label"].type):
+        of_task["labels"] = classes.to_pylist()  # numbers in their order: 2 before 10
     gold = build_frame(
         read, ("labels", "label_distributions", "judge_confusion", "prevalence", "items"),
-        task=task, settings=settings,
+        task=of_task, settings=settings,
     )  # fmt: skip
     return LabelResult(
         labels=gold.restore(
@@ -202,9 +216,12 @@ def infer_labels(
             ITEM_AND_LABEL
             | dict.fromkeys(("probability", "certain", "entropy", "n_judgments", "n_judges"))
             | {"majority_label": "label", "majority_share": None},
+            order=("item",),
         ),
         distributions=gold.restore(
-            "label_distributions", ITEM_AND_LABEL | dict.fromkeys(("probability", "votes"))
+            "label_distributions",
+            ITEM_AND_LABEL | dict.fromkeys(("probability", "votes")),
+            order=("item", "label"),
         ),
         confusion=gold.restore(
             "judge_confusion",
@@ -214,9 +231,12 @@ def infer_labels(
                 "observed_label": "label",
                 "probability": None,
             },
+            order=("judge", "true_label", "observed_label"),
         ),
         prevalence=gold.restore(
-            "prevalence", {"label": "label"} | dict.fromkeys(("prevalence", "vote_share"))
+            "prevalence",
+            {"label": "label"} | dict.fromkeys(("prevalence", "vote_share")),
+            by="label_order",
         ),
         excluded=gold.excluded,
         n_judgments=int(pc.sum(gold.table("labels")["n_judgments"]).as_py()),
@@ -267,10 +287,12 @@ def _fitted(
     })  # fmt: skip
     both = {"item": "item", "label": "label"}
     return LabelResult(
-        labels=read.restore(labels, both | {"majority_label": "label"}),
-        distributions=read.restore(distributions, both),
+        labels=read.restore(labels, both | {"majority_label": "label"}, ("item",)),
+        distributions=read.restore(distributions, both, ("item", "label")),
         confusion=read.restore(
-            confusion, {"judge": "judge", "true_label": "label", "observed_label": "label"}
+            confusion,
+            {"judge": "judge", "true_label": "label", "observed_label": "label"},
+            ("judge", "true_label", "observed_label"),
         ),
         prevalence=read.restore(prevalence, {"label": "label"}),
         excluded=to_kind(excluded, read.kind),
@@ -285,6 +307,7 @@ def soft_labels(
     item: str = "item",
     label: str = "label",
     probability: str = "probability",
+    labels: Sequence[Any] | None = None,
 ) -> AnyFrame:
     """Return one row per item and one column per class, from one row per item and class.
 
@@ -295,24 +318,35 @@ def soft_labels(
         has probability 0 there.
     item, label, probability
         Its columns.
+    labels
+        All classes, in the order of columns; None: those that occur, sorted.
 
     Raises
     ------
     ConfigError
         A class has the name of the item column.
+    InputError
+        An item has two rows of one class, as where tasks are mixed, or a cell is missing.
     """
     read = Frame.read(distributions, {"item": item, "label": label, "probability": probability})
     texts = read.texts()
-    items, classes = pc.unique(texts["item"]), pc.unique(texts["label"]).sort()
+    holes = [role for role, cells in read.values.items() if cells.null_count]
+    if holes:
+        raise InputError("the frame cannot be read", [Problem(read.names[holes[0]], "has gaps")])
+    items, classes = pc.unique(texts["item"]), _classes(read, labels)
+    rows, columns = _codes(texts["item"], items), _codes(texts["label"], classes)
+    if np.unique(rows * len(classes) + columns).size < rows.size:
+        do = "select one task"
+        raise InputError("an item has two rows of one class", [Problem(item, "is repeated", do=do)])
     names = classes.to_pylist()
     if item in names:
         problem = Problem("item=", f'is named "{item}", as a class is', do="rename the column")
         raise ConfigError("soft labels would have two columns of one name", [problem])
     shares = np.zeros((len(items), len(classes)))
-    values = read.values["probability"].cast(pa.float64()).to_numpy(zero_copy_only=False)
-    shares[_codes(texts["item"], items), _codes(texts["label"], classes)] = values
-    columns: dict[str, Any] = {"item": items} | dict(zip(names, shares.T, strict=True))
-    return read.restore(pa.table(columns), {"item": "item"})
+    values = read.values["probability"].cast(pa.float64())
+    shares[rows, columns] = values.to_numpy(zero_copy_only=False)
+    table = pa.table({"item": items} | dict(zip(names, shares.T, strict=True)))
+    return read.restore(table, {"item": "item"}, ("item",))
 
 
 def _classes(read: Frame, labels: Sequence[Any] | None) -> pa.Array:
@@ -320,6 +354,8 @@ def _classes(read: Frame, labels: Sequence[Any] | None) -> pa.Array:
 
     Raises
     ------
+    ConfigError
+        ``labels`` name a class twice, or do not fit the column's type.
     InputError
         A row has a label that is not among ``labels``.
     """
@@ -328,6 +364,8 @@ def _classes(read: Frame, labels: Sequence[Any] | None) -> pa.Array:
         unique = pc.unique(values).drop_null()
         return unique.take(pc.sort_indices(unique)).cast(TEXT)
     classes = pa.array(_texts(read, labels), TEXT)
+    if len(pc.unique(classes)) < len(classes):
+        raise ConfigError("labels that cannot be", [Problem("labels=", "names a class twice")])
     seen = pc.unique(values.cast(TEXT)).drop_null()
     unknown = seen.filter(pc.invert(pc.is_in(seen, classes))).to_pylist()
     if unknown:

@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from annot_pipeline.api.frame_build import FrameTables, build_frame
-from annot_pipeline.api.frames import AnyFrame, Frame, column_names
+from annot_pipeline.api.frames import AnyFrame, Frame, column_names, materialize
 from annot_pipeline.api.results import Result, new_axes
-from annot_pipeline.errors import ConfigError, Problem
+from annot_pipeline.errors import ConfigError, InputError, Problem
 
 COLUMNS = (
     "system", "rank", "score", "ci_low", "ci_high", "rank_low", "rank_high", "wins", "cluster",
@@ -31,7 +31,8 @@ class RankResult(Result):
     Parameters
     ----------
     ranking
-        One row per system: rank, score, 95% interval, ranks that the tests do not exclude, wins,
+        One row per system: rank, score, 95% interval (of its difference from the mean of the
+        others; compare systems in ``comparisons``), ranks that the tests do not exclude, wins,
         cluster; null with a ``reason`` where the data cannot tell.
     comparisons
         One row per ordered pair of systems: difference, 95% interval, p-values.
@@ -84,6 +85,7 @@ def rank(
     system_b: str = "system_b",
     preference: str = "preference",
     scale: tuple[float, float] | None = None,
+    task: Mapping[str, Any] | None = None,
     settings: Mapping[str, Any] | None = None,
 ) -> RankResult:
     """Rank systems by scores or by comparisons of two.
@@ -99,6 +101,8 @@ def rank(
         Its columns. A preference is ``a``, ``b`` or ``tie``.
     scale
         Lowest and highest score; None: as the scores tell.
+    task
+        Settings of the task, as under ``tasks`` in campaign.yaml: ``{"repeats": "last"}``.
     settings
         Settings by their top-level keys in campaign.yaml, as ``{"ranking": {...}}``.
 
@@ -109,32 +113,35 @@ def rank(
     InputError
         No row can be used, with the reasons.
     """
+    frame = materialize(frame)
     names = column_names(frame)
     columns = {"judge": judge}
-    task: dict[str, Any] = {}
+    of_task: dict[str, Any] = {}
     if preference in names and score in names:
         problem = Problem(
             "frame", f'has the columns "{score}" and "{preference}"', do="select the one to rank by"
         )
         raise ConfigError("scores or comparisons?", [problem])
     if preference in names:
-        task["kind"] = "pairwise"
+        of_task["kind"] = "pairwise"
         columns |= {"system_a": system_a, "system_b": system_b, "preference": preference}
         if segment in names:
             columns["segment"] = segment
     else:
-        task["kind"] = "scalar"
+        of_task["kind"] = "scalar"
         columns |= {"segment": segment, "system": system, "score": score}
         if scale is not None:
-            task["scale"] = list(scale)
+            of_task["scale"] = list(scale)
     read = Frame.read(frame, columns)
+    _check_types(read)
     if "segment" not in columns:
         rows = pa.array([str(n) for n in range(read.n_rows)])
         read = Frame(read.kind, read.names, dict(read.values) | {"segment": rows})
     gold = build_frame(
-        read, ("system_rankings", "system_comparisons"), task=task, settings=settings
-    )
-    role = "system" if task["kind"] == "scalar" else "system_a"
+        read, ("system_rankings", "system_comparisons"), task=of_task | dict(task or {}),
+        settings=settings,
+    )  # fmt: skip
+    role = "system" if of_task["kind"] == "scalar" else "system_a"
     roles: dict[str, str | None] = dict.fromkeys(("system", "system_a", "system_b"), role)
     headline = pc.field("headline")
     methods = pc.unique(gold.table("system_rankings").filter(headline)["method"]).to_pylist()
@@ -154,6 +161,23 @@ def rank(
         excluded=gold.excluded,
         gold=gold,
     )  # fmt: skip
+
+
+def _check_types(read: Frame) -> None:
+    """Make sure that both columns of systems have one type.
+
+    Raises
+    ------
+    InputError
+        They have two.
+    """
+    types = {
+        role: read.values[role].type for role in ("system_a", "system_b") if role in read.values
+    }
+    if len(set(types.values())) > 1:
+        what = ", ".join(f"{read.names[role]}: {type_}" for role, type_ in types.items())
+        do = "make them one type, as frame[...].astype(str)"
+        raise InputError("systems have two types", [Problem("system_a=, system_b=", what, do=do)])
 
 
 def _ranked(gold: FrameTables) -> list[Mapping[str, Any]]:

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+import re
+import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from annot_pipeline.api.frames import AnyFrame, column_names, kind_of, read_texts, to_kind
+from annot_pipeline.api.frames import AnyFrame, Frame, materialize, read_texts, to_kind
 from annot_pipeline.api.labels import LabelResult
 from annot_pipeline.api.releases import Gold
 from annot_pipeline.api.results import Result, new_axes
-from annot_pipeline.errors import ConfigError, Problem
+from annot_pipeline.errors import ConfigError, InputError, Problem, first_of
 from annot_pipeline.scoring import Options, score_predictions
 from annot_pipeline.scoring.gold import GoldTables
 from annot_pipeline.scoring.predictions import Predictions
 
 SEED = 17
 """Of the bootstrap, as campaign.yaml has it."""
+ROLES = {"item": "item", "label": "label", "predicted": "label"}
+"""Columns of items that hold cells of the predictions, or of their types."""
+OPTION = re.compile("--([a-z][a-z-]*)")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -125,13 +130,29 @@ def score(
         task=task, release=release, item=item, label=label, form=form, rounds=rounds,
         normalize=normalize, unknown_wrong=unknown_wrong,
     )  # fmt: skip
-    cells = read_texts(predictions, column_names(predictions))
+    frame = materialize(predictions)
+    cells = read_texts(frame)
     rows = np.arange(1, cells.num_rows + 1)
     columns = {name: cells[name].combine_chunks() for name in cells.schema.names}
-    scores = score_predictions(
-        _tables(gold, release), Predictions("predictions", columns, rows), options, seed=SEED
-    )
-    kind = kind_of(predictions)
+    try:
+        scores = score_predictions(
+            _tables(gold, release), Predictions("predictions", columns, rows), options, seed=SEED
+        )
+    except (ConfigError, InputError) as error:
+        raise type(error)(error.title, list(map(_in_python, error.problems))) from None
+    unknown = scores.document["unknown_items"]
+    if unknown["n"]:
+        warnings.warn(
+            f"{unknown['n']:,} of {cells.num_rows:,} predictions are about no item of gold: "
+            f"{first_of(unknown['first'], 3)}",
+            stacklevel=2,
+        )
+    recognised = scores.document["form"]
+    names = {"item": recognised["item"]}
+    if recognised["name"] == "labels":
+        names["label"] = recognised["label"]
+    read = Frame.read(frame, names)
+    roles = {name: role for name, role in ROLES.items() if role in names}
     classes = [
         {"task": one["task"]} | {
             name: value["value"] if isinstance(value, Mapping) else value
@@ -140,8 +161,21 @@ def score(
         for one in scores.document["tasks"] for row in one["by_class"]
     ]  # fmt: skip
     return ScoreResult(
-        to_kind(scores.items, kind), to_kind(pa.Table.from_pylist(classes), kind), scores.document
-    )
+        read.restore(scores.items, roles), to_kind(pa.Table.from_pylist(classes), read.kind),
+        scores.document,
+    )  # fmt: skip
+
+
+def _in_python(problem: Problem) -> Problem:
+    """Return a problem with arguments in the place of options of the command."""
+
+    def written(text: str) -> str:
+        return OPTION.sub(lambda match: f"{match[1].replace('-', '_')}=", text)
+
+    return replace(
+        problem, where=written(problem.where), what=written(problem.what),
+        allowed=written(problem.allowed), do=written(problem.do),
+    )  # fmt: skip
 
 
 def _tables(gold: str | Path | Gold | LabelResult, release: str) -> GoldTables:
@@ -157,5 +191,11 @@ def _tables(gold: str | Path | Gold | LabelResult, release: str) -> GoldTables:
             problem = Problem("gold=", "holds labels by dawid_skene alone", do="use infer_labels")
             raise ConfigError("there is nothing to score against", [problem])
         return gold.gold
+    if not isinstance(gold, (str, Path, Gold)):
+        allowed = "a folder or URL of releases, what open() returns, or labels by infer_labels"
+        raise ConfigError(
+            "there is nothing to score against",
+            [Problem("gold=", f"is a {type(gold).__name__}", allowed)],
+        )
     opened = gold if isinstance(gold, Gold) else Gold(str(gold))
     return opened.release(release)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from annot_pipeline.api.frames import AnyFrame, Frame, kind_of, to_arrow, to_kind
+from annot_pipeline.api.frames import AnyFrame, Frame, column_names, kind_of, materialize
 from annot_pipeline.errors import ConfigError, Problem
 
 SHARES = {"train": 0.8, "dev": 0.1, "test": 0.1}
@@ -46,13 +47,11 @@ def split(
     InputError
         An item is missing, or the frame is empty.
     """
-    parts = dict(SHARES if shares is None else shares)
-    total = float(sum(parts.values()))
+    parts = _parts(SHARES if shares is None else shares)
+    frame = materialize(frame)
     problems = []
-    if not parts or min(parts.values()) < 0 or abs(total - 1) > 1e-9:
-        problems.append(Problem("shares=", f"is {parts}", "shares of 0 or more that sum to 1"))
     read = Frame.read(frame, {"item": item})
-    if COLUMN in (to_arrow(frame).schema.names):
+    if COLUMN in column_names(frame):
         problems.append(Problem("frame", f'has a column "{COLUMN}"', do="rename it"))
     if problems:
         raise ConfigError("no split can be made", problems)
@@ -67,6 +66,26 @@ def split(
     return _with_column(frame, names)
 
 
+def _parts(shares: Any) -> dict[str, float]:
+    """Return the share of each part.
+
+    Raises
+    ------
+    ConfigError
+        They are no shares that sum to 1.
+    """
+    is_mapping = isinstance(shares, Mapping) and all(
+        isinstance(share, (int, float)) and math.isfinite(share) and share >= 0
+        for share in shares.values()
+    )
+    if not is_mapping or abs(sum(shares.values()) - 1) > 1e-9:
+        problem = Problem(
+            "shares=", f"is {shares}", 'numbers that sum to 1, as {"train": 0.8, "test": 0.2}'
+        )
+        raise ConfigError("no split can be made", [problem])
+    return {str(part): float(share) for part, share in shares.items()}
+
+
 def _place(text: str, salt: str) -> float:
     """Return where in [0, 1) an item falls."""
     digest = hashlib.sha256(f"{salt}\0{text}".encode()).digest()
@@ -77,4 +96,8 @@ def _with_column(frame: AnyFrame, values: pa.Array) -> Any:
     kind = kind_of(frame)
     if kind == "pandas":
         return frame.assign(**{COLUMN: values.to_pylist()})
-    return to_kind(to_arrow(frame).append_column(COLUMN, values), kind)
+    if kind == "polars":
+        import polars
+
+        return frame.with_columns(polars.Series(COLUMN, values.to_pylist()))
+    return frame.append_column(COLUMN, values)

@@ -17,10 +17,15 @@ def temporary_build(
 ) -> tuple[dict[str, pa.Table], list[str]]:
     """Run the stages that some tables need; rankings have no bootstrap intervals.
 
-    Parameters, results and errors are those of `stages.temporary_build.temporary_build`.
+    Parameters and errors are those of `stages.temporary_build.temporary_build`.
+
+    Returns
+    -------
+    tables, failed
+        The tables, whole in memory; and the gates of these stages that say error.
     """
     ranking = campaign.settings.ranking.model_copy(update={"bootstrap": 0, "online_rounds": 0})
     settings = campaign.settings.model_copy(update={"ranking": ranking})
-    return builds.temporary_build(
-        dataclasses.replace(campaign, settings=settings), wanted, progress
-    )
+    without_draws = dataclasses.replace(campaign, settings=settings)
+    tables, gates = builds.temporary_build(without_draws, wanted, progress)
+    return tables, [str(gate) for gate in gates if gate.level == "error"]

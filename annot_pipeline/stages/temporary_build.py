@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import pyarrow as pa
 
 from annot_pipeline.config import LoadedCampaign
+from annot_pipeline.gates import GateResult
 from annot_pipeline.stages.build import Build, Progress, stages_for
 from annot_pipeline.storage.tables import read_table
 from annot_pipeline.storage.temporary import temporary_store
@@ -14,7 +15,7 @@ from annot_pipeline.storage.temporary import temporary_store
 
 def temporary_build(
     campaign: LoadedCampaign, wanted: Mapping[str, Sequence[str]], progress: Progress
-) -> tuple[dict[str, pa.Table], list[str]]:
+) -> tuple[dict[str, pa.Table], list[GateResult]]:
     """Run the stages that some tables need.
 
     Parameters
@@ -28,8 +29,8 @@ def temporary_build(
 
     Returns
     -------
-    tables, failed
-        The tables, whole in memory; and the gates of these stages that say error.
+    tables, gates
+        The tables, whole in memory; and the results of the gates of these stages.
 
     Raises
     ------
@@ -42,9 +43,9 @@ def temporary_build(
         build = Build(temporary, progress=progress)
         runs = [build.run_stage(stage) for stage in stages_for(wanted)]
         files = {name: file for run in runs for name, file in run.result.tables.items()}
-        failed = [str(gate) for run in runs for gate in run.gates if gate.level == "error"]
+        gates = [gate for run in runs for gate in run.gates]
         tables = {
             name: read_table(files[name], columns or None).combine_chunks()
             for name, columns in wanted.items()
         }
-    return tables, failed
+    return tables, gates

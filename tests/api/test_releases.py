@@ -129,7 +129,7 @@ def test_shares_are_met():
 @pytest.mark.parametrize(
     ("frame", "options", "says"),
     [
-        ({"item": [1]}, {"shares": {"a": 0.5}}, "sum to 1"),
+        ({"item": [1]}, {"shares": {"a": 0.5}}, "that sum to 1"),
         ({"item": [1], "split": ["a"]}, {}, 'has a column "split"'),
         ({"item": [1, None]}, {}, "is missing in 1 rows"),
         ({"x": [1]}, {}, 'column "item" not found'),
