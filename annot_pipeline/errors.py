@@ -45,8 +45,9 @@ class Problem:
 
     def __str__(self) -> str:
         lines = [f"{self.where}: {self.what}" if self.where else self.what]
-        if self.values:
-            lines.append(f"  found:   {first_of(list(map(shorten, self.values)))}")
+        values = first_of(list(map(shorten, self.values)))
+        if values not in self.what:
+            lines.append(f"  found:   {values}")
         if self.allowed:
             lines.append(f"  allowed: {self.allowed}")
         if self.do:

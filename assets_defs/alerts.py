@@ -91,12 +91,12 @@ def failure_sensor(
         name=f"{name}_failed",
         monitored_jobs=[job],
         default_status=dg.DefaultSensorStatus.RUNNING,
-        description="Tells of builds that failed: calls on_failure, else logs the message.",
+        description="Alerts on failed builds: calls on_failure, or logs the message.",
     )
     def failed(context: dg.RunFailureSensorContext) -> dg.SkipReason:
         run = context.dagster_run
         if ATTENDED_TAG in run.tags:
-            return dg.SkipReason("annot build has told whoever waited for it")
+            return dg.SkipReason("annot build has already shown the error")
         build = FailedBuild(name, run.run_id, run.job_name, _message(campaign, context))
         context.log.error(f"{name}: {build.message}")
         if on_failure is None:
@@ -126,6 +126,7 @@ def _message(campaign: LoadedCampaign, context: dg.RunFailureSensorContext) -> s
     killed = Problem(
         "",
         context.failure_event.message or "Dagster says no more",
-        do="see the run's log; the last release stands, the next run goes on from what is made",
+        do="see the run's log; the last release stands, and the next run continues from the "
+        "finished stages",
     )
     return str(StoreError("the run was ended from outside", [killed]))

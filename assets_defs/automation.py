@@ -65,6 +65,6 @@ def nightly_schedule(campaign: LoadedCampaign, job: NightlyJob) -> dg.ScheduleDe
             "schedule.cron",
             f"{schedule.cron!r} is never",
             "minute hour day month weekday, as 0 2 * * *",
-            "mend it, or leave it out for 0 2 * * *",
+            "correct it, or leave it out for 0 2 * * *",
         )
         raise ConfigError(f"{campaign.file}: no such time", [problem]) from None

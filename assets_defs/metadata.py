@@ -56,7 +56,7 @@ INTERNAL = {
 def table_description(table: str) -> str:
     """What a row is, for people."""
     if table in GOLD:
-        return f"One row is {GOLD[table].row}."
+        return f"One row per {GOLD[table].row}."
     return INTERNAL.get(table, "Working state of the pipeline.")
 
 

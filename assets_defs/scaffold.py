@@ -15,7 +15,7 @@ CAMPAIGN = """\
 # All settings: docs/campaign.md of annot-pipeline.
 #
 # 1. Put exports into exports/.
-# 2. Let annot guess what stands in them, or mend `sources` by hand:
+# 2. Let annot guess what they hold, or edit `sources` by hand:
 #      annot init {folder}/exports -o {folder} --force
 # 3. annot validate {folder}     what maps to what, what would be rejected; writes nothing
 # 4. Launch the job {name}_nightly, or switch on its schedule or sensor.

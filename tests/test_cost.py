@@ -146,7 +146,7 @@ def test_files_that_repeat_an_assignment_pay_it_once(stage_campaign):
 
     early = assignment("ann", "h1", ["i1", ""], status="Submitted")
     assert paid(early, early) == (1, 1, 0.1)
-    # the later file says what became of it, of blank answers too
+    # the later file says fate, of blank answers too
     late = assignment("ann", "h1", ["i1", ""], status="Rejected")
     other = assignment("bob", "h1", ["i1"])
     assert paid(early, late + other) == (2, 1, 0.1)

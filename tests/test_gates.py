@@ -152,9 +152,7 @@ def test_a_reader_that_loses_a_row_fails_the_accounting(build_campaign, monkeypa
     monkeypatch.setitem(READERS, "csv", careless)
     with pytest.raises(GateError, match="nothing was published") as error:
         build_campaign({"a.csv": EXPORT})
-    assert "accounting: number of files with rows or records unaccounted for is 1" in str(
-        error.value
-    )
+    assert "accounting: 1 file with unaccounted rows or records (allowed: 0)" in str(error.value)
     assert "exports/a.csv" in str(error.value)
 
 

@@ -18,6 +18,7 @@ def document(*levels: str, **more: Any) -> dict[str, Any]:
         {
             "level": level,
             "name": f"gate{n}",
+            "value": 2,
             "question": "number of things",
             "detail": "",
             "do": "x",
@@ -117,7 +118,7 @@ def test_after_the_gate_published_names_status_and_validate_give_its_advice(caps
     assert "nothing was published; there is no release yet" in error
     for command in ("status", "validate"):
         step = next_step(capsys, command, campaign)
-        assert "take the names out of the exports' other columns" in step
+        assert "remove the names from the other columns of exports" in step
 
 
 def test_refused_folders_are_the_next_step(capsys, campaign):

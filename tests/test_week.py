@@ -86,14 +86,14 @@ def test_a_broken_export_stops_the_build_and_harms_nothing(week):
     assert "the gzip is damaged or cut short" in broken.said
     assert "published" not in broken.said
     assert "v0005" in scene(week, "the export is whole").said
-    assert scene(week, "gold stands as it was").status == 0
+    assert scene(week, "gold is unchanged").status == 0
 
 
 @pytest.mark.slow
 def test_renamed_columns_are_named(week):
     renamed = scene(week, "renamed two columns")
     assert renamed.status == 2
-    assert "its 6 columns, which annot validate shows" in renamed.said
+    assert "the 6 columns of the export, which annot validate shows" in renamed.said
 
 
 @pytest.mark.slow

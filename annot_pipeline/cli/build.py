@@ -12,7 +12,7 @@ from annot_pipeline.cli.fates import fates_text
 def add(build: argparse.ArgumentParser) -> None:
     """Its arguments."""
     add_campaign(build)
-    text = "strike off the releases of gold that is lost, and publish a new one"
+    text = "mark the releases of lost gold as removed, and publish a new one"
     build.add_argument("--gone", action="store_true", help=text)
 
 
@@ -23,7 +23,7 @@ def run(arguments: argparse.Namespace) -> int:
     from assets_defs.run import run_in_process
 
     if arguments.gone and (versions := Releases.for_campaign(campaign).give_up()):
-        say(f"struck off: {', '.join(versions)}")
+        say(f"removed from the list: {', '.join(versions)}")
     publication, build = run_in_process(campaign, say)
     manifest, folder = publication.release.manifest, publication.release.folder
     document = {

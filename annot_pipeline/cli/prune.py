@@ -14,8 +14,8 @@ def add(prune: argparse.ArgumentParser) -> None:
     text = "number of newest releases to keep; pinned ones are kept too"
     prune.add_argument("--keep", metavar="N", type=int, required=True, help=text)
     text = (
-        "strike off releases whose folders were deleted: all, one version, or all of another gold "
-        "of this store, by folder or URL (repeatable)"
+        "mark releases whose folders were deleted as removed: all, one version, or all of another "
+        "gold of this store, by folder or URL (repeatable)"
     )
     prune.add_argument("--gone", nargs="?", const="", action="append", metavar="V|GOLD", help=text)
     prune.add_argument(
@@ -42,8 +42,13 @@ def _text(campaign: str, document: Document) -> str:
         why = f": {row['why']}" if row["why"] else ""
         lines.append(f"{row['version']}  stays ({', '.join(reasons)}{why})")
     lines += [f"{r['version']}  {gone}  {r['bytes']:>15,} bytes" for r in document["removed"]]
-    lines += [f"{version}  struck off: its folder is gone" for version in document["struck_off"]]
-    lines += [f"{place}  struck off: it is gone" for place in document["gone_gold"]]
+    lines += [
+        f"{version}  removed from the list: its folder does not exist"
+        for version in document["struck_off"]
+    ]
+    lines += [
+        f"{place}  removed from the list: it does not exist" for place in document["gone_gold"]
+    ]
     if not document["removed"]:
         older = sum(not row["newest"] for row in document["kept"])
         which = "release is" if older == 1 else "releases are"

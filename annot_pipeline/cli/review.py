@@ -43,7 +43,7 @@ def _review_text(document: Document) -> str:
         if upload["ragged"]:
             numbers = zip(upload["ragged"], upload["ragged_lines"], strict=True)
             rows = first_of([row_and_line(*number) for number in numbers])
-            lines.append(f"  rows that do not fit the header, to mend or delete first: {rows}")
+            lines.append(f"  rows that do not fit the header, to fix or delete first: {rows}")
             lines.append("  (rows are counted without the header: row 1 is the one below it)")
         if left_out := upload["left_out"]:
             places = [f"{row_and_line(r['row'], r['line'])} of {r['worker']}" for r in left_out]

@@ -23,6 +23,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _status_text(campaign: str, document: Document) -> str:
+    from annot_pipeline.gates.gate import statement
+
     release, last = document["release"], document["last_build"]
     there = "no release is there" if document["rolled_back"] else "no release yet"
     lines = [f"{document['campaign']}: {there}"]
@@ -36,7 +38,8 @@ def _status_text(campaign: str, document: Document) -> str:
         for gate in release["checks"]:
             if gate["level"] != "pass":
                 detail = f": {printable(gate['detail'])}" if gate["detail"] else ""
-                lines.append(f"  {gate['level']}: {gate['name']}: {gate['question']}{detail}")
+                measured = statement(gate["value"], gate["question"])
+                lines.append(f"  {gate['level']}: {gate['name']}: {measured}{detail}")
                 lines.append(f"    do: {gate['do']}")
     exposed = document["exposed_secrets"]
     if exposed:

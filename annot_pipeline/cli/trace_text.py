@@ -63,7 +63,7 @@ def _trace(trace: Row) -> Iterator[str]:
         ("", _answer(trace)),
         ("distribution", _distribution(trace)),
         (judgments_title(trace), judgments(trace)),
-        ("votes, of judges whom nobody names", records(trace["votes"])),
+        ("anonymous votes", records(trace["votes"])),
         ("the same answers stand, or others stood, in", other_places(trace)),
         ("records that are no judgments", records(trace["other_records"])),
         ("left out", set_aside(trace)),

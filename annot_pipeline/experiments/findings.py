@@ -13,7 +13,7 @@ from annot_pipeline.experiments.surprisal_curves import Surprisal
 from annot_pipeline.experiments.tables import CONTROL, TESTED, Measured
 
 SPEARMAN = 0
-BETTER, WORSE, UNTOLD, NONE = "EASL is better", "EASL is worse", "no difference can be told", "none"
+BETTER, WORSE, UNTOLD, NONE = "EASL is better", "EASL is worse", "no detectable difference", "none"
 
 Values = tuple[float, float, float]
 """A value and its interval."""

@@ -163,7 +163,7 @@ def _about_draws(drawn: Sequence[Mapping[str, Drawn]]) -> list[str]:
     easl, ra = (draws.again / draws.judgments for draws in total.values())
     one_judge = total["RA"].hits_of_one_judge / total["RA"].hits
     return [
-        f"Drawn anew, because all judgments of an item were used: {easl:.1%} of EASL's, {ra:.1%} "
+        f"Drawn again, because all judgments of an item were used: {easl:.1%} of EASL's, {ra:.1%} "
         "of RA's; they add cost and no knowledge.",
         f"One judge had scored all items of {one_judge:.1%} of RA's HITs. In the others every item "
         "has a judge of its own: what RA compares there is judges as well as items, so it is "

@@ -97,7 +97,7 @@ class Judging(Hits):
     stretch: float = setting(
         0.2, "standard deviation of the logarithm of the judges' stretch about the middle"
     )
-    spam: float = setting(0.0, "share of judges who answer evenly whatever they see")
+    spam: float = setting(0.0, "share of judges who answer at random")
     context: float = setting(
         0.0, "share of a judge's shift and noise that vanishes where items are seen together"
     )

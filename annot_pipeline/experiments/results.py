@@ -37,7 +37,7 @@ COMPARED = ("DA", "EASL", "random")
 """Whose difference to DA is drawn; DA's is none, and takes the colour that it has elsewhere."""
 
 ABOUT_CURVES = (
-    "Bands: 95%, items (or systems) drawn anew in every repetition. Differences: paired within "
+    "Bands: 95%, items (or systems) drawn again in every repetition. Differences: paired within "
     "repetitions. A correlation with a constant is undefined and left out, never 0; a "
     "number of judgments that is empty was not reached."
 )

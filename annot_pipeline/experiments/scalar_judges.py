@@ -2,7 +2,7 @@
 
 A judge sees an item's truth t with noise, and writes it on a scale of the judge's own:
 ``1/2 + shift + stretch (t - 1/2 + noise)``, cut off at 0 and 1 and, if so set, rounded to whole
-points of 0 to 100. Spammers answer evenly whatever they see. Where items are seen together, a
+points of 0 to 100. Spammers answer at random. Where items are seen together, a
 share ``context`` of shift and noise vanishes: that is the paper's argument for comparisons
 (Sakaguchi & Van Durme 2018, section 2), and with 0 there is no such effect.
 

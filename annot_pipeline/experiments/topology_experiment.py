@@ -1,6 +1,6 @@
 """Runs the topology experiment on full rankings, and says how sure its numbers are.
 
-Brackets are random, so every ranking is rebuilt from several. Intervals (95%) draw rankings anew,
+Brackets are random, so every ranking is rebuilt from several. Intervals (95%) resample rankings,
 each with all its brackets; how much brackets alone move a number is told beside them.
 """
 

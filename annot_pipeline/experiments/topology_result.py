@@ -54,7 +54,7 @@ ABOUT = (
     "inferred from dominance differences: that is most like the reading without ties as rebuilt. "
     "Relations along a path of comparisons are right by logic; those without one are guessed.",
     "The judge of this experiment never contradicts the original: it shows what leaving out "
-    "comparisons costs, and not what people do. Intervals (95%) draw rankings anew.",
+    "comparisons costs, and not what people do. Intervals (95%) resample rankings.",
 )
 
 

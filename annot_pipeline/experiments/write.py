@@ -95,7 +95,7 @@ def _page(
         _table(
             ("name", "value"), ((name, _value_text(value)) for name, value in parameters.items())
         ),
-        f"<p>Tables beside this page: {_text(', '.join(files))}.</p>",
+        f"<p>Tables of this page: {_text(', '.join(files))}.</p>",
     ]
     content = "\n".join(body)
     return (

@@ -92,7 +92,7 @@ def _chunks(
 
 def _broken(opening: Opening, error: Exception) -> InputError:
     return opening.broken(
-        f"is no whole Parquet file ({error})", "fetch the export again, or mend format"
+        f"is no whole Parquet file ({error})", "fetch the export again, or correct format"
     )
 
 

@@ -254,7 +254,7 @@ class Opening:
                     raise self.broken(what, do)
             if HTML.match(start):
                 do = "log in and fetch the export again: servers send a page where they refuse it"
-                raise self.broken("is an HTML page", do)
+                raise self.broken("is an HTML page, not an export", do)
 
     def broken(self, what: str, do: str, *, may_pass: bool = False) -> InputError:
         """The error of a file that cannot be read as a whole."""

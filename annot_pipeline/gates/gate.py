@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any, Generic, Literal, NamedTuple, TypeVar
@@ -16,6 +17,10 @@ RELEASE = "release"
 """In the place of a stage: the gate looks at what is about to be published."""
 M = TypeVar("M", bound=StageMetrics)
 Level = Literal["pass", "warn", "error"]
+PLURAL = re.compile(r"\b(\w+?)(ies|(?<=ss)es|(?<!s)s)\b")
+"""A plural noun: entries, classes, tasks."""
+RELATIVE = re.compile(" (?:that|who) ")
+"""The pronoun of a relative clause: without it, the clause says the share: 5% failed."""
 
 
 @dataclass(frozen=True)
@@ -148,9 +153,9 @@ class GateResult:
         if self.unchecked:
             return f"{self.name}: could not be checked: {self.unchecked}"
         limit = self.error if self.level == "error" else self.warn
-        text = f"{self.name}: {self.question} is {figure(self.value, self.question)}"
+        text = f"{self.name}: {statement(self.value, self.question)}"
         if limit is not None and self.level != "pass":
-            text += f", allowed is {figure(limit, self.question)}"
+            text += f" (allowed: {figure(limit, self.question)})"
         return text
 
     @property
@@ -161,6 +166,23 @@ class GateResult:
 
     def __str__(self) -> str:
         return self.headline + (f"; {self.detail}" if self.detail else "")
+
+
+def statement(value: float, question: str) -> str:
+    """Return what a gate measured as a phrase, which starts with the number or share."""
+    text = figure(value, question)
+    if question.startswith("share of "):
+        things = question.removeprefix("share of ")
+        return f"{text} of {RELATIVE.sub(' ', things, count=1)}"
+    if question.startswith("number of "):
+        things = question.removeprefix("number of ")
+        return f"{text} {_singular(things) if value == 1 else things}"
+    return f"{question}: {text}"
+
+
+def _singular(things: str) -> str:
+    """Return a phrase with its first plural noun in the singular."""
+    return PLURAL.sub(lambda m: m[1] + "y" * (m[2] == "ies"), things, count=1)
 
 
 def figure(value: float, question: str) -> str:

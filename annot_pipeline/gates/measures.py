@@ -33,6 +33,20 @@ def total(counts: Mapping[str, int]) -> int:
     return sum(counts.values())
 
 
+def nothing_used(metrics: ControlMetrics) -> Finding:
+    """Return 1 if no judgment is usable, else 0, with the number of usable judgments."""
+    n_used = metrics.fates["used"]
+    return Finding(float(n_used == 0), f"usable judgments: {n_used:,}")
+
+
+def misnamed_classes(metrics: LabelMetrics) -> Finding:
+    """Return the number of classes whose names cannot be trusted, and in how many tasks."""
+    finding = named_by_task(metrics.misnamed_classes)
+    n_tasks = sum(map(bool, metrics.misnamed_classes.values()))
+    in_tasks = f"in {n_tasks:,} of {counted(len(metrics.converged), 'task')}: "
+    return replace(finding, detail=in_tasks + finding.detail) if n_tasks else finding
+
+
 def published_names(metrics: ReleaseMetrics) -> Finding:
     """Return how many judges a release names, where, and how many names were not looked for."""
     unchecked = metrics.unchecked
@@ -75,8 +89,9 @@ def labels_against_the_plurality(metrics: LabelMetrics, minimum: int) -> Finding
 
 def related_judges(metrics: LabelMetrics) -> Finding:
     """Return the number of groups of judges whose errors go together, with their names."""
+    counts = {True: "count as one", False: "count separately"}
     details = [
-        f"{task}: {first_of(group)} ({'count as one' if related['are_used'] else 'count apart'})"
+        f"{task}: {first_of(group)} ({counts[bool(related['are_used'])]})"
         for task, related in sorted(metrics.related_judges.items())
         for group in related["groups"]
     ]
@@ -109,7 +124,7 @@ def repeated_answers(metrics: JudgmentMetrics) -> Finding:
     texts = []
     for row in metrics.repeated_answers:
         columns = ", ".join(row["columns"])  # first: what follows may be cut
-        advice = f"unmapped columns that tell them apart: {columns}; " if columns else ""
+        advice = f"unmapped columns that distinguish them: {columns}; " if columns else ""
         texts.append(f"{row['task']}: {advice}{'; '.join(row['examples'])}")
     return Finding(sum(row["pairs"] for row in metrics.repeated_answers), first_of(texts))
 
@@ -134,7 +149,9 @@ def superseded_by_order(metrics: JudgmentMetrics) -> Finding:
 def judges_below_chance(metrics: LabelMetrics, minimum: int) -> Finding:
     """Return the share and names of judges below chance; not serious if judges are few."""
     below_chance, judges = named_by_task(metrics.judges_below_chance), sum(metrics.judges.values())
-    finding = Finding(below_chance.value / max(judges, 1), below_chance.detail)
+    n_below = int(below_chance.value)
+    detail = f"{n_below:,} of {judges:,}: {below_chance.detail}" if n_below else ""
+    finding = Finding(n_below / max(judges, 1), detail)
     return finding if judges >= minimum else replace(finding, serious=0.0)
 
 

@@ -99,8 +99,8 @@ def _why_none(named: list[Column]) -> str:
             for c in named[:5]
         )
         what += (
-            f"; free text or several answers in a cell (which each, json and match can take "
-            f"apart): {seen}"
+            f"; free text or several answers in a cell (which each, json and match can "
+            f"split): {seen}"
         )
     return what
 

@@ -45,8 +45,8 @@ def write_campaign(
         Files that are in no entry, each with the reason.
     """
     blocks = [
-        "# Written by annot init: a guess from the exports, beside each line what it rests on.\n"
-        "# Read it, mend it, then: annot validate, which says what would be rejected and why.\n",
+        "# Written by annot init: a guess from the exports; comments give the evidence.\n"
+        "# Check it, then run annot validate: it shows what would be rejected, and why.\n",
         _aligned(
             [
                 (f"campaign: {name}", "names assets and, where nothing else does, the task"),

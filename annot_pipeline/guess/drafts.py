@@ -232,7 +232,7 @@ def objections(draft: Draft, trial: Trial) -> list[str]:
     if distinct <= 0.5 * n_used and draft.repeats is None:
         return [
             f"judges would answer one item {n_used / distinct:.1f} times on average; a column "
-            "that tells these rows apart is not mapped"
+            "that distinguishes these rows is not mapped"
         ]
     return []
 

@@ -74,7 +74,7 @@ def as_meant(choice: Choice, judge: Column, meant: dict[str, str]) -> Mapping:
         raise NoJudgmentsError("no column says what was answered")
     evidence = f"{choice.claim(item).n_distinct:,} different"
     choice.claim(answer)
-    notes = ["the file has no header: who, what and the answer are told by contents alone"]
+    notes = ["the file has no header: the columns are guessed from their contents alone"]
     return Mapping([("item", item.expression, evidence)], fitting_answer, judge, item, notes=notes)
 
 

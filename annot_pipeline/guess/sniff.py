@@ -123,7 +123,7 @@ def _format(path: Path, head: bytes) -> str:
             if b"<html" in head[:2000].lower():
                 raise UnusableError(HTML)
             if RANKING_TASK not in head:
-                raise UnusableError("is XML or HTML, and no ranking-task stands in it")
+                raise UnusableError("is XML or HTML, and has no ranking-task")
             return "wmt_ranking"
     if start[:1] == b"<" and b"<html" in head[:2000].lower():
         raise UnusableError(HTML)

@@ -149,7 +149,7 @@ def guess_sources(group: Group, preset: str | None = None) -> list[SourceGuess]:
         if (restart and not _differ_by_judges(sheet, mapping, words)) or len(kinds) > 1:
             return _by_task(group, sheet, mapping, words, answers)
     if restart:
-        mapping.notes.append("the same item ids stand in several files: taken for the same items")
+        mapping.notes.append("the same item ids are in several files: taken for the same items")
     if group.pattern is not None:
         return [_source(group, mapping)]
     singles = [_source(single, _mapping(single, mapping.answer.kind)) for single in group.split()]
@@ -360,7 +360,7 @@ def _by_task(
                 lines.append(("item", mapped.item.expression, f"{n_items:,} in all tasks"))
             if local:
                 joined = {"join": [expressions["judge"], mapped.judge.expression], "sep": ":"}
-                evidence = "numbered anew in every file: taken for different people"
+                evidence = "numbered from the start in every file: taken for different people"
                 lines.append(("judge", joined, evidence))
             sources.append(_source(part, mapped.with_lines(*lines), tasks))
     return sources
@@ -368,7 +368,7 @@ def _by_task(
 
 def _evidence(words: list[str], chosen: list[int]) -> str:
     if len(chosen) == 1:
-        return "told by the file name: a task a file"
+        return "from the file name: one task per file"
     shown = ", ".join(words[place] for place in chosen[:5])
     more = ", ..." if len(chosen) > 5 else ""
     return f"{len(chosen):,} files, a task each: {shown}{more}"

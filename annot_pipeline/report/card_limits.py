@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from annot_pipeline.contracts import share_text, votes_text
 from annot_pipeline.errors import first_of
+from annot_pipeline.gates.gate import statement
 from annot_pipeline.report.markdown import escape
 
 
@@ -25,8 +26,8 @@ def known_limits(manifest: Mapping[str, Any], gold: Mapping[str, pa.Table]) -> l
             f"The campaign does not declare what these tasks are, it was guessed: {names}"
         )
     limits += [
-        f"Gate `{check['name']}` ({check['level']}): {check['question']}: {check['value']:.4g}. "
-        f"{escape(check['detail'])}"
+        f"Gate `{check['name']}` ({check['level']}): "
+        f"{statement(check['value'], check['question'])}. {escape(check['detail'])}"
         for check in manifest["checks"]
         if check["level"] != "pass"
     ]
@@ -75,7 +76,7 @@ def _of_labels(manifest: Mapping[str, Any], gold: Mapping[str, pa.Table]) -> lis
     lone = sorted({fit["task"] for fit in manifest["convergence"] if fit["n_labels"] == 1})
     if lone:
         limits.append(
-            "Nobody gave more than one class, so every probability is 1, tells nothing, and is not "
+            "All judges gave the same class, so every probability is 1 and is not "
             f"`certain`: {escape(first_of(lone))}."
         )
     unsettled = sorted({fit["task"] for fit in manifest["convergence"] if not fit["converged"]})
@@ -89,9 +90,9 @@ def _of_votes(manifest: Mapping[str, Any]) -> list[str]:
     if not votes:
         return []
     return [
-        "Labels of these tasks are majorities of votes of judges whom nobody names: "
-        f"{escape(votes_text(votes))}. Who is careless cannot be told, so every vote counts alike; "
-        "no label has a probability, and none is `certain`."
+        "Labels of these tasks are majorities of anonymous votes: "
+        f"{escape(votes_text(votes))}. Careless judges cannot be identified, so every vote counts "
+        "alike; no label has a probability, and none is `certain`."
     ]
 
 
@@ -118,7 +119,7 @@ def _of_control(manifest: Mapping[str, Any], judges: pa.Table) -> list[str]:
     if n.get("passed") or n.get("failed"):
         limits.append(
             f"Judge control with alpha {quality['alpha']:g}: about that share of the judges who do "
-            "not look pass all the same, and a careful judge with few controls may fail."
+            "not look pass, and a careful judge with few controls may fail."
         )
     if n.get("untested"):
         limits.append(

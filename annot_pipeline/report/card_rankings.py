@@ -18,12 +18,12 @@ from annot_pipeline.report.release_figures import (
 )
 
 WORDS = (
-    "By the headline of each task. Wins are pairs of systems that a one-sided test tells apart, "
-    "after Holm's correction; it counts judges and segments as drawn (documents in place of "
-    "segments where they are mapped). `best` are the systems not shown to be worse than any "
+    "By the headline of each task. Wins are pairs of systems that a one-sided test distinguishes, "
+    "after Holm's correction; it counts judges and segments as drawn (documents instead of "
+    "segments if they are mapped). `best` are the systems not shown to be worse than any "
     "other; without tests, the first. Each system of the first cluster beats each of the others; "
-    "within it some pairs may be told apart. A difference of `found in 80%` is found by one test, "
-    "before the correction, in 80 of 100 evaluations."
+    "within it some pairs may differ significantly. A difference of `found in 80%` is found by "
+    "one test, before the correction, in 80 of 100 evaluations."
 )
 
 

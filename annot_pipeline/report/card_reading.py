@@ -91,7 +91,7 @@ def how_to_read(manifest: Mapping[str, Any]) -> list[str]:
 def tables(manifest: Mapping[str, Any]) -> list[str]:
     """Lines of the section: every table; of those with rows the columns, to open."""
     lines = [
-        "| table | one row is | rows |",
+        "| table | one row per | rows |",
         "|---|---|---|",
         *(f"| `{t['file']}` | {escape(t['row'])} | {t['rows']:,} |" for t in manifest["tables"]),
         "",

@@ -128,7 +128,7 @@ def _record_set(table: Mapping[str, Any]) -> dict[str, Any]:
         "@type": "cr:RecordSet",
         "@id": name,
         "name": name,
-        "description": " ".join(filter(None, (f"One row is {table['row']}.", table.get("note")))),
+        "description": " ".join(filter(None, (f"One row per {table['row']}.", table.get("note")))),
         **key,
         "field": [
             {

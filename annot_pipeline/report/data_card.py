@@ -36,7 +36,7 @@ from annot_pipeline.report.citation import bibtex, citation, described, question
 from annot_pipeline.report.markdown import Marked, escape, paragraphs, table
 from annot_pipeline.storage.manifest_changes import source_digest
 
-NOBODY = "Nobody was dropped"
+NOBODY = "No judge was dropped"
 MINOR = re.compile(r"_unfiltered|_collapsed|difference|percent_agreement_(raw|z)|_(raw|z)_[42]$")
 """Statistics that the card leaves out: they say once more what others say."""
 
@@ -188,7 +188,7 @@ def _filtered(manifest: Manifest, judges: pa.Table) -> list[str]:
         *table(("task", *VERDICTS, "dropped"), counts, "`judges.parquet`"),
         f"{f'{lost:,} judgments of judges who were dropped do not count' if lost else NOBODY}. "
         "Why, by judge, is in "
-        "`judges.verdict_reason`, `statistic` and `p_value`; figures of all judges stand beside: "
+        "`judges.verdict_reason`, `statistic` and `p_value`; figures of all judges: "
         "`scores.unfiltered_mean`, the method `raw_mean` of `system_rankings`, statistics of "
         "agreement that end in `_unfiltered`.",
         "",
@@ -243,10 +243,10 @@ def _adjudicated(manifest: Manifest, label_counts: pa.Table) -> list[str]:
     ]
     if not rows:
         return []
-    head = ("task", "items decided", "against the model", "nobody else judged")
+    head = ("task", "items decided", "against the model", "no judgments")
     return [
-        "An expert's decision stands in `labels.label` where `adjudicated`; the model's own answer "
-        "stays beside it in `model_label`, and in `label_distributions`.",
+        "An expert's decision is in `labels.label` where `adjudicated`; the model's own answer "
+        "is in `model_label`, and in `label_distributions`.",
         "",
         *table(head, rows, "`labels.parquet`"),
     ]

@@ -114,7 +114,7 @@ def calibration(measured: Reliability) -> Document:
 
 
 def item_table(tasks: Sequence[tuple[GoldTask, Predicted, ItemScores]]) -> pa.Table:
-    """Return one row per item: gold, the prediction, and how far apart they are, `ITEMS`.
+    """Return one row per item: gold, the prediction, and difference they are, `ITEMS`.
 
     The largest distance comes first: KL; of labels, by how much less likely the class predicted is
     than gold's label.

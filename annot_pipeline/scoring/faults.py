@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from annot_pipeline.errors import InputError, Problem, first_of
 
 KINDS = {
-    "unreadable": ("cannot be split into columns", "", "mend these rows"),
+    "unreadable": ("cannot be split into columns", "", "fix these rows"),
     "blank_item": ("the item is blank", "", "name the item in every row"),
     "blank_label": ("the label is blank", "", "leave out items without a prediction"),
     "twice": (

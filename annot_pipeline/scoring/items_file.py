@@ -22,8 +22,8 @@ def items_path(campaign: LoadedCampaign, output: Path) -> Path:
     Raises
     ------
     ConfigError
-        Its name does not tell the format, its folder is not there, it lies among the releases, or
-        the next build would read it as an export.
+        Its name does not show the format, its folder does not exist, it is in the folder of
+        releases, or the next build would read it as an export.
     """
     title = "scores of items cannot be written there"
     if output.suffix not in ENDINGS:
@@ -33,7 +33,7 @@ def items_path(campaign: LoadedCampaign, output: Path) -> Path:
         problem = Problem("-o", f"there is no folder {output.parent}", do="create it first")
         raise ConfigError(title, [problem])
     if output.resolve().is_relative_to(campaign.gold.resolve()):
-        problem = Problem("-o", f"{output} lies among the releases", do="name another folder")
+        problem = Problem("-o", f"{output} is in the folder of releases", do="name another folder")
         raise ConfigError(title, [problem])
     refuse_read_back(campaign, [output])
     return output

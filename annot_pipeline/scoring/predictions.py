@@ -137,7 +137,7 @@ def read_predictions(path: Path, limits: Limits | None = None) -> Predictions:
     format_ = ENDINGS.get(Path(plain).suffix)
     if format_ is None:
         endings = ", ".join(ENDINGS)
-        problem = Problem("", "its name does not tell the format", f"{endings}; each also .gz")
+        problem = Problem("", "the file name does not show the format", f"{endings}; each also .gz")
         raise ConfigError(f"{path}: cannot be read", [problem])
     if format_ != "parquet" and not _is_text(path):
         do = "write it in UTF-8 as csv or JSON Lines"

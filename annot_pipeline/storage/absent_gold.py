@@ -89,8 +89,8 @@ def refuse_absent(campaign: LoadedCampaign, releases: Releases, given_up: GivenU
     own = [version for version in releases.gone() if version not in given_up.versions]
     problems = []
     if own:
-        do = f"restore it, or strike it off: --gone {own[0]} (--gone alone: all of them)"
-        what = f"{first_of(own)} was published, but its folder is gone"
+        do = f"restore it, or remove it from the list: --gone {own[0]} (--gone alone: all of them)"
+        what = f"{first_of(own)} was published, but its folder does not exist"
         problems.append(Problem(releases.gold.place(), what, do=do))
     for place in other_gold(campaign, given_up):
         if why := _absence(place, campaign.store):
@@ -138,7 +138,7 @@ def _unlisted(campaign: LoadedCampaign, stem: str) -> Problem:
     copy = copies.own()
     path = next(p for p in (copies.path, copies.numbers_path) if p.exists())
     versions = sorted(copy.manifests.keys() - set(copy.pruned)) if copy else []
-    releases = first_of(versions) if versions else "nobody knows which releases"
+    releases = first_of(versions) if versions else "unknown releases"
     what = f"it belongs to other gold, with {releases}, that {FED} does not list"
     do = (
         f"restore {campaign.store / FED}; or let a build list that gold again: annot build "
@@ -150,7 +150,7 @@ def _unlisted(campaign: LoadedCampaign, stem: str) -> Problem:
 def _absence(place: str, store: Path) -> str | None:
     """Return why the releases of a place cannot be read; None where they all can."""
     if not is_url(place) and not os.path.isdir(place):
-        return "is away: there is no such folder"
+        return "is away: the folder does not exist"
     try:
         releases = Releases.at(place, store, store=store)
         if releases.gold.pointer() is None:
@@ -165,7 +165,7 @@ def _absence(place: str, store: Path) -> str | None:
     except OSError as error:
         return f"cannot be read: {error.strerror or error}"
     if gone:
-        return f"{first_of(gone)} was published there, but its folder is gone"
+        return f"{first_of(gone)} was published there, but its folder does not exist"
     return None
 
 

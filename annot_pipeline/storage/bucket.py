@@ -183,7 +183,7 @@ class Bucket:
 
     def _no_bucket(self, place: str) -> StoreError:
         what = f"there is no bucket {self._root.partition('/')[0]}"
-        do = f"make it, or mend gold, or the endpoint in the environment; {STANDS}"
+        do = f"make it, or correct gold, or the endpoint in the environment; {STANDS}"
         return StoreError(f"{place}: cannot be reached", [Problem("", what, do=do)])
 
 

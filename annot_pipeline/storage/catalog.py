@@ -60,7 +60,7 @@ def write_catalog(store: Path, releases: Releases) -> Path:
                     _add_release(connection, releases.get(version), version)
     except (OSError, duckdb.Error) as error:
         what = str(error).split("\n")[0]
-        do = "free space, or mend access; the releases themselves are untouched"
+        do = "free space, or restore access; the releases themselves are untouched"
         raise StoreError(f"{target}: cannot be written", [Problem("", what, do=do)]) from error
     return target
 

@@ -21,7 +21,7 @@ from annot_pipeline.storage.store_layout import FILES, FOLDERS
 
 KERNEL_FOLDERS = ("/proc", "/sys", "/dev")
 SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - a file system in memory, with files as any other
-DO = "mend, rename or remove it, or mend the glob"
+DO = "fix, rename or remove it, or correct the glob"
 KEY_FILE = "judge.key"
 KINDS = {
     stat.S_IFIFO: "a named pipe",
@@ -112,7 +112,7 @@ def checked_export(path: Path, relative: str, fixed: Path, own: OwnFolders) -> F
         what = f"it lies in the {name} folder of this campaign: nothing there is an export"
         if not is_written_by_builds(real, own.folders[name]):
             what = f"a hard link to a file that {what.removeprefix('it ')}"
-        raise _refused(relative, what, "remove the link or file, or mend the glob")
+        raise _refused(relative, what, "remove the link or file, or correct the glob")
     if not real.is_relative_to(fixed.resolve()):
         do = "put the file itself there, or name the folder that it is in as path of a source"
         what = f"a link that leads out of {fixed}: only files within it are exports"

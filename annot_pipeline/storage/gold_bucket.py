@@ -260,7 +260,7 @@ class GoldBucket(GoldFolder):
 
     def _overtaken(self) -> StoreError:
         what = "another build writes here, or has since this one began; this one wrote no release"
-        do = "build again: it goes on from what the other has published"
+        do = "build again: it continues from what the other has published"
         return StoreError(f"{self.place()}: not published", [Problem("", what, do=do)])
 
 

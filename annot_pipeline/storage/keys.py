@@ -240,7 +240,7 @@ def _read(path: Path) -> bytes:
         key = read_regular(path)
     except OSError as error:
         what = error.strerror or str(error)
-        do = "restore it from a backup, or mend access to it"
+        do = "restore it from a backup, or restore access to it"
         raise StoreError(f"{path}: cannot be read", [Problem("", what, do=do)]) from None
     if len(key) < SHORTEST:
         raise StoreError(

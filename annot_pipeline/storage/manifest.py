@@ -45,7 +45,7 @@ def read_manifest(folder: Path, sha256: str | None = None) -> dict[str, Any]:
         problem = Problem("", f"{MANIFEST} is missing", do=COPY_AGAIN)
         raise StoreError(f"{folder}: half a release", [problem]) from None
     except OSError as error:
-        problem = Problem("", error.strerror or str(error), do="mend access to it")
+        problem = Problem("", error.strerror or str(error), do="restore access to it")
         raise StoreError(f"{path}: cannot be read", [problem]) from None
     return verified_manifest(data, folder.name, sha256, path)
 

@@ -84,7 +84,7 @@ def setting_changes(old: Manifest, new: Manifest) -> list[Document]:
     """
     changes = list(_differing(old["settings"], new["settings"], ""))
     if not changes and old.get("settings_hash") != new.get("settings_hash"):
-        changes.append({"path": "privacy key", "old": "not told", "new": "another, not told"})
+        changes.append({"path": "privacy key", "old": "not shown", "new": "changed, not shown"})
     return changes
 
 

@@ -46,7 +46,7 @@ def _overlaps(campaign: LoadedCampaign) -> Iterator[Problem]:
     if _is_in_store(gold, store) or (gold.is_relative_to(store) and not may_hold_gold):
         yield _problem("gold", gold, "is the store, or one of its folders: builds delete there")
     elif store.is_relative_to(gold):
-        what = "lies in the gold folder: whoever reads gold would get the key and raw exports"
+        what = "lies in the gold folder: readers of gold would get the key and raw exports"
         yield _problem("store", store, what)
     if spill.is_relative_to(gold) and campaign.settings.resources.spill:
         yield _problem("resources.spill", spill, "lies in the gold folder")
@@ -73,7 +73,7 @@ def _exports_in_gold(campaign: LoadedCampaign, gold: Path) -> Iterator[Problem]:
             continue
         real = (Path(os.path.realpath(path)) for path in paths if not path.is_dir())
         if any(p.is_relative_to(gold) and not is_written_by_builds(p, gold) for p in real):
-            what = f"holds exports ({pattern}): whoever reads gold would get raw exports"
+            what = f"holds exports ({pattern}): readers of gold would get raw exports"
             yield _problem("gold", gold, what)
             return
 
@@ -84,4 +84,4 @@ def _is_in_store(folder: Path, store: Path) -> bool:
 
 
 def _problem(setting: str, folder: Path, what: str) -> Problem:
-    return Problem(setting, f"{folder} {what}", do="name a folder of its own, beside the others")
+    return Problem(setting, f"{folder} {what}", do="name a separate folder")

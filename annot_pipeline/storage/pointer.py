@@ -110,7 +110,7 @@ def pointer_bytes(gold: Path) -> bytes | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
-        what, do = error.strerror or str(error), "mend access to it"
+        what, do = error.strerror or str(error), "restore access to it"
         raise StoreError(f"{path}: cannot be read", [Problem("", what, do=do)]) from None
 
 

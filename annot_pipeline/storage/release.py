@@ -164,7 +164,7 @@ class Release:
         except FileNotFoundError:
             raise self._half(name) from None
         except OSError as error:
-            problem = Problem("", error.strerror or str(error), do="mend access to it")
+            problem = Problem("", error.strerror or str(error), do="restore access to it")
             raise StoreError(f"{self.folder / name}: cannot be read", [problem]) from None
 
     def _half(self, name: str) -> DamagedError:

@@ -437,7 +437,7 @@ class Releases:
         elif pointer and version in pointer.pruned:
             what, do = "annot prune removed it", f"there are {first_of(there[::-1])}"
         elif pointer and version in pointer.manifests:
-            what = "it was published, but its folder is gone"
+            what = "it was published, but its folder does not exist"
             do = "restore it from a backup; older releases can be named, and builds go on"
         elif there:
             what, do = f"there are {', '.join(there[-5:])}", "name one of these"

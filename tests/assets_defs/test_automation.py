@@ -261,7 +261,7 @@ def test_whoever_waits_for_annot_build_is_not_told_twice(tmp_path):
     campaign = write_campaign(tmp_path / "small", rows=None)
     failures: list[FailedBuild] = []
     with dg.DagsterInstance.ephemeral() as instance:
-        assert "has told" in told(campaign, failures.append, instance, attended=True)
+        assert "already shown" in told(campaign, failures.append, instance, attended=True)
     assert failures == []
 
 

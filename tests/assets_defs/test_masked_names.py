@@ -148,7 +148,7 @@ def test_columns_are_shown_by_validate_alone(name, tmp_path, monkeypatch, capsys
     main(["build", str(folder), "--json"])
     main(["status", str(folder)])
     printed = "".join(capsys.readouterr())
-    assert "its 3 columns, which annot validate shows" in printed
+    assert "the 3 columns of the export, which annot validate shows" in printed
     with dg.DagsterInstance.get() as instance:
         records = [r.to_json() for run in instance.get_run_ids() for r in instance.all_logs(run)]
     noted = (folder / "store" / "last_build.json").read_text()

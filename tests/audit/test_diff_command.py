@@ -125,7 +125,7 @@ def test_nothing_is_written_into_gold(capsys, campaign, output):
     before = sorted((campaign / "gold").rglob("*"))
     status, _, err = run(capsys, "diff", campaign, "v0001", "v0002", "-o", campaign / output)
     assert status == 2
-    assert "a diff is no part of a release" in err
+    assert "a diff cannot be part of a release" in err
     assert sorted((campaign / "gold").rglob("*")) == before
 
 

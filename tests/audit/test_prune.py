@@ -287,7 +287,7 @@ def test_nothing_goes_while_other_gold_is_away_unless_it_is_given_up(campaign, h
 def test_nothing_goes_while_a_release_of_this_gold_is_away(campaign):
     (campaign / "gold" / "v0002").rename(campaign / "elsewhere")
     before = archived_exports(campaign)
-    with pytest.raises(StoreError, match="v0002 was published, but its folder is gone"):
+    with pytest.raises(StoreError, match="v0002 was published, but its folder does not exist"):
         pruned(campaign, 1)
     (campaign / "elsewhere").rename(campaign / "gold" / "v0002")
     assert archived_exports(campaign) == before
@@ -359,7 +359,7 @@ def test_a_pin_needs_a_release(campaign):
     assert pinned(campaign, "latest") == "v0003"
     shutil.rmtree(campaign / "gold" / "v0003")
     whats = [f["what"] for f in verify(load_campaign(campaign))["findings"]]
-    assert whats == ["it is pinned, but its folder is gone; annot prune did not remove it"]
+    assert whats == ["it is pinned, but its folder does not exist; annot prune did not remove it"]
 
 
 def test_a_catalog_that_cannot_be_written_does_not_stop_it(campaign, monkeypatch):

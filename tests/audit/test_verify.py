@@ -97,7 +97,7 @@ def test_what_is_missing_or_too_much_is_named(campaign):
     assert files(campaign) == ["gold/v0002/manifest.json"]
     shutil.rmtree(release)
     assert files(campaign) == ["gold/v0002"]
-    with pytest.raises(StoreError, match="its folder is gone"):
+    with pytest.raises(StoreError, match="its folder does not exist"):
         found(campaign, "latest")
     assert found(campaign, "v0001")["ok"]
 

@@ -16,7 +16,7 @@ from tests.experiments.experiment_runs import SMALL, rows, run, silent
 def test_verdicts() -> None:
     assert verdict((0.1, 0.05, 0.2)) == "EASL is better"
     assert verdict((-0.1, -0.2, -0.05)) == "EASL is worse"
-    assert verdict((0.1, -0.05, 0.2)) == "no difference can be told"
+    assert verdict((0.1, -0.05, 0.2)) == "no detectable difference"
     assert verdict((float("nan"),) * 3) == "none"
 
 

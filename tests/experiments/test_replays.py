@@ -120,7 +120,7 @@ def test_items_are_held_against_their_truth(tmp_path: Path) -> None:
     assert draws["EASL"]["hits_of_one_judge_share"] > 0.5
     again, one_judge = draws["RA"]["drawn_again_share"], draws["RA"]["hits_of_one_judge_share"]
     assert notes == [
-        "Drawn anew, because all judgments of an item were used: "
+        "Drawn again, because all judgments of an item were used: "
         f"{draws['EASL']['drawn_again_share']:.1%} of EASL's, {again:.1%} of RA's; they add cost "
         "and no knowledge.",
         f"One judge had scored all items of {one_judge:.1%} of RA's HITs. In the others every item "

@@ -217,7 +217,7 @@ def test_the_message_names_no_judge(error):
     [
         (b"\x1f\x8b" + b"x" * 20, "is a gzip, though its name does not end in .gz"),
         (b"PK\x03\x04 ...", "is a zip or Excel file"),
-        (b"<html><body>Service unavailable</body></html>", "is an HTML page"),
+        (b"<html><body>Service unavailable</body></html>", "is an HTML page, not an export"),
         (SEGMENT_ROWS.encode("utf-16"), "is text in UTF-16"),
         (SEGMENT_ROWS.encode("utf-16-le"), "the header holds NUL characters"),
         (f'"{SEGMENT_ROWS}', "opens a quote that is never closed"),

@@ -122,7 +122,7 @@ def test_gzip(tmp_path):
         ("", None, "is not JSON"),
         ('{"a": 1}\n{"a": 2}', None, "is not JSON"),
         ('[{"a": 1, "a": 2}]', None, "an object has a key twice"),
-        ("<html>", None, "is an HTML page"),
+        ("<html>", None, "is an HTML page, not an export"),
         (b'[{"a": "\xe9"}]', None, "is not text in utf-8"),
     ],
 )

@@ -242,4 +242,4 @@ def test_an_html_page_is_called_so(tmp_path: Path, start: str, format_: str) -> 
     path.write_text(f"{start}<body>Log in</body>\n", encoding="utf-8")
     with pytest.raises(InputError) as caught:
         read(path, format_)
-    assert caught.value.problems[0].what == "is an HTML page"
+    assert caught.value.problems[0].what == "is an HTML page, not an export"

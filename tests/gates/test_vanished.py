@@ -61,7 +61,9 @@ def test_few_items_are_no_alarm_unless_the_campaign_says_so(build_campaign):
     built = build_campaign({"a.csv": export(1, half)}, gates={NAMES[0]: {"minimum": 13}})
     assert [gate(built, name).value for name in NAMES] == [0, 0]
     build_campaign({"a.csv": export(4, half)})
-    with pytest.raises(GateError, match=r"vanished_items: share .* worst task of 4 or more is 75"):
+    with pytest.raises(
+        GateError, match=r"vanished_items: 75.00% of items .* worst task of 4 or more"
+    ):
         build_campaign({"a.csv": export(1, half)}, gates={name: {"minimum": 4}})
 
 

@@ -94,7 +94,7 @@ def test_a_question_names_the_minimum_that_holds():
         assert gate.minimum is not None or "{minimum}" not in gate.question
     (gate,) = (gate for gate in GATES if gate.name == "thin_systems")
     asked = gate.asks(gate.levels(Threshold(minimum=30)))
-    assert asked == "number of systems that are ranked by fewer than 30 judgments"
+    assert asked == "number of systems ranked by fewer than 30 judgments"
 
 
 def test_a_minimum_of_a_gate_without_one_is_refused():

@@ -69,7 +69,7 @@ def test_numbers_in_file_names_are_no_tasks(tmp_path: Path, guess: Callable[...,
         local_task(tmp_path / "munged", f"part{number}", 3)
     found = guess(tmp_path / "munged")
     assert "task" not in found.fields()
-    assert "the same item ids stand in several files" in found.text
+    assert "the same item ids are in several files" in found.text
 
 
 def test_files_that_answer_differently_are_sources_of_their_own(

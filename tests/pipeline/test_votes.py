@@ -332,7 +332,7 @@ def test_people_are_told_that_labels_are_majorities(
     report, card = (pages / "report.html").read_text(), (pages / "README.md").read_text()
     assert "<strong>16 anonymous votes became 3 labels.</strong>" in report
     assert "majority of votes that come as counts: birds (16 anonymous votes)" in report
-    assert "majorities of votes of judges whom nobody names: birds (16 anonymous votes)" in card
+    assert "majorities of anonymous votes: birds (16 anonymous votes)" in card
     assert 'counts["share"] = counts["votes"] / totals' in card
     assert main(["status", str(folder)]) == 0
     told = "labels by majority of votes, without probabilities: birds (16 anonymous votes)"

@@ -108,4 +108,4 @@ def test_the_card_says_it_too(release):
         False, False, False, True
     ]  # fmt: skip
     assert "systems of different components cannot be compared" in card
-    assert "documents in place of segments" in card
+    assert "documents instead of segments" in card

@@ -202,7 +202,7 @@ def test_search_and_choices_narrow_a_table_and_say_how_many_rows_match(browser, 
         form.get_by_label("Search").fill("")
         said.filter(has_text=every).wait_for()
         assert said.get_attribute("aria-live") == "polite"
-        assert form.get_attribute("aria-label") == "Filter: Gates that pass"
+        assert form.get_attribute("aria-label") == "Filter: Passed gates"
         page.locator("#agreement form").get_by_label("statistic").select_option("cohen_kappa")
         page.locator("#agreement output").filter(has_text=re.compile("^1 of ")).wait_for()
         assert rows_of(page, "#agreement table") == ["cohen_kappa"]

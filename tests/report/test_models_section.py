@@ -29,8 +29,8 @@ def test_people_and_models_stand_side_by_side(build_campaign):
     [row] = [r for r in built.rows("judge_validation") if r["judge"] == "gpt-4o"]
     assert f"gpt-4o small people 20 3 {row['agreement']:.1%}" in section
     assert "Where models and people differ most" in section
-    assert "Where a person's answer would tell most" in section
-    ask = section.partition("Where a person's answer would tell most")[2]
+    assert "Items that people should judge next" in section
+    ask = section.partition("Items that people should judge next")[2]
     assert " i20 " in ask  # no person judged it, and models differ
     assert "z (1)" in ask
     assert "gpt-4o, small What is known figure value note model gpt-4o family gpt" in section

@@ -188,7 +188,7 @@ def test_what_changed_since_the_release_before(tmp_path, monkeypatch):
             row["label"] = "no"
     page = Page(report_of(labels_campaign(tmp_path, rows)))
     assert "What changed" in page.texts["h2"]
-    assert "Labels that are other, or somebody else's: 1" in page.texts["h3"]
+    assert "Labels that changed: 1" in page.texts["h3"]
     changes = page.html[page.html.index('id="changes"') : page.html.index('id="judges"')]
     assert '<th scope="row">item 7</th><td>good</td><td>yes</td><td>no</td>' in changes
     assert "annot diff CAMPAIGN v0001 v0002" in changes

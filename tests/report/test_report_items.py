@@ -82,7 +82,7 @@ def test_a_page_says_who_said_what_and_where_it_stands():
     assert f'<a href="#{anchor}">item 1</a>' in html
     assert f'id="{anchor}"' in html
     assert "1 judge could flip it alone" in html
-    assert "Without the judgments of <strong>j2</strong> the answer is another." in html
+    assert "Without the judgments of <strong>j2</strong> the label changes." in html
     assert "a.csv row 1,234 (line 1,236), c1</span><br>" in html
     assert "a.csv row 7 (duplicate)" in html
     assert f'title="digest {"ab" * 32}"' in html
@@ -130,7 +130,7 @@ def test_a_decision_of_an_expert_stands_with_the_answer_of_the_model():
     assert "expert 1, 2024-06-01: “&lt;script&gt;alert(1)&lt;/script&gt;”" in html
     assert "The model's own answer: <strong>yes</strong>, probability 75.0%." in html
     alone = label | {"model_label": None, "model_probability": None, "probability": None}
-    assert "Nobody else judged." in contested(contents(trace(label=alone)))
+    assert "No judge judged it." in contested(contents(trace(label=alone)))
 
 
 def test_a_page_of_a_score():

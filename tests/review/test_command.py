@@ -56,7 +56,7 @@ def test_the_command_when_all_is_decided(make, capsys):
     out = capsys.readouterr().out
     assert "0 approve, 0 reject, 0 decide; 3 decided before" in out
     assert (
-        "rows that do not fit the header, to mend or delete first: row 2 (line 3), row 3 (line 4)"
+        "rows that do not fit the header, to fix or delete first: row 2 (line 3), row 3 (line 4)"
         in out
     )
     assert "row 1 is the one below it" in out, "who deletes line 2 deletes another row"

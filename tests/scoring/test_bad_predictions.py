@@ -150,7 +150,7 @@ def test_formats_are_told_by_names(publish, scored, name):
     publish(ONE)
     status, _, err = scored(name, "item,label\na,yes\n")
     assert status == 2
-    assert "its name does not tell the format" in err
+    assert "the file name does not show the format" in err
 
 
 def test_files_that_cannot_be_read(publish, scored, folder, capsys):

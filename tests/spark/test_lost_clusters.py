@@ -56,7 +56,7 @@ def test_a_cluster_that_is_gone_is_told_and_the_next_try_finds_another(cluster, 
     ) as at:
         engine.run([partial(time.sleep, 600)] * 2)
     assert "no executor has been there for 20 s (engine.wait_seconds)" in str(at.value)
-    assert re.match("jobs of a stage: nobody has been at work for [2-9] of 20 s", told[-8])
+    assert re.match("jobs of a stage: no executor has worked for [2-9] of 20 s", told[-8])
     assert "look at the logs of its master and workers" in str(at.value)
     assert at.value.may_pass
     port = int(cluster.url.rpartition(":")[2])

@@ -226,4 +226,4 @@ def test_an_export_that_cannot_be_read_is_said_as_it_is_here(tmp_path):
         assert found.returncode == 2
         told.append(found.stderr[found.stderr.index("annot: ") :])
     assert told[0] == told[1]
-    assert "no such column" in told[0]
+    assert "not found" in told[0]

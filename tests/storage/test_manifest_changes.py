@@ -89,7 +89,7 @@ def test_who_judged_stays_hidden():
 
 def test_another_key_is_told_though_no_setting_differs():
     old, new = (settings(entry("a.csv")) | {"settings_hash": name} for name in "ab")
-    assert words(old, new) == [("privacy key", "not told", "another, not told")]
+    assert words(old, new) == [("privacy key", "not shown", "changed, not shown")]
     new["settings"]["seed"] = 2
     assert words(old, new) == [("seed", "default", "2")]
     assert setting_changes(old, old) == []

@@ -38,7 +38,7 @@ def test_a_bucket_that_is_not_there(tmp_path, capsys):
     text = told("s3://nobodys/gold")
     assert text.startswith("s3://nobodys/gold/latest.json: cannot be reached\n")
     assert "there is no bucket nobodys" in text
-    assert "do:      make it, or mend gold" in text
+    assert "do:      make it, or correct gold" in text
     (tmp_path / "a.csv").write_text("item,judge,label\ni,j,x\n")
     (tmp_path / "campaign.yaml").write_text(
         "campaign: small\nsources: [{path: a.csv, format: csv, "

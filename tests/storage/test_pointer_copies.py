@@ -439,8 +439,8 @@ def test_gold_that_is_lost_for_good_is_given_up(tmp_path, capsys):
     capsys.readouterr()
     assert main(["build", str(folder), "--gone"]) == 0
     printed = "".join(capsys.readouterr())
-    assert "struck off: v0001" in printed
+    assert "removed from the list: v0001" in printed
     assert "published v0002" in printed
     assert main(["verify", str(folder)]) == 0
     assert main(["build", str(folder), "--gone"]) == 0, "nothing is struck off where gold is there"
-    assert "struck off" not in "".join(capsys.readouterr())
+    assert "removed from the list" not in "".join(capsys.readouterr())

@@ -38,8 +38,10 @@ def diff_paths(campaign: LoadedCampaign, output: Path, versions: tuple[str, str]
         paths = [output / name for name in names]
     for path in paths:
         if path.resolve().is_relative_to(campaign.gold.resolve()):
-            problem = Problem("-o", f"{path} lies among the releases", do="name another folder")
-            raise ConfigError("a diff is no part of a release", [problem])
+            problem = Problem(
+                "-o", f"{path} is in the folder of releases", do="name another folder"
+            )
+            raise ConfigError("a diff cannot be part of a release", [problem])
     refuse_read_back(campaign, paths)
     return paths
 

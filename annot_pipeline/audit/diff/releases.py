@@ -255,7 +255,7 @@ def _with_causes(between: Between, sides: tuple[Side, Side], tables: Sequence[st
     old, new = (side.release for side in sides)
     others = with_other_names(*sides)
     notes = [
-        f"judges have other names in {version} than the key at hand gives: nothing is matched by "
+        f"judges have other names in {version} than the present key gives: nothing is matched by "
         "judge, and verdicts are not compared"
         for version in others
     ]

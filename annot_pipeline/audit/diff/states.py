@@ -194,12 +194,12 @@ class Between:
 
     @cached_property
     def _old(self) -> Recomputed:
-        name = f"{self.old.release.version} with the code at hand"
+        name = f"{self.old.release.version} with the present code"
         return self._built(name, self.old.settings, self.old.exports)
 
     @cached_property
     def _new(self) -> Recomputed:
-        name = f"{self.new.release.version} with the code at hand"
+        name = f"{self.new.release.version} with the present code"
         return self._built(name, self.new.settings, self.new.exports)
 
     @cached_property

@@ -57,7 +57,7 @@ def trace(
     """
     tasks = kinds(release.manifest)
     if task is not None and tasks and task not in tasks:
-        problem = Problem("", "there is no such task", allowed=first_of(list(tasks), 20))
+        problem = Problem("", "task not found", allowed=first_of(list(tasks), 20))
         raise StoreError(f"{release.place}: no task {task}", [problem])
     by_task = rows_about(release, [(task, item)])[item]
     nowhere = by_task.get(None, {})

@@ -17,7 +17,7 @@ from annot_pipeline.methods.labels.unsupported import UnsupportedClasses
 AVERAGE_DIFFERS = (
     "The published label is an average of several fits and of votes, corrected by known items "
     "where there are some. The confusion matrices alone make another label most probable here: "
-    "which judge decides cannot be told."
+    "the deciding judge is unknown."
 )
 VOTES_ALONE = (
     "In this task votes alone are published: each judge has one vote, and judges of one family "

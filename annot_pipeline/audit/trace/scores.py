@@ -19,7 +19,7 @@ Row = dict[str, Any]
 
 HELD_FIXED = (
     "Without a judge: the z-scores of the others keep the mean and standard deviation of their "
-    "judges, which hang on no other judge."
+    "judges, which do not depend on other judges."
 )
 
 

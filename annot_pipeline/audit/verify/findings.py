@@ -55,7 +55,9 @@ class Checked:
 
     def unreadable(self, path: Path, error: OSError) -> None:
         """Note a file whose bytes cannot be had."""
-        self.find(path, f"cannot be read: {error.strerror or error}", "mend access, or the disk")
+        self.find(
+            path, f"cannot be read: {error.strerror or error}", "restore access, or check the disk"
+        )
 
     def is_file(self, path: Path, missing: str) -> bool:
         """Whether a file is there, and no link to another; if not, a finding."""
@@ -66,7 +68,7 @@ class Checked:
             return False
         if stat.S_ISREG(mode):
             return True
-        what = "a link: its bytes lie elsewhere" if stat.S_ISLNK(mode) else "no ordinary file"
+        what = "a link: its bytes are elsewhere" if stat.S_ISLNK(mode) else "no ordinary file"
         self.find(path, what, missing)
         return False
 

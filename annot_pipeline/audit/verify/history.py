@@ -26,8 +26,8 @@ def verify_history(gold: GoldFolder, pointer: Pointer | None, checked: Checked) 
         for version in sorted(pointer.manifests.keys() - {*pointer.pruned}, key=number):
             if version not in there:
                 is_ = "it is pinned, " if version in pointer.pins else "it was published, "
-                what = f"{is_}but its folder is gone; annot prune did not remove it"
-                do = f"{RESTORE}; or strike it off: annot prune CAMPAIGN --keep N --gone"
+                what = f"{is_}but its folder does not exist; annot prune did not remove it"
+                do = f"{RESTORE}; or remove it from the list: annot prune CAMPAIGN --keep N --gone"
                 checked.find(gold.place(version), what, do)
     for name, what in gold.strangers(pointer).items():
         checked.find(gold.place(name), what, MOVE)

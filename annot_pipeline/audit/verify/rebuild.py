@@ -52,7 +52,7 @@ def verify_rebuild(campaign: LoadedCampaign, release: Release, checked: Checked)
     if schema != SCHEMA_VERSION:
         what = f"tables of schema {schema}, this annot-pipeline makes schema {SCHEMA_VERSION}"
         result["error"] = f"cannot be compared byte for byte: {what}"
-        do = f"annot diff tells what differs; rebuild with annot-pipeline of schema {schema}"
+        do = f"annot diff shows what differs; rebuild with annot-pipeline of schema {schema}"
         checked.find(release.place, result["error"], do)
         return result
     checked.progress(f"{release.version}: building {len(tables)} tables again")

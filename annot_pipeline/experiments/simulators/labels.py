@@ -2,7 +2,7 @@
 
 The judges follow the model of Dawid & Skene (1979): an item has a class, and a judge answers
 by a row of the judge's own confusion matrix. Good judges have a heavy diagonal, careless
-ones answer evenly whatever they see, biased ones mostly answer one class. The exports are
+ones answer at random, biased ones mostly answer one class. The exports are
 what a platform writes night by night: new judgments, answers that judges corrected later, rows
 repeated from the night before, and damaged rows. No judge answers an item twice in one night.
 

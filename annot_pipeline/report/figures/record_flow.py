@@ -28,7 +28,7 @@ COLORS = {
 }  # fmt: skip
 """Of the bands, by fate; each fate is named beside its node too."""
 
-HEADS = ("exports", "what became of the records", "what they made")
+HEADS = ("exports", "fates of records", "what they made")
 
 NODE, SLOT, GAP, TALL, LEAST = 10.0, 30.0, 10.0, 300.0, 1.5
 """Width of a node, least room of a node and its texts, between two nodes, height of all records

@@ -42,5 +42,5 @@ def adjudicated(contents: Contents) -> str:
 
 def _outcome(label: str, model_label: str | None) -> str:
     if model_label is None:
-        return chip("undetermined", "nobody else judged")
+        return chip("undetermined", "no judgments")
     return chip("passed", "as the model") if label == model_label else chip("warn", "overrides")

@@ -55,8 +55,8 @@ BY_VOTES = (
 )
 
 DECIDED = (
-    "What an expert decided stands apart, whatever probability the model gives it: it is as good "
-    "as the expert."
+    "Decisions of experts are shown separately from the probability of the model: a decision "
+    "is as good as the expert."
 )
 
 
@@ -95,9 +95,9 @@ def certainty(contents: Contents) -> str:
         figures([Drawn("Probability of the labels", certainty_svg(tasks, counts))]),
         table("Labels by probability", columns, cells, sortable=True, search=len(cells) > 10),
         left_out(len(tasks), MOST_ROWS, "labels.parquet"),
-        part("How far these probabilities hold", calibration(contents)),
-        part("Held against known answers", _accuracies(contents)),
-        part("How frequent the classes are", figures(
+        part("Calibration of these probabilities", calibration(contents)),
+        part("Compared with known answers", _accuracies(contents)),
+        part("Class frequencies", figures(
             prevalence_figures(contents.tables["prevalence"]),
             count_tasks(contents.tables["prevalence"]),
         ) + _classes(contents)),

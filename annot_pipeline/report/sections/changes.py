@@ -32,7 +32,7 @@ MOST_ROWS = 200
 
 COUNTS = {
     "added_exports": "new exports and item tables",
-    "removed_exports": "exports and item tables that are gone",
+    "removed_exports": "exports and item tables that were removed",
     "changed_exports": "exports and item tables with other bytes",
     "new_judgments": "new judgments",
     "superseded_judgments": "judgments that a later answer replaced",
@@ -96,7 +96,7 @@ def _tables(contents: Contents) -> Iterator[str]:
         return
     labels = old["label_changes"]
     yield _part(
-        "Labels that are other, or somebody else's", labels,
+        "Labels that changed", labels,
         labels["n_changed"][0].as_py() if labels.num_rows else 0, "labels.parquet",
         [Column("item"), Column("task", choose=True), Column("was"), Column("is"),
          Column("by whom it was", choose=True), Column("by whom it is", choose=True),

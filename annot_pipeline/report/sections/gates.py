@@ -1,11 +1,11 @@
-"""The gates: what was measured, how it went, what to do."""
+"""The section on gates: what each measured, its result, and what to do."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from annot_pipeline.gates.gate import figure
+from annot_pipeline.gates.gate import figure, statement
 from annot_pipeline.report.contents import Contents
 from annot_pipeline.report.markup import (
     Column,
@@ -20,7 +20,7 @@ from annot_pipeline.report.markup import (
 
 Check = Mapping[str, Any]
 COLUMNS = [
-    Column("gate"), Column("level", choose=True), Column("found"), Column("allowed"),
+    Column("gate"), Column("level", choose=True), Column("value"), Column("allowed"),
     Column("what is measured"),
 ]  # fmt: skip
 
@@ -31,13 +31,13 @@ def gates(contents: Contents) -> str:
     open_ = [check for check in checks if check["level"] != "pass"]
     passed = [check for check in checks if check["level"] == "pass"]
     intro = (
-        "Nothing was published unless every gate stayed below its error level. "
+        "A release is published only if no gate is above its error level. "
         f"{len(passed)} of {len(checks)} gates pass" + (f", {len(open_)} warned:" if open_ else ".")
     )
     return join([
         paragraph(intro),
         *(_failed_gate(check) for check in sorted(open_, key=lambda c: c["level"] != "error")),
-        more(f"{len(passed)} gates that pass", _table(passed)),
+        more(f"{len(passed)} passed gates", _table(passed)),
     ])  # fmt: skip
 
 
@@ -59,7 +59,7 @@ def _failed_gate(check: Check) -> str:
 
 def _measure_text(check: Check) -> str:
     allowed = _allowed(check)
-    words = f"{text(check['question'], 300)} is {figure(check['value'], check['question'])}"
+    words = text(statement(check["value"], check["question"]), 300)
     return words + (f"; {allowed}" if allowed else "") + "."
 
 
@@ -71,7 +71,7 @@ def _table(checks: Sequence[Check]) -> str:
         )
         for check in checks
     ]  # fmt: skip
-    return table("Gates that pass", COLUMNS, rows, sortable=True, search=True)
+    return table("Passed gates", COLUMNS, rows, sortable=True, search=True)
 
 
 def _allowed(check: Check) -> str:

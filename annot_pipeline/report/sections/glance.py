@@ -60,8 +60,8 @@ def verdict(contents: Contents) -> str:
         return f'<p class="verdict pass">{chip("pass", f"all {len(levels)} gates pass")}</p>'
     worst = "error" if "error" in warned else "warn"
     n = len(warned)
-    words = f"{n} of {len(levels)} gates {'asks' if n == 1 else 'ask'} for attention"
-    link = '<a href="#gates">which, and what to do</a>'
+    words = f"{n} of {len(levels)} gates {'failed' if worst == 'error' else 'warned'}"
+    link = '<a href="#gates">details and what to do</a>'
     return f'<p class="verdict {worst}">{chip(worst, words)} {link}</p>'
 
 
@@ -138,7 +138,7 @@ def _kinds(contents: Contents) -> str:
 def _judges(contents: Contents) -> tuple[str, str, str]:
     names = {row["judge"] for row in contents.used_judges}
     dropped = {row["judge"] for row in contents.used_judges if row["dropped"]}
-    words = f"{len(dropped):,} dropped by a test" if dropped else "none dropped"
+    words = f"{len(dropped):,} excluded by a test" if dropped else "none excluded"
     return "Judges", number(len(names), "count"), words
 
 
@@ -202,14 +202,14 @@ def interval_or_none(low: float | None, high: float | None) -> str:
 def _changes_since_parent(contents: Contents) -> tuple[str, str, str]:
     parent, changes = contents.manifest["parent"], contents.manifest["changes"]
     if not parent:
-        return "Since the last release", "first", "nothing came before"
+        return "Since the last release", "first", "no earlier release"
     counts = [("new_judgments", "new judgment", ""), ("changed_labels", "label", " changed")]
     words = [
         counted(changes[key], what) + done
         for key, what, done in counts
         if changes and changes.get(key)
     ]
-    return f"Since {parent['version']}", words[0] if words else "no news", ", ".join(words[1:])
+    return f"Since {parent['version']}", words[0] if words else "no changes", ", ".join(words[1:])
 
 
 def _task_table(contents: Contents) -> str:

@@ -94,7 +94,7 @@ def _expert(label: Document) -> str:
         words += f": “{text(label['adjudication_reason'], MOST_TEXT)}”"
     model = label.get("model_label")
     if model is None:
-        return words + ". Nobody else judged."
+        return words + ". No judge judged it."
     share = text(number(label.get("model_probability"), "share"))
     return words + f". The model's own answer: <strong>{text(model)}</strong>, probability {share}."
 
@@ -150,7 +150,7 @@ def _judgments(trace: Document) -> str:
     ]  # fmt: skip
     filled = [(key, column) for key, column in optional if key in some]
     columns = [
-        Column("judge"), Column("answer"), Column("what became of it"),
+        Column("judge"), Column("answer"), Column("fate"),
         *(column for _, column in filled), Column("file and row", says=ROWS),
     ]  # fmt: skip
     cells = [
@@ -164,7 +164,7 @@ def _judgments(trace: Document) -> str:
     shown: str = table(caption, columns, cells, sortable=len(cells) > 3)
     if len(rows) > MOST_ROWS:
         shown += paragraph(f"{len(rows) - MOST_ROWS:,} more judgments: annot trace.")
-    shown += _records(trace.get("votes") or (), "Votes, of judges whom nobody names")
+    shown += _records(trace.get("votes") or (), "Anonymous votes")
     return shown + _records(trace.get("other_records") or (), "Records that are no judgments")
 
 
@@ -238,7 +238,7 @@ def _flips(trace: Document) -> str:
     if len(flipping) > MOST_NAMES:
         names += f" ({MOST_NAMES} of {len(flipping):,} such judges shown)"
     alone = " (each taken alone)" if len(flipping) > 1 else ""
-    return paragraph(f"Without the judgments of {names}{alone} the answer is another.")
+    return paragraph(f"Without the judgments of {names}{alone} the label changes.")
 
 
 def _without_judges(trace: Document) -> str:
@@ -262,9 +262,7 @@ def _without_judges(trace: Document) -> str:
             [r["judge"], r["n_judgments"], *(r.get(name) for name in names)]
             for r in rows[:MOST_ROWS]
         ]
-    return more(
-        "What it would be without each judge", table("Without one judge", columns, cells) + held
-    )
+    return more("Result without each judge", table("Without one judge", columns, cells) + held)
 
 
 def _scores(trace: Document) -> str:

@@ -43,28 +43,28 @@ COLUMNS: tuple[tuple[str, Column], ...] = (
     ("p_adjusted", Column("p adjusted", "p", says="Corrected over judges")),
     ("effect", Column("effect", "real", says="Difference that the test is about")),
     ("effect_high", Column("at most", "real", says="Upper end of the effect's 95% interval")),
-    ("required_effect", Column("required", "real", says="Effect that is asked of a judge")),
+    ("required_effect", Column("required", "real", says="Required effect")),
     ("power", Column("power", "share", says="Chance that a careful judge passes")),
     ("n_pairs", Column("pairs", "count", says="Pairs, scores or known answers in the test")),
-    ("n_needed", Column("needed", "count", says="So many are needed for a verdict")),
+    ("n_needed", Column("needed", "count", says="Number needed for a verdict")),
     ("accuracy", Column("accuracy", "share", says="By the model, weighted by prevalence")),
     ("mean_class_accuracy", Column("mean class accuracy", "share")),
-    ("chance_accuracy", Column("by chance", "share", says="Accuracy of who does not look")),
+    ("chance_accuracy", Column("by chance", "share", says="Accuracy by chance")),
     ("below_chance", Column("below chance", choose=True)),
     ("known_answer_accuracy", Column("known answers right", "share")),
     ("bias_label", Column("overuses")),
     ("label_bias", Column("by", "share", says="Share of answers beyond its prevalence")),
     ("correlation", Column("correlation", "real", says="With the mean of the others")),
     ("n_shared_items", Column("shared items", "count", says="Items that others scored too")),
-    ("score_bias", Column("bias", "real", says="Points more than the others give")),
-    ("spread", Column("spread", "real", says="Points by point of the others")),
+    ("score_bias", Column("bias", "real", says="Points above the other judges")),
+    ("spread", Column("spread", "real", says="Points per point of the other judges")),
     ("inconsistency", Column("inconsistency", "real", says="Noise, points")),
     ("mean", Column("mean score", "real")),
     ("sd", Column("sd", "real")),
     ("mean_ordinary", Column("mean, ordinary", "real")),
     ("mean_good_reference", Column("mean, references", "real")),
     ("mean_bad_reference", Column("mean, degraded", "real")),
-    ("consistency", Column("consistency", "share", says="Outputs outside of contradictions")),
+    ("consistency", Column("consistency", "share", says="Outputs without contradictions")),
     ("seconds_per_judgment", Column("seconds a judgment", "real")),
     ("longest_constant_run", Column("longest constant run", "count")),
     ("share_at_ends", Column("at ends of the scale", "share")),
@@ -105,7 +105,7 @@ def _verdicts(contents: Contents) -> str:
     return Markup(f"<p>{chips}</p>") + paragraph(
         f"{names}Test: {text(quality['test'])}{text(contrast)}{text(level)}. "
         "Judgments of judges who were dropped do not "
-        "count; the reason stands in <code>lineage.reason</code>."
+        "count; the reason is in <code>lineage.reason</code>."
     )
 
 

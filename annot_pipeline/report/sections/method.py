@@ -63,12 +63,12 @@ def _files(manifest: Document) -> str:
     first = [
         ("README.md", "data card", None, ""),
         ("croissant.json", "description for machines (MLCommons Croissant)", None, ""),
-        ("manifest.json", "everything that this report tells, and every file's SHA-256", None, ""),
+        ("manifest.json", "everything in this report, and the SHA-256 of every file", None, ""),
     ]
     rows: list[tuple[str, str, Any, str]] = [
         *first,
         *(
-            (file["file"], f"one row is {t['row']}", file["rows"], file["sha256"])
+            (file["file"], f"one row per {t['row']}", file["rows"], file["sha256"])
             for t in manifest["tables"]
             for file in files_of(t)
         ),
@@ -78,7 +78,7 @@ def _files(manifest: Document) -> str:
         (_link(name), what, n, Markup(f"<code>{text(sha)}</code>") if sha else "")
         for name, what, n, sha in rows
     )
-    return table("Files beside this report", columns, cells)
+    return table("Files of this release", columns, cells)
 
 
 def _link(name: str) -> Markup:

@@ -47,7 +47,7 @@ def models(contents: Contents) -> str:
         part("Models against people", _against(validation, bias)),
         part("Estimates for all items", _estimates(contents)),
         part("Where models and people differ most", _items(contents, "differ")),
-        part("Where a person's answer would tell most", _items(contents, "ask")),
+        part("Items that people should judge next", _items(contents, "ask")),
         part("Each model", join(_pages(contents, validation, bias))),
     ])  # fmt: skip
 
@@ -122,7 +122,7 @@ def _estimates(contents: Contents) -> str:
         Column("of"), Column("corrected", "real"), Column("95% interval"),
         Column("people alone", "real"), Column("95% interval"), Column("model alone", "real"),
         Column("people's answers", "count"),
-        Column("worth", "count", says="People's answers with as short an interval, without model"),
+        Column("worth", "count", says="Human answers with the same interval, without the model"),
         Column("model", choose=True), Column("quantity", choose=True), Column("task", choose=True),
         Column("note"),
     ]  # fmt: skip
@@ -146,7 +146,7 @@ def _items(contents: Contents, kind: str) -> str:
     rows = [r for r in contents.tables["model_disagreements"].to_pylist() if r["kind"] == kind]
     columns = [
         Column("item"), Column("task", choose=True), Column("people say"), Column("models say"),
-        Column("how far apart", "real"),
+        Column("difference", "real"),
     ]  # fmt: skip
     cells = [
         (row["item"], row["task"], row["said_people"] or "", row["said_models"], row["degree"])

@@ -83,7 +83,7 @@ def rankings(contents: Contents) -> str:
         part("Segments in which single judges contradict themselves", _contradicted(
             internal["segment_contradictions"]
         )),
-        part("Seconds a ranking and a comparison", _times(internal["comparison_times"])),
+        part("Seconds per ranking and comparison", _times(internal["comparison_times"])),
         part("Scores of items", figures(
             score_figures(tables["drawn_scores"]), count_tasks(tables["scores"])
         )),
@@ -114,7 +114,7 @@ def _best(rankings_table: pa.Table, variance: pa.Table) -> str:
     shows = [True, has_components, *[True] * 5, any(line[7] for line in lines), True]
     words = (
         "By the headline of each task, whose tests hold where judges and segments repeat "
-        "(documents in place of segments where they are mapped). Best are the systems not shown to "
+        "(documents instead of segments if they are mapped). Best are the systems not shown to "
         "be worse than any other after Holm's correction; without tests, see the note."
     )
     if has_components:

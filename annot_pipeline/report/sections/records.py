@@ -37,9 +37,9 @@ ENDS = {
 SAYS = {
     "used": "counts", "adjudication": "an expert's decision, which overrides the model",
     "control": "tests the judge, and counts in nothing else",
-    "judge_failed": "of a judge whom a test dropped",
-    "measured": "of a kind of judge that the task does not use; compared with the others",
-    "superseded": "a later answer stands in its place", "duplicate": "stands elsewhere too",
+    "judge_failed": "by a judge who failed the test",
+    "measured": "by a kind of judge that the task does not use; compared with the others",
+    "superseded": "replaced by a later answer", "duplicate": "also in another row",
     "rejected": "could not be read as a judgment",
     "not_asked": "no answer was given", "filtered": "left out by where or skip_rows",
 }  # fmt: skip
@@ -120,14 +120,14 @@ def _exports(contents: Contents) -> str:
         )
         for s in sources[:MOST_ROWS]
     )  # fmt: skip
-    shown = table("Exports, and what became of their records", columns, rows, sortable=True,
+    shown = table("Exports, and the fates of their records", columns, rows, sortable=True,
                   search=len(sources) > 10)  # fmt: skip
     return part("Exports", shown + left_out(len(sources), MOST_ROWS, "manifest.json"))
 
 
 def _gold_tables(contents: Contents) -> str:
     rows = [(t["name"], t["row"], t["rows"]) for t in contents.manifest["tables"] if t["rows"]]
-    columns = [Column("table"), Column("one row is"), Column("rows", "count")]
+    columns = [Column("table"), Column("one row per"), Column("rows", "count")]
     return part("Gold tables", table("Tables of the release that have rows", columns, rows))
 
 
@@ -168,4 +168,4 @@ def _ignored(contents: Contents) -> str:
         for source in contents.manifest["sources"]
         for what, count in source.get("ignored", {}).items()
     ]
-    return table("What was read, but is no record", columns, rows[:MOST_ROWS])
+    return table("Read, but not a record", columns, rows[:MOST_ROWS])

@@ -160,11 +160,11 @@ class Session:
             elif now - seen >= wait:
                 raise self._is_gone(what, wait)
             elif now - reported_at >= PROGRESS_INTERVAL_S:
-                progress(f"{what}: nobody has been at work for {now - seen:.0f} of {wait:.0f} s")
+                progress(f"{what}: no executor has worked for {now - seen:.0f} of {wait:.0f} s")
                 reported_at = now
 
     def _is_gone(self, what: str, wait: float) -> EngineError:
-        none = "nobody has been at work" if is_remote(self.spark) else "no executor has been there"
+        none = "no executor has worked" if is_remote(self.spark) else "no executor has been there"
         do = f"{LOOK_THERE}; the next build {GOES_ON}"
         problem = Problem("engine", f"{none} for {wait:.0f} s (engine.wait_seconds)", do=do)
         place = without_parameters(self.address) or "Spark"

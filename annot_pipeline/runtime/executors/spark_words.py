@@ -8,8 +8,8 @@ from contextlib import contextmanager
 
 from annot_pipeline.errors import EngineError, Problem
 
-LOG = "Spark's own log tells more: set engine.config spark.log.level to INFO"
-GOES_ON = "goes on with the stages that are done"
+LOG = "Spark's own log has more: set engine.config spark.log.level to INFO"
+GOES_ON = "continues from the finished stages"
 LOOK_THERE = (
     "look at the logs of its master and workers; engine.master has the port of the master, 7077 "
     "most often, not that of its web page"

@@ -319,7 +319,7 @@ ADD_UP_COSTS = Stage(
 
 TRACE_LINEAGE = Stage(
     "trace_lineage",
-    "Says of every record which judgment it is, what became of it, and where it stands.",
+    "Lists the judgment id, fate and source row of every record.",
     inputs={
         "controlled": (
             "public_id", "task", "item", "item_a", "item_b", "judge_id", "fate", "reason",

@@ -20,7 +20,7 @@ from annot_pipeline.stages.ingest.read_records import (
 )
 from annot_pipeline.stages.ingest.record_cells import matching_columns
 
-NO_TEXT = "the export has no such column; its header is not text, and not shown"
+NO_TEXT = "column not found; the header of the export is not text, and is not shown"
 CHECK_ENCODING = "check that the file is the export, or set options.encoding to its encoding"
 BLANK = "\t\r\n\f\v"
 ODD_SHARE = 5
@@ -95,7 +95,7 @@ def check_columns(
     by_field = columns_by_field(source)
     fields = [field for field, names in by_field.items() if set(names) & set(missing)]
     is_text = _is_text("".join(columns))
-    what = "the export has no such column" if is_text else NO_TEXT
+    what = _not_found(missing) if is_text else NO_TEXT
     allowed = first_of(list(map(shorten, columns)), 40) if is_text else ""
     do = _how_to_name(missing, columns) if is_text else CHECK_ENCODING
     if isinstance(source, Source) and _names_judges(source):
@@ -112,7 +112,7 @@ def check_columns(
         place = f"{where if is_field else where.removesuffix('.fields')}.{fields[0]}"
     problem = Problem(place, what, allowed=allowed, do=do, values=tuple(missing))
     if isinstance(source, Source) and allowed:
-        hidden = f"its {counted(len(columns), 'column')}, which annot validate shows"
+        hidden = f"the {counted(len(columns), 'column')} of the export, which annot validate shows"
         problem = replace(problem, allowed=hidden, do=_how_to_look(source, columns, do))
         problem = replace(problem, revealed=Problem(place, what, allowed, do, tuple(missing)))
     raise ConfigError(f"{name}: unknown column", [problem])
@@ -157,13 +157,18 @@ def _is_text(header: str) -> bool:
     return ODD_SHARE * len(odd) <= len(header)
 
 
+def _not_found(missing: Sequence[str]) -> str:
+    columns = "column" if len(missing) == 1 else "columns"
+    return f"{columns} {first_of(list(map(shorten, missing)))} not found"
+
+
 def _how_to_name(missing: Sequence[str], columns: Sequence[str]) -> str:
     repeated = [c for c in columns if any(c.startswith(f"{m}#") for m in missing)]
     likely = difflib.get_close_matches(missing[0], columns, 1)
     if repeated:
         return f"several columns have this name; name one by its place, as {repeated[0]}"
     if len(columns) == 1:
-        return 'set options.delimiter to what stands between the columns ("\\t" for a tab)'
+        return 'set options.delimiter to the character between the columns ("\\t" for a tab)'
     if any("\ufffd" in column for column in columns):
         return "set options.encoding to the file's encoding"
     return f"did you mean {likely[0]}?" if likely else "name a column that the export has"

@@ -55,7 +55,7 @@ def watch_blocks(context: StageContext, task: str, name: str) -> Watch:
                     noted.write(state)
                 except OSError as error:  # what no disk keeps is still known here
                     if not unwritten:
-                        begins = "if this build is killed, the next one begins anew"
+                        begins = "if this build is killed, the next one starts from the beginning"
                         context.progress(f"{where}: {error}: {begins}")
                     unwritten.append(error)
                 last = time.monotonic()

@@ -92,7 +92,7 @@ GOOD = document(hit(task(result())))
         (GOOD.replace("UTF-8", "klingon"), "declares an encoding that cannot be read .*klingon"),
         (HEAD + LAUGHS + "<r>&c;</r>", r"has a document type \(<!DOCTYPE>\), line 2"),
         (HEAD + FILE + "<r>&a;</r>", r"has a document type \(<!DOCTYPE>\), line 2"),
-        ("<!DOCTYPE html><html></html>", "is an HTML page"),
+        ("<!DOCTYPE html><html></html>", "is an HTML page, not an export"),
         ("<!DOCTYPE x><x></x>", r"has a document type \(<!DOCTYPE>\), line 1"),
         ("<rss><body/></rss>", "no ranking-task stands in it: its first element is 'rss'"),
         ("<set><seg id='1'/></set>", "no ranking-task .*do: +check format: wmt_ranking is HIT >"),

@@ -114,7 +114,7 @@ def test_the_gate_names_columns_that_tell_answers_apart(stage_campaign):
     )
     found = gate(stage_campaign({"a.csv": rows}, **settings()))
     assert (found.level, found.value) == ("warn", 4)
-    assert "unmapped columns that tell them apart: turn" in found.detail
+    assert "unmapped columns that distinguish them: turn" in found.detail
     assert "lang" not in found.detail
     assert "'1': 2 answers by one judge, first in exports/a.csv row 1" in found.detail
 
