@@ -55,9 +55,11 @@ def test_votes_are_published_without_probabilities(tmp_path):
         assert (row["n_judgments"], row["n_judges"]) == (votes, judges)
         assert row["majority_label"] == majority
         assert (row["majority_share"], row["support"]) == pytest.approx((share, support))
-        assert [row[name] for name in PROBABILITIES] == [None] * 4
+        is_decided = item == "i3"
+        shown = [1.0, None, None, 0.0] if is_decided else [None] * 4
+        assert [row[name] for name in PROBABILITIES] == shown
         assert row["model_label"] is None
-        assert (row["certain"], row["dawid_skene_certain"]) == (False, False)
+        assert (row["certain"], row["dawid_skene_certain"]) == (is_decided, False)
     assert labels["small", "i0"]["probability"] > 0.9
     distribution = [
         (row["item"], row["label"], row["probability"], row["votes"])
