@@ -1,0 +1,136 @@
+"""Gates on what changed since the newest release, and on model judges."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from annot_pipeline.gates.gate import Gate
+from annot_pipeline.gates.measures import (
+    named,
+    named_by_task,
+)
+from annot_pipeline.gates.since_release import (
+    label_flips,
+    largest_change,
+    model_drift,
+    model_versions,
+    new_classes,
+    since_release,
+    unseen_judges,
+    vanished_items,
+    vanished_judgments,
+)
+from annot_pipeline.stages.gold.metrics import (
+    ReleaseChangeMetrics,
+)
+from annot_pipeline.stages.model_judges.metrics import ModelJudgeMetrics
+
+CHANGES: tuple[Gate[Any], ...] = (
+    Gate(
+        "agreement_fall", ReleaseChangeMetrics, "agreement_changes",
+        "largest fall of a kappa, alpha or Spearman of {minimum} items or more since the newest "
+        "release, beyond its interval",
+        "look at the judges and exports that are new; if guidelines changed, this may be right",
+        measure_from=since_release(lambda m, least: largest_change(m.agreement_falls, least)),
+        warn=0.1, error=0.5, minimum=20,
+    ),
+    Gate(
+        "prevalence_drift", ReleaseChangeMetrics, "prevalence_changes",
+        "share by which the most changed class grew or shrank since the newest release, in tasks "
+        "of {minimum} items or more, beyond its interval",
+        "annot diff shows the items; check whether the items differ, the mapping of a label "
+        "changed, or new judges use the classes differently",
+        measure_from=since_release(lambda m, least: largest_change(m.prevalence_shifts, least)),
+        warn=0.1, error=0.5, minimum=20,
+    ),
+    Gate(
+        "new_classes", ReleaseChangeMetrics, "prevalence",
+        "number of labels in use but absent from the same task of the newest release",
+        "if they are other spellings of a class, map them to it; declare labels under tasks to "
+        "reject others",
+        new_classes, warn=0,
+    ),
+    Gate(
+        "label_flips", ReleaseChangeMetrics, "label_changes",
+        "share of labelled items that have another label than in the newest release, in the worst "
+        "task of {minimum} or more",
+        "annot diff shows the cause of each change; look at corrected exports, settings and new "
+        "judges",
+        measure_from=since_release(label_flips), warn=0.05, error=0.5, minimum=20,
+    ),
+    Gate(
+        "unseen_judges", ReleaseChangeMetrics, "judge_changes",
+        "share of judgments that are by judges who are not in the newest release, in the worst "
+        "task of {minimum} or more",
+        "look at their verdicts in judges before you trust the changes; if judges are mapped from "
+        "another column now, correct the mapping",
+        measure_from=since_release(unseen_judges), warn=0.5, minimum=20,
+    ),
+    Gate(
+        "model_judge_drift", ReleaseChangeMetrics, "model_drift",
+        "number of model judges with less agreement with people on {minimum} or more new items "
+        "than in the newest release, beyond chance",
+        "check whether the model, its prompt or the items changed: see judge_validation; let "
+        "people judge more of the new items",
+        measure_from=since_release(model_drift), warn=0, minimum=20,
+    ),
+    Gate(
+        "model_judge_versions", ReleaseChangeMetrics, "model_versions",
+        "number of models with another version, prompt or temperature than in the newest release",
+        "they are separate judges: look at judge_validation before you compare with earlier "
+        "releases",
+        model_versions, warn=0,
+    ),
+    Gate(
+        "unvalidated_model_judges", ModelJudgeMetrics, "judge_validation",
+        "number of model judges without known answers and without items that people judged",
+        "their accuracy is unknown: let people judge some of their items (next_hits.design: "
+        "validate, then annot hits), or list known answers",
+        lambda m: named_by_task(m.unvalidated), warn=0,
+    ),
+    Gate(
+        "constant_model_judges", ModelJudgeMetrics, "judge_validation",
+        "number of model judges with the same answer to all items",
+        "check the prompt, and how answers are read from the model's text",
+        lambda m: named_by_task(m.constant), warn=0,
+    ),
+    Gate(
+        "several_model_versions", ModelJudgeMetrics, "judge_validation",
+        "number of models with several versions, prompts or temperatures in one task",
+        "each is a separate judge of the items that it judged; if one counts, exclude the others "
+        "by where",
+        lambda m: named_by_task(m.several_versions), warn=0,
+    ),
+    Gate(
+        "labels_of_models_alone", ModelJudgeMetrics, "judge_validation",
+        "number of labels that only models gave",
+        "if they are failed answers, such as error or null, list them under abstain; map other "
+        "spellings of a class to it; declare labels under tasks to reject others",
+        lambda m: named_by_task(m.model_labels), warn=0,
+    ),
+    Gate(
+        "chosen_human_items", ModelJudgeMetrics, "estimates",
+        "number of tasks without corrected estimates, because people's items are not a random "
+        "sample",
+        "draw items at random, or map selection_probability: annot hits with next_hits.design: "
+        "validate logs it",
+        lambda m: named([f"{task}: {why}" for task, why in m.biased_samples.items()]), warn=0,
+    ),
+    Gate(
+        "vanished_judgments", ReleaseChangeMetrics, "vanished_judgments",
+        "share of judgments of the newest release that are in no export now, in the worst task of "
+        "{minimum} or more",
+        "check whether an export is truncated, was replaced, or no longer matches its path; if the"
+        " judgments were withdrawn, raise gates.vanished_judgments.error for this build",
+        measure_from=since_release(vanished_judgments), warn=0.05, error=0.5, minimum=20,
+    ),
+    Gate(
+        "vanished_items", ReleaseChangeMetrics, "vanished_judgments",
+        "share of items of the newest release that are in no export now, in the worst task of "
+        "{minimum} or more",
+        "check whether an export is truncated, was replaced, or no longer matches its path, or "
+        "whether the mapping of item or task changed; if the items were withdrawn, raise "
+        "gates.vanished_items.error for this build",
+        measure_from=since_release(vanished_items), warn=0.05, error=0.5, minimum=20,
+    ),
+)  # fmt: skip

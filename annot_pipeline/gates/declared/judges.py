@@ -1,0 +1,87 @@
+"""Gates on judges and their controls."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from annot_pipeline.errors import first_of
+from annot_pipeline.gates.gate import Finding, Gate
+from annot_pipeline.gates.measures import (
+    inconsistent_judges,
+    judges_failed,
+    named,
+    of_judges_in_control,
+    unpaired_controls,
+    verdicts_without_power,
+)
+from annot_pipeline.stages.judges.metrics import ControlMetrics
+from annot_pipeline.stages.scores.metrics import StandardizeMetrics
+
+JUDGES: tuple[Gate[Any], ...] = (
+    Gate(
+        "judges_failed", ControlMetrics, "judge_tests",
+        "share of tested judges who failed judge control",
+        "look at p, effect and seconds of these judges in the table judges; if most fail, the "
+        "controls may be too hard to see, or the test too strict",
+        measure_from=judges_failed, warn=0.5, error=0.9, minimum=10,
+    ),
+    Gate(
+        "judges_undetermined", ControlMetrics, "judge_tests",
+        "share of tested judges who have too few controls for a verdict",
+        "give every judge controls; until then quality.undetermined decides whether their "
+        "judgments count",
+        lambda m: of_judges_in_control(m, m.verdicts["undetermined"]), warn=0.2,
+    ),
+    Gate(
+        "verdicts_without_power", ControlMetrics, "judge_tests",
+        "number of judges whose test had too little power for a verdict",
+        "give each judge as many controls as n_needed in judges says; until then "
+        "quality.undetermined decides whether their judgments count",
+        verdicts_without_power, warn=0,
+    ),
+    Gate(
+        "few_controls", ControlMetrics, "judge_tests",
+        "share of tested judges who have fewer than 10 controls in the smaller sample",
+        "give each judge at least 10 controls: with fewer, careless judges pass and careful judges"
+        " fail",
+        lambda m: of_judges_in_control(m, m.judges_with_few_pairs), warn=0.5,
+    ),
+    Gate(
+        "unpaired_controls", ControlMetrics, "judge_tests",
+        "share of controls to be paired that have no ordinary judgment",
+        "look at set_aside; map system and segment, or control_of; do not map hit if a control and"
+        " its output are in different HITs",
+        unpaired_controls, warn=0.05,
+    ),
+    Gate(
+        "unused_controls", ControlMetrics, "judge_tests",
+        "number of controls not used by quality.test: known answers or degraded copies",
+        "set the test that uses them (known_answer for categorical tasks), or none to keep them "
+        "for information; see set_aside for known answers without a usable truth",
+        lambda m: Finding(m.unused_controls), warn=0,
+    ),
+    Gate(
+        "test_without_controls", ControlMetrics, "judge_tests",
+        "number of tests in quality.test without any judge to test",
+        "map the controls that the test needs (docs/campaign.md, judge control), or delete "
+        "quality.test",
+        lambda m: named([m.test_without_controls] if m.test_without_controls else []), warn=0,
+    ),
+    Gate(
+        "inconsistent_judges", ControlMetrics, "judge_tests",
+        "number of judges with {minimum} or more shared items and agreement with others no better "
+        "than chance",
+        "look at correlation and inconsistency in judges; if there are no controls, set "
+        "quality.test: consistency to exclude these judgments",
+        measure_from=inconsistent_judges, warn=0, minimum=10,
+    ),
+    Gate(
+        "rows_without_z", StandardizeMetrics, "judge_scores",
+        "share of scores that have no z-score, among judges who count",
+        "look at set_aside: these judges gave one score, or always the same score",
+        lambda m: Finding(
+            m.kept_without_z / max(m.kept_judgments, 1),
+            first_of(m.judges_without_z, between="; "),
+        ), warn=0.01,
+    ),
+)  # fmt: skip
