@@ -60,6 +60,14 @@ BANNED = {
     r"struck off|strike (it )?off": "remove from the list",
     r"(, |; )?but for (those|the|names|its|case|tasks)\b": "except",
     r"for attention\b": "warned, failed",
+    r"held against\b": "compared with",
+    r"goes on (with|from)\b": "continues from",
+    r"in vain\b": "lost",
+    r"(hardly )?anybody\b": "a judge, a user",
+    r"lies? (in|within|among) (the|a|each|store|gold)\b": "is in",
+    r"stands? (in|twice|beside|alone|apart|among|elsewhere)\b": "is in, occurs, next to",
+    r"whatever\b": "any",
+    r"(nothing|which|it) tells\b": "shows",
 }
 PHRASES = [re.compile(rf"(?i)(?<!\w){old}") for old in BANNED]
 

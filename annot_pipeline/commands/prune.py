@@ -185,7 +185,7 @@ def _sources(releases: Releases, version: str, digests: SourceDigests) -> set[st
     sha256_by_name = {source["name"]: digests.sha256(source_digest(source)) for source in sources}
     unknown = [name for name, sha256 in sha256_by_name.items() if sha256 is None]
     if unknown:
-        what = f"nothing tells which archived bytes {first_of(unknown)} of {version} are"
+        what = f"it is unknown which archived bytes {first_of(unknown)} of {version} are"
         do = "restore store/digests, or set the key of then; no archived file was deleted"
         raise StoreError("the archive cannot be pruned", [Problem("", what, do=do)])
     return {sha256 for sha256 in sha256_by_name.values() if sha256}

@@ -193,7 +193,7 @@ def _refuse_own_folders(campaign: LoadedCampaign, folder: Path) -> None:
         raise ConfigError("no folder", [Problem(str(folder), "is a file", do="name a folder")])
     for name, own in (("gold", campaign.gold), ("store", campaign.store)):
         if folder.resolve().is_relative_to(own.resolve()):
-            problem = Problem("-o", f"{folder} lies in {name}", do="name another folder")
+            problem = Problem("-o", f"{folder} is in {name}", do="name another folder")
             raise ConfigError("a batch does not belong there", [problem])
 
 

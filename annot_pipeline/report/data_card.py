@@ -65,7 +65,7 @@ def data_card(manifest: Manifest, gold: Gold) -> str:
         ("Model judges", model_judges(manifest, gold)),
         ("Classes", _classes(gold)),
         ("Rankings of systems", rankings(gold)),
-        ("Labels held against known answers", _accuracies(manifest, gold)),
+        ("Labels compared with known answers", _accuracies(manifest, gold)),
         ("Known limits", known_limits(manifest, gold)),
         ("Tables", tables(manifest)),
         ("Where it comes from", _provenance(manifest)),

@@ -96,7 +96,7 @@ def _doubt(verdict: Mapping[str, Any]) -> str:
     if verdict["test"] in SCREENINGS:
         return f"failed ({verdict['verdict_reason']}), by a rule for analyses, not for payment"
     if required is None:
-        return "failed, but no judge who passes tells what to require; set quality.required_effect"
+        return "failed, but the required effect is unknown; set quality.required_effect"
     if high is None:
         return "failed, but the controls are too few for an interval of the effect"
     return (

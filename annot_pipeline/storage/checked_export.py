@@ -109,7 +109,7 @@ def checked_export(path: Path, relative: str, fixed: Path, own: OwnFolders) -> F
         raise _refused(relative, "its name is not UTF-8", DO)
     real, status = _regular_file(path, relative, "exports are regular files", DO)
     if name := own.holder(real, status):
-        what = f"it lies in the {name} folder of this campaign: nothing there is an export"
+        what = f"it is in the {name} folder of this campaign: nothing there is an export"
         if not is_written_by_builds(real, own.folders[name]):
             what = f"a hard link to a file that {what.removeprefix('it ')}"
         raise _refused(relative, what, "remove the link or file, or correct the glob")

@@ -29,7 +29,7 @@ def check_places(campaign: LoadedCampaign) -> None:
     """
     problems = [*_overlaps(campaign)]
     if problems:
-        raise ConfigError(f"{campaign.file}: folders lie within each other", problems)
+        raise ConfigError(f"{campaign.file}: folders are within each other", problems)
     refuse_foreign(campaign.store, STORE, campaign.folder)
     refuse_foreign(campaign.spill, SPILL, campaign.folder)
 
@@ -46,10 +46,10 @@ def _overlaps(campaign: LoadedCampaign) -> Iterator[Problem]:
     if _is_in_store(gold, store) or (gold.is_relative_to(store) and not may_hold_gold):
         yield _problem("gold", gold, "is the store, or one of its folders: builds delete there")
     elif store.is_relative_to(gold):
-        what = "lies in the gold folder: readers of gold would get the key and raw exports"
+        what = "is in the gold folder: readers of gold would get the key and raw exports"
         yield _problem("store", store, what)
     if spill.is_relative_to(gold) and campaign.settings.resources.spill:
-        yield _problem("resources.spill", spill, "lies in the gold folder")
+        yield _problem("resources.spill", spill, "is in the gold folder")
     yield from _exports_in_gold(campaign, gold)
 
 
@@ -66,7 +66,7 @@ def _exports_in_gold(campaign: LoadedCampaign, gold: Path) -> Iterator[Problem]:
         exports = fixed.resolve()
         if gold.is_relative_to(exports) and gold != exports:
             if is_glob(pattern) and not campaign.folder.resolve().is_relative_to(exports):
-                what = f"lies in a folder of exports ({pattern}): nothing there is published"
+                what = f"is in a folder of exports ({pattern}): nothing there is published"
                 yield _problem("gold", gold, what)
                 return
         elif not exports.is_relative_to(gold):

@@ -433,7 +433,7 @@ class Releases:
         if self.gold.is_file():
             title, what = f"{gold}: is a file", "this is a file, not a folder of releases"
             do = "name a folder with gold or --set gold=FOLDER"
-            do = f"releases lie in {near}" if near else do
+            do = f"releases are in {near}" if near else do
         elif pointer and version in pointer.pruned:
             what, do = "annot prune removed it", f"there are {first_of(there[::-1])}"
         elif pointer and version in pointer.manifests:
@@ -450,5 +450,5 @@ class Releases:
         else:
             title = f"{gold}: no release yet"
             what, do = "nothing was published here", f"annot build {self.typed} publishes one"
-            do = f"releases lie in {near}" if near else do
+            do = f"releases are in {near}" if near else do
         return StoreError(title, [Problem("", what, do=do)])

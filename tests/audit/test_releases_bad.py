@@ -42,9 +42,9 @@ def test_gold_is_a_file(gold):
     for path in (gold / "latest.json", gold / "v0001" / "labels.parquet"):
         text = refused(path)
         assert "this is a file, not a folder of releases" in text
-        assert f"releases lie in {gold}" in text
-    assert f"releases lie in {gold}" in refused(gold / "v0001")
-    assert f"releases lie in {gold}" in refused(gold.parent)
+        assert f"releases are in {gold}" in text
+    assert f"releases are in {gold}" in refused(gold / "v0001")
+    assert f"releases are in {gold}" in refused(gold.parent)
     with (
         pytest.raises(StoreError, match="this is a file"),
         Releases(gold / "latest.json").publishing(lambda: None),

@@ -214,8 +214,8 @@ def test_force_leaves_no_file_of_the_batch_before(campaign, capsys):
 @pytest.mark.parametrize(
     ("output", "says"),
     [
-        ("gold/v0001", "-o: {campaign}/gold/v0001 lies in gold"),
-        ("store", "-o: {campaign}/store lies in store"),
+        ("gold/v0001", "-o: {campaign}/gold/v0001 is in gold"),
+        ("store", "-o: {campaign}/store is in store"),
         ("items.csv", "{campaign}/items.csv: is a file"),
     ],
 )

@@ -329,7 +329,7 @@ def test_a_system_without_interval_does_not_look_precise():
     assert hollow(figure, "system-score") == [False, True, False]
     assert figure.words("note") == [
         INTERVALS,
-        "Hollow points: no interval is known of 1 system.",
+        "Hollow points: no interval for 1 system.",
     ]
 
 

@@ -178,7 +178,7 @@ def test_a_ranking_without_intervals_says_why():
     (drawn,) = ranking_figures(rankings_of(rows))
     assert Figure(drawn.svg).words("note") == [
         "Lines: 95% intervals, the mean of the other systems held fixed.",
-        "Hollow points: no interval is known of 3 systems.",
+        "Hollow points: no interval for 3 systems.",
     ]
 
 

@@ -29,7 +29,7 @@ def failed(**figures: Any) -> dict[str, Any]:
         ({}, "reject", "Control items: degraded copies were not scored reliably lower"),
         ({"required_effect": 9.0}, "decide", f"{BOUNDS}9 (95% bound), and 9 is required"),
         ({"effect_high": None}, "decide", "failed, but the controls are too few for an interval"),
-        ({"required_effect": None}, "decide", "failed, but no judge who passes tells"),
+        ({"required_effect": None}, "decide", "failed, but the required effect is unknown"),
     ],
 )
 def test_rejected_only_below_the_required_effect(figures, recommendation, reason):

@@ -133,14 +133,14 @@ def test_in_a_store_only_what_has_the_names_of_results_is_deleted(tmp_path):
         (["gold=store/runs/gold"], "is the store, or one of its folders"),
         (["gold=store/x"], "is the store, or one of its folders"),
         (["gold=exports"], "holds exports"),
-        (["gold=exports/gold"], "lies in a folder of exports"),
+        (["gold=exports/gold"], "is in a folder of exports"),
         (["gold=.", "store=../store"], "holds exports"),
         (["gold=..", "store=../../store"], "holds exports"),
-        (["store=gold/store"], "lies in the gold folder"),
+        (["store=gold/store"], "is in the gold folder"),
         (["store=gold"], "is the store, or one of its folders"),
         (["resources.spill=store"], "is the store, or one of its folders"),
         (["resources.spill=store/archive"], "is the store, or one of its folders"),
-        (["resources.spill=gold/spill"], "lies in the gold folder"),
+        (["resources.spill=gold/spill"], "is in the gold folder"),
     ],
 )
 def test_folders_within_each_other_are_refused(tmp_path, sets, says):

@@ -74,7 +74,7 @@ def other_file(folder: Path) -> Path:
 
 
 LINKS = {
-    "the key": (lambda folder: folder / "store" / "judge.key", "lies in the store folder"),
+    "the key": (lambda folder: folder / "store" / "judge.key", "is in the store folder"),
     "a relative link to the key": (lambda _: Path("../store/judge.key"), "in the store folder"),
     "gold": (lambda f: f / "gold" / "v0001" / "labels.parquet", "in the gold folder"),
     "another file": (other_file, "leads out of"),
@@ -93,7 +93,7 @@ def test_links_that_lead_out_are_refused(campaign, name, capsys):
 
 def test_a_hard_link_to_the_key_is_refused(campaign, capsys):
     os.link(campaign / "store" / "judge.key", campaign / "exports" / "z.csv")
-    refused(campaign, "lies in the store folder", capsys)
+    refused(campaign, "is in the store folder", capsys)
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_a_hard_link_to_a_file_of_store_or_gold_is_refused(campaign, pattern, wa
     if way != "hard link":
         (exports / "z.csv").symlink_to("hard")
     where = pattern.partition("/")[0]
-    refused(campaign, f"a hard link to a file that lies in the {where} folder", capsys)
+    refused(campaign, f"a hard link to a file that is in the {where} folder", capsys)
 
 
 def test_other_hard_links_are_read(campaign):
@@ -169,8 +169,8 @@ def test_a_path_without_a_glob_and_own_folders_are_held_to_the_same(campaign, pa
 
 def test_item_tables_are_held_to_the_same(campaign, capsys):
     (campaign / "items" / "z.csv").symlink_to("../store/judge.key")
-    refused(campaign, "lies in the store folder", capsys)
-    with pytest.raises(InputError, match="lies in the store folder"):
+    refused(campaign, "is in the store folder", capsys)
+    with pytest.raises(InputError, match="is in the store folder"):
         listed_items(load_campaign(campaign))
 
 

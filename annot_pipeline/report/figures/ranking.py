@@ -79,7 +79,7 @@ def ranking_svg(
     if not has_interval.any():
         notes = _no_intervals(why_no_intervals, width - 24)
     elif bare:
-        notes.append(f"Hollow points: no interval is known of {counted(bare, 'system')}.")
+        notes.append(f"Hollow points: no interval for {counted(bare, 'system')}.")
     if missing := int(np.isnan(score[:shown]).sum()):
         notes.append(f"Without a score: {counted(missing, 'system')}.")
     if shown < n:
