@@ -46,11 +46,11 @@ def _of_labels(manifest: Mapping[str, Any], gold: Mapping[str, pa.Table]) -> lis
     limits = [_of_probabilities(manifest["settings"]["label_model"])]
     counts = gold["label_counts"].to_pylist()
     n = sum(row["n"] for row in counts)
-    uncertain = sum(row["n"] for row in counts if not (row["certain"] or row["adjudicated"]))
+    uncertain = sum(row["n"] for row in counts if not row["certain"])
     if uncertain:
         limits.append(
-            f"{uncertain:,} of {n:,} items ({share_text(uncertain / n)}) are neither "
-            "`certain` nor `adjudicated`."
+            f"{uncertain:,} of {n:,} items ({share_text(uncertain / n)}) have a label that is not "
+            "`certain`."
         )
     certainty = manifest["facts"]["certainty"]
     corrected = [task for task, rests in certainty.items() if rests["is_recalibrated"]]
