@@ -1,4 +1,4 @@
-"""What a table is, and columns that several tables have."""
+"""Tables, columns, and the columns that several tables have."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from annot_pipeline.contracts.values import INT, JUDGE_KINDS, REAL, SCHEMA_VERSI
 
 @dataclass(frozen=True)
 class Column:
-    """One column: its Arrow type, what it says (with its unit), and what it may hold.
+    """One column: its Arrow type, a description (with its unit), and the allowed values.
 
-    Values below ``doubtful_below`` may be, but somebody should look: they are warned of.
+    Values below ``doubtful_below`` are allowed, but a gate warns about them.
     """
 
     name: str
@@ -29,7 +29,10 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """One table: what a row is, the columns, and the key that it is sorted by."""
+    """One table: its columns, and the key that it is sorted by.
+
+    ``row`` completes the sentence "One row per ...": "task and item".
+    """
 
     name: str
     row: str
