@@ -38,7 +38,7 @@ INTERNAL = {
     "prevalence_changes": "Prevalence of classes in this build and in the newest release.",
     "label_changes": "Number of items per task whose label differs from the newest release.",
     "judge_changes": "Number of judgments per task by judges who are not in the newest release.",
-    "vanished_judgments": "Number of judgments and items per task that only the newest release has.",
+    "vanished_judgments": "Judgments and items per task that only the newest release has.",
     "judge_scores": "Statistics of each judge's use of the scale.",
     "judge_contradictions": "Contradictions within a judge's comparisons, by judge (raw names).",
     "segment_contradictions": "Contradictions within a judge's comparisons, by segment.",
