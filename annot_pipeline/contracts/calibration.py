@@ -1,4 +1,4 @@
-"""How far the probabilities of labels hold, and by what that is known."""
+"""The table on the calibration of label probabilities."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Judges, and how they agree."""
+"""Tables of judges and of their agreement."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Labels of items, and what the model says of classes and judges."""
+"""Tables of labels, classes and confusion matrices of judges."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Model judges held against people: validation, estimates, and the bias of each judge."""
+"""Tables on model judges: validation against people, corrected estimates, and judge bias."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ REFERENCES = ("people", "truth")
 QUANTITIES = ("mean_score", "prevalence", "win_rate")
 METHODS = ("model", "people", "prediction_powered", "rogan_gladen")
 ALL_MODELS = "all models"
-"""Stands for a judge in `estimates`: the mean answer of all models on the items that all judged;
-of labels, the share of them that give it."""
+"""Value of ``judge`` in `estimates` for the mean answer of all models on the items that all judged;
+for labels, the share of models that give the label."""
 
 
 def _with_ends(name: str, description: str) -> tuple[Column, ...]:
-    """A column of shares or coefficients, and the ends of its 95% interval."""
+    """Return a column of shares or coefficients, and the two ends of its 95% interval."""
     return (
         real(name, description),
         real(f"{name}_low", f"Lower end of the 95% interval of {name}"),
@@ -248,7 +248,7 @@ JUDGE_BIAS = Table(
         ),
         share(
             "first_shown_share",
-            "Share of the decided comparisons that the item shown first won",
+            "Share of the comparisons counted in n_decided that the item shown first won",
             nullable=True,
         ),
         *_with_ends(
@@ -284,7 +284,7 @@ JUDGE_BIAS = Table(
         count("n_lengths", "Number of comparisons of two texts of known length"),
         share(
             "longer_share",
-            "Share of the decided comparisons that the longer text won",
+            "Share of comparisons of texts of unequal length, without ties, that the longer text won",
             nullable=True,
         ),
         *_with_ends(

@@ -32,7 +32,7 @@ DESCRIBING = (
     "task", "item", "segment", "document", "system", "criterion", "judge", "judge_id", "control",
     "ranking", "hit", "submitted_at", "judgment_id", "position", "seconds", "hit_seconds",
 )  # fmt: skip
-"""Columns of a judgment, of whatever kind, beside its answer."""
+"""Columns of a judgment of any kind, except its answer."""
 
 ITEMS = Table(
     "items",
@@ -56,7 +56,7 @@ ITEMS = Table(
 )
 
 COUNTED_FATES = ("measured", "judge_failed", "control", "adjudication", "used")
-"""Fates of judgments, as opposed to records that are none or stand for another."""
+"""Fates of records that are judgments: not unreadable, filtered or replaced by another."""
 
 JUDGMENTS = Table(
     "judgments",
