@@ -284,7 +284,7 @@ JUDGE_BIAS = Table(
         count("n_lengths", "Number of comparisons of two texts of known length"),
         share(
             "longer_share",
-            "Share of comparisons of texts of unequal length, without ties, that the longer text won",
+            "Share of comparisons of texts of unequal length, without ties, won by the longer text",
             nullable=True,
         ),
         *_with_ends(
