@@ -22,16 +22,16 @@ class JudgmentCampaign(dg.Component, dg.Model, dg.Resolvable):
     campaign: Annotated[
         str,
         dg.Resolver.default(
-            description="Path of a campaign.yaml, or of the folder that holds one; relative to "
-            "the folder of this defs.yaml.",
+            description="Path of a campaign.yaml, or of the folder that contains one; relative "
+            "to the folder of this defs.yaml.",
             examples=["."],
         ),
     ]
     overrides: Annotated[
         dict[str, Any],
         dg.Resolver.default(
-            description="Top-level keys of campaign.yaml that replace the file's, as gold (where "
-            "releases go), store (working state) or schedule.",
+            description="Top-level keys that override campaign.yaml, such as gold (folder of "
+            "releases), store (working state) or schedule.",
             examples=[{"gold": "/data/gold/sentiment"}],
         ),
     ] = Field(default_factory=dict)
@@ -39,7 +39,7 @@ class JudgmentCampaign(dg.Component, dg.Model, dg.Resolvable):
         str | None,
         dg.Resolver.default(
             description="package.module:function, called with an assets_defs.FailedBuild when a "
-            "nightly build failed; without it, the message is logged.",
+            "nightly build fails; without it, the message is logged.",
             examples=["my_project.alerts:tell_the_team"],
         ),
     ] = None
@@ -48,7 +48,7 @@ class JudgmentCampaign(dg.Component, dg.Model, dg.Resolvable):
     def get_spec(cls) -> dg.ComponentTypeSpec:
         """What `dg list components` says."""
         return dg.ComponentTypeSpec(
-            description="Raw judgment exports become versioned gold datasets: judge control, "
+            description="Builds versioned gold datasets from raw judgment exports: judge control, "
             "labels, scores, rankings, gates, lineage.",
             tags=["annotation", "data quality"],
         )

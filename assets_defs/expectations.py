@@ -32,8 +32,9 @@ def expectation_checks(campaign: LoadedCampaign) -> dg.AssetChecksDefinition:
             dg.AssetCheckSpec(
                 CHECK,
                 asset=gold_key(campaign, name),
-                description="Values, ranges and keys as the contract has them, by a suite of Great "
-                "Expectations. If it fails: please report it, as the gate of the build passed.",
+                description="Checks values, ranges and keys against the contract with a Great "
+                "Expectations suite. If it fails: please report it, as the gate of the build "
+                "passed.",
             )
             for name in tables
         ],

@@ -22,39 +22,39 @@ from annot_pipeline.storage.releases import Release
 from annot_pipeline.storage.tables import StoredTable, groups_unharmed
 
 INTERNAL = {
-    "exports": "The exports of this build, one row a file.",
-    "record_files": "Parsed exports, one row a file.",
+    "exports": "Exports of this build. One row per file.",
+    "record_files": "Parsed exports. One row per file.",
     "item_rows": "Rows of the item tables.",
     "comparisons": "Comparisons of two outputs by a judge, from preferences, rankings and HITs.",
-    "not_compared": "Ranked outputs that are in no comparison, and why.",
-    "next_hits": "The next HITs, a row a slot: item, why it was chosen, how likely, its state.",
-    "settled": "Every record with its judgment id and fate so far; judges by their raw names.",
-    "controlled": "Every record with its judgment id and final fate; judges by their raw names.",
-    "judge_tests": "Judge control: a verdict for every task and judge.",
+    "not_compared": "Ranked outputs that are in no comparison, with the reason.",
+    "next_hits": "Slots of the next HITs: item, reason and probability of its selection, state.",
+    "settled": "Every record with its judgment id and preliminary fate; judges have raw names.",
+    "controlled": "Every record with its judgment id and final fate; judges have raw names.",
+    "judge_tests": "Verdict of judge control for every task and judge.",
     "control_pairs": "Controls with the ordinary judgments that they are compared with.",
-    "known_answers": "Answers to questions whose answer is known.",
+    "known_answers": "Judges' answers to questions with a known answer.",
     "standardized": "Scalar judgments that count, with their z-scores.",
-    "agreement_changes": "Agreement now and in the newest release.",
-    "prevalence_changes": "Shares of classes now and in the newest release.",
-    "label_changes": "Items by task whose label is not that of the newest release.",
-    "judge_changes": "Judgments by task of judges whom the newest release does not have.",
-    "vanished_judgments": "Judgments and items by task of the newest release that are gone.",
-    "judge_scores": "How judges used the scale.",
-    "judge_contradictions": "Contradictions in what single judges said, by judge; raw names.",
-    "segment_contradictions": "Contradictions in what single judges said, by segment.",
-    "comparison_times": "Seconds a ranking and a comparison, by words of the source.",
+    "agreement_changes": "Agreement in this build and in the newest release.",
+    "prevalence_changes": "Prevalence of classes in this build and in the newest release.",
+    "label_changes": "Number of items per task whose label differs from the newest release.",
+    "judge_changes": "Number of judgments per task by judges who are not in the newest release.",
+    "vanished_judgments": "Judgments and items per task that only the newest release has.",
+    "judge_scores": "Statistics of each judge's use of the scale.",
+    "judge_contradictions": "Contradictions within a judge's comparisons, by judge (raw names).",
+    "segment_contradictions": "Contradictions within a judge's comparisons, by segment.",
+    "comparison_times": "Seconds per ranking and per comparison, by number of words in the source.",
     "tasks": "The tasks, their kinds and classes.",
-    "judge_figures": "What the label model says of judges.",
-    "label_fits": "How each task's fit ended.",
-    "names": "Names of tasks, labels, items and judges, by which look-alikes are found.",
-    "controls_met": "Which kinds of controls each judge of a task met.",
-    "costs": "What judgments cost, by task, where exports carry rewards.",
+    "judge_figures": "Statistics of judges from the label model.",
+    "label_fits": "Result of the label model's fit for each task.",
+    "names": "Names of tasks, labels, items and judges, used to find similar names.",
+    "controls_met": "Kinds of controls that each judge of a task received.",
+    "costs": "Cost of judgments by task, if exports contain rewards.",
 }
 """Tables of the store."""
 
 
 def table_description(table: str) -> str:
-    """What a row is, for people."""
+    """Return a one-sentence description of a table."""
     if table in GOLD:
         return f"One row per {GOLD[table].row}."
     return INTERNAL.get(table, "Working state of the pipeline.")

@@ -63,13 +63,13 @@ def _specs(campaign: LoadedCampaign) -> list[dg.AssetSpec]:
         "owners": list(campaign.settings.owners),
         "freshness_policy": freshness(campaign),
     }
-    published = "Published when contents, settings or exports changed and no gate fails; else the "
+    published = "Published if contents, settings or exports changed and no gate fails; else the "
     return [
         dg.AssetSpec(
             release_key(campaign),
             deps=[work_key(campaign, table) for table in LAST],
             description="The newest release: gold tables, manifest, data card, report. "
-            f"{published}last one stands.",
+            f"{published}last release stays.",
             code_version="1",
             **common,
         ),
@@ -77,7 +77,7 @@ def _specs(campaign: LoadedCampaign) -> list[dg.AssetSpec]:
             dg.AssetSpec(
                 gold_key(campaign, table),
                 deps=[work_key(campaign, table)] if table in MAKER else [],
-                description=f"{table_description(table)} {published}last one stands.",
+                description=f"{table_description(table)} {published}last release stays.",
                 code_version=MAKER[table].code_version if table in MAKER else "1",
                 **common,
             )

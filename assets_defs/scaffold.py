@@ -48,7 +48,7 @@ class ScaffoldParams(BaseModel):
 
     exports: str | None = Field(
         default=None,
-        description="An export, or a folder of exports: campaign.yaml is guessed from them.",
+        description="Path of an export or folder of exports, from which campaign.yaml is guessed.",
     )
 
 

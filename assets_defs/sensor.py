@@ -43,8 +43,8 @@ def exports_sensor(campaign: LoadedCampaign, job: NightlyJob) -> dg.SensorDefini
         name=f"{campaign.settings.campaign}_exports",
         job=job,
         minimum_interval_seconds=sensor.interval_seconds,
-        description="Starts a build when exports or settings are new or changed (by content), "
-        "and, after a pause, when that build failed.",
+        description="Starts a build when the content of exports or settings is new or changed, "
+        "and again after a pause if that build failed.",
         default_status=(
             dg.DefaultSensorStatus.RUNNING if sensor.active else dg.DefaultSensorStatus.STOPPED
         ),

@@ -1,4 +1,4 @@
-"""How far the probabilities of labels hold, and by what that is known."""
+"""The table on the calibration of label probabilities."""
 
 from __future__ import annotations
 
@@ -14,32 +14,39 @@ STATISTICS = (
 
 LABEL_CALIBRATION = Table(
     "label_calibration",
-    "one task, model, statistic",
+    "task, model and statistic",
     ("task", "model", "statistic"),
     (
         TASK,
         Column(
             "model",
             TEXT,
-            "published: the model whose label and probability are published; dawid_skene: as the "
-            "paper has it; votes: shares of votes, one more vote shared as all are",
+            "Model of the probabilities. published: the model of the published labels; "
+            "dawid_skene: the unmodified Dawid-Skene model; votes: shares of votes, "
+            "smoothed by one extra vote distributed like all votes",
             allowed=MODELS,
         ),
         Column(
             "statistic",
             TEXT,
-            "dependence: share of a judge's evidence that another's repeats, 0 to 1, and "
-            "weight_of_votes: of smoothed votes in the average, both as held-out labels weigh "
-            "them; temperature: power of probabilities by known items, null where none correct "
-            "them; held_out_log_likelihood: mean, nats a label, of labels predicted from other "
-            "judges' labels of the item; expected_accuracy: share of labels that are right, by "
-            "the probabilities and, where items are known, their errors, null where no item has "
-            "labels of two families; the others: against the truth of item tables",
+            "Name of the statistic. dependence: share of a judge's evidence that repeats "
+            "another judge's, 0 to 1. weight_of_votes: weight of smoothed votes in the "
+            "model average. Both are fitted to held-out labels. temperature: exponent "
+            "applied to probabilities, fitted to known items; null without this "
+            "correction. held_out_log_likelihood: mean log probability (nats per label) "
+            "of labels, predicted from other judges' labels of the item. "
+            "expected_accuracy: expected share of correct labels, from the probabilities "
+            "and, with known items, their errors; null if no item has labels of two judge "
+            "families. Other statistics compare with the truth in item tables",
             allowed=STATISTICS,
         ),
-        real("value", "The figure; null where undefined"),
-        real("ci_low", "Lower end of the 95% interval; null where labels cannot show it"),
-        real("ci_high", "Upper end of the 95% interval; null where labels cannot show it"),
-        count("n", "Labels that were predicted, or items"),
+        real("value", "Value of the statistic; null if undefined"),
+        real(
+            "ci_low", "Lower end of the 95% interval of value; null if labels cannot determine it"
+        ),
+        real(
+            "ci_high", "Upper end of the 95% interval of value; null if labels cannot determine it"
+        ),
+        count("n", "Number of labels that were predicted, or of items"),
     ),
 )

@@ -1,4 +1,4 @@
-"""Judges, and how they agree."""
+"""Tables of judges and of their agreement."""
 
 from __future__ import annotations
 
@@ -17,154 +17,228 @@ from annot_pipeline.contracts.values import FLAG, REAL, TEXT, VERDICTS
 
 JUDGES = Table(
     "judges",
-    "one task, judge",
+    "task and judge",
     ("task", "judge"),
     (
         TASK,
         JUDGE,
         KIND,
-        text("model", "Of a model, its name without version, prompt, temperature", nullable=True),
-        text("family", "Family of related judges that campaign.yaml declares", nullable=True),
-        text("version", "Of a model, its version, where exports or judges say it", nullable=True),
         text(
-            "prompt_hash",
-            "First 12 hex digits of the SHA-256 of a model's prompt, or of what names it",
+            "model",
+            "Name of the model, without version, prompt and temperature; null if the "
+            "judge is not a model",
             nullable=True,
         ),
-        real("temperature", "Of a model, its temperature, where exports or judges say it"),
+        text(
+            "family",
+            "Family of related judges declared in campaign.yaml; null if none is declared",
+            nullable=True,
+        ),
+        text(
+            "version",
+            "Version of the model; null unless stated in exports or under judges in campaign.yaml",
+            nullable=True,
+        ),
+        text(
+            "prompt_hash",
+            "First 12 hex digits of the SHA-256 of the model's prompt, or of the text "
+            "that identifies the prompt; null if unknown",
+            nullable=True,
+        ),
+        real(
+            "temperature",
+            "Sampling temperature of the model; null unless stated in exports or under "
+            "judges in campaign.yaml",
+        ),
         count(
             "n_judgments",
-            "Judgments used or measured, set aside as controls, or of a judge who failed",
+            "Number of judgments used, measured, set aside as controls, or made by a "
+            "judge who failed judge control",
         ),
-        Column("verdict", TEXT, "Outcome of judge control", allowed=VERDICTS),
-        text("verdict_reason", "Why there is no test, or how it was decided", nullable=True),
+        Column("verdict", TEXT, "Result of judge control", allowed=VERDICTS),
+        text(
+            "verdict_reason", "Why there is no test, or how the verdict was reached", nullable=True
+        ),
         Column("dropped", FLAG, "Whether the judge's judgments have the fate judge_failed"),
-        text("test", "Test of judge control", nullable=True),
-        text("contrast", "What the test compares", nullable=True),
-        real("statistic", "t, or standard normal z, or number of right answers"),
+        text(
+            "test",
+            "Name of the statistical test of judge control; null if there is none",
+            nullable=True,
+        ),
+        text(
+            "contrast",
+            "Groups of judgments that the test compares; null if there is no such test",
+            nullable=True,
+        ),
+        real(
+            "statistic",
+            "Test statistic: t, standard normal z, or number of correct answers, as the "
+            "test defines",
+        ),
         real(
             "effect",
-            "Difference that the test is about, points of the scale; for known "
-            "answers accuracy minus chance",
+            "Difference that is tested, in points of the scale; for known answers, "
+            "accuracy minus chance",
         ),
         real(
             "effect_low",
-            "Lower end of the effect's 95% interval, which allows for scores of one output and of "
-            "one HIT that depend on each other; points of the scale, for known answers share",
+            "Lower end of the 95% interval of effect, in points (known answers: a share); "
+            "allows for dependent scores within an output and within a HIT",
         ),
-        real("effect_high", "Upper end of the same interval"),
+        real(
+            "effect_high",
+            "Upper end of the 95% interval of effect, in points (known answers: a share); "
+            "allows for dependent scores within an output and within a HIT",
+        ),
         real(
             "required_effect",
-            "annot review proposes to reject work of judges who fail and whose effect_high is "
-            "below: quality.required_effect, or half the median effect of the judges who pass, "
-            "corrected for selection (known answers: halfway from this judge's chance to their "
-            "accuracy); null where they do not tell it",
+            "A failed judge with a lower effect_high is proposed for rejection: "
+            "quality.required_effect or half the passing judges' median effect, corrected "
+            "for selection (known answers: midway from the judge's chance to the passing "
+            "judges' accuracy); null if unknown",
         ),
-        share("p_value", "One-sided p", nullable=True),
+        share("p_value", "One-sided p-value of the test; null without a test", nullable=True),
         share(
             "p_adjusted",
-            "The same, corrected over judges as quality.correction says",
+            "One-sided p-value, corrected over judges by quality.correction; null without a test",
             nullable=True,
         ),
         share(
             "power",
-            "Chance that a judge with the median effect of the judges who pass, corrected for "
-            "selection, would pass with so many controls; where they do not tell it, with an "
-            "assumed effect (docs/campaign.md)",
+            "Probability that a judge with the passing judges' median effect (corrected "
+            "for selection), or an assumed one if that is unknown, passes with this "
+            "number of controls (docs/campaign.md)",
             nullable=True,
         ),
-        count("n_pairs", "Pairs, scores of the smaller sample, or known answers in the test"),
+        count(
+            "n_pairs",
+            "Sample size of the test: number of pairs, of scores in the smaller sample, "
+            "or of known answers",
+        ),
         count(
             "n_needed",
-            "As n_pairs: so many from which on the power is at least quality.min_power; null where "
-            "there is a verdict or no number is enough",
+            "Sample size, counted like n_pairs, from which power is at least "
+            "quality.min_power; null if there is a verdict or no size is enough",
             nullable=True,
         ),
-        count("n_ask_again", "Judgments of repeated items"),
-        count("n_bad_reference", "Judgments of degraded copies"),
-        count("n_good_reference", "Judgments of references"),
-        count("n_known_answers", "Questions with a known answer"),
-        share("known_answer_accuracy", "Share of them answered right", nullable=True),
-        share("known_answer_low", "Lower end of its 95% interval (Wilson)", nullable=True),
-        share("known_answer_high", "Upper end of its 95% interval (Wilson)", nullable=True),
-        real("mean", "Mean score, points of the scale, as z-scores take it"),
-        real("sd", "Standard deviation of the scores (ddof 1), as z-scores take it"),
-        real("mean_ordinary", "Mean score of ordinary outputs and repeats"),
-        real("mean_good_reference", "Mean score of references"),
-        real("mean_bad_reference", "Mean score of degraded copies"),
-        text("no_z_reason", "Why the judge has no z-scores", nullable=True),
-        count("n_graphs", "Segments whose outputs the judge compared", nullable=True),
+        count("n_ask_again", "Number of judgments of repeated items"),
+        count("n_bad_reference", "Number of judgments of degraded copies"),
+        count("n_good_reference", "Number of judgments of references"),
+        count("n_known_answers", "Number of questions with a known answer"),
+        share(
+            "known_answer_accuracy",
+            "Share of the questions with a known answer that the judge answered correctly",
+            nullable=True,
+        ),
+        share(
+            "known_answer_low",
+            "Lower end of the 95% Wilson interval of known_answer_accuracy",
+            nullable=True,
+        ),
+        share(
+            "known_answer_high",
+            "Upper end of the 95% Wilson interval of known_answer_accuracy",
+            nullable=True,
+        ),
+        real("mean", "Mean of the judge's scores in points of the scale, as used for z-scores"),
+        real(
+            "sd",
+            "Standard deviation (ddof 1) of the judge's scores in points of the scale, as "
+            "used for z-scores",
+        ),
+        real(
+            "mean_ordinary",
+            "Mean score of ordinary outputs and repeated items, in points of the scale",
+        ),
+        real("mean_good_reference", "Mean score of references, in points of the scale"),
+        real("mean_bad_reference", "Mean score of degraded copies, in points of the scale"),
+        text("no_z_reason", "Why the judge has no z-scores; null otherwise", nullable=True),
+        count("n_graphs", "Number of segments whose outputs the judge compared", nullable=True),
         count(
             "n_graphs_in_contradiction",
-            "Of these, segments where the judge's comparisons contradict each other",
+            "Number of segments in which the judge's comparisons contradict each other",
             nullable=True,
         ),
         share(
             "consistency",
-            "Share of the outputs compared that are outside of the judge's contradictions",
+            "Share of the compared outputs that are not part of a contradiction among the "
+            "judge's comparisons",
             nullable=True,
         ),
         Column(
             "seconds_per_judgment",
             REAL,
-            "Mean seconds a judgment; from the seconds of HITs where judgments have none",
+            "Mean time per judgment in seconds; computed from the seconds of HITs if "
+            "judgments have none",
             True,
             doubtful_below=0,
         ),
         count(
             "longest_constant_run",
-            "Longest run of equal scores; null if nothing tells the order of work",
+            "Length of the longest run of equal scores in order of work; null if the "
+            "order is unknown",
             nullable=True,
         ),
         share(
             "share_at_ends",
-            "Share of scores at the lowest or highest point of the declared scale",
+            "Share of the judge's scores at the lowest or highest point of the declared scale",
             nullable=True,
         ),
-        share("accuracy", "Confusion diagonal weighted by prevalence", nullable=True),
-        share("mean_class_accuracy", "Unweighted mean of the confusion diagonal", nullable=True),
+        share(
+            "accuracy",
+            "Probability of a correct label: diagonal of the judge's confusion matrix, "
+            "weighted by prevalence",
+            nullable=True,
+        ),
+        share(
+            "mean_class_accuracy",
+            "Unweighted mean of the diagonal of the judge's confusion matrix",
+            nullable=True,
+        ),
         share(
             "mean_met_class_accuracy",
-            "The same mean without classes that no item was inferred to have",
+            "Unweighted mean of the diagonal of the judge's confusion matrix, without "
+            "classes that no item was inferred to have",
             nullable=True,
         ),
         share(
             "chance_accuracy",
-            "Accuracy of a judge who gives labels as often but without looking",
+            "Expected accuracy of random answers with the label frequencies of this judge",
             nullable=True,
         ),
-        Column("below_chance", FLAG, "Whether accuracy < chance_accuracy", True),
+        Column("below_chance", FLAG, "Whether accuracy is below chance_accuracy", True),
         text("bias_label", "Label that the judge overuses most", nullable=True),
         real(
             "bias",
-            "Labels: share of bias_label among expected answers minus its prevalence. Scores: "
-            "points that the judge gives more than the others on the same items, null with fewer "
-            "than 3 shared items",
+            "Labels: share of bias_label among expected answers minus its prevalence. "
+            "Scores: mean points above the other judges on the same items; null with "
+            "fewer than 3 shared items",
         ),
         real(
             "spread",
-            "Points by which the judge's scores differ where items differ by one point by the "
-            "mean of the others, free of its noise (assessor model); null with fewer than 3 shared "
-            "items, or where the means of the others vary more by noise than by items",
+            "Change of the judge's scores, in points, per point of the other judges' "
+            "noise-corrected mean (assessor model); null with fewer than 3 shared items, "
+            "or if these means vary more by noise than by items",
         ),
         real(
             "inconsistency",
-            "Standard deviation of the judge's noise, points (ITU-T P.913); null with fewer than 3 "
-            "shared items",
+            "Standard deviation of the judge's noise, in points of the scale (ITU-T "
+            "P.913); null with fewer than 3 shared items",
         ),
         Column(
             "correlation",
             REAL,
-            "Correlation of the judge's scores with the mean of the others on the same items; null "
-            "with fewer than 3 shared items, or where either does not vary",
+            "Correlation of the judge's scores with the other judges' means on the same "
+            "items; null with fewer than 3 shared items, or if either is constant",
             True,
             minimum=-1,
             maximum=1,
         ),
         count(
             "n_shared_items",
-            "Items and criteria that the judge scored and others too; judges who fail judge "
-            "control or agree no better than chance are no others; null where there are no scores",
+            "Number of items and criteria scored by this judge and by others, not "
+            "counting others who failed judge control or agree no better than chance; "
+            "null if there are no scores",
             nullable=True,
         ),
     ),
@@ -172,19 +246,21 @@ JUDGES = Table(
 
 AGREEMENT = Table(
     "agreement",
-    "one task, statistic",
+    "task and statistic",
     ("task", "statistic"),
     (
         TASK,
         text("statistic", "Name of the statistic"),
-        real("value", "Value; null where undefined"),
-        real("ci_low", "Lower end of the 95% interval"),
-        real("ci_high", "Upper end of the 95% interval"),
-        count("n_items", "Items that the statistic rests on: with two or more judgments"),
-        count("n_judges", "Judges of these items"),
+        real("value", "Value of the statistic; null if undefined"),
+        real("ci_low", "Lower end of the 95% interval of value; see reason if null"),
+        real("ci_high", "Upper end of the 95% interval of value; see reason if null"),
+        count(
+            "n_items", "Number of items that the statistic uses: those with two or more judgments"
+        ),
+        count("n_judges", "Number of judges who judged the items that the statistic uses"),
         text(
             "reason",
-            "Why value, ci_low or ci_high is null, or for whom the interval is",
+            "Why value, ci_low or ci_high is null, or which judges the interval applies to",
             nullable=True,
         ),
     ),

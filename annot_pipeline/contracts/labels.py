@@ -1,4 +1,4 @@
-"""Labels of items, and what the model says of classes and judges."""
+"""Tables of labels, classes and confusion matrices of judges."""
 
 from __future__ import annotations
 
@@ -16,159 +16,216 @@ from annot_pipeline.contracts.values import FLAG, REAL, TIME
 
 LABELS = Table(
     "labels",
-    "one task, item",
+    "task and item",
     ("task", "item"),
     (
         TASK,
         ITEM,
         text(
             "label",
-            "The expert's decision where adjudicated, else model_label, else majority_label",
+            "Published label: the expert's decision if adjudicated, otherwise "
+            "model_label, or majority_label if model_label is null",
         ),
         share(
             "probability",
-            "Probability of the label: 1 where adjudicated, else under the published model "
-            "(label_model); null where the task has too many classes for the model",
+            "Probability of label: 1 if adjudicated, otherwise under the published model "
+            "(label_model); null if the task has too many classes for the model",
             nullable=True,
         ),
         Column(
             "certain",
             FLAG,
-            "Whether probability >= labels.certain_at (0.95 unless set); without a decision never "
-            "in a task with a single class, where every probability is 1",
+            "Whether probability is at least labels.certain_at (default 0.95); in a task "
+            "with a single class, where every probability is 1, true only for expert "
+            "decisions",
         ),
         Column(
             "entropy",
             REAL,
-            "Entropy of the published distribution, nats; 0 where adjudicated",
+            "Entropy of the published label distribution in nats; 0 if adjudicated",
             True,
             minimum=0,
         ),
-        count("n_judgments", "Judgments used"),
-        count("n_judges", "Distinct judges of the judgments used"),
-        text("majority_label", "Label with most votes; ties broken by class order", nullable=True),
-        share("majority_share", "Share of the judgments that gave majority_label", nullable=True),
-        share("support", "Share of the judgments that gave label", nullable=True),
+        count("n_judgments", "Number of judgments used"),
+        count("n_judges", "Number of distinct judges who gave the judgments used"),
+        text(
+            "majority_label",
+            "Label with the most votes; ties are broken by class order",
+            nullable=True,
+        ),
+        share(
+            "majority_share", "Share of the judgments used that gave majority_label", nullable=True
+        ),
+        share("support", "Share of the judgments used that gave label", nullable=True),
         Column("adjudicated", FLAG, "Whether an expert's decision overrides the model"),
         text(
             "model_label",
-            "Most probable class; ties broken by class order; null where only an expert judged, "
-            "or where the task has too many classes for the model",
+            "Most probable class; ties are broken by class order; null if only an expert "
+            "judged the item or the task has too many classes for the model",
             nullable=True,
         ),
-        share("model_probability", "Probability of model_label", nullable=True),
+        share(
+            "model_probability",
+            "Probability of model_label; null if model_label is null",
+            nullable=True,
+        ),
         text(
             "dawid_skene_label",
-            "Most probable class under Dawid-Skene as the paper has it; null as model_label is",
+            "Most probable class under the unmodified Dawid-Skene model (1979); null if "
+            "model_label is null",
             nullable=True,
         ),
         share(
             "dawid_skene_probability",
-            "Posterior probability of dawid_skene_label; too high where judges err together",
+            "Posterior probability of dawid_skene_label under the unmodified Dawid-Skene "
+            "model; too high if judges make the same errors",
             nullable=True,
         ),
         Column(
             "dawid_skene_certain",
             FLAG,
-            "Whether dawid_skene_probability >= labels.certain_at; never with a single class",
+            "Whether dawid_skene_probability is at least labels.certain_at; always false "
+            "in a task with a single class",
         ),
-        text("adjudicator", "Who decided; a pseudonym, as judges are", nullable=True),
-        Column("adjudicated_at", TIME, "When, if the export says so", True),
-        text("adjudication_reason", "Why, in the expert's words", nullable=True),
+        text(
+            "adjudicator",
+            "Expert who decided; a pseudonym, like the names of judges; null if not adjudicated",
+            nullable=True,
+        ),
+        Column(
+            "adjudicated_at",
+            TIME,
+            "Time of the expert's decision, UTC; null if the export does not state it",
+            True,
+        ),
+        text(
+            "adjudication_reason",
+            "Reason for the decision in the expert's words; null if none was given",
+            nullable=True,
+        ),
     ),
 )
 
 LABEL_DISTRIBUTIONS = Table(
     "label_distributions",
-    "one task, item, label",
+    "task, item and label",
     ("task", "item", "label"),
     (
         TASK,
         ITEM,
         text(
             "label",
-            "A class of the task; where the task has too many for the model, one with votes",
+            "Class of the task; in a task with too many classes for the model, only "
+            "classes with votes",
         ),
         share(
             "probability",
-            "Probability of the class under the published model, whatever experts decided; null "
-            "where none was fitted",
+            "Probability of the class under the published model, not overridden by expert "
+            "decisions; null if no model was fitted",
             nullable=True,
         ),
         share(
             "dawid_skene_probability",
-            "The same of Dawid-Skene as the paper has it",
+            "Probability of the class under the unmodified Dawid-Skene model; null if no "
+            "model was fitted",
             nullable=True,
         ),
-        count("votes", "Judgments used that gave this label"),
+        count("votes", "Number of judgments used that gave this label"),
     ),
 )
 
 PREVALENCE = Table(
     "prevalence",
-    "one task, label",
+    "task and label",
     ("task", "label"),
     (
         TASK,
-        text("label", "A class of the task"),
-        count("label_order", "Place of the class in the task's class order, from 0"),
+        text("label", "Class of the task"),
+        count("label_order", "Position of the class in the task's class order, from 0"),
         share(
             "prevalence",
-            "Share of items with this class: the mean of its published probability",
+            "Share of items with this class: mean of its published probability over items",
         ),
-        share("dawid_skene_prevalence", "The same of Dawid-Skene as the paper has it"),
-        share("vote_share", "Share of raw labels"),
-        share("plurality_frequency", "Share of items whose majority_label it is"),
-        share("majority_frequency", "Share of items where more than half the labels are it"),
+        share(
+            "dawid_skene_prevalence",
+            "Share of items with this class under the unmodified Dawid-Skene model",
+        ),
+        share("vote_share", "Share of the raw labels that are this class"),
+        share("plurality_frequency", "Share of items whose majority_label is this class"),
+        share(
+            "majority_frequency",
+            "Share of items for which more than half of the labels are this class",
+        ),
         share(
             "support",
-            "Mean share of the votes that the inferred label got, over items inferred as this "
-            "class; null without items",
+            "Mean share of votes that agree with the inferred label, over items inferred "
+            "as this class; null if there are none",
             nullable=True,
         ),
         share(
             "plurality_support",
-            "Mean share of the votes that the most frequent label got, over the same items",
+            "Mean share of votes for the most frequent label, over items inferred as this "
+            "class; null if there are none",
             nullable=True,
         ),
         share(
             "plurality_agreement",
-            "Share of the same items whose most frequent label (ties count) is this class",
+            "Share of the items inferred as this class for which it is a most frequent "
+            "label (ties count); null if there are none",
             nullable=True,
         ),
         Column(
             "named",
             FLAG,
-            "Whether judges who see this class most often answer its own name; null without mass",
+            "Whether judges' most frequent answer to items of this class is this class; "
+            "null if no item is inferred as this class",
             True,
         ),
         Column(
             "names_truth",
             FLAG,
-            "Whether this class is the most likely truth behind its name; null if never answered",
+            "Whether this class is the most likely true class when judges answer it; null "
+            "if no judge answered it",
             True,
         ),
-        Column("dawid_skene_named", FLAG, "As named, of Dawid-Skene", True),
-        Column("dawid_skene_names_truth", FLAG, "As names_truth, of Dawid-Skene", True),
-        count("n_items", "Items whose inferred label it is"),
-        count("n_certain", "Of these, items whose label is certain"),
+        Column(
+            "dawid_skene_named",
+            FLAG,
+            "Whether judges' most frequent answer to items of this class is this class, "
+            "under the unmodified Dawid-Skene model; null if it infers no item as this "
+            "class",
+            True,
+        ),
+        Column(
+            "dawid_skene_names_truth",
+            FLAG,
+            "Whether this class is the most likely true class when judges answer it, "
+            "under the unmodified Dawid-Skene model; null if no judge answered it",
+            True,
+        ),
+        count("n_items", "Number of items whose inferred label is this class"),
+        count("n_certain", "Number of items whose inferred label is this class and is certain"),
     ),
 )
 
 JUDGE_CONFUSION = Table(
     "judge_confusion",
-    "one task, judge, true label, observed label",
+    "task, judge, true label and observed label",
     ("task", "judge", "true_label", "observed_label"),
     (
         TASK,
         JUDGE,
-        text("true_label", "Class of the item"),
+        text("true_label", "True class of the item"),
         text("observed_label", "Label that the judge gave"),
         share(
             "probability",
-            "Probability that the judge answers observed_label to true_label, by the published "
-            "model: estimated from its probabilities",
+            "Probability that the judge answers observed_label to an item of class "
+            "true_label, estimated from the probabilities of the published model",
         ),
-        share("dawid_skene_probability", "The same of Dawid-Skene as the paper has it"),
+        share(
+            "dawid_skene_probability",
+            "Probability that the judge answers observed_label to an item of class "
+            "true_label, under the unmodified Dawid-Skene model",
+        ),
     ),
 )

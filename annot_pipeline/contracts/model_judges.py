@@ -1,4 +1,4 @@
-"""Model judges held against people: validation, estimates, and the bias of each judge."""
+"""Tables on model judges: validation against people, corrected estimates, and judge bias."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ REFERENCES = ("people", "truth")
 QUANTITIES = ("mean_score", "prevalence", "win_rate")
 METHODS = ("model", "people", "prediction_powered", "rogan_gladen")
 ALL_MODELS = "all models"
-"""Stands for a judge in `estimates`: the mean answer of all models on the items that all judged;
-of labels, the share of them that give it."""
+"""Value of ``judge`` in `estimates` for the mean answer of all models on the items that all judged;
+for labels, the share of models that give the label."""
 
 
 def _with_ends(name: str, description: str) -> tuple[Column, ...]:
-    """A column of shares or coefficients, and the ends of its 95% interval."""
+    """Return a column of shares or coefficients, and the two ends of its 95% interval."""
     return (
         real(name, description),
-        real(f"{name}_low", "Lower end of its 95% interval"),
-        real(f"{name}_high", "Upper end of its 95% interval"),
+        real(f"{name}_low", f"Lower end of the 95% interval of {name}"),
+        real(f"{name}_high", f"Upper end of the 95% interval of {name}"),
     )
 
 
@@ -41,140 +41,274 @@ REFERENCE = Column(
 
 JUDGE_VALIDATION = Table(
     "judge_validation",
-    "one task, model judge, reference",
+    "task, model judge and reference",
     ("task", "judge", "reference"),
     (
         TASK,
-        text("judge", "The model judge, by the name that judges has"),
+        text("judge", "Model judge, named as in the table judges"),
         REFERENCE,
-        count("n_items", "Items (with criteria: per criterion) that model and reference answer"),
-        count("n_people", "People who judged these items"),
-        count("n_judgments", "People's judgments of these items, or known answers"),
-        *_with_ends("agreement", "Labels, comparisons: share of people's answers that are the "
-                    "model's, each item counted once; in comparisons a tie is an answer"),
-        *_with_ends("kappa", "The same, corrected for chance (Cohen's kappa)"),
-        real("human_agreement", "The same agreement of each person with the others: the ceiling"),
-        real("human_kappa", "The same, corrected for chance"),
-        *_with_ends("bias", "Scores: the model's mean minus people's, points of the scale"),
-        real("error", "Scores: root mean squared difference from people's means, points"),
-        *_with_ends("correlation", "Scores: Pearson correlation with people's means of items"),
-        real("rank_correlation", "Scores: Spearman correlation with the same means"),
-        real("human_error", "The same error of each person against the mean of the others"),
-        real("human_correlation", "The same correlation of each person with the others"),
-        share("pairwise_accuracy", "Scores: share of pairs of items in the order that people "
-              "give them, tied in both counted as right (Deutsch et al. 2023); pairs within a "
-              "segment where segments are known", nullable=True),
-        count("n_pairs", "Pairs of items that pairwise_accuracy is of", nullable=True),
-        share("soft_pairwise_accuracy", "Scores: agreement with people on pairs of systems, by "
-              "p-values (Thompson et al. 2024)", nullable=True),
-        count("n_systems", "Systems that soft_pairwise_accuracy compares", nullable=True),
-        share("winning_rate", "Alternative annotator test (Calderon et al. 2025): share of people "
-              "over whom the model wins", nullable=True),
-        share("advantage_probability", "The same test: probability that the model is as good as a "
-              "person, or better", nullable=True),
-        share("epsilon", "By which a person may be better: judges.epsilon", nullable=True),
-        count("n_people_tested", "People with 30 items or more that the test takes"),
-        text("reason", "Why figures are null, or for whom they are", nullable=True),
+        count(
+            "n_items",
+            "Number of items answered by the model and the reference; for scores with "
+            "criteria, of pairs of item and criterion",
+        ),
+        count("n_people", "Number of people who judged the items that the model also judged"),
+        count(
+            "n_judgments",
+            "Number of people's judgments of the items that the model also judged, or of "
+            "known answers",
+        ),
+        *_with_ends(
+            "agreement",
+            "Labels and comparisons: share of people's answers that equal the model's; "
+            "each item counts once, and a tie is an answer",
+        ),
+        *_with_ends(
+            "kappa",
+            "Labels and comparisons: Cohen's kappa of the model and people, which "
+            "corrects agreement for chance",
+        ),
+        real(
+            "human_agreement",
+            "Labels and comparisons: share of people's answers that equal another "
+            "person's; the ceiling for agreement",
+        ),
+        real(
+            "human_kappa",
+            "Labels and comparisons: Cohen's kappa between people; the ceiling for kappa",
+        ),
+        *_with_ends(
+            "bias",
+            "Scores: mean score of the model minus mean score of people, in points of the scale",
+        ),
+        real(
+            "error",
+            "Scores: root mean squared difference of the model from people's means, in "
+            "points of the scale",
+        ),
+        *_with_ends(
+            "correlation", "Scores: Pearson correlation of the model with people's means of items"
+        ),
+        real(
+            "rank_correlation",
+            "Scores: Spearman correlation of the model with people's means of items",
+        ),
+        real(
+            "human_error",
+            "Scores: root mean squared difference of each person from the mean of the "
+            "other people, in points of the scale",
+        ),
+        real(
+            "human_correlation",
+            "Scores: Pearson correlation of each person with the means of the other people",
+        ),
+        share(
+            "pairwise_accuracy",
+            "Scores: share of item pairs in the same order as people's; pairs tied in "
+            "both count as correct (Deutsch et al. 2023). Only pairs within a segment, "
+            "where segments are known",
+            nullable=True,
+        ),
+        count("n_pairs", "Number of item pairs that pairwise_accuracy uses", nullable=True),
+        share(
+            "soft_pairwise_accuracy",
+            "Scores: agreement with people on pairs of systems, by p-values (Thompson et al. 2024)",
+            nullable=True,
+        ),
+        count("n_systems", "Number of systems that soft_pairwise_accuracy compares", nullable=True),
+        share(
+            "winning_rate",
+            "Alternative annotator test (Calderon et al. 2025): share of people over whom "
+            "the model wins",
+            nullable=True,
+        ),
+        share(
+            "advantage_probability",
+            "Alternative annotator test (Calderon et al. 2025): probability that the "
+            "model is as good as a person, or better",
+            nullable=True,
+        ),
+        share(
+            "epsilon",
+            "Margin by which a person may be better than the model in the alternative "
+            "annotator test: judges.epsilon",
+            nullable=True,
+        ),
+        count(
+            "n_people_tested",
+            "Number of people in the alternative annotator test: those with at least 30 items",
+        ),
+        text(
+            "reason", "Why values are null, or which judges or items they apply to", nullable=True
+        ),
     ),
-)  # fmt: skip
+)
 
 VALIDATION_CONFUSION = Table(
     "validation_confusion",
-    "one task, model judge, reference, answer of the reference, answer of the model",
+    "task, model judge, reference, reference answer and model answer",
     ("task", "judge", "reference", "reference_answer", "model_answer"),
     (
         TASK,
-        text("judge", "The model judge, by the name that judges has"),
+        text("judge", "Model judge, named as in the table judges"),
         REFERENCE,
-        text("reference_answer", "Label of people or known label; in comparisons a, b or tie, "
-             "where a is the item whose name comes first"),
-        text("model_answer", "The model's answer"),
-        real("n_items", "Items; those of several people are shared out over their answers",
-             nullable=False),
-        share("share", "Of the items with this answer of the reference"),
+        text(
+            "reference_answer",
+            "Label given by people, or known label; in comparisons a, b or tie, where a "
+            "is the item whose name sorts first",
+        ),
+        text("model_answer", "Answer of the model"),
+        real(
+            "n_items",
+            "Number of items; an item judged by several people is divided among their answers",
+            nullable=False,
+        ),
+        share("share", "Share of the items with this reference_answer that have this model_answer"),
     ),
-)  # fmt: skip
+)
 
 ESTIMATES = Table(
     "estimates",
-    "one task, quantity, criterion, system, label, method, model judge",
+    "task, quantity, criterion, system, label, method and model judge",
     ("task", "quantity", "criterion", "system", "label", "method", "judge"),
     (
         TASK,
         Column(
             "quantity",
             TEXT,
-            "prevalence: share of items whose label it is, that of more than half of their people; "
-            "mean_score: points of the scale; win_rate: share of a system's comparisons that it "
-            "wins, a tie is half a win",
+            "Quantity that is estimated. prevalence: share of items that more than half "
+            "of their people give the label; mean_score: mean in points of the scale; "
+            "win_rate: share of a system's comparisons that it wins, with a tie as half a "
+            "win",
             allowed=QUANTITIES,
         ),
-        text("criterion", "Of scores, where a task has several", nullable=True),
-        text("system", "System that it is of; null: of all items", nullable=True),
-        text("label", "Label whose prevalence it is", nullable=True),
+        text(
+            "criterion", "Criterion of the scores; null unless the task has several", nullable=True
+        ),
+        text(
+            "system",
+            "System that the estimate describes; null if it describes all items",
+            nullable=True,
+        ),
+        text(
+            "label", "Label whose prevalence is estimated; null for other quantities", nullable=True
+        ),
         Column(
             "method",
             TEXT,
-            "people: their answers alone; model: the model's alone, over all items; "
-            "prediction_powered: the model's, corrected by people (PPI++); rogan_gladen: the "
-            "model's, corrected by its confusion of labels",
+            "Method of estimation. people: people's answers alone; model: the model's "
+            "alone, over all items; prediction_powered: the model's, corrected by "
+            "people's (PPI++); rogan_gladen: the model's, corrected by its label "
+            "confusion",
             allowed=METHODS,
         ),
         text(
             "judge",
-            f"The model judge, or '{ALL_MODELS}': their mean answer, of labels the share "
-            "that give it; null: people alone",
+            f"Model judge, or '{ALL_MODELS}' for their mean answer (for labels, the share of "
+            "models that give the label); null for people alone",
             nullable=True,
         ),
-        real("value", "The estimate; null with a reason"),
-        real("ci_low", "Lower end of its 95% interval"),
-        real("ci_high", "Upper end of its 95% interval"),
-        count("n_human", "People's answers: judgments; of prevalences, items"),
-        count("n_model", "Items that the model judged"),
+        real("value", "Estimate of the quantity; if null, see reason"),
+        real("ci_low", "Lower end of the 95% interval of value"),
+        real("ci_high", "Upper end of the 95% interval of value"),
+        count(
+            "n_human",
+            "Number of human judgments used; for prevalence, number of items that people judged",
+        ),
+        count("n_model", "Number of items that the model judged"),
         real(
             "effective_n_human",
-            "People's answers that would give as short an interval without the model",
+            "Number of human answers that would give an interval of the same width "
+            "without the model",
         ),
-        share("power", "How far the model counts, 0 to 1", nullable=True),
-        text("reason", "Why value or interval is null, or for whom it is", nullable=True),
+        share(
+            "power",
+            "Weight of the model's answers in the estimate (power tuning of PPI++), 0 to 1",
+            nullable=True,
+        ),
+        text(
+            "reason",
+            "Why value or its interval is null, or which judges or items they apply to",
+            nullable=True,
+        ),
     ),
 )
 
 JUDGE_BIAS = Table(
     "judge_bias",
-    "one task, judge",
+    "task and judge",
     ("task", "judge"),
     (
         TASK,
         JUDGE,
         KIND,
-        count("n_comparisons", "Comparisons of two items that the judge made"),
-        count("n_decided", "Of these, those that are no ties and whose order of showing is known"),
-        share("first_shown_share", "Share of decided comparisons won by what was shown first",
-              nullable=True),
-        *_with_ends("order_effect", "Log odds that what is shown first wins, beside the systems "
-                    "(Davidson & Beaver 1977); above 0: the judge favours the first"),
+        count("n_comparisons", "Number of comparisons of two items that the judge made"),
+        count(
+            "n_decided", "Number of comparisons that are not ties and whose display order is known"
+        ),
+        share(
+            "first_shown_share",
+            "Share of the comparisons counted in n_decided that the item shown first won",
+            nullable=True,
+        ),
+        *_with_ends(
+            "order_effect",
+            "Log odds that the item shown first wins, adjusted for the systems (Davidson "
+            "& Beaver 1977); above 0 if the judge favours the first; if null, see "
+            "order_reason",
+        ),
         text("order_reason", "Why order_effect is null", nullable=True),
-        count("n_both_orders", "Pairs of items that the judge saw in both orders"),
-        count("n_consistent", "Of these, pairs with the same answer in both orders"),
-        *_with_ends("consistency", "The share of consistent pairs"),
-        count("n_unanswered", "Pairs that the judge was shown in both orders and answered in "
-              "neither; they are in no other count"),
-        count("n_truths", "Pairs in both orders with a known answer"),
-        count("n_right_forward", "Of these, right where the item whose name comes first is shown "
-              "first"),
-        count("n_right_reverse", "Of these, right in the other order"),
-        count("n_lengths", "Comparisons of two texts whose lengths are known"),
-        share("longer_share", "Share of decided comparisons won by the longer text",
-              nullable=True),
-        *_with_ends("length_effect", "Log odds that a text wins which is e times as long, beside "
-                    "the systems; ties are half wins, the order of showing is left aside"),
+        count("n_both_orders", "Number of pairs of items that the judge saw in both orders"),
+        count(
+            "n_consistent", "Number of pairs seen in both orders that got the same answer in both"
+        ),
+        *_with_ends(
+            "consistency", "Share of the pairs seen in both orders that got the same answer in both"
+        ),
+        count(
+            "n_unanswered",
+            "Number of pairs that the judge was shown in both orders and answered in "
+            "neither; no other count includes them",
+        ),
+        count("n_truths", "Number of pairs seen in both orders that have a known answer"),
+        count(
+            "n_right_forward",
+            "Number of pairs counted in n_truths that were answered correctly with the "
+            "item whose name sorts first shown first",
+        ),
+        count(
+            "n_right_reverse",
+            "Number of pairs counted in n_truths that were answered correctly with the "
+            "item whose name sorts first shown second",
+        ),
+        count("n_lengths", "Number of comparisons of two texts of known length"),
+        share(
+            "longer_share",
+            "Share of comparisons of texts of unequal length, without ties, won by the longer text",
+            nullable=True,
+        ),
+        *_with_ends(
+            "length_effect",
+            "Log odds that a text wins which is e times as long as the other, adjusted "
+            "for the systems; ties are half wins; not adjusted for display order; if "
+            "null, see length_reason",
+        ),
         text("length_reason", "Why length_effect is null", nullable=True),
-        count("n_own_family", "Comparisons of an output of the judge's family with another"),
-        share("own_family_share", "Share of these that the own family wins, ties are half",
-              nullable=True),
-        *_with_ends("own_family_preference", "own_family_share minus that of people on the same "
-                    "pairs"),
+        count(
+            "n_own_family",
+            "Number of comparisons of an output of the judge's own family with another output",
+        ),
+        share(
+            "own_family_share",
+            "Share of the comparisons counted in n_own_family that the judge's own family "
+            "won; ties count as half",
+            nullable=True,
+        ),
+        *_with_ends(
+            "own_family_preference",
+            "own_family_share minus the share that people give to the judge's family on "
+            "the same pairs; if null, see family_reason",
+        ),
         text("family_reason", "Why own_family_preference is null", nullable=True),
     ),
-)  # fmt: skip
+)

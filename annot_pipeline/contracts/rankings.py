@@ -17,34 +17,52 @@ from annot_pipeline.contracts.values import ADEQUACY_SOURCES, FLAG, TEXT
 
 SEGMENT_RANKS = Table(
     "segment_ranks",
-    "one task, segment, item",
+    "task, segment and item",
     ("task", "segment", "item"),
     (
         TASK,
-        text("segment", "Input that several systems worked on; the task where none is mapped"),
+        text(
+            "segment",
+            "Segment: an input that several systems processed; the task's name if no "
+            "segment is mapped",
+        ),
         ITEM,
         SYSTEM,
         count(
             "n_comparisons",
-            "Comparisons of the output by judges kept, ties of shared outputs too; 0: by its text",
+            "Number of comparisons of the output by judges who were not dropped, "
+            "including ties between systems that share an output; 0 if it is ranked only "
+            "through an output with equal text",
         ),
         real(
             "dominance",
-            "Outputs dominated minus outputs that dominate, a whole number; where "
-            "ranking.segment_graphs is judge, the mean over the judges who compared the output",
+            "Number of outputs that it dominates minus number that dominate it, a whole "
+            "number; with ranking.segment_graphs: judge, the mean over judges who "
+            "compared the output",
             nullable=False,
         ),
-        count("n_dominates", "Outputs that this one dominates"),
-        count("n_dominated_by", "Outputs that dominate this one"),
-        count("rank", "Dense rank by dominance, 1 is best, within the part"),
-        count("part", "Part of the segment's graph: no comparison connects it with another"),
-        count("component", "Outputs of one number are one vertex: ties, or a contradiction"),
-        Column("in_contradiction", FLAG, "Whether a cycle with a strict preference holds it"),
-        Column("adequate", FLAG, "Whether the output is good enough", True),
-        Column("adequacy_source", TEXT, "Where adequate comes from", allowed=ADEQUACY_SOURCES),
+        count("n_dominates", "Number of outputs that this output dominates"),
+        count("n_dominated_by", "Number of outputs that dominate this output"),
+        count("rank", "Dense rank by dominance within the part; 1 is best"),
+        count(
+            "part", "Number of the part of the segment's graph; no comparisons connect two parts"
+        ),
+        count(
+            "component",
+            "Number of the vertex in the segment's graph; outputs with the same number "
+            "are tied or contradict each other",
+        ),
+        Column(
+            "in_contradiction",
+            FLAG,
+            "Whether the output is in a cycle that contains a strict preference",
+        ),
+        Column("adequate", FLAG, "Whether the output is good enough; null if unknown", True),
+        Column("adequacy_source", TEXT, "How adequate was determined", allowed=ADEQUACY_SOURCES),
         count(
             "harmonized_rank",
-            "Dense rank after adequacy, 1 is best; null if any of the part is of unknown adequacy",
+            "Dense rank by adequacy, then dominance; 1 is best; null if the adequacy of "
+            "any output of the part is unknown",
             nullable=True,
         ),
     ),
@@ -52,118 +70,150 @@ SEGMENT_RANKS = Table(
 
 SYSTEM_RANKINGS = Table(
     "system_rankings",
-    "one task, method, system",
+    "task, method and system",
     ("task", "method", "system"),
     (
         TASK,
         text(
             "method",
-            "How the score is made; adjusted: of judges kept, adjusted for judges and segments; "
-            "raw_mean: all judges, filtered_mean and z_mean: judges kept",
+            "Method of the score. adjusted: judges who were not dropped, adjusted for "
+            "judges and segments; raw_mean: all judges; filtered_mean and z_mean: judges "
+            "who were not dropped",
         ),
-        text("system", "System"),
+        text("system", "Name of the system"),
         Column(
             "headline",
             FLAG,
-            "Whether the method is the one to read: of its task, it alone has tests that hold",
+            "Whether this is the task's headline method, the one to report: only its "
+            "tests are valid",
         ),
         count(
             "rank",
-            "Rank, 1 is best, ties 1 2 2 4; null without judgments that count",
+            "Rank by score; 1 is best; ties share a rank (1, 2, 2, 4); null if no judgments count",
             nullable=True,
         ),
-        real("score", "Score of the method"),
+        real("score", "Score of the system by the method"),
         real(
             "ci_low",
-            "Lower end of the 95% interval of the score; of the headline, of its difference from "
-            "the mean of the others: do not compare two of them, read system_comparisons; of "
-            "others, by drawing segments, where no judge judged two",
+            "Lower end of the score's 95% interval. Headline: for the difference from the "
+            "mean of the other systems (compare two systems in system_comparisons). "
+            "Others: bootstrap over segments, if no judge judged two segments",
         ),
-        real("ci_high", "Upper end of the same interval"),
+        real(
+            "ci_high",
+            "Upper end of the score's 95% interval. Headline: for the difference from the "
+            "mean of the other systems (compare two systems in system_comparisons). "
+            "Others: bootstrap over segments, if no judge judged two segments",
+        ),
         count(
             "rank_low",
-            "Best rank that the tests do not exclude: 1 + number of systems that beat it",
+            "Best rank that the tests do not exclude: 1 + number of systems that beat this one",
             nullable=True,
         ),
         count(
             "rank_high",
-            "Worst rank that the tests do not exclude: number of systems less those that it beats",
+            "Worst rank that the tests do not exclude: number of systems minus those that "
+            "this one beats",
             nullable=True,
         ),
-        count("wins", "Systems that it beats after Holm's correction", nullable=True),
+        count(
+            "wins", "Number of systems that this one beats after Holm's correction", nullable=True
+        ),
         count(
             "cluster",
-            "Cluster within the component, 1 is best: each system above beats each below; null "
-            "with fewer than 10 effective judges or 20 segments (documents, where mapped)",
+            "Cluster within the component; 1 is best; each system beats all systems in "
+            "lower clusters; null with fewer than 10 effective judges or 20 effective "
+            "segments (documents, if mapped)",
             nullable=True,
         ),
         count(
             "component",
-            "Component of systems that can be compared, in which the rank holds; null where there "
-            "is one",
+            "Number of the component of comparable systems in which the rank holds; null "
+            "if there is only one",
             nullable=True,
         ),
-        count("n_segments", "Segments judged"),
+        count("n_segments", "Number of segments in which the system was judged"),
         count(
             "n_judgments",
-            "Judgments used; for methods of comparisons these, ties of shared outputs too",
+            "Number of judgments used; for methods of comparisons, number of comparisons, "
+            "including ties between systems that share an output",
         ),
         count(
             "wmt_wins",
-            "Systems beaten by WMT's rank-sum test, which takes segments as independent",
+            "Number of systems that this one beats by WMT's rank-sum test, which treats "
+            "segments as independent",
             nullable=True,
         ),
-        count("wmt_cluster", "Cluster by these wins and ranking.cluster_rule", nullable=True),
-        text("reason", "Why something is missing, or what the intervals speak of", nullable=True),
+        count("wmt_cluster", "Cluster by wmt_wins and ranking.cluster_rule", nullable=True),
+        text(
+            "reason",
+            "Why values are null, or which judges and segments the intervals apply to",
+            nullable=True,
+        ),
     ),
 )
 
 VARIANCE = Table(
     "variance",
-    "one task, statistic",
+    "task and statistic",
     ("task", "statistic"),
     (
         TASK,
         text(
             "statistic",
-            "Variance of a kind (variance_judge, ...; points squared), intraclass correlation "
-            "(icc_1, icc_2_1, icc_k), judgments_per_item, or detectable_difference (points)",
+            "Name of the statistic: a variance component (variance_judge, ...; points "
+            "squared), an intraclass correlation (icc_1, icc_2_1, icc_k), "
+            "judgments_per_item, or detectable_difference (points)",
         ),
-        real("value", "Value of the statistic, in the unit that statistic names"),
-        real("ci_low", "Lower end of its 95% interval"),
-        real("ci_high", "Upper end of its 95% interval"),
-        count("n_items", "Items: outputs of systems for segments, or items"),
-        count("n_judges", "Judges"),
-        text("reason", "Why something is missing, or for whom the value holds", nullable=True),
+        real("value", "Value of the statistic, in the unit that the column statistic implies"),
+        real("ci_low", "Lower end of the 95% interval of value"),
+        real("ci_high", "Upper end of the 95% interval of value"),
+        count(
+            "n_items", "Number of items; with systems, an item is a system's output for a segment"
+        ),
+        count("n_judges", "Number of judges"),
+        text("reason", "Why values are null, or which judges the value applies to", nullable=True),
     ),
 )
 
 SYSTEM_COMPARISONS = Table(
     "system_comparisons",
-    "one task, method, ordered system pair",
+    "task, method and ordered pair of systems",
     ("task", "method", "system_a", "system_b"),
     (
         TASK,
-        text("method", "How the scores are made"),
-        text("system_a", "System that may be better"),
-        text("system_b", "System that may be worse"),
-        Column("headline", FLAG, "Whether the method is the one to read, as in system_rankings"),
-        real("difference", "Score of a minus score of b"),
-        real("ci_low", "Lower end of the 95% interval of the difference"),
-        real("ci_high", "Upper end of the 95% interval of the difference"),
-        real("standard_error", "Standard error of the difference"),
-        real("degrees_of_freedom", "Degrees of freedom of its interval and test"),
+        text("method", "Method of the scores, as in system_rankings"),
+        text("system_a", "System that the one-sided test claims to be better"),
+        text("system_b", "System that the one-sided test claims to be worse"),
+        Column(
+            "headline", FLAG, "Whether this is the task's headline method, as in system_rankings"
+        ),
+        real("difference", "Score of system_a minus score of system_b"),
+        real("ci_low", "Lower end of the 95% interval of difference"),
+        real("ci_high", "Upper end of the 95% interval of difference"),
+        real("standard_error", "Standard error of difference"),
+        real("degrees_of_freedom", "Degrees of freedom of the interval and test of difference"),
         real(
             "effective_judges",
-            "1 + degrees of freedom of the variance over judges; clusters need 9.5; null where "
-            "judges are not taken as drawn",
+            "1 + degrees of freedom of the variance over judges; clusters need 9.5; null "
+            "if judges are not treated as a random sample",
         ),
         real(
             "effective_segments",
-            "The same over segments, or over documents where these are mapped; clusters need 19.5",
+            "1 + degrees of freedom of the variance over segments, or over documents if "
+            "mapped; clusters need 19.5; null if they are not treated as a random sample",
         ),
-        share("p_value", "One-sided p that a is better", nullable=True),
-        share("p_adjusted", "The same, Holm-adjusted", nullable=True),
+        share(
+            "p_value",
+            "One-sided p-value for system_a being better; null without a test",
+            nullable=True,
+        ),
+        share(
+            "p_adjusted",
+            "One-sided p-value for system_a being better, after Holm's correction; null "
+            "without a test",
+            nullable=True,
+        ),
         Column(
             "a_beats_b",
             FLAG,
@@ -172,20 +222,26 @@ SYSTEM_COMPARISONS = Table(
         ),
         share(
             "sign_p_value",
-            "One-sided p of a sign test over judges, where one of both never lost to the other, so "
-            "that the difference has no size",
+            "One-sided p-value of a sign test over judges, for pairs in which one system "
+            "never lost to the other, so that the difference has no finite estimate",
             nullable=True,
         ),
         share(
             "wmt_p_value",
-            "One-sided p of WMT's rank-sum test, which takes segments as independent",
+            "One-sided p-value of WMT's rank-sum test, which treats segments as "
+            "independent; null without this test",
             nullable=True,
         ),
-        share("wmt_p_adjusted", "The same, Holm-adjusted", nullable=True),
+        share(
+            "wmt_p_adjusted",
+            "One-sided p-value of WMT's rank-sum test after Holm's correction; null "
+            "without this test",
+            nullable=True,
+        ),
         Column(
             "wmt_a_beats_b",
             FLAG,
-            "Whether wmt_p_value, or wmt_p_adjusted if ranking.correction is holm, is below "
+            "Whether wmt_p_value (wmt_p_adjusted with ranking.correction: holm) is below "
             "ranking.alpha; null without this test",
             True,
         ),

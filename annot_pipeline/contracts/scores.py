@@ -16,37 +16,60 @@ from annot_pipeline.contracts.table import (
 
 SCORES = Table(
     "scores",
-    "one task, item",
+    "task and item",
     ("task", "item"),
     (
         TASK,
         ITEM,
         SEGMENT,
         SYSTEM,
-        count("n_judgments", "Judgments used, of judges kept"),
+        count(
+            "n_judgments",
+            "Number of judgments used, from judges who were not dropped by judge control",
+        ),
         real(
             "raw_mean",
-            "Mean score of the judges kept, points of the scale; as filtered_mean in "
-            "system_rankings",
+            "Mean score by judges who were not dropped, in points of the scale; called "
+            "filtered_mean in system_rankings",
         ),
-        real("z_mean", "Mean z-score of the judges kept"),
-        count("n_unfiltered", "Judgments of all judges, kept or not"),
+        real("z_mean", "Mean z-score by judges who were not dropped by judge control"),
+        count(
+            "n_unfiltered",
+            "Number of judgments of all judges, including those dropped by judge control",
+        ),
         real(
             "unfiltered_mean",
-            "Mean score of all judges, points of the scale; as raw_mean in system_rankings",
+            "Mean score by all judges, including those dropped, in points of the scale; "
+            "called raw_mean in system_rankings",
         ),
         share(
             "easl_score",
-            "Mode of the item's Beta distribution, 0 to 1 of the scale: the mean of its scores",
+            "EASL score, from 0 to 1 of the scale: mode of the item's Beta distribution, "
+            "which is the mean of its scores",
             nullable=True,
         ),
-        real("easl_alpha", "First parameter of the Beta distribution: 1 + sum of the scores"),
-        real("easl_beta", "Second parameter: 1 + sum of what the scores leave to the top"),
-        real("easl_variance", "Variance of the Beta distribution"),
-        count("n_comparisons", "Comparisons with items of the same judge, HIT and segment"),
-        share("ra_score", "Bounded ranking aggregation of the comparisons, 0 to 1", nullable=True),
-        real("trueskill_mean", "TrueSkill of the comparisons: mean, no bounds"),
-        real("trueskill_sd", "TrueSkill of the comparisons: standard deviation"),
-        text("reason", "Why something is missing", nullable=True),
+        real(
+            "easl_alpha",
+            "First parameter of the item's Beta distribution: 1 + sum of its scores, "
+            "scaled to 0 to 1",
+        ),
+        real(
+            "easl_beta",
+            "Second parameter of the item's Beta distribution: 1 + sum of (1 - score), "
+            "scores scaled to 0 to 1",
+        ),
+        real("easl_variance", "Variance of the item's Beta distribution"),
+        count(
+            "n_comparisons",
+            "Number of comparisons with other items by the same judge in the same HIT and segment",
+        ),
+        share(
+            "ra_score",
+            "Score by bounded ranking aggregation of the item's comparisons, 0 to 1",
+            nullable=True,
+        ),
+        real("trueskill_mean", "TrueSkill mean from the item's comparisons, unbounded"),
+        real("trueskill_sd", "TrueSkill standard deviation from the item's comparisons"),
+        text("reason", "Why values of this row are null", nullable=True),
     ),
 )

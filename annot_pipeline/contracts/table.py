@@ -1,4 +1,4 @@
-"""What a table is, and columns that several tables have."""
+"""Tables, columns, and the columns that several tables have."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from annot_pipeline.contracts.values import INT, JUDGE_KINDS, REAL, SCHEMA_VERSI
 
 @dataclass(frozen=True)
 class Column:
-    """One column: its Arrow type, what it says (with its unit), and what it may hold.
+    """One column: its Arrow type, a description (with its unit), and the allowed values.
 
-    Values below ``doubtful_below`` may be, but somebody should look: they are warned of.
+    Values below ``doubtful_below`` are allowed, but a gate warns about them.
     """
 
     name: str
@@ -29,7 +29,10 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """One table: what a row is, the columns, and the key that it is sorted by."""
+    """One table: its columns, and the key that it is sorted by.
+
+    ``row`` completes the sentence "One row per ...": "task and item".
+    """
 
     name: str
     row: str
@@ -93,18 +96,25 @@ def real(name: str, description: str, *, nullable: bool = True) -> Column:
     return Column(name, REAL, description, nullable)
 
 
-TASK = text("task", "What was asked; a campaign has one or more tasks")
-ITEM = text("item", "What was judged; without an item field: segment/system")
-JUDGE = text("judge", "Who judged; a pseudonym (HMAC-SHA256) unless privacy.pseudonymize is off")
+TASK = text("task", "Task (the question that judges answer); a campaign has one or more tasks")
+ITEM = text("item", "Item that was judged; segment/system if the exports have no item field")
+JUDGE = text("judge", "Judge; a pseudonym (HMAC-SHA256) unless privacy.pseudonymize is off")
 KIND = Column(
     "kind",
     TEXT,
-    "Whether the judge is a person or a model; null where campaign.yaml declares no judges",
+    "Kind of judge: a person or a model; null if campaign.yaml declares no judges",
     True,
     allowed=JUDGE_KINDS,
 )
-SEGMENT = text("segment", "Input that several systems worked on", nullable=True)
-DOCUMENT = text(
-    "document", "Document that the segment is of; its segments are not independent", nullable=True
+SEGMENT = text(
+    "segment",
+    "Segment of the item: an input that several systems processed; null if unknown",
+    nullable=True,
 )
-SYSTEM = text("system", "System whose output the item is", nullable=True)
+DOCUMENT = text(
+    "document",
+    "Document that contains the segment; segments of one document are not "
+    "independent; null if unknown",
+    nullable=True,
+)
+SYSTEM = text("system", "System whose output the item is; null if unknown", nullable=True)

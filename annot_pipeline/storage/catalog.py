@@ -113,7 +113,8 @@ def _add_release(
     statements = [f"CREATE SCHEMA IF NOT EXISTS {_name(schema)}"]
     for table in release.manifest["tables"]:
         view = f"{_name(schema)}.{_name(table['name'])}"
-        about = _text(f"{release.version}: {table.get('row', '')}")
+        row = table.get("row", "").removeprefix("one ")  # older manifests: "one task, item"
+        about = _text(f"{release.version}: one row per {row}" if row else release.version)
         statements.append(f"CREATE VIEW {view} AS FROM {_scan(release, table)}")
         statements.append(f"COMMENT ON VIEW {view} IS {about}")
         for column in table["columns"] if columns else ():

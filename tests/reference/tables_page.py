@@ -59,15 +59,6 @@ the key. Each Parquet file holds the same descriptions. This is schema version {
 """
 
 
-def row_text(table: Table) -> str:
-    """Return what a row is, to follow "one row per"."""
-    text = table.row.removeprefix("one ")
-    if ":" in text or ", " not in text:
-        return text
-    first, _, last = text.rpartition(", ")
-    return f"{first} and {last}"
-
-
 def allowed_text(column: Column) -> str:
     """Return which values a column may hold, as a sentence; empty: all of its type."""
     if column.allowed:
@@ -91,7 +82,7 @@ def table_section(table: Table) -> Iterator[str]:
     purpose, page = PURPOSES[table.name]
     key = ", ".join(f"`{name}`" for name in table.key)
     yield f"### {table.name}\n"
-    yield f"{purpose} One row per {row_text(table)}. More: [{page}](../{page}).\n"
+    yield f"{purpose} One row per {table.row}. More: [{page}](../{page}).\n"
     yield f"Key: {key}{'' if table.unique else ' (not unique)'}.\n"
     yield "| Column | Type | Null | Description |\n|---|---|---|---|"
     yield from map(column_row, table.columns)
@@ -101,7 +92,7 @@ def table_section(table: Table) -> Iterator[str]:
 def tables_page() -> str:
     """Return the page."""
     rows = [
-        f"| [`{name}`](#{name}) | {PURPOSES[name][0].rstrip('.')} | {row_text(GOLD[name])} |"
+        f"| [`{name}`](#{name}) | {PURPOSES[name][0].rstrip('.')} | {GOLD[name].row} |"
         for names in GROUPS.values()
         for name in names
     ]

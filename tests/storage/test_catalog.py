@@ -44,7 +44,7 @@ def test_views_of_the_newest_and_of_every_release(build_campaign, start_campaign
         assert found == [tuple(row.values()) for row in table.to_pylist()], name
     views = dict(rows(path, "SELECT view_name, comment FROM duckdb_views() "
                             "WHERE schema_name = 'main' AND NOT internal"))  # fmt: skip
-    assert views == {name: f"v0002: {table.row}" for name, table in GOLD.items()}
+    assert views == {name: f"v0002: one row per {table.row}" for name, table in GOLD.items()}
     columns = rows(path, "SELECT column_name, comment FROM duckdb_columns() "
                          "WHERE table_name = 'labels' AND schema_name = 'main'")  # fmt: skip
     assert columns == [(c.name, c.description) for c in GOLD["labels"].columns]

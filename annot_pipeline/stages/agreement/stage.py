@@ -158,7 +158,7 @@ def _by_chance(agreement: pa.Table) -> dict[str, dict[str, Any]]:
 
 MEASURE_AGREEMENT = Stage(
     "measure_agreement",
-    "Agreement of judges: on labels, scores, preferences; with others and with themselves.",
+    "Measures agreement on labels, scores and preferences, between judges and within judges.",
     inputs={
         "controlled": ("task", "item", "judge", "label", "control", "fate"),
         "standardized": (

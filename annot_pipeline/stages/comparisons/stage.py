@@ -171,7 +171,7 @@ def _describe_comparisons(inputs: TaskRows) -> tuple[Mapping[str, pa.Table], Tas
 
 BREAK_INTO_COMPARISONS = Stage(
     "break_into_comparisons",
-    "Breaks preferences, rankings and HITs scored side by side into comparisons of outputs.",
+    "Converts preferences, rankings and scores within HITs into comparisons of two outputs.",
     inputs={
         "controlled": (
             *DESCRIBING, "item_a", "item_b", "system_a", "system_b",
@@ -194,7 +194,7 @@ BREAK_INTO_COMPARISONS = Stage(
 
 RANK_SEGMENTS = Stage(
     "rank_segments",
-    "Ranks the outputs of each segment by dominance; says which are adequate.",
+    "Ranks the outputs of each segment by dominance, and determines which are adequate.",
     inputs={
         "comparisons": (), "tasks": ("task", "references", "adequacy_task", "adequate"),
         "item_rows": ("task", "item", "segment", "system", "text"),
@@ -209,7 +209,7 @@ RANK_SEGMENTS = Stage(
 
 RANK_SYSTEMS = Stage(
     "rank_systems",
-    "Ranks systems by scores adjusted for judges and segments, and by comparisons; clusters.",
+    "Ranks and clusters systems by comparisons and scores adjusted for judges and segments.",
     inputs={
         "standardized": (
             "task", "item", "segment", "document", "system", "criterion", "judge", "control",
@@ -231,7 +231,7 @@ RANK_SYSTEMS = Stage(
 
 DESCRIBE_COMPARISONS = Stage(
     "describe_comparisons",
-    "Counts contradictions in comparisons by judge and segment; times comparisons.",
+    "Counts contradictory comparisons by judge and segment, and measures comparison times.",
     inputs={
         "comparisons": (), "item_rows": ("task", "item", "segment", "source", "place"),
     },

@@ -127,7 +127,7 @@ def _same_names(context: StageContext, release: Release) -> bool:
 
 COMPARE_RELEASES = Stage(
     "compare_releases",
-    "Holds what judges said, and what came of it, against the newest release.",
+    "Compares judgments, labels and other results with the newest release.",
     inputs={table: () for table, _ in COMPARED.values()} | {"lineage": ()},
     outputs=(*COMPARED, VANISHED),
     settings=(),

@@ -246,7 +246,7 @@ def _query(
 
 DESCRIBE_JUDGES = Stage(
     "describe_judges",
-    "Lists the judges of each task with what is known of them.",
+    "Lists the judges of each task with their properties and statistics.",
     inputs={
         "controlled": (), "tasks": (), "judge_tests": (), "judge_scores": (),
         "judge_figures": (), "judge_contradictions": (), "judge_kinds": (),
@@ -260,7 +260,7 @@ DESCRIBE_JUDGES = Stage(
 
 DESCRIBE_ITEMS = Stage(
     "describe_items",
-    "Lists the items that were judged, with what item tables say of them.",
+    "Lists the judged items with their data from item tables.",
     inputs={"controlled": (), "item_rows": ()},
     outputs=("items",),
     settings=(),
@@ -271,7 +271,7 @@ DESCRIBE_ITEMS = Stage(
 
 LIST_JUDGMENTS = Stage(
     "list_judgments",
-    "Lists what every judge answered, once, with standardised scores.",
+    "Lists every judgment once, with standardised scores.",
     inputs={
         "controlled": (
             "public_id", "task", "item", "judge_id", "judge_kind", "fate", "control", "segment",
@@ -291,7 +291,7 @@ LIST_JUDGMENTS = Stage(
 
 SET_JUDGMENTS_ASIDE = Stage(
     "set_judgments_aside",
-    "Lists judgments that count, but that a calculation could not take, with the reason.",
+    "Lists judgments that count but that a calculation could not use, with the reason.",
     inputs={
         "controlled": (), "tasks": (), "item_rows": (), "control_pairs": (),
         "known_answers": (), "judge_scores": (), "not_compared": (), "record_files": ("filename",),
@@ -305,7 +305,7 @@ SET_JUDGMENTS_ASIDE = Stage(
 
 ADD_UP_COSTS = Stage(
     "add_up_costs",
-    "Adds up what assignments were paid, by task, where exports carry rewards.",
+    "Sums the payments for assignments by task, if exports contain rewards.",
     inputs={
         "controlled": (), "record_files": (), "labels": ("task", "item"),
         "scores": ("task", "item"), "segment_ranks": ("task", "item"),

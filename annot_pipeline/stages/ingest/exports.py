@@ -223,7 +223,7 @@ def _captures(expression: Expression) -> bool:
 
 ARCHIVE_EXPORTS = Stage(
     "archive_exports",
-    "Finds the exports and keeps their raw bytes by SHA-256.",
+    "Finds the exports and archives their raw bytes by SHA-256.",
     inputs={},
     outputs=("exports",),
     settings=("sources", "items"),
@@ -235,7 +235,7 @@ ARCHIVE_EXPORTS = Stage(
 
 READ_RECORDS = Stage(
     "read_records",
-    "Reads each export that was not read before: a row becomes records, or a reason.",
+    "Parses new exports: each row gives records, or the reason why it cannot be read.",
     inputs={"exports": ()},
     outputs=("record_files", "item_rows", "item_probabilities"),
     settings=("campaign", "sources", "items", "judges"),

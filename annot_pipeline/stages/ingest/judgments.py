@@ -352,7 +352,7 @@ def _pseudonyms(context: StageContext) -> Callable[[str], str]:
 
 SETTLE_JUDGMENTS = Stage(
     "settle_judgments",
-    "Gives every judgment an id and every record a fate; names tasks, kinds and judges.",
+    "Assigns an id to every judgment and a fate to every record; lists tasks and judges.",
     inputs={"record_files": ()},
     outputs=("settled", "tasks", "names", "judge_kinds"),
     settings=("campaign", "tasks", "judges", "privacy", "quality.rejected_assignments"),

@@ -317,7 +317,7 @@ def _apply(
 
 PAIR_CONTROLS = Stage(
     "pair_controls",
-    "Pairs each control with the judgment it is compared with; finds known answers.",
+    "Pairs each control with the judgment that it is compared with, and finds known answers.",
     inputs={"settled": (), "tasks": (), "item_rows": ("item", "truth", "place")},
     outputs=("control_pairs", "known_answers", "controls_met"),
     settings=(),
@@ -328,7 +328,7 @@ PAIR_CONTROLS = Stage(
 
 CONTROL_JUDGES = Stage(
     "control_judges",
-    "Tests every judge by controls; the judgments of those who fail count no more.",
+    "Tests every judge with controls, and drops the judgments of judges who fail.",
     inputs={
         "settled": (), "tasks": (), "record_files": (), "control_pairs": (),
         "known_answers": (), "controls_met": (),

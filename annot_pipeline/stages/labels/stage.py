@@ -123,8 +123,7 @@ def _check_calibration(inputs: TaskRows) -> tuple[Mapping[str, pa.Table], TaskMe
 
 INFER_LABELS = Stage(
     "infer_labels",
-    "Counts votes and fits the label model to categorical tasks; what experts decided "
-    "overrides it.",
+    "Counts votes and fits the label model to categorical tasks; experts' decisions override it.",
     inputs={
         "controlled": (
             "task", "item", "judge", "judge_id", "label", "votes", "control", "fate",
@@ -145,7 +144,7 @@ INFER_LABELS = Stage(
 
 CHECK_CALIBRATION = Stage(
     "check_calibration",
-    "Holds probabilities of labels against held-out labels and the truth of item tables.",
+    "Compares label probabilities with held-out labels and the truth in item tables.",
     inputs={
         "label_evidence": (),
         "label_distributions": (

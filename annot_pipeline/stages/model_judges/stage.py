@@ -72,7 +72,7 @@ def _measure(inputs: TaskRows) -> tuple[Mapping[str, pa.Table], TaskMetrics]:
 
 MEASURE_MODEL_JUDGES = Stage(
     "measure_model_judges",
-    "Holds models against people, and corrects what they say; measures the bias of judges.",
+    "Compares models with people, corrects model estimates, and measures the bias of judges.",
     inputs={
         "controlled": ANSWER_COLUMNS,
         "tasks": ("task", "kind", "scale_low"),

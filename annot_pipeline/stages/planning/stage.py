@@ -65,7 +65,7 @@ def _plan(
 
 PLAN_HITS = Stage(
     "plan_hits",
-    "Chooses the items of the next HITs, as next_hits says.",
+    "Selects the items of the next HITs by the setting next_hits.",
     inputs={
         "scores": (
             "task", "item", "segment", "system", "n_judgments", "easl_alpha", "easl_beta",

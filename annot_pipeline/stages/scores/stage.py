@@ -60,7 +60,7 @@ def _score_items(inputs: TaskRows) -> tuple[Mapping[str, pa.Table], TaskMetrics]
 
 STANDARDIZE_SCORES = Stage(
     "standardize_scores",
-    "Turns reversed criteria, and standardises scores by judge and task.",
+    "Reverses the scores of reversed criteria, and standardises scores by judge and task.",
     inputs={
         "controlled": (
             *DESCRIBING, "score", "fate", "native_id",
@@ -77,7 +77,7 @@ STANDARDIZE_SCORES = Stage(
 
 SCORE_ITEMS = Stage(
     "score_items",
-    "Scores items: means, raw and standardised; EASL; comparisons within HITs.",
+    "Scores items by raw and standardised means, EASL, and comparisons within HITs.",
     inputs={
         "standardized": (
             "task", "item", "segment", "system", "criterion", "judge", "control", "kept",
