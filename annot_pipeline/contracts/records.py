@@ -163,7 +163,11 @@ LINEAGE = Table(
     "record (one judgment cell of a raw row)",
     ("task", "item", "judge", "judgment_id", "source_digest", "source_row", "cell"),
     (
-        text("judgment_id", "Id of the judgment; null if the record was rejected", nullable=True),
+        text(
+            "judgment_id",
+            "Id of the judgment; null if the record is no judgment, as one that was rejected",
+            nullable=True,
+        ),
         text(
             "task",
             "Task (the question that judges answer); null if the row does not state it",
@@ -176,7 +180,11 @@ LINEAGE = Table(
             nullable=True,
         ),
         Column("fate", TEXT, "How the record was used, or why it was not", allowed=FATES),
-        text("reason", "Why the record has this fate; null if the judgment is used", nullable=True),
+        text(
+            "reason",
+            "Why the record has this fate; null for most judgments that are used",
+            nullable=True,
+        ),
         text(
             "source_digest",
             "Digest of the export: a keyed hash if judges are pseudonyms, otherwise SHA-256",
