@@ -95,7 +95,10 @@ GOOD = document(hit(task(result())))
         ("<!DOCTYPE html><html></html>", "is an HTML page, not an export"),
         ("<!DOCTYPE x><x></x>", r"has a document type \(<!DOCTYPE>\), line 1"),
         ("<rss><body/></rss>", "it has no ranking-task: its first element is 'rss'"),
-        ("<set><seg id='1'/></set>", "it has no ranking-task.*do: +check format: wmt_ranking is HIT >"),
+        (
+            "<set><seg id='1'/></set>",
+            "has no ranking-task.*do: +check format: wmt_ranking is HIT >",
+        ),
         (
             GOOD.replace(FIVE, f"{FIVE}<ranking-result />"),
             "a ranking-result is nested in another, line 12",
