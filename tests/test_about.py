@@ -40,10 +40,10 @@ def test_nothing_of_it_moves_a_number(tmp_path):
 @pytest.mark.parametrize(
     ("about", "where", "said"),
     [
-        ({"url": "javascript:alert(1)"}, "about.url", "no address of the web"),
-        ({"url": 'https://x.org/"><script>'}, "about.url", "no address of the web"),
+        ({"url": "javascript:alert(1)"}, "about.url", "not a web address"),
+        ({"url": 'https://x.org/"><script>'}, "about.url", "not a web address"),
         ({"url": "example.org"}, "about.url", "https://example.org/data"),
-        ({"languages": ["English"]}, "about.languages", "'English' is no language tag"),
+        ({"languages": ["English"]}, "about.languages", "'English' is not a language tag"),
         ({"licence": "MIT"}, "about.licence", "unknown"),
         ({"creators": "Ada"}, "about.creators", "list"),
     ],

@@ -83,4 +83,4 @@ def test_a_defect_is_the_outcome_of_the_build(built, monkeypatch):
     with pytest.raises(RuntimeError):
         build.run_stage(STAGES[0])
     outcome = status(load_campaign(built))["last_build"]["outcome"]
-    assert outcome == "a defect of annot stopped it: RuntimeError"
+    assert outcome == "a bug in annot stopped it: RuntimeError"

@@ -1,7 +1,7 @@
 """Messages and pages use plain technical English: none of these phrases comes back.
 
-Not looked at, because a change would change published bytes or settings: reasons that methods and
-stages write into tables, and problems of `annot_pipeline.config`.
+`RECORDED` are texts in tables whose values tests/frozen records: reword them when it is recorded
+again.
 """
 
 from __future__ import annotations
@@ -24,7 +24,11 @@ PAGES = [
     *(ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")),
     *sorted((ROOT / "docs").rglob("*.md")),
 ]
-NOT_LOOKED_AT = ("config", "methods", "stages", "exports")
+RECORDED = {
+    "one side always gives the same label: kappa is 0 whatever the other answers",
+    " questions that tell of it",
+    "no two systems stand in both orders: side and system cannot be told apart",
+}
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 BANNED = {
@@ -106,10 +110,9 @@ def modules() -> list[Path]:
     """Modules whose messages people read."""
     package = ROOT / "annot_pipeline"
     return [
-        *sorted(p for p in package.rglob("*.py")
-                if p.relative_to(package).parts[0] not in NOT_LOOKED_AT),
+        *sorted(package.rglob("*.py")),
         *sorted((ROOT / "assets_defs").rglob("*.py")),
-    ]  # fmt: skip
+    ]
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
@@ -122,6 +125,7 @@ def test_messages_are_plain():
         f"{path.relative_to(ROOT)}:{line}: {phrase}"
         for path in modules()
         for line, text in messages(path)
+        if text not in RECORDED
         for phrase in phrases_in(text)
     ]
     assert found == []

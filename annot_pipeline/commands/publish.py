@@ -94,7 +94,7 @@ def publish(build: Build) -> Publication:
             with (
                 running("publishing"),
                 build.store.shared_lock(build.say_waiting),  # nobody cleans what is published
-                releases.publishing(lambda: build.progress("another build publishes; waiting")),
+                releases.publishing(lambda: build.progress("another build is publishing; waiting")),
             ):
                 for problem in (*releases.damaged_copies(), releases.lost_number()):
                     if problem:

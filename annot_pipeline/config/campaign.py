@@ -163,7 +163,7 @@ class Campaign(Section):
     @classmethod
     def _label_model_is_known(cls, name: str) -> str:
         if name not in LABEL_MODELS:
-            raise ValueError(f"{name!r} is no label model: {', '.join(LABEL_MODELS)}")
+            raise ValueError(f"{name!r} is not a label model; allowed: {', '.join(LABEL_MODELS)}")
         return name
 
     @field_validator("owners")
@@ -180,7 +180,7 @@ class Campaign(Section):
         if is_url(store):
             raise ValueError(
                 "the store is a folder of this machine or of a shared file system (NFS, EFS, a "
-                "volume); gold alone may be in an object store"
+                "volume); only gold may be in an object store"
             )
         return store
 

@@ -134,8 +134,8 @@ def _refuse_many(data: Any, name: str) -> None:
             continue
         n_values += len(inner)
         if n_values > MOST_VALUES:
-            what = f"more than {MOST_VALUES:,} values, those counted that aliases (*name) repeat"
-            do = "write fewer; a long mapping of values can be a table that is joined before"
+            what = f"more than {MOST_VALUES:,} values, including those repeated by aliases (*name)"
+            do = "write fewer values; join a long mapping as a table beforehand"
             raise ConfigError(f"{name}: too large", [Problem("", what, do=do)])
         pending += [(child, depth + 1) for child in inner if isinstance(child, dict | list)]
 
@@ -144,11 +144,11 @@ def _no_file(file: Path) -> Problem:
     """Return what is wrong with a path that leads to no ordinary file; opens nothing."""
     do = "annot init EXPORT... writes one"
     if file.exists():
-        what = f"{file} is no ordinary file, but a folder, named pipe, socket or device"
+        what = f"{file} is not a regular file but a folder, named pipe, socket or device"
         return Problem("", what, do=f"move it away, or name another file; {do}")
     if file.is_symlink():
         what = f"{file} is a link to {os.readlink(file)}, which does not exist"
-        return Problem("", what, do=f"mend the link; {do}")
+        return Problem("", what, do=f"fix the link; {do}")
     return Problem("", f"{file} does not exist", do=do)
 
 
@@ -156,7 +156,7 @@ def _text(file: Path) -> str:
     try:
         if file.stat().st_size > LARGEST_FILE:
             what = f"it has more than {LARGEST_FILE:,} bytes"
-            raise ConfigError(f"{file} is no campaign file", [Problem("", what)])
+            raise ConfigError(f"{file} is not a campaign file", [Problem("", what)])
         return file.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
@@ -187,7 +187,7 @@ def _not_yaml(error: Exception, text: str) -> Problem:
         key = what.removeprefix("found duplicate key ").partition(" with value ")[0]
         return Problem(where, f"the key {key} is given twice", do="keep one of the two")
     if "'\\t'" in what:
-        return Problem(where, "a tab where no tab may stand", do="indent with blanks")
+        return Problem(where, "a tab where tabs are not allowed", do="indent with spaces")
     if start and mark and start.line != mark.line and error.context:
         what += f", {error.context} that starts in line {start.line + 1}"
     return Problem(where, what, do="check quotes, brackets and indentation up to this line")
@@ -208,7 +208,7 @@ def _set(data: dict[str, Any], assignment: str) -> None:
         elif isinstance(target, dict):
             target = target.setdefault(key, {})
         else:
-            raise ConfigError(f"--set {assignment}: {key} is not a setting that holds others")
+            raise ConfigError(f"--set {assignment}: {key} has no settings below it")
     parsed = _parse(value, f"--set {assignment}")
     _refuse_many(parsed, f"--set {path}")
     if isinstance(target, list) and keys[-1].isdigit() and int(keys[-1]) < len(target):
@@ -238,7 +238,7 @@ def _validated(data: dict[str, Any], name: str) -> Campaign:
 def _not_plain(value: Any, path: tuple[str, ...]) -> Iterable[Problem]:
     """Keys and values that YAML reads as something other than what was written."""
     if len(path) > DEEPEST:
-        yield Problem(".".join(path[:3]), "is nested too deeply; does an alias hold itself?")
+        yield Problem(".".join(path[:3]), "is nested too deeply; does an alias contain itself?")
     elif isinstance(value, dict):
         for key, inner in value.items():
             if isinstance(key, str) and _joined(key) is None:
@@ -347,12 +347,12 @@ def _misplaced_key(detail: Mapping[str, Any], where: str) -> Problem | None:
         return None
     kind = parent.removeprefix(TAG)
     allowed = ", ".join(sorted(kinds[parent]))
-    return Problem(where, f"{key} does not go with {kind}", f"{allowed} with {kind}")
+    return Problem(where, f"{key} cannot be used with {kind}", f"{allowed} with {kind}")
 
 
 def _unknown_key(where: str, location: Sequence[str]) -> Problem:
     if where in RETIRED:
-        return Problem(where, "there is no such setting any more", do=RETIRED[where])
+        return Problem(where, "this setting was removed", do=RETIRED[where])
     allowed = _keys_at(location[:-1])
     likely = difflib.get_close_matches(location[-1], allowed, 1, cutoff=0.5)
     return Problem(

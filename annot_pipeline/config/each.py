@@ -27,7 +27,7 @@ def _each_values(value: Any) -> Any:
             raise ValueError(too_many_records(last - first + 1))
         return tuple(str(i) for i in range(first, last + 1))
     if isinstance(value, tuple) and len(set(value)) < len(value):
-        raise ValueError("a value stands twice; each makes one record of a row")
+        raise ValueError("a value is listed twice; each value makes one record per row")
     return value
 
 

@@ -51,7 +51,7 @@ class _Steps(Section):
         for pattern in filter(None, [self.match, *(k[1:] for k in self.map or () if k[:1] == "~")]):
             _compiles(pattern)
         if self.otherwise is not None and self.map is None and self.match is None:
-            raise ValueError("else needs match or map: it is the value where those find nothing")
+            raise ValueError("else needs match or map: it is the value used when they find nothing")
         return self
 
 
@@ -91,7 +91,7 @@ class ColumnExpression(_Steps):
                 "split makes a list of the cell: add json (the element's number), set: true, or has"
             )
         if self.is_set and self.has is not None:
-            raise ValueError("set is the whole answer, has one element of it; write one of them")
+            raise ValueError("set takes the whole answer, has tests one element; write one of them")
         return self
 
 

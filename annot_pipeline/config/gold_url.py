@@ -28,7 +28,7 @@ def plain_url(gold: str) -> str:
     scheme, _, rest = gold.partition("://")
     if scheme not in SCHEMES:
         allowed = ", ".join(f"{name}://" for name in SCHEMES)
-        raise ValueError(f"no object store that releases go to; a folder, or one of {allowed}")
+        raise ValueError(f"not a supported object store; write a folder, or one of {allowed}")
     if "@" in rest:
         raise ValueError(
             "a URL with a user or password; credentials come from the environment, as "
@@ -36,7 +36,7 @@ def plain_url(gold: str) -> str:
         )
     parts = rest.rstrip("/").split("/")
     if not all(parts) or {".", ".."} & {*parts} or re.search(r"[?#*\[\]\s]", rest):
-        raise ValueError(f"no place in an object store; write {scheme}://BUCKET/FOLDER")
+        raise ValueError(f"not a location in an object store; write {scheme}://BUCKET/FOLDER")
     return f"{scheme}://{'/'.join(parts)}"
 
 

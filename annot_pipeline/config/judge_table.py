@@ -63,7 +63,9 @@ def _entries(name: str, text: str) -> list[dict[str, Any]]:
     unknown = [column for column in columns if column not in COLUMNS]
     if "judge" not in columns or unknown or len({*columns}) < len(columns):
         what = f"the header of {name} is {', '.join(map(shorten, columns)) or 'empty'}"
-        raise _error(what, "judge is needed, and each stands once", ", ".join(COLUMNS))
+        raise _error(
+            what, "judge is required, and each column may occur only once", ", ".join(COLUMNS)
+        )
     entries: list[dict[str, Any]] = []
     problems: list[Problem] = []
     seen: set[str] = set()
@@ -90,7 +92,7 @@ def _entry(
     if not judge:
         return {}, Problem(where, "judge is blank")
     if judge in seen:
-        return {}, Problem(where, "the judge stands in an earlier row, too", do="keep one of them")
+        return {}, Problem(where, "the judge is already in an earlier row", do="keep one of them")
     seen.add(judge)
     if cells.get("kind", "human") not in ("human", "model"):
         return {}, Problem(where, f"kind is {shorten(cells['kind'])}", "human, model")

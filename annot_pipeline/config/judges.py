@@ -118,7 +118,7 @@ class Judges(Section):
     @model_validator(mode="after")
     def _uses_what_is_declared(self) -> Self:
         if self.use == "models" and not self.has_models:
-            raise ValueError("use: models, and no entry of declared says kind: model")
+            raise ValueError("use: models needs an entry of declared with kind: model")
         return self
 
     @model_serializer(mode="wrap")

@@ -106,5 +106,5 @@ class ControlledHits(Section):
     def hit_design(self) -> HitDesign:
         """The section as the method takes it."""
         if len(set(self.controls)) < len(self.controls):
-            raise ValueError("controls: one stands twice")
+            raise ValueError("controls: one is listed twice")
         return HitDesign(groups=self.groups, controls=self.controls, spacing=self.spacing)

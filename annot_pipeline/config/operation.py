@@ -105,7 +105,9 @@ class Schedule(Section):
         try:
             zoneinfo.ZoneInfo(name)
         except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
-            raise ValueError(f"unknown time zone {name!r}; as UTC or Europe/Paris") from None
+            raise ValueError(
+                f"unknown time zone {name!r}; write one such as UTC or Europe/Paris"
+            ) from None
         return name
 
 
@@ -191,7 +193,7 @@ class Engine(Section):
             )
         if master is not None and not MASTER.fullmatch(master):
             raise ValueError(
-                f"{master!r} is no master of Spark; local[2], local[*], spark://HOST:PORT, "
+                f"{master!r} is not a Spark master; write local[2], local[*], spark://HOST:PORT, "
                 "k8s://HOST:PORT, yarn or sc://HOST"
             )
         return master
@@ -206,15 +208,17 @@ class Engine(Section):
     def _of_spark(cls, config: dict[str, str]) -> dict[str, str]:
         others = sorted(name for name in config if not name.startswith("spark."))
         if others:
-            raise ValueError(f"Spark reads names that begin with spark. alone: {', '.join(others)}")
+            raise ValueError(
+                f"Spark ignores names that do not begin with spark.: {', '.join(others)}"
+            )
         if meant := {"spark.master", "spark.remote"}.intersection(config):
-            raise ValueError(f"{meant.pop()} is said by engine.master")
+            raise ValueError(f"{meant.pop()} is set by engine.master")
         return config
 
     @model_validator(mode="after")
     def _spark_alone_has_a_master(self) -> Self:
         if "kind" not in self.model_fields_set and (self.master or self.config):
-            raise ValueError("master and config are Spark's: add kind: spark")
+            raise ValueError("master and config need kind: spark")
         return self
 
 

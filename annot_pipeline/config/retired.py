@@ -11,8 +11,8 @@ RETIRED = {
     "labels borrow from the others",
     "dawid_skene.temper": "remove it: label_model hierarchical, the default, allows for judges who "
     "err together; name those that are related under judges",
-    "ranking.resample_comparisons": "remove it: the headline counts judges and segments as drawn, "
-    "and other methods have bootstrap intervals where segments are all that repeats",
+    "ranking.resample_comparisons": "remove it: the headline treats judges and segments as "
+    "random samples; other methods have bootstrap intervals where only segments repeat",
 }
 """What to do about each, in the order in which settings were published."""
 

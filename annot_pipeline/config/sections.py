@@ -88,7 +88,7 @@ class About(Section):
     @classmethod
     def _web_address(cls, url: str | None) -> str | None:
         if url is not None and not re.fullmatch(r"https?://[^\s<>\"'`\\{}|^]+", url):
-            raise ValueError(f"{url!r} is no address of the web, as https://example.org/data")
+            raise ValueError(f"{url!r} is not a web address such as https://example.org/data")
         return url
 
     @field_validator("languages")
@@ -96,7 +96,7 @@ class About(Section):
     def _language_tags(cls, languages: tuple[str, ...]) -> tuple[str, ...]:
         for tag in languages:
             if not re.fullmatch(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*", tag):
-                raise ValueError(f"{tag!r} is no language tag, as en or pt-BR")
+                raise ValueError(f"{tag!r} is not a language tag such as en or pt-BR")
         return languages
 
 

@@ -55,7 +55,7 @@ OF_JUDGES: tuple[FieldName, ...] = ("judge_version", "judge_prompt", "judge_temp
 VOTES_FIELDS: tuple[FieldName, ...] = (
     "task", "item", "system", "segment", "label", "votes", "truth", "native_id", "submitted_at",
 )  # fmt: skip
-"""What a source of votes may map: counts of labels, of judges whom nobody names."""
+"""What a source of votes may map: counts of labels, of judges without names."""
 
 
 class ReadOptions(Section):
@@ -94,7 +94,7 @@ class ReadOptions(Section):
     @classmethod
     def _one_byte(cls, character: str | None) -> str | None:
         if character and not character.isascii():
-            raise ValueError(f"{character!r} is not ASCII, which delimiter and quote must be")
+            raise ValueError(f"{character!r} is not ASCII; delimiter and quote must be ASCII")
         return character
 
     @field_validator("encoding")
@@ -178,8 +178,8 @@ class Source(Section):
     def _strength_has_a_range(self) -> Source:
         if ("strength" in self.fields) != (self.strength is not None):
             raise ValueError(
-                "fields.strength and strength go together: strength: [b, a], the values that say "
-                "that b, or a, is better without doubt, such as [-3, 3]"
+                "fields.strength and strength go together: strength: [b, a], the values that mean "
+                "that b, or a, is certainly better, such as [-3, 3]"
             )
         if self.strength is not None and self.strength[0] == self.strength[1]:
             raise ValueError("strength: both ends are the same; write [b, a], such as [-3, 3]")
@@ -259,14 +259,14 @@ def _check_votes(fields: Mapping[FieldName, Expression]) -> None:
     if "judge" in fields:
         raise ValueError(
             "fields maps judge and votes; map judge where a row is one judge's answer, or votes "
-            "where a row counts the answers of judges whom nobody names"
+            "where a row counts the answers of judges without names"
         )
     if "label" not in fields:
         raise ValueError("votes counts labels: fields needs label, which label was counted")
     others = [name for name in fields if name not in VOTES_FIELDS]
     if others:
         raise ValueError(
-            f"votes cannot stand beside {', '.join(sorted(others))}; beside votes, fields may map "
+            f"votes cannot be mapped with {', '.join(sorted(others))}; with votes, fields may map "
             f"{', '.join(sorted({*VOTES_FIELDS} - {'votes'}))}"
         )
 

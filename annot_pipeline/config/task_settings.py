@@ -86,8 +86,8 @@ class TaskSettings(Section):
     def _repeats_of_single_answers(self) -> Self:
         if self.kind == "ranking" and self.repeats not in (None, "keep"):
             raise ValueError(
-                f"repeats: {self.repeats} does not go with kind: ranking, where a judge may rank "
-                "an output in several rankings"
+                f"repeats: {self.repeats} cannot be used with kind: ranking, where a judge may "
+                "rank an output in several rankings"
             )
         return self
 
@@ -101,7 +101,7 @@ class TaskSettings(Section):
     @classmethod
     def _rising(cls, scale: tuple[float, float] | None) -> tuple[float, float] | None:
         if scale and not scale[0] < scale[1]:
-            raise ValueError(f"{list(scale)} does not rise; write [lowest, highest]")
+            raise ValueError(f"{list(scale)} is not ascending; write [lowest, highest]")
         if scale and max(map(abs, scale)) > LARGEST:
             raise ValueError(f"{list(scale)} goes beyond {LARGEST:g}")
         return scale

@@ -166,7 +166,7 @@ def _no_export(opening: Opening, first: Sequence[str], rows: FirstRows) -> Input
         [
             Problem(
                 "",
-                f"is no Appraise export: {_what_is_wrong(first, rows)}",
+                f"is not an Appraise export: {_what_is_wrong(first, rows)}",
                 allowed=f"a header with {', '.join((*HEAD, *TIMES))}, or rows of {numbers} fields "
                 "in which score and times are numbers and itemType is TGT, BAD, REF or CHK",
                 do="name the columns in options.columns, or use format: csv",

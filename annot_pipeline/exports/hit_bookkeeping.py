@@ -106,7 +106,7 @@ class Hit:
         if not HIT_ID.fullmatch(self.hit):
             raise DamagedError(f"a HIT's id is 16 hex digits, not {shorten(self.hit)}")
         if self.ask not in ANSWERS:
-            raise DamagedError(f"nobody can be asked to {shorten(self.ask)}")
+            raise DamagedError(f"judges cannot be asked to {shorten(self.ask)}")
         self._check_scale()
         self._check_labels()
         if not self.slots:
@@ -117,7 +117,7 @@ class Hit:
             if (slot.item_b is None) == (self.ask == "compare"):
                 raise DamagedError("two items are for slots that compare, which need two")
             if slot.item_b is not None and slot.control != "none":
-                raise DamagedError(f"a comparison is no control: {slot.control}")
+                raise DamagedError(f"a comparison cannot be a control: {slot.control}")
             if slot.item_b is None and slot.system_b is not None:
                 raise DamagedError("a second system without an item")
 
@@ -130,13 +130,13 @@ class Hit:
         if not (math.isfinite(low) and math.isfinite(high) and low < high):
             raise DamagedError(f"no scale from {low:g} to {high:g}")
         if len({*self.criteria}) < len(self.criteria) or not all(map(str.strip, self.criteria)):
-            raise DamagedError("a criterion is blank or stands twice")
+            raise DamagedError("a criterion is blank or listed twice")
 
     def _check_labels(self) -> None:
         if (len(self.labels) < 2) if self.ask == "label" else self.labels:
             raise DamagedError("labels are for HITs that ask for one, which need two or more")
         if len({*self.labels}) < len(self.labels) or not all(map(str.strip, self.labels)):
-            raise DamagedError("a label is blank or stands twice")
+            raise DamagedError("a label is blank or listed twice")
 
     @cached_property
     def answers(self) -> tuple[tuple[int, int | None], ...]:
@@ -219,7 +219,7 @@ def _parsed(text: str) -> Mapping[str, Any]:
 def _hit(document: Mapping[str, Any]) -> Hit:
     version = _required(document, "annot", Number).written
     if version != VERSION:
-        raise DamagedError(f"it is of version {shorten(version)}, known is {VERSION}")
+        raise DamagedError(f"its version is {shorten(version)}, supported is {VERSION}")
     ask = _required(document, "ask", str) if "ask" in document else "score"
     keys = {"score": ("scale", "criteria"), "label": ("labels",)}.get(ask, ())
     _check_keys(document, ("annot", "task", "hit", "ask", *keys, "slots"))
@@ -261,7 +261,7 @@ def _check_keys(document: Mapping[str, Any], allowed: tuple[str, ...]) -> None:
 def _required(document: Mapping[str, Any], key: str, type_: type[T]) -> T:
     value = document.get(key)
     if not isinstance(value, type_):
-        kind = "is missing" if key not in document else "is of another kind"
+        kind = "is missing" if key not in document else "has the wrong type"
         raise DamagedError(f"{key} {kind}")
     return value
 
@@ -269,5 +269,5 @@ def _required(document: Mapping[str, Any], key: str, type_: type[T]) -> T:
 def _list(document: Mapping[str, Any], key: str, type_: type[T]) -> list[T]:
     values = _required(document, key, list)
     if not all(isinstance(value, type_) for value in values):
-        raise DamagedError(f"{key} holds something of another kind")
+        raise DamagedError(f"{key} contains a value of the wrong type")
     return values

@@ -132,6 +132,6 @@ def other_slots(hit: Hit) -> DamagedError:
 def no_hits(opening: Opening, format_: str, what: str) -> InputError:
     """What to say of a file that holds no HIT of `annot hits`."""
     return opening.broken(
-        f"holds no HIT that annot hits has planned: {what}",
+        f"contains no HIT planned by annot hits: {what}",
         f"for other results write format: {format_} with fields, as annot init does",
     )

@@ -64,7 +64,7 @@ def _answers(said: Mapping[str, str | None], hit: Hit) -> list[Answer]:
     key = GIVEN[hit.ask]
     text = said[key]
     if text is None or not text.strip():
-        raise DamagedError(f"{key} is blank: these are HITs that nobody has judged")
+        raise DamagedError(f"{key} is blank: these HITs have no answers yet")
     values = _list(text)
     if values is None:
         raise DamagedError(f"{key} is not a list")

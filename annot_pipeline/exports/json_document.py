@@ -182,10 +182,10 @@ def _at(
         elif kind == "start_map" or key is not None:
             yield pointer, key, _value(first, events, opening)
         else:
-            raise _NotThereError(f"{here} is no list and no object")
+            raise _NotThereError(f"{here} is neither a list nor an object")
         return
     if kind not in STARTS:
-        raise _NotThereError(f"records: {opening.records}: {here} is no list and no object")
+        raise _NotThereError(f"records: {opening.records}: {here} is neither a list nor an object")
     keys, is_there = [], False
     for number, (name, event) in enumerate(_children(first, events)):
         step = str(number) if name is None else name

@@ -72,7 +72,7 @@ def load_tasks(opening: Opening) -> list[dict[str, Any]]:
         where = f"; /{unfit[0]} is none" if unfit else ""
         raise opening.broken(
             f"not a list of tasks with annotations{where}",
-            "export as JSON; JSON-MIN, CSV and TSV do not tell which annotations were cancelled",
+            "export as JSON; JSON-MIN, CSV and TSV do not show which annotations were cancelled",
         )
     return tasks
 

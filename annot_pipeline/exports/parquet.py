@@ -92,7 +92,7 @@ def _chunks(
 
 def _broken(opening: Opening, error: Exception) -> InputError:
     return opening.broken(
-        f"is no whole Parquet file ({error})", "fetch the export again, or correct format"
+        f"is not a complete Parquet file ({error})", "fetch the export again, or correct format"
     )
 
 

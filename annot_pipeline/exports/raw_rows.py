@@ -23,7 +23,7 @@ from annot_pipeline.errors import InputError, Problem
 
 GZIP = b"\x1f\x8b"
 FOREIGN = {
-    GZIP: ("is a gzip, though its name does not end in .gz", "rename it"),
+    GZIP: ("is a gzip file, but its name does not end in .gz", "rename it"),
     b"PK\x03\x04": ("is a zip or Excel file", "export it as text, or unzip it"),
     b"\xd0\xcf\x11\xe0": ("is an Excel file", "export it as csv"),
     b"%PDF": ("is a PDF file", "fetch the export again"),
@@ -168,7 +168,8 @@ class Opening:
                     yield file
                 elif start and not start.startswith(GZIP):
                     raise self.broken(
-                        "is no gzip, though its name ends in .gz", "rename it, or fetch it again"
+                        "is not a gzip file, but its name ends in .gz",
+                        "rename it, or fetch it again",
                     )
                 else:
                     with gzip.open(file, "rb") as unzipped:
@@ -253,7 +254,9 @@ class Opening:
                 if start.startswith(bytes_):
                     raise self.broken(what, do)
             if HTML.match(start):
-                do = "log in and fetch the export again: servers send a page where they refuse it"
+                do = (
+                    "log in and fetch the export again: servers send a page when they refuse access"
+                )
                 raise self.broken("is an HTML page, not an export", do)
 
     def broken(self, what: str, do: str, *, may_pass: bool = False) -> InputError:

@@ -374,7 +374,7 @@ def _where(chunk: RawRows, keep: np.ndarray) -> RawRows:
 
 def _unclosed(opening: Opening, where: str) -> InputError:
     return opening.broken(
-        f"{where} opens a quote that is never closed; it swallows the rest of the file",
+        f"{where} opens a quote that is never closed; the rest of the file is read as one value",
         'close the quote, or set options.quote: "" where quotes are ordinary characters',
     )
 

@@ -221,7 +221,7 @@ def _rankings(opening: Opening, ignored: Counter[str]) -> Iterator[_Ranking]:
                 task, n_tasks, n_results = attributes, n_tasks + 1, 0
             elif name == RESULT and ranking:
                 raise opening.broken(
-                    f"a {RESULT} stands within another, line {line}", "fetch the export again"
+                    f"a {RESULT} is nested in another, line {line}", "fetch the export again"
                 )
             elif name == RESULT:
                 ranking, n_results = _Ranking(hit, task, attributes), n_results + 1
@@ -240,7 +240,7 @@ def _rankings(opening: Opening, ignored: Counter[str]) -> Iterator[_Ranking]:
             ranking = None
     if root and not n_tasks and not EMPTY_EXPORT.fullmatch(root):
         raise opening.broken(
-            f"no {TASK} stands in it: its first element is {shorten(root)}",
+            f"it has no {TASK}: its first element is {shorten(root)}",
             f"check format: wmt_ranking is HIT > {TASK} > {RESULT} > {OUTPUT}",
         )
 

@@ -172,7 +172,7 @@ class Build:
 
     def say_waiting(self) -> None:
         """Report that another process has locked the store."""
-        self.progress(f"annot prune has the store for itself; waiting{self.store.users()}")
+        self.progress(f"annot prune has locked the store; waiting{self.store.users()}")
 
     def written(self, planned: Mapping[str, Planned]) -> dict[str, StoredTable]:
         """Return tables whose files the engine writes, in a folder that all machines reach."""
@@ -197,7 +197,7 @@ class Build:
             self._note_failure(error)
             raise
         except Exception as error:  # its words may hold anything: a name, a row
-            defect = f"a defect of annot stopped it: {type(error).__name__}"
+            defect = f"a bug in annot stopped it: {type(error).__name__}"
             self.store.note_outcome(self.run, defect)
             self._mask_error(error)
             raise
@@ -256,8 +256,8 @@ class Build:
             gates = run_gates(stage.name, stage.outputs, result.document, levels)
         except MetricsError:
             raise StoreError(
-                f"{stage.name} was made by other code",
-                [Problem("", "a gate finds nothing to look at", do="annot build makes it again")],
+                f"{stage.name} was made by another version of the code",
+                [Problem("", "a metric that a gate needs is missing", do="run annot build")],
             ) from None
         return [
             replace(gate, detail=self.masked(gate.detail), unchecked=self.masked(gate.unchecked))
@@ -342,7 +342,7 @@ def check_one_build(build: Build, runs: Mapping[str, StageRun]) -> None:
     ]
     if stale:
         raise StoreError(
-            "the tables are not of one build: nothing was published, the last release stands",
+            "the tables come from different builds: nothing was published, the last release stands",
             [
                 Problem(
                     "",

@@ -47,8 +47,8 @@ def last_build(build: Build, *needed: str, command: str) -> dict[str, StoredTabl
         inputs = {name: tables[name].sha256 for name in stage.inputs}
         fingerprint = results[stage.name].fingerprint
         if dict(fingerprint.inputs) != inputs:
-            what = f"the last build did not get as far as {stage.name}"
-            raise _stale("the last build is not whole", what, build, command)
+            what = f"the last build stopped before {stage.name}"
+            raise _stale("the last build is incomplete", what, build, command)
         if fingerprint != build.fingerprint(stage, inputs):
             what = f"{stage.name} was made with other settings, another key or other code"
             raise _stale("the last build was another one", what, build, command)
@@ -115,7 +115,7 @@ def _check_exports(build: Build, exports: StoredTable, command: str) -> None:
         if keys
     ]
     if changes:
-        raise _stale("exports are not those of the last build", "; ".join(changes), build, command)
+        raise _stale("exports changed since the last build", "; ".join(changes), build, command)
 
 
 def _stale(title: str, what: str, build: Build, command: str, do: str = "") -> StoreError:

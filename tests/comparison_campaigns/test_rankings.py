@@ -69,7 +69,7 @@ def test_a_score_does_not_stand_in_for_a_rank(stage_campaign):
     built = rankings(stage_campaign, rows, fields=RANKING | {"score": "extra"}, tasks=tasks)
     assert decisions(built) == [("s/x", "s/z", 1)]
     (row,) = built.rows("set_aside")
-    assert (row["item"], row["reason"]) == ("s/y", "no rank, where others of the task have one")
+    assert (row["item"], row["reason"]) == ("s/y", "no rank, although others of the task have one")
 
 
 def test_outputs_at_one_position_are_one_output(stage_campaign):

@@ -71,7 +71,7 @@ def cells(
 
 @pytest.fixture
 def error(tmp_path: Path):
-    """The message about a file that is no Appraise export."""
+    """The message about a file that is not an Appraise export."""
 
     def error(content: str | bytes, **options: object) -> str:
         with pytest.raises(InputError) as raised:
@@ -205,7 +205,7 @@ numbers and itemType is TGT, BAD, REF or CHK
     ],
 )
 def test_what_is_no_appraise_export_is_said(error, content, what):
-    assert error(content) == f"a.csv: cannot be read\n  is no Appraise export: {what}{ALLOWED}"
+    assert error(content) == f"a.csv: cannot be read\n  is not an Appraise export: {what}{ALLOWED}"
 
 
 def test_the_message_names_no_judge(error):
@@ -215,7 +215,7 @@ def test_the_message_names_no_judge(error):
 @pytest.mark.parametrize(
     ("content", "what"),
     [
-        (b"\x1f\x8b" + b"x" * 20, "is a gzip, though its name does not end in .gz"),
+        (b"\x1f\x8b" + b"x" * 20, "is a gzip file, but its name does not end in .gz"),
         (b"PK\x03\x04 ...", "is a zip or Excel file"),
         (b"<html><body>Service unavailable</body></html>", "is an HTML page, not an export"),
         (SEGMENT_ROWS.encode("utf-16"), "is text in UTF-16"),

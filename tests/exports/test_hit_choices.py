@@ -213,9 +213,9 @@ def test_answers_to_another_hit_reject_the_row(field: str, tmp_path: Path) -> No
     [
         (line(["a"], COMPARE), "answers are 1 for 3 slots"),
         (line("a", COMPARE), "answers is not a list"),
-        (line(None, COMPARE), "answers is blank: these are HITs that nobody has judged"),
-        (line("GONE", LABEL, scores=[1, 2, 3]), "answers is blank: these are HITs that nobody"),
-        (line(["a", "b", "a"], HIT), "scores is blank: these are HITs that nobody has judged"),
+        (line(None, COMPARE), "answers is blank: these HITs have no answers yet"),
+        (line("GONE", LABEL, scores=[1, 2, 3]), "answers is blank: these HITs have no answers"),
+        (line(["a", "b", "a"], HIT), "scores is blank: these HITs have no answers yet"),
     ],
 )
 def test_lines_that_answer_something_else(told: str, said: str, tmp_path: Path) -> None:
@@ -233,22 +233,22 @@ def slots(**changes: Any) -> list[Any]:
 
 
 DAMAGED = [
-    (COMPARE | {"ask": "rank"}, "nobody can be asked to 'rank'"),
-    (COMPARE | {"ask": 1}, "ask is of another kind"),
+    (COMPARE | {"ask": "rank"}, "judges cannot be asked to 'rank'"),
+    (COMPARE | {"ask": 1}, "ask has the wrong type"),
     (COMPARE | {"ask": "score"}, "scale is missing"),
     (COMPARE | {"scale": [0, 1]}, "unknown key 'scale'"),
     (COMPARE | {"labels": ["a", "b"]}, "unknown key 'labels'"),
     (COMPARE | {"slots": slots(item_b="s/x")}, "a slot that compares 's/x' with itself"),
     (COMPARE | {"slots": slots(item_b=" ")}, "a slot without an item"),
     (COMPARE | {"slots": slots(item_b="GONE", system_b="GONE")}, "two items are for slots that"),
-    (COMPARE | {"slots": slots(item_b=None)}, "item_b is of another kind"),
+    (COMPARE | {"slots": slots(item_b=None)}, "item_b has the wrong type"),
     (COMPARE | {"slots": slots(item_c="z")}, "unknown key 'item_c'"),
-    (COMPARE | {"slots": slots(control="ask_again")}, "a comparison is no control: ask_again"),
+    (COMPARE | {"slots": slots(control="ask_again")}, "a comparison cannot be a control:"),
     (LABEL | {"labels": ["good"]}, "labels are for HITs that ask for one, which need two"),
     (LABEL | {"labels": []}, "labels are for HITs that ask for one, which need two"),
-    (LABEL | {"labels": ["a", "a"]}, "a label is blank or stands twice"),
-    (LABEL | {"labels": ["a", " "]}, "a label is blank or stands twice"),
-    (LABEL | {"labels": "ab"}, "labels is of another kind"),
+    (LABEL | {"labels": ["a", "a"]}, "a label is blank or listed twice"),
+    (LABEL | {"labels": ["a", " "]}, "a label is blank or listed twice"),
+    (LABEL | {"labels": "ab"}, "labels has the wrong type"),
     (LABEL | {"criteria": []}, "unknown key 'criteria'"),
     (LABEL | {"slots": slots()}, "two items are for slots that compare"),
     (LABEL | {"slots": slots(item_b="GONE")}, "a second system without an item"),

@@ -115,9 +115,9 @@ def test_gzip(tmp_path):
     [
         ('{"a": 1}', "b", "records: b: the document has no b"),
         ('{"a": {"c": 1}}', "a.b", "records: a.b: /a has no b"),
-        ('{"a": 1}', "a", "/a is no list and no object"),
-        ('{"a": 1}', "a.b", "records: a.b: /a is no list and no object"),
-        ("3", None, "the document is no list and no object"),
+        ('{"a": 1}', "a", "/a is neither a list nor an object"),
+        ('{"a": 1}', "a.b", "records: a.b: /a is neither a list nor an object"),
+        ("3", None, "the document is neither a list nor an object"),
         ("[1, ", None, "is not JSON"),
         ("", None, "is not JSON"),
         ('{"a": 1}\n{"a": 2}', None, "is not JSON"),

@@ -136,7 +136,7 @@ def test_notes_and_next_step_on_the_terminal(folder, capsys):
     ("before", "argv", "title", "what"),
     [
         ("nothing", (), "nothing is built yet", "annot build, then annot hits"),
-        ("arrived", (), "exports are not those of the last build", "has arrived: exports/b.csv"),
+        ("arrived", (), "exports changed since the last build", "has arrived: exports/b.csv"),
         ("built", ("--set", "quality.alpha=0.1"), "the last build was another one",
          "control_judges was made with other settings"),
         ("built", ("--task", "smal"), "an unknown task", "small"),
@@ -145,7 +145,7 @@ def test_notes_and_next_step_on_the_terminal(folder, capsys):
         ("built", ("-o", "exports"), "the next build would read it as an export",
          "exports/*.csv matches"),
         ("built", ("--set", "controlled_hits.groups=6"), "campaign.yaml",
-         "pairs 40 to 60 apart cannot be had with 6 groups: the number of groups must be a "
+         "pairs 40 to 60 apart are impossible with 6 groups: the number of groups must be a "
          "multiple of 10"),
     ],
 )  # fmt: skip

@@ -276,7 +276,7 @@ def test_items_that_were_chosen_count_for_themselves(tmp_path: Path, capsys: Any
     folder = write(tmp_path / "campaign", "label", judges=judges)
     build_file(folder)
     document = hits(capsys, folder)
-    assert any("are no random sample" in note for note in document["notes"])
+    assert any("are not a random sample" in note for note in document["notes"])
     rows = sample_rows(document)
     certain = [row["item"] for row in rows if float(row["selection_probability"]) == 1]
     assert len(certain) == FIRST
@@ -322,7 +322,7 @@ def test_on_the_terminal(tmp_path: Path, capsys: Any) -> None:
     assert "    95% interval of prevalence bad: width 0." in out
     assert "sample: " in out
     assert "Once results are back, copy " in out
-    assert "are taken for a random sample of 900 (selection probability 0.06667)" in out
+    assert "are treated as a random sample of 900 (selection probability 0.06667)" in out
 
 
 @pytest.mark.sampled

@@ -387,4 +387,4 @@ def test_a_file_to_upload_is_not_taken_for_results(platform: str, tmp_path: Path
         assert "cannot be read" in str(error)  # noqa: PT017
         return
     assert platform == "jsonl"
-    assert reasons == {"scores is blank: these are HITs that nobody has judged"}
+    assert reasons == {"scores is blank: these HITs have no answers yet"}

@@ -166,7 +166,7 @@ def test_a_table_names_the_judges(tmp_path):
 @pytest.mark.parametrize(
     ("table", "says"),
     [
-        ("name,kind\nx,model\n", "judge is needed"),
+        ("name,kind\nx,model\n", "judge is required"),
         ("judge,kind\nx,robot\n", "human, model"),
         ("judge,kind\nx,model\nx,model\n", "keep one"),
         ("judge,kind,temperature\nx,model,warm\n", "temperature is not a number"),
@@ -187,7 +187,7 @@ def test_a_wrong_table_is_refused(tmp_path, table, says):
 @pytest.mark.parametrize(
     ("judges", "says"),
     [
-        ({"use": "models", "declared": [{"name": "a"}]}, "no entry of declared"),
+        ({"use": "models", "declared": [{"name": "a"}]}, "needs an entry of declared"),
         ({"use": "people"}, "humans, models, all"),
         ([{"name": "a", "version": "1"}], "version belong to kind: model"),
         ([{"name": "a", "knd": "model"}], "judges.0.knd"),

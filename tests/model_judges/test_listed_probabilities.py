@@ -106,7 +106,7 @@ def test_those_of_another_task_do_not_count(stage_campaign, tmp_path):
     items[0]["fields"]["task"] = {"value": "another"}
     built = stage_campaign(labels(), judges=MODELS, sources=source(**FIELDS), items=items)
     reason = estimate(built, **CORRECTED)["reason"]
-    assert reason.startswith("people's items are no random sample")
+    assert reason.startswith("people's items are not a random sample")
 
 
 def test_a_table_that_describes_items_too(stage_campaign, tmp_path):

@@ -129,7 +129,7 @@ def test_items_chosen_by_the_answers_of_the_model_are_refused(build_campaign):
     for row in built.rows("estimates"):
         if row["method"] in ("people", "prediction_powered", "rogan_gladen"):
             assert row["value"] is None
-            assert row["reason"].startswith("people's items are no random sample")
+            assert row["reason"].startswith("people's items are not a random sample")
 
 
 def test_declared_chosen_items_are_refused(build_campaign):

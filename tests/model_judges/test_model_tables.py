@@ -203,7 +203,7 @@ def test_scores_on_other_scales_have_no_bias(build_campaign):
     [row] = built.rows("judge_validation")
     assert row["correlation"] == pytest.approx(1)
     assert (row["bias"], row["bias_low"], row["error"]) == (None, None, None)
-    assert "the model's scores span another range than people's" in row["reason"]
+    assert "the model's scores have a different range than people's" in row["reason"]
     assert row["pairwise_accuracy"] == 1
     # 1 to 5 lies on the declared scale, too; a model that uses less of it is on the same
     scale = [{"name": "*", "kind": "scalar", "scale": [0, 100]}]
@@ -308,7 +308,7 @@ def test_order_is_unknown_where_tools_shuffle(build_campaign):
     )  # fmt: skip
     for row in built.rows("judge_bias"):
         assert row["first_shown_share"] is None
-        assert row["order_reason"] == "nothing tells what was shown first"
+        assert row["order_reason"] == "which output was shown first is unknown"
         assert row["n_both_orders"] == 0
 
 
@@ -409,7 +409,7 @@ def test_people_who_all_say_the_same_have_no_interval(build_campaign):
         if row["method"] in ("people", "prediction_powered"):
             assert row["value"] == (row["label"] == "x")
             assert row["ci_low"] is None
-            assert row["reason"].startswith("all of people's answers are alike")
+            assert row["reason"].startswith("all of people's answers are equal")
 
 
 def test_a_model_that_judged_some_of_peoples_items_says_so(build_campaign):

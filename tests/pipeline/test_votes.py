@@ -366,13 +366,16 @@ FIELDS = {"item": "clip", "label": "bird", "votes": "n"}
     [
         (FIELDS | {"judge": "who"}, "fields maps judge and votes; map judge where a row is"),
         ({"item": "clip", "score": "s", "votes": "n"}, "votes counts labels: fields needs label"),
-        (FIELDS | {"score": "s"}, "votes cannot stand beside score; beside votes, fields may map"),
-        (FIELDS | {"control": "c", "reward": "r"}, "votes cannot stand beside control, reward;"),
+        (
+            FIELDS | {"score": "s"},
+            "votes cannot be mapped with score; with votes, fields may map",
+        ),
+        (FIELDS | {"control": "c", "reward": "r"}, "votes cannot be mapped with control, reward;"),
         (
             FIELDS | {"preference": "p", "item_a": "a", "item_b": "b"},
-            "beside item_a, item_b, preference",
+            "with item_a, item_b, preference",
         ),
-        (FIELDS | {"rank": "r", "ranking": "g"}, "votes cannot stand beside rank, ranking;"),
+        (FIELDS | {"rank": "r", "ranking": "g"}, "votes cannot be mapped with rank, ranking;"),
         (
             {"item": "clip", "label": "bird"},
             "fields needs judge: who judged; or, where a row is a count",

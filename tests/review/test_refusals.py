@@ -81,7 +81,7 @@ def test_a_build_that_stopped_half_way(make, plain):
     build = Build(load_campaign(plain))
     for stage in STAGES[:5]:
         build.run_stage(stage)
-    assert "the last build did not get as far as standardize_scores" in refused(plain)
+    assert "the last build stopped before standardize_scores" in refused(plain)
 
 
 def test_a_gate_that_failed_does_not_keep_work_from_review(make):

@@ -101,8 +101,8 @@ def test_without_a_declared_scale_all_numbers_count(stage: Any) -> None:
 @pytest.mark.parametrize(
     ("scale", "error"),
     [
-        ([100, 0], "tasks.0.scale: [100.0, 0.0] does not rise; write [lowest, highest]"),
-        ([5, 5], "tasks.0.scale: [5.0, 5.0] does not rise; write [lowest, highest]"),
+        ([100, 0], "tasks.0.scale: [100.0, 0.0] is not ascending; write [lowest, highest]"),
+        ([5, 5], "tasks.0.scale: [5.0, 5.0] is not ascending; write [lowest, highest]"),
         ([0], "tasks.0.scale.1: is missing"),
         ([0, "high"], "tasks.0.scale.1: input should be a valid number (found 'high')"),
         ([0, "1e400"], "tasks.0.scale.1: input should be a valid number (found '1e400')"),

@@ -211,7 +211,7 @@ def test_a_system_judged_by_failed_judges_only(stage: Any) -> None:
     assert ranking(built, "raw_mean")["y"]["score"] == pytest.approx(fmean(a for a, _ in CARELESS))
     for method in ("filtered_mean", "z_mean"):
         found = ranking(built, method)
-        assert found["y"]["reason"] == "no judgment that counts for this method"
+        assert found["y"]["reason"] == "no judgment that this method can use"
         assert found["y"]["n_segments"] == found["y"]["n_judgments"] == 0
         for name in ("rank", "score", "ci_low", "ci_high", "wmt_wins", "wmt_cluster"):
             assert found["y"][name] is None, name

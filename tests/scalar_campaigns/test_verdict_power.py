@@ -46,7 +46,7 @@ def test_three_of_three_right_answers_are_not_failed(build: Any) -> None:
     ann = judges["ann"]
     assert (ann["verdict"], ann["dropped"], ann["p_value"]) == ("undetermined", False, 0.125)
     assert ann["verdict_reason"] == (
-        f"3 known answers: {PERFECT}0.125, not below 0.05 (5 would do); "
+        f"3 known answers: {PERFECT}0.125, not below 0.05 (5 are enough); "
         "16 are needed for a power of 0.5"
     )
     assert (ann["n_needed"], ann["power"]) == (16, 0)
@@ -75,7 +75,7 @@ def test_a_perfect_record_that_cannot_pass_the_correction(stage: Any) -> None:
         assert verdicts == ({"undetermined"} if level < 1 / 32 else {"passed"})
     built = stage(rows, tasks=YES_NO, quality=KNOWN | {"correction": "holm"})
     assert {row["verdict_reason"] for row in built.rows("judges")} == {
-        f"5 known answers: {PERFECT}0.0312, not below 0.00833 (7 would do); "
+        f"5 known answers: {PERFECT}0.0312, not below 0.00833 (7 are enough); "
         "28 are needed for a power of 0.5"
     }
     power = []
@@ -180,7 +180,7 @@ def test_where_nobody_passes(build: Any) -> None:
         judges = built.rows("judges")
         assert {row["verdict"] for row in judges} == {verdict}
         assert {row["required_effect"] for row in judges} == {None}
-    assert "(assumed, as no judge passes)" in judges[0]["verdict_reason"]
+    assert "(assumed: no judge passes)" in judges[0]["verdict_reason"]
     assert gates(built)["verdicts_without_power"].value == 4
 
 
@@ -244,5 +244,6 @@ def test_a_crowd_of_which_nobody_passes(n_judges: int, verdict: str, stage: Any)
     assert {row["required_effect"] for row in judges} == {None}, "nobody is rejected for it"
     if verdict == "failed":
         assert judges[0]["verdict_reason"] == (
-            "no judge passes: of so many judges with an accuracy of 0.75 one at least would have"
+            "no judge passes, although at least one of so many judges with "
+            "an accuracy of 0.75 would"
         )

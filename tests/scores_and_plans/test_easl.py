@@ -36,7 +36,7 @@ def test_without_a_scale_there_is_no_easl_and_a_reason(stage_campaign):
     found = scores(built)["a"]
     assert found["easl_score"] is None
     assert found["reason"] == (
-        "no EASL score: the task declares no scale, and its scores tell none; "
+        "no EASL score: the task declares no scale, and its scores imply none; "
         "no comparison: neither HIT nor ranking is mapped"
     )
     assert built.metrics("plan_hits")["unplanned"] == {

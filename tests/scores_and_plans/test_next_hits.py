@@ -59,7 +59,8 @@ def test_listed_items_of_several_tasks(stage_campaign, tmp_path):
     assert sorted(r["item"] for r in found if r["role"] == "cover") == [f"x{n}" for n in range(5)]
     assert {r["task"] for r in found if r["role"] == "cover"} == {"t1"}
     assert built.metrics("plan_hits")["notes"][0] == (
-        "listed items left out, for there are several tasks and their table does not map task: 1"
+        "listed items left out, because there are several tasks and their table does not map "
+        "task: 1"
     )
 
 
@@ -93,8 +94,8 @@ def test_names_are_shown_where_no_item_has_a_text_and_that_is_said(stage_campaig
     rows = [row("j1", f"i{n}", n, system="x", segment=f"s{n}") for n in range(9)]
     built = build(stage_campaign, rows, "next_hits.within=task", fields=("system", "segment"))
     assert built.metrics("plan_hits")["notes"][0] == (
-        "small: no item has a text: judges see its name, which may tell the system; map text under "
-        "items"
+        "small: no item has a text: judges see its name, which may reveal the system; map text "
+        "under items"
     )
 
 

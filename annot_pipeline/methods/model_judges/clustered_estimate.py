@@ -26,7 +26,7 @@ Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
 
 FEW_ITEMS = "fewer than 2 items, or documents, so the error is unknown"
-NO_VARIATION = "all items agree alike, so the error is unknown"
+NO_VARIATION = "agreement is equal on all items, so the error is unknown"
 NEGLIGIBLE = 1e-12
 """Of influence values: what rounding may leave of 0."""
 

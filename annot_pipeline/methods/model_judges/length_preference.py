@@ -39,9 +39,9 @@ FEWEST_COMPARISONS = 20
 NO_LENGTHS = "no comparison of two texts of known lengths"
 TOO_FEW = f"fewer than {FEWEST_COMPARISONS} comparisons of texts of known lengths"
 NO_VARIATION = "the two texts of each comparison are equally long"
-BY_SYSTEM = "lengths differ by system alone: length and system cannot be told apart"
+BY_SYSTEM = "lengths differ by system alone: length and system cannot be separated"
 FEW_CLUSTERS = f"fewer than {FEW} questions"
-ALWAYS_ONE = "the longer text wins always, or never: the preference has no finite value"
+ALWAYS_ONE = "the longer text always wins or never wins: the preference has no finite value"
 
 
 @dataclass(frozen=True)

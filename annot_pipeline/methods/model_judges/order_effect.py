@@ -44,9 +44,9 @@ Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
 
 NO_COMPARISON = "no comparison"
-ONE_ORDER = "no pair is shown in both orders: position and system cannot be told apart"
+ONE_ORDER = "no pair is shown in both orders: position and system cannot be separated"
 FEW_CLUSTERS = f"fewer than {FEW} questions that tell of it"
-ALWAYS_ONE = "one position wins always, or never loses: the effect has no finite value"
+ALWAYS_ONE = "one position always wins or never loses: the effect has no finite value"
 ROUNDS, TOLERANCE = 100, 1e-10
 
 

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 
 NO_ITEMS = "no item has a label of the model"
-NO_HUMAN_ITEMS = "people gave no item this class, or gave it to all: its errors are not known"
+NO_HUMAN_ITEMS = "people gave this class to no item or to all: the model's errors are unknown"
 UNINFORMATIVE = "sensitivity and specificity sum to 1 or less: the model is no better than chance"
 TOO_FEW = "too few items have people's labels for an interval"
 

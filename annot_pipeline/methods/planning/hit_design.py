@@ -57,14 +57,14 @@ class HitDesign:
             raise ValueError(f"a spacing of {least} to {most} does not rise from 1 or more")
         if not self._distances():
             raise ValueError(
-                f"pairs {least} to {most} apart cannot be had with groups of {self.group_size}: "
+                f"pairs {least} to {most} apart are impossible with groups of {self.group_size}: "
                 f"groups d apart give {self.group_size} d - {self.group_size - 1} to "
                 f"{self.group_size} d + {self.group_size - 1}"
             )
         if not self._fitting():
             fewest = " or ".join(f"a multiple of {2 * d}" for d in self._distances())
             raise ValueError(
-                f"pairs {least} to {most} apart cannot be had with {self.groups} groups: "
+                f"pairs {least} to {most} apart are impossible with {self.groups} groups: "
                 f"the number of groups must be {fewest}"
             )
 

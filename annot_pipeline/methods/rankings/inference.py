@@ -44,7 +44,7 @@ NO_TEST = {
     NOT_CONNECTED: "no judge connects these systems",
     NO_VARIATION: "judges and segments agree fully, so the error of the difference is unknown",
     TOO_FEW: "too few judges or segments",
-    ONE_ORDER: "pairs are shown in one order only: position and system cannot be told apart",
+    ONE_ORDER: "pairs are shown in one order only: position and system cannot be separated",
 }
 """Why there is no test, by code; `TESTED` has one."""
 

@@ -124,5 +124,5 @@ def why_separate(connected: Codes, component: int, members: str) -> str:
     """Return why ranks hold within a component alone."""
     what = NO_JUDGE_CONNECTS
     if connected.max(initial=0) == 0:
-        what = "judges and segments do not tell all systems apart"
+        what = "judges and segments do not separate all systems"
     return f"{what}: ranked within component {component + 1} only ({members})"

@@ -41,7 +41,7 @@ LEFT_OUT_REASONS = (
 )
 """As `imply_comparisons.REASONS`, said of one judgment."""
 
-NO_RANK = "no rank, where others of the task have one"
+NO_RANK = "no rank, although others of the task have one"
 
 Codes = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

@@ -46,7 +46,7 @@ Floats = npt.NDArray[np.float64]
 Intervals = tuple[Floats, Floats]
 
 NOT_KEPT = "no comparison of judges kept"
-ONLY_TIES = "only ties: nothing tells systems apart"
+ONLY_TIES = "all comparisons are ties: systems cannot be separated"
 GRADED = "no interval: preferences are graded, see the headline"
 ORDERED = "no interval: it depends on the order of comparisons, see the headline"
 WAYS: dict[str, TiesOfShares] = {"wins": "out", "wins_ties_half": "half"}

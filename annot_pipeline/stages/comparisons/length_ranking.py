@@ -22,8 +22,8 @@ from annot_pipeline.stages.comparisons.task_comparisons import TaskComparisons
 METHOD, COVARIATE = "bradley_terry_length", "length"
 NO_TEXTS = "no comparison of two outputs with texts: map text of items"
 EQUAL = "the texts of each comparison are equally long"
-BY_SYSTEM = "lengths differ by system alone: length and system cannot be told apart"
-ALWAYS_ONE = "the longer text wins always, or never: its effect has no finite value"
+BY_SYSTEM = "lengths differ by system alone: length and system cannot be separated"
+ALWAYS_ONE = "the longer text always wins or never wins: its effect has no finite value"
 WITHOUT_TEXT = "no comparison of two outputs with texts"
 
 Floats = npt.NDArray[np.float64]

@@ -35,7 +35,7 @@ from annot_pipeline.stages.comparisons.task_scores import TaskScores
 from annot_pipeline.stages.scores.segment_scores import Cells, TaskCells
 
 TAILS = (0.025, 0.975)
-NO_JUDGMENT = "no judgment that counts for this method"
+NO_JUDGMENT = "no judgment that this method can use"
 JUDGES_REPEAT = "no interval: judges judge several segments, see the headline"
 DOCUMENTS_REPEAT = "no interval: segments of one document are not independent, see the headline"
 FEW_SEGMENTS = f"no interval: fewer than {CONFIRMED_SEGMENTS} segments"
@@ -59,7 +59,7 @@ def mean_rankings(task: TaskScores, context: RankingContext) -> Ranked:
         described = _described_by(method, scores, groups, cells.systems, ranking)
         why = why_no_interval
         if method == "raw_mean" and n_unfiltered > n_filtered:
-            why = why or "no interval: it counts judges who failed"
+            why = why or "no interval: it includes judges who failed"
         if why:
             for reasons, rank in zip(described.reasons, described.rank, strict=True):
                 reasons.extend([why] if rank else [])

@@ -45,7 +45,7 @@ def violations(groups: Iterable[pa.Table], contract: Table) -> list[str]:
     """
     reals = [c.name for c in contract.columns if pa.types.is_floating(c.type)]
     filled = [c.name for c in contract.columns if not c.nullable]
-    out_of_order = f"the order of {', '.join(contract.key)} is broken"
+    out_of_order = f"rows are not sorted by {', '.join(contract.key)}"
     wrong = [*map(is_null, filled), *map(is_nan, reals), out_of_order]
     rows = dict.fromkeys(wrong, 0)
     keys: dict[str, list[str]] = {what: [] for what in wrong}

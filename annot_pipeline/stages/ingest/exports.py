@@ -73,7 +73,7 @@ RECORD_FILES = pa.schema(
 
 def archive_exports(context: StageContext) -> StageOutput[ExportMetrics]:
     """Find the inputs of this build and keep their bytes."""
-    waiting = partial(context.progress, "another build publishes; waiting")
+    waiting = partial(context.progress, "another build is publishing; waiting")
     parent = check_parent(context.campaign, waiting)  # before any work
     settings, folder = context.campaign.settings, context.campaign.folder
     rows, damaged = [], list[str]()

@@ -272,7 +272,7 @@ def _slices(context: StageContext, together: _Together, ends_by_key: Slices) -> 
     latest = context.latest()
     ends = latest.document.get("slices", {}).get(key) if latest else None
     if ends is None:
-        context.progress(f"{shorten(together.named.first)} is large: it is cut at items")
+        context.progress(f"{shorten(together.named.first)} is large: it is split by item")
         [ends] = context.run(
             [partial(_ends, context.partition_queries, together.records, together.named)]
         )

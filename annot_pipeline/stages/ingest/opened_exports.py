@@ -166,7 +166,7 @@ def _how_to_name(missing: Sequence[str], columns: Sequence[str]) -> str:
     repeated = [c for c in columns if any(c.startswith(f"{m}#") for m in missing)]
     likely = difflib.get_close_matches(missing[0], columns, 1)
     if repeated:
-        return f"several columns have this name; name one by its place, as {repeated[0]}"
+        return f"several columns have this name; name one by its position, such as {repeated[0]}"
     if len(columns) == 1:
         return 'set options.delimiter to the character between the columns ("\\t" for a tab)'
     if any("\ufffd" in column for column in columns):

@@ -41,8 +41,8 @@ def verdict_reasons(
     texts: list[str | None] = [None] * verdict.size
     for unit in np.flatnonzero(by_crowd).tolist():
         texts[unit] = (
-            f"no judge passes: of so many judges with {_effect_text(reference, unit, quality)} one "
-            "at least would have"
+            "no judge passes, although at least one of so many judges with "
+            f"{_effect_text(reference, unit, quality)} would"
         )
     for unit in np.flatnonzero(constant).tolist():
         texts[unit] = (
@@ -61,7 +61,7 @@ def verdict_reasons(
             texts[unit] = "the means of the other judges do not vary"
             continue
         if quality.test == "consistency" and tested[unit] and np.isnan(power[unit]):
-            texts[unit] = "no judge agrees enough with the others to tell who is right"
+            texts[unit] = "no judge agrees enough with the others to decide who is right"
             continue
         text = _shortage(n, needed[unit], quality)
         if tested[unit]:
@@ -101,7 +101,7 @@ def _imperfect_text(
     )
     chance = 0.5 if quality.test == "signed_rank" else float(test.chance[unit])
     if quality.test in ("known_answer", "signed_rank") and 0 < chance < 1 and alpha > 0:
-        text += f" ({_fewest_of_perfect_record(chance, alpha):,} would do)"
+        text += f" ({_fewest_of_perfect_record(chance, alpha):,} are enough)"
     return f"{text}; {_needed_text(needed)} needed for a power of {quality.required_power:g}"
 
 
@@ -128,7 +128,7 @@ def _power_text(power: float, reference: CarefulJudge, unit: int, quality: Quali
     if quality.test != "known_answer":
         who = f"the median {who}"
     if not reference.n_passing[unit]:
-        who = "assumed, as no judge passes"
+        who = "assumed: no judge passes"
     elif not reference.is_estimated[unit]:
-        who = "assumed, as the judges who pass do not tell it"
+        who = "assumed: the judges who pass do not determine it"
     return f"the power is {power:.2g} for {size} ({who}), {quality.required_power:g} is needed"

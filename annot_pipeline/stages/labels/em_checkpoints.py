@@ -62,7 +62,7 @@ def watch_blocks(context: StageContext, task: str, name: str) -> Watch:
 
         state = noted.read()
         if state:
-            context.progress(f"{where}: goes on after iteration {state.iteration}")
+            context.progress(f"{where}: continues after iteration {state.iteration}")
         return state, on_iteration
 
     return watch

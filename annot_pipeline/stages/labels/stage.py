@@ -59,7 +59,7 @@ def infer_label_tables(context: StageContext) -> StageOutput[LabelMetrics]:
     if adjudications:
         decided = sum(row["decided"] for row in adjudications)
         overridden = sum(row["overridden"] for row in adjudications)
-        context.progress(f"{decided:,} items adjudicated, {overridden:,} not as the model says")
+        context.progress(f"{decided:,} items adjudicated, {overridden:,} against the model")
     return output
 
 

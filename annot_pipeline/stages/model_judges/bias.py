@@ -57,9 +57,9 @@ MOST_FITTED = 1_000
 """Judges of a task whose effects are estimated, those with the most comparisons."""
 TOO_FEW = f"fewer than {LEAST_COMPARISONS} comparisons"
 NOT_FITTED = f"more than {MOST_FITTED:,} judges: effects are of those with the most comparisons"
-UNKNOWN_ORDER = "nothing tells what was shown first"
+UNKNOWN_ORDER = "which output was shown first is unknown"
 NO_FAMILIES = "no family is declared for the judge and for a system"
-NO_PEOPLE = "people compared no such pair: nothing says what the own family deserves"
+NO_PEOPLE = "people compared no such pair: no reference for the own family"
 
 
 @dataclass(frozen=True, eq=False)

@@ -38,10 +38,10 @@ FEW_ANSWERS = f"fewer than {LEAST_ANSWERS} answers of people: no interval"
 TOO_FEW = (
     f"fewer than {LEAST_ANSWERS} answers of people on the model's items: too few to correct it"
 )
-ALL_ALIKE = "all of people's answers are alike: nothing says how far others may differ"
+ALL_ALIKE = "all of people's answers are equal: their spread is unknown"
 ONE_CLUSTER = "all of people's items are of one document or segment: no interval"
 OVER_ITEMS = "over items: several people judged some, so the interval holds for these people"
-NO_PROBABILITIES = "Rogan-Gladen takes no selection probabilities: read prediction_powered"
+NO_PROBABILITIES = "Rogan-Gladen cannot use selection probabilities: see prediction_powered"
 NO_COMMON_ITEM = "no item has answers of all models"
 NOTHING_ELSEWHERE = "the model judged no other items than people did"
 
@@ -121,7 +121,7 @@ class HumanModelComparison:
             n = is_shared.size
             reasons.append(
                 f"rests on {n - n_missing:,} of people's {n:,} answers: those on items "
-                "that the model judged, too"
+                "that the model judged too"
             )
         is_even = weights.size == 0 or np.ptp(weights) <= 1e-12 * weights[0]
         return cls(

@@ -93,6 +93,6 @@ def sample_imbalance(
     _, name, estimand, (of_people, elsewhere) = worst
     what = " ".join(filter(None, (estimand.quantity, estimand.system, estimand.label)))
     return (
-        f"people's items are no random sample: {what} by {name} is {of_people:.3f} on them and "
+        f"people's items are not a random sample: {what} by {name} is {of_people:.3f} on them and "
         f"{elsewhere:.3f} on the others; map selection_probability"
     )

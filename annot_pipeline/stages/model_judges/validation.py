@@ -31,18 +31,18 @@ NO_PEOPLE = "no person judged the task"
 NO_SHARED_ITEM = "the model and people share no item"
 THESE_PEOPLE = "intervals hold for these people: fewer than 4"
 ONE_ANSWER = "the model always gives the same answer"
-NO_CEILING = "no item has two people: no human ceiling, no alternative annotator test"
+NO_CEILING = "no item is judged by two people: no human ceiling, no alternative annotator test"
 FEW_ITEMS_EACH = (
     f"no person shares {LEAST_ITEMS} items with the model and others: no alternative annotator test"
 )
-OTHER_SCALE = "bias and error are null: the model's scores span another range than people's"
+OTHER_SCALE = "bias and error are null: the model's scores have a different range than people's"
 OTHER_SPAN = 2.0
 """Ratio of the ranges of a model's and of people's scores from which they are on other scales."""
 OTHER_SPAN_DECLARED = 5.0
 """The same where the task declares one scale: 0 to 1 and 1 to 5 lie on 0 to 100, too."""
 WEIGHTED = (
-    "people's items count by selection_probability; pairwise accuracies, human correlation and the "
-    "alternative annotator test are of these items alone"
+    "people's items are weighted by selection_probability; pairwise accuracies, human correlation "
+    "and the alternative annotator test use these items only"
 )
 BOUNDS = {
     "agreement": (0, 1), "kappa": (-1, 1), "correlation": (-1, 1), "bias": (-np.inf, np.inf),
@@ -112,7 +112,7 @@ def _against_people(
         return row | {"reason": NO_SHARED_ITEM if item.size else NO_PEOPLE}, []
     reasons: dict[str, None] = {}
     if sample.refusal is not None:
-        reasons[f"of people's items alone: {sample.refusal}"] = None
+        reasons[f"for people's items only: {sample.refusal}"] = None
     weights = sample.weights
     if weights is not None and np.ptp(weights[item[is_shared]]) > 0:
         reasons[WEIGHTED] = None

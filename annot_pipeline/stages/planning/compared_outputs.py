@@ -191,8 +191,8 @@ def _nodes(
     placed = [node for node in outputs if node[0] is not None]
     if placed and len(placed) < len(outputs):
         notes.append(
-            f"{task}: {len(outputs) - len(placed):,} outputs without a segment are left out, for "
-            "others have one"
+            f"{task}: {len(outputs) - len(placed):,} outputs without a segment are left out, "
+            "because others have one"
         )
     return placed or outputs
 
@@ -245,7 +245,7 @@ def _digestible(segment: Codes, first: Codes, second: Codes, outcome: Codes, tie
 def _note_texts(items: TaskItems, shown: Flags, notes: list[str], *, has_texts: bool) -> None:
     task = items.question.task
     if not has_texts and items.names:
-        system = ", which may tell the system" * any(s is not None for s in items.systems)
+        system = ", which may reveal the system" * any(s is not None for s in items.systems)
         notes.append(
             f"{task}: no output has a text: judges see its name{system}; map text under items"
         )

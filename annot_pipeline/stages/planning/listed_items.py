@@ -19,7 +19,7 @@ PATTERN = re.compile(r"[*?[]")
 """In the name of an entry under tasks: it is for several tasks."""
 
 NOWHERE = (
-    "listed items left out, for there are several tasks and their table does not map task: {:,}"
+    "listed items left out, because there are several tasks and their table does not map task: {:,}"
 )
 
 

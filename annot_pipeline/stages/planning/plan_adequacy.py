@@ -226,7 +226,7 @@ def _not_compared(asking: str, outputs: ComparedOutputs) -> list[str]:
         )
     none_can = (
         (counts[1], "without a text"),
-        (counts[2], "with no other in their segment to be held against"),
+        (counts[2], "without another output in their segment to compare with"),
     )
     return notes + [
         f"{asking}: {n:,} outputs of {name} {why} have no comparison and are left out"
@@ -271,8 +271,8 @@ def _once(items: TaskItems, codes: Codes, hits: Sequence[Codes], notes: list[str
             new_hits.append(np.array(fresh, np.int64))
     if twice:
         notes.append(
-            f"{items.question.task}: {twice:,} outputs have the name of another and are not asked "
-            "apart: name items so that tasks and segments do not share them"
+            f"{items.question.task}: {twice:,} outputs have the name of another and are not "
+            "asked about separately: name items so that tasks and segments do not share them"
         )
     return new_hits
 

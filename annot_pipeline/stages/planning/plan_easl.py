@@ -89,7 +89,7 @@ def with_text(items: TaskItems, notes: list[str]) -> TaskItems:
     if all(shown):
         return items
     if not any(shown):
-        system = ", which may tell the system" * any(s is not None for s in items.systems)
+        system = ", which may reveal the system" * any(s is not None for s in items.systems)
         notes.append(
             f"{task}: no item has a text: judges see its name{system}; map text under items"
         )

@@ -223,7 +223,7 @@ class _Samples:
     def plan(self, question: Question, inputs: _Known, notes: list[str]) -> ValidationPlan:
         """Return the sample of a task."""
         if self.judgments is None:
-            raise CannotPlanError("nobody judged it yet: let a model judge its items first")
+            raise CannotPlanError("it has no judgments yet: let a model judge its items first")
         return plan_validation(
             question, self.judgments[question.task], self.items,
             inputs.listed.rows(question.task),

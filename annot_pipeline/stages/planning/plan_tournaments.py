@@ -171,18 +171,18 @@ def _sets(part: Codes, members: Codes) -> list[list[int]]:
 
 def _say(task: str, outputs: ComparedOutputs, segments: _Segments, notes: list[str]) -> None:
     if all(segment is None for segment in outputs.items.segments) and outputs.segment.size:
-        notes.append(f"{task}: no segment is mapped: all its outputs are of one")
+        notes.append(f"{task}: no segment is mapped: all its outputs are treated as one segment")
     equal = int((outputs.representative != np.arange(outputs.segment.size)).sum())
     if equal:
         notes.append(
-            f"{task}: {equal:,} outputs are equal to another of their segment but for case: ties, "
-            "and not asked about"
+            f"{task}: {equal:,} outputs are equal to another of their segment except in case: "
+            "ties, and not asked about"
         )
     alone = int((segments.n_outputs < 2).sum())
     if alone:
         notes.append(
-            f"{task}: {alone:,} of {segments.n_outputs.size:,} segments have less than two outputs "
-            "to compare"
+            f"{task}: {alone:,} of {segments.n_outputs.size:,} segments have fewer than two "
+            "outputs to compare"
         )
 
 

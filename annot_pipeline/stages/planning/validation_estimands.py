@@ -155,11 +155,11 @@ def _earlier(
         refusal = sample_imbalance(answers, estimands, models)
     if refusal is not None:
         return is_judged.astype(np.float64), (
-            f"the {n_judged:,} items of people are no random sample: they count for themselves "
-            "alone (selection probability 1), and the others are sampled"
+            f"the {n_judged:,} items of people are not a random sample: they represent only "
+            "themselves (selection probability 1), and the others are sampled"
         ), False  # fmt: skip
     return np.full(n_cells, n_judged / n_items), (
-        f"the {n_judged:,} items that people judged are taken for a random sample of "
+        f"the {n_judged:,} items that people judged are treated as a random sample of "
         f"{n_items:,} (selection probability {n_judged / n_items:.4g})"
     ), True  # fmt: skip
 

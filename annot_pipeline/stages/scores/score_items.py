@@ -35,7 +35,7 @@ from annot_pipeline.stages.comparisons import imply_comparisons as implied
 from annot_pipeline.stages.ingest.resolve_tasks import scales
 from annot_pipeline.stages.scores.judge_sums import ORDINARY
 
-NO_SCALE = "no EASL score: the task declares no scale, and its scores tell none"
+NO_SCALE = "no EASL score: the task declares no scale, and its scores imply none"
 NOT_KEPT = "no judgment of judges kept"
 
 TASK_METRICS = ("items_by_judgments", "items_scored")

@@ -94,11 +94,14 @@ GOOD = document(hit(task(result())))
         (HEAD + FILE + "<r>&a;</r>", r"has a document type \(<!DOCTYPE>\), line 2"),
         ("<!DOCTYPE html><html></html>", "is an HTML page, not an export"),
         ("<!DOCTYPE x><x></x>", r"has a document type \(<!DOCTYPE>\), line 1"),
-        ("<rss><body/></rss>", "no ranking-task stands in it: its first element is 'rss'"),
-        ("<set><seg id='1'/></set>", "no ranking-task .*do: +check format: wmt_ranking is HIT >"),
+        ("<rss><body/></rss>", "it has no ranking-task: its first element is 'rss'"),
+        (
+            "<set><seg id='1'/></set>",
+            "has no ranking-task.*do: +check format: wmt_ranking is HIT >",
+        ),
         (
             GOOD.replace(FIVE, f"{FIVE}<ranking-result />"),
-            "a ranking-result stands within another, line 12",
+            "a ranking-result is nested in another, line 12",
         ),
         ('{"a": 1}', "not well-formed .invalid token., line 1"),
     ],

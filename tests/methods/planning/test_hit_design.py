@@ -97,12 +97,12 @@ def test_fewer_items_than_a_hit_shows():
     [
         (
             {"groups": 6},
-            "pairs 40 to 60 apart cannot be had with 6 groups: the number of groups must be a "
+            "pairs 40 to 60 apart are impossible with 6 groups: the number of groups must be a "
             "multiple of 10",
         ),
         (
             {"spacing": (45, 50)},
-            "pairs 45 to 50 apart cannot be had with groups of 10: groups d apart give 10 d - 9 "
+            "pairs 45 to 50 apart are impossible with groups of 10: groups d apart give 10 d - 9 "
             "to 10 d + 9",
         ),
         ({"spacing": (60, 40)}, "a spacing of 60 to 40 does not rise from 1 or more"),
@@ -111,7 +111,7 @@ def test_fewer_items_than_a_hit_shows():
             "a group of 10 holds 1 to 5 controls, not 0: each belongs to an ordinary output of "
             "its own",
         ),
-        ({"groups": 0}, "cannot be had with 0 groups"),
+        ({"groups": 0}, "are impossible with 0 groups"),
     ],
 )
 def test_designs_that_cannot_be(given, says):

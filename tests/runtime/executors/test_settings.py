@@ -46,12 +46,12 @@ def test_names_of_spark_may_be_nested(engine):
     ("text", "says"),
     [
         ("engine: {kind: dask}\n", "engine.kind"),
-        ("engine: {master: 'local[2]'}\n", "master and config are Spark's: add kind: spark"),
+        ("engine: {master: 'local[2]'}\n", "master and config need kind: spark"),
         ("engine: {kind: spark, config: {spark.a: [1]}}\n", "engine.config.spark.a"),
         ("engine: {kind: spark, config: none}\n", "engine.config"),
         ("engine: {kind: spark, wait_seconds: 0}\n", "engine.wait_seconds"),
-        ("engine: {kind: spark, config: {foo: 1, spark.a: 1}}\n", "begin with spark. alone: foo"),
-        ("engine: {kind: spark, config: {spark.master: yarn}}\n", "is said by engine.master"),
+        ("engine: {kind: spark, config: {foo: 1, spark.a: 1}}\n", "do not begin with spark.: foo"),
+        ("engine: {kind: spark, config: {spark.master: yarn}}\n", "is set by engine.master"),
         ("store: s3://bucket/store\n", "store: the store is a folder"),
     ],
 )
@@ -92,7 +92,7 @@ def test_a_day_without_the_cluster(engine):
     ],
 )
 def test_other_masters_are_refused_before_java_is(engine, master):
-    with pytest.raises(ConfigError, match=r"engine.master: .* is no master of Spark; local\[2\]"):
+    with pytest.raises(ConfigError, match=r"engine.master: .* is not a Spark master; write local"):
         engine("", "engine.kind=spark", f"engine.master={master}")
 
 

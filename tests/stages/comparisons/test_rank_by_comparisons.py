@@ -119,7 +119,7 @@ def test_the_order_of_showing_is_no_difference_of_systems():
 def test_one_order_only_is_no_effect_of_the_order():
     rows = rows_of(ab=30, ba=10)
     found, pairs, facts = run(table(*rows, b_shown_first=[False] * len(rows)))
-    why = "pairs are shown in one order only: position and system cannot be told apart"
+    why = "pairs are shown in one order only: position and system cannot be separated"
     assert {row["reason"] for row in pairs} == {why}
     for name in ("a_beats_b", "p_value", "ci_low", "standard_error", "effective_judges"):
         assert {row[name] for row in pairs} == {None}

@@ -19,7 +19,7 @@ def test_systems_that_only_tie_are_equal():
             assert column(found, method, "cluster") == [None] * 3
             assert column(found, method, "ci_low") == column(found, method, "ci_high") == [None] * 3
             assert set(column(found, method, "reason")) == {
-                "only ties: nothing tells systems apart"
+                "all comparisons are ties: systems cannot be separated"
             }
         assert column(found, "wins", "rank") == [None] * 3
         assert column(found, "wins", "reason") == ["ties only: no share of wins"] * 3
@@ -35,7 +35,12 @@ def test_a_part_that_only_ties_has_no_interval_beside_one_that_has():
     for method in ("bradley_terry", "wins_ties_half"):
         low, reason = column(found, method, "ci_low"), column(found, method, "reason")
         assert [end is None for end in low] == [False, False, True, True]
-        assert ["; only ties: nothing" in text for text in reason] == [False, False, True, True]
+        assert ["; all comparisons are ties" in text for text in reason] == [
+            False,
+            False,
+            True,
+            True,
+        ]
 
 
 def test_no_ties():

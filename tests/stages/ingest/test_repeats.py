@@ -125,4 +125,4 @@ def test_rankings_have_no_repeats(tmp_path):
     )
     with pytest.raises(ConfigError) as caught:
         load_campaign(file)
-    assert "does not go with kind: ranking" in caught.value.problems[0].what
+    assert "cannot be used with kind: ranking" in caught.value.problems[0].what

@@ -61,7 +61,7 @@ def test_where_all_answer_at_random_nobody_is_told_apart():
     judges, metrics = controlled(panel(np.random.default_rng(3), 60, [], 10))
     assert {judge["verdict"] for judge in judges.values()} == {"undetermined"}
     assert {judge["verdict_reason"] for judge in judges.values()} == {
-        "no judge agrees enough with the others to tell who is right"
+        "no judge agrees enough with the others to decide who is right"
     }
     assert len(metrics.inconsistent_judges) == 10, "the gate counts them all the same"
     judges, metrics = controlled(panel(np.random.default_rng(3), 60, [], 10), required_effect=0.45)

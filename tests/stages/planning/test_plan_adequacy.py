@@ -239,7 +239,7 @@ def test_what_nothing_can_compare_is_not_promised_to_be_asked():
         "good: 2 outputs of mt have no comparison yet and are left out; next_hits.design: "
         "tournament asks for them",
         "good: 2 outputs of mt without a text have no comparison and are left out",
-        "good: 4 outputs of mt with no other in their segment to be held against have no "
+        "good: 4 outputs of mt without another output in their segment to compare with have no "
         "comparison and are left out",
     ]
     plan, _ = planned(items, said, campaign=settings("tournament", [MT]))
@@ -305,8 +305,8 @@ def test_two_tasks_that_one_task_labels():
     said[1] = comparison(items[2], items[3], 1, task="q")
     _, metrics = planned(items, said, campaign=campaign, tasks=known)
     assert metrics.notes[0] == (
-        "good: 1 outputs have the name of another and are not asked apart: name items so that "
-        "tasks and segments do not share them"
+        "good: 1 outputs have the name of another and are not asked about separately: name items "
+        "so that tasks and segments do not share them"
     )
 
 

@@ -109,7 +109,7 @@ def test_outputs_equal_but_for_case_are_asked_about_once():
     assert pairs(plan) == [frozenset(("s0000/x0000", "s0000/x0000b"))]
     assert metrics.notes == [
         "mt: 3 outputs without a text are left out; list them, with text, under items",
-        "mt: 2 outputs are equal to another of their segment but for case: ties, and not asked "
+        "mt: 2 outputs are equal to another of their segment except in case: ties, and not asked "
         "about",
     ]
 
@@ -252,14 +252,16 @@ def test_a_thousand_outputs_of_one_segment_fit_into_hits():
 def test_segments_of_one_output_and_tasks_without_segments():
     plan, metrics = planned(listed([1, 2]), campaign=TOURNAMENT)
     assert len(plan) == 1
-    assert metrics.notes == ["mt: 1 of 2 segments have less than two outputs to compare"]
+    assert metrics.notes == ["mt: 1 of 2 segments have fewer than two outputs to compare"]
     plan, metrics = planned(listed([3, 2], segment=None), campaign=TOURNAMENT)
     assert len(plan) == BY_HAND[5]
-    assert metrics.notes == ["mt: no segment is mapped: all its outputs are of one"]
+    assert metrics.notes == ["mt: no segment is mapped: all its outputs are treated as one segment"]
     items = [*listed([2]), {"item": "y", "text": "y"}]
     plan, metrics = planned(items, campaign=TOURNAMENT)
     assert len(plan) == 1
-    assert metrics.notes == ["mt: 1 outputs without a segment are left out, for others have one"]
+    assert metrics.notes == [
+        "mt: 1 outputs without a segment are left out, because others have one"
+    ]
     plan, metrics = planned(listed([1]), campaign=TOURNAMENT)
     assert metrics.unplanned == {
         "mt": "no segment has two outputs to compare; list more under items"
@@ -270,8 +272,8 @@ def test_names_are_shown_where_no_output_has_a_text():
     plan, metrics = planned(listed([2], text=None), campaign=TOURNAMENT)
     assert [(row["text"], row["text_b"]) for row in plan] == [(None, None)]
     assert metrics.notes == [
-        "mt: no output has a text: judges see its name, which may tell the system; map text under "
-        "items"
+        "mt: no output has a text: judges see its name, which may reveal the system; map text "
+        "under items"
     ]
 
 
@@ -305,7 +307,8 @@ def test_items_of_no_task_are_said():
     tasks = [{"name": "*", "kind": "pairwise"}]
     _, metrics = planned(items, campaign=settings("tournament", tasks))
     assert metrics.notes == [
-        "listed items left out, for there are several tasks and their table does not map task: 1"
+        "listed items left out, because there are several tasks and their table does not map "
+        "task: 1"
     ]
 
 
