@@ -148,7 +148,7 @@ def test_every_table_and_column_is_described(card):
         assert f"| `{name}.parquet` |" in text
         for column in contract.columns:
             assert f"| `{column.name}` | {column.type} |" in text
-    assert "What became of it: measured, judge\\_failed, control, adjudication, used" in text
+    assert "How the judgment was used: measured, judge\\_failed, control, adjudication, used" in text
 
 
 def test_judges_who_are_no_pseudonyms_are_told_of(build_campaign):
