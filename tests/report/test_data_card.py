@@ -148,7 +148,8 @@ def test_every_table_and_column_is_described(card):
         assert f"| `{name}.parquet` |" in text
         for column in contract.columns:
             assert f"| `{column.name}` | {column.type} |" in text
-    assert "How the judgment was used: measured, judge\\_failed, control, adjudication, used" in text
+    fates = "measured, judge\\_failed, control, adjudication, used"
+    assert f"How the judgment was used: {fates}" in text
 
 
 def test_judges_who_are_no_pseudonyms_are_told_of(build_campaign):
