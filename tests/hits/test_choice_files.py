@@ -183,7 +183,7 @@ def test_choices_are_told_by_their_aliases() -> None:
         ([slot("a", item_b="a")], COMPARE, "compares 'a' with itself"),
         ([slot("a")], COMPARE, "which need two"),
         ([slot("a", item_b=" ")], COMPARE, "without an item"),
-        ([slot("a", "ask_again", item_b="b")], COMPARE, "a comparison is no control"),
+        ([slot("a", "ask_again", item_b="b")], COMPARE, "a comparison cannot be a control"),
         ([slot("a", item_b="b")], LABEL, "two items are for slots that compare"),
         ([slot("a", item_b="b")], Question("t", (0, 1)), "two items are for slots that compare"),
         ([slot("a", slot=2)], COMPARE, "slots of"),

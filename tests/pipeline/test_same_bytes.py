@@ -156,7 +156,7 @@ def test_tables_of_different_builds_are_not_released_together(start_campaign, tm
     build = Build(load_campaign(folder, sets=sets))
     for stage in STAGES[:3]:
         build.run_stage(stage)
-    with pytest.raises(StoreError, match="not of one build") as error:
+    with pytest.raises(StoreError, match="come from different builds") as error:
         publish(build)
     stale = {"exports": "control_judges", "settings": "infer_labels"}[change]
     assert stale in str(error.value)
