@@ -49,9 +49,9 @@ class AgreementResult(Result):
         """Draw statistics that have an interval, and return the axes of matplotlib."""
         axes = new_axes(axes)
         rows = [row for row in self._rows() if row["ci_low"] is not None]
-        for place, row in enumerate(rows):
-            axes.plot([row["ci_low"], row["ci_high"]], [place, place], color="0.5")
-            axes.plot(row["value"], place, "o", color="C0")
+        for y, row in enumerate(rows):
+            axes.plot([row["ci_low"], row["ci_high"]], [y, y], color="0.5")
+            axes.plot(row["value"], y, "o", color="C0")
         axes.set_yticks(range(len(rows)), [row["statistic"] for row in rows])
         axes.invert_yaxis()
         return axes

@@ -57,10 +57,10 @@ class RankResult(Result):
         """Draw scores with their 95% intervals, and return the axes of matplotlib."""
         axes = new_axes(axes)
         rows = [row for row in _ranked(self.gold) if row["score"] is not None]
-        for place, row in enumerate(rows):
+        for y, row in enumerate(rows):
             if row["ci_low"] is not None:
-                axes.plot([row["ci_low"], row["ci_high"]], [place, place], color="0.5")
-            axes.plot(row["score"], place, "o", color="C0")
+                axes.plot([row["ci_low"], row["ci_high"]], [y, y], color="0.5")
+            axes.plot(row["score"], y, "o", color="C0")
         axes.set_yticks(range(len(rows)), [str(row["system"]) for row in rows])
         axes.invert_yaxis()
         axes.set_xlabel(f"score ({self.method})")

@@ -31,11 +31,11 @@ class Gold:
 
     Parameters
     ----------
-    place
+    location
         Folder of the releases, or their URL as ``s3://bucket/gold``.
     """
 
-    place: str
+    location: str
 
     @property
     def releases(self) -> list[str]:
@@ -148,11 +148,11 @@ class Gold:
 
     @contextmanager
     def _opened(self) -> Iterator[Releases]:
-        if not is_url(self.place):
-            yield Releases.at(self.place, Path(self.place))
+        if not is_url(self.location):
+            yield Releases.at(self.location, Path(self.location))
             return
         with TemporaryDirectory(prefix="annot-gold-") as copies:
-            yield Releases.at(self.place, Path(copies))
+            yield Releases.at(self.location, Path(copies))
 
 
 def open_gold(gold: str | Path) -> Gold:

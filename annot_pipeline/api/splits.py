@@ -60,8 +60,8 @@ def split(
         what = f"is missing in {items.null_count:,} rows"
         raise ConfigError("no split can be made", [Problem(item, what, do="drop these rows")])
     ends = np.cumsum(list(parts.values()))
-    places = [_place(text, salt) for text in items.dictionary.to_pylist()]
-    part = np.minimum(np.searchsorted(ends, places, side="right"), len(parts) - 1)
+    positions = [_position(text, salt) for text in items.dictionary.to_pylist()]
+    part = np.minimum(np.searchsorted(ends, positions, side="right"), len(parts) - 1)
     names = pa.array(list(parts)).take(pa.array(part[items.indices.to_numpy()]))
     return _with_column(frame, names)
 
@@ -86,7 +86,7 @@ def _parts(shares: Any) -> dict[str, float]:
     return {str(part): float(share) for part, share in shares.items()}
 
 
-def _place(text: str, salt: str) -> float:
+def _position(text: str, salt: str) -> float:
     """Return where in [0, 1) an item falls."""
     digest = hashlib.sha256(f"{salt}\0{text}".encode()).digest()
     return int.from_bytes(digest[:7], "big") / 2**56

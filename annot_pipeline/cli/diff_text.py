@@ -141,11 +141,11 @@ def _count(row: Mapping[str, Any]) -> int:
 
 def row_text(row: Mapping[str, Any]) -> str:
     """A cell: where it is, what it was and is, and why."""
-    place = ", ".join(row[key] for key in SHOWN_KEYS if key in row)
+    cell = ", ".join(row[key] for key in SHOWN_KEYS if key in row)
     values = f"{_cell(row, 'old')} to {_cell(row, 'new')}"
     if row["change"] != "changed":
         values = f"{row['change']}, {_cell(row, 'new' if row['change'] == 'added' else 'old')}"
-    return f"{place}: {row['column']} {values}" + _why(row)
+    return f"{cell}: {row['column']} {values}" + _why(row)
 
 
 def _cell(row: Mapping[str, Any], age: str) -> str:

@@ -29,10 +29,10 @@ def test_a_decision_overrides_the_label_and_the_model_stays_beside(stage):
     assert (decided["probability"], decided["entropy"]) == (1, 0)
     assert decided["adjudication_reason"] == "seen again"
     assert decided["adjudicated_at"].isoformat() == "2024-05-01T10:00:00+00:00"
-    kept = ("model_label", "model_probability", "n_judgments", "n_judges",
+    unchanged = ("model_label", "model_probability", "n_judgments", "n_judges",
             "majority_label", "majority_share", "dawid_skene_label", "dawid_skene_probability",
             "dawid_skene_certain")  # fmt: skip
-    assert {name: decided[name] for name in kept} == {name: model[name] for name in kept}
+    assert {name: decided[name] for name in unchanged} == {name: model[name] for name in unchanged}
     assert (model["support"], decided["support"]) == (0.75, 0.25)  # one of four judges said yes
     undecided = [name for name in ITEMS if name != "i0"]
     assert {name: after[name] for name in undecided} == {name: before[name] for name in undecided}
@@ -70,9 +70,9 @@ def test_an_item_that_only_an_expert_decided_has_a_row(stage):
     row = labels(built)["new"]
     assert (row["label"], row["adjudicated"], row["certain"]) == ("yes", True, True)
     assert (row["n_judgments"], row["n_judges"]) == (0, 0)
-    told = {"task", "item", "label", "probability", "entropy", "certain", "dawid_skene_certain",
+    filled = {"task", "item", "label", "probability", "entropy", "certain", "dawid_skene_certain",
             "adjudicated", "n_judgments", "n_judges", "adjudicator"}  # fmt: skip
-    assert {name for name, value in row.items() if value is not None} == told
+    assert {name for name, value in row.items() if value is not None} == filled
     assert [r["item"] for r in built.rows("labels")] == [*ITEMS, "new"]
     assert "new" in {r["item"] for r in built.rows("items")}
     assert not [r for r in built.rows("label_distributions") if r["item"] == "new"]
