@@ -19,6 +19,7 @@ from annot_pipeline.commands import publish as publishing
 from annot_pipeline.commands import release_pages
 from annot_pipeline.commands.publish import Publication, publish
 from annot_pipeline.config.campaign_file import load_campaign
+from annot_pipeline.runtime.job_sizes import DEFAULT_SIZES, JobSizes
 from annot_pipeline.stages.build import STAGES, Build, Progress, StageRun, stages_for
 from annot_pipeline.stages.registry import MAKER
 from annot_pipeline.storage.releases import Release
@@ -123,9 +124,15 @@ def engine() -> tuple[str, ...]:
     return ("engine.kind=spark", f"engine.master={master}") if master else ()
 
 
-def build_file(path: Path, *sets: str, progress: Progress = lambda _: None) -> Built:
+def build_file(
+    path: Path,
+    *sets: str,
+    progress: Progress = lambda _: None,
+    sizes: JobSizes = DEFAULT_SIZES,
+) -> Built:
     """Build a campaign file in this process, without Dagster."""
-    build = Build(load_campaign(path, sets=(*engine(), *sets)), progress=progress)
+    campaign = load_campaign(path, sets=(*engine(), *sets))
+    build = Build(campaign, progress=progress, sizes=sizes)
     runs = {stage.name: build.run_stage(stage) for stage in STAGES}
     return Built(runs, publish(build))
 
@@ -172,9 +179,15 @@ class Staged:
         return dict(self.runs[stage].result.document)
 
 
-def stage_file(path: Path, *sets: str, progress: Progress = lambda _: None) -> Staged:
+def stage_file(
+    path: Path,
+    *sets: str,
+    progress: Progress = lambda _: None,
+    sizes: JobSizes = DEFAULT_SIZES,
+) -> Staged:
     """Run the stages of a campaign file that tables need, as they are asked for."""
-    return Staged(Build(load_campaign(path, sets=(*engine(), *sets)), progress=progress))
+    campaign = load_campaign(path, sets=(*engine(), *sets))
+    return Staged(Build(campaign, progress=progress, sizes=sizes))
 
 
 @pytest.fixture(scope="session")
@@ -216,8 +229,11 @@ def build_campaign(tmp_path: Path) -> Campaigns:
     builds the same campaign again, so files can be added, changed and withdrawn.
     """
 
-    def build(exports: dict[str, str], *sets: str, **settings: Any) -> Built:
-        return build_file(write_small_campaign(tmp_path / "campaign", exports, **settings), *sets)
+    def build(
+        exports: dict[str, str], *sets: str, sizes: JobSizes = DEFAULT_SIZES, **settings: Any
+    ) -> Built:
+        folder = write_small_campaign(tmp_path / "campaign", exports, **settings)
+        return build_file(folder, *sets, sizes=sizes)
 
     return build
 
@@ -271,7 +287,10 @@ def start_campaign(
 def stage_campaign(tmp_path: Path) -> Callable[..., Staged]:
     """As `build_campaign`, for tests that read tables of stages and no release."""
 
-    def stage(exports: dict[str, str], *sets: str, **settings: Any) -> Staged:
-        return stage_file(write_small_campaign(tmp_path / "campaign", exports, **settings), *sets)
+    def stage(
+        exports: dict[str, str], *sets: str, sizes: JobSizes = DEFAULT_SIZES, **settings: Any
+    ) -> Staged:
+        folder = write_small_campaign(tmp_path / "campaign", exports, **settings)
+        return stage_file(folder, *sets, sizes=sizes)
 
     return stage

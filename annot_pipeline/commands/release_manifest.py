@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from annot_pipeline.config.signature import digest, signature
 from annot_pipeline.contracts import FATES, GOLD, SCHEMA_VERSION, model_note
-from annot_pipeline.runtime.partitions import partition_tasks
+from annot_pipeline.runtime.job_sizes import JobSizes
 from annot_pipeline.stages.agreement.metrics import AgreementMetrics
 from annot_pipeline.stages.build import (
     Build,
@@ -228,7 +228,7 @@ def changes_since(
     queries = Queries(build.campaign.settings.resources, build.campaign.spill)
     counts: dict[str, int | None] = {}
     sizes = _task_sizes(parent.stored("lineage"), new["lineage"])
-    task_groups = partition_tasks(sizes, most=COMPARED_ROWS, least=COMPARED_ROWS)
+    task_groups = JobSizes(COMPARED_ROWS, COMPARED_ROWS).chunk_tasks(sizes)
     for place, names in enumerate(task_groups, start=1):  # ids name their task: counts add up
         tasks = Tasks.from_names(names, none=place == len(task_groups))
         parameters = {"same_names": named_alike}

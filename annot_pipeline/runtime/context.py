@@ -15,6 +15,7 @@ from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.contracts import GOLD
 from annot_pipeline.contracts.stage_metrics import StageMetrics
 from annot_pipeline.runtime.executors import Engine, engine_of
+from annot_pipeline.runtime.job_sizes import DEFAULT_SIZES, JobSizes
 from annot_pipeline.storage.keys import derive
 from annot_pipeline.storage.queries import Queries, give_back_memory
 from annot_pipeline.storage.store import StageResult, Store
@@ -42,7 +43,8 @@ class StageContext:
     """Holds what a stage may use; large tables can be written to ``folder`` directly.
 
     ``columns`` are those that the stage declares of its ``inputs``; ``read`` gives an input table
-    whole; ``latest`` what the stage made last, if the same code did with the same settings.
+    whole; ``latest`` what the stage made last, if the same code did with the same settings;
+    ``sizes`` how much work a job takes.
     """
 
     campaign: LoadedCampaign
@@ -54,6 +56,7 @@ class StageContext:
     read: Read
     progress: Callable[[str], None]
     latest: Callable[[], StageResult | None]
+    sizes: JobSizes = DEFAULT_SIZES
 
     def tasks_of(self, *kinds: str) -> list[str]:
         """Return the names of the tasks of some kinds."""

@@ -6,7 +6,7 @@ sums over these blocks, then what follows from the sums.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial, reduce
 from operator import add
 from typing import Any, TypeVar
@@ -21,7 +21,6 @@ from annot_pipeline.runtime.partitions import (
     Make,
     Partition,
     cached_partitions,
-    chunk_by_size,
     never_called,
     partition_key,
 )
@@ -29,8 +28,6 @@ from annot_pipeline.storage.tables import StoredTable, groups_unharmed
 
 T = TypeVar("T")
 
-WHOLE = 500_000
-"""Maximum number of judgments of a task that one job works on."""
 HELD = 1 << 28
 """Approximate bytes of sums of blocks in memory at once."""
 BLOCKS = "blocks"
@@ -53,29 +50,19 @@ def has_blocks(
         Of the judgments that count: copies of exports must not change it.
     """
     judgments = inputs.files[table]
-    if len(judgments.files) == 1 or judgments.rows <= WHOLE:
+    most = context.sizes.task_judgments
+    if len(judgments.files) == 1 or judgments.rows <= most:
         return False
     if tasks["kind"].to_pylist() != [kind]:
         return False
     counts = [partial(_n_of_fates, piece.files[table], [*fates]) for piece in inputs.slices(table)]
-    return sum(context.run(counts)) > WHOLE
+    return sum(context.run(counts)) > most
 
 
 def _n_of_fates(table: StoredTable, fates: Sequence[str]) -> int:
     return sum(
         pc.sum(is_in(rows["fate"], fates)).as_py() or 0 for rows in groups_unharmed(table, ["fate"])
     )
-
-
-def chunk_judges(n: Mapping[str, int]) -> list[list[str]]:
-    """Return chunks of judges, by name, whose judgments one job can take.
-
-    Parameters
-    ----------
-    n
-        Judgments by judge.
-    """
-    return [*chunk_by_size(sorted(n.items()), most=WHOLE, least=WHOLE)]
 
 
 def spans_by_size(counts: Sequence[int], most: int) -> list[tuple[int, int]]:

@@ -3,16 +3,14 @@
 A partition is a file of some whole tasks. A task that is too large for one partition has several
 that follow each other, of whole items. The fingerprint of a partition gives its name, so a stage
 finds the partitions that its latest result (of the same code and settings) has already; it links
-those. Partitions end at names that hash to certain values: a task, or item, that grows, is added or
-removed moves only the ends near it.
+those (runtime.job_sizes says where partitions end).
 """
 
 from __future__ import annotations
 
 import os
 import shutil
-import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -40,12 +38,6 @@ from annot_pipeline.storage.tables import (
     tasks_in,
 )
 
-PARTITION_ROWS = 250_000
-"""Maximum number of rows of a partition, unless it is one item."""
-LEAST_ROWS = 1 << 15
-"""Number of rows from which a partition may end."""
-ENDS = 4
-"""One task or item in so many, by the hash of its name, ends a partition that may end."""
 CONTINUES_PREVIOUS = "+"
 """Suffix of the name of a partition that continues the task of the previous one."""
 
@@ -128,56 +120,6 @@ class InputPartition:
             )
             for n, files_side_by_side in enumerate(zip(*tables, strict=True))
         ]
-
-
-def partition_tasks(
-    sizes: Mapping[str, int], *, most: int | None = None, least: int | None = None
-) -> list[list[str]]:
-    """Split task names, in order, into partitions; there is at least one, which may be empty.
-
-    Parameters
-    ----------
-    sizes
-        Rows by task.
-    most, least
-        As `chunk_by_size` takes them.
-    """
-    in_order = ((task, sizes[task]) for task in sorted(sizes))
-    return list(chunk_by_size(in_order, most=most, least=least)) or [[]]
-
-
-def chunk_by_size(
-    sizes: Iterable[tuple[str, int]], *, most: int | None = None, least: int | None = None
-) -> Iterator[list[str]]:
-    """Yield chunks of consecutive names whose rows fit into one partition.
-
-    Parameters
-    ----------
-    sizes
-        Names in order, and rows of each.
-    most, least
-        Rows of a run at most, unless it is one name, and from which it may end; `PARTITION_ROWS`
-        and `LEAST_ROWS`.
-    """
-    most, least = most or PARTITION_ROWS, least or LEAST_ROWS
-    names: list[str] = []
-    rows = 0
-    for name, n in sizes:
-        if names and rows + n > most:
-            yield names
-            names, rows = [], 0
-        names.append(name)
-        rows += n
-        if rows >= least and zlib.crc32(name.encode()) % ENDS == 0:
-            yield names
-            names, rows = [], 0
-    if names:
-        yield names
-
-
-def is_large(rows: int) -> bool:
-    """Return whether a task has more rows than one partition holds."""
-    return rows > PARTITION_ROWS
 
 
 def input_partitions(context: StageContext, *names: str) -> list[InputPartition]:

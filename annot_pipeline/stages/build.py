@@ -24,6 +24,7 @@ from annot_pipeline.gates import GateResult, check_gate_names, is_checked, run_g
 from annot_pipeline.runtime.blas_threads import one_blas_thread
 from annot_pipeline.runtime.context import StageContext, StageOutput
 from annot_pipeline.runtime.executors import engine_of
+from annot_pipeline.runtime.job_sizes import DEFAULT_SIZES, JobSizes
 from annot_pipeline.runtime.stage import Stage
 from annot_pipeline.stages.build_state import build_state
 from annot_pipeline.stages.gold.check_tables import check_table
@@ -96,12 +97,15 @@ class Build:
         Told, in a sentence, what is going on.
     overrides
         Work that takes a stage's place, by stage: of a recomputation that asks what would be if.
+    sizes
+        How much work a job takes.
     """
 
     campaign: LoadedCampaign
     run: str = field(default_factory=lambda: uuid.uuid4().hex)
     progress: Progress = lambda _: None
     overrides: Mapping[str, Work] = field(default_factory=dict)
+    sizes: JobSizes = DEFAULT_SIZES
     mask: NameMask | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
@@ -297,6 +301,7 @@ class Build:
                     inputs[name], stage.inputs[name], tasks
                 ),
                 latest=cache(lambda: self._latest(stage, fingerprint)),
+                sizes=self.sizes,
             )
             with one_blas_thread():
                 output = self.overrides.get(stage.name, stage.work)(context)

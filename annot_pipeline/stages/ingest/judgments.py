@@ -18,11 +18,9 @@ from annot_pipeline.contracts import FATES, INT, TEXT, UNREAD_FATES, fates_text
 from annot_pipeline.errors import counted, first_of, shorten
 from annot_pipeline.runtime.context import Document, StageContext, StageOutput
 from annot_pipeline.runtime.indexing import is_in
+from annot_pipeline.runtime.job_sizes import JobSizes
 from annot_pipeline.runtime.partitions import (
     Partition,
-    chunk_by_size,
-    is_large,
-    partition_tasks,
     place_partition,
     run_partitions,
     write_partition,
@@ -236,7 +234,7 @@ def _tasks_together(
     """Yield groups of tasks; ids depend on the task, so no two groups share one."""
     rows = names.group_by("task").aggregate([("records", "sum")]).to_pylist()
     sizes = {row["task"]: row["records_sum"] for row in rows if row["task"] is not None}
-    task_groups = partition_tasks(sizes)
+    task_groups = context.sizes.chunk_tasks(sizes)
     held = context.queries.table("ingest/files_of_tasks", inputs)
     ordered = record_files.sort_by([(name, "ascending") for name in ("source_order", "file_order")])
     published = partial(published_digest, context.campaign.settings, context.judge_key())
@@ -266,16 +264,15 @@ def _slices(context: StageContext, together: _Together, ends_by_key: Slices) -> 
     Ids name their item, too. Where slices end is kept in ``ends_by_key``: all items are looked at
     for it.
     """
-    if not is_large(together.n_records):
+    if together.n_records <= context.sizes.partition_rows:
         return [together.named]
     key = digest([together.named.first, [path.name for path in together.records]])
     latest = context.latest()
     ends = latest.document.get("slices", {}).get(key) if latest else None
     if ends is None:
         context.progress(f"{shorten(together.named.first)} is large: it is split by item")
-        [ends] = context.run(
-            [partial(_ends, context.partition_queries, together.records, together.named)]
-        )
+        queries, named = context.partition_queries, together.named
+        [ends] = context.run([partial(_ends, queries, together.records, named, context.sizes)])
     ends_by_key[key] = ends
     return [
         replace(together.named, none=together.named.none and last is None, items=Items(after, last))
@@ -283,13 +280,13 @@ def _slices(context: StageContext, together: _Together, ends_by_key: Slices) -> 
     ]
 
 
-def _ends(queries: Queries, records: Sequence[Path], task: Tasks) -> list[str]:
+def _ends(queries: Queries, records: Sequence[Path], task: Tasks, sizes: JobSizes) -> list[str]:
     """Return the items that end slices of a task, except the last."""
     inputs = {"records": records, "any_record": ANY_RECORD.empty_table()}
     of_task = replace(task, none=False)
     with queries.run("ingest/items_of_task", inputs, tasks=of_task, filtered=("records",)) as rows:
         items = ((row["name"], row["judgments"]) for batch in rows for row in batch.to_pylist())
-        return [run[-1] for run in chunk_by_size(items)][:-1]
+        return [run[-1] for run in sizes.chunks(items)][:-1]
 
 
 def _settle(

@@ -17,12 +17,11 @@ import pyarrow.compute as pc
 from annot_pipeline.config import Quality
 from annot_pipeline.contracts import FATES, TEXT, fates_text
 from annot_pipeline.contracts.stage_metrics import StageMetrics
-from annot_pipeline.runtime import large_tasks
 from annot_pipeline.runtime.blocks import StoredBlocks
 from annot_pipeline.runtime.context import Document, StageContext, StageOutput
 from annot_pipeline.runtime.hash_values import hash_values
 from annot_pipeline.runtime.indexing import is_in
-from annot_pipeline.runtime.large_tasks import BLOCKS, chunk_judges, has_blocks
+from annot_pipeline.runtime.large_tasks import BLOCKS, has_blocks
 from annot_pipeline.runtime.partitions import (
     InputPartition,
     Partition,
@@ -101,7 +100,7 @@ def _judges(context: StageContext, inputs: InputPartition, tasks: pa.Table) -> l
         [partial(_by_judge, block.files["settled"]) for block in inputs.slices("settled")]
     ):
         n.update(of_block)
-    ends = [names[-1] for names in chunk_judges(n)][:-1]
+    ends = [names[-1] for names in context.sizes.chunk_judges(n)][:-1]
     task = Tasks.from_names(inputs.tasks, none=False)
     return [
         replace(task, judges=Judges(after, last)) for after, last in pairwise([None, *ends, None])
@@ -189,9 +188,10 @@ def control_judges_of_campaign(context: StageContext) -> StageOutput[ControlMetr
 
 def _are_large(context: StageContext, scored: Sequence[StoredTable]) -> bool:
     """Return whether the judgments of scalar tasks that count are too many for one job."""
-    if sum(table.rows for table in scored) <= large_tasks.WHOLE:
+    most = context.sizes.task_judgments
+    if sum(table.rows for table in scored) <= most:
         return False  # copies of exports must not change it: else those that count are counted
-    return sum(context.run([partial(_n_counted, table) for table in scored])) > large_tasks.WHOLE
+    return sum(context.run([partial(_n_counted, table) for table in scored])) > most
 
 
 def _n_counted(table: StoredTable) -> int:

@@ -22,7 +22,6 @@ from annot_pipeline.contracts import INT
 from annot_pipeline.runtime.blocks import StoredBlocks, dump, load
 from annot_pipeline.runtime.context import Document, StageContext
 from annot_pipeline.runtime.indexing import is_in
-from annot_pipeline.runtime.large_tasks import chunk_judges
 from annot_pipeline.runtime.partitions import InputPartition, Make, write_partition
 from annot_pipeline.stages.comparisons.runs_of_work import longest_runs, order_is_told
 from annot_pipeline.stages.gold.described_items import listed_of
@@ -119,7 +118,7 @@ def _runs(
     judges: Judges,
 ) -> pa.Array:
     """Return longest runs of equal scores; ``n`` are judgments of each judge."""
-    some = chunk_judges(dict(zip(judges.judges, n.tolist(), strict=True)))
+    some = context.sizes.chunk_judges(dict(zip(judges.judges, n.tolist(), strict=True)))
     runs = np.concatenate(
         context.run([partial(_runs_of_some, tables, tasks, names) for names in some])
     )

@@ -1,0 +1,80 @@
+"""How much work one job takes: where tables end a partition, and which tasks are split in blocks.
+
+Partitions end at names that hash to certain values: a task, or item, that grows, is added or
+removed moves only the ends near it.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class JobSizes:
+    """Sizes of jobs. They move no number that is published, but for sums' last digits.
+
+    Parameters
+    ----------
+    partition_rows
+        Maximum number of rows of a partition, unless it is one item.
+    least_rows
+        Number of rows from which a partition may end.
+    end_one_in
+        One task or item in so many, by the hash of its name, ends a partition that may end.
+    task_judgments
+        Maximum number of judgments of a task that one job works on; a task with more is worked on
+        in blocks.
+    """
+
+    partition_rows: int = 250_000
+    least_rows: int = 1 << 15
+    end_one_in: int = 4
+    task_judgments: int = 500_000
+
+    def chunks(self, sizes: Iterable[tuple[str, int]]) -> Iterator[list[str]]:
+        """Yield chunks of consecutive names whose rows fit into one partition.
+
+        Parameters
+        ----------
+        sizes
+            Names in order, and rows of each.
+        """
+        names: list[str] = []
+        rows = 0
+        for name, n in sizes:
+            if names and rows + n > self.partition_rows:
+                yield names
+                names, rows = [], 0
+            names.append(name)
+            rows += n
+            if rows >= self.least_rows and zlib.crc32(name.encode()) % self.end_one_in == 0:
+                yield names
+                names, rows = [], 0
+        if names:
+            yield names
+
+    def chunk_tasks(self, sizes: Mapping[str, int]) -> list[list[str]]:
+        """Split task names, in order, into partitions; there is at least one, which may be empty.
+
+        Parameters
+        ----------
+        sizes
+            Rows by task.
+        """
+        return [*self.chunks((task, sizes[task]) for task in sorted(sizes))] or [[]]
+
+    def chunk_judges(self, n: Mapping[str, int]) -> list[list[str]]:
+        """Return chunks of judges, by name, whose judgments one job can take.
+
+        Parameters
+        ----------
+        n
+            Judgments by judge.
+        """
+        most = self.task_judgments
+        return [*JobSizes(most, most, self.end_one_in).chunks(sorted(n.items()))]
+
+
+DEFAULT_SIZES = JobSizes()
