@@ -1,7 +1,6 @@
 """Dawid-Skene under its public name; the code is in `methods.labels.dawid_skene`."""
 
 from annot_pipeline.methods.labels.dawid_skene import (
-    DawidSkeneModel,
     DawidSkeneParams,
     DawidSkeneResult,
     dawid_skene,
@@ -9,7 +8,6 @@ from annot_pipeline.methods.labels.dawid_skene import (
 )
 
 __all__ = [
-    "DawidSkeneModel",
     "DawidSkeneParams",
     "DawidSkeneResult",
     "dawid_skene",

@@ -23,7 +23,7 @@ blocks.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -32,10 +32,11 @@ import numpy.typing as npt
 
 from annot_pipeline.methods.labels.e_step import e_step
 from annot_pipeline.methods.labels.estimates import Estimates
-from annot_pipeline.methods.labels.label_em import EMResult, EMState, LabelBlocks, Shape, run_em
+from annot_pipeline.methods.labels.label_em import EMState, Shape, run_em
 from annot_pipeline.methods.labels.label_matrix import LabelCodes, LabelMatrix
+from annot_pipeline.methods.labels.model_fits import label_groups
 from annot_pipeline.methods.labels.models import LABEL_MODELS
-from annot_pipeline.methods.numerics.blocks import Blocks, InMemoryBlocks
+from annot_pipeline.methods.numerics.blocks import InMemoryBlocks
 from annot_pipeline.methods.numerics.convergence import Convergence
 
 Floats = npt.NDArray[np.float64]
@@ -113,8 +114,8 @@ class DawidSkeneParams:
 
 
 @dataclass(frozen=True)
-class DawidSkeneModel:
-    """What was fitted to one task, but for its items.
+class DawidSkeneResult:
+    """Estimates of one task.
 
     Parameters
     ----------
@@ -123,26 +124,16 @@ class DawidSkeneModel:
     confusion
         ``(n_judges, n_labels, n_labels)`` theta as [judge, true, observed].
     convergence, params
-        How the fit ended, and what it was asked.
+        How the fit ended, and its settings.
+    posterior
+        ``(n_items, n_labels)`` probability of each class; from a last E-step, so it belongs
+        to the other estimates.
     """
 
     prevalence: Floats
     confusion: Floats
     convergence: Convergence
     params: DawidSkeneParams
-
-
-@dataclass(frozen=True)
-class DawidSkeneResult(DawidSkeneModel):
-    """Estimates of one task.
-
-    Parameters
-    ----------
-    posterior
-        ``(n_items, n_labels)`` probability of each class; from a last E-step, so it belongs
-        to the other estimates.
-    """
-
     posterior: Floats
 
 
@@ -215,7 +206,6 @@ def dawid_skene_batch(
     """
     params = params or DawidSkeneParams()
     shapes = [Shape(task.n_items, task.n_judges, task.n_labels) for task in tasks]
-    by_task = None if priors is None else dict(enumerate(priors))
     results: dict[int, DawidSkeneResult] = {}
 
     def on_iteration(n_settled: int, state: EMState) -> None:
@@ -223,146 +213,21 @@ def dawid_skene_batch(
             progress(len(results) + n_settled, state.iteration)
 
     for group in label_groups(InMemoryBlocks([tasks]), shapes, params):
-        fitted = group.fit(params, by_task, on_iteration)
-        [(matrix, posterior)] = group.labels.matrices.map(_posterior, fitted.em.estimates)
-        for place, task in enumerate(group.tasks):
-            items = slice(matrix.item_starts[place], matrix.item_starts[place + 1])
+        labels, prior = group.labels, None
+        if priors is not None:
+            prior = stacked_priors([priors[t] for t in group.tasks], labels.n_labels)
+        em = run_em(labels, prior, params, progress=on_iteration)
+        [(matrix, posterior)] = labels.matrices.map(_posterior, em.estimates)
+        for n, (task, fit) in enumerate(group.fits(em, params).items()):
+            items = slice(matrix.item_starts[n], matrix.item_starts[n + 1])
             results[task] = DawidSkeneResult(
-                **vars(fitted.model(task)), posterior=posterior[items].copy()
+                fit.prevalence, fit.confusion, fit.convergence, params, posterior[items].copy()
             )
     return [results[t] for t in range(len(tasks))]
 
 
 def _posterior(matrix: LabelMatrix, estimates: Estimates) -> tuple[LabelMatrix, Floats]:
     return matrix, e_step(matrix, estimates)[0]
-
-
-@dataclass(frozen=True)
-class LabelGroup:
-    """Labels of tasks with one number of classes, side by side.
-
-    Parameters
-    ----------
-    tasks
-        Places of these tasks among all.
-    labels
-        Of them.
-    """
-
-    tasks: Sequence[int]
-    labels: LabelBlocks
-
-    def keep(self, wanted: Collection[int]) -> LabelGroup:
-        """Return the group without its other tasks."""
-        mask = np.array([task in wanted for task in self.tasks], np.bool_)
-        if mask.all():
-            return self
-        return LabelGroup([task for task in self.tasks if task in wanted], self.labels.keep(mask))
-
-    def fit(
-        self,
-        params: DawidSkeneParams,
-        priors: Mapping[int, Floats] | None = None,
-        progress: Callable[[int, EMState], None] = lambda _, __: None,
-        state: EMState | None = None,
-    ) -> FittedGroup:
-        """Fit them.
-
-        Parameters
-        ----------
-        params
-            Settings.
-        priors
-            By task, as `dawid_skene` takes one.
-        progress, state
-            As `run_em` takes them.
-        """
-        prior = None
-        if priors is not None:
-            prior = stacked_priors([priors[t] for t in self.tasks], self.labels.n_labels)
-        em = run_em(self.labels, prior, params, progress=progress, state=state)
-        return FittedGroup(self.tasks, self.labels.judge_starts, em, params)
-
-
-@dataclass(frozen=True)
-class FittedGroup:
-    """What was fitted to a group.
-
-    Parameters
-    ----------
-    tasks
-        Places of its tasks among all.
-    judge_starts
-        ``(n_tasks + 1,)`` where a task's judges start.
-    em, params
-        What EM found, and was asked.
-    """
-
-    tasks: Sequence[int]
-    judge_starts: Codes
-    em: EMResult
-    params: DawidSkeneParams
-
-    def estimates(self, task: int) -> Estimates:
-        """Return the estimates of one of the tasks."""
-        position, estimates = self.tasks.index(task), self.em.estimates
-        judges = slice(self.judge_starts[position], self.judge_starts[position + 1])
-        row = slice(position, position + 1)
-        return Estimates(
-            estimates.log_pi[row],
-            estimates.log_theta[judges],
-            estimates.log_prior[row],
-            estimates.dependence[row],
-        )
-
-    def model(self, task: int) -> DawidSkeneModel:
-        """Return the model of one of the tasks."""
-        estimates = self.estimates(task)
-        return DawidSkeneModel(
-            prevalence=np.exp(estimates.log_pi[0]),
-            confusion=np.exp(estimates.log_theta.transpose(0, 2, 1)),
-            convergence=self.em.convergence[self.tasks.index(task)],
-            params=self.params,
-        )
-
-
-def label_groups(
-    tasks: Blocks[Sequence[LabelCodes]], shapes: Sequence[Shape], params: DawidSkeneParams
-) -> list[LabelGroup]:
-    """Lay tasks with one number of classes side by side, in each block.
-
-    Parameters
-    ----------
-    tasks
-        Of each block the labels of all tasks, with codes of whole tasks but for items.
-    shapes
-        Of each task, over all blocks.
-    params
-        Settings of the fits.
-
-    Raises
-    ------
-    ValueError
-        A task has more confusion probabilities than ``params.max_parameters``.
-    """
-    for shape in shapes:
-        if not params.can_fit(shape.n_judges, shape.n_labels):
-            raise ValueError(
-                f"{shape.n_judges:,} judges times {shape.n_labels:,} classes squared is more than "
-                f"max_parameters, {params.max_parameters:,}: merge classes, or raise it"
-            )
-    groups = []
-    for size in sorted({shape.n_labels for shape in shapes}):
-        members = [t for t, shape in enumerate(shapes) if shape.n_labels == size]
-        matrices = tasks.keep(_matrix_of, members)
-        groups.append(
-            LabelGroup(members, LabelBlocks.from_matrices(matrices, [shapes[t] for t in members]))
-        )
-    return groups
-
-
-def _matrix_of(tasks: Sequence[LabelCodes], members: Sequence[int]) -> LabelMatrix:
-    return LabelMatrix.from_tasks(members, [tasks[t] for t in members])
 
 
 def stacked_priors(priors: Sequence[Floats], n_labels: int) -> Floats:

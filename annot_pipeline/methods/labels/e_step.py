@@ -24,8 +24,8 @@ FEW = 16
 """Classes up to which a row is short."""
 
 
-def e_step(matrix: LabelMatrix, estimates: Estimates) -> tuple[Floats, Counts]:
-    """Return the posterior ``(n_items, K)``, worked out in log space, and its counts."""
+def e_step(matrix: LabelMatrix, estimates: Estimates) -> tuple[Floats, Floats]:
+    """Return the posterior ``(n_items, K)`` and the log likelihood ``(n_items,)``, in log space."""
     logits = matrix.evidence @ estimates.log_theta.reshape(-1, matrix.n_labels)
     items = np.diff(matrix.item_starts)
     logits += np.repeat(estimates.log_pi, items, axis=0)
@@ -41,7 +41,7 @@ def e_step(matrix: LabelMatrix, estimates: Estimates) -> tuple[Floats, Counts]:
     log_likelihood = (np.log(total) + largest)[:, 0]
     if repeats is not None:
         log_likelihood *= repeats
-    return logits, _counts(matrix, logits, log_likelihood)
+    return logits, log_likelihood
 
 
 def design_effect(n_judges: Codes, dependence: Floats | float) -> Floats:
@@ -62,8 +62,13 @@ def design_effect(n_judges: Codes, dependence: Floats | float) -> Floats:
 
 
 def expected_counts(matrix: LabelMatrix, estimates: Estimates) -> Counts:
-    """Return the counts alone."""
-    return e_step(matrix, estimates)[1]
+    """Return the labels and items that each class is expected to have, and the log likelihood."""
+    posterior, log_likelihood = e_step(matrix, estimates)
+    return Counts(
+        matrix.votes_by_judge @ posterior,
+        matrix.members @ posterior,
+        matrix.members @ log_likelihood,
+    )
 
 
 def voted_counts(matrix: LabelMatrix) -> Counts:
@@ -72,14 +77,10 @@ def voted_counts(matrix: LabelMatrix) -> Counts:
     shares = matrix.evidence @ np.tile(np.eye(k), (matrix.votes.shape[1] // k, 1))
     total = shares.sum(axis=1, keepdims=True)
     posterior = np.where(total > 0, shares / np.where(total > 0, total, 1), 1 / k)
-    return _counts(matrix, posterior, np.zeros(len(posterior)))
-
-
-def _counts(matrix: LabelMatrix, posterior: Floats, log_likelihood: Floats) -> Counts:
     return Counts(
         matrix.votes_by_judge @ posterior,
         matrix.members @ posterior,
-        matrix.members @ log_likelihood,
+        matrix.members @ np.zeros(len(posterior)),
     )
 
 

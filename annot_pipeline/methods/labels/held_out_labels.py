@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from annot_pipeline.methods.labels.e_step import e_step, tempered
-from annot_pipeline.methods.labels.estimates import Counts, Estimates
+from annot_pipeline.methods.labels.estimates import Estimates
 from annot_pipeline.methods.labels.hierarchical import label_shares
 from annot_pipeline.methods.labels.item_labels import ItemLabels
 from annot_pipeline.methods.labels.label_matrix import LabelCodes, LabelMatrix
@@ -94,22 +94,23 @@ def pool_predictions(predictions: Sequence[Predictions]) -> Predictions:
 
 @dataclass(frozen=True)
 class ModelLabels:
-    """Labels of a block, with the posterior and the expected counts of each fit."""
+    """Labels of a block, with the posterior of each fit and the labels it expects by class."""
 
     labels: ItemLabels
     posteriors: Sequence[Floats]
-    counts: Sequence[Counts]
+    cells: Sequence[Floats]
 
     @classmethod
     def from_codes(cls, codes: LabelCodes, estimates: Sequence[Estimates]) -> ModelLabels:
         """Return the labels with what fits of the whole task say of them."""
         matrix = LabelMatrix.from_tasks([0], [codes])
-        expected = [e_step(matrix, fitted) for fitted in estimates]
-        return cls(ItemLabels.from_codes(codes), *zip(*expected, strict=True))
+        posteriors = [e_step(matrix, fitted)[0] for fitted in estimates]
+        cells = [matrix.votes_by_judge @ posterior for posterior in posteriors]
+        return cls(ItemLabels.from_codes(codes), posteriors, cells)
 
 
 def _cell_counts(block: ModelLabels, member: int) -> Floats:
-    return block.counts[member].theta
+    return block.cells[member]
 
 
 def _predict(

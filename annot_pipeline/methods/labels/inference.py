@@ -13,7 +13,7 @@ known items, and on the weights that small tasks share.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial, reduce
 from operator import add
@@ -21,14 +21,7 @@ from operator import add
 import numpy as np
 import numpy.typing as npt
 
-from annot_pipeline.methods.labels.dawid_skene import (
-    DawidSkeneParams,
-    FittedGroup,
-    LabelGroup,
-    label_groups,
-)
-from annot_pipeline.methods.labels.e_step import e_step
-from annot_pipeline.methods.labels.estimates import Counts, Estimates
+from annot_pipeline.methods.labels.dawid_skene import DawidSkeneParams
 from annot_pipeline.methods.labels.held_out_evidence import (
     Evidence,
     HeldOutScores,
@@ -36,15 +29,19 @@ from annot_pipeline.methods.labels.held_out_evidence import (
     stacked_scores,
 )
 from annot_pipeline.methods.labels.held_out_labels import Predictions, predict_labels
-from annot_pipeline.methods.labels.item_labels import ItemLabels
-from annot_pipeline.methods.labels.label_em import EMState, Shape
-from annot_pipeline.methods.labels.label_matrix import LabelCodes, LabelMatrix
-from annot_pipeline.methods.labels.models import LABEL_MODELS
+from annot_pipeline.methods.labels.label_em import Shape
+from annot_pipeline.methods.labels.label_matrix import LabelCodes
+from annot_pipeline.methods.labels.model_fits import ModelFit, Watch, fit_models, watch_nothing
+from annot_pipeline.methods.labels.published_labels import (
+    ItemFit,
+    LabelFit,
+    TaskLabels,
+    uncorrected_probabilities,
+)
 from annot_pipeline.methods.labels.recalibration import (
     ENOUGH,
     ClassMass,
     KnownItems,
-    Recalibration,
     fit_recalibration,
     unlike_others,
 )
@@ -53,136 +50,15 @@ from annot_pipeline.methods.labels.related_judges import (
     compare_families,
     related_judges,
 )
-from annot_pipeline.methods.labels.stacking import (
-    DEPENDENCE,
-    StackedFit,
-    fit_stacking,
-    stacked_posterior,
-)
+from annot_pipeline.methods.labels.stacking import DEPENDENCE, StackedFit, fit_stacking
 from annot_pipeline.methods.labels.stacking import ENOUGH as FEW
 from annot_pipeline.methods.numerics.blocks import Blocks, InMemoryBlocks
-from annot_pipeline.methods.numerics.convergence import Convergence
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
 
 TOLERANCE, POSTERIOR_TOLERANCE = 1e-7, 1e-2
 """Of fits of ``hierarchical``: the average of them ends within .001 of its limit."""
-Watch = Callable[[str], tuple[EMState | None, Callable[[int, EMState], None]]]
-"""By what is fitted: where an earlier run stood, and what is told after each iteration."""
-
-
-def watch_nothing(_: str) -> tuple[EMState | None, Callable[[int, EMState], None]]:
-    """Return no state, and tell nobody."""
-    return None, lambda _, __: None
-
-
-@dataclass(frozen=True)
-class TaskLabels:
-    """Labels of a task, or of a block of its items.
-
-    Parameters
-    ----------
-    codes
-        The labels.
-    known_items
-        Items whose class is known.
-    """
-
-    codes: LabelCodes
-    known_items: KnownItems
-
-
-@dataclass(frozen=True)
-class ModelFit:
-    """A label model fitted to a task: its settings, estimates, and how the fit ended."""
-
-    params: DawidSkeneParams
-    estimates: Estimates
-    convergence: Convergence
-
-    @property
-    def prevalence(self) -> Floats:
-        """Return ``(K,)`` shares of items by class."""
-        return np.asarray(np.exp(self.estimates.log_pi[0]))
-
-    @property
-    def confusion(self) -> Floats:
-        """Return ``(n_judges, K, K)`` confusion matrices as [judge, true, observed]."""
-        return np.asarray(np.exp(self.estimates.log_theta.transpose(0, 2, 1)))
-
-
-@dataclass(frozen=True)
-class ItemFit:
-    """What the probabilities of a task's items follow from.
-
-    Parameters
-    ----------
-    dawid_skene
-        Estimates of Dawid-Skene.
-    members
-        Estimates of the published model: one for each dependence, or one.
-    stacking
-        How members are averaged; None for a model that publishes its own posterior.
-    recalibration
-        By known items; None where there is none.
-    known_items_differ
-        Whether the known items are no sample of all.
-    is_capped
-        Whether classes without a vote are capped.
-    families
-        ``(n_judges,)`` of judges; None: each judge's labels count as the codes have it.
-    """
-
-    dawid_skene: Estimates
-    members: tuple[Estimates, ...]
-    stacking: StackedFit | None
-    recalibration: Recalibration | None
-    is_capped: bool
-    families: Codes | None = None
-    known_items_differ: bool = False
-
-    def related_codes(self, codes: LabelCodes) -> LabelCodes:
-        """Return the labels with the families of judges that were found."""
-        return codes if self.families is None else replace(codes, families=self.families)
-
-
-@dataclass(frozen=True)
-class LabelFit:
-    """What was fitted to one task.
-
-    Parameters
-    ----------
-    dawid_skene
-        The paper's model.
-    members
-        The published model: a fit of each dependence, or one.
-    item_fit
-        What probabilities of items follow from.
-    evidence
-        How well they predict labels that are held out.
-    related
-        Judges whose errors go together; None for models that know no families.
-    """
-
-    dawid_skene: ModelFit
-    members: tuple[ModelFit, ...]
-    item_fit: ItemFit
-    evidence: Evidence
-    related: RelatedJudges | None = None
-
-    @property
-    def fits(self) -> tuple[ModelFit, ...]:
-        """Return every fit once, Dawid-Skene's first."""
-        return tuple({id(fit): fit for fit in (self.dawid_skene, *self.members)}.values())
-
-
-@dataclass(frozen=True)
-class Probabilities:
-    """Of each class of some items of a task, ``(n_items, K)``: published, and Dawid-Skene's."""
-
-    published: Floats
-    dawid_skene: Floats
 
 
 def fit_labels(
@@ -217,9 +93,9 @@ def fit_labels(
         return []
     codes, unrelated = tasks.keep(_codes), tasks.keep(_unrelated_codes)
     paper = replace(params, model="dawid_skene", dependence=0.0)
-    [dawid_skene] = _fit_models(unrelated, shapes, [paper], watch)
+    [dawid_skene] = fit_models(unrelated, shapes, [paper], watch)
     is_paper = params.model == "dawid_skene"
-    members = [dawid_skene] if is_paper else _fit_models(codes, shapes, members_of(params), watch)
+    members = [dawid_skene] if is_paper else fit_models(codes, shapes, members_of(params), watch)
     n_known = np.sum(tasks.map(_n_known), axis=0)
     fits = []
     for t, fitted in enumerate(zip(*members, strict=True)):
@@ -326,7 +202,7 @@ def predict_small_task(
     """
     tasks = InMemoryBlocks([[TaskLabels(labels, KnownItems.none())]])
     codes, shapes = tasks.keep(_codes), _shapes(tasks)
-    members = _fit_models(codes, shapes, members_of(params), watch_nothing)
+    members = fit_models(codes, shapes, members_of(params), watch_nothing)
     estimates = [fits[0].estimates for fits in members]
     [predictions] = fit_stacking(codes.keep(_of_task, 0), estimates)[1].map(_itself)
     return predictions if labels.items.size < most else predictions.keep_first(0)
@@ -350,7 +226,7 @@ def _fit_families(
     models = [fit.params for fit in without]
     fits = tuple(
         member
-        for [member] in _fit_models(
+        for [member] in fit_models(
             blocks, [shape], models, lambda fitted: watch(f"{fitted}, related judges")
         )
     )
@@ -385,71 +261,6 @@ def members_of(params: DawidSkeneParams) -> list[DawidSkeneParams]:
         )
         for dependence in DEPENDENCE
     ]
-
-
-def published_counts(codes: LabelCodes, published: Floats) -> Counts:
-    """Return the labels of judges by the published probability of each class, and the items.
-
-    Parameters
-    ----------
-    codes
-        Of a block of items of one task.
-    published
-        ``(n_items, K)``.
-    """
-    matrix = LabelMatrix.from_tasks([0], [codes])
-    return Counts(matrix.votes_by_judge @ published, published.sum(axis=0)[None], np.zeros(1))
-
-
-def published_judges(fit: LabelFit, counts: Counts) -> tuple[Floats, Floats]:
-    """Return the prevalence ``(K,)`` and the confusion matrices that published labels imply.
-
-    The confusion matrices ``(n_judges, K, K)``, as [judge, true, observed], are those that the
-    label model estimates from the published probabilities. A model that publishes its own posterior
-    has its own; the paper's prevalence is its own too.
-
-    Parameters
-    ----------
-    fit
-        Of a task.
-    counts
-        `published_counts` of all its items.
-    """
-    [model] = fit.members[:1]
-    if not fit.item_fit.is_capped:
-        return model.prevalence, model.confusion
-    prevalence = counts.pi[0] / counts.pi.sum()
-    if fit.item_fit.stacking is None:
-        return prevalence, model.confusion
-    m_step, starts = LABEL_MODELS[model.params.model], np.array([0, len(model.confusion)])
-    estimates = m_step(counts, starts, None, model.params.smoothing, model.estimates)
-    return prevalence, replace(model, estimates=estimates).confusion
-
-
-def probabilities(labels: TaskLabels, fit: ItemFit) -> Probabilities:
-    """Return the probabilities of the items of a block.
-
-    Parameters
-    ----------
-    labels
-        Of a block of items of one task.
-    fit
-        Of the whole task.
-    """
-    own = _posterior(replace(labels.codes, families=None), fit.dawid_skene)
-    if not fit.is_capped:
-        return Probabilities(own, own)
-    codes = fit.related_codes(labels.codes)
-    published = _before_recalibration(codes, fit)
-    if fit.recalibration is not None:
-        published = fit.recalibration.apply(published, labels.known_items)
-    return Probabilities(ItemLabels.from_codes(codes).unsupported.cap(published), own)
-
-
-def _name_of(params: DawidSkeneParams) -> str:
-    if params.model == "hierarchical":
-        return f"hierarchical model, dependence {params.dependence:g}"
-    return {"dawid_skene": "Dawid-Skene"}.get(params.model, params.model)
 
 
 def _shapes(tasks: Blocks[Sequence[TaskLabels]]) -> list[Shape]:
@@ -495,58 +306,6 @@ def _smoothed(smoothing: float, cells: Floats) -> Floats:
     return np.full_like(cells, smoothing)
 
 
-def _fit_models(
-    tasks: Blocks[Sequence[LabelCodes]],
-    shapes: Sequence[Shape],
-    models: Sequence[DawidSkeneParams],
-    watch: Watch,
-) -> list[list[ModelFit]]:
-    """Fit label models to every task, those with one number of classes side by side.
-
-    Each model starts where the one before it ended.
-    """
-    groups = label_groups(tasks, shapes, models[0])
-    before: list[FittedGroup | None] = [None] * len(groups)
-    by_model = []
-    for params in models:
-        state, progress = watch(_name_of(params))
-        fits: dict[int, ModelFit] = {}
-        for n, group in enumerate(groups):
-            start = state or _start_at(group, before[n], params)
-            fitted = group.fit(params, progress=_after(len(fits), progress), state=start)
-            before[n] = fitted
-            for t, convergence in zip(group.tasks, fitted.em.convergence, strict=True):
-                fits[t] = ModelFit(params, fitted.estimates(t), convergence)
-        by_model.append([fits[t] for t in range(len(shapes))])
-    return by_model
-
-
-def _start_at(
-    group: LabelGroup, before: FittedGroup | None, params: DawidSkeneParams
-) -> EMState | None:
-    """Return where a fit starts that follows another; None for the first."""
-    if before is None:
-        return None
-    dependence = np.full(len(group.tasks), params.dependence)
-    estimates = replace(before.em.estimates, dependence=dependence)
-    return EMState.after_e_step(estimates, group.labels.expected(estimates))
-
-
-def _after(n_done: int, progress: Callable[[int, EMState], None]) -> Callable[[int, EMState], None]:
-    """Return what tells progress of a group, where other tasks are done."""
-    return lambda n_settled, state: progress(n_done + n_settled, state)
-
-
-def _posterior(codes: LabelCodes, estimates: Estimates) -> Floats:
-    return e_step(LabelMatrix.from_tasks([0], [codes]), estimates)[0]
-
-
-def _before_recalibration(codes: LabelCodes, fit: ItemFit) -> Floats:
-    if fit.stacking is None:
-        return _posterior(codes, fit.members[0])
-    return stacked_posterior(codes, fit.members, fit.stacking)
-
-
 def _recalibrate(tasks: Blocks[Sequence[TaskLabels]], t: int, fit: ItemFit) -> ItemFit:
     """Return what the probabilities of a task follow from, with what known items correct."""
     by_block = tasks.map(_known_probabilities, t, fit)
@@ -562,5 +321,5 @@ def _known_probabilities(
 ) -> tuple[Floats, Codes, Codes, ClassMass]:
     """Return probabilities of the known items of a block, their classes and folds, and all mass."""
     items = tasks[t].known_items
-    p = _before_recalibration(fit.related_codes(tasks[t].codes), fit)
+    p = uncorrected_probabilities(fit.related_codes(tasks[t].codes), fit)
     return p[items.items], items.classes, items.folds, ClassMass.from_probabilities(p)

@@ -90,14 +90,6 @@ class LabelBlocks:
             matrices, shapes[0].n_labels, starts, np.array([shape.n_items for shape in shapes])
         )
 
-    def expected(self, estimates: Estimates) -> Counts:
-        """E-step, added up."""
-        return self.matrices.sum(expected_counts, estimates, n_bytes=self._n_bytes)
-
-    def voted(self) -> Counts:
-        """Counts where each item's share of labels stands for its probabilities."""
-        return self.matrices.sum(voted_counts, n_bytes=self._n_bytes)
-
     def keep(self, mask: Flags) -> LabelBlocks:
         """Return the labels of the tasks that ``mask`` selects."""
         starts = np.concatenate([[0], np.cumsum(np.diff(self.judge_starts)[mask])])
@@ -105,7 +97,8 @@ class LabelBlocks:
         return LabelBlocks(matrices, self.n_labels, starts, self.n_items[mask])
 
     @property
-    def _n_bytes(self) -> int:
+    def n_bytes(self) -> int:
+        """Return the approximate size of the counts of one block."""
         return int(self.judge_starts[-1]) * self.n_labels**2 * 8
 
 
@@ -267,7 +260,8 @@ def _iterate(
         counts = counts.replace_tasks(starts, extrapolated, limits)
     m_step = LABEL_MODELS[params.model]
     estimates = m_step(counts, starts, prior, params.smoothing, state.estimates)
-    evaluated = EMState.after_e_step(estimates, labels.expected(estimates), state)
+    counts = labels.matrices.sum(expected_counts, estimates, n_bytes=labels.n_bytes)
+    evaluated = EMState.after_e_step(estimates, counts, state)
     if accelerates and not extrapolates:
         # what an extrapolation tells of the distance to the limit, a small step does not
         return replace(evaluated, earlier=(*state.earlier, state.counts)), np.zeros_like(running)
@@ -339,7 +333,14 @@ def _start(labels: LabelBlocks, prior: Floats | None, params: DawidSkeneParams) 
     dependence = np.full(n_tasks, params.dependence)
     estimates = Estimates(log_pi, log_theta, log_prior, dependence)
     if params.start == "votes":
+        votes = labels.matrices.sum(voted_counts, n_bytes=labels.n_bytes)
         estimates = LABEL_MODELS[params.model](
-            labels.voted(), labels.judge_starts, prior, params.smoothing, estimates
+            votes, labels.judge_starts, prior, params.smoothing, estimates
         )
-    return EMState.after_e_step(estimates, labels.expected(estimates))
+    return start_em(labels, estimates)
+
+
+def start_em(labels: LabelBlocks, estimates: Estimates) -> EMState:
+    """Return the state of EM that starts from some estimates."""
+    counts = labels.matrices.sum(expected_counts, estimates, n_bytes=labels.n_bytes)
+    return EMState.after_e_step(estimates, counts)

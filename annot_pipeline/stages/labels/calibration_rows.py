@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from annot_pipeline.contracts import LABEL_CALIBRATION
 from annot_pipeline.methods.labels.held_out_evidence import Evidence
-from annot_pipeline.methods.labels.inference import ItemFit
+from annot_pipeline.methods.labels.published_labels import ItemFit
 from annot_pipeline.methods.labels.recalibration import ENOUGH
 from annot_pipeline.methods.numerics.wilson import Z
 from annot_pipeline.stages.labels.label_items import LabelSums

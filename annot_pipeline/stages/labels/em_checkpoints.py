@@ -16,8 +16,8 @@ import numpy as np
 from annot_pipeline.config.signature import digest
 from annot_pipeline.errors import shorten
 from annot_pipeline.methods.labels.estimates import Counts, Estimates
-from annot_pipeline.methods.labels.inference import Watch
 from annot_pipeline.methods.labels.label_em import EMState
+from annot_pipeline.methods.labels.model_fits import Watch
 from annot_pipeline.runtime.context import StageContext
 from annot_pipeline.runtime.task_partitions import throttle_progress
 from annot_pipeline.storage.files import open_regular, replacing

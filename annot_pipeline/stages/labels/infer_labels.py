@@ -25,8 +25,9 @@ from annot_pipeline.contracts import (
 )
 from annot_pipeline.contracts.stage_metrics import TaskMetrics
 from annot_pipeline.methods.labels.dawid_skene import DawidSkeneParams
-from annot_pipeline.methods.labels.inference import Watch, fit_labels, watch_nothing
+from annot_pipeline.methods.labels.inference import fit_labels
 from annot_pipeline.methods.labels.label_em import EMState
+from annot_pipeline.methods.labels.model_fits import Watch, watch_nothing
 from annot_pipeline.methods.numerics.blocks import InMemoryBlocks
 from annot_pipeline.runtime.by_task import ByTask
 from annot_pipeline.stages.labels.adjudicate import adjudicate

@@ -17,8 +17,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from annot_pipeline.contracts.stage_metrics import TaskMetrics
-from annot_pipeline.methods.labels.inference import ItemFit, TaskLabels, fit_labels
+from annot_pipeline.methods.labels.inference import fit_labels
 from annot_pipeline.methods.labels.label_matrix import LabelCodes
+from annot_pipeline.methods.labels.published_labels import ItemFit, TaskLabels
 from annot_pipeline.methods.labels.recalibration import KnownItems
 from annot_pipeline.runtime.blocks import StoredBlocks, dump, load
 from annot_pipeline.runtime.context import Document, StageContext

@@ -17,7 +17,7 @@ import pyarrow as pa
 from annot_pipeline.contracts import LABEL_DISTRIBUTIONS, LABELS
 from annot_pipeline.methods.labels.class_identity import ClassIdentity, class_identity, item_support
 from annot_pipeline.methods.labels.estimates import Counts
-from annot_pipeline.methods.labels.inference import (
+from annot_pipeline.methods.labels.published_labels import (
     ItemFit,
     Probabilities,
     probabilities,

@@ -12,8 +12,8 @@ import pyarrow.compute as pc
 
 from annot_pipeline.config.judges import JudgeSettings, entry_for
 from annot_pipeline.contracts import TEXT
-from annot_pipeline.methods.labels.inference import TaskLabels
 from annot_pipeline.methods.labels.label_matrix import LabelCodes
+from annot_pipeline.methods.labels.published_labels import TaskLabels
 from annot_pipeline.methods.labels.recalibration import KnownItems
 from annot_pipeline.methods.numerics.distinct import distinct
 from annot_pipeline.runtime.indexing import class_order, index, index_pairs, is_in

@@ -9,7 +9,7 @@ import pytest
 
 from annot_pipeline.methods.labels import held_out_labels
 from annot_pipeline.methods.labels.dawid_skene import DawidSkeneParams, dawid_skene_batch
-from annot_pipeline.methods.labels.e_step import e_step, voted_counts
+from annot_pipeline.methods.labels.e_step import e_step, expected_counts, voted_counts
 from annot_pipeline.methods.labels.estimates import Estimates
 from annot_pipeline.methods.labels.held_out_labels import (
     ModelLabels,
@@ -61,7 +61,8 @@ def test_the_posterior_of_a_family_by_hand(dependence):
     estimates = Estimates(np.log([[0.5, 0.5]]), np.log(theta), np.zeros(1), np.array([dependence]))
     matrix = LabelMatrix.from_tasks([0], [task])
     assert matrix.judges_per_item.tolist() == [2]
-    [[first, _]], counts = e_step(matrix, estimates)
+    [[first, _]], _ = e_step(matrix, estimates)
+    counts = expected_counts(matrix, estimates)
     odds = (9 * 4 * 3 / 7) ** (1 / 3) * (4 / 6)
     odds **= 1 / (1 + dependence)
     assert first == pytest.approx(odds / (1 + odds))

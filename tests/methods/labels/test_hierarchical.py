@@ -101,11 +101,11 @@ def test_the_posterior_of_dependent_judges_by_hand(dependence):
     task = LabelCodes(np.zeros(3, int), np.arange(3), np.array([0, 0, 1]), 1, 3, 2)
     matrix = LabelMatrix.from_tasks([0], [task])
     estimates = estimates_of(confusion, np.array([0.5, 0.5]), dependence)
-    [[first, _]], counts = e_step(matrix, estimates)
+    [[first, _]], log_likelihood = e_step(matrix, estimates)
     odds = 4 ** (1 / (1 + 2 * dependence))
     assert first == pytest.approx(odds / (1 + odds))
     joint = np.array([0.5 * 0.8**2 * 0.2, 0.5 * 0.2**2 * 0.8]) ** (1 / (1 + 2 * dependence))
-    assert counts.log_likelihood[0] == pytest.approx((1 + 2 * dependence) * np.log(joint.sum()))
+    assert log_likelihood[0] == pytest.approx((1 + 2 * dependence) * np.log(joint.sum()))
 
 
 def test_repeats_of_a_judge_are_one_judge():

@@ -11,19 +11,18 @@ from annot_pipeline.methods.labels import inference
 from annot_pipeline.methods.labels.dawid_skene import DawidSkeneParams, dawid_skene_batch
 from annot_pipeline.methods.labels.held_out_evidence import HeldOutScores
 from annot_pipeline.methods.labels.hierarchical import borrowed_counts
-from annot_pipeline.methods.labels.inference import (
+from annot_pipeline.methods.labels.inference import fit_labels, predict_small_task
+from annot_pipeline.methods.labels.item_labels import ItemLabels
+from annot_pipeline.methods.labels.label_matrix import LabelCodes
+from annot_pipeline.methods.labels.models import LABEL_MODELS
+from annot_pipeline.methods.labels.published_labels import (
     LabelFit,
     Probabilities,
     TaskLabels,
-    fit_labels,
-    predict_small_task,
     probabilities,
     published_counts,
     published_judges,
 )
-from annot_pipeline.methods.labels.item_labels import ItemLabels
-from annot_pipeline.methods.labels.label_matrix import LabelCodes
-from annot_pipeline.methods.labels.models import LABEL_MODELS
 from annot_pipeline.methods.labels.recalibration import ENOUGH, FOLDS, KnownItems
 from annot_pipeline.methods.labels.unsupported import UnsupportedClasses
 from annot_pipeline.methods.labels.votes import count_votes, smoothed_votes

@@ -15,12 +15,12 @@ from annot_pipeline.methods.labels.dawid_skene import (
     DawidSkeneParams,
     DawidSkeneResult,
     dawid_skene_batch,
-    label_groups,
 )
 from annot_pipeline.methods.labels.e_step import e_step, expected_counts
 from annot_pipeline.methods.labels.estimates import LEAST_SHARE, Counts, extrapolate_counts
-from annot_pipeline.methods.labels.label_em import ACCELERATED, EMState, Shape
+from annot_pipeline.methods.labels.label_em import ACCELERATED, EMState, Shape, run_em
 from annot_pipeline.methods.labels.label_matrix import LabelCodes, LabelMatrix
+from annot_pipeline.methods.labels.model_fits import fit_models, label_groups, watch_nothing
 from annot_pipeline.methods.labels.models import LABEL_MODELS
 from annot_pipeline.methods.numerics.blocks import InMemoryBlocks
 from annot_pipeline.stages.labels.em_checkpoints import Checkpoint
@@ -258,7 +258,9 @@ def test_changes_of_posteriors_are_the_largest_of_all_blocks_by_task():
     split = [blocks_of(task, 3).blocks for task in tasks]
     blocks = InMemoryBlocks([[task for [task] in parts] for parts in zip(*split, strict=True)])
     [group] = label_groups(blocks, shapes, PLAIN)
-    before, after = (group.fit(replace(PLAIN, max_iterations=n)).em.estimates for n in (1, 6))
+    before, after = (
+        run_em(group.labels, None, replace(PLAIN, max_iterations=n)).estimates for n in (1, 6)
+    )
     mask = np.array([True, False, True])
     changes = label_em._posterior_changes(group.labels, before, after, mask)
     expected = [
@@ -339,8 +341,8 @@ def test_slow_and_fast_tasks_beside_each_other_change_no_bit(model):
 def test_blocks_of_items_are_fitted_as_the_whole():
     task = slow_crowd(8, 400)
     shapes = [Shape(task.n_items, task.n_judges, task.n_labels)]
-    whole, blocks = (
-        label_groups(tasks, shapes, ACCURATE)[0].fit(ACCURATE).model(0)
+    (whole,), (blocks,) = (
+        fit_models(tasks, shapes, [ACCURATE], watch_nothing)[0]
         for tasks in (InMemoryBlocks([[task]]), blocks_of(task, 3))
     )
     assert whole.convergence.converged
@@ -354,10 +356,11 @@ def test_states_keep_what_the_next_extrapolation_needs():
     shapes = [Shape(task.n_items, task.n_judges, task.n_labels) for task in tasks]
     [group] = label_groups(InMemoryBlocks([tasks]), shapes, ACCURATE)
     states: list[EMState] = []
-    group.fit(replace(ACCURATE, max_iterations=8), None, lambda _, state: states.append(state))
+    params = replace(ACCURATE, max_iterations=8)
+    run_em(group.labels, None, params, progress=lambda _, state: states.append(state))
     kept = states[7].keep(group.labels.judge_starts, np.array([False, True, False]))
     [alone] = label_groups(InMemoryBlocks([tasks[1:2]]), shapes[1:2], ACCURATE)
-    alone.fit(replace(ACCURATE, max_iterations=8), None, lambda _, state: states.append(state))
+    run_em(alone.labels, None, params, progress=lambda _, state: states.append(state))
     assert len(kept.earlier) == 2
     for own, other in zip(kept.earlier, states[-1].earlier, strict=True):
         for name, array in vars(own).items():
@@ -371,16 +374,16 @@ def test_em_that_resumes_from_any_state_gives_the_same_bytes(tmp_path, model):
     shapes = [Shape(task.n_items, task.n_judges, task.n_labels)]
     [group] = label_groups(blocks_of(task, 2), shapes, params)
     states: list[EMState] = []
-    whole = group.fit(params, None, lambda _, state: states.append(state))
-    course = whole.em.convergence[0]
+    whole = run_em(group.labels, None, params, progress=lambda _, state: states.append(state))
+    course = whole.convergence[0]
     assert len(states) == course.iterations > 20
     checkpoint = Checkpoint(tmp_path / "state.npz")
     for state in [*states[:7], *states[-8:-1]]:
         checkpoint.write(state)
-        resumed = group.fit(params, state=checkpoint.read())
-        for name, array in vars(resumed.em.estimates).items():
-            assert array.tobytes() == getattr(whole.em.estimates, name).tobytes()
-        again = resumed.em.convergence[0]
+        resumed = run_em(group.labels, None, params, state=checkpoint.read())
+        for name, array in vars(resumed.estimates).items():
+            assert array.tobytes() == getattr(whole.estimates, name).tobytes()
+        again = resumed.convergence[0]
         assert again.log_posterior.tobytes() == course.log_posterior.tobytes()
         assert again.log_likelihood.tobytes() == course.log_likelihood.tobytes()
         assert (again.iterations, again.converged) == (course.iterations, course.converged)

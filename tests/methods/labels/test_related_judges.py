@@ -263,7 +263,7 @@ def test_comparison_is_of_the_best_predictions_of_each_fit():
         block = ModelLabels.from_codes(codes, estimates)
         scores = []
         for n, dependence in enumerate(DEPENDENCE):
-            cells = block.counts[n].theta.reshape(-1, 2, 2)
+            cells = block.cells[n].reshape(-1, 2, 2)
             counts = cells + borrowed_counts(cells.sum(axis=0)[None], 0.01)[0]
             log_pi = estimates[n].log_pi[0]
             [chance] = held_out_predictions(

@@ -9,12 +9,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from annot_pipeline.methods.labels.dawid_skene import (
-    DawidSkeneParams,
-    Shape,
-    dawid_skene_batch,
-    label_groups,
-)
+from annot_pipeline.methods.labels.dawid_skene import DawidSkeneParams, dawid_skene_batch
 from annot_pipeline.methods.labels.e_step import tempered
 from annot_pipeline.methods.labels.estimates import Estimates
 from annot_pipeline.methods.labels.held_out_labels import (
@@ -23,7 +18,9 @@ from annot_pipeline.methods.labels.held_out_labels import (
     held_out_votes,
 )
 from annot_pipeline.methods.labels.item_labels import ItemLabels
+from annot_pipeline.methods.labels.label_em import Shape, run_em
 from annot_pipeline.methods.labels.label_matrix import LabelCodes
+from annot_pipeline.methods.labels.model_fits import label_groups
 from annot_pipeline.methods.labels.stacking import (
     DEPENDENCE,
     PRIOR,
@@ -57,7 +54,7 @@ def fit(task: LabelCodes, n_blocks: int = 1) -> tuple[np.ndarray, list[Estimates
     shape = Shape(task.n_items, task.n_judges, task.n_labels)
     [group] = label_groups(InMemoryBlocks([[b] for b in blocks]), [shape], HIERARCHICAL)
     estimates = [
-        group.fit(replace(HIERARCHICAL, dependence=dependence)).estimates(0)
+        run_em(group.labels, None, replace(HIERARCHICAL, dependence=dependence)).estimates
         for dependence in DEPENDENCE
     ]
     stacked, _ = fit_stacking(InMemoryBlocks(blocks), estimates)
