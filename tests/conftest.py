@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,8 +15,6 @@ import hypothesis
 import pyarrow as pa
 import pytest
 
-from annot_pipeline.commands import publish as publishing
-from annot_pipeline.commands import release_pages
 from annot_pipeline.commands.publish import Publication, publish
 from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.runtime.job_sizes import DEFAULT_SIZES, JobSizes
@@ -30,6 +28,17 @@ KEY = "a key for tests, long enough to be one"
 
 hypothesis.settings.register_profile("no clock", deadline=None)
 hypothesis.settings.load_profile("no clock")  # how long a machine takes is no matter of tests
+
+
+ROOM = 8 << 30
+"""Bytes that a folder in memory must have free to hold what tests write."""
+
+
+def pytest_configure() -> None:
+    """Let tests write to memory where there is room: a build syncs some 250 files to the disk."""
+    memory = Path("/dev/shm")
+    if os.access(memory, os.W_OK) and shutil.disk_usage(memory).free > ROOM:
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(memory))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -48,25 +57,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             if n % every if every else n:
                 item.add_marker(pytest.mark.skip(reason="sampled: make soak"))
             n_parameters[function] += 1
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _no_waiting_for_disks() -> Iterator[None]:
-    """A build syncs some 250 files; what that is for, no test can see: it takes a power cut."""
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(os, "fsync", lambda _: None)
-        yield
-
-
-@pytest.fixture(autouse=True)
-def _reports_where_they_are_read(
-    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What people read takes longer than a small build: made for tests marked ``reports``."""
-    if request.node.get_closest_marker("reports") is None:
-        monkeypatch.setattr(publishing, "_write_catalog", lambda *_: None)
-        monkeypatch.setattr(release_pages, "report_html", lambda *_, **__: "not made in this test")
-        monkeypatch.setattr(release_pages, "contested", lambda *_: [])
 
 
 @pytest.fixture(autouse=True)
@@ -240,13 +230,12 @@ def build_campaign(tmp_path: Path) -> Campaigns:
 
 @pytest.fixture
 def copy_campaign(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Callable[[Callable[[Path], object], Path], Path]:
     """Copies a campaign to a folder; the function that writes and builds it is called once."""
 
     def copy(build: Callable[[Path], object], folder: Path) -> Path:
-        has_report = request.node.get_closest_marker("reports") is not None
-        key = (build, has_report, os.environ.get("ANNOT_KEY"))
+        key = (build, os.environ.get("ANNOT_KEY"))
         if key not in _CAMPAIGNS:
             path = tmp_path_factory.mktemp("built") / "campaign"
             build(path)
@@ -261,9 +250,7 @@ _CAMPAIGNS: dict[object, Path] = {}
 
 
 @pytest.fixture
-def start_campaign(
-    request: pytest.FixtureRequest, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Callable[..., Path]:
+def start_campaign(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
     """Starts the campaign of `build_campaign` with a first release, which tests share.
 
     For tests that go on from a release: its folder is copied from the first test that built it.
@@ -271,9 +258,8 @@ def start_campaign(
 
     def start(exports: dict[str, str], *sets: str, **settings: Any) -> Path:
         folder = write_small_campaign(tmp_path / "campaign", exports, **settings)
-        has_report = request.node.get_closest_marker("reports") is not None
         document = (folder / "campaign.yaml").read_bytes()
-        key = (str(exports), sets, document, has_report, os.environ.get("ANNOT_KEY"))
+        key = (str(exports), sets, document, os.environ.get("ANNOT_KEY"))
         if key not in _CAMPAIGNS:
             path = tmp_path_factory.mktemp("built") / "campaign"
             build_file(shutil.copytree(folder, path), *sets)

@@ -81,7 +81,6 @@ def test_in_words():
     assert changes_text({}) == ""
 
 
-@pytest.mark.reports
 def test_a_copied_campaign_gets_a_catalog_of_its_own(start_campaign, tmp_path):
     start_campaign({"a.csv": EXPORT})
     copied = shutil.copytree(tmp_path / "campaign", tmp_path / "copied")

@@ -15,8 +15,6 @@ from annot_pipeline.stages.build import STAGES, Build
 from annot_pipeline.storage.releases import Releases
 from tests.audit.two_releases import EXPORT, MORE
 
-pytestmark = pytest.mark.reports
-
 
 @pytest.fixture
 def built(start_campaign):

@@ -33,8 +33,6 @@ from annot_pipeline.stages.build import MAKER, STAGES, Build
 from annot_pipeline.storage.tables import read_table
 from examples import build_all
 
-pytestmark = pytest.mark.reports
-
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
 # Dawid & Skene 1979, Table 1: 45 patients in order, the three readings of observer 1, then

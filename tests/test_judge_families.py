@@ -33,7 +33,6 @@ FAMILIES = [
 ]
 
 
-@pytest.mark.reports
 def test_patterns_of_judges_are_published_as_pseudonyms(build_campaign):
     built = build_campaign({"a.csv": EXPORT}, judges=FAMILIES)
     release = built.publication.release

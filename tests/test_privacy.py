@@ -32,8 +32,6 @@ from tests.private_campaign import (
     write_private_campaign,
 )
 
-pytestmark = pytest.mark.reports
-
 COMMANDS = (
     ("validate",), ("validate", "--json"), ("build",), ("build", "--json"), ("status",),
     ("status", "--json"), ("releases", "--json"), ("trace", "item1"), ("trace", "item1", "--json"),

@@ -81,7 +81,6 @@ SHORT = ("erin", "bo_b2", "zz.9q", "1", "yes")
 """Judges; two of them are labels or numbers, too."""
 
 
-@pytest.mark.reports
 def test_short_names_in_shifted_rows_are_not_published(build_campaign, tmp_path):
     """A name in each column that a reason, a gate or a list quotes, also of another export."""
     columns = {
@@ -246,7 +245,6 @@ def test_a_surname_that_code_cites_is_found_in_an_item(build_campaign, author):
     assert "labels.item (1 name)" in str(raised.value)
 
 
-@pytest.mark.reports
 def test_our_own_words_are_no_names(build_campaign):
     """Judges called as words of the report, reasons, settings and methods; no item names them."""
     first = build_campaign({"a.csv": judged_by([*AUTHORS, *COMMON])})
@@ -355,7 +353,6 @@ def test_what_the_campaign_maps_is_no_leak_and_short_names_are_counted(build_cam
     assert published_names(ReleaseMetrics([], 0, 1)).detail.startswith("1 name not checked: ")
 
 
-@pytest.mark.reports
 def test_the_report_lists_the_gate(build_campaign):
     built = build_campaign({"a.csv": ROWS})
     manifest = built.publication.release.manifest

@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 from pyarrow.parquet import read_schema
 
-from annot_pipeline.audit.trace.items import contested, trace_items
+from annot_pipeline.audit.trace.items import trace_contested
 from annot_pipeline.report.croissant import croissant
 from annot_pipeline.report.data_card import data_card
 from annot_pipeline.report.release_figures import drawn_judges
@@ -67,13 +67,12 @@ def write_pages(
     gold = reported_tables(there, queries)
     (folder / "README.md").write_text(data_card(document, gold), encoding="utf-8")
     (folder / "croissant.json").write_bytes(canonical_json(croissant(document)))
-    items = contested(folder, document, MOST_ITEMS, queries)
     (folder / "report.html").write_text(
         report_html(
             document,
             gold,
             drawn_tables(outputs, gold, queries),
-            trace_items(folder, document, items, queries, lines),
+            trace_contested(folder, document, MOST_ITEMS, queries, lines),
             _parent_tables(parent, there, document, queries),
             parent.manifest if parent else None,
         ),

@@ -20,8 +20,6 @@ from annot_pipeline.storage.locks import LOCK
 from annot_pipeline.storage.pointer import read_pointer
 from tests.audit.two_releases import flip, released_exports, rewrite
 
-pytestmark = pytest.mark.reports
-
 FLIPS = 200 if os.environ.get("SOAK") else 14
 
 

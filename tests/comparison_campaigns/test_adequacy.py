@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.comparison_campaigns.compared import (
     FIGURE_1,
     PREFERENCE,
@@ -12,8 +10,6 @@ from tests.comparison_campaigns.compared import (
     ranks,
     source,
 )
-
-pytestmark = pytest.mark.reports
 
 ADEQUACY = [
     {"name": "pref", "kind": "pairwise", "references": ["Reference"],

@@ -66,7 +66,6 @@ def test_without_texts_rows_are_null_and_say_why(stage_campaign, tmp_path):
         }
 
 
-@pytest.mark.reports
 def test_the_report_has_the_effect_of_length(build_campaign, tmp_path):
     text, items = campaign(tmp_path)
     built = preferences(build_campaign, text, LENGTH, items=items)

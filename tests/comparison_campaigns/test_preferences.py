@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import random
 
-import pytest
-
 from tests.comparison_campaigns.compared import (
     LENIENT,
     PAIR,
@@ -17,8 +15,6 @@ from tests.comparison_campaigns.compared import (
     source,
     with_items,
 )
-
-pytestmark = pytest.mark.reports
 
 
 def test_a_preference_is_one_comparison_with_the_items_in_order(stage_campaign):

@@ -14,8 +14,6 @@ from tests.comparison_campaigns.compared import (
     source,
 )
 
-pytestmark = pytest.mark.reports
-
 
 def test_a_ranking_gives_all_its_pairs_under_one_number(stage_campaign):
     rows = ["w,s,x,1,1,", "w,s,y,1,4,", "w,s,z,1,4,", "w,s,x,2,2,", "w,s,y,2,1,"]

@@ -13,8 +13,6 @@ from tests.comparison_campaigns.compared import (
     with_items,
 )
 
-pytestmark = pytest.mark.reports
-
 
 def test_the_figure_of_the_paper(stage_campaign):
     built = preferences(stage_campaign, FIGURE_1)

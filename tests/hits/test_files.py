@@ -25,8 +25,6 @@ from annot_pipeline.hits.plan import task_plans
 from tests.hits.platforms import PLAN, Row, files, hit_id, plan, question, read_csv, slot, write
 from tests.memory import peak_bytes
 
-pytestmark = pytest.mark.reports
-
 HITS = [
     [slot("a", text="A text", source="Ein Text", segment="s1", system="x"),
      slot("a", "bad_reference", text="A broken", source="Ein Text", segment="s1", system="x")],

@@ -101,7 +101,6 @@ def test_decisions_of_people_count_whoever_judges_and_those_of_models_do_not(bui
     assert fates(other) == {"used": 30, "measured": 60, "adjudication": 2}
 
 
-@pytest.mark.reports
 def test_names_of_models_are_published_and_those_of_people_are_not(build_campaign):
     people = HUMAN.replace("ann", "ann.smith")
     built = build_campaign({"a.csv": people, "b.csv": MODEL}, judges=MODELS)

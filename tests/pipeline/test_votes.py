@@ -303,7 +303,6 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.reports
 def test_hostile_texts_are_data(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     import csv
 
@@ -320,7 +319,6 @@ def test_hostile_texts_are_data(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert "\u202e" not in capsys.readouterr().out
 
 
-@pytest.mark.reports
 def test_people_are_told_that_labels_are_majorities(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -416,7 +414,6 @@ def test_items_of_votes_do_not_vanish_unseen(tmp_path: Path) -> None:
     assert gates["vanished_judgments"].level == "pass"
 
 
-@pytest.mark.reports
 def test_known_answers_of_items_with_votes_are_told(tmp_path: Path) -> None:
     """Items of tasks by votes may have a truth: probabilities are held against it elsewhere."""
     folder = mixed(tmp_path)

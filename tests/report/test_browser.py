@@ -21,8 +21,6 @@ CHROMIUM = Path("/usr/bin/chromium")
 PHONE, DESK = {"width": 360, "height": 740}, {"width": 1280, "height": 900}
 CONTRAST = 4.5
 
-pytestmark = pytest.mark.reports
-
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:

@@ -13,8 +13,6 @@ from tests.conftest import Built
 from tests.methods.crowds import crowd
 from tests.report.report_pages import Page, build_into, contents_of, csv_text
 
-pytestmark = pytest.mark.reports
-
 FIELDS = {"task": "task", "item": "item", "judge": "judge", "label": "label"}
 KNOWN, UNKNOWN = "known & told", "unknown"
 """A task whose items have ``truth``, and one whose items have none."""

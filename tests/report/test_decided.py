@@ -25,8 +25,6 @@ from tests.report.report_pages import (
     tables_of,
 )
 
-pytestmark = pytest.mark.reports
-
 FIELDS = {"item": "item", "judge": "judge", "label": "label"}
 DOCUMENT = {
     "campaign": "decided",

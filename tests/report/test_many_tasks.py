@@ -14,8 +14,6 @@ from annot_pipeline.report.sections.agreement import _meaning
 from annot_pipeline.report.sections.rankings import MOST_ROWS, _best, _table
 from tests.report.report_pages import Page, build_into, csv_text
 
-pytestmark = pytest.mark.reports
-
 TASKS = [f"task {letter}" for letter in "abcdefg"]
 
 

@@ -25,8 +25,6 @@ from annot_pipeline.report.release_figures import (
 from tests.conftest import Built, build_file
 from tests.report.figure_reader import Figure
 
-pytestmark = pytest.mark.reports
-
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 

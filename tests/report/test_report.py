@@ -33,8 +33,6 @@ from tests.report.report_pages import (
     labels_campaign,
 )
 
-pytestmark = pytest.mark.reports
-
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Built:

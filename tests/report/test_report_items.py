@@ -18,8 +18,6 @@ from annot_pipeline.report.sections.item import _bar, item_anchor
 from annot_pipeline.report.sections.judges import why
 from tests.report.report_pages import MARKUP, QUERIES, SCRIPT, Page
 
-pytestmark = pytest.mark.reports
-
 
 def trace(**more: Any) -> dict[str, Any]:
     """Two judges say yes, one no; the second judge decides."""

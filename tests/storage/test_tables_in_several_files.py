@@ -95,7 +95,6 @@ def test_the_manifest_lists_every_file(several):
     assert "data_files: labels.parquet\n" in card
 
 
-@pytest.mark.reports
 def test_the_catalog_shows_it(tmp_path):
     whole = build_both(tmp_path / "campaign") / "gold-of-whole" / "v0001"
     with duckdb.connect(tmp_path / "campaign" / "store" / "catalog.duckdb", read_only=True) as seen:

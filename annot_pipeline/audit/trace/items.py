@@ -104,10 +104,14 @@ def trace_items(
     return with_lines(documents, lines)
 
 
-def contested(
-    folder: Path, manifest: Mapping[str, Any], most: int, queries: Queries | None = None
-) -> list[tuple[str, str]]:
-    """Return task and item of the most contested items.
+def trace_contested(
+    folder: Path,
+    manifest: Mapping[str, Any],
+    most: int,
+    queries: Queries | None = None,
+    lines: FindLines = no_lines,
+) -> list[Row]:
+    """Return documents about the most contested items.
 
     First labels where an expert decided against the model. Then in turn the next of each kind:
     labels that a single judge would flip and other labels (the least certain of each; of the
@@ -121,18 +125,15 @@ def contested(
         The release, as for `trace_items`.
     most
         How many items at most.
-    queries
+    queries, lines
         As for `trace_items`.
     """
     tables = ("labels", "judgments")
     release = Release(manifest["version"], folder, dict(manifest))
     rows = ask(release, "trace/contested", tables, {"most": 4 * most}, queries)
     labels = [(r["task"], r["item"]) for r in rows if r["kind"] == "label" and not r["overruled"]]
-    flipped = {
-        (document["task"], document["item"])
-        for document in trace_items(folder, manifest, labels, queries)
-        if document["flipped_by"]
-    }
+    documents = dict(zip(labels, trace_items(folder, manifest, labels, queries), strict=True))
+    flipped = {at for at, document in documents.items() if document["flipped_by"]}
     queues = [
         [at for at in labels if at in flipped],  # by certainty
         [at for at in labels if at not in flipped],
@@ -140,7 +141,10 @@ def contested(
     for kind in ("score", "preference", "rank"):
         queues.append([(r["task"], r["item"]) for r in rows if r["kind"] == kind])
     overruled = [(r["task"], r["item"]) for r in rows if r["overruled"]]
-    return list(dict.fromkeys([*overruled, *_in_turn(queues)]))[:most]
+    chosen = list(dict.fromkeys([*overruled, *_in_turn(queues)]))[:most]
+    others = [at for at in chosen if at not in documents]
+    documents |= zip(others, trace_items(folder, manifest, others, queries), strict=True)
+    return with_lines([documents[at] for at in chosen], lines)
 
 
 def _in_turn(queues: Sequence[Sequence[tuple[str, str]]]) -> Iterable[tuple[str, str]]:

@@ -108,21 +108,26 @@ def _copy_or_guess(counts: Floats, smoothing: float) -> tuple[Floats, Floats]:
     Each task ends when its own a has settled.
     """
     right, observed = np.ascontiguousarray(counts.diagonal(axis1=1, axis2=2)), counts.sum(axis=1)
-    copy, guess = np.full(len(counts), COPY_START), label_shares(observed, smoothing)
-    total = observed.sum(axis=1)
-    running: Codes | slice = slice(None)  # all: a view, which costs less than a copy
+    weight = observed.sum(axis=1, keepdims=True) + 2
+    copy, guess = np.full_like(weight, COPY_START), label_shares(observed, smoothing)
+    final_copy, final_guess, running = copy.copy(), guess.copy(), np.arange(len(counts))
     for _ in range(COPY_ROUNDS):
-        before = copy[running].copy()[:, None]
-        copied = right[running] * before / (before + (1 - before) * guess[running])
-        copy[running] = (copied.sum(axis=1) + 1) / (total[running] + 2)
-        guessed = observed[running] - copied + 0.1
-        guess[running] = guessed / guessed.sum(axis=1, keepdims=True)
-        is_running = np.abs(copy[running] - before[:, 0]) >= COPY_TOLERANCE
-        if not is_running.any():
-            break
-        if not is_running.all():
-            running = np.arange(len(counts))[running][is_running]
-    return copy, guess
+        copied = right * copy / (copy + (1 - copy) * guess)
+        previous, copy = copy, (np.add.reduce(copied, axis=1, keepdims=True) + 1) / weight
+        guess = observed - copied + 0.1
+        guess /= np.add.reduce(guess, axis=1, keepdims=True)
+        is_running = (np.abs(copy - previous) >= COPY_TOLERANCE)[:, 0]
+        n_running = np.count_nonzero(is_running)
+        if n_running < running.size:
+            final_copy[running], final_guess[running] = copy, guess
+            if not n_running:
+                break
+            running = running[is_running]
+            right, observed, weight, copy, guess = (
+                rows[is_running] for rows in (right, observed, weight, copy, guess)
+            )
+    final_copy[running], final_guess[running] = copy, guess
+    return final_copy[:, 0], final_guess
 
 
 def label_shares(observed: Floats, smoothing: float) -> Floats:

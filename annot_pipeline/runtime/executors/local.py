@@ -26,6 +26,8 @@ class LocalEngine:
         done: Callable[[int], None] = lambda _: None,
     ) -> list[T]:
         """Return the results of the jobs, in order; after an error no other job starts."""
+        if len(jobs) == 1:  # a thread for one job would cost more than a small job
+            return [jobs[0]()]
         results: list[T] = []
         reported_at = time.monotonic()
         with ThreadPoolExecutor(min(at_once or self.workers, self.workers)) as pool:
