@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import random
+from functools import partial
 
 import pytest
 
-from annot_pipeline.methods.agreement import agreement
+from annot_pipeline.methods.agreement.agreement import label_agreement
 from annot_pipeline.runtime.job_sizes import DEFAULT_SIZES, JobSizes
 from annot_pipeline.runtime.large_tasks import BLOCKS
-from annot_pipeline.stages.agreement import agreement_blocks
+from annot_pipeline.stages.agreement import agreement_blocks, measure_label_agreement
 from tests.conftest import stage_file
 
 BLOCK_SIZES = JobSizes(60, 30, task_judgments=100)
@@ -92,8 +93,8 @@ def test_blocks_are_the_whole(build, tasks):
 def test_pairs_of_judges_are_compared_some_at_a_time(build, monkeypatch):
     tasks = {"labels": list("1234"), "ordinal": True}
     built = build(BLOCK_SIZES, **tasks)
-    monkeypatch.setattr(agreement, "PAIRS_AT_ONCE", 10)
-    monkeypatch.setattr(agreement, "MOST_JUDGES", 8)
+    some_at_a_time = partial(label_agreement, most_judges=8, pairs_at_once=10)
+    monkeypatch.setattr(measure_label_agreement, "label_agreement", some_at_a_time)
     again = by_statistic(build(BLOCK_SIZES, "resources.threads=1", name="again", **tasks))
     for statistic, row in by_statistic(built).items():
         actual = again[statistic]
