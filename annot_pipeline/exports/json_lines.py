@@ -148,7 +148,7 @@ def _chunks(opening: Opening, export: Export) -> Iterator[RawRows]:
         else:
             problems.append((number, row))
             first_problem = first_problem or row
-        if len(rows) + len(problems) >= CHUNK:
+        if len(rows) + len(problems) >= (opening.chunk_records or CHUNK):
             yield from _emit(opening, export, rows, numbers, problems)
             rows, numbers, problems = [], [], []
     if first_problem and not seen and not opening.piece:

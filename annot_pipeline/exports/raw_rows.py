@@ -123,6 +123,9 @@ class Opening:
         The piece that is read, its rows numbered from 1, of a format that has pieces; None: all.
     limits
         What the export may hold at most.
+    block_bytes, chunk_records
+        Bytes that are read at once, and records from which a chunk may end, of text; None: as many
+        as suit the format. They change no record.
     """
 
     path: Path
@@ -139,6 +142,8 @@ class Opening:
     document_fields: tuple[str, ...] = ()
     piece: Piece | None = None
     limits: Limits = field(default_factory=Limits)
+    block_bytes: int | None = None
+    chunk_records: int | None = None
 
     @property
     def gzipped(self) -> bool:

@@ -368,21 +368,21 @@ def test_several_files_become_one_with_the_same_bytes(tmp_path):
 
 def test_two_machines_may_write_a_published_file_at_once(tmp_path, monkeypatch):
     """One is told that the other is lost, which writes on: each returns the file as it is."""
-    monkeypatch.setattr(tables, "ROW_GROUP", 4)
     rows = pa.table({"task": ["a"] * 40, "n": list(range(40))})
+    sizes = {"group_rows": 4}
     half = [
-        write_table(tmp_path / f"{at}.parquet", rows.slice(at, 20), published=True)
+        write_table(tmp_path / f"{at}.parquet", rows.slice(at, 20), published=True, **sizes)
         for at in (0, 20)
     ]
-    [(path, make)] = as_published(StoredTable(tuple(half)), tmp_path / "whole.parquet")
+    [(path, make)] = as_published(StoredTable(tuple(half)), tmp_path / "whole.parquet", **sizes)
     expected = make()
     late, began, ended = Event(), Event(), Event()
-    plain, write, found = tables._rows, pq.ParquetWriter, {}
+    read, write, files = tables._rows, pq.ParquetWriter, {}
 
-    def slow(*of):
+    def slow(*arguments):
         """The first has nearly written all when the second begins, which ends after it."""
         is_second = current_thread().name == "second"
-        for n, group in enumerate(plain(*of)):
+        for n, group in enumerate(read(*arguments)):
             if n == 1 and is_second:
                 assert ended.wait(30)
             if n == 9 and not is_second:
@@ -390,8 +390,8 @@ def test_two_machines_may_write_a_published_file_at_once(tmp_path, monkeypatch):
                 assert began.wait(30)
             yield group
 
-    def opened(*of, **more):
-        writer = write(*of, **more)
+    def opened(*arguments, **more):
+        writer = write(*arguments, **more)
         if current_thread().name == "second":
             began.set()
         return writer
@@ -400,7 +400,7 @@ def test_two_machines_may_write_a_published_file_at_once(tmp_path, monkeypatch):
     monkeypatch.setattr(pq, "ParquetWriter", opened)
 
     def attempt():
-        found[current_thread().name] = make()
+        files[current_thread().name] = make()
         ended.set()
 
     attempts = [Thread(target=attempt, name=name) for name in ("first", "second")]
@@ -409,17 +409,16 @@ def test_two_machines_may_write_a_published_file_at_once(tmp_path, monkeypatch):
     attempts[1].start()
     for thread in attempts:
         thread.join(60)
-    assert found == {"first": expected, "second": expected}
+    assert files == {"first": expected, "second": expected}
     assert file_sha256(path) == expected.sha256
     assert not [*tmp_path.glob(".tmp-*")]
 
 
-def test_groups_of_other_tasks_are_not_read(tmp_path, monkeypatch):
-    monkeypatch.setattr("annot_pipeline.storage.tables.ROW_GROUP", 4)
+def test_groups_of_other_tasks_are_not_read(tmp_path):
     names = sorted(TASKS * 4)
 
     path = tmp_path / "t.parquet"
-    write_table(path, pa.table({"task": names, "n": list(range(len(names)))}))
+    write_table(path, pa.table({"task": names, "n": list(range(len(names)))}), group_rows=4)
     assert len(list(read_groups(path))) == len(TASKS)
     for tasks in (["it's"], ["Ü", "a"], ["none"], [], TASKS):
         read = read_table(path, ["n", "task"], tasks)
