@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 import shutil
+from dataclasses import replace
 from threading import Event, Thread, current_thread
 
 import pyarrow as pa
@@ -20,7 +21,6 @@ from annot_pipeline.runtime import partitions as parts
 from annot_pipeline.runtime.context import PARTITIONS
 from annot_pipeline.runtime.executors.local import LocalEngine
 from annot_pipeline.runtime.job_sizes import JobSizes
-from annot_pipeline.stages import build as pipeline
 from annot_pipeline.stages.build import Build, stages_for
 from annot_pipeline.stages.gold import trace_lineage
 from annot_pipeline.storage import tables
@@ -112,8 +112,7 @@ def test_a_build_in_parts_gives_the_same_bytes(build_campaign, monkeypatch, tmp_
     settings = {"sources": sources, "gates": gates}
     whole = build_campaign(exports, **settings)
     assert len(whole.runs["trace_lineage"].result.tables["lineage"].files) == 1
-    small = small_sizes(size)
-    monkeypatch.setattr(pipeline, "MANY_ROWS", size)  # memory is given back
+    small = replace(small_sizes(size), result_rows=size)  # memory is given back
     locations = (f"store={tmp_path}/other", f"gold={tmp_path}/other-gold")
     partitioned = build_campaign(exports, *locations, sizes=small, **settings)
     n_files = len(partitioned.runs["trace_lineage"].result.tables["lineage"].files)
@@ -123,7 +122,7 @@ def test_a_build_in_parts_gives_the_same_bytes(build_campaign, monkeypatch, tmp_
     assert partitioned.hashes() == whole.hashes()
     again = build_campaign(exports, *locations, sizes=small, **settings)
     assert not again.publication.published, "tables put together have other hashes than their parts"
-    other = JobSizes(size + 60, least_rows=60, end_one_in=1)
+    other = JobSizes(size + 60, least_rows=60, end_one_in=1, result_rows=size)
     shutil.rmtree(tmp_path / "other" / "stages")
     engine_writes = written_by_the_engine(monkeypatch)
     resized = build_campaign(exports, *locations, sizes=other, **settings)
