@@ -11,9 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from annot_pipeline.errors import InputError
-from annot_pipeline.exports.parquet_batches import LARGE_VALUE, ParquetBatches
+from annot_pipeline.exports.parquet_batches import BATCH_BYTES, LARGE_VALUE, ParquetBatches
 from annot_pipeline.exports.raw_rows import (
-    PIECE_BYTES,
     Export,
     Opening,
     Piece,
@@ -29,7 +28,7 @@ Lack of memory is an `pa.ArrowException` as well, and no damage: it is let pass 
 
 
 def read_parquet(
-    opening: Opening, *, batch_bytes: int = PIECE_BYTES, large_value: int = LARGE_VALUE
+    opening: Opening, *, batch_bytes: int = BATCH_BYTES, large_value: int = LARGE_VALUE
 ) -> Export:
     """Open a Parquet file; see `raw_rows.Export`, and `ParquetBatches` for the sizes."""
     try:
@@ -50,8 +49,11 @@ def read_parquet(
     return Export(_chunks(opening, batches, names), names, n_rows=n_rows)
 
 
-def parquet_pieces(opening: Opening) -> list[Piece]:
-    """Row groups that can be read by themselves; none of a file that cannot be read."""
+def parquet_pieces(opening: Opening, piece_bytes: int) -> list[Piece]:
+    """Row groups that can be read by themselves; none of a file that cannot be read.
+
+    A piece has ``piece_bytes`` or more, decoded.
+    """
     if opening.gzipped:
         return []
     try:
@@ -63,7 +65,7 @@ def parquet_pieces(opening: Opening) -> list[Piece]:
     ends, size = [0], 0
     for group, bytes_ in enumerate(sizes, start=1):
         size += bytes_
-        if size >= PIECE_BYTES or group == len(sizes):
+        if size >= piece_bytes or group == len(sizes):
             ends.append(group)
             size = 0
     return [*pairwise(ends)]

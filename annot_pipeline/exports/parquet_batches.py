@@ -18,12 +18,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from annot_pipeline.exports.raw_rows import PIECE_BYTES, Opening
+from annot_pipeline.exports.raw_rows import Opening
 
 BATCH_ROWS = 1 << 16
-LARGE_VALUE = PIECE_BYTES // BATCH_ROWS
+BATCH_BYTES = 64 << 20
+"""Maximum number of bytes of a batch, when it is decoded, unless it is one row."""
+LARGE_VALUE = BATCH_BYTES // BATCH_ROWS
 """Bytes of a dictionary's value from which on its column is read as a dictionary."""
-ANY_SIZE = PIECE_BYTES
+ANY_SIZE = BATCH_BYTES
 """Of a value that cannot be looked at: larger than any `LARGE_VALUE`."""
 FIXED_BYTES = 8
 """Of a value that is no text, as it lies in memory."""
@@ -58,7 +60,7 @@ class ParquetBatches:
     metadata: pq.FileMetaData
     groups: Sequence[int]
     columns: Sequence[str] | None
-    batch_bytes: int = PIECE_BYTES
+    batch_bytes: int = BATCH_BYTES
     large_value: int = LARGE_VALUE
     _packed_bytes: int = field(init=False)
     _unpacked_bytes: int = field(init=False, default=0)

@@ -38,8 +38,6 @@ START_BYTES = 512
 CHUNK_BYTES = 1 << 20
 RATIO_FROM = 64 << 20
 """Unpacked bytes from which on their ratio to the packed ones counts."""
-PIECE_BYTES = 64 << 20
-"""Of an export, in its own bytes or as they lie in memory, for which one job is enough."""
 
 Piece: TypeAlias = tuple[int, int]
 """Where a piece of an export starts, and where it ends: bytes, or row groups of Parquet."""

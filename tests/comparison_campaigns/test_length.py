@@ -136,6 +136,7 @@ def test_tasks_in_blocks_have_the_same_rankings(build_campaign, tmp_path):
     locations = (f"store={tmp_path}/store2", f"gold={tmp_path}/gold2")
     sizes = JobSizes(40, 20, task_judgments=50)
     blocks = build_campaign(exports, LENGTH, *locations, sizes=sizes, **settings)
+    assert len(blocks.runs["standardize_scores"].result.tables["standardized"].files) > 2
     one, two = (rows_of_method(built, "system_rankings", METHOD) for built in (whole, blocks))
     assert len(one) == 3
     assert all(row["score"] is not None for row in one)

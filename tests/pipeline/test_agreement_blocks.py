@@ -57,7 +57,10 @@ def build(tmp_path):
         }  # fmt: skip
         (tmp_path / "campaign.yaml").write_text(json.dumps(document))
         store = f"store={tmp_path}/store-{name}"
-        return stage_file(tmp_path, store, *sets, sizes=sizes).run("agreement")
+        staged = stage_file(tmp_path, store, *sets, sizes=sizes).run("agreement")
+        n_files = len(staged.runs["control_judges"].result.tables["controlled"].files)
+        assert (n_files > 4) == (sizes == BLOCK_SIZES)
+        return staged
 
     return stage
 

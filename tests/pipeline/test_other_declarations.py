@@ -56,6 +56,7 @@ def test_labels_are_inferred_for_the_tasks_as_now_declared(tmp_path, seed, befor
     stage_file(tmp_path, sizes=sizes).run(*TABLES)
     declare(tmp_path, now)
     again = stage_file(tmp_path, sizes=sizes)
+    assert len(again.runs["settle_judgments"].result.tables["settled"].files) > 1
     fresh = stage_file(tmp_path, f"store={tmp_path}/store2", sizes=sizes)
     for name in TABLES:
         assert again.table(name).equals(fresh.table(name)), name

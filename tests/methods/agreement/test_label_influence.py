@@ -10,7 +10,6 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from annot_pipeline.methods.agreement import label_influence
 from annot_pipeline.methods.agreement.agreement import (
     NAMES,
     label_agreement,
@@ -140,11 +139,10 @@ def test_values_are_those_of_plain_loops(seed, repeats):
 
 
 @pytest.mark.parametrize(("seed", "repeats"), [(0, False), (1, True)])
-def test_influence_values_are_derivatives(seed, repeats, monkeypatch):
-    monkeypatch.setattr(label_influence, "PAIRS_AT_ONCE", 7)
-    monkeypatch.setattr(label_influence, "AT_ONCE", 9)
+def test_influence_values_are_derivatives(seed, repeats):
     rows = random_labels(seed, repeats)
     block = LabelBlock.from_codes(LabelCodes(*rows, ITEMS, JUDGES, LABELS))
+    block = replace(block, shares_at_once=9, pairs_at_once=7)
     totals = label_totals(block, True, True)
     scores, shares = mid_ranks(totals.labels), judge_shares(totals)
     coefficients = chance_coefficients(totals, (scores, ordinal_sums(block, scores)))
