@@ -74,9 +74,9 @@ def whole_and_pieces(tmp_path, monkeypatch):
 def _records(folder, sizes):
     build = Build(load_campaign(folder, sets=engine()), sizes=sizes)
     runs = {stage.name: build.run_stage(stage) for stage in stages_for(["record_files"])}
-    made = runs["read_records"].result.tables["record_files"]
-    assert not (made.paths[0].parent / "pieces").exists()
-    [record_file] = read_table(made).to_pylist()
+    table = runs["read_records"].result.tables["record_files"]
+    assert not (table.paths[0].parent / "pieces").exists()
+    [record_file] = read_table(table).to_pylist()
     path = folder / "store" / "records" / record_file["filename"]
     records = read_table(path)
     assert records["record"].to_pylist() == [*range(len(records))]

@@ -60,10 +60,10 @@ def run(
         rows = tables[declared.name].to_pylist()
         keys = [tuple(row[k] for k in declared.key) for row in rows]
         assert keys == sorted(set(keys))
-    found: dict[str, dict[str, dict[str, Any]]] = {}
+    rankings: dict[str, dict[str, dict[str, Any]]] = {}
     for row in tables["system_rankings"].to_pylist():
-        found.setdefault(row["method"], {})[row["system"]] = row
-    return found, tables["system_comparisons"].to_pylist(), facts
+        rankings.setdefault(row["method"], {})[row["system"]] = row
+    return rankings, tables["system_comparisons"].to_pylist(), facts
 
 
 def column(found, method: str, name: str) -> list[Any]:
