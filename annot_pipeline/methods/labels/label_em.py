@@ -217,19 +217,19 @@ def run_em(
         state, converged = _iterate(state, labels, prior, params, running)
         estimates = state.estimates
         ends = running & (converged | (state.iteration >= params.max_iterations))
-        for place in np.flatnonzero(ends).tolist():
-            task = int(tasks[place])
+        for position in np.flatnonzero(ends).tolist():
+            task = int(tasks[position])
             courses[task] = Convergence(
-                bool(converged[place]),
+                bool(converged[position]),
                 state.iteration,
                 params.stop_on,
-                np.array([values[place] for values in state.log_posterior]),
-                np.array([values[place] for values in state.log_likelihood]),
+                np.array([values[position] for values in state.log_posterior]),
+                np.array([values[position] for values in state.log_likelihood]),
             )
-            final.log_pi[task] = estimates.log_pi[place]
-            final.log_prior[task] = estimates.log_prior[place]
-            final.dependence[task] = estimates.dependence[place]
-            judges = slice(labels.judge_starts[place], labels.judge_starts[place + 1])
+            final.log_pi[task] = estimates.log_pi[position]
+            final.log_prior[task] = estimates.log_prior[position]
+            final.dependence[task] = estimates.dependence[position]
+            judges = slice(labels.judge_starts[position], labels.judge_starts[position + 1])
             final.log_theta[starts[task] : starts[task + 1]] = estimates.log_theta[judges]
         running &= ~ends
         if running.any() and labels.n_items[running].sum() * 2 < labels.n_items.sum():
