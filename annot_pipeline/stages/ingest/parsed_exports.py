@@ -30,7 +30,7 @@ from annot_pipeline.stages.ingest.read_records import FIELD_TYPES, read_records
 from annot_pipeline.storage.archive import archived
 from annot_pipeline.storage.files import file_sha256, read_json, replacing, write_json
 from annot_pipeline.storage.shortages import reading_export
-from annot_pipeline.storage.store import digest_of, digest_of_read
+from annot_pipeline.storage.stage_result import digest_of, digest_of_read
 from annot_pipeline.storage.tables import (
     StoredTable,
     TableFile,
