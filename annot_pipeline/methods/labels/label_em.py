@@ -208,7 +208,7 @@ def run_em(
     state
         Where an earlier run stood.
     """
-    state = state or _start(labels, prior, params)
+    state = state or start_em(labels, _first_estimates(labels, prior, params))
     starts, tasks = labels.judge_starts, np.arange(labels.n_items.size)
     final = Estimates(*(np.empty_like(array) for array in vars(state.estimates).values()))
     courses: dict[int, Convergence] = {}
@@ -324,7 +324,10 @@ def _changes_in_block(
     return largest
 
 
-def _start(labels: LabelBlocks, prior: Floats | None, params: DawidSkeneParams) -> EMState:
+def _first_estimates(
+    labels: LabelBlocks, prior: Floats | None, params: DawidSkeneParams
+) -> Estimates:
+    """Return the estimates that EM starts from."""
     n_tasks, k, n_judges = labels.n_items.size, labels.n_labels, int(labels.judge_starts[-1])
     theta = np.full((k, k), (1 - DIAGONAL_START) / k) + DIAGONAL_START * np.eye(k)
     log_pi = np.full((n_tasks, k), -np.log(k))
@@ -337,7 +340,7 @@ def _start(labels: LabelBlocks, prior: Floats | None, params: DawidSkeneParams) 
         estimates = LABEL_MODELS[params.model](
             votes, labels.judge_starts, prior, params.smoothing, estimates
         )
-    return start_em(labels, estimates)
+    return estimates
 
 
 def start_em(labels: LabelBlocks, estimates: Estimates) -> EMState:
