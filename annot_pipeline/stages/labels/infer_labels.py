@@ -160,8 +160,8 @@ class VotedTask:
     classes
         In order.
     not_fitted
-        Numbers of judges and classes, of a task that is too large for the label model and whose
-        numbers are to be told; None where votes come as counts, or in blocks behind the first.
+        Numbers of judges and classes of a task that is too large for the label model; None in blocks
+        after the first, and where votes come as counts.
     is_anonymous
         Whether votes come as counts.
     """
@@ -187,7 +187,7 @@ def label_tables(
     items
         Items that the label model labelled, by task.
     models
-        Of these tasks; none in blocks behind the first, for their rows are of the whole task.
+        Of these tasks; none in blocks after the first, as their rows are of the whole task.
     voted
         Tasks that are labelled by votes.
     """
@@ -232,7 +232,7 @@ def _used_by_task(judgments: pa.Table, names: Sequence[str]) -> dict[str, pa.Tab
 
 
 def _telling(progress: Callable[[str], None], n_tasks: int) -> Watch:
-    """Report how each fit goes on."""
+    """Return what reports the progress of each fit."""
 
     def watch(fitted: str) -> tuple[None, Callable[[int, EMState], None]]:
         def on_iteration(n_settled: int, state: EMState) -> None:
