@@ -160,8 +160,8 @@ class VotedTask:
     classes
         In order.
     not_fitted
-        Numbers of judges and classes of a task that is too large for the label model; None in blocks
-        after the first, and where votes come as counts.
+        Numbers of judges and classes of a task that is too large for the label model; None in
+        blocks after the first, and where votes come as counts.
     is_anonymous
         Whether votes come as counts.
     """
