@@ -2,6 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 export DAGSTER_DISABLE_TELEMETRY := yes
+unexport PYTHONDONTWRITEBYTECODE  # else each of hundreds of processes compiles all modules again
 INSTALL := bash .ci/install $(BIN)/python
 
 .PHONY: build test check docs bench bench-quick bench-spark soak spark clean help

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from annot_pipeline.audit.trace.items import contested, trace_items
+from annot_pipeline.audit.trace.items import trace_contested, trace_items
 from tests.audit.test_trace import LENIENT, ROWS, asked, released
 from tests.full_campaign import LABELS, TASK
 
@@ -194,6 +194,11 @@ def test_a_decision_stands_beside_what_the_model_says(full_release):
 
 
 # --- contested items -----------------------------------------------------------------------
+
+
+def contested(folder, manifest, most):
+    """Task and item of the most contested items."""
+    return [(row["task"], row["item"]) for row in trace_contested(folder, manifest, most)]
 
 
 def test_kinds_take_turns_the_most_contested_first(build_campaign):
