@@ -238,11 +238,6 @@ def path_keys(path: str) -> list[str]:
     return keys
 
 
-def escaped_key(key: str) -> str:
-    """Return a key as a step of a dotted path."""
-    return key.replace("\\", "\\\\").replace(".", "\\.")
-
-
 def split_cell(cell: str, separator: str) -> str:
     """Return the elements of a cell as a JSON list, without blank ones."""
     parts = [element.strip() for element in cell.split(separator)]
