@@ -41,6 +41,7 @@ def build(folder: Path, instance: dg.DagsterInstance) -> dg.ExecuteInProcessResu
     return job.execute_in_process(instance=instance, raise_on_error=False)
 
 
+@pytest.mark.slow
 def test_a_release_is_an_asset_whose_version_is_the_releases(there):
     campaign = write_campaign(there / "campaigns" / "sentiment")
     build_file(campaign)

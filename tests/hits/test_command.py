@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from annot_pipeline.cli import main
-from tests.conftest import build_file
+from tests.conftest import build_file, stage_file
 
 CAMPAIGN: dict[str, Any] = {
     "campaign": "small",
@@ -94,11 +94,10 @@ def test_the_first_round_needs_no_export_and_covers_every_item(folder, capsys):
     assert {row["n_judgments"] for row in plan} == {0}
 
 
-def test_after_a_build_the_batch_is_the_asset(folder, capsys):
-    judge(folder, 80)
-    built = build_file(folder)
+def test_after_a_build_the_batch_is_the_asset(campaign, capsys):
+    folder = campaign
     found = hits(capsys, folder)
-    assert plan_of(found) == built.rows("next_hits")
+    assert plan_of(found) == stage_file(folder).rows("next_hits")
     assert Path(found["folder"]).parent == folder / "hits"
     first = {p.name: p.read_bytes() for p in Path(found["folder"]).iterdir()}
     again = hits(capsys, folder)

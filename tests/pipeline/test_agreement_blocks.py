@@ -93,6 +93,7 @@ def test_blocks_are_the_whole(build, tasks):
             assert (found[end] is None) == (task == "small")
 
 
+@pytest.mark.slow
 def test_pairs_of_judges_are_compared_some_at_a_time(build, monkeypatch):
     tasks = {"labels": list("1234"), "ordinal": True}
     built = build(100, 60, **tasks)

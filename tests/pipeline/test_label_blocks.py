@@ -126,6 +126,7 @@ def test_threads_and_the_order_of_exports_change_no_byte(tmp_path):
         assert again.table(name).equals(built.table(name)), name
 
 
+@pytest.mark.slow
 def test_a_copy_of_an_export_and_rejected_rows_change_no_byte(tmp_path):
     """Where blocks end, and whether there are any, hangs on what counts."""
     folder = campaign(tmp_path, gates={"rejected_share": {"error": None}})
@@ -182,6 +183,7 @@ def test_a_build_that_was_killed_goes_on_where_em_stood(tmp_path, monkeypatch, o
     assert not [*(tmp_path / "store" / "checkpoints").iterdir()]
 
 
+@pytest.mark.slow
 def test_a_note_that_cannot_be_written_stops_no_build(tmp_path, monkeypatch):
     """Another build, which is done, removes the folder in between; or the disk is full."""
     folder = campaign(tmp_path)
@@ -201,6 +203,7 @@ def test_a_note_that_cannot_be_written_stops_no_build(tmp_path, monkeypatch):
     assert len(said) == len({line.partition(": ")[0] for line in said}) > 0
 
 
+@pytest.mark.slow
 def test_a_straggler_that_writes_yet_stops_no_build(tmp_path, monkeypatch):
     """A machine that was given up puts a file into the folder that is being removed."""
     plain = os.rmdir

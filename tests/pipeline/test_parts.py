@@ -134,6 +134,7 @@ def test_a_build_in_parts_gives_the_same_bytes(
     assert fates["used"] > 50
 
 
+@pytest.mark.slow
 def test_a_null_in_one_part_is_named(build_campaign, small_parts, monkeypatch):
     """Its file is written with other columns than those of the other parts."""
     small_parts(30)
@@ -200,6 +201,7 @@ def test_parts_without_news_are_linked(campaign, tmp_path, name):
     assert len(documents["standardize_scores"][PARTITIONS]) == len(after["standardized"].files)
 
 
+@pytest.mark.slow
 def test_a_correction_reaches_the_parts_of_its_task_alone(campaign, tmp_path):
     """Another file answers for a judgment that is there: both get another fate."""
     path = sorted((campaign.parent / "exports").glob("scores-*"))[0]
@@ -250,6 +252,7 @@ def test_harm_to_a_file_that_several_results_share(campaign, tmp_path):
         read_unharmed(table)
 
 
+@pytest.mark.slow
 def test_a_copy_that_is_not_the_file_is_refused(campaign, monkeypatch):
     made_in_parts(campaign)
 
@@ -263,6 +266,7 @@ def test_a_copy_that_is_not_the_file_is_refused(campaign, monkeypatch):
         made_in_parts(campaign)
 
 
+@pytest.mark.slow
 def test_other_settings_make_all_parts_again(campaign):
     before, _ = made_in_parts(campaign)
     after, _ = made_in_parts(campaign, "standardize.controls=exclude")
@@ -296,6 +300,7 @@ def test_parts_need_nothing_of_the_process_that_planned_them(campaign, monkeypat
     assert {n: t.sha256 for n, t in plain.items()} == {n: t.sha256 for n, t in elsewhere.items()}
 
 
+@pytest.mark.slow
 def test_a_disk_without_links_holds_copies(campaign, monkeypatch):
     before, _ = made_in_parts(campaign)
 

@@ -280,6 +280,7 @@ def test_odd_crowds(tmp_path, monkeypatch, rows):
     assert_all_alike(*built_both(folder, monkeypatch))
 
 
+@pytest.mark.slow
 def test_documents_are_whole_in_blocks(tmp_path, monkeypatch):
     """Nine documents, segments without one, and one that two documents share."""
     rows = []

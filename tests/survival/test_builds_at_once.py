@@ -105,6 +105,7 @@ def test_a_slow_build_of_the_same_exports_has_nothing_new(tmp_path: Path) -> Non
     assert (publication.published, publication.release.version) == (False, "v0001")
 
 
+@pytest.mark.slow
 def test_the_first_release_is_not_overtaken_either(tmp_path: Path) -> None:
     folder = write_campaign(tmp_path / "campaign", days=1)
     slow = ready_to_publish(folder)

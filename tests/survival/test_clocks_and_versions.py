@@ -67,6 +67,7 @@ def test_a_clock_that_jumps(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert unfinished(folder) == []
 
 
+@pytest.mark.slow
 def test_runs_of_the_future_do_not_push_out_this_one(tmp_path: Path) -> None:
     folder = write_campaign(tmp_path / "campaign", days=1)
     build_file(folder)
@@ -94,6 +95,7 @@ CHANGES: dict[str, Callable[[bytes], bytes]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.sampled
 @pytest.mark.parametrize(
     "change", ["more keys", pytest.param("a list", marks=pytest.mark.slow), "half"]
