@@ -140,6 +140,7 @@ def test_the_latest_decision_counts(stage, exports, label, who):
     assert (facts["decided"], facts["superseded"]) == (1, 1)
 
 
+@pytest.mark.slow
 def test_a_later_source_takes_precedence(stage):
     later = {"path": "exports/later.csv", "format": "csv", "fields": DECIDED}
     exports = {"x.csv": decisions("i0,eva,no,,"), "later.csv": decisions("i0,tom,yes,,")}

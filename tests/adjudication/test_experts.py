@@ -139,6 +139,7 @@ def test_an_expert_who_fails_judge_control_still_decides(stage):
     assert (row["label"], row["adjudicated"], row["n_judges"]) == ("yes", True, 3)
 
 
+@pytest.mark.slow
 def test_a_decision_whose_assignment_was_rejected_decides_nothing(stage):
     fields = {**DECIDED, "status": "status"}
     sources = [SOURCES[0], {"path": "exports/x.csv", "format": "csv", "fields": fields}]

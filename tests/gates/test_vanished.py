@@ -16,14 +16,14 @@ def half(n):
     return "xy"[n % 2]
 
 
-def test_an_export_that_shrank_is_not_published(build_campaign):
-    """80 items, then 4 of them: 228 of 240 judgments are gone."""
-    first = build_campaign({"a.csv": export(80, half)})
+def test_an_export_that_shrank_is_not_published(build_campaign, start_campaign):
+    """40 items, then 4 of them: 108 of 120 judgments are gone."""
+    folder = start_campaign({"a.csv": export(40, half)})
     with pytest.raises(GateError, match="vanished_items") as error:
         build_campaign({"a.csv": export(4, half)})
-    assert "small 228 of 240" in str(error.value)
-    assert "small 76 of 80: i004, i005, i006, i007, i008" in str(error.value)
-    assert '"v0001"' in (first.publication.release.folder.parent / "latest.json").read_text()
+    assert "small 108 of 120" in str(error.value)
+    assert "small 36 of 40: i004, i005, i006, i007, i008" in str(error.value)
+    assert '"v0001"' in (folder / "gold" / "latest.json").read_text()
 
 
 def test_what_one_judge_withdraws_is_counted(stage_campaign, start_campaign):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +16,7 @@ import pytest
 from annot_pipeline.cli import main
 from tests.conftest import build_file, stage_file
 
+NIGHTS = 3 if "SOAK" in os.environ else 2
 CAMPAIGN: dict[str, Any] = {
     "campaign": "small",
     "sources": [
@@ -164,6 +166,7 @@ def test_what_cannot_be_is_said(before, argv, title, what, campaign, capsys, mon
     assert not (folder / "hits").exists()
 
 
+@pytest.mark.slow
 def test_no_scalar_task(folder, capsys):
     (folder / "exports" / "a.csv").write_text("item,judge,score\ni01,j,yes\ni01,k,no\n")
     fields = {"item": "item", "judge": "judge", "label": "score"}
@@ -256,11 +259,11 @@ def test_item_rows_that_cannot_be_read_are_said_in_the_first_round(folder, capsy
 
 
 def test_the_loop_closes(folder, capsys):
-    """Two nights: what is asked, is judged, is campaign, and decides what is asked next."""
+    """Night after night: what is asked, is judged, is campaign, and decides what is asked next."""
     write(folder, CAMPAIGN | {"sources": [{"path": "results/*.jsonl", "format": "hits"}]})
     (folder / "results").mkdir()
     asked: list[set[str]] = []
-    for night in range(3):
+    for night in range(NIGHTS):
         found = hits(capsys, folder, "--upload", "jsonl")
         plan = plan_of(found)
         asked.append({row["hit"] for row in plan})
@@ -277,6 +280,6 @@ def test_the_loop_closes(folder, capsys):
     for item, row in scores.items():
         assert row["easl_score"] == pytest.approx(int(item[1:]) / 100)
         assert row["n_comparisons"] == 4 * row["n_judgments"]
-    assert sum(row["n_judgments"] for row in scores.values()) == 80 * 3
-    assert len(set.union(*asked)) == 16 * 3
+    assert sum(row["n_judgments"] for row in scores.values()) == 80 * NIGHTS
+    assert len(set.union(*asked)) == 16 * NIGHTS
     assert {row["fate"] for row in campaign.rows("lineage")} == {"used"}

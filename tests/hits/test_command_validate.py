@@ -307,6 +307,7 @@ def test_a_limit_says_what_would_halve(labelled: Path, capsys: Any) -> None:
     assert whole["drawn"] == sample["drawn_to_halve"]
 
 
+@pytest.mark.slow
 def test_hits_of_scores_are_equally_long(tmp_path: Path, capsys: Any) -> None:
     folder = write(tmp_path / "campaign", "score")
     build_file(folder)

@@ -70,6 +70,7 @@ def test_dagster_is_not_loaded(plain):
     assert (plain / "review" / "review.csv").exists()
 
 
+@pytest.mark.slow
 def test_a_real_batch(shared_campaigns, shared_data, tmp_path):
     """Graham et al. 2013: 29 assignments, one of which waits; it passes with p = .0026."""
     sets = [f"store={tmp_path / 'store'}", f"gold={tmp_path / 'gold'}"]
