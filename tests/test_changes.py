@@ -14,6 +14,7 @@ from annot_pipeline.commands.prune import prune
 from annot_pipeline.commands.release_list import list_releases
 from annot_pipeline.commands.status import status
 from annot_pipeline.config.campaign_file import load_campaign
+from annot_pipeline.runtime.job_sizes import JobSizes
 from tests.audit.two_releases import EXPORT
 from tests.conftest import build_file
 
@@ -98,21 +99,23 @@ def test_only_the_owner_opens_the_store(start_campaign, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("rows", [1, 500_000])
-def test_changes_of_several_tasks_add_up(build_campaign, monkeypatch, rows):
+def test_changes_of_several_tasks_add_up(build_campaign, rows):
     """Whether tasks are compared one by one or together; one comes, one goes."""
-    monkeypatch.setattr("annot_pipeline.commands.release_manifest.COMPARED_ROWS", rows)
 
     def lines(task, answers):
-        return "".join(f"{task},i{n},w{j},{a}\n" for n, of in enumerate(answers)
-                       for j, a in enumerate(of))  # fmt: skip
+        return "".join(f"{task},i{n},w{j},{answer}\n" for n, row in enumerate(answers)
+                       for j, answer in enumerate(row))  # fmt: skip
 
     sources = [{"path": "exports/*.csv", "format": "csv", "fields": {"task": "task", **JUDGED}}]
     head = "task,item,judge,label\n"
     old = lines("gone", ["aa", "bb"]) + lines("same", ["aab", "bba"]) + lines("more", ["aab"])
     new = lines("come", ["ab"]) + lines("same", ["aab", "baa"]) + lines("more", ["aab", "bba"])
     build_campaign({"a.csv": head + old}, sources=sources)
-    found = build_campaign({"a.csv": head + new}, sources=sources).publication.release.manifest
-    counts = {name: n for name, n in found["changes"].items() if n and "exports" not in name}
+    built = build_campaign(
+        {"a.csv": head + new}, sources=sources, sizes=JobSizes(compared_rows=rows)
+    )
+    changes = built.publication.release.manifest["changes"]
+    counts = {name: n for name, n in changes.items() if n and "exports" not in name}
     assert counts == {
         "new_judgments": 5, "corrected_judgments": 1, "withdrawn_judgments": 4,
         "new_labels": 2, "changed_labels": 1, "removed_labels": 2,

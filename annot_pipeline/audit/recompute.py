@@ -18,6 +18,7 @@ from annot_pipeline.config.campaign_file import kept_settings
 from annot_pipeline.config.signature import settings_hash
 from annot_pipeline.errors import Problem, StoreError, first_of
 from annot_pipeline.runtime.context import StageContext, StageOutput
+from annot_pipeline.runtime.job_sizes import DEFAULT_SIZES, JobSizes
 from annot_pipeline.stages.build import Build, Progress, Work, stages_for
 from annot_pipeline.stages.ingest.exports import EXPORTS
 from annot_pipeline.stages.ingest.metrics import ExportMetrics
@@ -45,7 +46,12 @@ SHARED = ("records", "stages")
 
 @contextmanager
 def recomputation(
-    campaign: LoadedCampaign, release: Release, progress: Progress, *, reuse: bool = True
+    campaign: LoadedCampaign,
+    release: Release,
+    progress: Progress,
+    *,
+    reuse: bool = True,
+    sizes: JobSizes = DEFAULT_SIZES,
 ) -> Iterator[Build]:
     """A build of a release's exports with the settings that it was made with.
 
@@ -59,6 +65,8 @@ def recomputation(
         Told, in a sentence, what is going on.
     reuse
         Whether results that the store holds for the same inputs, settings and code count.
+    sizes
+        How much work a job takes.
 
     Raises
     ------
@@ -69,7 +77,13 @@ def recomputation(
     settings = settings_of(campaign, release, derivation)
     exports = exports_of(campaign, release)
     with temporary_build(
-        campaign, settings, exports, reuse=reuse, progress=progress, derivation=derivation
+        campaign,
+        settings,
+        exports,
+        reuse=reuse,
+        progress=progress,
+        derivation=derivation,
+        sizes=sizes,
     ) as build:
         yield build
 
@@ -151,6 +165,7 @@ def temporary_build(
     reuse: bool = True,
     overrides: Mapping[str, Work] | None = None,
     derivation: int | None = None,
+    sizes: JobSizes = DEFAULT_SIZES,
 ) -> Iterator[Build]:
     """Yield a build in a temporary store over a campaign's archive; it has run no stage yet.
 
@@ -170,6 +185,8 @@ def temporary_build(
         Work that takes a stage's place, by stage.
     derivation
         How the key of the judges' names follows from the secret; None: as in builds of now.
+    sizes
+        How much work a job takes.
     """
     real = Store(campaign.store)
     with (
@@ -181,7 +198,7 @@ def temporary_build(
                 (temporary.store / name).symlink_to((real.root / name).resolve())
         record_derivation(temporary.store, derivation or key_derivation(real.root))
         work = {"archive_exports": _archived(exports)} | dict(overrides or {})
-        yield Build(temporary, progress=progress, overrides=work)
+        yield Build(temporary, progress=progress, overrides=work, sizes=sizes)
 
 
 def recomputed_tables(build: Build, names: Iterable[str]) -> dict[str, StoredTable]:

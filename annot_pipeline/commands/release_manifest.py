@@ -42,9 +42,6 @@ from annot_pipeline.storage.tables import (
 )
 from annot_pipeline.version import __version__, numeric_packages
 
-COMPARED_ROWS = 4_000_000
-"""Of lineage, before and now, that are compared at once; 10 million would need 4 GB."""
-
 
 def exports_with_fates(
     build: Build, tables: Mapping[str, StoredTable], runs: Mapping[str, StageRun]
@@ -228,7 +225,8 @@ def changes_since(
     queries = Queries(build.campaign.settings.resources, build.campaign.spill)
     counts: dict[str, int | None] = {}
     sizes = _task_sizes(parent.stored("lineage"), new["lineage"])
-    task_groups = JobSizes(COMPARED_ROWS, COMPARED_ROWS).chunk_tasks(sizes)
+    most = build.sizes.compared_rows
+    task_groups = JobSizes(most, most).chunk_tasks(sizes)
     for place, names in enumerate(task_groups, start=1):  # ids name their task: counts add up
         tasks = Tasks.from_names(names, none=place == len(task_groups))
         parameters = {"same_names": named_alike}

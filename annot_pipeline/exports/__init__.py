@@ -18,7 +18,6 @@ from annot_pipeline.exports.label_studio import read_label_studio
 from annot_pipeline.exports.mturk import read_mturk
 from annot_pipeline.exports.parquet import parquet_pieces, read_parquet
 from annot_pipeline.exports.raw_rows import (
-    PIECE_BYTES,
     Export,
     Opening,
     Piece,
@@ -43,11 +42,12 @@ READERS: dict[str, Reader] = {
     "wmt_ranking": read_wmt_ranking,
 }
 
-PIECES: dict[str, Callable[[Opening], list[Piece]]] = {
+PIECES: dict[str, Callable[[Opening, int], list[Piece]]] = {
     "jsonl": jsonl_pieces,
     "parquet": parquet_pieces,
 }
-"""Formats of which a large export can be read in pieces, and what cuts it; their readers take one.
+"""Formats of which a large export can be read in pieces, and what cuts it into pieces of some
+bytes; their readers take one.
 
 Not csv: where a row ends is known only to who has read all quotes before it.
 """
@@ -55,7 +55,6 @@ Not csv: where a row ends is known only to who has read all quotes before it.
 __all__ = [
     "CODE_VERSION",
     "PIECES",
-    "PIECE_BYTES",
     "READERS",
     "Export",
     "Opening",

@@ -102,11 +102,11 @@ def _head(opening: Opening) -> str:
 
 def _chunks(opening: Opening, results: Results, export: Export) -> Iterator[RawRows]:
     parse = lru_cache(maxsize=HITS_KEPT)(_parsed)
-    wanted = opening.wanted
+    wanted, n_chunk = opening.wanted, opening.chunk_records or RECORDS_A_CHUNK
     records = _Records(wanted)
     for handed_in in results.rows:
         records.add(handed_in, parse(handed_in.bookkeeping))
-        if len(records.row) >= RECORDS_A_CHUNK:
+        if len(records.row) >= n_chunk:
             yield records.chunk(_columns(results))
             records = _Records(wanted)
     export.n_rows = results.inner.n_rows

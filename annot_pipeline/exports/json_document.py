@@ -54,7 +54,7 @@ class _Rows:
 
 def _chunks(opening: Opening, export: Export) -> Iterator[RawRows]:
     seen: dict[str, None] = {}
-    collected = _Rows()
+    collected, n_chunk = _Rows(), opening.chunk_records or CHUNK
     shared = _document_values(opening)
     with opening.open_bytes() as raw:
         try:
@@ -69,7 +69,7 @@ def _chunks(opening: Opening, export: Export) -> Iterator[RawRows]:
                 collected.pointers.append(pointer)
                 collected.problems.append(problem)
                 export.n_rows += 1
-                if len(collected.rows) >= CHUNK:
+                if len(collected.rows) >= n_chunk:
                     yield _emit(opening, export, collected)
                     collected = _Rows()
         except _NotThereError as error:

@@ -14,7 +14,6 @@ import pyarrow as pa
 
 from annot_pipeline.exports.raw_rows import (
     CHUNK_BYTES,
-    PIECE_BYTES,
     Export,
     Opening,
     Piece,
@@ -41,15 +40,18 @@ def read_jsonl(opening: Opening) -> Export:
     return export
 
 
-def jsonl_pieces(opening: Opening) -> list[Piece]:
-    """Lines that can be read by themselves; none of text that must be read from its start."""
+def jsonl_pieces(opening: Opening, piece_bytes: int) -> list[Piece]:
+    """Lines that can be read by themselves; none of text that must be read from its start.
+
+    A piece has ``piece_bytes`` or more, to the end of a line.
+    """
     if opening.gzipped or not opening.is_utf8:
         return []
     size = opening.path.stat().st_size
     ends = [0]
     with opening.path.open("rb") as file:
-        while ends[-1] + PIECE_BYTES < size:
-            file.seek(ends[-1] + PIECE_BYTES - 1)
+        while ends[-1] + piece_bytes < size:
+            file.seek(ends[-1] + piece_bytes - 1)
             while (part := file.readline(CHUNK_BYTES)) and not part.endswith(b"\n"):
                 pass
             ends.append(file.tell())
@@ -148,7 +150,7 @@ def _chunks(opening: Opening, export: Export) -> Iterator[RawRows]:
         else:
             problems.append((number, row))
             first_problem = first_problem or row
-        if len(rows) + len(problems) >= CHUNK:
+        if len(rows) + len(problems) >= (opening.chunk_records or CHUNK):
             yield from _emit(opening, export, rows, numbers, problems)
             rows, numbers, problems = [], [], []
     if first_problem and not seen and not opening.piece:

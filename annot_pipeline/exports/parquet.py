@@ -11,9 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from annot_pipeline.errors import InputError
-from annot_pipeline.exports.parquet_batches import ParquetBatches
+from annot_pipeline.exports.parquet_batches import BATCH_BYTES, LARGE_VALUE, ParquetBatches
 from annot_pipeline.exports.raw_rows import (
-    PIECE_BYTES,
     Export,
     Opening,
     Piece,
@@ -28,8 +27,10 @@ Lack of memory is an `pa.ArrowException` as well, and no damage: it is let pass 
 """
 
 
-def read_parquet(opening: Opening) -> Export:
-    """Open a Parquet file; see `raw_rows.Export`."""
+def read_parquet(
+    opening: Opening, *, batch_bytes: int = BATCH_BYTES, large_value: int = LARGE_VALUE
+) -> Export:
+    """Open a Parquet file; see `raw_rows.Export`, and `ParquetBatches` for the sizes."""
     try:
         source = pa.OSFile(str(opening.path))
         if opening.gzipped:
@@ -43,11 +44,16 @@ def read_parquet(opening: Opening) -> Export:
     opening.check_columns(len(names))
     groups = range(*opening.piece or (0, file.num_row_groups))
     n_rows = sum(file.metadata.row_group(group).num_rows for group in groups)
-    return Export(_chunks(opening, source, file, names, groups), names, n_rows=n_rows)
+    read = None if names != file.schema_arrow.names else _wanted(opening, names)
+    batches = ParquetBatches(opening, source, file.metadata, groups, read, batch_bytes, large_value)
+    return Export(_chunks(opening, batches, names), names, n_rows=n_rows)
 
 
-def parquet_pieces(opening: Opening) -> list[Piece]:
-    """Row groups that can be read by themselves; none of a file that cannot be read."""
+def parquet_pieces(opening: Opening, piece_bytes: int) -> list[Piece]:
+    """Row groups that can be read by themselves; none of a file that cannot be read.
+
+    A piece has ``piece_bytes`` or more, decoded.
+    """
     if opening.gzipped:
         return []
     try:
@@ -59,28 +65,23 @@ def parquet_pieces(opening: Opening) -> list[Piece]:
     ends, size = [0], 0
     for group, bytes_ in enumerate(sizes, start=1):
         size += bytes_
-        if size >= PIECE_BYTES or group == len(sizes):
+        if size >= piece_bytes or group == len(sizes):
             ends.append(group)
             size = 0
     return [*pairwise(ends)]
 
 
-def _chunks(
-    opening: Opening,
-    source: pa.NativeFile,
-    file: pq.ParquetFile,
-    names: list[str],
-    groups: Sequence[int],
-) -> Iterator[RawRows]:
-    wanted = [name for name in names if opening.wanted is None or name in opening.wanted]
-    are_distinct = names == file.schema_arrow.names  # equal names can only be told by place
-    last = 0
+def _wanted(opening: Opening, names: Sequence[str]) -> list[str]:
+    return [name for name in names if opening.wanted is None or name in opening.wanted]
+
+
+def _chunks(opening: Opening, batches: ParquetBatches, names: list[str]) -> Iterator[RawRows]:
+    wanted, last = _wanted(opening, names), 0
     try:
-        read = wanted if are_distinct else None
-        for batch in ParquetBatches(opening, source, file.metadata, groups, read):
+        for batch in batches:
             numbers = np.arange(last + 1, last + batch.num_rows + 1)
             last += batch.num_rows
-            if not are_distinct:
+            if batches.columns is None:
                 batch = batch.rename_columns(names)
             columns = {name: _as_text(batch.column(name)) for name in wanted}
             yield RawRows(columns, numbers, pa.nulls(batch.num_rows, pa.string()))

@@ -18,11 +18,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from annot_pipeline.exports.raw_rows import PIECE_BYTES, Opening
+from annot_pipeline.exports.raw_rows import Opening
 
 BATCH_ROWS = 1 << 16
-LARGE_VALUE = PIECE_BYTES // BATCH_ROWS
+BATCH_BYTES = 64 << 20
+"""Maximum number of bytes of a batch, when it is decoded, unless it is one row."""
+LARGE_VALUE = BATCH_BYTES // BATCH_ROWS
 """Bytes of a dictionary's value from which on its column is read as a dictionary."""
+ANY_SIZE = BATCH_BYTES
+"""Of a value that cannot be looked at: larger than any `LARGE_VALUE`."""
 FIXED_BYTES = 8
 """Of a value that is no text, as it lies in memory."""
 SHARED_PREFIXES = "DELTA_BYTE_ARRAY"
@@ -45,6 +49,10 @@ class ParquetBatches:
         Row groups to read.
     columns
         Columns to read; None for all.
+    batch_bytes
+        Maximum number of bytes of a batch when it is decoded, unless it is one row.
+    large_value
+        Bytes of a dictionary's value from which on its column is read as a dictionary.
     """
 
     opening: Opening
@@ -52,6 +60,8 @@ class ParquetBatches:
     metadata: pq.FileMetaData
     groups: Sequence[int]
     columns: Sequence[str] | None
+    batch_bytes: int = BATCH_BYTES
+    large_value: int = LARGE_VALUE
     _packed_bytes: int = field(init=False)
     _unpacked_bytes: int = field(init=False, default=0)
 
@@ -60,7 +70,7 @@ class ParquetBatches:
         self._packed_bytes = self.opening.path.stat().st_size
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
-        """Yield batches of at most `PIECE_BYTES` when decoded, or of one row.
+        """Yield batches of at most ``batch_bytes`` when decoded, or of one row.
 
         Raises
         ------
@@ -71,7 +81,7 @@ class ParquetBatches:
         self._check_footer(leaves)
         opaque = self._opaque(leaves)
         largest = self._largest_values(leaves, opaque)
-        large = {path for path, size in largest.items() if size > LARGE_VALUE} - opaque
+        large = {path for path, size in largest.items() if size > self.large_value} - opaque
         n_rows = self._rows_at_once(leaves, largest, large)
         groups = [[group] for group in self.groups] if large else [[*self.groups]]
         file = self._open(large)
@@ -79,7 +89,8 @@ class ParquetBatches:
             file.iter_batches(n_rows, numbers, self.columns) for numbers in groups
         )
         pieces = self._pieces(batches)
-        yield from pieces if n_rows == BATCH_ROWS and not large else _joined(pieces)
+        is_joined = n_rows < BATCH_ROWS or large
+        yield from _joined(pieces, self.batch_bytes) if is_joined else pieces
 
     def _open(self, dictionaries: set[str]) -> pq.ParquetFile:
         return pq.ParquetFile(
@@ -141,7 +152,7 @@ class ParquetBatches:
     def _rows_at_once(
         self, leaves: dict[int, str], largest: dict[str, int], large: set[str]
     ) -> int:
-        """Rows that take at most `PIECE_BYTES` when decoded, as the average row of a group does."""
+        """Rows that take at most ``batch_bytes`` decoded, as the average row of a group does."""
         n_rows = BATCH_ROWS
         for group in map(self.metadata.row_group, self.groups):
             row_bytes, rows = 0, max(1, group.num_rows)
@@ -151,15 +162,15 @@ class ParquetBatches:
                 value = FIXED_BYTES if path in large else largest.get(path, fixed)
                 row_bytes += value * max(1, -(-chunk.num_values // rows))
                 row_bytes += chunk.total_uncompressed_size // rows
-            n_rows = min(n_rows, PIECE_BYTES // max(1, row_bytes))
+            n_rows = min(n_rows, self.batch_bytes // max(1, row_bytes))
         return max(1, n_rows)
 
     def _pieces(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yield the rows in batches that decode to at most `PIECE_BYTES`."""
+        """Yield the rows in batches that decode to at most ``batch_bytes``."""
         limit, n_before = self.opening.limits.row_bytes, 0
         for batch in batches:
             is_decoded = not any(map(_has_dictionary, batch.schema.types))
-            if is_decoded and batch.nbytes <= min(PIECE_BYTES, limit):
+            if is_decoded and batch.nbytes <= min(self.batch_bytes, limit):
                 self._add(batch.nbytes)
                 yield batch
             else:
@@ -167,7 +178,7 @@ class ParquetBatches:
                 if (sizes > limit).any():
                     row = n_before + int(np.argmax(sizes > limit)) + 1
                     raise self.opening.beyond("row_bytes", f"row {row} is longer than", "bytes")
-                for start, end in _cuts(sizes):
+                for start, end in _cuts(sizes, self.batch_bytes):
                     self._add(int(sizes[start:end].sum()))
                     yield batch.slice(start, end - start)
             n_before += batch.num_rows
@@ -177,13 +188,13 @@ class ParquetBatches:
         self._check_size(self._unpacked_bytes)
 
 
-def _joined(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _joined(batches: Iterable[pa.RecordBatch], batch_bytes: int) -> Iterator[pa.RecordBatch]:
     """Yield small batches joined, since each costs whoever reads it."""
     waiting: list[pa.RecordBatch] = []
     n_rows = n_bytes = 0
     for batch in batches:
         size = int(_row_sizes(batch).sum())
-        if waiting and (n_rows + batch.num_rows > BATCH_ROWS or n_bytes + size > PIECE_BYTES):
+        if waiting and (n_rows + batch.num_rows > BATCH_ROWS or n_bytes + size > batch_bytes):
             yield pa.concat_batches(waiting)
             waiting, n_rows, n_bytes = [], 0, 0
         waiting.append(batch)
@@ -192,12 +203,12 @@ def _joined(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield pa.concat_batches(waiting)
 
 
-def _cuts(sizes: npt.NDArray[np.int64]) -> Iterator[tuple[int, int]]:
-    """Yield where runs of rows start and end that take at most `PIECE_BYTES`, or are one row."""
+def _cuts(sizes: npt.NDArray[np.int64], batch_bytes: int) -> Iterator[tuple[int, int]]:
+    """Yield where runs of rows start and end that take at most ``batch_bytes``, or are one row."""
     ends, start = np.cumsum(sizes), 0
     while start < len(sizes):
         before = ends[start] - sizes[start]
-        end = max(start + 1, int(np.searchsorted(ends, before + PIECE_BYTES, "right")))
+        end = max(start + 1, int(np.searchsorted(ends, before + batch_bytes, "right")))
         yield start, end
         start = end
 
@@ -216,11 +227,11 @@ def _has_dictionary(type_: pa.DataType) -> bool:
 def _largest_value(array: pa.Array, *, is_listed: bool = False) -> int:
     """Return the bytes of the largest value of the dictionaries in an array.
 
-    Arrow reads no dictionary for a list without values: any size is possible.
+    Arrow reads no dictionary for a list without values: any size is possible, `ANY_SIZE`.
     """
     if pa.types.is_dictionary(array.type):
         largest = pc.max(pc.binary_length(array.dictionary)).as_py()
-        return int(largest or 0) if largest is not None or not is_listed else LARGE_VALUE + 1
+        return int(largest or 0) if largest is not None or not is_listed else ANY_SIZE
     if pa.types.is_struct(array.type):
         return max((_largest_value(a, is_listed=is_listed) for a in array.flatten()), default=0)
     return _largest_value(array.values, is_listed=True) if _is_list(array.type) else 0

@@ -38,8 +38,6 @@ START_BYTES = 512
 CHUNK_BYTES = 1 << 20
 RATIO_FROM = 64 << 20
 """Unpacked bytes from which on their ratio to the packed ones counts."""
-PIECE_BYTES = 64 << 20
-"""Of an export, in its own bytes or as they lie in memory, for which one job is enough."""
 
 Piece: TypeAlias = tuple[int, int]
 """Where a piece of an export starts, and where it ends: bytes, or row groups of Parquet."""
@@ -123,6 +121,9 @@ class Opening:
         The piece that is read, its rows numbered from 1, of a format that has pieces; None: all.
     limits
         What the export may hold at most.
+    block_bytes, chunk_records
+        Bytes that are read at once, and records from which a chunk may end, of text; None: as many
+        as suit the format. They change no record.
     """
 
     path: Path
@@ -139,6 +140,8 @@ class Opening:
     document_fields: tuple[str, ...] = ()
     piece: Piece | None = None
     limits: Limits = field(default_factory=Limits)
+    block_bytes: int | None = None
+    chunk_records: int | None = None
 
     @property
     def gzipped(self) -> bool:

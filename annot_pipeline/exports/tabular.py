@@ -69,17 +69,17 @@ def _head(opening: Opening) -> tuple[str, int]:
 
     A first line that tells Excel the delimiter counts as blank.
     """
-    n_blank = 0
+    n_blank, block = 0, opening.block_bytes or FIRST_BLOCK
     with (
         opening.open_bytes() as raw,
         io.TextIOWrapper(raw, opening.encoding, errors="replace", newline="") as text,
     ):
-        while line := text.readline(FIRST_BLOCK):
+        while line := text.readline(block):
             if not n_blank and EXCEL_DELIMITER.fullmatch(line.removeprefix("\ufeff")):
                 n_blank += 1
                 continue
             if line.strip("\ufeff\r\n \t"):
-                return line.removeprefix("\ufeff") + text.read(FIRST_BLOCK), n_blank
+                return line.removeprefix("\ufeff") + text.read(block), n_blank
             n_blank += 1
     return "", n_blank
 
@@ -208,7 +208,8 @@ def _chunks(opening: Opening, export: Export, delimiter: str, n_blank: int) -> I
     Arrow takes rows that two blocks hold together, so rows are measured where two blocks are longer
     than the limit. Bytes that are read as Latin-1 may take twice the room.
     """
-    block, done, bytewise = min(FIRST_BLOCK, opening.limits.row_bytes), {True: 0, False: 0}, False
+    block = min(opening.block_bytes or FIRST_BLOCK, opening.limits.row_bytes)
+    done, bytewise = {True: 0, False: 0}, False
     while True:
         try:
             for readable, chunk in _blocks(opening, export, delimiter, n_blank, block, bytewise):

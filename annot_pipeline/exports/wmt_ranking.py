@@ -122,13 +122,13 @@ def read_wmt_ranking(opening: Opening) -> Export:
 def _chunks(opening: Opening, ordinals: npt.NDArray[np.int64]) -> Iterator[RawRows]:
     wanted = [n for n in COLUMNS if opening.wanted is None or n in opening.wanted]
     records: list[Texts] = []
-    rows = array("q")
+    rows, n_chunk = array("q"), opening.chunk_records or CHUNK
     for row, ranking in enumerate(_rankings(opening, Counter()), start=1):
         shared = _shared(ranking, int(ordinals[row - 1]))
         for cell in _cells(ranking):
             records.append((*shared, *cell))
             rows.append(row)
-        if len(records) >= CHUNK:
+        if len(records) >= n_chunk:
             yield _raw_rows(records, rows, wanted)
             records, rows = [], array("q")
     if records:

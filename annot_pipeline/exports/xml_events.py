@@ -122,13 +122,14 @@ def _parse(
 
 def _blocks(opening: Opening, raw: IO[bytes]) -> Iterator[bytes]:
     """The file, block by block; in UTF-8 where ``options.encoding`` says what it is in."""
+    n_bytes = opening.block_bytes or BLOCK
     if opening.is_utf8:
-        while block := raw.read(BLOCK):
+        while block := raw.read(n_bytes):
             yield block
         return
     with io.TextIOWrapper(raw, opening.encoding, newline="") as text:
         try:
-            while characters := text.read(BLOCK):
+            while characters := text.read(n_bytes):
                 yield characters.encode()
         except UnicodeError:
             raise opening.broken(

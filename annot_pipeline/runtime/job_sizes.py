@@ -26,12 +26,23 @@ class JobSizes:
     task_judgments
         Maximum number of judgments of a task that one job works on; a task with more is worked on
         in blocks.
+    export_bytes
+        Maximum number of bytes of an export that one job reads, of formats that have pieces.
+    compared_rows
+        Maximum number of rows of lineage, before and now, that are compared at once; 10 million
+        would need 4 GB.
+    result_rows
+        Number of rows of a stage's result beyond which memory is given back after it: to start
+        DuckDB anew costs little beside the memory that it keeps.
     """
 
     partition_rows: int = 250_000
     least_rows: int = 1 << 15
     end_one_in: int = 4
     task_judgments: int = 500_000
+    export_bytes: int = 64 << 20
+    compared_rows: int = 4_000_000
+    result_rows: int = 100_000
 
     def chunks(self, sizes: Iterable[tuple[str, int]]) -> Iterator[list[str]]:
         """Yield chunks of consecutive names whose rows fit into one partition.

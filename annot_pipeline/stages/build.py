@@ -64,8 +64,6 @@ Planned: TypeAlias = Sequence[tuple[Path, Callable[[], TableFile]]]
 """The files of a table, and what gives each (`tables.as_published`)."""
 
 FAILED = "a gate failed: nothing was published"
-MANY_ROWS = 100_000
-"""Made by a stage: beyond, to start DuckDB anew costs little beside the memory that it keeps."""
 
 
 M = TypeVar("M", bound=StageMetrics)
@@ -316,7 +314,7 @@ class Build:
             return tables, output.document() | TableMetrics(rows, contracts).document()
 
         result = self.store.make(stage.name, key, fingerprint, self.run, work)
-        if sum(table.rows for table in result.tables.values()) > MANY_ROWS:
+        if sum(table.rows for table in result.tables.values()) > self.sizes.result_rows:
             give_back_memory()
         return result
 

@@ -75,7 +75,11 @@ Source: TypeAlias = Path | StoredTable
 
 
 def write_table(
-    path: Path, rows: pa.Table | pa.RecordBatchReader, *, published: bool = False
+    path: Path,
+    rows: pa.Table | pa.RecordBatchReader,
+    *,
+    published: bool = False,
+    group_rows: int | None = None,
 ) -> TableFile:
     """Write Parquet (zstd). The bytes depend on the rows, their order and codes of encoded names.
 
@@ -84,16 +88,18 @@ def write_table(
     published
         Whether strangers will look for rows: least and greatest values of all columns are kept
         then, by row group, which is nearly half of the work; else of the column ``task`` alone.
+    group_rows
+        Rows of a row group; None: `ROW_GROUP`.
     """
     batches = rows.to_batches() if isinstance(rows, pa.Table) else _ahead(rows)
-    n_rows = 0
+    n_rows, group_rows = 0, group_rows or ROW_GROUP
     statistics: bool | list[str] = published or list({"task"} & set(rows.schema.names))
     with pq.ParquetWriter(
         path, rows.schema, compression="zstd", write_statistics=statistics or False
     ) as writer:
-        for group in _regrouped(batches):
+        for group in _regrouped(batches, group_rows):
             # pages end where chunks end: one chunk, however the rows came
-            writer.write_table(group.combine_chunks(), row_group_size=ROW_GROUP)
+            writer.write_table(group.combine_chunks(), row_group_size=group_rows)
             n_rows += group.num_rows
     return TableFile(path, file_sha256(path), n_rows)
 
@@ -122,13 +128,13 @@ def _ahead(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             yield batch
 
 
-def _regrouped(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.Table]:
+def _regrouped(batches: Iterable[pa.RecordBatch], group_rows: int) -> Iterable[pa.Table]:
     """Row groups of one size, however the rows came in batches."""
     held: list[pa.RecordBatch] = []
     size = 0
     for batch in batches:
-        while size + batch.num_rows >= ROW_GROUP:
-            take = ROW_GROUP - size
+        while size + batch.num_rows >= group_rows:
+            take = group_rows - size
             yield pa.Table.from_batches([*held, batch.slice(0, take)])
             batch, held, size = batch.slice(take), [], 0
         if batch.num_rows:
@@ -138,7 +144,9 @@ def _regrouped(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.Table]:
         yield pa.Table.from_batches(held)
 
 
-def as_published(table: StoredTable, path: Path) -> list[tuple[Path, Callable[[], TableFile]]]:
+def as_published(
+    table: StoredTable, path: Path, *, group_rows: int | None = None
+) -> list[tuple[Path, Callable[[], TableFile]]]:
     """Return the paths of a published table's files, each with a function that provides the file.
 
     One file, or of more than `FILE_ROWS` rows a folder of files with so many each. Where they end,
@@ -148,22 +156,23 @@ def as_published(table: StoredTable, path: Path) -> list[tuple[Path, Callable[[]
     ----------
     path
         Of the file or the folder.
+    group_rows
+        Rows of a row group of files that are written; None: `ROW_GROUP`.
     """
     if len(table.files) == 1 and table.rows <= FILE_ROWS:
         return [(path, partial(_only_file, table.files))]
+    write = partial(_write_rows, table, group_rows=group_rows)
     if table.rows <= FILE_ROWS:
-        return [(path, partial(_write_rows, table, 0, path))]
+        return [(path, partial(write, 0, path))]
     paths = [path / f"part-{n:05d}.parquet" for n in range(-(-table.rows // FILE_ROWS))]
-    return [
-        (file, partial(_write_rows, table, n * FILE_ROWS, file)) for n, file in enumerate(paths)
-    ]
+    return [(file, partial(write, n * FILE_ROWS, file)) for n, file in enumerate(paths)]
 
 
 def _only_file(files: Sequence[TableFile]) -> TableFile:
     return files[0]
 
 
-def _write_rows(table: StoredTable, first: int, path: Path) -> TableFile:
+def _write_rows(table: StoredTable, first: int, path: Path, *, group_rows: int | None) -> TableFile:
     """Write `FILE_ROWS` rows of a table from the first of them.
 
     Raises
@@ -173,7 +182,7 @@ def _write_rows(table: StoredTable, first: int, path: Path) -> TableFile:
     """
     path.parent.mkdir(exist_ok=True)
     rows = streamed(_rows(table, first, first + FILE_ROWS))
-    return placed(path, partial(write_table, rows=rows, published=True))
+    return placed(path, partial(write_table, rows=rows, published=True, group_rows=group_rows))
 
 
 def _rows(table: StoredTable, first: int, end: int) -> Iterator[pa.Table]:

@@ -7,8 +7,7 @@ import random
 import pytest
 
 from annot_pipeline.errors import ConfigError
-from annot_pipeline.runtime import large_tasks
-from annot_pipeline.runtime import partitions as parts
+from annot_pipeline.runtime.job_sizes import JobSizes
 from annot_pipeline.stages.comparisons import system_rankings
 from tests.comparison_campaigns.compared import preferences, with_items
 from tests.conftest import write_small_campaign
@@ -110,7 +109,7 @@ def test_other_covariates_are_refused(tmp_path, value):
     assert {"[lenght]": "length", "length": "list"}.get(value, "twice") in words
 
 
-def test_tasks_in_blocks_have_the_same_rankings(build_campaign, monkeypatch, tmp_path):
+def test_tasks_in_blocks_have_the_same_rankings(build_campaign, tmp_path):
     """Scored HITs whose outputs stand side by side; a task too large for one job."""
     draw = random.Random(4)
     rows = ["item,segment,system,judge,hit,score,text"]
@@ -133,11 +132,10 @@ def test_tasks_in_blocks_have_the_same_rankings(build_campaign, monkeypatch, tmp
     }  # fmt: skip
     exports = {"a.csv": "\n".join([*rows, ""])}
     whole = build_campaign(exports, LENGTH, **settings)
-    monkeypatch.setattr(large_tasks, "WHOLE", 50)
-    monkeypatch.setattr(parts, "PARTITION_ROWS", 40)
-    monkeypatch.setattr(parts, "LEAST_ROWS", 20)
-    places = (f"store={tmp_path}/store2", f"gold={tmp_path}/gold2")
-    blocks = build_campaign(exports, LENGTH, *places, **settings)
+    locations = (f"store={tmp_path}/store2", f"gold={tmp_path}/gold2")
+    sizes = JobSizes(40, 20, task_judgments=50)
+    blocks = build_campaign(exports, LENGTH, *locations, sizes=sizes, **settings)
+    assert len(blocks.runs["standardize_scores"].result.tables["standardized"].files) > 2
     one, two = (rows_of_method(built, "system_rankings", METHOD) for built in (whole, blocks))
     assert len(one) == 3
     assert all(row["score"] is not None for row in one)

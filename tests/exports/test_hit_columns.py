@@ -12,7 +12,6 @@ import pytest
 from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.config.sources import HITS_FIELDS
 from annot_pipeline.errors import ConfigError
-from annot_pipeline.exports import hits
 from tests.conftest import build_file
 from tests.exports.hit_files import ALL, HIT, MTURK, NUMBERS, line, mturk, opened, records, studio
 
@@ -39,12 +38,11 @@ def test_columns_of_lines_are_known_at_the_end(tmp_path: Path) -> None:
     assert "model" in export.columns
 
 
-def test_chunks_fit_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_chunks_fit_together(tmp_path: Path) -> None:
     text = mturk({}, {"Input.annot_hit": "?"}, {"WorkerId": ""}, {"Answer.score_1": ""}, {})
     whole = records(tmp_path / "r.csv", text)
     for size in (1, 2, 4, 7):
-        monkeypatch.setattr(hits, "RECORDS_A_CHUNK", size)
-        assert records(tmp_path / "r.csv", text) == whole
+        assert records(tmp_path / "r.csv", text, chunk_records=size) == whole
 
 
 def campaign(folder: Path, source: dict[str, Any], **more: Any) -> Path:

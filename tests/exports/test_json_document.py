@@ -145,14 +145,11 @@ def test_deep_nesting_and_half_characters_are_problems_of_their_record(tmp_path)
     assert [problem for *_, problem in rows] == ["malformed JSON: nested too deeply", None]
 
 
-def test_records_in_memory_are_few(tmp_path, monkeypatch):
+def test_records_in_memory_are_few(tmp_path):
     """A chunk is given before the rest is read."""
-    import annot_pipeline.exports.json_document as module
-
-    monkeypatch.setattr(module, "CHUNK", 2)
     path = tmp_path / "e.json"
     path.write_text('[{"a": 1}, {"a": 2}, {"a": 3}, broken')
-    export = READERS["json"](Opening(path, "e.json"))
+    export = READERS["json"](Opening(path, "e.json", chunk_records=2))
     assert len(next(export.chunks)) == 2
     with pytest.raises(InputError):
         next(export.chunks)

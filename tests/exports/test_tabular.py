@@ -91,11 +91,10 @@ UNKNOWN = "not UTF-8 in column {}; see options.encoding"
 @pytest.mark.parametrize("block", [16, tabular.FIRST_BLOCK])
 @pytest.mark.filterwarnings("error")  # also what pyarrow prints when a handler fails
 def test_ragged_rows_that_are_not_utf8_are_rejected_rows(
-    name: str, block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, block: int, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(tabular, "FIRST_BLOCK", block)
     data = b"a,b\nzo\xc3\xab,1\nzo\xeb,2,3\nx\ne\xeb,4\n\xc3\xab,\xff\n\xe2\x82\xac,6\n\xff\xff\xff"
-    _, rows = read(written(tmp_path, data, name))
+    _, rows = read(written(tmp_path, data, name), block_bytes=block)
     assert rows == {
         1: ["zoë", "1"],
         2: RAGGED,
@@ -157,11 +156,8 @@ CELLS = [b"x", b"zo\xc3\xab", b"\xe2\x82\xac", b"\xff", b"\xc3", b'"\xff,\n"', b
 
 
 @pytest.mark.parametrize("block", [64, tabular.FIRST_BLOCK])
-def test_any_bytes_are_read_as_python_reads_them(
-    block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_any_bytes_are_read_as_python_reads_them(block: int, tmp_path: Path) -> None:
     """Ragged rows, bytes that are no text and letters of many bytes, over block boundaries."""
-    monkeypatch.setattr(tabular, "FIRST_BLOCK", block)
     chance = random.Random(17)
     for _ in range(300):
         lines = [
@@ -180,7 +176,7 @@ def test_any_bytes_are_read_as_python_reads_them(
                 expected[number] = UNKNOWN.format(max(i for i in (1, 2) if lost[i - 1]))
             else:
                 expected[number] = list(row)
-        assert read(written(tmp_path, data))[1] == expected, data
+        assert read(written(tmp_path, data), block_bytes=block)[1] == expected, data
 
 
 # --- long cells ----------------------------------------------------------------------------

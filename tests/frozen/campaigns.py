@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from annot_pipeline.runtime.job_sizes import DEFAULT_SIZES, JobSizes
 from tests.full_campaign import write_full_campaign
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -27,9 +28,8 @@ class FrozenCampaign:
     ----------
     write
         Writes the campaign into an empty folder, and returns its campaign file or folder.
-    rows
-        Sizes in judgments: of a task that is worked out whole, of a part, and the least of a part;
-        None: those that users have.
+    sizes
+        How much work a job takes.
     sets
         Settings beside the campaign file.
     in_suite
@@ -37,7 +37,7 @@ class FrozenCampaign:
     """
 
     write: Callable[[Path], Path]
-    rows: tuple[int, int, int] | None = None
+    sizes: JobSizes = DEFAULT_SIZES
     sets: tuple[str, ...] = ()
     in_suite: bool = False
 
@@ -152,12 +152,19 @@ def _real(name: str) -> Path:
 
 FROZEN: dict[str, FrozenCampaign] = {
     "full": FrozenCampaign(write_full_campaign, in_suite=True),
-    "full_in_blocks": FrozenCampaign(write_full_campaign, rows=(20, 8, 4), in_suite=True),
-    "crowd_in_blocks": FrozenCampaign(
-        lambda folder: _crowd(folder, 60, 9, 4), (100, 60, 40), FEW_ROUNDS, in_suite=True
+    "full_in_blocks": FrozenCampaign(
+        write_full_campaign, JobSizes(8, 4, task_judgments=20), in_suite=True
     ),
-    "crowd": FrozenCampaign(lambda folder: _crowd(folder, 60, 9, 4), None, FEW_ROUNDS),
-    "large_crowd": FrozenCampaign(lambda folder: _crowd(folder, 140_000, 400, 5), None, FEW_ROUNDS),
+    "crowd_in_blocks": FrozenCampaign(
+        lambda folder: _crowd(folder, 60, 9, 4),
+        JobSizes(60, 40, task_judgments=100),
+        FEW_ROUNDS,
+        in_suite=True,
+    ),
+    "crowd": FrozenCampaign(lambda folder: _crowd(folder, 60, 9, 4), sets=FEW_ROUNDS),
+    "large_crowd": FrozenCampaign(
+        lambda folder: _crowd(folder, 140_000, 400, 5), sets=FEW_ROUNDS
+    ),
     **{
         name: FrozenCampaign(lambda _, name=name: _example(name))
         for name in ("anaesthetists", "simulated", "direct_assessment", "preferences")

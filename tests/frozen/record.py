@@ -7,7 +7,6 @@ to move no number, record; after each step, compare. Without names: all campaign
 from __future__ import annotations
 
 import argparse
-import contextlib
 import hashlib
 import json
 import os
@@ -22,8 +21,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from annot_pipeline.runtime import large_tasks
-from annot_pipeline.runtime import partitions as parts
 from annot_pipeline.storage.tables import read_table
 from tests.conftest import KEY, Built, build_file
 from tests.frozen.campaigns import FROZEN, FrozenCampaign
@@ -42,15 +39,9 @@ Hashes = dict[str, dict[str, str]]
 def build_frozen(campaign: FrozenCampaign, folder: Path) -> Built:
     """Build a campaign into a folder of its own."""
     path = campaign.write(folder / "campaign")
-    places = (f"store={folder}/store", f"gold={folder}/gold")
-    with contextlib.ExitStack() as patches:
-        patches.enter_context(mock.patch.dict(os.environ, {"ANNOT_KEY": KEY}))
-        if campaign.rows:
-            whole, most, least = campaign.rows
-            patches.enter_context(mock.patch.object(large_tasks, "WHOLE", whole))
-            patches.enter_context(mock.patch.object(parts, "PARTITION_ROWS", most))
-            patches.enter_context(mock.patch.object(parts, "LEAST_ROWS", least))
-        return build_file(path, *places, *campaign.sets)
+    locations = (f"store={folder}/store", f"gold={folder}/gold")
+    with mock.patch.dict(os.environ, {"ANNOT_KEY": KEY}):
+        return build_file(path, *locations, *campaign.sets, sizes=campaign.sizes)
 
 
 def hash_tables(built: Built, *, values: bool = True) -> Hashes:

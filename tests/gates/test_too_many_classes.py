@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from annot_pipeline.errors import GateError
-from annot_pipeline.runtime import partitions
+from annot_pipeline.runtime.job_sizes import JobSizes
 
 
 def rows(n_classes: int) -> str:
@@ -34,11 +34,9 @@ def test_classes_that_are_declared_are_meant(stage_campaign):
 
 
 @pytest.mark.slow
-def test_classes_of_a_task_in_several_partitions_count_together(build_campaign, monkeypatch):
+def test_classes_of_a_task_in_several_partitions_count_together(build_campaign):
     """Each slice of the task has few classes, all slices together 60."""
-    monkeypatch.setattr(partitions, "PARTITION_ROWS", 20)
-    monkeypatch.setattr(partitions, "LEAST_ROWS", 10)
-    built = build_campaign({"a.csv": rows(60)})
+    built = build_campaign({"a.csv": rows(60)}, sizes=JobSizes(20, 10))
     assert len(built.runs["settle_judgments"].result.tables["settled"].files) > 3
     gates = {gate.name: gate for gate in built.runs["settle_judgments"].gates}
     assert (gates["too_many_classes"].level, gates["too_many_classes"].value) == ("warn", 60)

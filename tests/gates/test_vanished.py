@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from annot_pipeline.errors import GateError
-from annot_pipeline.runtime import partitions as parts
+from annot_pipeline.runtime.job_sizes import JobSizes
 from tests.gates.test_drift import export, gate
 
 NAMES = ("vanished_judgments", "vanished_items")
@@ -69,31 +69,30 @@ def test_few_items_are_no_alarm_unless_the_campaign_says_so(build_campaign):
 
 
 @pytest.mark.slow
-def test_every_task_is_asked_whatever_part_it_is_in(build_campaign, monkeypatch):
+def test_every_task_is_asked_whatever_part_it_is_in(build_campaign):
     """Tasks that are gone before, between and behind those that are there; one is in slices."""
-    for name, rows in (("PARTITION_ROWS", 20), ("LEAST_ROWS", 6), ("ENDS", 1)):
-        monkeypatch.setattr(parts, name, rows)
+    sizes = JobSizes(20, 6, end_one_in=1)
     fields = {"task": "task", "item": "item", "judge": "judge", "label": "label"}
     source = {"path": "exports/*.csv", "format": "csv", "fields": fields}
     allowed = {"sources": [source], "gates": NEVER | {"label_flips": {"error": None}}}
 
     def rows(tasks):
-        of = [
+        lines = [
             f"{task},i{item:02d},{judge},{half(item)}\n"
             for task, items in tasks.items()
             for item in items
             for judge in "ab"
         ]
-        return "task,item,judge,label\n" + "".join(of)
+        return "task,item,judge,label\n" + "".join(lines)
 
     wide = {"t1": range(4), "t2": range(4), "t3": range(30), "t4": range(4), "t9": range(4)}
-    build_campaign({"a.csv": rows(wide)}, **allowed)
+    build_campaign({"a.csv": rows(wide)}, sizes=sizes, **allowed)
     less = {"t2": range(4), "t3": range(5, 30), "t5": range(4), "t6": range(4)}
-    built = build_campaign({"a.csv": rows(less)}, **allowed)
+    built = build_campaign({"a.csv": rows(less)}, sizes=sizes, **allowed)
     assert len(built.runs["trace_lineage"].result.tables["lineage"].files) > len(less)
     columns = ("task", "judgments", "vanished", "items", "vanished_items")
-    found = [tuple(row[name] for name in columns) for row in built.rows("vanished_judgments")]
-    assert found == [
+    counts = [tuple(row[name] for name in columns) for row in built.rows("vanished_judgments")]
+    assert counts == [
         ("t1", 8, 8, 4, 4), ("t2", 8, 0, 4, 0), ("t3", 60, 10, 30, 5), ("t4", 8, 8, 4, 4),
         ("t9", 8, 8, 4, 4),
     ]  # fmt: skip

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import random
+from functools import partial
 
 import pytest
 
-from annot_pipeline.methods.agreement import agreement
-from annot_pipeline.runtime import large_tasks
-from annot_pipeline.runtime import partitions as parts
-from annot_pipeline.stages.agreement import agreement_blocks
+from annot_pipeline.methods.agreement.agreement import label_agreement
+from annot_pipeline.runtime.job_sizes import DEFAULT_SIZES, JobSizes
+from annot_pipeline.runtime.large_tasks import BLOCKS
+from annot_pipeline.stages.agreement import agreement_blocks, measure_label_agreement
 from tests.conftest import stage_file
 
+BLOCK_SIZES = JobSizes(60, 30, task_judgments=100)
 MEAN_OVER_PAIRS = ("value", "ci_low", "ci_high", "reason")
 
 
@@ -41,15 +43,10 @@ def crowd(n_items=60, n_judges=9, seed=5):
 
 
 @pytest.fixture
-def build(tmp_path, monkeypatch):
-    """Builds the crowd: labels beyond which a task is in blocks, and rows of a block."""
+def build(tmp_path):
+    """Builds the crowd, with the sizes of jobs that a test chooses."""
 
-    def built(whole, rows, *sets, name="gold", **tasks):
-        for module, of, value in (
-            (large_tasks, "WHOLE", whole), (parts, "PARTITION_ROWS", rows),
-            (parts, "LEAST_ROWS", rows // 2),
-        ):  # fmt: skip
-            monkeypatch.setattr(module, of, value)
+    def stage(sizes, *sets, name="gold", **tasks):
         names = ("task", "item", "judge", "label", "truth")
         fields = {n: n for n in names} | {"control": "role", "native_id": "id"}
         (tmp_path / "a.csv").write_text(crowd())
@@ -60,9 +57,12 @@ def build(tmp_path, monkeypatch):
         }  # fmt: skip
         (tmp_path / "campaign.yaml").write_text(json.dumps(document))
         store = f"store={tmp_path}/store-{name}"
-        return stage_file(tmp_path, store, *sets).run("agreement")
+        staged = stage_file(tmp_path, store, *sets, sizes=sizes).run("agreement")
+        n_files = len(staged.runs["control_judges"].result.tables["controlled"].files)
+        assert (n_files > 4) == (sizes == BLOCK_SIZES)
+        return staged
 
-    return built
+    return stage
 
 
 def by_statistic(built):
@@ -78,43 +78,43 @@ def but_rounding(value):
     [pytest.param({}, marks=pytest.mark.slow), {"labels": list("1234"), "ordinal": True}],
 )
 def test_blocks_are_the_whole(build, tasks):
-    whole = by_statistic(build(10**6, 10**6, **tasks))
-    blocks = by_statistic(build(100, 60, name="blocks", **tasks))
+    whole = by_statistic(build(DEFAULT_SIZES, **tasks))
+    blocks = by_statistic(build(BLOCK_SIZES, name="blocks", **tasks))
     assert blocks.keys() == whole.keys()
     assert ("large", "cohen_kappa_unfiltered") in whole
     assert (("large", "alpha_ordinal") in whole) == bool(tasks)
     for (task, statistic), row in whole.items():
-        found = blocks[task, statistic]
-        assert (found["n_items"], found["n_judges"]) == (row["n_items"], row["n_judges"])
-        assert found["value"] == but_rounding(row["value"])
-        assert found["reason"] == row["reason"]
+        actual = blocks[task, statistic]
+        assert (actual["n_items"], actual["n_judges"]) == (row["n_items"], row["n_judges"])
+        assert actual["value"] == but_rounding(row["value"])
+        assert actual["reason"] == row["reason"]
         for end in ("ci_low", "ci_high"):
-            assert found[end] == but_rounding(row[end])
-            assert (found[end] is None) == (task == "small")
+            assert actual[end] == but_rounding(row[end])
+            assert (actual[end] is None) == (task == "small")
 
 
 @pytest.mark.slow
 def test_pairs_of_judges_are_compared_some_at_a_time(build, monkeypatch):
     tasks = {"labels": list("1234"), "ordinal": True}
-    built = build(100, 60, **tasks)
-    monkeypatch.setattr(agreement, "PAIRS_AT_ONCE", 10)
-    monkeypatch.setattr(agreement, "MOST_JUDGES", 8)
-    again = by_statistic(build(100, 60, "resources.threads=1", name="again", **tasks))
+    built = build(BLOCK_SIZES, **tasks)
+    some_at_a_time = partial(label_agreement, most_judges=8, pairs_at_once=10)
+    monkeypatch.setattr(measure_label_agreement, "label_agreement", some_at_a_time)
+    again = by_statistic(build(BLOCK_SIZES, "resources.threads=1", name="again", **tasks))
     for statistic, row in by_statistic(built).items():
-        found = again[statistic]
+        actual = again[statistic]
         if statistic[1].removesuffix("_unfiltered") == "percent_agreement" and row["ci_low"]:
-            assert found["value"] == but_rounding(row["value"])
-            assert found["ci_low"] is found["ci_high"] is None
-            assert found["reason"].startswith("too many judges")
-            found, row = ({**of, **dict.fromkeys(MEAN_OVER_PAIRS)} for of in (found, row))
+            assert actual["value"] == but_rounding(row["value"])
+            assert actual["ci_low"] is actual["ci_high"] is None
+            assert actual["reason"].startswith("too many judges")
+            actual, row = (cells | dict.fromkeys(MEAN_OVER_PAIRS) for cells in (actual, row))
         numbers = ("value", "ci_low", "ci_high")
-        assert found == row | {name: but_rounding(row[name]) for name in numbers}
+        assert actual == row | {name: but_rounding(row[name]) for name in numbers}
 
 
 def test_what_is_known_is_not_measured_again(build, monkeypatch):
-    first = build(100, 60)
+    first = build(BLOCK_SIZES)
     files = first.runs["measure_agreement"].result.tables["agreement"].paths
-    assert not (files[0].parent / large_tasks.BLOCKS).exists()
+    assert not (files[0].parent / BLOCKS).exists()
     monkeypatch.setattr(agreement_blocks, "label_rows", None)
-    again = build(100, 60, "gates.convergence.error=null")
+    again = build(BLOCK_SIZES, "gates.convergence.error=null")
     assert again.rows("agreement") == first.rows("agreement")

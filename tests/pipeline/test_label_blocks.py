@@ -16,8 +16,8 @@ import pytest
 
 from annot_pipeline.methods.labels.e_step import expected_counts
 from annot_pipeline.runtime import large_tasks
-from annot_pipeline.runtime import partitions as parts
 from annot_pipeline.runtime.executors.local import LocalEngine
+from annot_pipeline.runtime.job_sizes import JobSizes
 from annot_pipeline.stages.build import MAKER
 from annot_pipeline.stages.labels import em_checkpoints, label_blocks
 from tests.conftest import stage_file
@@ -27,6 +27,10 @@ GOLD_OF_LABELS = (
 )  # fmt: skip
 FEW = ("ranking.bootstrap=2", "agreement.bootstrap=2")
 
+BLOCK_SIZES = JobSizes(60, 40, task_judgments=100)
+"""Blocks of some fifty labels."""
+WHOLE_SIZES = JobSizes(60, 40, task_judgments=10**6)
+"""Partitions of as many rows, and no blocks."""
 
 N_ITEMS = 40
 
@@ -57,15 +61,8 @@ def campaign(folder, text=None, **more):
     return folder
 
 
-pytestmark = pytest.mark.usefixtures("small")
-
-
-@pytest.fixture
-def small(monkeypatch):
-    """Blocks of some fifty labels."""
-    monkeypatch.setattr(parts, "PARTITION_ROWS", 60)
-    monkeypatch.setattr(parts, "LEAST_ROWS", 40)
-    monkeypatch.setattr(large_tasks, "WHOLE", 100)
+def stage_in_blocks(folder, *sets, **more):
+    return stage_file(folder, *FEW, *sets, sizes=BLOCK_SIZES, **more)
 
 
 def assert_alike(blocks: pa.Table, whole: pa.Table) -> None:
@@ -95,33 +92,32 @@ def assert_alike(blocks: pa.Table, whole: pa.Table) -> None:
         ),
     ],
 )
-def test_blocks_are_the_whole(tmp_path, monkeypatch, settings):
+def test_blocks_are_the_whole(tmp_path, settings):
     folder = campaign(tmp_path, **settings)
-    blocks = stage_file(folder, *FEW).run(*GOLD_OF_LABELS)
+    blocks = stage_in_blocks(folder).run(*GOLD_OF_LABELS)
     assert len(blocks.runs["infer_labels"].result.tables["labels"].files) > 5
-    monkeypatch.setattr(large_tasks, "WHOLE", 10**6)
-    whole = stage_file(folder, *FEW, f"store={tmp_path}/store2")
+    whole = stage_file(folder, *FEW, f"store={tmp_path}/store2", sizes=WHOLE_SIZES)
     for name in GOLD_OF_LABELS:
         assert_alike(blocks.table(name), whole.table(name))
-    found, expected = (dict(built.metrics("infer_labels")) for built in (blocks, whole))
+    actual, expected = (dict(built.metrics("infer_labels")) for built in (blocks, whole))
     for name in ("classes", "converged", "items", "items_by_judgments", "certain_share", "judges",
                  "judges_below_chance", "misnamed_classes", "adjudications", "certainty",
                  "unsupported_labels", "labels_against_the_plurality", "related_judges",
                  "decided_not_judged", "decided_new_classes"):  # fmt: skip
-        assert found[name] == expected[name], name
-    assert found["adjudications"]["large"]["decided"] == 3
+        assert actual[name] == expected[name], name
+    assert actual["adjudications"]["large"]["decided"] == 3
 
 
 @pytest.mark.slow
 def test_threads_and_the_order_of_exports_change_no_byte(tmp_path):
     folder = campaign(tmp_path)
-    built = stage_file(folder, *FEW, "resources.threads=1").run(*GOLD_OF_LABELS)
+    built = stage_in_blocks(folder, "resources.threads=1").run(*GOLD_OF_LABELS)
     header, *rows = crowd().splitlines()
     random.Random(1).shuffle(rows)
     for n in range(3):
         (tmp_path / f"{n}.csv").write_text("\n".join([header, *rows[n::3], ""]))
     (tmp_path / "a.csv").unlink()
-    again = stage_file(folder, *FEW, f"store={tmp_path}/store2", "resources.threads=3")
+    again = stage_in_blocks(folder, f"store={tmp_path}/store2", "resources.threads=3")
     for name in GOLD_OF_LABELS:
         assert again.table(name).equals(built.table(name)), name
 
@@ -130,12 +126,12 @@ def test_threads_and_the_order_of_exports_change_no_byte(tmp_path):
 def test_a_copy_of_an_export_and_rejected_rows_change_no_byte(tmp_path):
     """Where blocks end, and whether there are any, hangs on what counts."""
     folder = campaign(tmp_path, gates={"rejected_share": {"error": None}})
-    before = stage_file(folder, *FEW).run(*GOLD_OF_LABELS)
+    before = stage_in_blocks(folder).run(*GOLD_OF_LABELS)
     text = crowd()
     (tmp_path / "b.csv").write_text(text)
     blank = "".join(f"large,item {n:03},w1,,\n" for n in range(0, N_ITEMS, 2))
     (tmp_path / "c.csv").write_text(text.splitlines()[0] + "\n" + blank)
-    after = stage_file(folder, *FEW)
+    after = stage_in_blocks(folder)
     assert after.metrics("control_judges")["fates"]["rejected"] == N_ITEMS // 2
     for name in GOLD_OF_LABELS:
         if name != "judges":  # which tells how many of a judge's records were rejected
@@ -152,33 +148,35 @@ class KilledError(Exception):
 
 
 @pytest.mark.parametrize(
-    ("of", "n", "went_on"),
+    ("function", "n", "message"),
     [
         (expected_counts, 9, "continues after iteration 7"),
         pytest.param(label_blocks._make, 1, "dependence 0.4", marks=pytest.mark.slow),
     ],
 )
-def test_a_build_that_was_killed_goes_on_where_em_stood(tmp_path, monkeypatch, of, n, went_on):
+def test_a_build_that_was_killed_goes_on_where_em_stood(
+    tmp_path, monkeypatch, function, n, message
+):
     """In the middle of EM, and where rows are written."""
     folder = campaign(tmp_path)
-    undisturbed = stage_file(folder, *FEW, f"store={tmp_path}/store2").run("labels")
+    undisturbed = stage_in_blocks(folder, f"store={tmp_path}/store2").run("labels")
     monkeypatch.setattr(em_checkpoints, "SECONDS", 0.0)
-    run, asked = LocalEngine.run, []
+    run, calls = LocalEngine.run, []
 
     def dies(self, jobs, *rest, **more):
-        if any(of in (job.func, *job.args[:1]) for job in jobs if isinstance(job, partial)):
-            asked.append(1)
-            if len(asked) == n:
+        if any(function in (job.func, *job.args[:1]) for job in jobs if isinstance(job, partial)):
+            calls.append(1)
+            if len(calls) == n:
                 raise KilledError
         return run(self, jobs, *rest, **more)
 
     with monkeypatch.context() as patched:
         patched.setattr(LocalEngine, "run", dies)
         with pytest.raises(KilledError):
-            stage_file(folder, *FEW).run("labels")
-    told = []
-    built = stage_file(folder, *FEW, progress=told.append).run("labels")
-    assert any(went_on in line for line in told if "continues" in line), told
+            stage_in_blocks(folder).run("labels")
+    lines = []
+    built = stage_in_blocks(folder, progress=lines.append).run("labels")
+    assert any(message in line for line in lines if "continues" in line), lines
     assert_same_labels(built, undisturbed)
     assert not [*(tmp_path / "store" / "checkpoints").iterdir()]
 
@@ -187,20 +185,20 @@ def test_a_build_that_was_killed_goes_on_where_em_stood(tmp_path, monkeypatch, o
 def test_a_note_that_cannot_be_written_stops_no_build(tmp_path, monkeypatch):
     """Another build, which is done, removes the folder in between; or the disk is full."""
     folder = campaign(tmp_path)
-    undisturbed = stage_file(folder, *FEW, f"store={tmp_path}/store2").run("labels")
+    undisturbed = stage_in_blocks(folder, f"store={tmp_path}/store2").run("labels")
     monkeypatch.setattr(em_checkpoints, "SECONDS", 0.0)
-    saved = np.savez
+    savez = np.savez
 
-    def removed(file, **of):
-        saved(file, **of)
+    def save(file, **arrays):
+        savez(file, **arrays)
         shutil.rmtree(tmp_path / "store" / "checkpoints")
 
-    monkeypatch.setattr(np, "savez", removed)
-    told = []
-    built = stage_file(folder, *FEW, progress=told.append).run("labels")
+    monkeypatch.setattr(np, "savez", save)
+    lines = []
+    built = stage_in_blocks(folder, progress=lines.append).run("labels")
     assert_same_labels(built, undisturbed)
-    said = [line for line in told if "if this build is killed" in line]
-    assert len(said) == len({line.partition(": ")[0] for line in said}) > 0
+    warnings = [line for line in lines if "if this build is killed" in line]
+    assert len(warnings) == len({line.partition(": ")[0] for line in warnings}) > 0
 
 
 @pytest.mark.slow
@@ -214,7 +212,7 @@ def test_a_straggler_that_writes_yet_stops_no_build(tmp_path, monkeypatch):
         return plain(path, *rest, **more)
 
     monkeypatch.setattr(os, "rmdir", rmdir)
-    assert stage_file(campaign(tmp_path), *FEW).table("labels").num_rows > N_ITEMS
+    assert stage_in_blocks(campaign(tmp_path)).table("labels").num_rows > N_ITEMS
 
 
 def test_a_note_of_where_em_stood_that_cannot_be_read_is_none(tmp_path):
@@ -225,16 +223,16 @@ def test_a_note_of_where_em_stood_that_cannot_be_read_is_none(tmp_path):
 
 def test_blocks_without_news_are_not_fitted_again(tmp_path, monkeypatch):
     folder = campaign(tmp_path)
-    before = stage_file(folder, *FEW).run("labels")
+    before = stage_in_blocks(folder).run("labels")
 
     def fitted(*_):
         raise AssertionError("fitted again")
 
     (tmp_path / "b.csv").write_text("task,item,judge,label,role\nother,new,w1,a,\n")
     monkeypatch.setattr(label_blocks, "_fit", fitted)
-    after = stage_file(folder, *FEW)
+    after = stage_in_blocks(folder)
     files = [built.runs["infer_labels"].result.tables["labels"].files for built in (before, after)]
-    assert len({of.sha256 for of in files[0]} & {of.sha256 for of in files[1]}) > 2
+    assert len({file.sha256 for file in files[0]} & {file.sha256 for file in files[1]}) > 2
     large, now = (
         [row for row in built.table("labels").to_pylist() if row["task"] == "large"]
         for built in (before, after)
@@ -245,10 +243,8 @@ def test_blocks_without_news_are_not_fitted_again(tmp_path, monkeypatch):
 
 def test_a_large_task_no_label_of_which_counts(tmp_path):
     text = re.sub(r"(?m)^(large,.*),[abc],$", r"\1,,", crowd())
-    built = stage_file(
-        campaign(tmp_path, text, gates={"rejected_share": {"error": None}}),
-        *FEW,
-    )
+    folder = campaign(tmp_path, text, gates={"rejected_share": {"error": None}})
+    built = stage_in_blocks(folder)
     labels = built.table("labels").to_pylist()
     assert [row["item"] for row in labels if row["task"] == "large"] == [
         "item 007", "item 011", "item 999",

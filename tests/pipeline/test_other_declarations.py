@@ -9,7 +9,7 @@ import random
 import pytest
 
 from annot_pipeline.gates.declared import GATES
-from annot_pipeline.runtime import partitions as parts
+from annot_pipeline.runtime.job_sizes import JobSizes
 from annot_pipeline.stages.build import MAKER
 from tests.conftest import stage_file
 
@@ -49,16 +49,17 @@ def declare(folder, tasks):
         ([{"name": "t0", "kind": "scalar"}, REST], [REST]),
     ],
 )
-def test_calibration_is_chosen_for_the_tasks_as_they_are(tmp_path, monkeypatch, seed, before, now):
-    monkeypatch.setattr(parts, "PARTITION_ROWS", 400)
-    monkeypatch.setattr(parts, "LEAST_ROWS", 100)
+def test_labels_are_inferred_for_the_tasks_as_now_declared(tmp_path, seed, before, now):
+    sizes = JobSizes(400, 100)
     (tmp_path / "a.csv").write_text(crowd(seed))
     declare(tmp_path, before)
-    stage_file(tmp_path).run(*TABLES)
+    stage_file(tmp_path, sizes=sizes).run(*TABLES)
     declare(tmp_path, now)
-    found = stage_file(tmp_path)
-    whole = stage_file(tmp_path, f"store={tmp_path}/store2")
+    again = stage_file(tmp_path, sizes=sizes)
+    assert len(again.runs["settle_judgments"].result.tables["settled"].files) > 1
+    fresh = stage_file(tmp_path, f"store={tmp_path}/store2", sizes=sizes)
     for name in TABLES:
-        assert found.table(name).equals(whole.table(name)), name
-    chosen = {of["chosen_by"] for of in found.metrics("infer_labels")["calibrations"].values()}
-    assert chosen == {"tasks"}
+        assert again.table(name).equals(fresh.table(name)), name
+    certainty, expected = (built.metrics("infer_labels")["certainty"] for built in (again, fresh))
+    assert certainty == expected
+    assert {*certainty} == {f"t{n}" for n in range(5)} - {task["name"] for task in now[:-1]}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 import shutil
+from dataclasses import replace
 from threading import Event, Thread, current_thread
 
 import pyarrow as pa
@@ -12,14 +13,14 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
+from annot_pipeline.audit.recompute import recomputation, recomputed_tables
 from annot_pipeline.cli import main
 from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.errors import GateError, StoreError
 from annot_pipeline.runtime import partitions as parts
 from annot_pipeline.runtime.context import PARTITIONS
 from annot_pipeline.runtime.executors.local import LocalEngine
-from annot_pipeline.runtime.partitions import partition_tasks
-from annot_pipeline.stages import build as pipeline
+from annot_pipeline.runtime.job_sizes import JobSizes
 from annot_pipeline.stages.build import Build, stages_for
 from annot_pipeline.stages.gold import trace_lineage
 from annot_pipeline.storage import tables
@@ -39,31 +40,25 @@ TASKS = ["a", "a b", "it's", "'; DROP TABLE x; --", "Ü", "🙂", "\\"]
 MADE_IN_PARTS = ("settled", "controlled", "standardized", "judgments", "lineage")
 
 
-@pytest.fixture
-def small_parts(monkeypatch):
-    """Parts of some ten rows."""
-
-    def set_size(most, least=1, ends=1):
-        monkeypatch.setattr(parts, "PARTITION_ROWS", most)
-        monkeypatch.setattr(parts, "LEAST_ROWS", least)
-        monkeypatch.setattr(parts, "ENDS", ends)
-
-    return set_size
+def small_sizes(partition_rows):
+    """Sizes with which each task that fits is a partition of its own."""
+    return JobSizes(partition_rows, least_rows=1, end_one_in=1)
 
 
-def test_parts_are_of_whole_tasks_in_order(small_parts):
-    small_parts(10, least=10)
-    sizes = {"b": 4, "a": 3, "d": 20, "c": 4, "e": 1, "f": 9, "g": 1}
-    assert partition_tasks(sizes) == [["a", "b"], ["c"], ["d"], ["e", "f"], ["g"]]
-    assert partition_tasks({}) == [[]]
+def test_parts_are_of_whole_tasks_in_order():
+    sizes = JobSizes(10, least_rows=10, end_one_in=1)
+    rows_by_task = {"b": 4, "a": 3, "d": 20, "c": 4, "e": 1, "f": 9, "g": 1}
+    chunks = [["a", "b"], ["c"], ["d"], ["e", "f"], ["g"]]
+    assert sizes.chunk_tasks(rows_by_task) == chunks
+    assert sizes.chunk_tasks({}) == [[]]
 
 
-def test_a_task_that_grows_or_comes_moves_no_far_end(small_parts):
-    small_parts(10_000, least=100, ends=4)
-    sizes = {f"task {n:03}": 30 for n in range(200)}
-    before = partition_tasks(sizes)
-    grown = partition_tasks({**sizes, "task 100": 250})
-    come = partition_tasks({**sizes, "task 100a": 30})
+def test_a_task_that_grows_or_comes_moves_no_far_end():
+    sizes = JobSizes(10_000, least_rows=100, end_one_in=4)
+    rows_by_task = {f"task {n:03}": 30 for n in range(200)}
+    before = sizes.chunk_tasks(rows_by_task)
+    grown = sizes.chunk_tasks({**rows_by_task, "task 100": 250})
+    come = sizes.chunk_tasks({**rows_by_task, "task 100a": 30})
     assert len(before) > 15
     for after in (grown, come):
         assert before[0] == after[0]
@@ -93,41 +88,53 @@ def written_by_the_engine(monkeypatch):
     return names
 
 
+def rebuilt_hashes(campaign, release, sizes):
+    """SHA-256 of each table of a release that is built again from its archived bytes."""
+    names = [table["name"] for table in release.manifest["tables"]]
+    with recomputation(campaign, release, lambda _: None, reuse=False, sizes=sizes) as build:
+        tables = recomputed_tables(build, names)
+        files = {
+            name: as_published(tables[name], build.store.root / f"{name}.parquet") for name in names
+        }
+        return {name: table.sha256 for name, table in build.written(files).items()}
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "size",
     [pytest.param(1, marks=pytest.mark.slow), 12, pytest.param(30, marks=pytest.mark.slow)],
 )
-def test_a_build_in_parts_gives_the_same_bytes(
-    build_campaign, monkeypatch, tmp_path, small_parts, size
-):
+def test_a_build_in_parts_gives_the_same_bytes(build_campaign, monkeypatch, tmp_path, size):
     mapping = {"task": "task", "item": "item", "judge": "judge", "label": "label"}
     sources = [{"path": "exports/*.csv", "format": "csv", "fields": mapping}]
     exports = {"a.csv": rows(), "b.csv": rows()[:400].rsplit("\n", 1)[0] + "\n"}
     gates = {"rejected_share": {"error": 1}}
-    whole = build_campaign(exports, sources=sources, gates=gates)
+    settings = {"sources": sources, "gates": gates}
+    whole = build_campaign(exports, **settings)
     assert len(whole.runs["trace_lineage"].result.tables["lineage"].files) == 1
-    small_parts(size)
-    monkeypatch.setattr(pipeline, "MANY_ROWS", size)  # memory is given back
-    places = (f"store={tmp_path}/other", f"gold={tmp_path}/other-gold")
-    run_partitions = build_campaign(exports, *places, sources=sources, gates=gates)
-    n_files = len(run_partitions.runs["trace_lineage"].result.tables["lineage"].files)
+    small = replace(small_sizes(size), result_rows=size)  # memory is given back
+    locations = (f"store={tmp_path}/other", f"gold={tmp_path}/other-gold")
+    partitioned = build_campaign(exports, *locations, sizes=small, **settings)
+    n_files = len(partitioned.runs["trace_lineage"].result.tables["lineage"].files)
     by_item, by_task = 4 * len(TASKS), len(TASKS)
     assert n_files == {1: by_item, 30: by_task}.get(size, n_files)
     assert by_task <= n_files <= by_item
-    assert run_partitions.hashes() == whole.hashes()
-    again = build_campaign(exports, *places, sources=sources, gates=gates)
+    assert partitioned.hashes() == whole.hashes()
+    again = build_campaign(exports, *locations, sizes=small, **settings)
     assert not again.publication.published, "tables put together have other hashes than their parts"
-    small_parts(size + 60, least=60)
+    other = JobSizes(size + 60, least_rows=60, end_one_in=1, result_rows=size)
     shutil.rmtree(tmp_path / "other" / "stages")
     engine_writes = written_by_the_engine(monkeypatch)
-    cut_otherwise = build_campaign(exports, *places, sources=sources, gates=gates)
-    assert not cut_otherwise.publication.published
-    assert "judgments" in engine_writes
-    assert "lineage" in engine_writes
+    resized = build_campaign(exports, *locations, sizes=other, **settings)
+    assert not resized.publication.published
+    assert {"judgments", "lineage"} <= {*engine_writes}
     command = ["verify", str(tmp_path / "campaign"), "--rebuild"]
-    assert main([*command, *(word for place in places for word in ("--set", place))]) == 0
-    assert "lineage" in engine_writes
+    sets = (word for location in locations for word in ("--set", location))
+    assert main([*command, *sets]) == 0
+    engine_writes.clear()
+    campaign = load_campaign(tmp_path / "campaign", sets=locations)
+    assert rebuilt_hashes(campaign, resized.publication.release, other) == resized.hashes()
+    assert {"judgments", "lineage"} <= {*engine_writes}
     fates = whole.metrics("control_judges")["fates"]
     assert fates["rejected"] == 2
     assert fates["duplicate"] > 0
@@ -135,9 +142,8 @@ def test_a_build_in_parts_gives_the_same_bytes(
 
 
 @pytest.mark.slow
-def test_a_null_in_one_part_is_named(build_campaign, small_parts, monkeypatch):
+def test_a_null_in_one_part_is_named(build_campaign, monkeypatch):
     """Its file is written with other columns than those of the other parts."""
-    small_parts(30)
     lineage_rows = trace_lineage.lineage_rows
 
     def careless(records):
@@ -151,24 +157,23 @@ def test_a_null_in_one_part_is_named(build_campaign, small_parts, monkeypatch):
     sources = [{"path": "exports/*.csv", "format": "csv", "fields": mapping}]
     gates = {"rejected_share": {"error": 1}}
     with pytest.raises(GateError, match=r"source_file is null in 12 rows: \"it's\""):
-        build_campaign({"a.csv": rows()}, sources=sources, gates=gates)
+        build_campaign({"a.csv": rows()}, sizes=small_sizes(30), sources=sources, gates=gates)
 
 
 SHAPE = Shape(labels=180, scores=270, comparisons=180, tasks=3, judges=8)
 
 
 @pytest.fixture
-def campaign(tmp_path, small_parts):
-    small_parts(1_000)
+def campaign(tmp_path):
     return write_campaign(tmp_path / "campaign", SHAPE)
 
 
 def made_in_parts(path, *sets):
-    built = Build(load_campaign(path, sets=sets))
-    runs = [built.run_stage(stage) for stage in stages_for(MADE_IN_PARTS)]
-    results = {run.result.stage: run.result for run in runs}
-    tables = {n: t for of in results.values() for n, t in of.tables.items() if n in MADE_IN_PARTS}
-    return tables, {name: of.document for name, of in results.items()}
+    build = Build(load_campaign(path, sets=sets), sizes=small_sizes(1_000))
+    results = [build.run_stage(stage).result for stage in stages_for(MADE_IN_PARTS)]
+    tables = {name: table for result in results for name, table in result.tables.items()}
+    documents = {result.stage: result.document for result in results}
+    return {name: tables[name] for name in tables if name in MADE_IN_PARTS}, documents
 
 
 def inodes(table):
@@ -367,21 +372,21 @@ def test_several_files_become_one_with_the_same_bytes(tmp_path):
 
 def test_two_machines_may_write_a_published_file_at_once(tmp_path, monkeypatch):
     """One is told that the other is lost, which writes on: each returns the file as it is."""
-    monkeypatch.setattr(tables, "ROW_GROUP", 4)
     rows = pa.table({"task": ["a"] * 40, "n": list(range(40))})
+    sizes = {"group_rows": 4}
     half = [
-        write_table(tmp_path / f"{at}.parquet", rows.slice(at, 20), published=True)
+        write_table(tmp_path / f"{at}.parquet", rows.slice(at, 20), published=True, **sizes)
         for at in (0, 20)
     ]
-    [(path, make)] = as_published(StoredTable(tuple(half)), tmp_path / "whole.parquet")
+    [(path, make)] = as_published(StoredTable(tuple(half)), tmp_path / "whole.parquet", **sizes)
     expected = make()
     late, began, ended = Event(), Event(), Event()
-    plain, write, found = tables._rows, pq.ParquetWriter, {}
+    read, write, files = tables._rows, pq.ParquetWriter, {}
 
-    def slow(*of):
+    def slow(*arguments):
         """The first has nearly written all when the second begins, which ends after it."""
         is_second = current_thread().name == "second"
-        for n, group in enumerate(plain(*of)):
+        for n, group in enumerate(read(*arguments)):
             if n == 1 and is_second:
                 assert ended.wait(30)
             if n == 9 and not is_second:
@@ -389,8 +394,8 @@ def test_two_machines_may_write_a_published_file_at_once(tmp_path, monkeypatch):
                 assert began.wait(30)
             yield group
 
-    def opened(*of, **more):
-        writer = write(*of, **more)
+    def opened(*arguments, **more):
+        writer = write(*arguments, **more)
         if current_thread().name == "second":
             began.set()
         return writer
@@ -399,7 +404,7 @@ def test_two_machines_may_write_a_published_file_at_once(tmp_path, monkeypatch):
     monkeypatch.setattr(pq, "ParquetWriter", opened)
 
     def attempt():
-        found[current_thread().name] = make()
+        files[current_thread().name] = make()
         ended.set()
 
     attempts = [Thread(target=attempt, name=name) for name in ("first", "second")]
@@ -408,17 +413,16 @@ def test_two_machines_may_write_a_published_file_at_once(tmp_path, monkeypatch):
     attempts[1].start()
     for thread in attempts:
         thread.join(60)
-    assert found == {"first": expected, "second": expected}
+    assert files == {"first": expected, "second": expected}
     assert file_sha256(path) == expected.sha256
     assert not [*tmp_path.glob(".tmp-*")]
 
 
-def test_groups_of_other_tasks_are_not_read(tmp_path, monkeypatch):
-    monkeypatch.setattr("annot_pipeline.storage.tables.ROW_GROUP", 4)
+def test_groups_of_other_tasks_are_not_read(tmp_path):
     names = sorted(TASKS * 4)
 
     path = tmp_path / "t.parquet"
-    write_table(path, pa.table({"task": names, "n": list(range(len(names)))}))
+    write_table(path, pa.table({"task": names, "n": list(range(len(names)))}), group_rows=4)
     assert len(list(read_groups(path))) == len(TASKS)
     for tasks in (["it's"], ["Ü", "a"], ["none"], [], TASKS):
         read = read_table(path, ["n", "task"], tasks)

@@ -12,7 +12,8 @@ import pytest
 
 from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.errors import AnnotError
-from annot_pipeline.exports import PIECES, Opening, json_lines, parquet
+from annot_pipeline.exports import PIECES, Opening
+from annot_pipeline.runtime.job_sizes import JobSizes
 from annot_pipeline.stages.build import Build, stages_for
 from annot_pipeline.stages.ingest import opened_exports, parsed_exports
 from annot_pipeline.storage.files import file_sha256
@@ -45,11 +46,11 @@ BYTES = "\n".join(LINES).encode() + b'\n{"item": "\xff", "judge": "j", "label": 
 @pytest.fixture
 def whole_and_pieces(tmp_path, monkeypatch):
     """Reads an export with one job, then in pieces of some bytes: what is known of its records."""
-    cut = []
+    pieces = []
 
     def pieces_of(*export):
-        cut.append(opened_exports.pieces_of(*export))
-        return cut[-1]
+        pieces.append(opened_exports.pieces_of(*export))
+        return pieces[-1]
 
     monkeypatch.setattr(parsed_exports, "pieces_of", pieces_of)
 
@@ -57,27 +58,25 @@ def whole_and_pieces(tmp_path, monkeypatch):
         (tmp_path / name).write_bytes(bytes_)
         source = {"path": name, "format": format_, "fields": fields}
         (tmp_path / "campaign.yaml").write_text(json.dumps({"campaign": "c", "sources": [source]}))
-        found = []
+        results = []
         for size in (len(bytes_), *piece_bytes):
-            for module in (json_lines, parquet, opened_exports):
-                monkeypatch.setattr(module, "PIECE_BYTES", size)
             shutil.rmtree(tmp_path / "store", ignore_errors=True)
             try:
-                found.append(_records(tmp_path))
+                results.append(_records(tmp_path, JobSizes(export_bytes=size)))
             except AnnotError as error:
-                found.append(str(error))
-            assert (len(cut.pop()) > 1) == (size < len(bytes_))
-        return found
+                results.append(str(error))
+            assert (len(pieces.pop()) > 1) == (size < len(bytes_))
+        return results
 
     return read
 
 
-def _records(folder):
-    build = Build(load_campaign(folder, sets=engine()))
+def _records(folder, sizes):
+    build = Build(load_campaign(folder, sets=engine()), sizes=sizes)
     runs = {stage.name: build.run_stage(stage) for stage in stages_for(["record_files"])}
-    made = runs["read_records"].result.tables["record_files"]
-    assert not (made.paths[0].parent / "pieces").exists()
-    [record_file] = read_table(made).to_pylist()
+    table = runs["read_records"].result.tables["record_files"]
+    assert not (table.paths[0].parent / "pieces").exists()
+    [record_file] = read_table(table).to_pylist()
     path = folder / "store" / "records" / record_file["filename"]
     records = read_table(path)
     assert records["record"].to_pylist() == [*range(len(records))]
@@ -140,4 +139,4 @@ def test_row_groups_of_parquet(whole_and_pieces):
 )
 def test_what_must_be_read_from_its_start_is(tmp_path, format_, name, bytes_, options):
     (tmp_path / name).write_bytes(bytes_)
-    assert PIECES[format_](Opening(tmp_path / name, name, **options)) == []
+    assert PIECES[format_](Opening(tmp_path / name, name, **options), 1) == []

@@ -8,8 +8,7 @@ import random
 import pyarrow as pa
 import pytest
 
-from annot_pipeline.runtime import large_tasks
-from annot_pipeline.runtime import partitions as parts
+from annot_pipeline.runtime.job_sizes import JobSizes
 from tests.conftest import stage_file
 
 GOLD_OF_SCORES = (
@@ -17,6 +16,11 @@ GOLD_OF_SCORES = (
     "set_aside", "lineage", "items",
 )  # fmt: skip
 FEW = ("ranking.bootstrap=20", "agreement.bootstrap=400")
+
+BLOCK_SIZES = JobSizes(60, 40, task_judgments=100)
+"""Blocks of some fifty judgments."""
+WHOLE_SIZES = JobSizes(60, 40, task_judgments=10**6)
+"""Partitions of as many rows, and no blocks."""
 
 
 def crowd(n_hits=12, seed=3, decimals=0):
@@ -70,17 +74,6 @@ def campaign(folder, text, **more):
     }
     (folder / "campaign.yaml").write_text(json.dumps(document))
     return folder
-
-
-@pytest.fixture
-def small(monkeypatch):
-    """Blocks of some fifty judgments."""
-    monkeypatch.setattr(parts, "PARTITION_ROWS", 60)
-    monkeypatch.setattr(parts, "LEAST_ROWS", 40)
-    monkeypatch.setattr(large_tasks, "WHOLE", 100)
-
-
-pytestmark = pytest.mark.usefixtures("small")
 
 
 def assert_alike(blocks: pa.Table, whole: pa.Table, what: str) -> None:
@@ -140,12 +133,10 @@ def assert_all_alike(blocks, whole):
         assert found == expected, stage
 
 
-def built_both(folder, monkeypatch, *sets):
-    blocks = stage_file(folder, *FEW, *sets).run(*GOLD_OF_SCORES, "agreement")
-    with monkeypatch.context() as patch:
-        patch.setattr(large_tasks, "WHOLE", 10**6)
-        whole = stage_file(folder, *FEW, *sets, f"store={folder}/store2")
-        return blocks, whole.run(*GOLD_OF_SCORES, "agreement")
+def built_both(folder, *sets):
+    blocks = stage_file(folder, *FEW, *sets, sizes=BLOCK_SIZES)
+    whole = stage_file(folder, *FEW, *sets, f"store={folder}/store2", sizes=WHOLE_SIZES)
+    return tuple(built.run(*GOLD_OF_SCORES, "agreement") for built in (blocks, whole))
 
 
 @pytest.mark.parametrize(
@@ -161,9 +152,9 @@ def built_both(folder, monkeypatch, *sets):
         pytest.param({"quality": {"test": "bt500", "scope": "task"}}, 0, marks=pytest.mark.slow),
     ],
 )
-def test_blocks_are_the_whole(tmp_path, monkeypatch, settings, decimals):
+def test_blocks_are_the_whole(tmp_path, settings, decimals):
     folder = campaign(tmp_path, crowd(decimals=decimals), **settings)
-    blocks, whole = built_both(folder, monkeypatch)
+    blocks, whole = built_both(folder)
     for stage, table in (
         ("pair_controls", "control_pairs"), ("standardize_scores", "standardized"),
         ("score_items", "scores"), ("list_judgments", "judgments"),
@@ -172,8 +163,8 @@ def test_blocks_are_the_whole(tmp_path, monkeypatch, settings, decimals):
     if not settings:
         reasons = blocks.table("set_aside")["reason"].to_pylist()
         assert "the ordinary judgment of the same output is by another judge" in reasons
-    found, expected = (built.metrics("control_judges") for built in (blocks, whole))
-    assert found["inconsistent_judges"] == expected["inconsistent_judges"]
+    actual, expected = (built.metrics("control_judges") for built in (blocks, whole))
+    assert actual["inconsistent_judges"] == expected["inconsistent_judges"]
     shared = [row["n_shared_items"] for row in whole.rows("judges") if row["task"] == "large"]
     assert max(shared) > 10, "judges meet, in several blocks"
     assert_all_alike(blocks, whole)
@@ -269,7 +260,7 @@ SLOW = (
         for name, rows in ODD.items()
     ],
 )
-def test_odd_crowds(tmp_path, monkeypatch, rows):
+def test_odd_crowds(tmp_path, rows):
     lines = [",".join(map(str, row.values())) for row in rows]
     text = "\n".join([",".join(rows[0]), *lines, ""])
     folder = campaign(tmp_path, text)
@@ -277,11 +268,11 @@ def test_odd_crowds(tmp_path, monkeypatch, rows):
         document = json.loads((folder / "campaign.yaml").read_text())
         document["sources"][0]["fields"]["item"] = "item"
         (folder / "campaign.yaml").write_text(json.dumps(document))
-    assert_all_alike(*built_both(folder, monkeypatch))
+    assert_all_alike(*built_both(folder))
 
 
 @pytest.mark.slow
-def test_documents_are_whole_in_blocks(tmp_path, monkeypatch):
+def test_documents_are_whole_in_blocks(tmp_path):
     """Nine documents, segments without one, and one that two documents share."""
     rows = []
     for row in at_random(300, 30):
@@ -294,7 +285,7 @@ def test_documents_are_whole_in_blocks(tmp_path, monkeypatch):
     settings = json.loads((folder / "campaign.yaml").read_text())
     settings["sources"][0]["fields"]["document"] = "document"
     (folder / "campaign.yaml").write_text(json.dumps(settings))
-    blocks, whole = built_both(folder, monkeypatch)
+    blocks, whole = built_both(folder)
     assert_all_alike(blocks, whole)
     assert len(blocks.runs["standardize_scores"].result.tables["standardized"].files) > 4
     headline = [row for row in blocks.rows("system_rankings") if row["headline"]]
@@ -306,7 +297,7 @@ def test_documents_are_whole_in_blocks(tmp_path, monkeypatch):
 def test_what_is_new_in_blocks_is_what_comes_of_nothing(tmp_path):
     """A judgment is corrected, one is gone, one is new: the same files of stages, the same gold."""
     folder = campaign(tmp_path, crowd(n_hits=8))
-    stage_file(folder, *FEW).run(*GOLD_OF_SCORES, "agreement")
+    stage_file(folder, *FEW, sizes=BLOCK_SIZES).run(*GOLD_OF_SCORES, "agreement")
     lines = (folder / "a.csv").read_text().splitlines()
     fields = lines[37].split(",")
     fields[7] = "7"
@@ -314,12 +305,13 @@ def test_what_is_new_in_blocks_is_what_comes_of_nothing(tmp_path):
     del lines[77]
     lines.append("large,h99,w77,seg 05,sys 1,fluent,,44,1770000000,99999")
     (folder / "a.csv").write_text("\n".join([*lines, ""]))
-    again = stage_file(folder, *FEW)
-    fresh = stage_file(folder, *FEW, f"store={tmp_path}/store2", "resources.threads=1")
+    again = stage_file(folder, *FEW, sizes=BLOCK_SIZES)
+    sets = (*FEW, f"store={tmp_path}/store2", "resources.threads=1")
+    fresh = stage_file(folder, *sets, sizes=BLOCK_SIZES)
     for stage in ("pair_controls", *STAGES):
-        for name, of in again.runs[stage].result.tables.items():
+        for name, table in again.runs[stage].result.tables.items():
             other = fresh.runs[stage].result.tables[name]
-            assert [f.sha256 for f in of.files] == [f.sha256 for f in other.files], (stage, name)
+            assert [f.sha256 for f in table.files] == [f.sha256 for f in other.files], (stage, name)
         assert dict(again.metrics(stage)) == dict(fresh.metrics(stage)), stage
     for name in (*GOLD_OF_SCORES, "agreement"):
         assert again.table(name).equals(fresh.table(name)), name

@@ -7,9 +7,8 @@ import pickle
 import pytest
 
 from annot_pipeline.config.campaign_file import load_campaign
-from annot_pipeline.runtime import large_tasks
-from annot_pipeline.runtime import partitions as parts
 from annot_pipeline.runtime.executors.local import LocalEngine
+from annot_pipeline.runtime.job_sizes import JobSizes
 from annot_pipeline.stages.build import Build, stages_for
 
 LISTED, JUDGES = 4_000, 1_500
@@ -28,37 +27,35 @@ items:
 
 
 @pytest.fixture
-def sizes(monkeypatch):
+def job_bytes(monkeypatch):
     """Bytes of the largest of the jobs of each function."""
-    run, found = LocalEngine.run, {}
+    run, largest = LocalEngine.run, {}
 
     def noted(self, jobs, *rest, **more):
         for job in jobs:
             name = getattr(job, "func", job).__name__
-            found[name] = max(found.get(name, 0), len(pickle.dumps(job)))
+            largest[name] = max(largest.get(name, 0), len(pickle.dumps(job)))
         return run(self, jobs, *rest, **more)
 
     monkeypatch.setattr(LocalEngine, "run", noted)
-    return found
+    return largest
 
 
 @pytest.mark.slow
-def test_jobs_are_small_whatever_the_campaign_lists(tmp_path, monkeypatch, sizes):
-    monkeypatch.setattr(parts, "PARTITION_ROWS", 1_000)
-    monkeypatch.setattr(parts, "LEAST_ROWS", 500)
-    monkeypatch.setattr(large_tasks, "WHOLE", 1_000)
+def test_jobs_are_small_whatever_the_campaign_lists(tmp_path, job_bytes):
     rows = ["task,item,judge,label,score"]
     rows += [f"large,item {n % 700:04},judge {n:04},{'ab'[n % 3 > 0]},"
              for n in range(2 * JUDGES)]  # fmt: skip
     rows += [f"scores {n % 4},item {n % 90:04},judge {n % 11:04},,{n % 10}" for n in range(2_000)]
     (tmp_path / "a.csv").write_text("\n".join([*rows, ""]))
     (tmp_path / "items").mkdir()
-    listed = [f"item {n:04},segment {n:04},system {n % 3}" for n in range(LISTED)]
-    (tmp_path / "items/i.csv").write_text("\n".join(["item,segment,system", *listed, ""]))
+    items = [f"item {n:04},segment {n:04},system {n % 3}" for n in range(LISTED)]
+    (tmp_path / "items/i.csv").write_text("\n".join(["item,segment,system", *items, ""]))
     (tmp_path / "campaign.yaml").write_text(CAMPAIGN)
-    build = Build(load_campaign(tmp_path))
+    sizes = JobSizes(1_000, 500, task_judgments=1_000)
+    build = Build(load_campaign(tmp_path), sizes=sizes)
     for stage in stages_for(["judgments", "labels"]):
         build.run_stage(stage)
         assert not [*tmp_path.glob(f"store/stages/{stage.name}/*/.tmp-*")]
-    assert {"_settle", "_standardize", "_list", "_make"} <= {*sizes}
-    assert max(sizes.values()) < MOST, sizes
+    assert {"_settle", "_standardize", "_list", "_make"} <= {*job_bytes}
+    assert max(job_bytes.values()) < MOST, job_bytes

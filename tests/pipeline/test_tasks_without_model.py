@@ -10,8 +10,7 @@ import pytest
 
 from annot_pipeline.cli import main
 from annot_pipeline.methods.labels.dawid_skene import DawidSkeneParams, dawid_skene
-from annot_pipeline.runtime import large_tasks
-from annot_pipeline.runtime import partitions as parts
+from annot_pipeline.runtime.job_sizes import JobSizes
 from tests.conftest import build_file, stage_file
 
 LARGE = {
@@ -89,13 +88,11 @@ def test_tasks_with_a_model_are_as_if_they_were_alone(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_task_in_blocks_gives_the_same_rows(tmp_path, monkeypatch):
+def test_a_task_in_blocks_gives_the_same_rows(tmp_path):
     folder = write_campaign(tmp_path)
     whole = build_file(folder)
-    monkeypatch.setattr(parts, "PARTITION_ROWS", 3)
-    monkeypatch.setattr(parts, "LEAST_ROWS", 2)
-    monkeypatch.setattr(large_tasks, "WHOLE", 4)
-    blocks = build_file(folder, f"store={tmp_path}/store2", f"gold={tmp_path}/gold2")
+    locations = (f"store={tmp_path}/store2", f"gold={tmp_path}/gold2")
+    blocks = build_file(folder, *locations, sizes=JobSizes(3, 2, task_judgments=4))
     assert len(blocks.runs["infer_labels"].result.tables["labels"].files) > 2
     for name in ("labels", "label_distributions", "judges"):
         rows = [built.table(name).to_pylist() for built in (blocks, whole)]

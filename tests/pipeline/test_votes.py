@@ -11,8 +11,7 @@ import pytest
 from annot_pipeline.cli import main
 from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.errors import ConfigError
-from annot_pipeline.runtime import large_tasks
-from annot_pipeline.runtime import partitions as parts
+from annot_pipeline.runtime.job_sizes import JobSizes
 from tests.conftest import KEY, Built, build_file, stage_file
 
 WIDE = "clip,owl,gull,crow\nc1,4,1,0\nc2,0,2,2\nc3,,,7\nc4,0,0,0\n"
@@ -274,18 +273,14 @@ def test_experts_decide_votes_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_task_in_blocks_gives_the_same_bytes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_task_in_blocks_gives_the_same_bytes(tmp_path: Path) -> None:
     rows = [
         f"c{i:02},{bird},{(i * 7 + n * 3) % 5}" for i in range(12) for n, bird in enumerate("xyz")
     ]
     folder = write(tmp_path, {"long.csv": HEAD + "\n".join([*rows, ""])}, LONG)
     whole = build_file(folder)
-    monkeypatch.setattr(parts, "PARTITION_ROWS", 6)
-    monkeypatch.setattr(parts, "LEAST_ROWS", 4)
-    monkeypatch.setattr(large_tasks, "WHOLE", 8)
-    blocks = build_file(folder, f"store={tmp_path}/store2", f"gold={tmp_path}/gold2")
+    locations = (f"store={tmp_path}/store2", f"gold={tmp_path}/gold2")
+    blocks = build_file(folder, *locations, sizes=JobSizes(6, 4, task_judgments=8))
     assert len(blocks.runs["infer_labels"].result.tables["labels"].files) > 2
     for name in ("labels", "label_distributions", "lineage", "items", "agreement", "judges"):
         assert blocks.rows(name) == whole.rows(name), name

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from annot_pipeline.report.sections import calibration as section_module
 from annot_pipeline.report.sections.calibration import calibration
 from tests.conftest import Built
 from tests.methods.crowds import crowd
@@ -150,9 +149,8 @@ def test_a_reliability_diagram_for_each_task_with_truth(html, built):
     assert all(f"<caption>{caption}" in report for caption in (HELD_OUT, EXPECTED, TRUTH))
 
 
-def test_what_is_not_shown_is_said(built, monkeypatch):
-    monkeypatch.setattr(section_module, "MOST_TASKS", 1)
-    html = calibration(contents_of(built))
+def test_what_is_not_shown_is_said(built):
+    html = calibration(contents_of(built), most_tasks=1)
     assert len(cells(html, HELD_OUT)) == 2
     assert "label_calibration.parquet" in html
     assert UNKNOWN not in html

@@ -10,15 +10,15 @@ from tests.conftest import build_file
 from tests.full_campaign import write_full_campaign
 
 
-def test_names_of_several_row_groups_are_grouped(tmp_path, monkeypatch):
-    monkeypatch.setattr(tables, "ROW_GROUP", 2)
+def test_names_of_several_row_groups_are_grouped(tmp_path):
     path = tmp_path / "t.parquet"
-    write_table(path, pa.table({"task": ["b", "a", "c", "b", "a"], "n": [1, 2, 3, 4, 5]}))
+    rows = pa.table({"task": ["b", "a", "c", "b", "a"], "n": [1, 2, 3, 4, 5]})
+    write_table(path, rows, group_rows=2)
     for tasks in (None, ["a", "b", "c"]):
         read = read_table(path, tasks=tasks)
         assert read["task"].num_chunks == 3
-        found = read.group_by("task").aggregate([("n", "sum")]).to_pylist()
-        assert {row["task"]: row["n_sum"] for row in found} == {"a": 7, "b": 5, "c": 3}
+        sums = read.group_by("task").aggregate([("n", "sum")]).to_pylist()
+        assert {row["task"]: row["n_sum"] for row in sums} == {"a": 7, "b": 5, "c": 3}
         assert read["task"].unique().to_pylist() == ["b", "a", "c"]
 
 

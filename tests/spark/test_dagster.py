@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from annot_pipeline.exports.raw_rows import PIECE_BYTES
+from annot_pipeline.runtime.job_sizes import DEFAULT_SIZES
 from assets_defs import build_definitions
 from tests.spark.test_same_bytes import build, gold_of
 
@@ -57,7 +57,7 @@ def campaign(tmp_path_factory) -> Path:
     lines.write_text("".join(json.dumps(row) + "\n" for row in rows("v")))
     stored = pa.Table.from_pylist(rows("w"))
     pq.write_table(stored, table, compression="none", use_dictionary=False, row_group_size=50_000)
-    assert min(file.stat().st_size for file in (lines, table)) > PIECE_BYTES
+    assert min(file.stat().st_size for file in (lines, table)) > DEFAULT_SIZES.export_bytes
     (folder / "campaign.yaml").write_text(document())
     return folder / "campaign.yaml"
 

@@ -11,8 +11,8 @@ import pytest
 
 from annot_pipeline.contracts import GOLD
 from annot_pipeline.gates.declared import GATES
-from annot_pipeline.runtime import partitions as parts
 from annot_pipeline.runtime.context import PARTITIONS
+from annot_pipeline.runtime.job_sizes import JobSizes
 from annot_pipeline.storage.tables import as_published
 from tests.conftest import build_file
 
@@ -136,24 +136,22 @@ def published_hash(table, path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS)
-def test_parts_night_by_night_are_the_whole_from_nothing(tmp_path, monkeypatch, seed):
+def test_parts_night_by_night_are_the_whole_from_nothing(tmp_path, seed):
     nights = Nights(tmp_path / "campaign", random.Random(seed))
-
-    def cut_by(most, least, ends):
-        for name, value in (("PARTITION_ROWS", most), ("LEAST_ROWS", least), ("ENDS", ends)):
-            monkeypatch.setattr(parts, name, value)
-
+    small, large = JobSizes(40, 15, end_one_in=2), JobSizes(10**6, 10**6, end_one_in=1)
     for night in range(NIGHTS):
         nights.write()
-        cut_by(40, 15, 2)
-        found = build_file(nights.folder, "resources.threads=3")
-        assert len(found.runs["trace_lineage"].result.tables["lineage"].files) > 2
-        cut_by(10**6, 10**6, 1)
-        apart = tmp_path / f"whole{night}"
-        places = (f"store={apart}/store", f"gold={apart}/gold")
-        whole = build_file(nights.folder, *places, "resources.threads=1")
-        assert found.table("settled").equals(whole.table("settled"))
-        tables = {n: t for run in found.runs.values() for n, t in run.result.tables.items()}
+        partitioned = build_file(nights.folder, "resources.threads=3", sizes=small)
+        assert len(partitioned.runs["trace_lineage"].result.tables["lineage"].files) > 2
+        other = tmp_path / f"whole{night}"
+        locations = (f"store={other}/store", f"gold={other}/gold")
+        whole = build_file(nights.folder, *locations, "resources.threads=1", sizes=large)
+        assert partitioned.table("settled").equals(whole.table("settled"))
+        tables = {
+            name: table
+            for run in partitioned.runs.values()
+            for name, table in run.result.tables.items()
+        }
         hashes = {
             name: published_hash(table, tmp_path / f"{night}-{name}.parquet")
             for name, table in tables.items()
@@ -162,10 +160,10 @@ def test_parts_night_by_night_are_the_whole_from_nothing(tmp_path, monkeypatch, 
         expected = whole.hashes()
         assert hashes == {name: expected[name] for name in hashes}
         for stage in ("settle_judgments", "control_judges", "standardize_scores", "add_up_costs"):
-            facts = [dict(built.metrics(stage)) for built in (found, whole)]
-            for of in facts:
-                of.pop(PARTITIONS, None)
-                of.pop("slices", None)
-                of["rows_made"].pop("names", None)  # once in each part
-            assert facts[0] == facts[1], stage
+            metrics = [dict(built.metrics(stage)) for built in (partitioned, whole)]
+            for document in metrics:
+                document.pop(PARTITIONS, None)
+                document.pop("slices", None)
+                document["rows_made"].pop("names", None)  # once in each partition
+            assert metrics[0] == metrics[1], stage
         nights.change()

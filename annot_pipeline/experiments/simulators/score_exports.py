@@ -10,7 +10,6 @@ from __future__ import annotations
 import filecmp
 import itertools
 import os
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -82,7 +81,7 @@ class WrittenScores:
 
 
 def write_score_campaign(
-    simulated: SimulatedScores, folder: Path | str, *, dirty: int = 0
+    simulated: SimulatedScores, folder: Path | str, *, dirty: int = 0, rows_at_once: int = BLOCK
 ) -> WrittenScores:
     """Write ``exports/night-1.csv`` and so on.
 
@@ -98,6 +97,8 @@ def write_score_campaign(
     dirty
         How often each of `DAMAGES` is done, to rows that no other file repeats and whose
         assignments were not rejected: so each shows.
+    rows_at_once
+        Rows of a file that are written at once.
 
     Raises
     ------
@@ -117,7 +118,7 @@ def write_score_campaign(
         written = np.repeat(written, 1 + np.isin(written, doubled))
         rows = np.concatenate([before, written])
         path = exports / f"night-{night}.csv"
-        _write(columns, rows, path)
+        _write(columns, rows, path, rows_at_once)
         paths.append(path)
         n_rows += rows.size
         n_rejected += int(rejected[simulated.rows.hit[rows]].sum())
@@ -240,18 +241,13 @@ class _Columns:
         )
 
 
-def _write(columns: _Columns, rows: Codes, path: Path) -> None:
+def _write(columns: _Columns, rows: Codes, path: Path, rows_at_once: int) -> None:
     """Write a file block by block; put it in place only if it differs from what is there."""
     part = path.with_name(f"{path.name}.part")
     with pa_csv.CSVWriter(part, columns.table(rows[:0]).schema) as writer:
-        for block in _blocks(rows):
-            writer.write(columns.table(block))
+        for start in range(0, rows.size, rows_at_once):
+            writer.write(columns.table(rows[start : start + rows_at_once]))
     if path.is_file() and filecmp.cmp(part, path, shallow=False):
         part.unlink()
     else:
         os.replace(part, path)
-
-
-def _blocks(rows: Codes) -> Iterator[Codes]:
-    for start in range(0, rows.size, BLOCK):
-        yield rows[start : start + BLOCK]

@@ -126,6 +126,7 @@ def nominal_agreement(
     n_judges: int,
     n_labels: int,
     ordinal: bool = True,
+    most_shares: int = MOST_SHARES,
 ) -> NominalAgreement:
     """Measure agreement on labels in long form; a judge may label an item many times.
 
@@ -139,6 +140,8 @@ def nominal_agreement(
         Number of classes; Gwet's coefficients count those that no judge used.
     ordinal
         Whether the codes have an order; without one ordinal alpha and AC2 are NaN.
+    most_shares
+        Judges times classes up to which there is Cohen's kappa.
 
     Raises
     ------
@@ -150,11 +153,19 @@ def nominal_agreement(
         n_items, n_judges, n_labels,
     )  # fmt: skip
     blocks = InMemoryBlocks([LabelBlock.from_codes(codes)])
-    return label_agreement(blocks, n_judges=n_judges, n_labels=n_labels, ordinal=ordinal)
+    sizes = {"n_judges": n_judges, "n_labels": n_labels, "most_shares": most_shares}
+    return label_agreement(blocks, ordinal=ordinal, **sizes)
 
 
 def label_agreement(
-    blocks: Blocks[LabelBlock], *, n_judges: int, n_labels: int, ordinal: bool
+    blocks: Blocks[LabelBlock],
+    *,
+    n_judges: int,
+    n_labels: int,
+    ordinal: bool,
+    most_shares: int = MOST_SHARES,
+    most_judges: int = MOST_JUDGES,
+    pairs_at_once: int = PAIRS_AT_ONCE,
 ) -> NominalAgreement:
     """Measure agreement on labels that lie in blocks of items.
 
@@ -188,10 +199,14 @@ def label_agreement(
         Sizes of the code ranges of all blocks.
     ordinal
         Whether the label codes have an order.
+    most_shares
+        Judges times classes up to which there is Cohen's kappa.
+    most_judges
+        Judges up to which the pairs of all of them are held at once.
+    pairs_at_once
+        Of more judges: pairs of labels that are compared at once, unless one judge has more.
     """
-    n_bytes = n_judges * n_labels * 8
-    has_shares = n_judges * n_labels <= MOST_SHARES
-    has_shares = n_judges * n_labels <= MOST_SHARES
+    has_shares = n_judges * n_labels <= most_shares
     n_bytes = n_judges * (n_labels if has_shares else 1) * 8
     totals = blocks.sum(label_totals, ordinal, has_shares, n_bytes=n_bytes)
     ranks = None
@@ -199,7 +214,7 @@ def label_agreement(
         scores = mid_ranks(totals.labels)
         ranks = scores, blocks.sum(ordinal_sums, scores)
     coefficients = chance_coefficients(totals, ranks)
-    mean, table, n_judge_pairs = _mean_over_pairs(blocks, totals)
+    mean, table, n_judge_pairs = _mean_over_pairs(blocks, totals, most_judges, pairs_at_once)
     pairs = None if table is None else (mean, _pair_weights(table))
     cohen = None
     if has_shares:
@@ -228,7 +243,7 @@ NAMES = (
 
 
 def _mean_over_pairs(
-    blocks: Blocks[LabelBlock], totals: LabelTotals
+    blocks: Blocks[LabelBlock], totals: LabelTotals, most_judges: int, pairs_at_once: int
 ) -> tuple[Coefficient, csr_array | None, int]:
     """Return percent agreement, pairs of labels by judge and judge (None: too many), judge pairs.
 
@@ -236,7 +251,7 @@ def _mean_over_pairs(
     """
     weights = totals.judge_labels.sum(axis=1)
     agreement, n_ordered, table = 0.0, 0, None
-    for first, end in _spans(weights):
+    for first, end in _spans(weights, most_judges, pairs_at_once):
         n_bytes = int(weights[first:end].sum()) * 24
         tables = blocks.sum(pair_tables, first, end, n_bytes=n_bytes)
         shared = tables.pairs
@@ -244,7 +259,7 @@ def _mean_over_pairs(
         some, agreeing = _entries(tables.agreeing)
         agreement += float((agreeing / n[np.searchsorted(keys, some)]).sum())
         n_ordered += shared.nnz
-        if end - first == weights.size <= MOST_JUDGES:
+        if end - first == weights.size <= most_judges:
             table = shared
     observed = 1 - agreement / n_ordered if n_ordered else np.nan
     return Coefficient("pairs", 1.0, observed, 1.0), table, n_ordered // 2
@@ -263,13 +278,13 @@ def _entries(table: csr_array) -> tuple[Codes, Floats]:
     return entries.row * np.int64(table.shape[1]) + entries.col, entries.data
 
 
-def _spans(weights: Floats) -> Iterator[tuple[int, int]]:
+def _spans(weights: Floats, most_judges: int, pairs_at_once: int) -> Iterator[tuple[int, int]]:
     """Yield runs of judges, first and end, with a bounded number of pairs of labels."""
-    if weights.size <= MOST_JUDGES:
+    if weights.size <= most_judges:
         yield 0, weights.size
         return
     before = np.cumsum(weights) - weights
-    starts = np.flatnonzero(np.diff(before // PAIRS_AT_ONCE, prepend=-1))
+    starts = np.flatnonzero(np.diff(before // pairs_at_once, prepend=-1))
     yield from pairwise([*starts.tolist(), weights.size])
 
 

@@ -45,7 +45,8 @@ Metric = Literal["nominal", "ordinal", "interval", "ratio"]
 
 MOST_RATIO_VALUES = 20_000  # distinct values: 4e8 distances a chunk of rounds
 _ROUNDING = 1e-12  # of a sum of squares, what is left where all values are one
-_PAIRS_AT_ONCE = 200_000  # of distances: they stay in the cache
+PAIRS_AT_ONCE = 200_000
+"""Pairs of values whose distances are computed at once: they stay in the cache."""
 
 
 @dataclass(frozen=True)
@@ -111,6 +112,8 @@ def krippendorff_alpha(
     metric: Metric,
     rounds: int = 0,
     rng: Rng | None = None,
+    most_ratio_values: int = MOST_RATIO_VALUES,
+    pairs_at_once: int = PAIRS_AT_ONCE,
 ) -> Alpha:
     """Compute alpha of values in long form.
 
@@ -134,6 +137,10 @@ def krippendorff_alpha(
         Bootstrap rounds.
     rng
         Generator or seed; needed with rounds.
+    most_ratio_values
+        Distinct values up to which alpha is computed for ratio.
+    pairs_at_once
+        Pairs of values whose distances are computed at once, for ratio.
 
     Raises
     ------
@@ -152,8 +159,8 @@ def krippendorff_alpha(
     table = RatingTable.from_ratings(units, codes, n_units=m, n_codes=domain.size)
     resamples = ItemResamples.draw(m, rounds, 0 if rng is None else rng)
     estimate = Estimate(float("nan"), float("nan"), float("nan"))
-    if m and (metric != "ratio" or domain.size <= MOST_RATIO_VALUES):
-        statistic = _statistic(table, domain, metric)
+    if m and (metric != "ratio" or domain.size <= most_ratio_values):
+        statistic = _statistic(table, domain, metric, pairs_at_once)
         held = 5 * m + (5 * domain.size if metric != "interval" else 0)
         estimate = Estimate.from_replicates(
             replicate_counts(statistic, resamples, floats_per_round=held)[0]
@@ -215,11 +222,14 @@ def _mid_ranks(code_counts: Floats) -> Floats:
     return ranks
 
 
-def _statistic(table: RatingTable, domain: Floats, metric: Metric) -> Callable[[Counts], Floats]:
+def _statistic(
+    table: RatingTable, domain: Floats, metric: Metric, pairs_at_once: int
+) -> Callable[[Counts], Floats]:
     if metric == "interval":
         return partial(_interval_alpha, _moments(table, domain))
     if metric == "ratio":
-        return partial(_ratio_alpha, table, domain, ratio_within(table, domain))
+        within = ratio_within(table, domain, pairs_at_once=pairs_at_once)
+        return partial(_ratio_alpha, table, domain, within, pairs_at_once)
 
     def alpha(times: Counts) -> Floats:
         weights, counts = times.astype(np.float64), table.code_counts(times)
@@ -314,12 +324,16 @@ def _are_alike(moments: _Moments, weights: Floats) -> npt.NDArray[np.bool_]:
     return alike
 
 
-def _ratio_alpha(table: RatingTable, domain: Floats, within: Floats, times: Counts) -> Floats:
-    observed = _total(within, times.astype(np.float64))
-    return ratio_alpha(observed, table.code_counts(times), domain)[None, :]
+def _ratio_alpha(
+    table: RatingTable, domain: Floats, within: Floats, pairs_at_once: int, times: Counts
+) -> Floats:
+    observed, counts = _total(within, times.astype(np.float64)), table.code_counts(times)
+    return ratio_alpha(observed, counts, domain, pairs_at_once=pairs_at_once)[None, :]
 
 
-def ratio_alpha(within: Floats, code_counts: Floats, domain: Floats) -> Floats:
+def ratio_alpha(
+    within: Floats, code_counts: Floats, domain: Floats, *, pairs_at_once: int = PAIRS_AT_ONCE
+) -> Floats:
     """Alpha on ratios ``(n_rounds,)``.
 
     Parameters
@@ -330,9 +344,11 @@ def ratio_alpha(within: Floats, code_counts: Floats, domain: Floats) -> Floats:
         ``(n_codes, n_rounds)`` of the same units.
     domain
         ``(n_codes,)`` values of the codes, in order.
+    pairs_at_once
+        Pairs of values whose distances are computed at once.
     """
     x, expected = _scaled(domain), np.zeros(code_counts.shape[1])
-    step = max(_PAIRS_AT_ONCE // x.size, 1)
+    step = max(pairs_at_once // x.size, 1)
     for start in range(0, x.size, step):
         rows = slice(start, min(start + step, x.size))
         distances = _ratio_distances(x[rows, None], x[None, start:])
@@ -342,14 +358,16 @@ def ratio_alpha(within: Floats, code_counts: Floats, domain: Floats) -> Floats:
     return _alpha(within, expected, code_counts.sum(axis=0))
 
 
-def ratio_within(table: RatingTable, domain: Floats) -> Floats:
+def ratio_within(
+    table: RatingTable, domain: Floats, *, pairs_at_once: int = PAIRS_AT_ONCE
+) -> Floats:
     """Sum of distances over ordered pairs of a unit, over n_u - 1; by pairs of its values."""
     cells, x = table.by_unit, _scaled(domain)
     ends = np.repeat(cells.indptr[1:], np.diff(cells.indptr)).astype(np.int64)
     partners = ends - np.arange(ends.size) - 1  # the cells after each one in its unit
     unit = np.repeat(np.arange(table.n.size), np.diff(cells.indptr))
     within = np.zeros(table.n.size)
-    for first, second in pairs_in_chunks(np.arange(1, ends.size + 1), partners, _PAIRS_AT_ONCE):
+    for first, second in pairs_in_chunks(np.arange(1, ends.size + 1), partners, pairs_at_once):
         distances = _ratio_distances(x[cells.indices[first]], x[cells.indices[second]])
         pairs = 2 * cells.data[first] * cells.data[second]
         within += np.bincount(unit[first], weights=pairs * distances, minlength=within.size)

@@ -23,6 +23,8 @@ Floats = npt.NDArray[np.float64]
 
 WIDE = 8
 """Items times labels for each cell, up to which a table of all is counted."""
+SHARES_AT_ONCE, PAIRS_AT_ONCE = 2_000_000, 1_000_000
+"""Items times classes whose shares are in memory at once, and pairs of cells."""
 
 
 @dataclass(frozen=True)
@@ -49,9 +51,15 @@ class LabelBlock:
     ----------
     cells
         Counts of labels; all items, also those with one label.
+    shares_at_once
+        Items times classes whose shares are in memory at once.
+    pairs_at_once
+        Pairs of cells in memory at once.
     """
 
     cells: RatingCounts
+    shares_at_once: int = SHARES_AT_ONCE
+    pairs_at_once: int = PAIRS_AT_ONCE
 
     @classmethod
     def from_codes(cls, codes: LabelCodes) -> LabelBlock:

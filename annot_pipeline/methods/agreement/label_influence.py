@@ -25,10 +25,6 @@ Floats = npt.NDArray[np.float64]
 Weights = Literal["pairs", "items", "labels"]
 """How pairs of labels weigh: pairs by distinct judges each alike; all pairs, each item alike; all
 pairs, each item by its number of labels."""
-AT_ONCE = 2_000_000
-"""Items times classes whose shares are in memory at once."""
-PAIRS_AT_ONCE = 1_000_000
-"""Pairs of cells in memory at once."""
 MOST_JUDGES = 1_000
 """Judges up to which a mean over pairs of judges has an interval: a table of all pairs is read."""
 
@@ -226,7 +222,7 @@ def item_shares(block: LabelBlock, shares: Floats) -> Iterator[tuple[slice, Code
         block.judges_by_item,
         np.searchsorted(block.cells.items, np.arange(block.cells.n_items + 1)),
     )
-    step = max(AT_ONCE // max(shares.shape[1], 1), 1)
+    step = max(block.shares_at_once // max(shares.shape[1], 1), 1)
     for first in range(0, block.cells.n_items, step):
         end = min(first + step, block.cells.n_items)
         cells = slice(int(starts[first]), int(starts[end]))
@@ -252,4 +248,4 @@ def pairs_of_cells(block: LabelBlock) -> Iterator[tuple[Codes, Codes]]:
     cells = block.cells
     run_ends = np.append(block.runs[1:], cells.n.size)[block.run_codes]
     item_ends = np.cumsum(np.bincount(cells.items, minlength=cells.n_items))[cells.items]
-    yield from pairs_in_chunks(run_ends, item_ends - run_ends, PAIRS_AT_ONCE)
+    yield from pairs_in_chunks(run_ends, item_ends - run_ends, block.pairs_at_once)

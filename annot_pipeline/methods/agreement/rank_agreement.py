@@ -30,7 +30,8 @@ Codes = npt.NDArray[np.int64]
 FEWEST_OUTPUTS = 3
 """Common outputs below which a pair of judges has no correlation."""
 
-_IN_BLOCK = 2_000_000  # common outputs of pairs held at once, some 200 bytes each
+COMMON_OUTPUTS = 2_000_000
+"""Common outputs of pairs held at once, some 200 bytes each."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,7 @@ def rank_agreement(
     *,
     rounds: int,
     rng: Rng,
+    common_at_once: int = COMMON_OUTPUTS,
 ) -> RankAgreement:
     """Correlate the ranks of every two judges of a segment.
 
@@ -88,6 +90,8 @@ def rank_agreement(
         ``(n_ranked,)`` whole numbers.
     rounds, rng
         Bootstrap rounds, 0 for no interval; generator or seed.
+    common_at_once
+        Common outputs of pairs held at once, unless one segment has more.
 
     Raises
     ------
@@ -100,7 +104,7 @@ def rank_agreement(
     pairs = _Pairs.joined(
         [
             _Pairs.from_ranks(segment, judge, rank, partners, rows)
-            for rows in _blocks(segment, partners)
+            for rows in _blocks(segment, partners, common_at_once)
         ]
     )
     is_defined, few = ~np.isnan(pairs.pearson), pairs.n < FEWEST_OUTPUTS
@@ -142,11 +146,11 @@ def _rows(*columns: npt.ArrayLike) -> Codes:
     return rows
 
 
-def _blocks(segment: Codes, partners: Partners) -> Iterator[Codes]:
+def _blocks(segment: Codes, partners: Partners, common_at_once: int) -> Iterator[Codes]:
     """Rows in blocks of whole segments: no pair of judges of a segment is in two."""
     starts = np.flatnonzero(_changes(segment[None, :]))
     before = np.cumsum(partners.counts)[starts] - partners.counts[starts]
-    blocks = starts[_changes((before // _IN_BLOCK)[None, :])]
+    blocks = starts[_changes((before // common_at_once)[None, :])]
     for start, stop in pairwise(np.append(blocks, segment.size)):
         rows = np.arange(start, stop)
         yield rows[partners.counts[rows] > 0]

@@ -80,12 +80,18 @@ class ComparisonCounts:
     n_units: int
     _by_unit: csr_array | None  # (3 n_pairs, n_units); None: each unit is one comparison
 
-    def resampled(self, rounds: int, rng: np.random.Generator) -> Iterator[PairCounts]:
-        """Draw ``n_units`` units with replacement, ``rounds`` times; some rounds at a time."""
+    def resampled(
+        self, rounds: int, rng: np.random.Generator, *, counts_at_once: int = AT_ONCE
+    ) -> Iterator[PairCounts]:
+        """Draw ``n_units`` units with replacement, ``rounds`` times; some rounds at a time.
+
+        ``counts_at_once`` bounds the counts and weights of units held at once.
+        """
         n_cells = 3 * self.first.size
         if not self.n_units:
             return
-        width = max(1, AT_ONCE // max(n_cells, 1 if self._by_unit is None else self.n_units))
+        n_counts = max(n_cells, 1 if self._by_unit is None else self.n_units)
+        width = max(1, counts_at_once // n_counts)
         if self._by_unit is None:
             of_data = _cells(self.counts)
             for start in range(0, rounds, width):

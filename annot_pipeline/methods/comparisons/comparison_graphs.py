@@ -121,7 +121,12 @@ class GraphConsistency:
 
 
 def comparison_graphs(
-    graph: npt.ArrayLike, first: npt.ArrayLike, second: npt.ArrayLike, outcome: npt.ArrayLike
+    graph: npt.ArrayLike,
+    first: npt.ArrayLike,
+    second: npt.ArrayLike,
+    outcome: npt.ArrayLike,
+    *,
+    words_at_once: int = WORDS,
 ) -> ComparisonGraphs:
     """Components, dominance and ranks of all graphs.
 
@@ -136,6 +141,8 @@ def comparison_graphs(
     outcome
         ``(n_comparisons,)``: 1 the first is better, 0 tie, -1 the second is better. Each one is
         an edge; for a decision by pair see `majority_outcomes`.
+    words_at_once
+        Words of 64 outputs held at once.
 
     Raises
     ------
@@ -156,7 +163,7 @@ def comparison_graphs(
     contradicts = np.zeros(n_components, np.bool_)
     contradicts[strict[0, strict[0] == strict[1]]] = True
     reach = _condensed(component[source], component[target], n_components)
-    n_dominates, n_dominated_by = _counts(reach, graph, component)
+    n_dominates, n_dominated_by = _counts(reach, graph, component, words_at_once)
     dominance = n_dominates - n_dominated_by
     return ComparisonGraphs(
         component=component,
@@ -268,12 +275,14 @@ def _condensed(source: Codes, target: Codes, n_components: int) -> Reachability:
     return Reachability.from_edges(*np.divmod(edges, max(n_components, 1)), n_vertices=n_components)
 
 
-def _counts(reach: Reachability, graph: Codes, component: Codes) -> tuple[Codes, Codes]:
+def _counts(
+    reach: Reachability, graph: Codes, component: Codes, words_at_once: int
+) -> tuple[Codes, Codes]:
     """Outputs that each item reaches, and that reach it, a block of outputs a graph at a time."""
     place = _place_in_graph(graph)
     word, bit = place >> 6, np.uint64(1) << (place & 63).astype(np.uint64)
     n_words = int(word.max(initial=-1)) + 1
-    width = max(1, WORDS // max(1, reach.n_vertices, reach.widest))
+    width = max(1, words_at_once // max(1, reach.n_vertices, reach.widest))
     counts = np.zeros((2, reach.n_vertices), np.int64)
     for start in range(0, n_words, width):
         inside = np.flatnonzero((word >= start) & (word < start + width))

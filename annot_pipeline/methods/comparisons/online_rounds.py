@@ -73,6 +73,8 @@ def online_rounds(
     params: TrueSkillParams | BoundedRaParams,
     rng: np.random.Generator,
     progress: Callable[[int, int], None] | None = None,
+    steps_at_once: int = STEPS,
+    rankings_at_once: int = SEQUENCES,
 ) -> Floats:
     """Score systems in each round: TrueSkill's mean, or the score of bounded aggregation.
 
@@ -97,6 +99,10 @@ def online_rounds(
         Each round has a stream of its own, whatever the number of rounds.
     progress
         Told how many of how many comparisons are done.
+    steps_at_once
+        Comparisons of each round that are looked up at once.
+    rankings_at_once
+        Rankings in the sequences of the rounds that run side by side.
 
     Returns
     -------
@@ -109,13 +115,13 @@ def online_rounds(
     """
     table = _rankings(first, second, outcome, ranking, unit, n_systems)
     seeds = rng.integers(2**63, size=len(rounds))
-    side_by_side = max(1, SEQUENCES // max(table.start.size, 1))
+    side_by_side = max(1, rankings_at_once // max(table.start.size, 1))
     scores = np.full((len(rounds), n_systems), np.nan)
     for start in range(0, len(rounds), side_by_side):
         some = slice(start, start + side_by_side)
         kinds = zip(rounds[some], seeds[some], strict=True)
         sequences = [_sequence(table, kind, seed) for kind, seed in kinds]
-        score, met = _run(table, sequences, params, progress)
+        score, met = _run(table, sequences, params, progress, steps_at_once)
         scores[some] = np.where(met, score, np.nan)[:, :n_systems]
     return scores
 
@@ -165,6 +171,7 @@ def _run(
     sequences: list[npt.NDArray[np.int32]],
     params: TrueSkillParams | BoundedRaParams,
     progress: Callable[[int, int], None] | None,
+    steps_at_once: int,
 ) -> tuple[Floats, Flags]:
     """Return scores after all comparisons, and which systems had any; ``(n_rounds, n_systems)``."""
     shape = len(sequences), table.n_systems
@@ -174,7 +181,7 @@ def _run(
         mean, sd = np.full(n, params.mean, np.float64), np.full(n, params.sd, np.float64)
     else:
         alpha, beta = np.full((2, n), FRESH)
-    for pairs, tie in _comparison_chunks(table, sequences, progress):
+    for pairs, tie in _comparison_chunks(table, sequences, progress, steps_at_once):
         met[pairs] = True
         for pair, tied in waves_side_by_side(pairs, tie, n_items=n):
             if isinstance(params, TrueSkillParams):
@@ -189,9 +196,12 @@ def _comparison_chunks(
     table: _Rankings,
     sequences: list[npt.NDArray[np.int32]],
     progress: Callable[[int, int], None] | None,
+    steps_at_once: int,
 ) -> Iterator[tuple[Codes, Flags]]:
-    """Yield comparisons of all rounds, up to ``STEPS`` of each: winners and losers as places in the
-    state ``(2, n_steps, n_rounds)``, and ties ``(n_steps, n_rounds)``.
+    """Yield comparisons of all rounds, up to ``steps_at_once`` of each.
+
+    Winners and losers as places in the state ``(2, n_steps, n_rounds)``, and ties
+    ``(n_steps, n_rounds)``.
     """
     n_rounds = len(sequences)
     remaining = max((int(table.size.take(sequence).sum()) for sequence in sequences), default=0)
@@ -199,7 +209,7 @@ def _comparison_chunks(
     place, offset = [0] * n_rounds, [0] * n_rounds
     shift = np.arange(n_rounds) * table.n_systems
     while remaining > 0:
-        n = min(STEPS, remaining)
+        n = min(steps_at_once, remaining)
         comparison = np.full((n_rounds, n), none)
         for r, sequence in enumerate(sequences):
             rankings = sequence[place[r] : place[r] + n + 1]

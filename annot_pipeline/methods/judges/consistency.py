@@ -152,6 +152,7 @@ def judge_consistency(
     *,
     names: Sequence[str],
     seed: int,
+    most_work: int = MOST_WORK,
 ) -> Consistency:
     """Correlate each judge with the mean of the others, and test the correlation.
 
@@ -169,6 +170,8 @@ def judge_consistency(
         Names of the judges, from which their draws follow.
     seed
         Not negative.
+    most_work
+        Scores, over draws, beyond which only judges with few items are permuted.
 
     Notes
     -----
@@ -179,7 +182,7 @@ def judge_consistency(
     statistic, p_value = _t_test(correlation, effective)
     p_value = np.where(correlations.is_constant, 1.0, p_value)
     is_permuted = np.isfinite(correlation) & (correlations.n <= MOST_PERMUTED)
-    if correlations.n[is_permuted].sum() * PERMUTATIONS > MOST_WORK:
+    if correlations.n[is_permuted].sum() * PERMUTATIONS > most_work:
         is_permuted &= correlations.n <= MOST_OF_CROWD
     permuted = np.flatnonzero(is_permuted)
     if permuted.size:

@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from annot_pipeline.methods.agreement.rating_pairs import Partners
-from annot_pipeline.methods.judges.paired_scores import JudgedItems, PairBlock, paired
+from annot_pipeline.methods.judges.paired_scores import JUDGE_PAIRS, JudgedItems, PairBlock, paired
 from annot_pipeline.methods.numerics.bootstrap import (
     Estimate,
     Floats,
@@ -42,8 +42,8 @@ Codes = npt.NDArray[np.int64]
 MOST_PAIR_WORK = 4_000_000_000
 """Common items of pairs by rounds, beyond which there is no interval: it would take minutes."""
 
-# common items of pairs held at once, some 150 bytes each; every block reads the resamples anew
-_IN_BLOCK = 2_000_000
+COMMON_ITEMS = 2_000_000
+"""Common items of pairs held at once, some 150 bytes each; every block reads the resamples anew."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +84,9 @@ def mean_spearman(
     n_judges: int,
     rounds: int,
     rng: Rng,
+    most_pair_work: int = MOST_PAIR_WORK,
+    common_at_once: int = COMMON_ITEMS,
+    pairs_at_once: int = JUDGE_PAIRS,
 ) -> JudgeCorrelation:
     """Measure how alike judges rank items.
 
@@ -116,6 +119,12 @@ def mean_spearman(
         Sizes of the code ranges; unused codes change nothing.
     rounds, rng
         Bootstrap rounds, 0 for no interval; generator or seed.
+    most_pair_work
+        Common items of pairs by rounds, beyond which there is no interval.
+    common_at_once
+        Common items of pairs held at once, unless one judge has more.
+    pairs_at_once
+        Pairs of judges whose ranks are added up at once.
 
     Raises
     ------
@@ -125,13 +134,13 @@ def mean_spearman(
     """
     scored = _Scored.from_arrays(items, judges, scores, criteria, n_items, n_judges)
     partners = Partners.from_rows(scored.units, scored.judges)
-    affordable = int(partners.counts.sum()) * rounds <= MOST_PAIR_WORK
+    affordable = int(partners.counts.sum()) * rounds <= most_pair_work
     resamples = ItemResamples.draw(scored.n_items, rounds if affordable else 0, rng)
     sums = np.zeros((2, 1 + (resamples.rounds if resamples.n_items else 0)))
     used_items, used_judges = np.zeros(scored.n_items, np.bool_), np.zeros(n_judges, np.bool_)
     n_pairs = n_defined = 0
-    for rows in _blocks(scored, partners):
-        block, n_listed = _pair_block(scored, partners, rows)
+    for rows in _blocks(scored, partners, common_at_once):
+        block, n_listed = _pair_block(scored, partners, rows, pairs_at_once)
         n_pairs, n_defined = n_pairs + n_listed, n_defined + block.n_pairs
         if block.n_pairs:
             sums += replicate_counts(block.sums, resamples, floats_per_round=block.floats_per_round)
@@ -211,7 +220,7 @@ class _Scored:
         return cls(renumbered, met.units, met.judges, places, distinct_items.size, met.n_judges)
 
 
-def _blocks(scored: _Scored, partners: Partners) -> Iterator[Codes]:
+def _blocks(scored: _Scored, partners: Partners, common_at_once: int) -> Iterator[Codes]:
     """Rows that have partners, in blocks of whole judges: no pair of judges is in two."""
     rows = np.flatnonzero(partners.counts)
     rows = rows[np.argsort(scored.judges[rows], kind="stable")]
@@ -220,12 +229,14 @@ def _blocks(scored: _Scored, partners: Partners) -> Iterator[Codes]:
     counts = partners.counts[rows]
     changes, _ = runs(scored.judges[rows])
     before = np.cumsum(counts)[changes] - counts[changes]
-    starts = changes[runs(before // _IN_BLOCK)[0]]
+    starts = changes[runs(before // common_at_once)[0]]
     for start, stop in pairwise(np.append(starts, rows.size)):
         yield rows[start:stop]
 
 
-def _pair_block(scored: _Scored, partners: Partners, rows: Codes) -> tuple[PairBlock, int]:
+def _pair_block(
+    scored: _Scored, partners: Partners, rows: Codes, pairs_at_once: int
+) -> tuple[PairBlock, int]:
     """Pair the rows with their partners; and the number of pairs, left out or not."""
     first, second = paired(rows, partners)
     pairs = scored.judges[first] * scored.n_judges + scored.judges[second]
@@ -233,5 +244,5 @@ def _pair_block(scored: _Scored, partners: Partners, rows: Codes) -> tuple[PairB
     first, second = first[order], second[order]
     return PairBlock.from_scores(
         pairs[order], scored.items[first], scored.places[first], scored.places[second],
-        scored.n_items, scored.n_judges,
+        scored.n_items, scored.n_judges, pairs_at_once=pairs_at_once,
     )  # fmt: skip

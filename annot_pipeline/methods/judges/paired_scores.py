@@ -23,7 +23,8 @@ from annot_pipeline.methods.numerics.whole_numbers import WholeNumbers
 
 Codes = npt.NDArray[np.int64]
 
-_IN_PART = 500  # pairs of judges
+JUDGE_PAIRS = 500
+"""Pairs of judges whose ranks are added up at once: sums of many rounds stay in the cache."""
 
 
 @dataclass(frozen=True)
@@ -210,7 +211,15 @@ class PairBlock:
 
     @classmethod
     def from_scores(
-        cls, pairs: Codes, items: Codes, x: Codes, y: Codes, n_items: int, n_judges: int
+        cls,
+        pairs: Codes,
+        items: Codes,
+        x: Codes,
+        y: Codes,
+        n_items: int,
+        n_judges: int,
+        *,
+        pairs_at_once: int = JUDGE_PAIRS,
     ) -> tuple[PairBlock, int]:
         """Rank the common items of pairs of judges, by places of scores; rows stand by pair."""
         _, n = runs(pairs)
@@ -226,8 +235,8 @@ class PairBlock:
         starts, n = runs(pairs)
         bounds = np.append(starts, items.size)
         parts = []
-        for at in range(0, n.size, _IN_PART):
-            ends = bounds[at : at + _IN_PART + 1]
+        for at in range(0, n.size, pairs_at_once):
+            ends = bounds[at : at + pairs_at_once + 1]
             rows = slice(ends[0], ends[-1])
             parts.append(
                 PairRanks.from_ranks(

@@ -184,19 +184,28 @@ class _Fit(NamedTuple):
     partial: Floats
 
 
-def related_judges(tasks: Blocks[LabelCodes]) -> RelatedJudges:
+def related_judges(
+    tasks: Blocks[LabelCodes],
+    *,
+    most_judges: int = MOST_JUDGES,
+    most_products: int = MOST_PRODUCTS,
+) -> RelatedJudges:
     """Return families of judges of one task, found and declared.
 
     Parameters
     ----------
     tasks
         Labels of one task, in blocks of items; families that codes have are declared.
+    most_judges
+        Maximum number of judges to test: those with most labels.
+    most_products
+        Maximum number of pairs of labels of an item, over items: of more, items are thinned out.
     """
     sizes = tasks.map(_sizes)
     n = reduce(add, (size.n for size in sizes))
     declared = _first_members(sizes[0].families, n.size)
-    judges = _judges_to_test(n, sizes[0].n_labels)
-    step = max(1, -(-sum(tasks.map(_n_products, judges)) // MOST_PRODUCTS))
+    judges = _judges_to_test(n, sizes[0].n_labels, most_judges)
+    step = max(1, -(-sum(tasks.map(_n_products, judges)) // most_products))
     if step > 1:  # few labels remain: all fit into memory
         starts = np.cumsum([0, *(size.n_items for size in sizes)])[:-1].tolist()
         tasks = InMemoryBlocks(tasks.map(_thin_items, judges, step, each=starts))
@@ -268,9 +277,9 @@ def _first_members(families: Codes | None, n_judges: int) -> Codes:
     return np.asarray(first[family.reshape(-1)], np.int64)
 
 
-def _judges_to_test(n: Codes, n_labels: int) -> Codes:
+def _judges_to_test(n: Codes, n_labels: int, most_judges: int) -> Codes:
     """Return the judges who can have enough common items with others, those with most if many."""
-    most = min(MOST_JUDGES, int(np.sqrt(MOST_CELLS / n_labels)))
+    most = min(most_judges, int(np.sqrt(MOST_CELLS / n_labels)))
     order = np.lexsort((np.arange(n.size), -n))[:most]
     return np.sort(order[n[order] >= MIN_ITEMS])
 

@@ -31,7 +31,8 @@ Floats = npt.NDArray[np.float64]
 PERMUTATIONS = 1000
 ROUNDING = 1e-12
 """Share of a pair's absolute differences by which equal sums may differ."""
-_IN_CHUNK = 4_000_000  # signs held at once
+SIGNS = 4_000_000
+"""Swaps of segments held at once."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,7 @@ def soft_pairwise_accuracy(
     *,
     n_permutations: int = PERMUTATIONS,
     seed: int = 0,
+    signs_at_once: int = SIGNS,
 ) -> SoftPairwiseAccuracy:
     """Compare the p-values of pairs of systems by people and by a model.
 
@@ -79,6 +81,8 @@ def soft_pairwise_accuracy(
         Swaps drawn.
     seed
         Of the swaps.
+    signs_at_once
+        Swaps of segments held at once; other swaps are drawn with other chunks.
 
     Raises
     ------
@@ -96,7 +100,7 @@ def soft_pairwise_accuracy(
     is_exact = n_segments < 60 and 2**n_segments <= n_permutations
     counts = np.zeros((2, n_systems, n_systems))
     total = 0
-    for signs in _signs(n_segments, n_permutations, seed, is_exact=is_exact):
+    for signs in _signs(n_segments, n_permutations, seed, signs_at_once, is_exact=is_exact):
         total += len(signs)
         for system in range(n_systems - 1):
             common = has_both[:, [system]] & has_both[:, system + 1 :]
@@ -114,14 +118,16 @@ def soft_pairwise_accuracy(
     return SoftPairwiseAccuracy(accuracy, p_values[0], p_values[1], n_pairs, total, is_exact)
 
 
-def _signs(n_segments: int, n_permutations: int, seed: int, *, is_exact: bool) -> Iterator[Floats]:
+def _signs(
+    n_segments: int, n_permutations: int, seed: int, signs_at_once: int, *, is_exact: bool
+) -> Iterator[Floats]:
     """Return swaps in chunks ``(n, n_segments)``: -1 where the two systems are swapped."""
     if is_exact:
         swaps = np.arange(2**n_segments)[:, None] >> np.arange(n_segments) & 1
         yield np.asarray(1.0 - 2.0 * swaps, np.float64)
         return
     rng = np.random.default_rng(seed)
-    size = max(1, _IN_CHUNK // max(n_segments, 1))
+    size = max(1, signs_at_once // max(n_segments, 1))
     for start in range(0, n_permutations, size):
         shape = (min(size, n_permutations - start), n_segments)
         yield np.asarray(1.0 - 2.0 * rng.integers(0, 2, shape, np.int8), np.float64)

@@ -12,7 +12,7 @@ interval). Rounds in which a statistic is undefined are left out of its interval
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -25,9 +25,12 @@ Rng = np.random.Generator | int
 
 _BUDGET = 4_000_000  # floats in the work arrays of one chunk of rounds: 32 MB
 _WIDEST = 32  # rounds in one chunk: wider ones only leave the cache
-_CELLS = 100_000  # items by rounds whose values are computed at once: 800 kB
-_MOST_KEPT = 50_000_000  # items by rounds kept once they are drawn: 100 MB
-_DRAWN_AT_ONCE = 100_000  # items, in whole rounds
+CELLS = 100_000
+"""Items by rounds whose values are computed at once: 800 kB."""
+MOST_KEPT = 50_000_000
+"""Items by rounds kept once they are drawn: 100 MB."""
+DRAWN_AT_ONCE = 100_000
+"""Items drawn at once, in whole rounds."""
 
 
 @dataclass(frozen=True)
@@ -71,12 +74,18 @@ class ItemResamples:
         Entropy of the resamples, drawn from the caller's generator.
     sizes
         ``(rounds,)`` items in each draw, where it is not all.
+    most_kept
+        Items by rounds up to which all rounds are kept once they are drawn.
+    drawn_at_once
+        Items drawn at once, in whole rounds.
     """
 
     n_items: int
     rounds: int
     seed: tuple[int, ...]
     sizes: npt.NDArray[np.int64] | None = None
+    most_kept: int = MOST_KEPT
+    drawn_at_once: int = DRAWN_AT_ONCE
 
     @classmethod
     def draw(cls, n_items: int, rounds: int, rng: Rng) -> ItemResamples:
@@ -101,7 +110,7 @@ class ItemResamples:
         shares = np.asarray(n_items) / max(self.n_items, 1)
         sizes = np.random.default_rng(self.seed).multinomial(self.n_items, shares, self.rounds)
         return [
-            ItemResamples(n, self.rounds, (*self.seed, block), sizes[:, block])
+            replace(self, n_items=n, seed=(*self.seed, block), sizes=sizes[:, block])
             for block, n in enumerate(n_items)
         ]
 
@@ -130,7 +139,7 @@ class ItemResamples:
     @cached_property
     def _kept(self) -> Counts | None:
         """All rounds, ``(rounds, n_items)``, for who reads them again; None if they are many."""
-        if self.rounds * self.n_items > _MOST_KEPT:
+        if self.rounds * self.n_items > self.most_kept:
             return None
         return self._draw(np.random.default_rng(self.seed), 0, self.rounds)
 
@@ -139,7 +148,7 @@ class ItemResamples:
         n, times = self.n_items, np.empty((end - first, self.n_items), np.int16)
         sizes = np.full(end - first, n) if self.sizes is None else self.sizes[first:end]
         code = np.int32 if n < 2**31 else np.int64  # the same draws
-        step = max(_DRAWN_AT_ONCE // n, 1)
+        step = max(self.drawn_at_once // n, 1)
         for start in range(0, end - first, step):
             part = times[start : start + step]
             ends = np.cumsum([0, *sizes[start : start + step]], dtype=code)
@@ -211,7 +220,11 @@ def weighted(per_item: Floats | npt.NDArray[np.int64], weights: Floats) -> Float
 
 
 def weighted_cells(
-    values: Callable[[slice], Floats], weights: Floats, scale: Floats | None = None
+    values: Callable[[slice], Floats],
+    weights: Floats,
+    scale: Floats | None = None,
+    *,
+    cells_at_once: int = CELLS,
 ) -> Floats:
     """Sums over items of weights times values of item and round, ``(n_rounds,)``.
 
@@ -226,12 +239,14 @@ def weighted_cells(
         ``(n_items, n_rounds)``.
     scale
         ``(n_items,)`` factors besides; None for none.
+    cells_at_once
+        Items by rounds whose values are computed at once.
     """
     (n, width), factors = weights.shape, () if scale is None else (scale,)
     if width == 1:  # a column alone is added in another order, by parts
         how = "ir,ir->r" if scale is None else "ir,ir,i->r"
         return np.asarray(np.einsum(how, weights, values(slice(0, n)), *factors))
-    total, step = np.zeros(width), max(_CELLS // width, 1)
+    total, step = np.zeros(width), max(cells_at_once // width, 1)
     for start in range(0, n, step):
         items = slice(start, start + step)
         part = values(items)

@@ -18,6 +18,7 @@ from scipy.sparse import csr_matrix
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
 DRAWN_AT_ONCE = 2_000_000
+"""Draws of segments, over rounds, held at once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,10 +43,12 @@ def resample_segments(
     n_segments: int,
     rounds: int,
     rng: np.random.Generator,
+    drawn_at_once: int = DRAWN_AT_ONCE,
 ) -> list[Floats]:
     """Return system scores by method, each ``(rounds, n_systems)``, from the same draws.
 
-    NaN where none of a system's segments is drawn.
+    NaN where none of a system's segments is drawn. ``drawn_at_once`` bounds the draws held at once;
+    it changes no number.
     """
     shape = n_systems, n_segments
     sums = [
@@ -61,7 +64,7 @@ def resample_segments(
         if k in alike
     }
     start = 0
-    for drawn in _draws(n_segments, rounds, rng):
+    for drawn in _draws(n_segments, rounds, rng, drawn_at_once):
         some = slice(start, start := start + drawn.shape[1])
         n_drawn = {k: matrix @ drawn for k, matrix in counts.items()}
         for scores, own, k in zip(replicates, sums, alike, strict=True):
@@ -69,9 +72,11 @@ def resample_segments(
     return replicates
 
 
-def _draws(size: int, rounds: int, rng: np.random.Generator) -> Iterator[Floats]:
+def _draws(
+    size: int, rounds: int, rng: np.random.Generator, drawn_at_once: int
+) -> Iterator[Floats]:
     """How often each of ``size`` is drawn, ``(size, rounds)``, in bounded pieces."""
-    at_once = max(1, DRAWN_AT_ONCE // max(size, 1))
+    at_once = max(1, drawn_at_once // max(size, 1))
     for start in range(0, rounds, at_once):
         n = min(at_once, rounds - start)
         # a row a round, turned at the end: a column at a time would be scattered writes

@@ -30,11 +30,12 @@ class Moments:
     variance: Floats
 
 
-def moments(groups: Codes, values: Floats, *, n_groups: int) -> Moments:
+def moments(groups: Codes, values: Floats, *, n_groups: int, rows_at_once: int = ROWS) -> Moments:
     """Compute moments of ``(n_values,)`` values by codes of groups from 0."""
     extent = Extent.from_values(groups, values, n_groups=n_groups)
-    firsts = FirstSums.from_values(groups, values, extent)
-    return moments_of(extent, firsts, squares_about(groups, values, extent, firsts))
+    firsts = FirstSums.from_values(groups, values, extent, rows_at_once=rows_at_once)
+    squares = squares_about(groups, values, extent, firsts, rows_at_once=rows_at_once)
+    return moments_of(extent, firsts, squares)
 
 
 @dataclass(frozen=True)
@@ -127,7 +128,9 @@ class FirstSums:
     squares: Floats
 
     @classmethod
-    def from_values(cls, groups: Codes, values: Floats, extent: Extent) -> FirstSums:
+    def from_values(
+        cls, groups: Codes, values: Floats, extent: Extent, *, rows_at_once: int = ROWS
+    ) -> FirstSums:
         """Return the sums of a block; ``extent`` is of all blocks."""
         exact = extent.is_exact
         rows = exact[groups]
@@ -140,7 +143,7 @@ class FirstSums:
         totals = GridSums(total, np.zeros(exact.size))
         if not all_exact:
             n = np.where(exact, 0, extent.n)
-            other = _pieces(groups[~rows], values[~rows])
+            other = _pieces(groups[~rows], values[~rows], rows_at_once)
             totals += GridSums.from_blocks(other, n=n, largest=extent.largest)
         return cls(totals, squares)
 
@@ -154,7 +157,14 @@ class FirstSums:
         return np.where(~extent.is_exact & (extent.low == extent.high), extent.low, mean)
 
 
-def squares_about(groups: Codes, values: Floats, extent: Extent, firsts: FirstSums) -> GridSums:
+def squares_about(
+    groups: Codes,
+    values: Floats,
+    extent: Extent,
+    firsts: FirstSums,
+    *,
+    rows_at_once: int = ROWS,
+) -> GridSums:
     """Sum squared distances from the means, of groups whose own squares would be rounded.
 
     ``extent`` and ``firsts`` are of all blocks, the values those of one.
@@ -164,7 +174,7 @@ def squares_about(groups: Codes, values: Floats, extent: Extent, firsts: FirstSu
     with np.errstate(invalid="ignore"):
         largest_distance = np.where(n > 0, np.maximum(extent.high - mean, mean - extent.low), 0.0)
     rows = other[groups]
-    pieces = _pieces(groups[rows], values[rows]) if rows.any() else ()
+    pieces = _pieces(groups[rows], values[rows], rows_at_once) if rows.any() else ()
     away = ((group, (value - mean[group]) ** 2) for group, value in pieces)
     return GridSums.from_blocks(away, n=n, largest=largest_distance * largest_distance)
 
@@ -194,7 +204,10 @@ def sums(groups: Codes, values: Floats, *, n_groups: int) -> Floats:
     return GridSums.from_blocks(_pieces(groups, values), n=n, largest=largest).total
 
 
-def _pieces(groups: Codes, values: Floats) -> Iterator[tuple[Codes, Floats]]:
+def _pieces(
+    groups: Codes, values: Floats, rows_at_once: int = ROWS
+) -> Iterator[tuple[Codes, Floats]]:
     """Rows in their order, some at a time."""
-    for start in range(0, values.size, ROWS):
-        yield groups[start : start + ROWS], values[start : start + ROWS]
+    for start in range(0, values.size, rows_at_once):
+        rows = slice(start, start + rows_at_once)
+        yield groups[rows], values[rows]

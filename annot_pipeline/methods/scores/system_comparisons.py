@@ -39,7 +39,9 @@ class SystemComparisons:
     p_value: Floats
 
 
-def compare_systems(systems: Codes, scores: Floats, *, n_systems: int) -> SystemComparisons:
+def compare_systems(
+    systems: Codes, scores: Floats, *, n_systems: int, rows_at_once: int = ROWS
+) -> SystemComparisons:
     """Test all ordered pairs of systems.
 
     Parameters
@@ -50,6 +52,8 @@ def compare_systems(systems: Codes, scores: Floats, *, n_systems: int) -> System
         ``(n_cells,)`` segment scores.
     n_systems
         Size of the code range.
+    rows_at_once
+        Maximum number of segment scores of a group of pairs, unless it is one pair.
     """
     distinct, codes = np.unique(scores, return_inverse=True)
     order = np.argsort(systems, kind="stable")
@@ -58,7 +62,7 @@ def compare_systems(systems: Codes, scores: Floats, *, n_systems: int) -> System
     starts = np.cumsum(sizes) - sizes
     first, second = np.triu_indices(n_systems, 1)  # one test serves both directions
     p_value = np.full((n_systems, n_systems), np.nan)
-    for pairs in _groups_of_pairs(sizes[first] + sizes[second]):
+    for pairs in _groups_of_pairs(sizes[first] + sizes[second], rows_at_once):
         a, b = first[pairs], second[pairs]
         sides = np.stack([a, b], axis=1).reshape(-1)
         rows = _ranges(starts[sides], sizes[sides])
@@ -75,9 +79,9 @@ def compare_systems(systems: Codes, scores: Floats, *, n_systems: int) -> System
     return SystemComparisons(difference, p_value)
 
 
-def _groups_of_pairs(sizes: Codes) -> list[slice]:
+def _groups_of_pairs(sizes: Codes, rows_at_once: int) -> list[slice]:
     """Consecutive pairs whose rows together fit (one pair always does)."""
-    group = np.cumsum(sizes) // ROWS
+    group = np.cumsum(sizes) // rows_at_once
     ends = np.flatnonzero(np.diff(group)) + 1
     bounds = [0, *ends.tolist(), sizes.size]
     return [slice(a, b) for a, b in pairwise(bounds) if b > a]

@@ -19,6 +19,7 @@ from annot_pipeline.report.markup import (
 from annot_pipeline.report.release_figures import reliability_figures
 
 MOST_TASKS = 200
+"""Tasks that are shown."""
 
 MODELS = {"published": "published", "dawid_skene": "Dawid-Skene", "votes": "votes"}
 """Models, as people call them."""
@@ -27,14 +28,14 @@ Figures = dict[tuple[str, str], dict[str, Any]]
 """Rows of ``label_calibration`` of a task, by model and statistic."""
 
 
-def calibration(contents: Contents) -> str:
+def calibration(contents: Contents, *, most_tasks: int = MOST_TASKS) -> str:
     """Return the section: tables by task; empty where nothing was labelled."""
     by_task: dict[str, Figures] = {}
     for row in contents.tables["label_calibration"].to_pylist():
         by_task.setdefault(row["task"], {})[row["model"], row["statistic"]] = row
     if not by_task:
         return ""
-    shown = dict(list(by_task.items())[:MOST_TASKS])
+    shown = dict(list(by_task.items())[:most_tasks])
     return join([
         paragraph(
             "Each label is predicted from the labels that other judges gave the item. The higher "
@@ -61,7 +62,7 @@ def calibration(contents: Contents) -> str:
             len({task for task, rows in by_task.items() if ("published", "log_loss") in rows}),
         ),
         _against_truth(shown),
-        left_out(len(by_task), MOST_TASKS, "label_calibration.parquet"),
+        left_out(len(by_task), most_tasks, "label_calibration.parquet"),
     ])  # fmt: skip
 
 

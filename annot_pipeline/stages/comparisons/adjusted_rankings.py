@@ -24,7 +24,7 @@ from annot_pipeline.stages.comparisons.inference_reasons import (
     inference_reasons,
 )
 from annot_pipeline.stages.comparisons.ranked import Ranked, RankingContext
-from annot_pipeline.stages.comparisons.ranking_rows import MOST_SYSTEMS, MethodRanking
+from annot_pipeline.stages.comparisons.ranking_rows import MethodRanking
 from annot_pipeline.stages.comparisons.task_scores import ScoreCounts, TaskScores
 
 ADJUSTED = {"adjusted": False, "adjusted_scaled": True}
@@ -32,7 +32,6 @@ ADJUSTED = {"adjusted": False, "adjusted_scaled": True}
 LEAST_SPREAD = 0.1
 """Standard deviation of the logarithm of judges' spreads from which on they are taken out."""
 NOT_KEPT = "no judgment of judges kept"
-TOO_MANY = f"more than {MOST_SYSTEMS} systems: not adjusted, and no tests"
 NO_JUDGE_CONNECTS = "no judge connects all systems"
 EQUAL_SPREADS = "the spreads of judges hardly differ: see adjusted"
 
@@ -47,8 +46,9 @@ def adjusted_rankings(scores: TaskScores, context: RankingContext) -> Ranked:
         "judge_components": _names_of_components(scores.names, scores.connected),
         "judge_effects": ranking.judge_effects,
     }
-    if len(scores.names) > MOST_SYSTEMS:
-        return Ranked([_unranked(method, counts, TOO_MANY) for method in ADJUSTED], connected)
+    if len(scores.names) > context.most_systems:
+        why = f"more than {context.most_systems} systems: not adjusted, and no tests"
+        return Ranked([_unranked(method, counts, why) for method in ADJUSTED], connected)
     rankings, metrics, headline = [], {}, None
     for method, is_scaled in ADJUSTED.items():
         if headline is not None and headline.spread_of_spreads < LEAST_SPREAD:

@@ -41,7 +41,6 @@ from annot_pipeline.stages.comparisons.inference_reasons import (
 )
 from annot_pipeline.stages.comparisons.ranked import Ranked, RankingContext
 from annot_pipeline.stages.comparisons.ranking_rows import (
-    MOST_SYSTEMS,
     MethodRanking,
     ranks_within,
 )
@@ -95,8 +94,9 @@ def rank_by_strengths(
     """
     ranking = context.ranking
     n = len(task.names)
-    if n > MOST_SYSTEMS:
-        return unranked(task, method, f"more than {MOST_SYSTEMS} systems: no Bradley-Terry")
+    if n > context.most_systems:
+        why = f"more than {context.most_systems} systems: no Bradley-Terry"
+        return unranked(task, method, why)
     is_order_known = ranking.shown_order == "as_listed"
     block, one_order, n_inestimable = _block(task, is_known=is_order_known)
     if covariates:

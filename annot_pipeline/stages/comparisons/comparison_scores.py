@@ -14,7 +14,6 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from annot_pipeline.config import Ranking
 from annot_pipeline.methods.comparisons.bounded_ra import BoundedRaParams, bounded_ra
 from annot_pipeline.methods.comparisons.clusters import ranks
 from annot_pipeline.methods.comparisons.comparison_counts import PairCounts
@@ -35,7 +34,6 @@ from annot_pipeline.stages.comparisons.mean_rankings import (
 )
 from annot_pipeline.stages.comparisons.ranked import Ranked, RankingContext
 from annot_pipeline.stages.comparisons.ranking_rows import (
-    MOST_SYSTEMS,
     MethodRanking,
     ranks_within,
 )
@@ -61,7 +59,7 @@ def win_rankings(task: TaskComparisons, context: RankingContext) -> Ranked:
     if task.is_graded:
         shares = _graded_shares(task)
         return Ranked([description(task, "wins_ties_half", shares, None, GRADED)])
-    why = why_no_interval(task, ranking)
+    why = why_no_interval(task, context)
     drawn: dict[str, list[Floats]] = {method: [] for method in WAYS}
     if not why:
         rng = np.random.default_rng(task.seed)
@@ -103,7 +101,7 @@ def dominance_rankings(task: TaskComparisons, context: RankingContext) -> Ranked
     of_cell = means(cell.reshape(-1), values, n_groups=cells.size)
     systems, segments = np.divmod(cells, max(width, 1))
     n_segments = np.bincount(systems, minlength=n)
-    why = why_no_interval(task, ranking)
+    why = why_no_interval(task, context)
     drawn: list[Floats] = []
     if not why:
         drawn = resample_segments(
@@ -130,7 +128,7 @@ def online_rankings(task: TaskComparisons, context: RankingContext) -> Ranked:
         "trueskill": trueskill(*table, n_items=n, params=skill).mean,
     }
     clusters: dict[str, Codes | None] = dict.fromkeys(scores)
-    if ranking.online_rounds and len(task.names) <= MOST_SYSTEMS:
+    if ranking.online_rounds and len(task.names) <= context.most_systems:
         scores["trueskill_permuted"], clusters["trueskill_permuted"] = _permuted(
             task, ranking.online_rounds, skill, context.progress
         )
@@ -244,14 +242,14 @@ def part_reasons(task: TaskComparisons, code: int) -> list[str]:
     ]
 
 
-def why_no_interval(task: TaskComparisons, ranking: Ranking) -> str:
+def why_no_interval(task: TaskComparisons, context: RankingContext) -> str:
     """Return why shares of wins have no bootstrap interval; empty if only segments repeat."""
-    if not ranking.bootstrap:
+    if not context.ranking.bootstrap:
         return "ranking.bootstrap is 0: no interval"
     if task.judges_repeat:
         return JUDGES_REPEAT
-    if len(task.names) > MOST_SYSTEMS:
-        return f"more than {MOST_SYSTEMS} systems: no interval"
+    if len(task.names) > context.most_systems:
+        return f"more than {context.most_systems} systems: no interval"
     if task.shares_documents:
         return DOCUMENTS_REPEAT
     return FEW_SEGMENTS if task.counted.n_units < CONFIRMED_SEGMENTS else ""

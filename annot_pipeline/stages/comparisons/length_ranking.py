@@ -16,7 +16,6 @@ import numpy.typing as npt
 from annot_pipeline.methods.rankings.covariates import varies_within_systems
 from annot_pipeline.stages.comparisons.bradley_terry_ranking import rank_by_strengths, unranked
 from annot_pipeline.stages.comparisons.ranked import Ranked, RankingContext
-from annot_pipeline.stages.comparisons.ranking_rows import MOST_SYSTEMS
 from annot_pipeline.stages.comparisons.task_comparisons import TaskComparisons
 
 METHOD, COVARIATE = "bradley_terry_length", "length"
@@ -34,7 +33,7 @@ def length_rankings(task: TaskComparisons, context: RankingContext) -> Ranked:
     """Return the ranking of one task by strengths at equal length, if the campaign asks for it."""
     if COVARIATE not in context.ranking.covariates:
         return Ranked([])
-    if len(task.names) > MOST_SYSTEMS:
+    if len(task.names) > context.most_systems:
         return rank_by_strengths(task, context, METHOD)
     lengths = task.length_difference
     has_texts = np.zeros(task.first.size, np.bool_) if lengths is None else ~np.isnan(lengths)

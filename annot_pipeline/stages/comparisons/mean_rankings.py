@@ -26,7 +26,6 @@ from annot_pipeline.stages.comparisons.adjusted_rankings import why_separate
 from annot_pipeline.stages.comparisons.inference_reasons import few
 from annot_pipeline.stages.comparisons.ranked import Ranked, RankingContext
 from annot_pipeline.stages.comparisons.ranking_rows import (
-    MOST_SYSTEMS,
     MethodRanking,
     RankSumTests,
     ranks_within,
@@ -56,7 +55,7 @@ def mean_rankings(task: TaskScores, context: RankingContext) -> Ranked:
     for number, (method, scores) in enumerate(cells.methods.items()):
         # z-scores of judges who share no system are not on one scale
         groups = task.connected if method == "z_mean" else np.zeros_like(task.connected)
-        described = _described_by(method, scores, groups, cells.systems, ranking)
+        described = _described_by(method, scores, groups, cells.systems, context)
         why = why_no_interval
         if method == "raw_mean" and n_unfiltered > n_filtered:
             why = why or "no interval: it includes judges who failed"
@@ -71,7 +70,7 @@ def mean_rankings(task: TaskScores, context: RankingContext) -> Ranked:
 
 
 def _described_by(
-    method: str, scores: Cells, groups: Codes, names: Sequence[str], ranking: Ranking
+    method: str, scores: Cells, groups: Codes, names: Sequence[str], context: RankingContext
 ) -> MethodRanking:
     """Return the ranking by the means of segment scores, without intervals."""
     n = len(names)
@@ -84,7 +83,7 @@ def _described_by(
         if n_segments[code] and group.max(initial=0) > 0:
             own = [why_separate(groups, group[code], few(names, group == group[code]))]
         reasons.append(own)
-    rank_sum, cluster = _rank_sum(scores, comparable(score), group, ranking)
+    rank_sum, cluster = _rank_sum(scores, comparable(score), group, context)
     return MethodRanking(
         method, score, ranks_within(comparable(score), group), group, n_segments,
         np.bincount(scores.systems, scores.n_judgments, n).astype(np.int64), reasons,
@@ -123,11 +122,11 @@ def _bootstrap(cells: TaskCells, ranking: Ranking, seed: int) -> list[tuple[Floa
 
 
 def _rank_sum(
-    scores: Cells, score: Floats, component: Codes, ranking: Ranking
+    scores: Cells, score: Floats, component: Codes, context: RankingContext
 ) -> tuple[RankSumTests, Codes] | tuple[None, None]:
     """Return WMT's tests of all pairs of a component, and clusters by `Ranking.cluster_rule`."""
-    n = score.size
-    if n > MOST_SYSTEMS:
+    n, ranking = score.size, context.ranking
+    if n > context.most_systems:
         return None, None
     compared = compare_systems(scores.systems, scores.scores, n_systems=n)
     together = component[:, None] == component

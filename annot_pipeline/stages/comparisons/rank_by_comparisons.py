@@ -26,7 +26,6 @@ from annot_pipeline.stages.agreement.ratings import of_task
 from annot_pipeline.stages.comparisons.inference_reasons import NAMED
 from annot_pipeline.stages.comparisons.ranked import Ranked, RankingContext
 from annot_pipeline.stages.comparisons.ranking_rows import (
-    MOST_SYSTEMS,
     SCHEMAS,
     ranking_tables,
 )
@@ -113,7 +112,8 @@ def rank_by_comparisons(
         headline = "" if name in scored else BY_COMPARISONS.headline
         ranked.append(ranking_tables(name, task.names, result.rankings, headline))
         tasks[name] = _metrics(task) | result.metrics
-        tried = len(task.names) <= MOST_SYSTEMS and context.ranking.regularize == "none"
+        is_small = len(task.names) <= context.most_systems
+        tried = is_small and context.ranking.regularize == "none"
         is_strong = task.graph.strong[task.graph.part[task.part >= 0]]
         not_strong[name] = bool(tried and not is_strong.all())
     return {

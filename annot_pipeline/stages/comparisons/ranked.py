@@ -8,7 +8,7 @@ from typing import Any
 
 from annot_pipeline.config import Campaign, Easl, Ranking
 from annot_pipeline.methods.rankings.adjusted_scores import AdjustedScores
-from annot_pipeline.stages.comparisons.ranking_rows import MethodRanking
+from annot_pipeline.stages.comparisons.ranking_rows import MOST_SYSTEMS, MethodRanking
 
 
 @dataclass(frozen=True)
@@ -23,12 +23,15 @@ class RankingContext:
         Of draws; each task has its own stream.
     progress
         Is called with messages about the progress.
+    most_systems
+        Systems of a task up to which pairs are compared.
     """
 
     ranking: Ranking
     easl: Easl
     seed: int
     progress: Callable[[str], None] = lambda _: None
+    most_systems: int = MOST_SYSTEMS
 
     @classmethod
     def from_settings(

@@ -84,6 +84,9 @@ class NameSearch:
         return text
 
     def _matches(self, text: str) -> Iterator[str]:
+        words = {word.lower() for word in set(WORD.findall(text))}
+        if self.by_word.keys().isdisjoint(words):  # most pages, and quickly found
+            return
         for word in WORD.finditer(text):
             for name in self.by_word.get(word[0].lower(), ()):
                 start = word.start() - WORD.search(name).start()  # type: ignore[union-attr]

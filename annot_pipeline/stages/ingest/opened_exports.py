@@ -11,7 +11,7 @@ from pathlib import Path
 
 from annot_pipeline.config import EachColumn, ItemSource, Limits, Source
 from annot_pipeline.errors import ConfigError, Problem, counted, first_of, shorten
-from annot_pipeline.exports import PIECE_BYTES, PIECES, READERS, Export, Opening, Piece
+from annot_pipeline.exports import PIECES, READERS, Export, Opening, Piece
 from annot_pipeline.exports.json_document import KEY
 from annot_pipeline.stages.ingest.read_records import (
     columns_by_field,
@@ -46,11 +46,11 @@ def open_export(
     return READERS[source.format](opening)
 
 
-def pieces_of(source: Source, path: Path, name: str) -> list[Piece]:
+def pieces_of(source: Source, path: Path, name: str, piece_bytes: int) -> list[Piece]:
     """Return the pieces in which jobs read an export; none where one job reads it."""
-    if source.format not in PIECES or path.stat().st_size <= PIECE_BYTES:
+    if source.format not in PIECES or path.stat().st_size <= piece_bytes:
         return []
-    pieces = PIECES[source.format](_opening(source, path, name))
+    pieces = PIECES[source.format](_opening(source, path, name), piece_bytes)
     return pieces if len(pieces) > 1 else []
 
 

@@ -256,10 +256,11 @@ def parse_all(
 def _parsed(context: StageContext, new: Mapping[Path, Parsing]) -> dict[Path, Parsed]:
     """Parse exports, large ones in pieces, and return the results by target path."""
     campaign, folder = context.campaign.settings.campaign, context.folder / "pieces"
+    n_bytes = context.sizes.export_bytes
     pieces = {
         target: [(folder / f"{target.stem}-{n}.parquet", piece) for n, piece in enumerate(split)]
         for target, parsing in new.items()
-        if (split := pieces_of(parsing.source, parsing.archive_path, parsing.name))
+        if (split := pieces_of(parsing.source, parsing.archive_path, parsing.name, n_bytes))
     }
     if pieces:
         folder.mkdir()

@@ -13,7 +13,6 @@ import pytest
 
 from annot_pipeline import cli
 from annot_pipeline.errors import ConfigError
-from annot_pipeline.experiments.simulators import score_exports
 from annot_pipeline.experiments.simulators.score_exports import (
     COLUMNS,
     DAMAGES,
@@ -80,12 +79,9 @@ def test_a_night_starts_with_the_last_rows_of_the_night_before(tmp_path: Path) -
         assert {row["submitted_at"][:10] for row in today[60:]} == {today[-1]["submitted_at"][:10]}
 
 
-def test_the_same_seed_gives_the_same_bytes_whatever_the_block(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_same_seed_gives_the_same_bytes_whatever_the_block(tmp_path: Path) -> None:
     first = write_score_campaign(simulate_scores(SMALL), tmp_path / "a", dirty=2)
-    monkeypatch.setattr(score_exports, "BLOCK", 97)
-    second = write_score_campaign(simulate_scores(SMALL), tmp_path / "b", dirty=2)
+    second = write_score_campaign(simulate_scores(SMALL), tmp_path / "b", dirty=2, rows_at_once=97)
     names = [path.name for path in first.paths]
     assert names == ["night-1.csv", "night-2.csv", "night-3.csv", "night-4.csv"]
     for one, other in zip(first.paths, second.paths, strict=True):

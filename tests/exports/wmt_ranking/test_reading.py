@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from annot_pipeline.exports import Opening, wmt_ranking, xml_events
+from annot_pipeline.exports import Opening, xml_events
 from tests.exports.wmt_ranking.ranking_xml import (
     FIVE,
     HEAD,
@@ -26,24 +26,19 @@ from tests.exports.wmt_ranking.ranking_xml import (
 
 @pytest.mark.parametrize("block", [1, 7, 64, 1 << 16])
 @pytest.mark.parametrize("chunk", [1, 5, 50_000])
-def test_blocks_and_chunks_change_nothing(
-    block: int, chunk: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_blocks_and_chunks_change_nothing(block: int, chunk: int, tmp_path: Path) -> None:
     content = document(hit(task(result(), result(user="ü")), task(result(""), segment="é")))
     whole = read(opened(tmp_path / "w.xml", content))
-    monkeypatch.setattr(xml_events, "BLOCK", block)
-    monkeypatch.setattr(wmt_ranking, "CHUNK", chunk)
-    assert read(opened(tmp_path / "w.xml", content)) == whole
+    sizes = {"block_bytes": block, "chunk_records": chunk}
+    assert read(opened(tmp_path / "w.xml", content, **sizes)) == whole
     zipped = gzip.compress(content.encode())
-    assert read(opened(tmp_path / "w.xml.gz", zipped)) == whole
+    assert read(opened(tmp_path / "w.xml.gz", zipped, **sizes)) == whole
 
 
-def test_records_come_in_chunks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_records_come_in_chunks(tmp_path: Path) -> None:
     """A ranking is not cut in two."""
-    monkeypatch.setattr(wmt_ranking, "CHUNK", 10)
-    export = opened(
-        tmp_path / "w.xml", document(hit(task(*(result(user=f"u{n}") for n in "1234"))))
-    )
+    content = document(hit(task(*(result(user=f"u{n}") for n in "1234"))))
+    export = opened(tmp_path / "w.xml", content, chunk_records=10)
     assert [len(chunk) for chunk in export.chunks] == [12, 12]
 
 

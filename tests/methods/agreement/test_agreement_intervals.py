@@ -7,7 +7,6 @@ from dataclasses import astuple
 import numpy as np
 import pytest
 
-from annot_pipeline.methods.agreement import krippendorff as alphas
 from annot_pipeline.methods.agreement.agreement import nominal_agreement
 from annot_pipeline.methods.agreement.krippendorff import krippendorff_alpha
 from annot_pipeline.methods.agreement.rating_counts import Overlap, overlap
@@ -241,10 +240,11 @@ def test_one_category_has_no_kappa():
     assert np.isnan(astuple(result.kappa)).all()
 
 
-def test_too_many_values_for_the_ratio_metric(monkeypatch):
-    monkeypatch.setattr(alphas, "MOST_RATIO_VALUES", 3)
+def test_too_many_values_for_the_ratio_metric():
     units, numbers = [0, 0, 1, 1], [1, 2, 3, 4]
-    ratio = krippendorff_alpha(units, numbers, n_units=2, metric="ratio", rounds=3, rng=0)
+    ratio = krippendorff_alpha(
+        units, numbers, n_units=2, metric="ratio", rounds=3, rng=0, most_ratio_values=3
+    )
     assert is_undefined(ratio)
     assert (ratio.n_units, ratio.n_values) == (2, 4)
     assert krippendorff_alpha(units, numbers, n_units=2, metric="interval").value > 0

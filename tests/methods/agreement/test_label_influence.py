@@ -10,7 +10,6 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from annot_pipeline.methods.agreement import agreement, label_influence
 from annot_pipeline.methods.agreement.agreement import (
     NAMES,
     label_agreement,
@@ -140,11 +139,10 @@ def test_values_are_those_of_plain_loops(seed, repeats):
 
 
 @pytest.mark.parametrize(("seed", "repeats"), [(0, False), (1, True)])
-def test_influence_values_are_derivatives(seed, repeats, monkeypatch):
-    monkeypatch.setattr(label_influence, "PAIRS_AT_ONCE", 7)
-    monkeypatch.setattr(label_influence, "AT_ONCE", 9)
+def test_influence_values_are_derivatives(seed, repeats):
     rows = random_labels(seed, repeats)
     block = LabelBlock.from_codes(LabelCodes(*rows, ITEMS, JUDGES, LABELS))
+    block = replace(block, shares_at_once=9, pairs_at_once=7)
     totals = label_totals(block, True, True)
     scores, shares = mid_ranks(totals.labels), judge_shares(totals)
     coefficients = chance_coefficients(totals, (scores, ordinal_sums(block, scores)))
@@ -184,7 +182,7 @@ def derivatives(plain, ones, which, step=1e-4):
 
 
 @pytest.mark.parametrize("n_blocks", [2, 5])
-def test_blocks_of_items_give_what_one_block_gives(n_blocks, monkeypatch):
+def test_blocks_of_items_give_what_one_block_gives(n_blocks):
     """With repeats; with one judge pair table, and with judges compared some at a time."""
     items, judges, labels = random_labels(3, repeats=True)
     items = np.concatenate([items, ITEMS + items, 2 * ITEMS + items])
@@ -206,20 +204,17 @@ def test_blocks_of_items_give_what_one_block_gives(n_blocks, monkeypatch):
         assert second[:3] == pytest.approx(first[:3], rel=1e-12)
         assert second[3:] == first[3:]
         assert not np.isnan(first[:3]).any()
-    monkeypatch.setattr(agreement, "MOST_JUDGES", 2)
-    monkeypatch.setattr(agreement, "PAIRS_AT_ONCE", 20)
-    spans = label_agreement(InMemoryBlocks(blocks), **sizes)
+    spans = label_agreement(InMemoryBlocks(blocks), **sizes, most_judges=2, pairs_at_once=20)
     assert spans.n_judge_pairs == 10
     assert spans.percent_agreement.value == pytest.approx(one.percent_agreement.value, rel=1e-12)
     assert spans.percent_agreement.reason.startswith("too many judges")
 
 
-def test_too_many_judges_and_classes_have_no_kappa_of_cohen(monkeypatch):
+def test_too_many_judges_and_classes_have_no_kappa_of_cohen():
     rows = random_labels(3, repeats=True)
     sizes = {"n_items": ITEMS, "n_judges": JUDGES, "n_labels": LABELS}
     plain = nominal_agreement(*rows, **sizes)
-    monkeypatch.setattr(agreement, "MOST_SHARES", JUDGES * LABELS - 1)
-    less = nominal_agreement(*rows, **sizes)
+    less = nominal_agreement(*rows, **sizes, most_shares=JUDGES * LABELS - 1)
     assert np.isnan(less.cohen_kappa.value)
     assert less.cohen_kappa.reason == "too many judges and classes"
     missing = {"cohen_kappa": plain.cohen_kappa}

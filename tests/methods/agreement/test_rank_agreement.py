@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import pearsonr, spearmanr
 
-from annot_pipeline.methods.agreement import rank_agreement as module
 from annot_pipeline.methods.agreement.rank_agreement import rank_agreement
 
 
-def measured(rows, *, rounds=0, rng=1):
-    return rank_agreement(*np.array(rows, np.int64).reshape(-1, 4).T, rounds=rounds, rng=rng)
+def measured(rows, *, rounds=0, rng=1, **sizes):
+    columns = np.array(rows, np.int64).reshape(-1, 4).T
+    return rank_agreement(*columns, rounds=rounds, rng=rng, **sizes)
 
 
 def ranked(segment, judge, ranks):
@@ -51,7 +51,7 @@ rows = st.dictionaries(
 
 @given(rows, st.sampled_from([1, 7, 10**6]))
 @settings(max_examples=60)
-def test_correlations_are_those_of_scipy(ranks, in_block):
+def test_correlations_are_those_of_scipy(ranks, common_at_once):
     """Also where the work is cut into many blocks."""
     expected = {}
     for segment, (one, other) in [
@@ -64,16 +64,17 @@ def test_correlations_are_those_of_scipy(ranks, in_block):
             expected[segment, one, other] = (
                 (pearsonr(x, y).statistic, spearmanr(x, y).statistic) if defined else (np.nan,) * 2
             )
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "_IN_BLOCK", in_block)
-        found = measured([(*key, rank) for key, rank in ranks.items()])
-    pairs = list(zip(found.segments, found.first, found.second, strict=True))
+    agreement = measured(
+        [(*key, rank) for key, rank in ranks.items()], common_at_once=common_at_once
+    )
+    pairs = list(zip(agreement.segments, agreement.first, agreement.second, strict=True))
     assert pairs == sorted(expected)
-    rhos = np.stack([found.of_pearson, found.of_spearman], axis=1)
+    rhos = np.stack([agreement.of_pearson, agreement.of_spearman], axis=1)
     np.testing.assert_allclose(
         rhos, np.array([expected[p] for p in pairs]).reshape(-1, 2), atol=1e-12
     )
-    assert found.n_few + found.n_constant == np.isnan(found.of_pearson).sum()
+    n_undefined = np.isnan(agreement.of_pearson).sum()
+    assert agreement.n_few + agreement.n_constant == n_undefined
 
 
 def test_equal_ranks_have_their_average():

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from annot_pipeline.methods.comparisons import comparison_counts
 from annot_pipeline.methods.comparisons.comparison_counts import PairCounts, count_comparisons
 
 
@@ -63,15 +62,14 @@ def test_rounds_vary_as_units_do(single):
 
 
 @pytest.mark.parametrize("single", [True, False])
-def test_pieces_are_the_same_rounds(monkeypatch, single):
+def test_pieces_are_the_same_rounds(single):
     first, second, outcome, unit = example()
     if single:
         unit = np.arange(first.size)
-    found = count_comparisons(first, second, outcome, unit, n_systems=5)
-    whole = list(found.resampled(50, np.random.default_rng(3)))
+    counts = count_comparisons(first, second, outcome, unit, n_systems=5)
+    whole = list(counts.resampled(50, np.random.default_rng(3)))
     assert len(whole) == 1
-    monkeypatch.setattr(comparison_counts, "AT_ONCE", 200)
-    pieces = list(found.resampled(50, np.random.default_rng(3)))
+    pieces = list(counts.resampled(50, np.random.default_rng(3), counts_at_once=200))
     assert len(pieces) > 1
     np.testing.assert_array_equal(stacked(pieces), stacked(whole))
 

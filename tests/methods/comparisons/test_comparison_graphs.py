@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annot_pipeline.methods.comparisons import comparison_graphs as module
 from annot_pipeline.methods.comparisons.comparison_graphs import (
     comparison_graphs,
     graph_consistency,
@@ -162,15 +161,14 @@ def test_one_thousand_outputs_in_one_graph():
 
 
 @pytest.mark.parametrize("words", [1, 900])
-def test_blocks_of_outputs_change_nothing(monkeypatch, words):
+def test_blocks_of_outputs_change_nothing(words):
     rng = np.random.default_rng(5)
     first = rng.integers(0, 199, 400)
     rows = np.stack([first, rng.integers(first + 1, 200), np.arange(400) % 40 > 0])
     graph = np.zeros(200, int)
     whole = comparison_graphs(graph, *rows)
     assert whole.component.max() > 64
-    monkeypatch.setattr(module, "WORDS", words)
-    blocks = comparison_graphs(graph, *rows)
+    blocks = comparison_graphs(graph, *rows, words_at_once=words)
     assert blocks.n_dominates.tolist() == whole.n_dominates.tolist()
     assert blocks.n_dominated_by.tolist() == whole.n_dominated_by.tolist()
 

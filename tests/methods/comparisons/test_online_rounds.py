@@ -7,7 +7,6 @@ import itertools
 import numpy as np
 import pytest
 
-from annot_pipeline.methods.comparisons import online_rounds as module
 from annot_pipeline.methods.comparisons.bounded_ra import BoundedRaParams, bounded_ra
 from annot_pipeline.methods.comparisons.online_rounds import online_rounds
 from annot_pipeline.methods.comparisons.trueskill import TrueSkillParams, trueskill
@@ -31,15 +30,14 @@ def example(n: int = 300, n_systems: int = 6, n_rankings: int = 40):
 
 @pytest.mark.parametrize("params", PARAMS)
 @pytest.mark.parametrize("steps", [1, 7, 300, 4096])
-def test_the_data_in_order_and_the_only_unit_drawn_are_the_method(params, steps, monkeypatch):
-    monkeypatch.setattr(module, "STEPS", steps)
+def test_the_data_in_order_and_the_only_unit_drawn_are_the_method(params, steps):
     *table, ranking = example()
-    found = online_rounds(
+    scores = online_rounds(
         *table, ranking, np.zeros(300, int), n_systems=6, rounds=["given", "drawn"], params=params,
-        rng=np.random.default_rng(1),
+        rng=np.random.default_rng(1), steps_at_once=steps,
     )  # fmt: skip
     alone = once(*table, 6, params)
-    assert all((row == alone).all() for row in found)  # to the last bit
+    assert all((row == alone).all() for row in scores)  # to the last bit
 
 
 @pytest.mark.parametrize("params", PARAMS)
@@ -91,19 +89,18 @@ def test_units_are_drawn_whole():
     assert (np.sum(which, axis=0) > 20).all()
 
 
-def test_rounds_have_streams_of_their_own(monkeypatch):
+def test_rounds_have_streams_of_their_own():
     """More rounds, or fewer side by side, change no round."""
     *table, ranking = example()
     kinds = ["permuted", "drawn_permuted", "drawn"] * 4
 
-    def run(rounds):
+    def run(rounds, **sizes):
         return online_rounds(*table, ranking, ranking, n_systems=6, rounds=rounds,
-                             params=PARAMS[0], rng=np.random.default_rng(1))  # fmt: skip
+                             params=PARAMS[0], rng=np.random.default_rng(1), **sizes)  # fmt: skip
 
     whole = run(kinds)
     np.testing.assert_array_equal(run(kinds[:5]), whole[:5])
-    monkeypatch.setattr(module, "SEQUENCES", 100)
-    np.testing.assert_array_equal(run(kinds), whole)
+    np.testing.assert_array_equal(run(kinds, rankings_at_once=100), whole)
     assert len(np.unique(whole[:, 0])) == 12
 
 

@@ -20,9 +20,9 @@ from tests.methods.judges.panels import arguments, panel
 NAN = np.nan
 
 
-def consistency(table, reference=None, sizes=(), seed=17, names=None) -> Consistency:
+def consistency(table, reference=None, sizes=(), seed=17, names=None, **more: int) -> Consistency:
     names = names or [f"judge {n}" for n in range(np.asarray(table).shape[1])]
-    return judge_consistency(*arguments(table, reference, sizes), names=names, seed=seed)
+    return judge_consistency(*arguments(table, reference, sizes), names=names, seed=seed, **more)
 
 
 def random_panel(rng, n_items, n_judges=6):
@@ -169,16 +169,15 @@ def test_criteria_and_tasks_of_other_scales_are_strata():
     assert scaled.correlation == pytest.approx(found.correlation)
 
 
-def test_in_a_crowd_only_judges_with_few_items_are_permuted(monkeypatch):
+def test_in_a_crowd_only_judges_with_few_items_are_permuted():
     rng = np.random.default_rng(3)
     table = random_panel(rng, 30)
     table[15:, 5] = NAN
     drawn = consistency(table)
-    monkeypatch.setattr("annot_pipeline.methods.judges.consistency.MOST_WORK", 100_000)
-    found = consistency(table)
+    limited = consistency(table, most_work=100_000)
     others = np.nanmean(table[:, 1:], axis=1)
     by_t = stats.pearsonr(table[:, 0], others, alternative="greater").pvalue
-    assert found.p_value[0] == pytest.approx(by_t)
-    assert found.p_value[0] != drawn.p_value[0]
-    assert found.p_value[0] == pytest.approx(drawn.p_value[0], abs=0.05)
-    assert found.p_value[5] == drawn.p_value[5], "15 items are few"
+    assert limited.p_value[0] == pytest.approx(by_t)
+    assert limited.p_value[0] != drawn.p_value[0]
+    assert limited.p_value[0] == pytest.approx(drawn.p_value[0], abs=0.05)
+    assert limited.p_value[5] == drawn.p_value[5], "15 items are few"

@@ -12,19 +12,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import rankdata, spearmanr
 
-from annot_pipeline.methods.judges import judge_correlations, paired_scores
+from annot_pipeline.methods.judges import judge_correlations
 from annot_pipeline.methods.judges.judge_correlations import mean_spearman
 from annot_pipeline.methods.numerics.bootstrap import Estimate, ItemResamples
 
 NAN = np.nan
 
 
-def measure(items, judges, scores, criteria=None, rounds=0, rng=0):
+def measure(items, judges, scores, criteria=None, rounds=0, rng=0, **more):
     """The statistic, code ranges taken from the data."""
     sizes = [int(max(codes, default=-1)) + 1 for codes in (items, judges)]
     return mean_spearman(
         items, judges, scores, criteria=criteria,
-        n_items=sizes[0], n_judges=sizes[1], rounds=rounds, rng=rng,
+        n_items=sizes[0], n_judges=sizes[1], rounds=rounds, rng=rng, **more,
     )  # fmt: skip
 
 
@@ -68,11 +68,10 @@ def by_scipy(table):
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_each_pair_is_that_of_scipy(monkeypatch, seed):
-    if seed >= 20:
-        monkeypatch.setattr(judge_correlations, "_IN_BLOCK", 11)
+def test_each_pair_is_that_of_scipy(seed):
+    sizes = {"common_at_once": 11} if seed >= 20 else {}
     table = random_table(seed)
-    result = of_table(table)
+    result = of_table(table, **sizes)
     mean, *counts = by_scipy(table)
     assert result.value == pytest.approx(mean, rel=1e-12, nan_ok=True)
     assert [
@@ -180,7 +179,6 @@ def of_draw(table, drawn):
 def test_blocks_change_nothing(monkeypatch):
     table = random_table(5, n_judges=12, n_items=60, gaps=0.2)
     whole = of_table(table, rounds=40, rng=1)
-    monkeypatch.setattr(judge_correlations, "_IN_BLOCK", 50)
     calls = []
     replicate = judge_correlations.replicate_counts
     monkeypatch.setattr(
@@ -188,15 +186,16 @@ def test_blocks_change_nothing(monkeypatch):
         "replicate_counts",
         lambda *a, **k: calls.append(1) or replicate(*a, **k),
     )
-    assert astuple(of_table(table, rounds=40, rng=1)) == pytest.approx(astuple(whole), rel=1e-12)
+    blocks = of_table(table, rounds=40, rng=1, common_at_once=50)
+    assert astuple(blocks) == pytest.approx(astuple(whole), rel=1e-12)
     assert len(calls) > 5
 
 
-def test_parts_change_no_digit(monkeypatch):
+def test_parts_change_no_digit():
     table = random_table(5, n_judges=12, n_items=60, gaps=0.2)
     whole = of_table(table, rounds=40, rng=1)
-    monkeypatch.setattr(paired_scores, "_IN_PART", 7)
-    assert astuple(of_table(table, rounds=40, rng=1)) == astuple(whole)
+    parts = of_table(table, rounds=40, rng=1, pairs_at_once=7)
+    assert astuple(parts) == astuple(whole)
 
 
 def test_the_interval_holds_the_value_in_a_large_campaign():
@@ -225,11 +224,10 @@ def test_intervals_hold_what_they_should():
     assert 85 <= held <= 99
 
 
-def test_beyond_the_work_there_is_a_value_and_no_interval(monkeypatch):
+def test_beyond_the_work_there_is_a_value_and_no_interval():
     table = np.arange(12.0).reshape(3, 4)  # three pairs of four items
     for most, affordable in ((3 * 4 * 10, True), (3 * 4 * 10 - 1, False)):
-        monkeypatch.setattr(judge_correlations, "MOST_PAIR_WORK", most)
-        result = of_table(table, rounds=10)
+        result = of_table(table, rounds=10, most_pair_work=most)
         assert result.value == 1
         assert np.isnan([result.ci_low, result.ci_high]).all() != affordable
 

@@ -34,8 +34,8 @@ from tests.methods.labels.test_stacking import fit, in_blocks, share_right
 COPIES = [0, 1, 2, 3, 4]
 
 
-def find(task: LabelCodes, n_blocks: int = 1) -> RelatedJudges:
-    return related_judges(InMemoryBlocks(in_blocks(task, n_blocks)))
+def find(task: LabelCodes, n_blocks: int = 1, **sizes: int) -> RelatedJudges:
+    return related_judges(InMemoryBlocks(in_blocks(task, n_blocks)), **sizes)
 
 
 def groups(found: RelatedJudges) -> list[list[int]]:
@@ -176,7 +176,7 @@ def test_sums_of_pairs_by_a_loop():
             np.testing.assert_allclose(sums.shares[:, a, b], mine.sum(axis=0))
 
 
-def test_blocks_are_the_whole_and_no_name_or_order_counts(monkeypatch):
+def test_blocks_are_the_whole_and_no_name_or_order_counts():
     task, _ = planted(1, k=3)
     whole = find(task)
     rng = np.random.default_rng(0)
@@ -185,8 +185,7 @@ def test_blocks_are_the_whole_and_no_name_or_order_counts(monkeypatch):
     assert groups(find(renamed)) == [sorted(judges[COPIES].tolist())]
     # more pairs of labels than are looked at: each third item, in blocks too
     for most in (module.MOST_PRODUCTS, 300 * 12**2 // 3):
-        monkeypatch.setattr(module, "MOST_PRODUCTS", most)
-        whole, in_parts = find(task), find(task, n_blocks=7)
+        whole, in_parts = (find(task, n, most_products=most) for n in (1, 7))
         assert groups(whole) == [COPIES]
         assert (whole.n_items == (300 if most > 1e6 else 100)).all()
         for name, array in vars(whole).items():
@@ -208,16 +207,15 @@ def test_declared_families_are_joined_by_those_found():
     np.testing.assert_array_equal(known.families, copies)
 
 
-def test_of_many_judges_those_with_most_labels_are_tested(monkeypatch):
-    monkeypatch.setattr(module, "MOST_JUDGES", 11)
+def test_of_many_judges_those_with_most_labels_are_tested():
     task, _ = planted(0)
     rows = (task.judges != 2) | (task.items % 2 == 0)
     fewer = replace(
         task, items=task.items[rows], judges=task.judges[rows], labels=task.labels[rows]
     )
-    found = find(fewer)
-    assert found.n_pairs_tested == 11 * 10 / 2
-    assert groups(found) == [[0, 1, 3, 4]]
+    related = find(fewer, most_judges=11)
+    assert related.n_pairs_tested == 11 * 10 / 2
+    assert groups(related) == [[0, 1, 3, 4]]
 
 
 def test_odd_tasks():

@@ -96,14 +96,12 @@ def test_a_model_turned_round_has_the_opposite_p_values():
     np.testing.assert_allclose(turned.model_p_values, 1 - straight.model_p_values, atol=1e-12)
 
 
-def test_chunks_of_permutations_are_those_of_one(monkeypatch):
-    module = "annot_pipeline.methods.model_judges.soft_pairwise_accuracy._IN_CHUNK"
+def test_chunks_of_permutations_are_those_of_one():
     human, model = scores(5)
     whole = soft_pairwise_accuracy(human, model)
-    monkeypatch.setattr(module, 200 * 300)
-    parts = soft_pairwise_accuracy(human, model)
-    assert parts.n_permutations == 1000
-    assert parts.accuracy == pytest.approx(whole.accuracy, abs=0.03)
+    chunks = soft_pairwise_accuracy(human, model, signs_at_once=200 * 300)
+    assert chunks.n_permutations == 1000
+    assert chunks.accuracy == pytest.approx(whole.accuracy, abs=0.03)
 
 
 def test_sums_that_should_be_equal_are():

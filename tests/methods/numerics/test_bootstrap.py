@@ -1,7 +1,8 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from annot_pipeline.methods.numerics import bootstrap
 from annot_pipeline.methods.numerics.bootstrap import ItemResamples, weighted_cells
 
 
@@ -21,11 +22,9 @@ def test_a_round_counts_items_drawn_one_by_one(n_items, rounds):
 
 @pytest.mark.parametrize("most_kept", [0, 10**9])
 @pytest.mark.parametrize("at_once", [1, 25, 10**6])
-def test_rounds_are_the_same_kept_or_drawn_anew(monkeypatch, most_kept, at_once):
+def test_rounds_are_the_same_kept_or_drawn_anew(most_kept, at_once):
     whole = drawn(ItemResamples.draw(9, 40, 3), 40)
-    monkeypatch.setattr(bootstrap, "_MOST_KEPT", most_kept)
-    monkeypatch.setattr(bootstrap, "_DRAWN_AT_ONCE", at_once)
-    resamples = ItemResamples.draw(9, 40, 3)
+    resamples = replace(ItemResamples.draw(9, 40, 3), most_kept=most_kept, drawn_at_once=at_once)
     for width in (1, 7, 40):  # more than once: each reads the same rounds
         np.testing.assert_array_equal(drawn(resamples, width), whole)
         weights = np.concatenate(list(resamples.chunks(width)), axis=1)
@@ -39,7 +38,7 @@ def test_of_no_items_there_is_the_data_only():
 
 @pytest.mark.parametrize("scaled", [False, True])
 @pytest.mark.parametrize("rounds", [1, 2, 7])
-def test_steps_change_no_digit(monkeypatch, scaled, rounds):
+def test_steps_change_no_digit(scaled, rounds):
     rng = np.random.default_rng(4)
     values = rng.normal(size=(5_000, rounds))
     weights = rng.integers(0, 4, (5_000, rounds)).astype(float)
@@ -47,9 +46,10 @@ def test_steps_change_no_digit(monkeypatch, scaled, rounds):
     how = ("ir,ir,i->r", scale) if scaled else ("ir,ir->r",)
     whole = np.einsum(how[0], weights, values, *how[1:])
     for cells in (1, 100, 10**9):
-        monkeypatch.setattr(bootstrap, "_CELLS", cells)
-        found = weighted_cells(lambda items: values[items].copy(), weights, scale)
-        np.testing.assert_array_equal(found, whole)
+        total = weighted_cells(
+            lambda items: values[items].copy(), weights, scale, cells_at_once=cells
+        )
+        np.testing.assert_array_equal(total, whole)
 
 
 def test_resamples_that_are_split_are_resamples_of_all_items():

@@ -62,16 +62,15 @@ def test_no_moment_depends_on_the_order_of_rows():
         np.testing.assert_array_equal(again.mean, first.mean)
 
 
-def test_blocks_of_rows_change_no_bit(monkeypatch):
+def test_blocks_of_rows_change_no_bit():
     rng = np.random.default_rng(3)
     groups, values = rng.integers(5, size=1000), rng.normal(0, 1, 1000)
-    found = []
+    results = []
     for rows in (7, 1000):
-        monkeypatch.setattr(module, "ROWS", rows)
-        of = moments(groups, values, n_groups=5)
-        found.append((of.mean.tolist(), of.variance.tolist()))
-    assert found[0] == found[1]
-    assert len(list(module._pieces(groups, values))) == 1
+        result = moments(groups, values, n_groups=5, rows_at_once=rows)
+        results.append((result.mean.tolist(), result.variance.tolist()))
+    assert results[0] == results[1]
+    assert [len([*module._pieces(groups, values, rows)]) for rows in (7, 1000)] == [143, 1]
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@ import pytest
 import scipy.stats
 
 from annot_pipeline.methods.numerics.rounding import comparable
-from annot_pipeline.methods.scores import system_comparisons
 from annot_pipeline.methods.scores.system_comparisons import compare_systems
 
 
@@ -30,12 +29,11 @@ def test_every_pair_is_as_scipy_has_it():
     assert np.isnan(found.difference[:, 6]).all()
 
 
-def test_many_pairs_in_small_groups_are_the_same(monkeypatch):
+def test_many_pairs_in_small_groups_are_the_same():
     systems, scores = example()
     whole = compare_systems(systems, scores, n_systems=6)
-    monkeypatch.setattr(system_comparisons, "ROWS", 100)
-    np.testing.assert_array_equal(compare_systems(systems, scores, n_systems=6).p_value,
-                                  whole.p_value)  # fmt: skip
+    groups = compare_systems(systems, scores, n_systems=6, rows_at_once=100)
+    np.testing.assert_array_equal(groups.p_value, whole.p_value)
 
 
 def test_equal_systems_are_not_better_than_each_other():

@@ -13,6 +13,7 @@ from annot_pipeline.contracts import SYSTEM_COMPARISONS, SYSTEM_RANKINGS
 from annot_pipeline.stages.comparisons.comparisons import COMPARISONS
 from annot_pipeline.stages.comparisons.rank_by_comparisons import rank_by_comparisons
 from annot_pipeline.stages.comparisons.ranked import RankingContext
+from annot_pipeline.stages.comparisons.ranking_rows import MOST_SYSTEMS
 
 METHODS = ["bounded_ra", "bradley_terry", "trueskill", "wins", "wins_ties_half"]
 DESCRIPTIVE = [method for method in METHODS if method != "bradley_terry"]
@@ -44,12 +45,13 @@ def run(
     item_rows=None,
     seed: int = 1,
     judges=(),
+    most_systems: int = MOST_SYSTEMS,
     **settings: Any,
 ):
     ranking = Ranking(**({"bootstrap": 200} | settings))
+    context = RankingContext(ranking, Easl(), seed, most_systems=most_systems)
     tables, facts = rank_by_comparisons(
-        comparisons, RankingContext(ranking, Easl(), seed), segment_ranks=segment_ranks,
-        item_rows=item_rows, judges=judges,
+        comparisons, context, segment_ranks=segment_ranks, item_rows=item_rows, judges=judges,
     )  # fmt: skip
     json.dumps(facts, allow_nan=False)
     assert tables["system_rankings"].schema == SYSTEM_RANKINGS.schema
@@ -58,10 +60,10 @@ def run(
         rows = tables[declared.name].to_pylist()
         keys = [tuple(row[k] for k in declared.key) for row in rows]
         assert keys == sorted(set(keys))
-    found: dict[str, dict[str, dict[str, Any]]] = {}
+    rankings: dict[str, dict[str, dict[str, Any]]] = {}
     for row in tables["system_rankings"].to_pylist():
-        found.setdefault(row["method"], {})[row["system"]] = row
-    return found, tables["system_comparisons"].to_pylist(), facts
+        rankings.setdefault(row["method"], {})[row["system"]] = row
+    return rankings, tables["system_comparisons"].to_pylist(), facts
 
 
 def column(found, method: str, name: str) -> list[Any]:

@@ -7,7 +7,6 @@ import pyarrow as pa
 import pytest
 from scipy.special import expit
 
-from annot_pipeline.stages.comparisons import bradley_terry_ranking, length_ranking
 from annot_pipeline.stages.comparisons.length_ranking import (
     ALWAYS_ONE,
     BY_SYSTEM,
@@ -197,7 +196,7 @@ def reasons(comparisons, texts, **settings):
     return set(column(rankings, METHOD, "reason"))
 
 
-def test_reasons(monkeypatch):
+def test_reasons():
     comparisons, texts = compared(5, n=200)
     names = texts["item"].to_pylist()
     assert reasons(comparisons, texts.slice(0, 0)) == {NO_TEXTS}
@@ -218,9 +217,7 @@ def test_reasons(monkeypatch):
         a, b, outcome, item_a, item_b = zip(*rows, strict=True)
         always = table(*zip(a, b, outcome, strict=True), item_a=item_a, item_b=item_b)
         assert reasons(always, texts) == {ALWAYS_ONE}
-    for module in (length_ranking, bradley_terry_ranking):
-        monkeypatch.setattr(module, "MOST_SYSTEMS", 2)
-    rankings, _, _ = run(table(*CLEAR), item_rows=texts, covariates=("length",))
+    rankings, _, _ = run(table(*CLEAR), item_rows=texts, covariates=("length",), most_systems=2)
     assert set(column(rankings, METHOD, "reason")) == {"more than 2 systems: no Bradley-Terry"}
 
 

@@ -12,8 +12,6 @@ from annot_pipeline.config.judges import JudgeSettings
 from annot_pipeline.methods.comparisons.trueskill import trueskill
 from annot_pipeline.methods.rankings.comparison_fit import PRIOR
 from annot_pipeline.stages.comparisons import (
-    bradley_terry_ranking,
-    comparison_scores,
     rank_by_comparisons,
 )
 from annot_pipeline.stages.comparisons.ranked import RankingContext
@@ -276,15 +274,15 @@ def test_dominance_is_a_mean_over_segments():
     assert without["dominance"]["b"]["rank"] is None
 
 
-def test_too_many_systems_have_scores_only(monkeypatch):
-    for module in (comparison_scores, bradley_terry_ranking, rank_by_comparisons):
-        monkeypatch.setattr(module, "MOST_SYSTEMS", 2)
-    found, pairs, facts = run(table(*CLEAR), online_rounds=40)
-    assert list(found) == METHODS
-    assert column(found, "bradley_terry", "rank") == [None] * 3
-    assert column(found, "bradley_terry", "score") == [None] * 3
-    assert column(found, "bradley_terry", "reason") == ["more than 2 systems: no Bradley-Terry"] * 3
+def test_too_many_systems_have_scores_only():
+    rankings, pairs, facts = run(table(*CLEAR), online_rounds=40, most_systems=2)
+    assert list(rankings) == METHODS
+    assert column(rankings, "bradley_terry", "rank") == [None] * 3
+    assert column(rankings, "bradley_terry", "score") == [None] * 3
+    assert (
+        column(rankings, "bradley_terry", "reason") == ["more than 2 systems: no Bradley-Terry"] * 3
+    )
     for method in DESCRIPTIVE:
-        assert column(found, method, "rank") == [1, 2, 3]
+        assert column(rankings, method, "rank") == [1, 2, 3]
     assert not pairs
     assert facts["not_strongly_connected"] == {"t": False}

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from annot_pipeline.stages.comparisons import rank_by_comparisons as rank_module
 from tests.stages.comparisons.ranked import METHODS, column, rows_of, run, table
 
 
@@ -89,7 +88,7 @@ def test_parts_are_ranked_apart_by_every_method():
         assert not (across and row["a_beats_b"])
 
 
-def test_tasks_without_finite_scores_are_named_where_they_were_asked_for(monkeypatch):
+def test_tasks_without_finite_scores_are_named_where_they_were_asked_for():
     """Not where there are too many systems, nor where regularising makes them finite."""
     chain = table(("a", "b", 1), ("b", "c", 1))
     assert run(chain)[2]["not_strongly_connected"] == {"t": True}
@@ -97,8 +96,7 @@ def test_tasks_without_finite_scores_are_named_where_they_were_asked_for(monkeyp
     parts = table(*rows_of(ab=2, ba=1, cd=2, dc=1))  # each with finite scores
     assert run(parts)[2]["not_strongly_connected"] == {"t": False}
     assert run(parts)[2]["systems_compared"]["t"]["parts"] == 2
-    monkeypatch.setattr(rank_module, "MOST_SYSTEMS", 2)
-    assert run(chain)[2]["not_strongly_connected"] == {"t": False}
+    assert run(chain, most_systems=2)[2]["not_strongly_connected"] == {"t": False}
 
 
 def test_a_cycle_of_equal_wins_has_equal_scores():
