@@ -57,6 +57,7 @@ def test_a_release_is_an_asset_whose_version_is_the_releases(there):
     assert any("published v0002" in message for message in said)
 
 
+@pytest.mark.slow
 def test_a_build_that_fails_says_why(there):
     write_campaign(there / "campaigns" / "sentiment", rows=None)
     with dg.DagsterInstance.ephemeral() as instance:

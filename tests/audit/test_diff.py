@@ -203,11 +203,9 @@ def test_what_stands_after_a_step_is_what_a_build_of_it_gives(build_campaign, di
             assert held == (str(told).lower() if isinstance(told, bool) else str(told)), cause
 
 
-def test_another_smoothing(build_campaign, start_campaign, diff):
-    first = HEAD + votes("t", range(20))
-    start_campaign({"a.csv": first}, **LABELS)
-    build_campaign({"a.csv": first}, "dawid_skene.smoothing=0.5", **LABELS)
-    d = diff()
+def test_another_smoothing(one_more, diff):
+    build_file(one_more, "dawid_skene.smoothing=0.5")
+    d = diff("v0002", "v0003")
     assert found(d) == {("settings",)}
     assert d.inputs["settings"] == [{"path": "dawid_skene.smoothing", "old": 0.01, "new": 0.5}]
     assert d.recomputed == []

@@ -111,6 +111,7 @@ def test_pairs_of_judges_are_compared_some_at_a_time(build, monkeypatch):
         assert actual == row | {name: but_rounding(row[name]) for name in numbers}
 
 
+@pytest.mark.slow
 def test_what_is_known_is_not_measured_again(build, monkeypatch):
     first = build(BLOCK_SIZES)
     files = first.runs["measure_agreement"].result.tables["agreement"].paths

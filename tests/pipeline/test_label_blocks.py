@@ -221,6 +221,7 @@ def test_a_note_of_where_em_stood_that_cannot_be_read_is_none(tmp_path):
         assert em_checkpoints.Checkpoint(tmp_path / "note.npz").read() is None
 
 
+@pytest.mark.slow
 def test_blocks_without_news_are_not_fitted_again(tmp_path, monkeypatch):
     folder = campaign(tmp_path)
     before = stage_in_blocks(folder).run("labels")

@@ -209,7 +209,7 @@ def mixed(folder: Path) -> Path:
 
 
 def test_a_task_with_any_votes_is_labelled_by_votes_alone(tmp_path: Path) -> None:
-    built = build_file(mixed(tmp_path))
+    built = stage_file(mixed(tmp_path))
     assert distribution(built, "both") == [
         ("b0", "gull", 5), ("b0", "owl", 3), ("b1", "owl", 2), ("b9", "gull", 2),
     ]  # fmt: skip
@@ -395,6 +395,7 @@ def test_what_votes_go_with(tmp_path: Path, fields: dict[str, str], message: str
     assert message in str(raised.value)
 
 
+@pytest.mark.slow
 def test_other_numbers_of_votes_are_corrections(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
