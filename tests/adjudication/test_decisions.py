@@ -83,6 +83,7 @@ def test_an_item_that_only_an_expert_decided_has_a_row(stage):
     assert counts[0][0] > 1
 
 
+@pytest.mark.slow
 def test_a_class_that_nobody_else_gave(stage):
     row = labels(stage({"x.csv": decisions("i0,eva,neither,,")}))["i0"]
     assert (row["label"], row["probability"], row["support"]) == ("neither", 1.0, 0.0)

@@ -30,6 +30,7 @@ def exports(version: str = "1") -> dict[str, str]:
     return {"people.csv": head + people, "model.csv": head + model}
 
 
+@pytest.mark.slow
 def test_another_version_is_named_and_moves_estimates(build_campaign, start_campaign, diff):
     start_campaign(exports("1"), **SETTINGS, **DECLARED)
     build_campaign(exports("2"), **SETTINGS, **DECLARED)

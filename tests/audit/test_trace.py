@@ -242,6 +242,7 @@ def test_a_rejected_item_has_a_trace_too(build_campaign):
     assert [r["reason"] for r in found["other_records"]] == ["label is blank"]
 
 
+@pytest.mark.slow
 def test_an_item_of_several_tasks(build_campaign):
     fields = {"task": "task", "item": "item", "judge": "judge", "label": "label"}
     text = "task,item,judge,label\n" + "".join(

@@ -101,6 +101,7 @@ def test_it_is_compared_with_causes(upgraded, monkeypatch, capsys):
     assert {cause for row in document["rows"] for cause in row["causes"]} == {"new judgments"}
 
 
+@pytest.mark.slow
 def test_it_is_compared_where_the_key_is_another(upgraded, monkeypatch, capsys):
     monkeypatch.setenv("ANNOT_KEY", "another key for tests, long enough to be one")
     assert main(["diff", str(upgraded), "v0001", "v0002"]) == 0

@@ -242,6 +242,7 @@ def test_blocks_without_news_are_not_fitted_again(tmp_path, monkeypatch):
     assert after.metrics("infer_labels")["items"] == {"large": N_ITEMS, "other": 13}
 
 
+@pytest.mark.slow
 def test_a_large_task_no_label_of_which_counts(tmp_path):
     text = re.sub(r"(?m)^(large,.*),[abc],$", r"\1,,", crowd())
     folder = campaign(tmp_path, text, gates={"rejected_share": {"error": None}})

@@ -52,6 +52,7 @@ def test_views_of_the_newest_and_of_every_release(build_campaign, start_campaign
     assert not list(store.glob("*.wal"))
 
 
+@pytest.mark.slow
 def test_paths_and_names_are_quoted(build_campaign, tmp_path):
     folder = tmp_path / "campaign"
     build_campaign({"a.csv": EXPORT}, "gold=it's [a]* {b}?/gold")
