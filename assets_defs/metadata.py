@@ -72,7 +72,7 @@ def gold_metadata(release: Release, table: Mapping[str, Any], *, published: bool
     published
         Whether this build published the release; else nothing was new.
     """
-    where = f"{release.place}/{table['file']}"
+    where = f"{release.location}/{table['file']}"
     return {
         "release": release.version,
         "published": published,

@@ -102,7 +102,7 @@ def _materialized(campaign: LoadedCampaign, publication: Publication) -> dg.Mate
         metadata={
             "version": release.version,
             "published": publication.published,
-            "path": dg.MetadataValue.path(release.place),
+            "path": dg.MetadataValue.path(release.location),
             "report": dg.MetadataValue.path(release.folder / "report.html"),
             "rows": {table["name"]: table["rows"] for table in release.manifest["tables"]},
             "changes": release.manifest["changes"] or {},

@@ -139,13 +139,13 @@ def exports_of(campaign: LoadedCampaign, release: Release) -> pa.Table:
             what = "its manifest, of schema 1, does not say which source an export belongs to"
             raise StoreError(f"{release.version} cannot be made again", [Problem("", what)])
         source_key = (source["kind"], source["source"])
-        place = places[source_key] = places.get(source_key, -1) + 1
+        position = places[source_key] = places.get(source_key, -1) + 1
         sha256 = digests.sha256(source_digest(source))
         if sha256 is None:
             unknown.append(source["name"])
         named = {"source_file": source["name"], "source_sha256": sha256 or ""}
         rows.append(
-            {"kind": source_key[0], "source_order": source_key[1], "file_order": place, **named}
+            {"kind": source_key[0], "source_order": source_key[1], "file_order": position, **named}
             | {"bytes": source["bytes"]}
         )
     if unknown:

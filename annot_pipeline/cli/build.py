@@ -30,7 +30,7 @@ def run(arguments: argparse.Namespace) -> int:
         "campaign": manifest["campaign"],
         "published": publication.published,
         "version": publication.release.version,
-        "path": publication.release.place,
+        "path": publication.release.location,
         "run": build.run,
         "facts": manifest["facts"],
         "tables": {table["name"]: table["rows"] for table in manifest["tables"]},

@@ -47,7 +47,8 @@ def _text(campaign: str, document: Document) -> str:
         for version in document["struck_off"]
     ]
     lines += [
-        f"{place}  removed from the list: it does not exist" for place in document["gone_gold"]
+        f"{location}  removed from the list: it does not exist"
+        for location in document["gone_gold"]
     ]
     if not document["removed"]:
         older = sum(not row["newest"] for row in document["kept"])

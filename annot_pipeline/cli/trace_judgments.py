@@ -45,7 +45,7 @@ def judgments(trace: Row) -> Iterable[str]:
     """Return lines on each judgment: judge, answer, evidence or weight, fate, file and row."""
     rows: list[tuple[str, ...]] = []
     without_judge = {row["judge"]: row for row in trace["without_judge"]}
-    place = _place if _only_file(trace) is None else _row
+    describe = _place if _only_file(trace) is None else _row
     for row in trace["judgments"]:
         places = [p for p in row["places"] if p["fate"] == row["fate"]]
         other_ranks = ", ".join(f"{b['rank']} {b['system'] or b['item']}" for b in row["beside"])
@@ -58,7 +58,7 @@ def judgments(trace: Row) -> Iterable[str]:
                 if row["likelihoods"] and row["judge"] in without_judge
                 else "",
                 _fate(row),
-                ", ".join(map(place, places)),
+                ", ".join(map(describe, places)),
                 short(row["reason"], 80) if row["reason"] else "",
                 f"of {short(other_ranks, 80)}" if other_ranks else "",
             )
@@ -105,10 +105,10 @@ def other_places(trace: Row) -> Iterable[str]:
     """Records that say a judgment again, or said it otherwise."""
     return records(
         [
-            place | {"judge": row["judge"]}
+            location | {"judge": row["judge"]}
             for row in trace["judgments"]
-            for place in row["places"]
-            if place["fate"] != row["fate"]
+            for location in row["places"]
+            if location["fate"] != row["fate"]
         ]
     )
 

@@ -65,11 +65,11 @@ def exports_with_fates(
             "bytes": export["bytes"],
         }
         if export["kind"] == "judgments":
-            place = (export["source_order"], export["file_order"])
-            account = accounts[place]
+            order = (export["source_order"], export["file_order"])
+            account = accounts[order]
             row["rows"] = account["rows_read"]
             row["records"] = {fate: account[fate] for fate in FATES}
-            row["ignored"] = ignored[place]
+            row["ignored"] = ignored[order]
         rows.append(row)
     return rows
 
@@ -227,8 +227,8 @@ def changes_since(
     sizes = _task_sizes(parent.stored("lineage"), new["lineage"])
     most = build.sizes.compared_rows
     task_groups = JobSizes(most, most).chunk_tasks(sizes)
-    for place, names in enumerate(task_groups, start=1):  # ids name their task: counts add up
-        tasks = Tasks.from_names(names, none=place == len(task_groups))
+    for position, names in enumerate(task_groups, start=1):  # ids name their task: counts add up
+        tasks = Tasks.from_names(names, none=position == len(task_groups))
         parameters = {"same_names": named_alike}
         with queries.run("audit/changes", inputs, parameters, tasks=tasks, filtered=inputs) as rows:
             for name, n in rows.read_all().to_pylist()[0].items():

@@ -69,7 +69,7 @@ def status(campaign: LoadedCampaign) -> dict[str, Any]:
         "release": release
         and {
             "version": release.version,
-            "path": release.place,
+            "path": release.location,
             "created_at": release.manifest["created_at"],
             "checks": [c for c in release.manifest["checks"] if c["name"] != EXPOSED.name],
             "decisions": _decisions(release),

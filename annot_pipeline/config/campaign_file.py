@@ -250,8 +250,8 @@ def _not_plain(value: Any, path: tuple[str, ...]) -> Iterable[Problem]:
             else:
                 yield from _not_plain(inner, (*path, key))
     elif isinstance(value, list):
-        for place, inner in enumerate(value):
-            yield from _not_plain(inner, (*path, str(place)))
+        for position, inner in enumerate(value):
+            yield from _not_plain(inner, (*path, str(position)))
     elif isinstance(value, str) and _joined(value) is None:
         yield Problem(".".join(path), "half a character", do=HALVES)
     elif not isinstance(value, str | int | float | bool | type(None)):

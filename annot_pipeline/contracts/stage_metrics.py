@@ -48,8 +48,8 @@ class StageMetrics:
         try:
             metrics: Self = _adapter(cls).validate_python(document)
         except ValidationError as error:
-            place = ".".join(map(str, error.errors()[0]["loc"]))
-            raise MetricsError(f"{cls.__name__}: {place}") from None
+            field = ".".join(map(str, error.errors()[0]["loc"]))
+            raise MetricsError(f"{cls.__name__}: {field}") from None
         return metrics
 
 

@@ -53,8 +53,8 @@ def run_crowds(params: Crowds, progress: Progress) -> Result:
     """Draw crowds of every kind, and measure how far their probabilities hold."""
     judgments, items = [], []
     names = [f"{kind} {n + 1}" for kind in CROWDS for n in range(params.repeats)]
-    for place, name in enumerate(names):
-        kind = CROWDS[place // params.repeats]
+    for position, name in enumerate(names):
+        kind = CROWDS[position // params.repeats]
         crowd = CrowdParams(kind, params.n_items, params.per_item, params.n_judges)
         task, truth = draw_crowd(crowd, stream(params.seed, "crowds", name))
         judgments.append(_judgments(name, task))

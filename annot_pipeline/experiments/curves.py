@@ -216,10 +216,10 @@ def _crossings(judgments: Floats, curves: Floats, base: int, at: float) -> Float
     crossings = np.full(shape, np.nan)
     if not judgments[0] <= at <= judgments[-1]:
         return crossings
-    for place in np.ndindex(shape[:-1]):
-        target = np.interp(at, judgments, curves[place][base])
-        for method, curve in enumerate(curves[place]):
-            crossings[(*place, method)] = _crossing(judgments, curve, target)
+    for position in np.ndindex(shape[:-1]):
+        target = np.interp(at, judgments, curves[position][base])
+        for method, curve in enumerate(curves[position]):
+            crossings[(*position, method)] = _crossing(judgments, curve, target)
     return crossings
 
 

@@ -46,9 +46,11 @@ def curve_figures(correlation: Correlations, interval: Interval, unit: str) -> l
     for n, measure in enumerate(MEASURES):
         curves = [
             Curve(
-                method, correlation.judgments, *(part[n, place] for part in vars(interval).values())
+                method,
+                correlation.judgments,
+                *(part[n, position] for part in vars(interval).values()),
             )
-            for place, method in enumerate(correlation.methods)
+            for position, method in enumerate(correlation.methods)
         ]
         svg = correlation_curves_svg(
             curves, x_label=f"judgments per {unit}", y_label=LABELS[measure]
@@ -65,10 +67,10 @@ def gain_figure(gain: Gains, correlation: Correlations, unit: str, methods: Sequ
     places = [correlation.methods.index(method) for method in methods]
     curves = [
         Curve(
-            correlation.methods[place], correlation.judgments,
-            *(np.clip(part[0, place], -1, 1) for part in vars(gain.difference).values()),
+            correlation.methods[position], correlation.judgments,
+            *(np.clip(part[0, position], -1, 1) for part in vars(gain.difference).values()),
         )
-        for place in places
+        for position in places
     ]  # fmt: skip
     label = f"{LABELS['spearman']} minus that of {gain.to}"
     svg = correlation_curves_svg(curves, x_label=f"judgments per {unit}", y_label=label)

@@ -34,11 +34,13 @@ def numbers(one: Measured) -> dict[str, object]:
         point = _point(one, judgments)
         at[str(judgments)] = None if point is None else {
             method: {
-                "correlation": _rounded_values(_values(one.bands, place, point)),
-                "difference_to_da": _rounded_values(_values(one.gains[0].difference, place, point)),
+                "correlation": _rounded_values(_values(one.bands, position, point)),
+                "difference_to_da": _rounded_values(
+                    _values(one.gains[0].difference, position, point)
+                ),
                 "needs": _rounded_values(_needed(one, judgments, method)),
             }
-            for place, method in enumerate(methods)
+            for position, method in enumerate(methods)
         }  # fmt: skip
     return {
         "task": one.task.task,
@@ -77,15 +79,15 @@ def surprisal_findings(surprisal: Surprisal, epsilon: float) -> list[str]:
 def _at(one: Measured, reach: Sequence[int], unit: str) -> str:
     point = _first_point(one, reach)
     judgments = _judgments(float(one.task.correlations.judgments[point]), unit)
-    place, base, control = _places(one)
-    difference = _values(one.gains[0].difference, place, point)
+    positions, base, control = _places(one)
+    difference = _values(one.gains[0].difference, positions, point)
     says = verdict(difference)
     if says == NONE:
         return (
             f"At {judgments} EASL and DA cannot be compared: a correlation "
             "is undefined where all scores are equal, or a method could not ask so much."
         )
-    ours, theirs = (float(one.bands.value[SPEARMAN, p, point]) for p in (place, base))
+    ours, theirs = (float(one.bands.value[SPEARMAN, p, point]) for p in (positions, base))
     return (
         f"At {judgments} Spearman's correlation with the oracle is "
         f"{ours:.3f} for EASL and {theirs:.3f} for DA: {says}, {_signed(difference)}; random HITs "
@@ -140,8 +142,8 @@ def _at_in_tasks(all_measured: Sequence[Measured], reach: Sequence[int], unit: s
     for method in (TESTED, CONTROL):
         counts.append(Counter())
         for one, point in zip(all_measured, points, strict=True):
-            place = one.task.correlations.methods.index(method)
-            counts[-1][verdict(_values(one.gains[0].difference, place, point or 0))] += 1
+            position = one.task.correlations.methods.index(method)
+            counts[-1][verdict(_values(one.gains[0].difference, position, point or 0))] += 1
     easl, control = counts
     over = all_measured[0].gains[0].over
     undefined = f", and it is undefined in {easl[NONE]}" if easl[NONE] else ""
@@ -197,14 +199,14 @@ def _first_point(one: Measured, reach: Sequence[int]) -> int:
     return next((point for point in points if point is not None), last)
 
 
-def _values(interval: object, place: int, point: int) -> Values:
-    value, low, high = (float(part[SPEARMAN, place, point]) for part in vars(interval).values())
+def _values(interval: object, position: int, point: int) -> Values:
+    value, low, high = (float(part[SPEARMAN, position, point]) for part in vars(interval).values())
     return value, low, high
 
 
 def _needed(one: Measured, at: int, method: str) -> Values:
-    place = one.task.correlations.methods.index(method)
-    value, low, high = (float(part[SPEARMAN, place]) for part in vars(one.reaches[at]).values())
+    position = one.task.correlations.methods.index(method)
+    value, low, high = (float(part[SPEARMAN, position]) for part in vars(one.reaches[at]).values())
     return value, low, high
 
 

@@ -88,7 +88,7 @@ def _real(params: ItemExperiment, oracle: Path) -> tuple[tuple[str, ...], Floats
     _check(n, params, Problem(str(oracle), f"holds {n} items"))
     if n < len(items):
         drawn = stream(params.seed, "items").choice(len(items), n, replace=False)
-        items, truth = [items[place] for place in np.sort(drawn)], truth[np.sort(drawn)]
+        items, truth = [items[position] for position in np.sort(drawn)], truth[np.sort(drawn)]
     return tuple(items), truth
 
 

@@ -88,7 +88,7 @@ class RecordedAnswers:
 
     def _hit(self, items: Sequence[int]) -> list[int]:
         shared = set.intersection(
-            *({self._judge[place] for place in self._fresh(item)} for item in items)
+            *({self._judge[position] for position in self._fresh(item)} for item in items)
         )
         self.drawn.hits += 1
         if not shared:
@@ -101,11 +101,11 @@ class RecordedAnswers:
         """Draw a judgment of an item, of those drawn least so far."""
         fresh = self._fresh(item)
         places = fresh if judge is None else [p for p in fresh if self._judge[p] == judge]
-        place = self._pick(places)
-        fresh.remove(place)
+        position = self._pick(places)
+        fresh.remove(position)
         self.drawn.judgments += 1
         self.drawn.again += self._cycle[item] > 1
-        return place
+        return position
 
     def _fresh(self, item: int) -> list[int]:
         if not self._left[item]:
@@ -193,15 +193,15 @@ def _replayed(task: RecordedTask, oracle: Oracle | None, params: ItemReplay) -> 
     elif np.isnan(truth).all():
         truth, says = means(task.item, task.score, n_groups=len(task.items)), MEANS
     with_truth = np.flatnonzero(~np.isnan(truth))
-    place = np.full(truth.size, -1)
-    place[with_truth] = np.arange(with_truth.size)
-    rows = place[task.item] >= 0
+    positions = np.full(truth.size, -1)
+    positions[with_truth] = np.arange(with_truth.size)
+    rows = positions[task.item] >= 0
     scale = (0.0, 1.0) if says == MEANS else params.scale or task.scale
     values, mapped = _on_unit_scale(truth[with_truth], scale)
     return _Replayed(
         task=task.task,
         items=tuple(task.items[code] for code in with_truth.tolist()),
-        item=place[task.item[rows]],
+        item=positions[task.item[rows]],
         judge=task.judge[rows],
         score=task.score[rows],
         truth=values,

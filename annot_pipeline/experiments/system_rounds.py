@@ -77,11 +77,11 @@ def repeat_systems(
     scores = np.empty((params.repeats, len(METHODS), budgets.size, n))
     sizes = {m: HitSizes(np.zeros(min(params.hit_size, n) + 1, np.int64)) for m in METHODS}
     for repeat in range(params.repeats):
-        for place, method in enumerate(METHODS):
+        for position, method in enumerate(METHODS):
             asking, answering = (
                 stream(params.seed, task, repeat, method, what) for what in ("ask", "answer")
             )
-            scores[repeat, place] = ask_systems(
+            scores[repeat, position] = ask_systems(
                 method, outputs(repeat, method, answering), budgets,
                 params=params, sizes=sizes[method], rng=asking,
             )  # fmt: skip
@@ -99,7 +99,7 @@ def repeat_systems(
             if m != "DA"
         },
     }
-    final = {m: _last(scores[0, place]) for place, m in enumerate(METHODS)}
+    final = {m: _last(scores[0, position]) for position, m in enumerate(METHODS)}
     return SystemTask(task, systems, truth, by_method, final, facts)
 
 

@@ -108,8 +108,8 @@ def curves_table(all_measured: Sequence[Measured], unit: str) -> Table:
     for one in all_measured:
         correlation = one.task.correlations
         repeats, rounds = undefined(correlation)
-        for m, method, place, point, judgments in _places(correlation):
-            at = (m, place, point)
+        for m, method, position, point, judgments in _places(correlation):
+            at = (m, position, point)
             rows.append(
                 (
                     one.task.task, MEASURES[m], method, judgments,
@@ -129,10 +129,10 @@ def gains_table(all_measured: Sequence[Measured], unit: str) -> Table:
     for one in all_measured:
         correlation = one.task.correlations
         for gain in one.gains:
-            for m, method, place, point, judgments in _places(correlation):
+            for m, method, position, point, judgments in _places(correlation):
                 if method == gain.to or (gain.to == CONTROL and method != TESTED):
                     continue
-                at = (m, place, point)
+                at = (m, position, point)
                 rows.append(
                     (
                         one.task.task, MEASURES[m], method, gain.to, judgments,
@@ -159,8 +159,8 @@ def reaches_table(all_measured: Sequence[Measured], unit: str) -> Table:
                 inside = correlation.judgments[0] <= at <= correlation.judgments[-1]
                 target = float(np.interp(at, correlation.judgments, curve)) if inside else None
                 rows += [
-                    (one.task.task, measure, method, at, target, *_ends(needed, (m, place)))
-                    for place, method in enumerate(correlation.methods)
+                    (one.task.task, measure, method, at, target, *_ends(needed, (m, position)))
+                    for position, method in enumerate(correlation.methods)
                 ]
     columns = (
         "task", "measure", "method", "da_judgments", "da_correlation",
@@ -188,10 +188,10 @@ def examples_table(tasks: Sequence[ItemTask]) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for task in tasks:
         final = task.final()
-        for place in example_items(task.truth):
+        for position in example_items(task.truth):
             scores = (task.truth, final["DA"], final["RA"], final["EASL"])
-            printed = (percent(float(score[place])) for score in scores)
-            rows.append((task.task, task.items[place], *printed))
+            printed = (percent(float(score[position])) for score in scores)
+            rows.append((task.task, task.items[position], *printed))
     return Table("examples", ("task", "item", "gold", "DA", "RA", "EASL"), tuple(rows))
 
 
@@ -232,9 +232,9 @@ def surprisal_tables(surprisal: Surprisal) -> tuple[Table, Table]:
 def _places(correlation: Correlations) -> Iterator[tuple[int, str, int, int, float]]:
     """Yield measure, method with its place, and point with its judgments."""
     for m in range(len(MEASURES)):
-        for place, method in enumerate(correlation.methods):
+        for position, method in enumerate(correlation.methods):
             for point, judgments in enumerate(correlation.judgments.tolist()):
-                yield m, method, place, point, judgments
+                yield m, method, position, point, judgments
 
 
 def _ends(interval: Interval, at: tuple[int, ...]) -> tuple[float, float, float]:

@@ -85,8 +85,8 @@ def rebuild(rank: npt.ArrayLike, rng: np.random.Generator) -> Rebuilt:
     if n < 2:
         raise ValueError(f"a ranking of {n} outputs has nothing to rebuild")
     asked = np.empty((n_rankings, n_comparisons(n), 2), np.int64)
-    for place in range(n_rankings):
-        asked[place] = tournament([(output,) for output in range(n)], rng).pairs
+    for position in range(n_rankings):
+        asked[position] = tournament([(output,) for output in range(n)], rng).pairs
     row = np.arange(n_rankings)[:, None]
     first, second = asked[..., 0], asked[..., 1]
     outcome = np.sign(original[row, second] - original[row, first])

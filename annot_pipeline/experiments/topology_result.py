@@ -150,14 +150,14 @@ def _topology_table(every: Sequence[TopologyTask]) -> Table:
         n_by_measure["sd_of_pearson"] = n_by_measure["pearson"]
         repeats = len(one.rebuilt.pearson)
         for reading, (_, below) in READINGS.items():
-            place = COUNTS.index(below)
-            n_by_measure[reading] = int(counts[:, place].sum()) // repeats
-            n_by_measure[f"{reading}_without_path"] = int(counts[1, place]) // repeats
+            position = COUNTS.index(below)
+            n_by_measure[reading] = int(counts[:, position].sum()) // repeats
+            n_by_measure[f"{reading}_without_path"] = int(counts[1, position]) // repeats
         n_by_measure["share_without_path"] = n_by_measure["ties_count"]
-        for place, measure in enumerate(MEASURES):
+        for position, measure in enumerate(MEASURES):
             paper = PAPER.get(measure, PAPER_RIGHT if measure in READINGS else None)
             rows.append(
-                (one.task, measure, *_ends(one.interval, place), n_by_measure[measure], paper)
+                (one.task, measure, *_ends(one.interval, position), n_by_measure[measure], paper)
             )
     columns = ("task", "measure", "value", "low", "high", "over", "paper")
     return Table("topology", columns, tuple(rows))
@@ -185,11 +185,11 @@ def _groups(
 def _by_ties(rebuilt: RebuiltRankings) -> list[tuple[str, RebuiltRankings]]:
     tied, groups = rebuilt.tied, []
     band = np.searchsorted(TIED, tied - 1e-9)
-    for place, end in enumerate(TIED):
-        which = band == place
+    for position, end in enumerate(TIED):
+        which = band == position
         if which.any():
-            low = TIED[max(place - 1, 0)]
-            name = "none" if place == 0 else f"above {low:g}, up to {end:g}"
+            low = TIED[max(position - 1, 0)]
+            name = "none" if position == 0 else f"above {low:g}, up to {end:g}"
             groups.append((name, rebuilt.only(which)))
     return groups
 
@@ -223,8 +223,12 @@ def _of_task(table: Table, task: str) -> Table:
     return Table(table.name, table.columns[1:], rows)
 
 
-def _ends(interval: Interval, place: int) -> tuple[float, float, float]:
-    return float(interval.value[place]), float(interval.low[place]), float(interval.high[place])
+def _ends(interval: Interval, position: int) -> tuple[float, float, float]:
+    return (
+        float(interval.value[position]),
+        float(interval.low[position]),
+        float(interval.high[position]),
+    )
 
 
 # --- page ------------------------------------------------------------------------------------
@@ -306,6 +310,6 @@ def _numbers(one: TopologyTask) -> dict[str, object]:
         "asked": rebuilt.asked,
         "all_pairs": rebuilt.relations,
     } | {
-        measure: [None if math.isnan(v) else round(v, 6) for v in _ends(one.interval, place)]
-        for place, measure in enumerate(MEASURES)
+        measure: [None if math.isnan(v) else round(v, 6) for v in _ends(one.interval, position)]
+        for position, measure in enumerate(MEASURES)
     }

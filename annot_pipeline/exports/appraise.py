@@ -131,11 +131,11 @@ def _layouts(n_fields: int) -> list[tuple[str, ...]]:
 
 def _first_rows(opening: Opening, n_fields: int) -> FirstRows:
     rows: dict[int, list[str | None] | None] = {}
-    numbered = tuple(str(place) for place in range(n_fields))
+    numbered = tuple(str(position) for position in range(n_fields))
     for chunk in read_csv(replace(opening, header=numbered, wanted=None)).chunks:
-        for place, number in enumerate(chunk.row[:ROWS_LOOKED_AT].tolist()):
-            whole = not chunk.problem[place].is_valid
-            cells = [column[place].as_py() for column in chunk.columns.values()]
+        for position, number in enumerate(chunk.row[:ROWS_LOOKED_AT].tolist()):
+            whole = not chunk.problem[position].is_valid
+            cells = [column[position].as_py() for column in chunk.columns.values()]
             rows[number] = cells if whole else None
         if len(rows) >= ROWS_LOOKED_AT:
             break

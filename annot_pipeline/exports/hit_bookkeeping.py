@@ -142,14 +142,16 @@ class Hit:
     def answers(self) -> tuple[tuple[int, int | None], ...]:
         """What is asked, in order: the slot's number, and the criterion's; both from 1."""
         places: list[int | None] = [*range(1, len(self.criteria) + 1)] or [None]
-        return tuple((slot, place) for slot in range(1, len(self.slots) + 1) for place in places)
+        return tuple(
+            (slot, position) for slot in range(1, len(self.slots) + 1) for position in places
+        )
 
     @cached_property
     def names(self) -> tuple[str, ...]:
         """The name of each answer on a form: ``score_SLOT``, ``score_SLOT_CRITERION``,
         ``preference_SLOT`` or ``label_SLOT``.
         """
-        return tuple(answer_name(slot, place, self.ask) for slot, place in self.answers)
+        return tuple(answer_name(slot, position, self.ask) for slot, position in self.answers)
 
     @property
     def choices(self) -> tuple[str, ...]:

@@ -43,11 +43,11 @@ def _lines(opening: Opening, inner: Export) -> Iterator[HandedIn]:
     for chunk in inner.chunks:
         values = {name: column.to_pylist() for name, column in chunk.columns.items()}
         blank: list[str | None] = [None] * len(chunk)
-        for place, (row, problem) in enumerate(
+        for position, (row, problem) in enumerate(
             zip(chunk.row.tolist(), chunk.problem.to_pylist(), strict=True)
         ):
-            own = {name: cells[place] for name, cells in values.items()}
-            shared = {field: values.get(name, blank)[place] for field, name in SHARED.items()}
+            own = {name: cells[position] for name, cells in values.items()}
+            shared = {field: values.get(name, blank)[position] for field, name in SHARED.items()}
             answers = partial(_answers, {key: own.get(key) for key in (TEXTS, *GIVEN.values())})
             yield HandedIn(row, own.get(NAME), shared, own, answers, problem=problem)
     if inner.n_rows and NAME not in inner.columns:

@@ -59,13 +59,13 @@ def _data(task: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _annotations(tasks: Sequence[Mapping[str, Any]]) -> Iterator[HandedIn]:
     row = 0
-    for place, task in enumerate(tasks):
+    for position, task in enumerate(tasks):
         data = _data(task)
         bookkeeping = as_text(data.get(NAME))
         shown = _shown(data)
         for number, annotation in enumerate(task["annotations"]):
             row += 1
-            pointer = f"/{place}/annotations/{number}"
+            pointer = f"/{position}/annotations/{number}"
             own = _own_columns(task, annotation)
             yield HandedIn(
                 row,

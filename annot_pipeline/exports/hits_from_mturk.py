@@ -90,23 +90,27 @@ def _assignments(chunk: RawRows, own: set[str]) -> Iterator[HandedIn]:
     ]
     blank: list[str | None] = [None] * len(chunk)
     packed = values.get(TASK_ANSWERS, blank)
-    for place, (row, problem) in enumerate(
+    for position, (row, problem) in enumerate(
         zip(chunk.row.tolist(), chunk.problem.to_pylist(), strict=True)
     ):
         cells_of_row = [
             (name, choice, cell)
             for name, choice, cells in answered
-            if (cell := cells[place]) is not None and filled(cell)
+            if (cell := cells[position]) is not None and filled(cell)
         ]
-        shared = {field: values.get(name, blank)[place] for field, name in SHARED.items()}
+        shared = {field: values.get(name, blank)[position] for field, name in SHARED.items()}
         shared["submitted_at"] = iso_time(shared["submitted_at"])
         yield HandedIn(
             row,
-            values[BOOKKEEPING][place],
+            values[BOOKKEEPING][position],
             shared,
-            {name: values[name][place] for name in own},
+            {name: values[name][position] for name in own},
             partial(
-                _answers, cells_of_row, packed[place], max(texts, default=0), last_filled[place]
+                _answers,
+                cells_of_row,
+                packed[position],
+                max(texts, default=0),
+                last_filled[position],
             ),
             problem=problem,
         )

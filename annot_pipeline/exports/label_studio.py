@@ -67,7 +67,7 @@ def load_tasks(opening: Opening) -> list[dict[str, Any]]:
     except ValueError as error:
         raise opening.broken(f"is not JSON ({error})", "fetch the export again") from None
     whole = isinstance(tasks, list)
-    unfit = [place for place, task in enumerate(tasks) if not _is_task(task)] if whole else []
+    unfit = [position for position, task in enumerate(tasks) if not _is_task(task)] if whole else []
     if not whole or unfit:
         where = f"; /{unfit[0]} is none" if unfit else ""
         raise opening.broken(
@@ -199,11 +199,11 @@ def _chunks(opening: Opening, tasks: list[dict[str, Any]], columns: list[str]) -
     questions = _questions(tasks, dict(opening.multiple))
     cells: list[tuple[int, str, _Cell]] = []
     row = 0
-    for place, task in enumerate(tasks):
+    for position, task in enumerate(tasks):
         for number, annotation in enumerate(task["annotations"]):
             row += 1
             shared = _shared(task, annotation)
-            pointer = f"/{place}/annotations/{number}"
+            pointer = f"/{position}/annotations/{number}"
             for answer in _cells(annotation, questions, opening):
                 name, item = (answer.columns.get(n) for n in ("from_name", "ranked_item"))
                 at = "#".join(part for part in (pointer, name, item) if part is not None)

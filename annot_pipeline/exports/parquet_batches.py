@@ -100,12 +100,12 @@ class ParquetBatches:
     def _leaves(self) -> dict[int, str]:
         """Paths of the columns that are read, by their place in the footer."""
         schema, names = self.metadata.schema, self.columns
-        paths = {place: schema.column(place).path for place in range(len(schema))}
+        paths = {position: schema.column(position).path for position in range(len(schema))}
         if names is None:
             return paths
         return {
-            place: path
-            for place, path in paths.items()
+            position: path
+            for position, path in paths.items()
             if any(path == name or path.startswith(f"{name}.") for name in names)
         }
 
@@ -114,7 +114,7 @@ class ParquetBatches:
         encoded = n_values = 0
         for group in self.groups:
             row_group = self.metadata.row_group(group)
-            chunks = [row_group.column(place) for place in leaves]
+            chunks = [row_group.column(position) for position in leaves]
             encoded += sum(chunk.total_uncompressed_size for chunk in chunks)
             n_values += sum(chunk.num_values for chunk in chunks)
         self._check_size(max(encoded, n_values))
@@ -126,8 +126,8 @@ class ParquetBatches:
         """Paths of columns whose largest value cannot be looked at before rows are decoded."""
         opaque = {path for path, n in Counter(leaves.values()).items() if n > 1}
         for group in map(self.metadata.row_group, self.groups):
-            for place, path in leaves.items():
-                if SHARED_PREFIXES in group.column(place).encodings:
+            for position, path in leaves.items():
+                if SHARED_PREFIXES in group.column(position).encodings:
                     opaque.add(path)
         return opaque
 
@@ -139,10 +139,10 @@ class ParquetBatches:
         file = self._open({*texts.values()} - opaque)
         for number in self.groups:
             group = self.metadata.row_group(number)
-            for place, path in texts.items():
+            for position, path in texts.items():
                 size = 0
                 if path in opaque:
-                    size = group.column(place).total_uncompressed_size
+                    size = group.column(position).total_uncompressed_size
                 elif group.num_rows:  # one row comes with the whole dictionary
                     first = next(file.iter_batches(1, [number], [path]), None)
                     size = max(map(_largest_value, first.columns if first else ()), default=0)
@@ -156,9 +156,9 @@ class ParquetBatches:
         n_rows = BATCH_ROWS
         for group in map(self.metadata.row_group, self.groups):
             row_bytes, rows = 0, max(1, group.num_rows)
-            for place, path in leaves.items():
-                chunk = group.column(place)
-                fixed = max(FIXED_BYTES, self.metadata.schema.column(place).length)
+            for position, path in leaves.items():
+                chunk = group.column(position)
+                fixed = max(FIXED_BYTES, self.metadata.schema.column(position).length)
                 value = FIXED_BYTES if path in large else largest.get(path, fixed)
                 row_bytes += value * max(1, -(-chunk.num_values // rows))
                 row_bytes += chunk.total_uncompressed_size // rows

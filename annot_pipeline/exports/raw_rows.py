@@ -311,8 +311,8 @@ def distinct(names: Sequence[str]) -> list[str]:
     """Make column names unique: each of several equal ones gets its position as a suffix."""
     counts = Counter(names)
     names_in_order: dict[str, None] = {}
-    for place, name in enumerate(names, start=1):
-        unique = name if counts[name] == 1 else f"{name}#{place}"
+    for position, name in enumerate(names, start=1):
+        unique = name if counts[name] == 1 else f"{name}#{position}"
         while unique in names_in_order:
             unique += "#"
         names_in_order[unique] = None

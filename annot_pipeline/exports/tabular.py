@@ -350,13 +350,13 @@ def _as_text(
         columns[name] = batch.column(name).cast(pa.string())
         if bytewise and not pc.all(pc.string_is_ascii(columns[name])).as_py():
             values = columns[name].to_pylist()
-            for place, value in enumerate(values):
+            for position, value in enumerate(values):
                 try:
-                    values[place] = value.encode("latin-1").decode("utf-8")
+                    values[position] = value.encode("latin-1").decode("utf-8")
                 except UnicodeDecodeError:
-                    values[place] = None
+                    values[position] = None
                     # a column may be named after a judge: its place is told
-                    problems[place] = f"not UTF-8 in column {places[name]}; see options.encoding"
+                    problems[position] = f"not UTF-8 in column {places[name]}; see options.encoding"
             columns[name] = pa.array(values, pa.string())
     problem = pa.nulls(len(numbers), pa.string())
     if problems:

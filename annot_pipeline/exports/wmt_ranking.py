@@ -178,21 +178,21 @@ def _cells(ranking: _Ranking) -> Iterator[Texts]:
         skipped = " (skipped)" if ranking.is_skipped else ""
         yield None, None, None, None, f"the ranking holds no output{skipped}"
     else:
-        for place, output in enumerate(ranking.outputs, start=1):
-            for system, cell, problem in _systems(output, str(place)):
-                yield str(place), system, output.get("rank"), cell, problem
+        for position, output in enumerate(ranking.outputs, start=1):
+            for system, cell, problem in _systems(output, str(position)):
+                yield str(position), system, output.get("rank"), cell, problem
 
 
-def _systems(output: Attributes, place: str) -> Iterator[tuple[str | None, str, str | None]]:
+def _systems(output: Attributes, location: str) -> Iterator[tuple[str | None, str, str | None]]:
     """The systems of an output, each with its cell and what is wrong with its name."""
     named = output.get("system", "")
     if named.count(",") >= MOST_SYSTEMS:
-        yield None, place, f"a translation names more than {MOST_SYSTEMS:,} systems"
+        yield None, location, f"a translation names more than {MOST_SYSTEMS:,} systems"
         return
     seen: Counter[str] = Counter()
     for system in map(str.strip, named.split(",")):
         seen[system] += 1
-        cell = f"{place}.{system}" + (f"#{seen[system]}" if seen[system] > 1 else "")
+        cell = f"{location}.{system}" + (f"#{seen[system]}" if seen[system] > 1 else "")
         if not system:
             yield None, cell, "a translation without the name of a system"
         elif seen[system] > 1:

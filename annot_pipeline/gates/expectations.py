@@ -29,7 +29,7 @@ def suite_of(name: str, rules: Sequence[Rule]) -> ExpectationSuite:
         warnings.simplefilter("ignore", FutureWarning)
         import great_expectations as gx
 
-    expectations = [_expectation(rule, place) for place, rule in enumerate(rules)]
+    expectations = [_expectation(rule, position) for position, rule in enumerate(rules)]
     return gx.ExpectationSuite(name=name, expectations=expectations)
 
 
@@ -90,10 +90,10 @@ def _validate(suite: ExpectationSuite, rows: pa.Table) -> list[Any]:
     return list(batch.validate(suite, result_format=RESULT).results)
 
 
-def _expectation(rule: Rule, place: int) -> Expectation:
+def _expectation(rule: Rule, position: int) -> Expectation:
     import great_expectations.expectations.core as gxe
 
-    arguments: dict[str, Any] = {"severity": rule.severity, "meta": {"rule": place}}
+    arguments: dict[str, Any] = {"severity": rule.severity, "meta": {"rule": position}}
     if len(rule.columns) > 1:
         return gxe.ExpectCompoundColumnsToBeUnique(column_list=list(rule.columns), **arguments)
     (arguments["column"],) = rule.columns

@@ -140,23 +140,23 @@ def _files(
     own_folders = OwnFolders(own)
     for export in exports:
         if not export.is_dir():
-            place = export.parent.resolve() / export.name
-            checked_export(place, str(export), place.parent, own_folders)
-            yield place
+            location = export.parent.resolve() / export.name
+            checked_export(location, str(export), location.parent, own_folders)
+            yield location
             continue
-        place = export.resolve()
+        location = export.resolve()
         below = sorted(
-            place.rglob("*") if deep else place.iterdir(), key=lambda p: natural_key(str(p))
+            location.rglob("*") if deep else location.iterdir(), key=lambda p: natural_key(str(p))
         )
         for path in below:
-            inside = path.relative_to(place).parts
+            inside = path.relative_to(location).parts
             is_own = any(path.is_relative_to(folder) for folder in own.values())
             hidden = any(part.startswith(".") for part in inside)
             ending = path.name.lower().removesuffix(".gz")
             if not ending.endswith(ENDINGS) or is_own or hidden or not path.is_file():
                 continue
             try:
-                checked_export(path, path.name, place, own_folders)
+                checked_export(path, path.name, location, own_folders)
             except InputError as error:
                 seen[path] = error.problems[0].what
             yield path

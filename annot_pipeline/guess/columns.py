@@ -124,9 +124,9 @@ class Sheet:
             self._columns[name] = Column(name, expression, self.table.column(name))
         return self._columns[name]
 
-    def part(self, place: int) -> Sheet:
+    def part(self, position: int) -> Sheet:
         """The rows of one file."""
-        return Sheet([self.parts[place]], self._expressions)
+        return Sheet([self.parts[position]], self._expressions)
 
     def is_unique(self, name: str) -> bool:
         """Whether no value stands twice in one file."""
@@ -182,8 +182,8 @@ class Choice:
     def with_role(self, role: str) -> list[Column]:
         """Return columns whose name suggests a role, likeliest first, without mostly blank ones."""
         ranked = [
-            (names.roles(column.name)[role], place, column)
-            for place, column in enumerate(self.offered())
+            (names.roles(column.name)[role], position, column)
+            for position, column in enumerate(self.offered())
             if role in names.roles(column.name)
         ]
         return [

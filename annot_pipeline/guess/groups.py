@@ -125,7 +125,7 @@ def name_frame(paths: Sequence[Path]) -> tuple[str, str]:
 
 def _common_start(texts: Sequence[str]) -> str:
     first, last = min(texts), max(texts)
-    same = (place for place, c in enumerate(first) if last[place : place + 1] != c)
+    same = (position for position, c in enumerate(first) if last[position : position + 1] != c)
     return first[: next(same, len(first))]
 
 

@@ -79,7 +79,7 @@ def _is_possible_truth(truth: Column, sources: Sequence[SourceGuess]) -> bool:
 def _matching(choice: Choice, judged: Sequence[frozenset[str]]) -> Column | None:
     """Return the column with the most ids of judged items; one named ``item`` is preferred."""
     candidates: list[tuple[bool, int, int, Column]] = []
-    for place, column in enumerate(choice.offered()):
+    for position, column in enumerate(choice.offered()):
         if not column.is_unique:
             continue
         named = "item" in names.roles(column.name)
@@ -90,5 +90,5 @@ def _matching(choice: Choice, judged: Sequence[frozenset[str]]) -> Column | None
             if enough or (named and met >= MATCHED_IF_NAMED * column.n_distinct):
                 best = max(best, met)
         if best:
-            candidates.append((not named, -best, place, column))
+            candidates.append((not named, -best, position, column))
     return min(candidates, key=lambda candidate: candidate[:3])[3] if candidates else None

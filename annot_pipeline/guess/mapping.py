@@ -79,7 +79,7 @@ OWN_COLUMNS = {"appraise": row_shapes.appraise, "wmt_ranking": row_shapes.wmt_ra
 
 
 def _is_nameless(sheet: Sheet) -> bool:
-    return all(name == f"c{place}" for place, name in enumerate(sheet.names, start=1))
+    return all(name == f"c{position}" for position, name in enumerate(sheet.names, start=1))
 
 
 def _judge(choice: Choice, format_: str) -> Column:

@@ -89,7 +89,7 @@ def _by_words(words: Sequence[str], pair: Pair) -> str | None:
     others = {word for kind in kinds for word in SIDE_WORDS[kind][2:]}
     if said & (TURNED | others):
         return None
-    sides = [{SIDE_WORDS[kind][place] for kind in kinds} for place in (0, 1)]
+    sides = [{SIDE_WORDS[kind][position] for kind in kinds} for position in (0, 1)]
     first, second = (bool(said & spellings) for spellings in sides)
     if first == second:
         return None

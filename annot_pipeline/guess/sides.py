@@ -89,24 +89,24 @@ class Pair(NamedTuple):
         if self.is_rank:
             return None
         if self.are_systems:
-            place = 0
+            position = 0
         elif self.are_outputs:
-            place = 3
+            position = 3
         elif "item" in roles:
-            place = 1
+            position = 1
         elif not self.stem:
-            place = 2
+            position = 2
         else:
             return None
-        return self.kind == X_AND_Y, place, self.kind
+        return self.kind == X_AND_Y, position, self.kind
 
 
 def pairs_among(columns: Iterable[str]) -> list[Pair]:
     """Return all pairs, in the order of their first columns."""
     by_stem: dict[tuple[int, str], dict[int, str]] = {}
     for name in columns:
-        for kind, place, stem in _sides(name):
-            by_stem.setdefault((kind, stem), {}).setdefault(place, name)
+        for kind, position, stem in _sides(name):
+            by_stem.setdefault((kind, stem), {}).setdefault(position, name)
     return [
         Pair(kind, stem, sides[0], sides[1])
         for (kind, stem), sides in by_stem.items()

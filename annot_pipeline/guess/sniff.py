@@ -190,7 +190,7 @@ def _delimiter(sample: Sample) -> tuple[str, int]:
 
 def _missing_header(sample: Sample, n_columns: int) -> tuple[str, ...] | None:
     """Return names for the columns of a file without a header line; None if it has one."""
-    numbered = tuple(f"c{place}" for place in range(1, n_columns + 1))
+    numbered = tuple(f"c{position}" for position in range(1, n_columns + 1))
     options = sample.options | {"columns": numbered}
     table = _read_quoted(replace(sample, options=options), ROWS_TRIED).table
     if table.num_rows < 2:

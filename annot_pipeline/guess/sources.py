@@ -243,8 +243,8 @@ def _judge_a_file(group: Group, mapping: Mapping) -> list[SourceGuess]:
     """
     held = _held_in_others(group.samples)
     sources = []
-    for place, single in enumerate(group.split()):
-        if place in held:
+    for position, single in enumerate(group.split()):
+        if position in held:
             continue
         why = "no column says who: taken for one judge, named after the file"
         line = ("judge", {"value": stem_of(single.paths[0])}, why)
@@ -252,7 +252,7 @@ def _judge_a_file(group: Group, mapping: Mapping) -> list[SourceGuess]:
         judged.notes += [
             f"left out: {group.paths[part].name}, all of whose rows stand here, too"
             for part, whole in held.items()
-            if whole == place
+            if whole == position
         ]
         sources.append(replace(_source(single, judged), tasks=_tasks(mapping)))
     return sources
@@ -261,16 +261,16 @@ def _judge_a_file(group: Group, mapping: Mapping) -> list[SourceGuess]:
 def _held_in_others(samples: Sequence[Sample]) -> dict[int, int]:
     """Place of a file to that of the largest which holds all its rows, where there is one."""
     rows = {
-        place: Counter(zip(*sample.table.to_pydict().values(), strict=True))
-        for place, sample in enumerate(samples)
+        position: Counter(zip(*sample.table.to_pydict().values(), strict=True))
+        for position, sample in enumerate(samples)
         if sample.is_whole and len(samples) > 1
     }
-    by_size = sorted(rows, key=lambda place: (-samples[place].table.num_rows, place))
+    by_size = sorted(rows, key=lambda position: (-samples[position].table.num_rows, position))
     held: dict[int, int] = {}
-    for n, place in enumerate(by_size):
-        whole = next((other for other in by_size[:n] if rows[place] <= rows[other]), None)
+    for n, position in enumerate(by_size):
+        whole = next((other for other in by_size[:n] if rows[position] <= rows[other]), None)
         if whole is not None:
-            held[place] = whole
+            held[position] = whole
     return held
 
 
@@ -340,15 +340,15 @@ def _by_task(
     local = judges_restart(sheet, mapping.judge)
     sources: list[SourceGuess] = []
     for kind in dict.fromkeys(answer.kind for answer in answers):
-        places = [place for place, answer in enumerate(answers) if answer.kind == kind]
-        together = Group(tuple(group.samples[place] for place in places), group.folder)
+        places = [position for position, answer in enumerate(answers) if answer.kind == kind]
+        together = Group(tuple(group.samples[position] for position in places), group.folder)
         alike = len(places) > 1 and together.pattern is not None
-        for chosen in [places] if alike else [[place] for place in places]:
-            part = Group(tuple(group.samples[place] for place in chosen), group.folder)
+        for chosen in [places] if alike else [[position] for position in places]:
+            part = Group(tuple(group.samples[position] for position in chosen), group.folder)
             mapped = _mapping(part, kind)
             tasks = [
-                Task(words[place], kind, answers[place].scale, answers[place].labels)
-                for place in chosen
+                Task(words[position], kind, answers[position].scale, answers[position].labels)
+                for position in chosen
             ]
             expressions: dict[str, Any] = {
                 name: captured(part.paths, name) if alike else {"value": words[chosen[0]]}
@@ -356,7 +356,9 @@ def _by_task(
             }
             lines: list[Line] = [("task", expressions["task"], _evidence(words, chosen))]
             if mapped.item and alike:
-                n_items = sum(sheet.part(place)[mapped.item.name].n_distinct for place in chosen)
+                n_items = sum(
+                    sheet.part(position)[mapped.item.name].n_distinct for position in chosen
+                )
                 lines.append(("item", mapped.item.expression, f"{n_items:,} in all tasks"))
             if local:
                 joined = {"join": [expressions["judge"], mapped.judge.expression], "sep": ":"}
@@ -369,7 +371,7 @@ def _by_task(
 def _evidence(words: list[str], chosen: list[int]) -> str:
     if len(chosen) == 1:
         return "from the file name: one task per file"
-    shown = ", ".join(words[place] for place in chosen[:5])
+    shown = ", ".join(words[position] for position in chosen[:5])
     more = ", ..." if len(chosen) > 5 else ""
     return f"{len(chosen):,} files, a task each: {shown}{more}"
 

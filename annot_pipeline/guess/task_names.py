@@ -16,12 +16,12 @@ def name_tasks(sources: list[SourceGuess], campaign: str) -> list[SourceGuess]:
     are_separate = any(_differ(unnamed[0], other) for other in unnamed)
     stems = Counter(stem_of(source.group.paths[0]) for source in unnamed)
     named: list[SourceGuess] = []
-    for place, source in enumerate(sources, start=1):
+    for position, source in enumerate(sources, start=1):
         if source.tasks[0].name is None:
             name, mapping = campaign, source.mapping
             if are_separate:
                 stem = stem_of(source.group.paths[0])
-                name = stem if stems[stem] == 1 else f"{stem}_{place}"
+                name = stem if stems[stem] == 1 else f"{stem}_{position}"
                 line = ("task", {"value": name}, "the other files answer something else")
                 mapping = mapping.with_lines(line)
             tasks = [replace(source.tasks[0], name=name)]

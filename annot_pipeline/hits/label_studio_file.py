@@ -118,9 +118,9 @@ def _card(task: TaskPlan, slot: int) -> str:
     lines.append(f'    <Text name="text_{slot}" value="$text_{slot}" valueType="text"/>')
     if not task.question.criteria:
         lines.append(_number(task.question, slot, None))
-    for place, criterion in enumerate(task.question.criteria, start=1):
+    for position, criterion in enumerate(task.question.criteria, start=1):
         lines.append(f'    <Header value={_value(criterion)} size="6"/>')
-        lines.append(_number(task.question, slot, place))
+        lines.append(_number(task.question, slot, position))
     return "\n".join([f'  <View style="{CARD}">', *lines, "  </View>"])
 
 
@@ -132,10 +132,10 @@ def _value(text: str) -> str:
     return quoteattr(text.replace("{{", "\uff5b\uff5b"))
 
 
-def _number(question: Question, slot: int, place: int | None) -> str:
+def _number(question: Question, slot: int, position: int | None) -> str:
     low, high = (plain_number(level) for level in scale_of(question))
     return (
-        f'    <Number name="{answer_name(slot, place)}" toName="text_{slot}" '
+        f'    <Number name="{answer_name(slot, position)}" toName="text_{slot}" '
         f'min="{low}" max="{high}"{_slider(scale_of(question))} required="true"/>'
     )
 

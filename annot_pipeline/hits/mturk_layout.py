@@ -70,8 +70,8 @@ def mturk_layout(question: Question, n_slots: int, *, with_sources: bool) -> str
         "@AT_ONCE@": str(PAIRS_AT_ONCE if ask == "compare" else AT_ONCE),
         "@SLOTS@": slots,  # last: they hold names from outside
     }
-    for place, value in filled.items():
-        template = template.replace(place, value)
+    for position, value in filled.items():
+        template = template.replace(position, value)
     return template
 
 
@@ -92,7 +92,7 @@ def _slot(question: Question, slot: int, with_sources: bool) -> str:
         answers = _choices(slot, "label", named)
     else:
         places: list[int | None] = [*range(1, len(question.criteria) + 1)] or [None]
-        answers = "".join(_number(question, slot, place) for place in places)
+        answers = "".join(_number(question, slot, position) for position in places)
     return f'<section class="slot">{source}{text}{answers}</section>'
 
 
@@ -106,15 +106,15 @@ def _choices(slot: int, ask: str, choices: Iterable[tuple[str, str]]) -> str:
     return f'<div class="answer" role="radiogroup" aria-label="Question {slot}">{buttons}</div>'
 
 
-def _number(question: Question, slot: int, place: int | None) -> str:
+def _number(question: Question, slot: int, position: int | None) -> str:
     low, high = (plain_number(level) for level in scale_of(question))
-    criterion = "" if place is None else html_cell(question.criteria[place - 1])
+    criterion = "" if position is None else html_cell(question.criteria[position - 1])
     label = f"<b>{criterion}</b>" if criterion else ""
     spoken = f"Text {slot}" + (f", {criterion}" if criterion else "")
     step = slider_step(scale_of(question))
     stepped = "" if step == "1" else f' step="{step}"'
     return (
-        f'<div class="answer">{label}<input type="number" name="{answer_name(slot, place)}" '
+        f'<div class="answer">{label}<input type="number" name="{answer_name(slot, position)}" '
         f'min="{low}" max="{high}"{stepped} required aria-label="{spoken}"></div>'
     )
 

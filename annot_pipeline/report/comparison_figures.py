@@ -69,10 +69,10 @@ def _graph_svg(outputs: list[dict[str, Any]], rows: pa.Table, segment: str) -> s
     That is so where outputs that are equal but for casing were compared each on its own: the
     table pools them, but does not say which they are.
     """
-    place = {row["item"]: n for n, row in enumerate(outputs)}
+    position = {row["item"]: n for n, row in enumerate(outputs)}
     whole = np.zeros(len(outputs), np.int64)
     first, second = (
-        np.array([place[item] for item in rows[side].to_pylist()], np.int64)
+        np.array([position[item] for item in rows[side].to_pylist()], np.int64)
         for side in ("item_a", "item_b")
     )
     outcome = rows["outcome"].to_numpy().astype(np.int64)
@@ -124,9 +124,9 @@ def win_figures(outcomes: pa.Table, rankings: pa.Table) -> list[Drawn]:
         if not named.num_rows or not ranked:
             continue
         order = [row["system"] for row in ranked[:MOST_SYSTEMS]]
-        place = {system: n for n, system in enumerate(order)}
+        position = {system: n for n, system in enumerate(order)}
         a, b = index(named["system_a"]), index(named["system_b"])
-        place_of_name = np.array([place.get(name, -1) for name in (*a.names, *b.names)])
+        place_of_name = np.array([position.get(name, -1) for name in (*a.names, *b.names)])
         first, second = place_of_name[a.codes], place_of_name[len(a.names) + b.codes]
         outcome, n = (named[column].to_numpy() for column in ("outcome", "n"))
         wins, ties = np.zeros((2, len(order), len(order)))

@@ -158,12 +158,12 @@ def confusion_figures(confusion: pa.Table, judges: pa.Table, prevalence: pa.Tabl
     for task, rows in _by_task(confusion):
         names = busiest.get(task, [])
         labels = order[task]
-        place = {label: n for n, label in enumerate(labels)}
+        position = {label: n for n, label in enumerate(labels)}
         matrices = np.full((len(names), len(labels), len(labels)), np.nan)
         for row in rows:
             if row["judge"] in names:
                 at = names.index(row["judge"])
-                cell = at, place[row["true_label"]], place[row["observed_label"]]
+                cell = at, position[row["true_label"]], position[row["observed_label"]]
                 matrices[cell] = row["probability"]
         if names:
             svg = confusion_svg(labels, matrices, names)
@@ -246,12 +246,12 @@ def comparison_figures(comparisons: pa.Table, alpha: float, rankings: pa.Table) 
         of_method = rows.filter(pc.equal(rows["method"].cast(TEXT), method)).to_pylist()
         if not of_method:
             continue
-        place = {name: n for n, name in enumerate(systems)}
+        position = {name: n for n, name in enumerate(systems)}
         p_values = np.full((len(systems), len(systems)), np.nan)
         wins = np.zeros_like(p_values, dtype=np.bool_)
         for row in of_method:
-            if row["system_a"] in place and row["system_b"] in place:
-                at = place[row["system_a"]], place[row["system_b"]]
+            if row["system_a"] in position and row["system_b"] in position:
+                at = position[row["system_a"]], position[row["system_b"]]
                 p_values[at] = np.nan if row["p_adjusted"] is None else row["p_adjusted"]
                 wins[at] = bool(row["a_beats_b"])
         svg = comparison_matrix_svg(systems, p_values, wins, alpha)
@@ -267,8 +267,8 @@ def _once_a_judge(judges: pa.Table) -> list[Row]:
     """One row a judge and test: tested over all tasks, a judge's rows say the same."""
     first: dict[tuple[Any, ...], int] = {}
     said = judges.select(["judge", "verdict", "p_value", "n_pairs"])
-    for place, row in enumerate(said.to_pylist()):
-        first.setdefault(tuple(row.values()), place)
+    for position, row in enumerate(said.to_pylist()):
+        first.setdefault(tuple(row.values()), position)
     rows: list[Row] = judges.take(pa.array(first.values(), pa.int64())).to_pylist()
     return rows
 

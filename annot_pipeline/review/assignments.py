@@ -59,8 +59,8 @@ class Assignment:
         p = self.judge.get("p_value") or 0.0
         turn = p if self.recommendation == "reject" else -p
         lost = self.n_rejected / max(self.n_judgments + self.n_rejected, 1)
-        place = DOUBT[self.recommendation]
-        return not self.undecided, place, len(self.verdicts) < 2, -lost, turn, self.export, self.row
+        rank = DOUBT[self.recommendation]
+        return not self.undecided, rank, len(self.verdicts) < 2, -lost, turn, self.export, self.row
 
 
 def recommend(

@@ -41,7 +41,7 @@ class BatchFile:
         self.opening = opening
         self.encoding = "utf-8" if opening.is_utf8 else opening.encoding
         self.delimiter = ","
-        self.place: dict[str, int] = {}
+        self.positions: dict[str, int] = {}
         self.width, self.widths = 0, (0,)
 
     @contextlib.contextmanager
@@ -92,8 +92,8 @@ class BatchFile:
         if names[: len(read)] != read:
             raise self.mismatch("the header", f"columns {first_of(read)} were read")
         added = [name for name in REQUESTERS_COLUMNS if name not in names]
-        self.place = {name: n for n, name in enumerate([*names, *added])}
-        self.width = len(self.place)
+        self.positions = {name: n for n, name in enumerate([*names, *added])}
+        self.width = len(self.positions)
         ends_so = (*names[-len(REQUESTERS_COLUMNS) :],) == REQUESTERS_COLUMNS
         shorter = (len(names) - len(REQUESTERS_COLUMNS),) if ends_so else ()
         self.widths = (len(names), *shorter)  # rows may end before the requester's columns
@@ -101,8 +101,8 @@ class BatchFile:
 
     def cell(self, cells: Sequence[str], name: str) -> str:
         """A cell of a row by its column; empty where the row has none."""
-        place = self.place.get(name, len(cells))
-        return cells[place] if place < len(cells) else ""
+        position = self.positions.get(name, len(cells))
+        return cells[position] if position < len(cells) else ""
 
     def is_ragged(self, cells: Sequence[str]) -> bool:
         """Whether a row does not fit the header."""
@@ -114,7 +114,7 @@ class BatchFile:
             return text
         whole = cells + [""] * (self.width - len(cells))
         for name, cell in zip(REQUESTERS_COLUMNS, decision or (), strict=False):
-            whole[self.place[name]] = cell
+            whole[self.positions[name]] = cell
         if whole[: len(cells)] == cells:
             return self.extended(text, cells, whole[len(cells) :])
         row = self.delimiter.join(map(self._quoted, whole))

@@ -99,8 +99,8 @@ class Upload:
             if not assignment.elsewhere:
                 yield assignment
             if is_formula(self.file.cell(cells, "WorkerId")):
-                place = {"row": self.n_rows, "line": self.line}
-                self.left_out.append(place | {"worker": shorten(assignment.worker)})
+                location = {"row": self.n_rows, "line": self.line}
+                self.left_out.append(location | {"worker": shorten(assignment.worker)})
                 continue
             decision = self._decision(assignment)
             target.write(self.file.filled(text, cells, decision))
@@ -152,7 +152,7 @@ class Upload:
 
     def _undecided(self, status: str, cells: Sequence[str]) -> bool:
         """Whether neither MTurk nor a person has approved or rejected the row."""
-        open_ = ("submitted",) if "AssignmentStatus" in self.file.place else ("submitted", "")
+        open_ = ("submitted",) if "AssignmentStatus" in self.file.positions else ("submitted", "")
         decided = any(self.file.cell(cells, name).strip() for name in REQUESTERS_COLUMNS)
         return status.strip().lower() in open_ and not decided
 

@@ -40,9 +40,9 @@ def index(column: pa.ChunkedArray | pa.Array, *, null: str | None = None) -> Ind
     used = np.flatnonzero(np.bincount(codes, minlength=len(dictionary)))
     names = dictionary.take(pa.array(used))
     order = pc.sort_indices(names).to_numpy()  # by bytes: UTF-8 keeps the code point order
-    place = np.empty(len(dictionary), np.int64)
-    place[used[order]] = np.arange(order.size)
-    return Index(names.take(pa.array(order)).to_pylist(), place[codes])
+    positions = np.empty(len(dictionary), np.int64)
+    positions[used[order]] = np.arange(order.size)
+    return Index(names.take(pa.array(order)).to_pylist(), positions[codes])
 
 
 def is_in(column: pa.ChunkedArray, names: Collection[str] | pa.Array) -> pa.ChunkedArray:

@@ -346,9 +346,9 @@ def _cached_rows(
 def _in_order(tables: Sequence[pa.Table]) -> pa.Table:
     """Return rows of several tables by task; names plain, as codes depend on the tables."""
     schema = tables[-1].schema  # as the work makes it; what was read again may name parts of it
-    for place, field in enumerate(schema):
+    for position, field in enumerate(schema):
         if pa.types.is_dictionary(field.type):
-            schema = schema.set(place, field.with_type(field.type.value_type))
+            schema = schema.set(position, field.with_type(field.type.value_type))
     whole = pa.concat_tables([rows.cast(schema) for rows in tables])
     if len(tables) == 1:
         return whole

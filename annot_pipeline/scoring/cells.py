@@ -192,24 +192,24 @@ def _from_long(
 
 def _from_json(rows: Rows, faults: Faults, unknown_wrong: bool) -> tuple[Floats, Floats]:
     column = rows.column(str(rows.form.probability))
-    place = {name: n for n, name in enumerate(rows.classes)}
-    cells, elsewhere = np.zeros((len(column), len(place))), np.zeros(len(column))
+    position = {name: n for n, name in enumerate(rows.classes)}
+    cells, elsewhere = np.zeros((len(column), len(position))), np.zeros(len(column))
     for at, text in enumerate(column.to_pylist()):
         parsed = _parsed(text)
         if parsed is None:
             faults.add("not_json", rows.numbers(np.array([at])), [str(text)[:60]])
             cells[at] = np.nan
         elif isinstance(parsed, list):
-            if len(parsed) == len(place):
+            if len(parsed) == len(position):
                 cells[at] = parsed
             else:
-                allowed = f"{len(place)}, in class order: {_class_list(rows.classes)}"
+                allowed = f"{len(position)}, in class order: {_class_list(rows.classes)}"
                 faults.add("length", rows.numbers(np.array([at])), [len(parsed)], allowed)
                 cells[at] = np.nan
         else:
             for name, value in parsed.items():
-                if name in place:
-                    cells[at, place[name]] = value
+                if name in position:
+                    cells[at, position[name]] = value
                 elif unknown_wrong:
                     elsewhere[at] += value
                 else:

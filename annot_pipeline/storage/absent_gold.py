@@ -64,18 +64,20 @@ def given_up_gold(
         for version in versions
         if version not in gone
     ]
-    for name, place in places.items():
-        if place is None:
+    for name, location in places.items():
+        if location is None:
             what = f"{name}: the store feeds no such gold"
             problems.append(Problem("--gone", what, allowed=first_of([*others, *unlisted])))
-        elif (folder := _location(campaign, name, place)) and not _absence(folder, campaign.store):
+        elif (folder := _location(campaign, name, location)) and not _absence(
+            folder, campaign.store
+        ):
             what = f"{folder}: is there, with its releases"
             do = f"prune it by its own campaign, with --set gold={folder}"
             problems.append(Problem("--gone", what, do=do))
     if problems:
         raise ConfigError("only what is away can be given up", problems)
     struck_off = gone if "" in names else versions
-    return GivenUp(tuple(struck_off), tuple(place for place in places.values() if place))
+    return GivenUp(tuple(struck_off), tuple(location for location in places.values() if location))
 
 
 def refuse_absent(campaign: LoadedCampaign, releases: Releases, given_up: GivenUp) -> None:
@@ -91,11 +93,11 @@ def refuse_absent(campaign: LoadedCampaign, releases: Releases, given_up: GivenU
     if own:
         do = f"restore it, or remove it from the list: --gone {own[0]} (--gone alone: all of them)"
         what = f"{first_of(own)} was published, but its folder does not exist"
-        problems.append(Problem(releases.gold.place(), what, do=do))
-    for place in other_gold(campaign, given_up):
-        if why := _absence(place, campaign.store):
-            do = f"mount or restore it; if it will not come back, --gone {place}"
-            problems.append(Problem(place, why, do=do))
+        problems.append(Problem(releases.gold.location(), what, do=do))
+    for location in other_gold(campaign, given_up):
+        if why := _absence(location, campaign.store):
+            do = f"mount or restore it; if it will not come back, --gone {location}"
+            problems.append(Problem(location, why, do=do))
     for stem in unlisted_gold(campaign, given_up):
         problems.append(_unlisted(campaign, stem))
     if problems:
@@ -107,7 +109,7 @@ def other_gold(campaign: LoadedCampaign, given_up: GivenUp) -> list[str]:
     """Return the gold that the campaign's store feeds, but its own and what is given up."""
     own = campaign.gold_url or str(campaign.gold.resolve())
     fed = fed_gold(campaign.store)
-    return [place for place in fed if place != own and place not in given_up.places]
+    return [location for location in fed if location != own and location not in given_up.places]
 
 
 def unlisted_gold(campaign: LoadedCampaign, given_up: GivenUp) -> list[str]:
@@ -147,12 +149,12 @@ def _unlisted(campaign: LoadedCampaign, stem: str) -> Problem:
     return Problem(str(path), what, do=do)
 
 
-def _absence(place: str, store: Path) -> str | None:
+def _absence(location: str, store: Path) -> str | None:
     """Return why the releases of a place cannot be read; None where they all can."""
-    if not is_url(place) and not os.path.isdir(place):
+    if not is_url(location) and not os.path.isdir(location):
         return "is away: the folder does not exist"
     try:
-        releases = Releases.at(place, store, store=store)
+        releases = Releases.at(location, store, store=store)
         if releases.gold.pointer() is None:
             return f"is away: {POINTER} is missing"
         releases.refuse_rollback()
@@ -172,11 +174,11 @@ def _absence(place: str, store: Path) -> str | None:
 def _known_place(campaign: LoadedCampaign, name: str, others: Sequence[str]) -> str | None:
     """Return the place, or the stem of gold that is not listed, that a name means."""
     places = _meant_places(campaign, name)
-    stems = [_stem(campaign.store, place) for place in places]
-    return next((place for place in [*places, name, *stems] if place in others), None)
+    stems = [_stem(campaign.store, location) for location in places]
+    return next((location for location in [*places, name, *stems] if location in others), None)
 
 
-def _location(campaign: LoadedCampaign, name: str, place: str) -> str | None:
+def _location(campaign: LoadedCampaign, name: str, location: str) -> str | None:
     """Return where gold lies that a name means; None where the name is a stem, and tells nothing.
 
     Parameters
@@ -185,7 +187,7 @@ def _location(campaign: LoadedCampaign, name: str, place: str) -> str | None:
         As `_known_place` returns it.
     """
     meant = _meant_places(campaign, name)
-    return next((m for m in meant if place in (m, _stem(campaign.store, m))), None)
+    return next((m for m in meant if location in (m, _stem(campaign.store, m))), None)
 
 
 def _meant_places(campaign: LoadedCampaign, name: str) -> list[str]:
@@ -195,5 +197,5 @@ def _meant_places(campaign: LoadedCampaign, name: str) -> list[str]:
     return [os.path.realpath(name), os.path.realpath(campaign.folder / name)]
 
 
-def _stem(store: Path, place: str) -> str:
-    return gold_stem(gold_name(store, place if is_url(place) else Path(place)))
+def _stem(store: Path, location: str) -> str:
+    return gold_stem(gold_name(store, location if is_url(location) else Path(location)))

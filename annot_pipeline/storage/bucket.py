@@ -43,7 +43,7 @@ class Bucket:
         self.url = url
         self.scheme, _, self._root = url.partition("://")
 
-    def place(self, name: str) -> str:
+    def location(self, name: str) -> str:
         """An object's URL."""
         return f"{self.url}/{name}"
 
@@ -83,7 +83,7 @@ class Bucket:
         except FileExistsError:
             return self._sha256(name) == file_sha256(source)  # an answer that got lost was a yes
         except FileNotFoundError as error:
-            raise self._no_bucket(self.place(name)) from error
+            raise self._no_bucket(self.location(name)) from error
 
     def write(self, name: str, data: bytes) -> None:
         """Write a small object, whether it is there or not."""
@@ -91,7 +91,7 @@ class Bucket:
             with self._asking(name):
                 self._files.pipe_file(self._at(name), data)
         except FileNotFoundError as error:
-            raise self._no_bucket(self.place(name)) from error
+            raise self._no_bucket(self.location(name)) from error
 
     def swap(self, name: str, old: bytes | None, new: bytes) -> bool:
         """Replace a small object if it holds ``old`` (None: if it is not there); whether it did."""
@@ -167,24 +167,24 @@ class Bucket:
         except StoreError:
             raise
         except Exception as error:
-            place = self.place(name) if name else self.url
+            location = self.location(name) if name else self.url
             code = _code(error)
             if code == "NoSuchBucket":
-                raise self._no_bucket(place) from error
+                raise self._no_bucket(location) from error
             if code in OVERTAKEN:
-                raise FileExistsError(errno.EEXIST, "another was faster", place) from error
+                raise FileExistsError(errno.EEXIST, "another was faster", location) from error
             if isinstance(error, FileNotFoundError | FileExistsError):
                 raise
             if isinstance(error, OSError) and error.errno in OF_THIS_DISK:
                 raise
-            title, refused = f"{place}: cannot be reached", _is_refused(error)
+            title, refused = f"{location}: cannot be reached", _is_refused(error)
             problem = _refused(error) if refused else _unreachable(error)
             raise StoreError(title, [problem], may_pass=not refused) from error
 
-    def _no_bucket(self, place: str) -> StoreError:
+    def _no_bucket(self, location: str) -> StoreError:
         what = f"there is no bucket {self._root.partition('/')[0]}"
         do = f"make it, or correct gold, or the endpoint in the environment; {STANDS}"
-        return StoreError(f"{place}: cannot be reached", [Problem("", what, do=do)])
+        return StoreError(f"{location}: cannot be reached", [Problem("", what, do=do)])
 
 
 def _is_refused(error: Exception) -> bool:

@@ -153,11 +153,11 @@ def _regular_file(path: Path, relative: str, rule: str, do: str) -> tuple[Path, 
 
 
 def _is_of_the_kernel(real: Path, status: os.stat_result) -> bool:
-    if any(real.is_relative_to(place) for place in KERNEL_FOLDERS):
+    if any(real.is_relative_to(folder) for folder in KERNEL_FOLDERS):
         return not real.is_relative_to(SHARED_MEMORY)
-    for place in ("/proc", "/sys"):
+    for folder in ("/proc", "/sys"):
         with suppress(OSError):
-            if os.stat(place).st_dev == status.st_dev and os.path.ismount(place):
+            if os.stat(folder).st_dev == status.st_dev and os.path.ismount(folder):
                 return True
     return False
 

@@ -63,9 +63,9 @@ class GoldBucket(GoldFolder):
         self._uploaded: str | None = None  # the version that this process made last
         self._announced: str | None = None  # the version that it says it uploads
 
-    def place(self, name: str = "") -> str:
+    def location(self, name: str = "") -> str:
         """Where something is, for messages."""
-        return self.bucket.place(name) if name else self.bucket.url
+        return self.bucket.location(name) if name else self.bucket.url
 
     def is_file(self) -> bool:
         """An object store has no folders that could be files."""
@@ -116,8 +116,8 @@ class GoldBucket(GoldFolder):
         data = read_regular(path) if has_copy else self.bucket.read(name)
         if data is None:
             problem = Problem("", f"{MANIFEST} is missing", do=COPY_AGAIN)
-            raise StoreError(f"{self.place(version)}: half a release", [problem])
-        manifest = verified_manifest(data, version, sha256, self.place(name))
+            raise StoreError(f"{self.location(version)}: half a release", [problem])
+        manifest = verified_manifest(data, version, sha256, self.location(name))
         if not has_copy:
             path.parent.mkdir(parents=True, exist_ok=True)
             with replacing(path) as temporary:
@@ -160,8 +160,8 @@ class GoldBucket(GoldFolder):
             if version not in there:
                 shutil.rmtree(folder)
             elif folder.stat().st_mtime < old:
-                for place in (folder, *(path for path in folder.iterdir() if path.is_dir())):
-                    remove_unfinished(place)
+                for parent in (folder, *(path for path in folder.iterdir() if path.is_dir())):
+                    remove_unfinished(parent)
 
     def add(self, version: str, fill: Fill) -> dict[str, Any]:
         """Let ``fill`` make a release, and upload it, its manifest last.
@@ -235,7 +235,7 @@ class GoldBucket(GoldFolder):
     def _held_version(self) -> str | None:
         """The newest release when the right to write was got."""
         held = self._held
-        return None if held is None else parse_pointer(held, self.place(POINTER)).version
+        return None if held is None else parse_pointer(held, self.location(POINTER)).version
 
     def _whole(self, pointer: Pointer | None) -> list[str]:
         """Return versions that have a manifest; all that were published and not pruned have one."""
@@ -261,7 +261,7 @@ class GoldBucket(GoldFolder):
     def _overtaken(self) -> StoreError:
         what = "another build writes here, or has since this one began; this one wrote no release"
         do = "build again: it continues from what the other has published"
-        return StoreError(f"{self.place()}: not published", [Problem("", what, do=do)])
+        return StoreError(f"{self.location()}: not published", [Problem("", what, do=do)])
 
 
 def _harmless(name: str) -> str:
@@ -276,9 +276,9 @@ class BucketRelease(Release):
     bucket: Bucket = field(kw_only=True)
 
     @property
-    def place(self) -> str:
+    def location(self) -> str:
         """Where it is, for messages."""
-        return self.bucket.place(self.version)
+        return self.bucket.location(self.version)
 
     def file(self, name: str) -> Path:
         """Return the local path of a file of the release; fetch and verify it if necessary."""
@@ -291,7 +291,7 @@ class BucketRelease(Release):
             if digest is None:
                 raise self._half(name)
             if digest != sha256:
-                raise self._changed(f"{self.place}/{name}")
+                raise self._changed(f"{self.location}/{name}")
         return path
 
     def damaged(self) -> list[str]:

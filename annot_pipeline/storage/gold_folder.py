@@ -57,7 +57,7 @@ class GoldFolder:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    def place(self, name: str = "") -> str:
+    def location(self, name: str = "") -> str:
         """Where something is, for messages."""
         return str(self.folder / name)
 
@@ -78,7 +78,7 @@ class GoldFolder:
             It is not as it was written, or cannot be read.
         """
         data = self.pointer_bytes()
-        return None if data is None else parse_pointer(data, self.place(POINTER))
+        return None if data is None else parse_pointer(data, self.location(POINTER))
 
     def point(self, pointer: Pointer) -> None:
         """Write latest.json, in one step."""

@@ -118,13 +118,13 @@ def holders(file: os.stat_result) -> str:
     The kernel lists them. It knows none of another machine that shares the folder, nor those of
     another container.
     """
-    place = f"{os.major(file.st_dev):02x}:{os.minor(file.st_dev):02x}:{file.st_ino}"
+    inode = f"{os.major(file.st_dev):02x}:{os.minor(file.st_dev):02x}:{file.st_ino}"
     try:
         lines = PROC_LOCKS.read_text().splitlines()
     except OSError:
         return ""
     locks = [line.split() for line in lines if "->" not in line]  # those who wait
-    processes = {fields[4] for fields in locks if len(fields) > 5 and fields[5] == place}
+    processes = {fields[4] for fields in locks if len(fields) > 5 and fields[5] == inode}
     pids = sorted((name for name in processes if name.isdecimal() and name != "0"), key=int)
     if not pids:
         return ""

@@ -132,18 +132,18 @@ def _are_entries(value: Any) -> bool:
 def _entry_changes(old: Sequence[Any], new: Sequence[Any], path: str) -> Iterator[Document]:
     """Yield the differences of lists of entries: in each, which there are, and their order."""
     pairs = _paired(old, new)
-    for place, entry in enumerate(new):
-        at = f"{path}.{place}"
-        if place in pairs:
-            yield from _differing(old[pairs[place]], entry, at)
+    for position, entry in enumerate(new):
+        at = f"{path}.{position}"
+        if position in pairs:
+            yield from _differing(old[pairs[position]], entry, at)
         else:
             yield {"path": at, "old": None, "new": entry}
-    for place, entry in enumerate(old):
-        if place not in pairs.values():
-            yield {"path": f"{path}.{place}", "old": entry, "new": None}
-    places = [pairs[place] for place in sorted(pairs)]
+    for position, entry in enumerate(old):
+        if position not in pairs.values():
+            yield {"path": f"{path}.{position}", "old": entry, "new": None}
+    places = [pairs[position] for position in sorted(pairs)]
     if places != sorted(places):
-        orders = ([entries[place] for place in at] for entries, at in (
+        orders = ([entries[position] for position in at] for entries, at in (
             (old, sorted(places)), (new, sorted(pairs)),
         ))  # fmt: skip
         was, is_ = ([_name(entry) or "unnamed" for entry in order] for order in orders)
@@ -152,13 +152,19 @@ def _entry_changes(old: Sequence[Any], new: Sequence[Any], path: str) -> Iterato
 
 def _paired(old: Sequence[Any], new: Sequence[Any]) -> dict[int, int]:
     """Pair places of the newer list with the older: by name, then by equal other settings."""
-    names = [{key: place for place, key in enumerate(_names(entries))} for entries in (old, new)]
-    pairs = {place: names[0][key] for key, place in names[1].items() if key in names[0]}
-    unpaired = [place for place in range(len(old)) if place not in pairs.values()]
-    for place, entry in enumerate(new):
+    names = [
+        {key: position for position, key in enumerate(_names(entries))} for entries in (old, new)
+    ]
+    pairs = {position: names[0][key] for key, position in names[1].items() if key in names[0]}
+    unpaired = [position for position in range(len(old)) if position not in pairs.values()]
+    for position, entry in enumerate(new):
         same = (other for other in unpaired if _without_names(old[other]) == _without_names(entry))
-        if "family" not in entry and place not in pairs and (match := next(same, None)) is not None:
-            pairs[place] = match
+        if (
+            "family" not in entry
+            and position not in pairs
+            and (match := next(same, None)) is not None
+        ):
+            pairs[position] = match
             unpaired.remove(match)
     return pairs
 

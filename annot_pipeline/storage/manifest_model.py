@@ -241,7 +241,7 @@ def _inner(value: Any) -> Iterator[tuple[str, Any]]:
     if isinstance(value, dict):
         yield from value.items()
     elif isinstance(value, list):
-        yield from ((str(place), inner) for place, inner in enumerate(value))
+        yield from ((str(position), inner) for position, inner in enumerate(value))
 
 
 def _is_unicode(text: str) -> bool:

@@ -114,7 +114,7 @@ def pointer_bytes(gold: Path) -> bytes | None:
         raise StoreError(f"{path}: cannot be read", [Problem("", what, do=do)]) from None
 
 
-def parse_pointer(data: bytes, place: Path | str) -> Pointer:
+def parse_pointer(data: bytes, location: Path | str) -> Pointer:
     """The pointer that some bytes are; ``place`` says in messages where they stand.
 
     Raises
@@ -128,10 +128,10 @@ def parse_pointer(data: bytes, place: Path | str) -> Pointer:
         if _is_signed(data):
             what = "it holds what this one does not know"
             problem = Problem("", what, do="upgrade: pip install --upgrade annot-pipeline")
-            raise StoreError(f"{place}: written by a newer annot-pipeline", [problem]) from None
+            raise StoreError(f"{location}: written by a newer annot-pipeline", [problem]) from None
         do = "restore it from a backup, or delete it and build again: releases stand as they are"
         problem = Problem("", "it is not as it was written", do=do)
-        raise StoreError(f"{place}: damaged", [problem]) from None
+        raise StoreError(f"{location}: damaged", [problem]) from None
 
 
 def write_pointer(gold: Path, pointer: Pointer) -> None:

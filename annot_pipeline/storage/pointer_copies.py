@@ -244,12 +244,14 @@ class PointerCopies:
         """
         if path.stem == self.path.stem:
             return False
-        places = [place for name, place in self._fed().items() if gold_stem(name) == path.stem]
-        for place in places:
-            if is_url(place):
+        places = [
+            location for name, location in self._fed().items() if gold_stem(name) == path.stem
+        ]
+        for location in places:
+            if is_url(location):
                 return True
             try:
-                pointer = read_pointer(Path(place))
+                pointer = read_pointer(Path(location))
             except StoreError:
                 return True  # damaged, but there
             if pointer is not None and _origin(pointer) in ("", origin):
@@ -274,11 +276,11 @@ class PointerCopies:
         ):
             for path in self.store.glob(pattern):
                 yield from _versions_in(path)
-        for place in self._fed().values():
+        for location in self._fed().values():
             with suppress(OSError, StoreError):
-                if not is_url(place):
-                    yield from os.listdir(place)
-                    pointer = read_pointer(Path(place))
+                if not is_url(location):
+                    yield from os.listdir(location)
+                    pointer = read_pointer(Path(location))
                     yield from pointer.manifests if pointer else ()
         for problem in self.damaged():
             versions = _versions_in(Path(problem.where))

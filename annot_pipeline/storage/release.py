@@ -37,7 +37,7 @@ class Release:
         return file_sha256(self.folder / MANIFEST)
 
     @property
-    def place(self) -> str:
+    def location(self) -> str:
         """Where it is, for messages."""
         return str(self.folder)
 
@@ -63,14 +63,16 @@ class Release:
         with self._reading(file):
             data = read_regular(self.file(file))
         if hashlib.sha256(data).hexdigest() != entry["sha256"]:
-            raise self._changed(f"{self.place}/{file}")
+            raise self._changed(f"{self.location}/{file}")
         try:
             return parse_table(data)
         except pa.ArrowMemoryError:
             raise
         except (pa.ArrowException, OSError) as error:
             problem = Problem("", str(error).split("\n")[0], do=COPY_AGAIN)
-            raise StoreError(f"{self.place}/{file}: cannot be read as Parquet", [problem]) from None
+            raise StoreError(
+                f"{self.location}/{file}: cannot be read as Parquet", [problem]
+            ) from None
 
     def stored(self, name: str) -> StoredTable:
         """Return the files of a table, their checksums verified, to read it in parts.
@@ -86,7 +88,7 @@ class Release:
                 path = self.file(entry["file"])
                 digest = file_sha256(path)
             if digest != entry["sha256"]:
-                raise self._changed(f"{self.place}/{entry['file']}")
+                raise self._changed(f"{self.location}/{entry['file']}")
             files.append(TableFile(path, digest, entry["rows"]))
         if len(files) > 1:
             schemas = [pq.read_schema(regular(file.path)) for file in files]
@@ -99,7 +101,7 @@ class Release:
         if not schema.equals(first):
             what = "its columns are not those of the table's first file"
             problem = Problem("", what, do=COPY_AGAIN)
-            raise StoreError(f"{self.place}/{file}: not of this table", [problem])
+            raise StoreError(f"{self.location}/{file}: not of this table", [problem])
 
     @property
     def tables(self) -> dict[str, dict[str, Any]]:
@@ -127,11 +129,11 @@ class Release:
         if missing:
             raise self._half(first_of(missing))
         if damaged:
-            raise self._changed(self.place, tuple(damaged))
+            raise self._changed(self.location, tuple(damaged))
         if self.strangers():
             do = f"move it elsewhere; annot verify {self.campaign} checks the rest"
             problem = Problem("", "not of this release", do=do, values=tuple(self.strangers()))
-            raise DamagedError(f"{self.place}: holds what was not published", [problem])
+            raise DamagedError(f"{self.location}: holds what was not published", [problem])
 
     def strangers(self) -> list[str]:
         """What lies there and is not of the release.
@@ -152,7 +154,7 @@ class Release:
         """What the manifest says of the files of a table."""
         if name not in self.tables:
             raise StoreError(
-                f"{self.place}: no table {name}",
+                f"{self.location}: no table {name}",
                 [Problem("", "not in this release", allowed=", ".join(self.tables))],
             )
         return files_of(self.tables[name])
@@ -169,15 +171,15 @@ class Release:
 
     def _half(self, name: str) -> DamagedError:
         problem = Problem("", f"{name} is missing", do=COPY_AGAIN)
-        return DamagedError(f"{self.place}: half a release", [problem])
+        return DamagedError(f"{self.location}: half a release", [problem])
 
-    def _changed(self, place: str, names: tuple[str, ...] = ()) -> DamagedError:
+    def _changed(self, location: str, names: tuple[str, ...] = ()) -> DamagedError:
         do = (
             f"annot verify {self.campaign}; restore {self.version} from a backup, or move its "
             "folder away and build again"
         )
         what = "the checksum differs from the manifest's"
-        title = f"{place}: not the bytes that were published"
+        title = f"{location}: not the bytes that were published"
         return DamagedError(title, [Problem("", what, do=do, values=names)])
 
 

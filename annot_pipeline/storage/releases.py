@@ -53,8 +53,8 @@ class Releases:
         self.campaign = campaign
         self.typed = typed
         self.copy_path = copy_path
-        place = self.gold.place()
-        lies = place if is_url(place) else Path(place)
+        location = self.gold.location()
+        lies = location if is_url(location) else Path(location)
         self.copies = PointerCopies(copy_path, campaign or "", lies) if copy_path else None
         self.copied = True  # unless the last copy of the pointer could not be written
 
@@ -67,7 +67,7 @@ class Releases:
         return cls(gold, campaign.settings.campaign, campaign.typed, copy_path)
 
     @classmethod
-    def at(cls, place: str, copies: Path, *, store: Path | None = None) -> Releases:
+    def at(cls, location: str, copies: Path, *, store: Path | None = None) -> Releases:
         """Return the releases in a folder or below a URL, of any campaign.
 
         Parameters
@@ -82,11 +82,11 @@ class Releases:
         ConfigError
             The URL is none that releases can be at.
         """
-        if not is_url(place):
-            copy_path = store and PointerCopies.of_gold(store, Path(place)).path
-            return cls(Path(place), copy_path=copy_path)
+        if not is_url(location):
+            copy_path = store and PointerCopies.of_gold(store, Path(location)).path
+            return cls(Path(location), copy_path=copy_path)
         try:
-            url = plain_url(place)
+            url = plain_url(location)
         except ValueError as error:
             raise ConfigError("gold cannot be there", [Problem("gold", str(error))]) from None
         copy_path = store and PointerCopies.of_gold(store, url).path
@@ -188,7 +188,7 @@ class Releases:
             Releases were published there, and nothing lies there now.
         """
         if problem := self.vanished():
-            raise StoreError(f"{self.gold.place()}: gold is away", [problem])
+            raise StoreError(f"{self.gold.location()}: gold is away", [problem])
 
     def give_up(self) -> list[str]:
         """Strike off all releases where nothing is left of gold; returns their versions.
@@ -254,7 +254,7 @@ class Releases:
 
     def _refuse(self, problem: Problem | None) -> None:
         if problem:
-            title = f"{self.gold.place(POINTER)}: contradicts what this store saw published"
+            title = f"{self.gold.location(POINTER)}: contradicts what this store saw published"
             raise StoreError(title, [problem])
 
     @contextmanager
@@ -373,7 +373,7 @@ class Releases:
             "give each campaign a gold folder of its own (gold in campaign.yaml, or --set "
             "gold=FOLDER); a campaign that goes on under another name is another one"
         )
-        title = f"{self.gold.place()}: holds releases of another campaign"
+        title = f"{self.gold.location()}: holds releases of another campaign"
         raise StoreError(title, [Problem("", what, do=do)])
 
     def _point_to(self, version: str) -> None:
@@ -427,7 +427,7 @@ class Releases:
     def _missing(self, version: str, pointer: Pointer | None) -> StoreError:
         """The error of a release that is not there: what is, and what to do."""
         there = self.gold.published(pointer)
-        gold = self.gold.place()
+        gold = self.gold.location()
         title = f"{gold}: no release {version}"
         near = next((folder for folder in self.gold.near() if (folder / POINTER).exists()), None)
         if self.gold.is_file():

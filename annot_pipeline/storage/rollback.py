@@ -79,14 +79,14 @@ def refuse_left_behind(gold: GoldFolder) -> None:
     followers = _followers(gold, pointer, newer)
     what = f"it names {pointer.version} as the newest release;"
     if len(followers) > 1:
-        what = f"{what} {first_of(followers)} follow it in {gold.place()}"
+        what = f"{what} {first_of(followers)} follow it in {gold.location()}"
         do = f"put the newer {POINTER} back; annot build of its campaign points to the newest too"
-        raise StoreError(f"{gold.place(POINTER)}: was put back", [Problem("", what, do=do)])
+        raise StoreError(f"{gold.location(POINTER)}: was put back", [Problem("", what, do=do)])
     verb = "is" if len(newer) == 1 else "are"
     text = (
-        f"{gold.place(POINTER)}: {what} {first_of([*newer])} {verb} complete and newer: a build is "
-        f"publishing or was killed, or {POINTER} was put back; run annot build of its campaign, or "
-        f"put the newer {POINTER} back"
+        f"{gold.location(POINTER)}: {what} {first_of([*newer])} {verb} complete and newer: a build "
+        f"is publishing or was killed, or {POINTER} was put back; run annot build of its campaign, "
+        f"or put the newer {POINTER} back"
     )
     warnings.warn(text, stacklevel=3)
 

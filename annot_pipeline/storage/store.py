@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import hashlib
-import json
 import os
 import shutil
 import time
@@ -27,7 +25,6 @@ from annot_pipeline.errors import Problem, StoreError
 from annot_pipeline.storage import locks
 from annot_pipeline.storage.files import (
     appearing,
-    canonical_json,
     read_json,
     read_regular,
     regular,
@@ -40,61 +37,15 @@ from annot_pipeline.storage.locks import holders, open_lock, take
 from annot_pipeline.storage.marked_folder import claim, is_marked, refuse_foreign
 from annot_pipeline.storage.queries import clear_spill
 from annot_pipeline.storage.shortages import cannot_write
+from annot_pipeline.storage.stage_result import StageFingerprint, StageResult
 from annot_pipeline.storage.store_layout import RECORD_FILE, STORE
-from annot_pipeline.storage.tables import StoredTable, TableFile, is_unharmed, read_table
+from annot_pipeline.storage.tables import StoredTable, read_table
 
 LOCK = ".lock"
 RESULT = "stage.json"
 KEPT_RUNS = 20
 UNUSED_AFTER = 86_400.0
 """Seconds after which a stage result that no kept run names is deleted."""
-
-
-@dataclass(frozen=True)
-class StageFingerprint:
-    """Holds the hashes of what a result depends on: code and settings, and each input table."""
-
-    code_version: str
-    settings: str
-    inputs: Mapping[str, str]
-
-
-@dataclass(frozen=True)
-class StageResult:
-    """Holds a stage's tables, the document of its metrics, its run, and the seconds it took."""
-
-    stage: str
-    key: str
-    fingerprint: StageFingerprint
-    tables: Mapping[str, StoredTable]
-    document: Mapping[str, Any]
-    run: str
-    seconds: float
-    reused: bool = False
-
-    @property
-    def is_unharmed(self) -> bool:
-        """Return whether the bytes of all tables are those that were written."""
-        return all(is_unharmed(file) for table in self.tables.values() for file in table.files)
-
-    def stored(self) -> dict[str, Any]:
-        """Return it as it is stored beside the tables."""
-        document = {
-            "stage": self.stage,
-            "key": self.key,
-            "basis": asdict(self.fingerprint),
-            "tables": {
-                name: [
-                    {"file": file.path.name, "sha256": file.sha256, "rows": file.rows}
-                    for file in table.files
-                ]
-                for name, table in self.tables.items()
-            },
-            "facts": dict(self.document),
-            "run": self.run,
-            "seconds": self.seconds,
-        }
-        return document | {"sha256": digest_of(document)}
 
 
 @dataclass(frozen=True)
@@ -202,7 +153,7 @@ class Store:
     def _read_result(self, path: Path) -> StageResult | None:
         """Return a result from its file; None where it is missing, damaged, or of older code."""
         try:
-            return _result(read_json(path), path.parent)
+            return StageResult.from_document(read_json(path), path.parent)
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
@@ -224,7 +175,7 @@ class Store:
             seconds = round(time.monotonic() - started, 3)
             result = StageResult(stage, key, fingerprint, tables, document, run, seconds)
             write_json(temporary / RESULT, result.stored())
-        return _result(read_json(folder / RESULT), folder)
+        return StageResult.from_document(read_json(folder / RESULT), folder)
 
     def discard(self, result: StageResult) -> None:
         """Forget a result that is of no use; what another build made in its place stays."""
@@ -468,33 +419,3 @@ def _note(path: Path) -> _Note | None:
         return _Note(note["stage"], note["key"], note["reused"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
-
-
-def digest_of(document: Mapping[str, Any]) -> str:
-    """Return the digest of a document as it is read again."""
-    return digest_of_read(json.loads(canonical_json(document)))
-
-
-def digest_of_read(document: Mapping[str, Any]) -> str:
-    """Return the digest of a document that was read from JSON."""
-    return hashlib.sha256(canonical_json(document)).hexdigest()
-
-
-def _result(document: dict[str, Any], folder: Path) -> StageResult:
-    if document.pop("sha256") != digest_of_read(document):
-        raise ValueError("not as it was written")
-    tables = {
-        name: StoredTable(
-            tuple(TableFile(folder / file["file"], file["sha256"], file["rows"]) for file in files)
-        )
-        for name, files in document["tables"].items()
-    }
-    return StageResult(
-        document["stage"],
-        document["key"],
-        StageFingerprint(**document["basis"]),
-        tables,
-        document["facts"],
-        document["run"],
-        document["seconds"],
-    )

@@ -47,19 +47,21 @@ def temporary_store(
         The temporary folder cannot be written, before or within the block.
     """
     shared = campaign.settings.engine.kind == "spark"
-    place = campaign.store if shared else Path(tempfile.gettempdir())
+    location = campaign.store if shared else Path(tempfile.gettempdir())
     with ExitStack() as held:
         try:
             if shared:
-                claim(place, STORE)
-                held.enter_context(Store(place).shared_lock())  # else a build would clean it away
+                claim(location, STORE)
+                held.enter_context(
+                    Store(location).shared_lock()
+                )  # else a build would clean it away
             temporary = tempfile.TemporaryDirectory(
-                prefix=PREFIX, dir=place, ignore_cleanup_errors=True
+                prefix=PREFIX, dir=location, ignore_cleanup_errors=True
             )  # executors may write there yet, of what was given up
             folder = held.enter_context(temporary)
             claim(Path(folder), STORE)
         except OSError as error:
-            raise _cannot_write(place, str(error.strerror), shared=shared) from error
+            raise _cannot_write(location, str(error.strerror), shared=shared) from error
         own = (
             {"store": folder} if continues_previous else {"store": folder, "gold": f"{folder}/gold"}
         )
@@ -71,10 +73,10 @@ def temporary_store(
         except StoreError as error:
             if not error.title.startswith(f"{folder}: "):  # what a build says that cannot write
                 raise
-            raise _cannot_write(place, error.problems[0].what, shared=shared) from error
+            raise _cannot_write(location, error.problems[0].what, shared=shared) from error
 
 
-def _cannot_write(place: Path, cause: str, *, shared: bool) -> StoreError:
+def _cannot_write(location: Path, cause: str, *, shared: bool) -> StoreError:
     do = "free space there" if shared else "free space there, or set TMPDIR"
-    problem = Problem(str(place), cause, do=do)
+    problem = Problem(str(location), cause, do=do)
     return StoreError("the temporary folder cannot be written", [problem])

@@ -76,8 +76,8 @@ def ours(given: Scores) -> Work:
         n_judges = int(given.judge.max()) + 1
         outputs, scores = given.output[given.ordinary], given.score[given.ordinary]
         order = np.argsort(outputs)
-        place = order[np.searchsorted(outputs, given.output[given.degraded], sorter=order)]
-        differences = scores[place] - given.score[given.degraded]
+        positions = order[np.searchsorted(outputs, given.output[given.degraded], sorter=order)]
+        differences = scores[positions] - given.score[given.degraded]
         test = paired_t(given.judge[given.degraded], differences, n_groups=n_judges)
         passed = test.p_value < ALPHA
         z = z_scores(given.judge, given.score, n_judges=n_judges).z

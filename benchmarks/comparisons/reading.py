@@ -28,11 +28,11 @@ def ours(campaign: Path) -> Work:
     from annot_pipeline.stages.build import STAGES as ALL
     from annot_pipeline.stages.build import Build
 
-    place = Path(tempfile.mkdtemp(prefix="bench-"))
+    location = Path(tempfile.mkdtemp(prefix="bench-"))
     stages = [stage for stage in ALL if stage.name in STAGES]
 
     def work() -> Path:
-        sets = [f"{folder}={place / folder}" for folder in ("store", "gold")]
+        sets = [f"{folder}={location / folder}" for folder in ("store", "gold")]
         build = Build(load_campaign(campaign, sets=sets))
         for stage in stages:
             build.run_stage(stage)

@@ -35,8 +35,8 @@ def with_new_file(campaign: Path) -> Path:
     exports = copy.parent / "exports"
     rows = csv.read_csv(exports / "labels-00.csv").num_rows
     late = label_rows(Shape(seed=18), 0, rows)
-    place = late.column_names.index("item")
-    late = late.set_column(place, "item", pc.replace_substring(late["item"], "item", "late"))
+    position = late.column_names.index("item")
+    late = late.set_column(position, "item", pc.replace_substring(late["item"], "item", "late"))
     csv.write_csv(late, exports / "labels-00-late.csv")
     return copy
 

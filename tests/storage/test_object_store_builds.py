@@ -70,7 +70,7 @@ def test_nights_of_two_machines(campaign, s3, tmp_path, capsys):
     assert not build_file(campaign).publication.published
     assert objects(s3) == before
     arrives(campaign, "b.csv", ROWS[9:12])
-    assert build_file(campaign).publication.release.place == f"{URL}/v0002"
+    assert build_file(campaign).publication.release.location == f"{URL}/v0002"
 
     other = tmp_path / "another machine"
     shutil.copytree(campaign, other, ignore=shutil.ignore_patterns("store"))

@@ -23,6 +23,7 @@ from annot_pipeline.config import Resources
 from annot_pipeline.errors import InputError, StoreError
 from annot_pipeline.exports.parquet import parquet_pieces, read_parquet
 from annot_pipeline.exports.raw_rows import Opening
+from annot_pipeline.runtime.job_sizes import DEFAULT_SIZES
 from annot_pipeline.stages.gold import name_mask
 from annot_pipeline.storage import archive
 from annot_pipeline.storage import store as storage_of_runs
@@ -66,7 +67,7 @@ def test_memory_for_a_parquet_export(tmp_path, monkeypatch, error, what):
     assert "not enough memory" in said
     assert "fetch the export again" not in said
     assert "resources.threads" in said
-    assert len(parquet_pieces(Opening(path, "a.parquet"))) < 2
+    assert len(parquet_pieces(Opening(path, "a.parquet"), DEFAULT_SIZES.export_bytes)) < 2
 
 
 CLAIMS_OF_DAMAGE = {

@@ -30,6 +30,6 @@ def add_lines(
             (row[f"{age}_file"], *digests[row[f"{age}_file"]], row[f"{age}_row"]) for row in rows
         ]
         lines = released_lines(campaign, release.manifest, MOST_BYTES)(places)
-        for row, place in zip(rows, places, strict=True):
-            if place in lines:
-                row[f"{age}_line"] = lines[place]
+        for row, position in zip(rows, places, strict=True):
+            if position in lines:
+                row[f"{age}_line"] = lines[position]

@@ -89,15 +89,15 @@ class Diff:
         """
         by_column: dict[tuple[str, str], dict[str, Any]] = {}
         for row in self.cells.select([*SUMMARIZED]).to_pylist():
-            place = (row["table"], row["column"])
+            field = (row["table"], row["column"])
             counts = by_column.setdefault(
-                place,
-                dict(zip(("table", "column"), place, strict=True))
+                field,
+                dict(zip(("table", "column"), field, strict=True))
                 | {"changed": 0, "added": 0, "removed": 0, "became_true": None}
                 | {"largest": None, "causes": Counter()},
             )
             counts[row["change"]] += 1
-            if row["change"] == "changed" and place in FLAGS:
+            if row["change"] == "changed" and field in FLAGS:
                 counts["became_true"] = (counts["became_true"] or 0) + (row["new"] == "true")
             counts["causes"].update(row["causes"] or ())
             if row["delta"] is not None:

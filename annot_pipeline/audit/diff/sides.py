@@ -116,17 +116,17 @@ def _merge_entries(
     Where paths repeat, their order tells them apart. Entries of both stand in the places of such.
     """
     old_places: dict[str, list[int]] = defaultdict(list)
-    for place, entry in enumerate(old):
-        old_places[entry.path].append(place)
+    for position, entry in enumerate(old):
+        old_places[entry.path].append(position)
     of_both = {
-        place: old_places[entry.path].pop(0)
-        for place, entry in enumerate(new)
+        position: old_places[entry.path].pop(0)
+        for position, entry in enumerate(new)
         if old_places[entry.path]
     }
     merged, went = list(new), list(range(len(new)))
-    in_old_order = sorted(of_both, key=lambda place: of_both[place])
-    for slot, place in zip(of_both, in_old_order, strict=True):
-        merged[slot], went[place] = old[of_both[place]], slot
+    in_old_order = sorted(of_both, key=lambda position: of_both[position])
+    for slot, position in zip(of_both, in_old_order, strict=True):
+        merged[slot], went[position] = old[of_both[position]], slot
     return tuple(merged), went
 
 

@@ -162,8 +162,8 @@ class Between:
         merged_is_new = same_settings(self.settings, self.new.settings)
         start, end = Published(self.old.release), Published(self.new.release)
         of_kinds: list[tuple[str, bool, Callable[[], State]]] = [
-            (kind, False, partial(self._with_changes, self.kinds[: place + 1]))
-            for place, kind in enumerate(self.kinds)
+            (kind, False, partial(self._with_changes, self.kinds[: position + 1]))
+            for position, kind in enumerate(self.kinds)
         ]
         # a cause, whether the state after it is proven to be that before it, and how to build it
         way: list[tuple[str, bool, Callable[[], State]]] = [
@@ -179,11 +179,11 @@ class Between:
                 "its code, or it does not give the same again"
             )
         states: list[State] = [start]
-        for place, (_, is_same, _) in enumerate(way):
-            if is_same and place < len(way) - 1:
+        for position, (_, is_same, _) in enumerate(way):
+            if is_same and position < len(way) - 1:
                 states.append(states[-1])
                 continue
-            last = place  # the last state that is the same as this one
+            last = position  # the last state that is the same as this one
             while last + 1 < len(way) and way[last + 1][1]:
                 last += 1
             state = way[last][2]()

@@ -58,7 +58,7 @@ def trace(
     tasks = kinds(release.manifest)
     if task is not None and tasks and task not in tasks:
         problem = Problem("", "task not found", allowed=first_of(list(tasks), 20))
-        raise StoreError(f"{release.place}: no task {task}", [problem])
+        raise StoreError(f"{release.location}: no task {task}", [problem])
     by_task = rows_about(release, [(task, item)])[item]
     nowhere = by_task.get(None, {})
     task_names: list[str | None] = [*sorted(name for name in by_task if name is not None)]
@@ -148,8 +148,8 @@ def trace_contested(
 
 
 def _in_turn(queues: Sequence[Sequence[tuple[str, str]]]) -> Iterable[tuple[str, str]]:
-    for place in range(max(map(len, queues))):
-        yield from (queue[place] for queue in queues if place < len(queue))
+    for position in range(max(map(len, queues))):
+        yield from (queue[position] for queue in queues if position < len(queue))
 
 
 def _document(manifest: Mapping[str, Any], task: str | None, item: str, by_task: ByTask) -> Row:
@@ -225,7 +225,7 @@ def _in_class_order(own: Rows) -> list[Row]:
     order = {row["label"]: row["label_order"] for row in own.get("prevalence", [])}
     last = len(order)  # where no model was fitted, classes have no rows of prevalence
 
-    def place(row: Row) -> tuple[int, str]:
+    def position(row: Row) -> tuple[int, str]:
         return order.get(row["label"], last), row["label"]
 
-    return sorted(own.get("label_distributions", []), key=place)
+    return sorted(own.get("label_distributions", []), key=position)

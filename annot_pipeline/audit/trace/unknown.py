@@ -12,7 +12,7 @@ NEAREST = 5
 def unknown_item(release: Release, item: str, task: str | None, *, listed: bool) -> StoreError:
     """The error that names the nearest ids; ``listed``: the item stands in an item table alone."""
     within = f" in task {task}" if task is not None else ""
-    title = f"{release.place}: no judgment about item {shorten(item)}{within}"
+    title = f"{release.location}: no judgment about item {shorten(item)}{within}"
     if listed:
         what = "the item is known, but not judged there" if within else "listed, but never judged"
         do = "leave out --task" if within else f"annot hits {release.campaign} asks judges"

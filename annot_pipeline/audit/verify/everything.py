@@ -91,7 +91,7 @@ def _verify(
         rebuilt.append(verify_rebuild(campaign, release, checked))
     return {
         "campaign": campaign.settings.campaign,
-        "gold": releases.gold.place(),
+        "gold": releases.gold.location(),
         "ok": not checked.findings,
         "releases": rows,
         "archive_ok": archive_ok,
@@ -107,7 +107,7 @@ def _one_release(
     files, n_bytes, before = checked.files, checked.bytes, len(checked.findings)
     with releases.gold.as_stored(version) as folder:
         manifest = verify_release(folder, pointer, checked)
-    checked.rename(folder, releases.gold.place(version))
+    checked.rename(folder, releases.gold.location(version))
     row = {
         "version": version,
         "files": checked.files - files,
@@ -124,20 +124,20 @@ def _pointer(releases: Releases, checked: Checked) -> Pointer | None:
     """
     for damage in releases.damaged_copies():
         checked.find(damage.where, damage.what, damage.do)
-    data, place = releases.gold.pointer_bytes(), releases.gold.place(POINTER)
+    data, location = releases.gold.pointer_bytes(), releases.gold.location(POINTER)
     if data is None:
         if problem := releases.vanished():
-            checked.find(releases.gold.place(), problem.what, problem.do)
+            checked.find(releases.gold.location(), problem.what, problem.do)
         return None
     try:
-        pointer = parse_pointer(data, place)
+        pointer = parse_pointer(data, location)
     except StoreError as error:
-        checked.refused(place, error)
+        checked.refused(location, error)
         return None
     checked.files += 1
     checked.bytes += len(data)
     if problem := releases.contradiction():
-        checked.find(place, problem.what, problem.do)
+        checked.find(location, problem.what, problem.do)
     return releases.newest_pointer(pointer)
 
 

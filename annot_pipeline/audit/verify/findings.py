@@ -44,10 +44,10 @@ class Checked:
         what = error.title.removeprefix(f"{path}: ").removeprefix(f"{os.path.dirname(path)}: ")
         self.find(path, f"{what}: {'; '.join(problems)}", error.problems[0].do)
 
-    def rename(self, folder: Path, place: str) -> None:
+    def rename(self, folder: Path, location: str) -> None:
         """Replace a folder by its published location in findings, if it was checked elsewhere."""
         self.findings = [
-            replace(finding, file=place + finding.file.removeprefix(str(folder)))
+            replace(finding, file=location + finding.file.removeprefix(str(folder)))
             if Path(finding.file).is_relative_to(folder)
             else finding
             for finding in self.findings

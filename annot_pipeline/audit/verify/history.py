@@ -20,7 +20,7 @@ def verify_history(gold: GoldFolder, pointer: Pointer | None, checked: Checked) 
         if gold.pointer_bytes() is None:
             what = "missing: nothing says which release is the newest"
             do = "copy it too; where a build was killed, annot build writes it"
-            checked.find(gold.place(POINTER), what, do)
+            checked.find(gold.location(POINTER), what, do)
     else:
         there = gold.versions()
         for version in sorted(pointer.manifests.keys() - {*pointer.pruned}, key=number):
@@ -28,6 +28,6 @@ def verify_history(gold: GoldFolder, pointer: Pointer | None, checked: Checked) 
                 is_ = "it is pinned, " if version in pointer.pins else "it was published, "
                 what = f"{is_}but its folder does not exist; annot prune did not remove it"
                 do = f"{RESTORE}; or remove it from the list: annot prune CAMPAIGN --keep N --gone"
-                checked.find(gold.place(version), what, do)
+                checked.find(gold.location(version), what, do)
     for name, what in gold.strangers(pointer).items():
-        checked.find(gold.place(name), what, MOVE)
+        checked.find(gold.location(name), what, MOVE)

@@ -53,7 +53,7 @@ def verify_rebuild(campaign: LoadedCampaign, release: Release, checked: Checked)
         what = f"tables of schema {schema}, this annot-pipeline makes schema {SCHEMA_VERSION}"
         result["error"] = f"cannot be compared byte for byte: {what}"
         do = f"annot diff shows what differs; rebuild with annot-pipeline of schema {schema}"
-        checked.find(release.place, result["error"], do)
+        checked.find(release.location, result["error"], do)
         return result
     checked.progress(f"{release.version}: building {len(tables)} tables again")
     try:
@@ -71,14 +71,14 @@ def verify_rebuild(campaign: LoadedCampaign, release: Release, checked: Checked)
                     continue
                 difference = _compare(_released(release, table), rebuilt.paths, table)
                 result["differences"].append({"table": name, **asdict(difference)})
-                place = f"{release.place}/{table['file']}"
-                checked.find(place, _words(name, difference), _cause(release, table, other))
+                location = f"{release.location}/{table['file']}"
+                checked.find(location, _words(name, difference), _cause(release, table, other))
     except AnnotError as error:
         details = "; ".join(f"{p.where}: {p.what}" if p.where else p.what for p in error.problems)
         do = error.problems[0].do if error.problems else ""
         result["error"] = f"{error.title}{': ' if details else ''}{details}"
         what = f"cannot be built again: {result['error']}{_other_code_note(other)}"
-        checked.find(release.place, what, do)
+        checked.find(release.location, what, do)
     return result
 
 
@@ -123,9 +123,9 @@ def _words(name: str, difference: Difference) -> str:
     key = ", ".join(f"{column} {shorten(value)}" for column, value in difference.key.items())
     row = "" if difference.row is None else f"row {difference.row:,}{f' ({key})' if key else ''}"
     column = "" if difference.column is None else f"column {difference.column}"
-    place = ", ".join(filter(None, (row, column))) or "the file"
+    cell = ", ".join(filter(None, (row, column))) or "the file"
     values = f"released {_short(difference.released)}, rebuilt {_short(difference.rebuilt)}"
-    return f"{name} is not what its exports give: first in {place}: {values}"
+    return f"{name} is not what its exports give: first in {cell}: {values}"
 
 
 def _short(text: str, limit: int = 200) -> str:

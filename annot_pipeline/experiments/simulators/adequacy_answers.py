@@ -89,14 +89,14 @@ def simulate_answers(
     asked_item = order[asked[order]]
 
     segment, system = np.divmod(np.tile(asked_item, params.judges_of_answer), n_systems)
-    place = np.repeat(np.arange(params.judges_of_answer), asked_item.size)
-    seconds = np.round(SECONDS * rng.lognormal(0, 0.5, size=place.size), 1)
+    positions = np.repeat(np.arange(params.judges_of_answer), asked_item.size)
+    seconds = np.round(SECONDS * rng.lognormal(0, 0.5, size=positions.size), 1)
     night = np.full(params.judges_of_answer * n_segments, params.nights + 1)
-    submitted_at = times_of_work(rng, night, place * n_segments + segment, seconds)
-    damaged = rng.permutation(place.size) < params.dirty
+    submitted_at = times_of_work(rng, night, positions * n_segments + segment, seconds)
+    damaged = rng.permutation(positions.size) < params.dirty
     in_time = np.argsort(submitted_at, kind="stable")
     rows = AnswerRows(
-        judge=judges[segment, place],
+        judge=judges[segment, positions],
         segment=segment,
         system=system,
         adequate=adequate[asked_item].T.reshape(-1),

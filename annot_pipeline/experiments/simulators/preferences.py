@@ -232,9 +232,9 @@ def _hits(params: PreferenceSimulation, rng: np.random.Generator) -> tuple[Codes
     lots = eagerness + rng.gumbel(size=(params.n_segments, params.n_judges))
     judges = np.argsort(-lots, axis=1, kind="stable")
     several = np.arange(params.n_judges) < np.where(shared, params.judges_of_shared, 1)[:, None]
-    segment, place = np.nonzero(several)
+    segment, positions = np.nonzero(several)
     order = rng.permutation(segment.size)
-    return segment[order], judges[segment, place][order]
+    return segment[order], judges[segment, positions][order]
 
 
 def _damaged(

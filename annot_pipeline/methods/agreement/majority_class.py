@@ -146,7 +146,7 @@ def _counts(groups: Codes, labels: Codes, n_groups: int) -> Codes:
 def _mean_chance(n_votes: Codes, n_units: Codes) -> float:
     if not n_units.size:
         return float("nan")
-    sizes, place = np.unique(n_votes, return_inverse=True)
-    units = np.bincount(place, weights=n_units)
+    sizes, positions = np.unique(n_votes, return_inverse=True)
+    units = np.bincount(positions, weights=n_units)
     chances = np.array([float(majority_chance(n)) for n in sizes.tolist()])
     return float((chances * units).sum() / units.sum())

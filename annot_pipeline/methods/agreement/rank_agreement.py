@@ -99,8 +99,8 @@ def rank_agreement(
         Arrays of different lengths, negative codes, an output that a judge ranks twice.
     """
     segment, judge, output, rank = _rows(segments, judges, outputs, ranks)
-    place = np.cumsum(_changes(np.stack([segment, output]))) - 1  # of output in segment
-    partners = Partners.from_rows(place, judge)
+    positions = np.cumsum(_changes(np.stack([segment, output]))) - 1  # of output in segment
+    partners = Partners.from_rows(positions, judge)
     pairs = _Pairs.joined(
         [
             _Pairs.from_ranks(segment, judge, rank, partners, rows)

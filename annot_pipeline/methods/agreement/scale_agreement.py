@@ -239,8 +239,8 @@ class PairKinds:
     @classmethod
     def _counted(cls, agreeing: Codes, pairs: Codes, n: Codes) -> PairKinds:
         width = int(pairs.max(initial=0)) + 1
-        kinds, place = np.unique(agreeing * width + pairs, return_inverse=True)
-        counts = np.bincount(place.reshape(-1), n, kinds.size).astype(np.int64)
+        kinds, positions = np.unique(agreeing * width + pairs, return_inverse=True)
+        counts = np.bincount(positions.reshape(-1), n, kinds.size).astype(np.int64)
         return cls(kinds // width, kinds % width, counts)
 
 

@@ -185,11 +185,11 @@ class _Distances:
 def _distances(groups: Codes, places: Codes, values: Floats) -> _Distances:
     """Of the groups' values, by their places among the values in order."""
     n_groups = int(groups.max()) + 1
-    group, place = np.divmod(np.sort(groups * values.size + places), values.size)
-    x = values[place]
+    group, positions = np.divmod(np.sort(groups * values.size + places), values.size)
+    x = values[positions]
     size = np.bincount(group, minlength=n_groups)
-    place = np.arange(group.size) - (np.cumsum(size) - size)[group]
-    total = sums(group, x * (2 * place - size[group] + 1), n_groups=n_groups)
+    positions = np.arange(group.size) - (np.cumsum(size) - size)[group]
+    total = sums(group, x * (2 * positions - size[group] + 1), n_groups=n_groups)
     squares = size * sums(group, x**2, n_groups=n_groups) - sums(group, x, n_groups=n_groups) ** 2
     return _Distances(total, squares, size * (size - 1) // 2)
 

@@ -25,11 +25,11 @@ def ranks(scores: Floats) -> Codes:
     """Ranks along the last axis, 1 for the highest, ties 1 2 2 4; NaN ranks last."""
     order = np.argsort(-scores, axis=-1, kind="stable")
     ordered = np.take_along_axis(scores, order, axis=-1)
-    place = np.broadcast_to(np.arange(1, scores.shape[-1] + 1), scores.shape).copy()
-    place[..., 1:] *= ordered[..., 1:] != ordered[..., :-1]
-    np.maximum.accumulate(place, axis=-1, out=place)
-    ranked = np.empty_like(place)
-    np.put_along_axis(ranked, order, place, axis=-1)
+    positions = np.broadcast_to(np.arange(1, scores.shape[-1] + 1), scores.shape).copy()
+    positions[..., 1:] *= ordered[..., 1:] != ordered[..., :-1]
+    np.maximum.accumulate(positions, axis=-1, out=positions)
+    ranked = np.empty_like(positions)
+    np.put_along_axis(ranked, order, positions, axis=-1)
     return ranked
 
 

@@ -279,8 +279,8 @@ def _counts(
     reach: Reachability, graph: Codes, component: Codes, words_at_once: int
 ) -> tuple[Codes, Codes]:
     """Outputs that each item reaches, and that reach it, a block of outputs a graph at a time."""
-    place = _place_in_graph(graph)
-    word, bit = place >> 6, np.uint64(1) << (place & 63).astype(np.uint64)
+    positions = _place_in_graph(graph)
+    word, bit = positions >> 6, np.uint64(1) << (positions & 63).astype(np.uint64)
     n_words = int(word.max(initial=-1)) + 1
     width = max(1, words_at_once // max(1, reach.n_vertices, reach.widest))
     counts = np.zeros((2, reach.n_vertices), np.int64)
@@ -299,6 +299,6 @@ def _place_in_graph(graph: Codes) -> Codes:
     order = np.argsort(graph, kind="stable")
     new = np.append(True, np.diff(graph[order]) != 0)[: graph.size]
     start = np.maximum.accumulate(np.where(new, np.arange(graph.size), 0))
-    place = np.empty_like(order)
-    place[order] = np.arange(graph.size) - start
-    return np.asarray(place)
+    positions = np.empty_like(order)
+    positions[order] = np.arange(graph.size) - start
+    return np.asarray(positions)

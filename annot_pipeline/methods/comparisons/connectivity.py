@@ -93,8 +93,8 @@ def connectivity(
     ).tocsr()
     part = _by_least_member(connected_components(edges, connection="weak")[1])
     component = _by_least_member(connected_components(edges, connection="strong")[1])
-    place, total = _ordered(part, component, winner, loser)
-    return Connectivity(part, place[component], total)
+    positions, total = _ordered(part, component, winner, loser)
+    return Connectivity(part, positions[component], total)
 
 
 def _by_least_member(labels: npt.NDArray[np.int32]) -> Codes:
@@ -117,14 +117,14 @@ def _ordered(part: Codes, component: Codes, winner: Codes, loser: Codes) -> tupl
     waits_for = np.bincount(below, minlength=n_components)
     free = [(int(part_of[c]), int(c)) for c in np.flatnonzero(waits_for == 0)]
     heapq.heapify(free)
-    place, total = np.empty(n_components, np.int64), np.ones(part.max(initial=-1) + 1, np.bool_)
+    positions, total = np.empty(n_components, np.int64), np.ones(part.max(initial=-1) + 1, np.bool_)
     for n in range(n_components):
         own_part, chosen = heapq.heappop(free)
         if free and free[0][0] == own_part:  # another one could come here as well
             total[own_part] = False
-        place[chosen] = n
+        positions[chosen] = n
         for lower in below[edges[chosen] : edges[chosen + 1]].tolist():
             waits_for[lower] -= 1
             if not waits_for[lower]:
                 heapq.heappush(free, (own_part, lower))
-    return place, total
+    return positions, total

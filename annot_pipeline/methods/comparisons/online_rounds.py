@@ -206,13 +206,13 @@ def _comparison_chunks(
     n_rounds = len(sequences)
     remaining = max((int(table.size.take(sequence).sum()) for sequence in sequences), default=0)
     total, none = remaining, table.tie.size - 1
-    place, offset = [0] * n_rounds, [0] * n_rounds
+    positions, offset = [0] * n_rounds, [0] * n_rounds
     shift = np.arange(n_rounds) * table.n_systems
     while remaining > 0:
         n = min(steps_at_once, remaining)
         comparison = np.full((n_rounds, n), none)
         for r, sequence in enumerate(sequences):
-            rankings = sequence[place[r] : place[r] + n + 1]
+            rankings = sequence[positions[r] : positions[r] + n + 1]
             size = table.size.take(rankings)
             ends = size.cumsum()
             ahead = int(ends.searchsorted(offset[r] + n)) + 1
@@ -223,7 +223,7 @@ def _comparison_chunks(
             comparison[r, : rows.size] = rows
             done = int(ends.searchsorted(offset[r] + n, side="right"))
             offset[r] += n - (int(ends[done - 1]) if done else 0)
-            place[r] += done
+            positions[r] += done
         pairs = table.pairs.take(comparison.T, axis=1)
         pairs += shift
         yield pairs, table.tie[comparison.T]

@@ -79,9 +79,9 @@ def mean_errors(scores: ControlScores, strata: Codes) -> MeanErrors:
     n_units = strata.size
     n = np.bincount(scores.unit, minlength=n_units)
     mean = means(scores.unit, scores.value, n_groups=n_units)
-    cluster, first, place = np.unique(scores.output, return_index=True, return_inverse=True)
+    cluster, first, positions = np.unique(scores.output, return_index=True, return_inverse=True)
     unit, hit = scores.unit[first], scores.hit[first]
-    residual = sums(place.reshape(-1), scores.value - mean[scores.unit], n_groups=cluster.size)
+    residual = sums(positions.reshape(-1), scores.value - mean[scores.unit], n_groups=cluster.size)
     n_outputs = np.bincount(unit, minlength=n_units)
     squares = sums(unit, residual**2, n_groups=n_units)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -145,9 +145,11 @@ def accuracy_interval(answers: Answers, strata: Codes) -> tuple[Floats, Floats]:
     n = np.bincount(answers.unit, minlength=n_units)
     right = np.bincount(answers.unit[answers.right], minlength=n_units)
     share = right / np.maximum(n, 1)
-    cluster, first, place = np.unique(answers.output, return_index=True, return_inverse=True)
+    cluster, first, positions = np.unique(answers.output, return_index=True, return_inverse=True)
     unit, hit = answers.unit[first], answers.hit[first]
-    residual = sums(place.reshape(-1), answers.right - share[answers.unit], n_groups=cluster.size)
+    residual = sums(
+        positions.reshape(-1), answers.right - share[answers.unit], n_groups=cluster.size
+    )
     n_outputs = np.bincount(unit, minlength=n_units)
     size = n_outputs / _design_effect(unit, hit, residual, n_units, strata)
     k, tail = share * size, (1 - CONFIDENCE) / 2
@@ -169,10 +171,10 @@ def _design_effect(
     each stratum, and drawn a little to the usual one; residuals about a judge's own mean are
     correlated -1/n by themselves.
     """
-    hits, place, size = np.unique(hit, return_inverse=True, return_counts=True)
-    place = place.reshape(-1)
+    hits, positions, size = np.unique(hit, return_inverse=True, return_counts=True)
+    positions = positions.reshape(-1)
     of_hit = np.zeros(hits.size, np.int64)
-    of_hit[place] = unit
+    of_hit[positions] = unit
     n = np.bincount(unit, minlength=n_units).astype(np.float64)
     n_hits = np.bincount(of_hit, minlength=n_units)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -180,7 +182,7 @@ def _design_effect(
             n > 0, sums(of_hit, size.astype(np.float64) ** 2, n_groups=n_units) / n, 1
         )
     squares = sums(unit, residual**2, n_groups=n_units)
-    total = sums(place, residual, n_groups=hits.size)
+    total = sums(positions, residual, n_groups=hits.size)
     cross = sums(of_hit, total**2, n_groups=n_units) - squares
     pairs = n * (mean_size - 1)  # ordered pairs of outputs of one HIT
     tells = (n_hits >= 2) & (pairs > 0)

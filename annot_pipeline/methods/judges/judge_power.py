@@ -202,9 +202,9 @@ def typical_sd(variance: Floats, freedom: Codes, strata: Codes) -> Floats:
     first, last = (until * 2 >= total[stratum]), (until * 2 > total[stratum])
     medians = np.zeros(n_strata)
     for reached in (first, last):  # they differ where half of the weight ends between two judges
-        place = np.flatnonzero(reached)
-        _, at = np.unique(stratum[place], return_index=True)
-        medians[stratum[place[at]]] += value[place[at]] / 2
+        positions = np.flatnonzero(reached)
+        _, at = np.unique(stratum[positions], return_index=True)
+        medians[stratum[positions[at]]] += value[positions[at]] / 2
     return np.asarray(np.where(has_scores, np.sqrt(medians), np.nan), np.float64)
 
 

@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from annot_pipeline.methods.labels.dawid_skene import DawidSkeneParams
+from annot_pipeline.methods.labels.family_comparison import compare_families
 from annot_pipeline.methods.labels.held_out_evidence import (
     Evidence,
     HeldOutScores,
@@ -45,11 +46,7 @@ from annot_pipeline.methods.labels.recalibration import (
     fit_recalibration,
     unlike_others,
 )
-from annot_pipeline.methods.labels.related_judges import (
-    RelatedJudges,
-    compare_families,
-    related_judges,
-)
+from annot_pipeline.methods.labels.related_judges import RelatedJudges, related_judges
 from annot_pipeline.methods.labels.stacking import DEPENDENCE, StackedFit, fit_stacking
 from annot_pipeline.methods.labels.stacking import ENOUGH as FEW
 from annot_pipeline.methods.numerics.blocks import Blocks, InMemoryBlocks

@@ -208,7 +208,7 @@ def run_em(
     state
         Where an earlier run stood.
     """
-    state = state or _start(labels, prior, params)
+    state = state or start_em(labels, _first_estimates(labels, prior, params))
     starts, tasks = labels.judge_starts, np.arange(labels.n_items.size)
     final = Estimates(*(np.empty_like(array) for array in vars(state.estimates).values()))
     courses: dict[int, Convergence] = {}
@@ -217,19 +217,19 @@ def run_em(
         state, converged = _iterate(state, labels, prior, params, running)
         estimates = state.estimates
         ends = running & (converged | (state.iteration >= params.max_iterations))
-        for place in np.flatnonzero(ends).tolist():
-            task = int(tasks[place])
+        for position in np.flatnonzero(ends).tolist():
+            task = int(tasks[position])
             courses[task] = Convergence(
-                bool(converged[place]),
+                bool(converged[position]),
                 state.iteration,
                 params.stop_on,
-                np.array([values[place] for values in state.log_posterior]),
-                np.array([values[place] for values in state.log_likelihood]),
+                np.array([values[position] for values in state.log_posterior]),
+                np.array([values[position] for values in state.log_likelihood]),
             )
-            final.log_pi[task] = estimates.log_pi[place]
-            final.log_prior[task] = estimates.log_prior[place]
-            final.dependence[task] = estimates.dependence[place]
-            judges = slice(labels.judge_starts[place], labels.judge_starts[place + 1])
+            final.log_pi[task] = estimates.log_pi[position]
+            final.log_prior[task] = estimates.log_prior[position]
+            final.dependence[task] = estimates.dependence[position]
+            judges = slice(labels.judge_starts[position], labels.judge_starts[position + 1])
             final.log_theta[starts[task] : starts[task + 1]] = estimates.log_theta[judges]
         running &= ~ends
         if running.any() and labels.n_items[running].sum() * 2 < labels.n_items.sum():
@@ -324,7 +324,10 @@ def _changes_in_block(
     return largest
 
 
-def _start(labels: LabelBlocks, prior: Floats | None, params: DawidSkeneParams) -> EMState:
+def _first_estimates(
+    labels: LabelBlocks, prior: Floats | None, params: DawidSkeneParams
+) -> Estimates:
+    """Return the estimates that EM starts from."""
     n_tasks, k, n_judges = labels.n_items.size, labels.n_labels, int(labels.judge_starts[-1])
     theta = np.full((k, k), (1 - DIAGONAL_START) / k) + DIAGONAL_START * np.eye(k)
     log_pi = np.full((n_tasks, k), -np.log(k))
@@ -337,7 +340,7 @@ def _start(labels: LabelBlocks, prior: Floats | None, params: DawidSkeneParams) 
         estimates = LABEL_MODELS[params.model](
             votes, labels.judge_starts, prior, params.smoothing, estimates
         )
-    return start_em(labels, estimates)
+    return estimates
 
 
 def start_em(labels: LabelBlocks, estimates: Estimates) -> EMState:

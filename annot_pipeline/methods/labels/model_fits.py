@@ -29,11 +29,12 @@ Floats = npt.NDArray[np.float64]
 
 OnIteration = Callable[[int, EMState], None]
 Watch = Callable[[str], tuple[EMState | None, OnIteration]]
-"""By what is fitted: where an earlier run stood, and what is told after each iteration."""
+"""Takes the name of a fit; returns the state that an earlier run reached, and a callback for each
+iteration."""
 
 
 def watch_nothing(_: str) -> tuple[None, OnIteration]:
-    """Return no state, and tell nobody."""
+    """Return no state, and a callback that does nothing."""
     return None, lambda _, __: None
 
 

@@ -14,7 +14,7 @@ posterior of a label model, which a large family of judges may dominate.
 4. Of the three fits that one counts whose groups explain most pairs and join fewest judges.
 
 Assumes that most pairs of judges are unrelated. Labels cannot tell a family who err together from
-a few judges who alone know the truth: use the families only if `compare_families` finds that
+a few judges who alone know the truth: use the families only if `family_comparison` finds that
 labels are predicted from those of other families better than by fits without these families, and
 better than by votes.
 
@@ -25,7 +25,6 @@ class or no label no pair is tested.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
@@ -34,17 +33,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from annot_pipeline.methods.labels.e_step import e_step, expected_counts
-from annot_pipeline.methods.labels.estimates import Estimates
-from annot_pipeline.methods.labels.held_out_labels import (
-    LEAST,
-    held_out_predictions,
-    held_out_votes,
-)
-from annot_pipeline.methods.labels.hierarchical import borrowed_counts, label_shares
-from annot_pipeline.methods.labels.item_labels import ItemLabels
-from annot_pipeline.methods.labels.label_matrix import LabelCodes, LabelMatrix
-from annot_pipeline.methods.labels.stacking import DEPENDENCE
+from annot_pipeline.methods.labels.label_matrix import LabelCodes
 from annot_pipeline.methods.numerics.additive import Additive
 from annot_pipeline.methods.numerics.blocks import Blocks, InMemoryBlocks
 
@@ -112,26 +101,6 @@ class RelatedJudges:
     expected: Floats
     z: Floats
     correlation: Floats
-
-
-@dataclass(frozen=True)
-class FamilyComparison:
-    """Mean log probability of labels, each predicted from labels of other families.
-
-    Parameters
-    ----------
-    without, with_families, votes
-        By the best fit without the families found, by the best one with them, and by votes.
-    """
-
-    without: float
-    with_families: float
-    votes: float
-
-    @property
-    def families_help(self) -> bool:
-        """Whether labels are predicted best by a fit with these families."""
-        return self.with_families > max(self.without, self.votes)
 
 
 class _Sizes(NamedTuple):
@@ -226,42 +195,6 @@ def related_judges(
         pairs.n_items[first, second].astype(np.int64),
         *(table[first, second] for table in (pairs.agreement, expected, fit.z, fit.partial)),
     )
-
-
-def compare_families(
-    tasks: Blocks[LabelCodes],
-    families: Codes,
-    without: Sequence[Estimates],
-    with_families: Sequence[Estimates],
-    smoothing: float = 0.01,
-) -> FamilyComparison:
-    """Compare fits by the probability of labels, each given those of other families.
-
-    Parameters
-    ----------
-    tasks
-        Labels of one task, in blocks of items, as ``without`` was fitted to them.
-    families
-        ``(n_judges,)`` families found.
-    without, with_families
-        Fits of ``hierarchical`` with each of `stacking.DEPENDENCE`, without and with them.
-    smoothing
-        As the model was fitted with.
-    """
-    related = tasks.keep(_with_families, families)
-    scores = []
-    for blocks, estimates in ((tasks, without), (related, with_families)):
-        k = estimates[0].log_pi.shape[1]
-        for fitted, dependence in zip(estimates, DEPENDENCE, strict=True):
-            cells = blocks.sum(_cell_counts, fitted).reshape(-1, k, k)
-            counts = cells + borrowed_counts(cells.sum(axis=0)[None], smoothing)[0]
-            shared = (families, fitted, counts, dependence)
-            scores.append(blocks.sum(_log_scores, *shared))
-    shares = label_shares(cells.sum(axis=(0, 2))[None], smoothing)[0]
-    log_score, weight = tasks.sum(_vote_scores, families, shares).tolist()
-    by_fit = [float(score[0]) / max(weight, LEAST) for score in scores]
-    n = len(without)
-    return FamilyComparison(max(by_fit[:n]), max(by_fit[n:]), log_score / max(weight, LEAST))
 
 
 def _sizes(codes: LabelCodes) -> _Sizes:
@@ -472,33 +405,3 @@ def _merge(declared: Codes, judges: Codes, group: Codes) -> Codes:
         one, other = families[judges[member]], families[judges[group[member]]]
         families[families == max(one, other)] = min(one, other)
     return families
-
-
-def _with_families(codes: LabelCodes, families: Codes) -> LabelCodes:
-    return replace(codes, families=families)
-
-
-def _cell_counts(codes: LabelCodes, fitted: Estimates) -> Floats:
-    return expected_counts(LabelMatrix.from_tasks([0], [codes]), fitted).theta
-
-
-def _log_scores(
-    codes: LabelCodes, families: Codes, fitted: Estimates, counts: Floats, dependence: float
-) -> Floats:
-    """Return the log score of labels of a block by one fit; an array of one number."""
-    posterior, _ = e_step(LabelMatrix.from_tasks([0], [codes]), fitted)
-    labels = ItemLabels.from_codes(_with_families(codes, families))
-    [p] = held_out_predictions(labels, posterior, counts, fitted.log_pi[0], [dependence])
-    return _sum_logs(labels, p)[:1]
-
-
-def _vote_scores(codes: LabelCodes, families: Codes, shares: Floats) -> Floats:
-    """Return the log score of labels of a block by votes, and the sum of weights."""
-    labels = ItemLabels.from_codes(_with_families(codes, families))
-    return _sum_logs(labels, held_out_votes(labels, shares))
-
-
-def _sum_logs(labels: ItemLabels, probability: Floats) -> Floats:
-    some = labels.n_judges[labels.item] > 1
-    weights = labels.weights[some]
-    return np.array([weights @ np.log(np.maximum(probability[some], LEAST)), weights.sum()])

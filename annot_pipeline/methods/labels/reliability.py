@@ -84,11 +84,11 @@ def reliability(
     if n_bins < 1:
         raise ValueError(f"n_bins is {n_bins}, allowed are 1 and more")
     edges = np.arange(n_bins + 1) / n_bins
-    place = np.clip(np.searchsorted(edges, sure, side="left") - 1, 0, n_bins - 1)
-    n = np.bincount(place, minlength=n_bins)
+    positions = np.clip(np.searchsorted(edges, sure, side="left") - 1, 0, n_bins - 1)
+    n = np.bincount(positions, minlength=n_bins)
 
     def mean(values: Floats) -> Floats:
-        sums = np.bincount(place, weights=values, minlength=n_bins)
+        sums = np.bincount(positions, weights=values, minlength=n_bins)
         return np.where(n > 0, sums / np.maximum(n, 1), np.nan)
 
     means = mean(sure), mean(chance), mean(hit)
@@ -97,7 +97,7 @@ def reliability(
         gaps = np.where(n > 0, np.abs(means[0] - frequencies), 0.0)
         return float((gaps * n).sum() / n.sum()) if n.sum() else float("nan")
 
-    side = np.sign(means[2] - means[0])[place]
+    side = np.sign(means[2] - means[0])[positions]
     se = np.std(side * (hit - sure), ddof=1) / np.sqrt(hit.size) if hit.size > 1 else np.nan
     errors = error(means[1]), error(means[2]), float(se)
     return Reliability(edges[:-1], edges[1:], n, *means, *errors)

@@ -44,9 +44,9 @@ def places(numbers: Codes, values: Codes) -> Codes:
     """
     if not _is_narrow(numbers):
         return np.searchsorted(values, numbers)
-    place = np.empty(int(values.max(initial=-1)) + 1, np.int64)
-    place[values] = np.arange(values.size)
-    return place[numbers]
+    positions = np.empty(int(values.max(initial=-1)) + 1, np.int64)
+    positions[values] = np.arange(values.size)
+    return positions[numbers]
 
 
 def renumbered(numbers: Codes) -> tuple[Codes, Codes]:
@@ -70,10 +70,10 @@ def renumbered_values(values: Floats) -> tuple[Floats, Codes]:
         ``(n,)`` finite numbers.
     """
     codes, _ = ordered_codes(values)
-    distinct_codes, place = renumbered(codes)
+    distinct_codes, positions = renumbered(codes)
     of_place = np.empty(distinct_codes.size)
-    of_place[place] = values
-    return of_place, place
+    of_place[positions] = values
+    return of_place, positions
 
 
 def ordered_codes(values: Floats) -> tuple[Codes, int]:

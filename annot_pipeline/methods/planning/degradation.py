@@ -104,7 +104,9 @@ def duplicate_words(text: str, rng: np.random.Generator) -> str:
         ]
         if others:  # if not, this gap is the one place of all other words
             second = _draw(others, rng)
-            other_gap = _draw([place for place in places.open_gaps(second) if place != gap], rng)
+            other_gap = _draw(
+                [position for position in places.open_gaps(second) if position != gap], rng
+            )
             return _with_copies(target, {gap: first, other_gap: second})
     raise CannotDegradeError(_NO_PLACE)
 
@@ -245,8 +247,8 @@ def _with_span(target: _Target, start: int, span: list[Unit]) -> str | None:
             return None
     old = units[words[start] : words[stop]]
     new = list(old)
-    for place, word in zip(words[start:stop], span, strict=True):
-        at = place - words[start]
+    for position, word in zip(words[start:stop], span, strict=True):
+        at = position - words[start]
         new[at] = word._replace(space=old[at].space)
     if join(new).casefold() == join(old).casefold():
         return None

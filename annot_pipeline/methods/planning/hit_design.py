@@ -209,8 +209,8 @@ def _outputs(
     is_matched[matched] = True
     others = np.flatnonzero(~is_matched)
     n_others = design.outputs - matched.size
-    for place in others[n_others:]:
-        heapq.heappush(queue, popped[place])
+    for position in others[n_others:]:
+        heapq.heappush(queue, popped[position])
     item = np.array([item for *_, item in popped])
     others = others[:n_others]
     counts = {popped[p][2]: popped[p][0] for p in (*matched.reshape(-1), *others)}
@@ -223,5 +223,5 @@ def _matched(eligible: Flags, groups: int) -> Codes | None:
     from scipy.sparse.csgraph import maximum_bipartite_matching
 
     wanted = csr_array(np.repeat(eligible, groups, axis=0).astype(np.int8))
-    place = maximum_bipartite_matching(wanted, perm_type="column")
-    return None if (place < 0).any() else place.reshape(-1, groups).astype(np.int64)
+    partners = maximum_bipartite_matching(wanted, perm_type="column")
+    return None if (partners < 0).any() else partners.reshape(-1, groups).astype(np.int64)

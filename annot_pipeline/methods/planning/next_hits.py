@@ -141,9 +141,9 @@ def next_hits(
     adaptive = _adaptive(alpha, beta, group, judged_items, n_more - n_random, params, rng)
     even = _random_hits(group, np.flatnonzero(asked), n_random, n, rng)
     # random HITs stand anywhere among the adaptive ones: a batch that is cut short keeps its share
-    place = np.concatenate([np.arange(len(adaptive[0])) / max(len(adaptive[0]), 1),
+    positions = np.concatenate([np.arange(len(adaptive[0])) / max(len(adaptive[0]), 1),
                             rng.random(n_random)])  # fmt: skip
-    hits = np.append(np.arange(len(cover[0])), len(cover[0]) + np.argsort(place, kind="stable"))
+    hits = np.append(np.arange(len(cover[0])), len(cover[0]) + np.argsort(positions, kind="stable"))
     parts = (cover, adaptive, even)
     items, roles = (np.concatenate([part[n] for part in parts])[hits] for n in (0, 1))
     probability = np.concatenate([part[2] for part in parts])[hits]
@@ -166,8 +166,8 @@ def _hits_of_unjudged(
     """Return HITs of items without judgments, by group in random order."""
     fresh = rng.permutation(fresh)
     fresh = fresh[np.argsort(group[fresh], kind="stable")]
-    place = _place_in_group(group[fresh])
-    hit_of_group = place // n
+    positions = _place_in_group(group[fresh])
+    hit_of_group = positions // n
     # HITs in random order, so that a budget cuts no group short
     hit, n_in_hit = np.unique(
         group[fresh] * (fresh.size + 1) + hit_of_group, return_inverse=True, return_counts=True
@@ -175,7 +175,7 @@ def _hits_of_unjudged(
     n_hits = n_in_hit.size
     chosen = rng.permutation(n_hits)[: min(budget, n_hits)]
     items = np.full((n_hits, n), -1, np.int64)
-    items[hit, place % n] = fresh
+    items[hit, positions % n] = fresh
     roles = np.where(items < 0, FILL, COVER)
     share = chosen.size / n_hits if n_hits else 1.0
     probability = np.full(items.shape, share)
@@ -234,10 +234,10 @@ def _seeds(
         (rng.random(judged_items.size), -variance[judged_items], group[judged_items])
     )
     items = judged_items[order]
-    place = _place_in_group(group[items])
+    positions = _place_in_group(group[items])
     quota = (np.bincount(group[judged_items]) // n)[group[items]]
-    eligible = items[place < quota]
-    chance = _share_of_equals(group[items], variance[items], place < quota)[place < quota]
+    eligible = items[positions < quota]
+    chance = _share_of_equals(group[items], variance[items], positions < quota)[positions < quota]
     best = np.lexsort((rng.random(eligible.size), -variance[eligible]))
     chosen = np.zeros(eligible.size, np.bool_)
     chosen[best[:k]] = True

@@ -107,10 +107,10 @@ def _weigh_all(
             candidates.score, candidates.variance, gamma=gamma,
         )  # fmt: skip
         key = log_q + rng.gumbel(size=log_q.shape)
-        for place in np.flatnonzero((partners[rows] >= 0).any(axis=0)):
-            earlier = partners[rows, place]
+        for position in np.flatnonzero((partners[rows] >= 0).any(axis=0)):
+            earlier = partners[rows, position]
             has = earlier >= 0  # drawn first, in the order in which it was
-            key[has, earlier[has]] = np.finfo(np.float64).max / (1 + place)
+            key[has, earlier[has]] = np.finfo(np.float64).max / (1 + position)
         n = partners.shape[1]
         top = np.argpartition(-key, n - 1, axis=1)[:, :n]
         top = np.take_along_axis(
@@ -138,9 +138,9 @@ def _log_remaining(drawn: Floats, others: Floats) -> Floats:
     """
     remaining = np.empty_like(drawn)
     total = others
-    for place in range(drawn.shape[1] - 1, -1, -1):
-        total = np.logaddexp(total, drawn[:, place])
-        remaining[:, place] = total
+    for position in range(drawn.shape[1] - 1, -1, -1):
+        total = np.logaddexp(total, drawn[:, position])
+        remaining[:, position] = total
     return remaining
 
 
@@ -238,10 +238,10 @@ def _fill(
 def _take(partners: Codes, rows: Codes, taken: npt.NDArray[np.bool_], drawn: Codes) -> None:
     """Put the first new ones of the accepted draws in the free places."""
     n = (partners[rows] >= 0).sum(axis=1)
-    for place in range(drawn.shape[1]):
-        one = drawn[:, place]
+    for position in range(drawn.shape[1]):
+        one = drawn[:, position]
         new = (
-            taken[:, place]
+            taken[:, position]
             & (n < partners.shape[1])
             & ~(partners[rows] == one[:, None]).any(axis=1)
         )
@@ -252,8 +252,8 @@ def _take(partners: Codes, rows: Codes, taken: npt.NDArray[np.bool_], drawn: Cod
 def _places(upto: Floats, rows: Codes, at: Floats) -> Codes:
     """The cell in which each number falls: all rows, one after another, are one rising line."""
     line = (upto + np.arange(len(upto))[:, None]).reshape(-1)
-    place = np.searchsorted(line, rows + at, side="right") - rows * upto.shape[1]
-    return np.asarray(np.minimum(place, upto.shape[1] - 1), np.int64)
+    positions = np.searchsorted(line, rows + at, side="right") - rows * upto.shape[1]
+    return np.asarray(np.minimum(positions, upto.shape[1] - 1), np.int64)
 
 
 def _bounds(seeds: States, cells: _Cells, gamma: float) -> Floats:

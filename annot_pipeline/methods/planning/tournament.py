@@ -157,7 +157,7 @@ def _round(
 
 def _shuffled_others(odd_one_out: int, n_sets: int, rng: np.random.Generator) -> list[int]:
     order = rng.permutation(n_sets)
-    return [int(place) for place in order if place != odd_one_out]
+    return [int(position) for position in order if position != odd_one_out]
 
 
 def _partner(

@@ -91,7 +91,7 @@ def gaps(units: Sequence[Unit]) -> list[Gap]:
     between a word and its comma, before the first word or after the last.
     """
     places = word_places(units)
-    return [_gap(units, place, next_place) for place, next_place in pairwise(places)]
+    return [_gap(units, position, next_place) for position, next_place in pairwise(places)]
 
 
 def _gap(units: Sequence[Unit], first: int, second: int) -> Gap:

@@ -35,19 +35,19 @@ def longest_constant_runs(
         ``(n_judgments,)``.
     """
     keys = [judges, sittings, *order]
-    place = np.lexsort(keys[::-1])
-    who, ordered_scores = judges[place], scores[place]
-    same = np.ones(max(place.size - 1, 0), np.bool_)
+    sequence = np.lexsort(keys[::-1])
+    who, ordered_scores = judges[sequence], scores[sequence]
+    same = np.ones(max(sequence.size - 1, 0), np.bool_)
     for key in keys:
-        same &= key[place][1:] == key[place][:-1]
+        same &= key[sequence][1:] == key[sequence][:-1]
     unknown = np.zeros(n_judges, np.bool_)
     unknown[who[1:][same]] = True
-    starts = np.ones(place.size, np.bool_)
-    when = sittings[place]
+    starts = np.ones(sequence.size, np.bool_)
+    when = sittings[sequence]
     same_sitting = (who[1:] == who[:-1]) & (when[1:] == when[:-1])
     starts[1:] = ~same_sitting | (ordered_scores[1:] != ordered_scores[:-1])
     first = np.flatnonzero(starts)
-    lengths = np.diff(np.append(first, place.size))
+    lengths = np.diff(np.append(first, sequence.size))
     longest = np.zeros(n_judges, np.int64)
     np.maximum.at(longest, who[first], lengths)
     return np.where(unknown, -1, longest)

@@ -126,11 +126,11 @@ def thurstone(
     params = params or ThurstoneParams()
     pairs, tie = winners_first(first, second, outcome, n_items=n_items)
     compared = np.flatnonzero(np.bincount(pairs.reshape(-1), minlength=n_items))
-    place = np.full(n_items, -1)
-    place[compared] = np.arange(compared.size)
+    positions = np.full(n_items, -1)
+    positions[compared] = np.arange(compared.size)
     unit = np.sqrt(2) * params.sigma
     precision = 0.0 if params.prior_sd is None else (unit / params.prior_sd) ** 2
-    wins = _Wins.from_comparisons(place[pairs], tie, compared.size, precision)
+    wins = _Wins.from_comparisons(positions[pairs], tie, compared.size, precision)
     component = np.full(n_items, -1)
     component[compared] = wins.component
     finite = params.prior_sd is not None or (compared.size > 0 and not wins.component.any())

@@ -136,13 +136,13 @@ def _names(
     """Write names at the left, numbers at the top, and at the right how many each one beats."""
     size, right = min(12.0, cell), x_left + cell * len(names)
     sheet.text(right + 12, TOP - 8, "wins", size=SMALL, part="axis")
-    for place, (name, wins) in enumerate(zip(names, counts, strict=True)):
-        y = TOP + cell * (place + 0.5) + 0.35 * size
+    for position, (name, wins) in enumerate(zip(names, counts, strict=True)):
+        y = TOP + cell * (position + 0.5) + 0.35 * size
         sheet.text(x_left - 32, y, name, size=size, anchor="right", part="row")
-        sheet.text(x_left - 8, y, str(place + 1), size=size - 1, anchor="right", part="number")
+        sheet.text(x_left - 8, y, str(position + 1), size=size - 1, anchor="right", part="number")
         sheet.text(right + 12, y, str(wins), size=size, part="wins")
-        if cell >= 16 or place == 0 or (place + 1) % 5 == 0:
+        if cell >= 16 or position == 0 or (position + 1) % 5 == 0:
             sheet.text(
-                x_left + cell * (place + 0.5), TOP - 8, str(place + 1), size=SMALL,
+                x_left + cell * (position + 0.5), TOP - 8, str(position + 1), size=SMALL,
                 anchor="center", part="column",
             )  # fmt: skip

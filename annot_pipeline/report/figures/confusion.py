@@ -50,11 +50,11 @@ class _Grid:
         """Side of a matrix."""
         return self.cell * len(self.labels)
 
-    def corner(self, place: int) -> tuple[int, int]:
+    def corner(self, position: int) -> tuple[int, int]:
         """Return left and top of a matrix, px."""
         return (
-            self.x_left + place % self.across * self.step,
-            TOP + place // self.across * (self.size + 36),
+            self.x_left + position % self.across * self.step,
+            TOP + position // self.across * (self.size + 36),
         )
 
     @property
@@ -114,8 +114,8 @@ def confusion_svg(
     with new_sheet(KIND, width, bottom + 24 + 16 * len(notes), says) as sheet:
         sheet.text(12, 20, "probability of each observed label (column) given the true label (row)")
         _scale(sheet, 12, 32)
-        for place, matrix in enumerate(matrices):
-            _draw(sheet, grid, place, np.clip(matrix, 0, 1))
+        for position, matrix in enumerate(matrices):
+            _draw(sheet, grid, position, np.clip(matrix, 0, 1))
         sheet.note(bottom + 20, notes)
         return sheet.svg()
 
@@ -141,9 +141,9 @@ def _scale(sheet: Sheet, x_left: float, top: float) -> None:
     """Draw the colour scale from 0 to 1, with a mark at the half."""
     side, n = 16, 21
     sheet.rectangles([(x_left, top, n * side, 12)], "none", "ground")
-    for place in range(1, n):
-        box = (x_left + side * place, top, side, 12)
-        sheet.rectangles([box], _color(place / (n - 1)), "scale")
+    for position in range(1, n):
+        box = (x_left + side * position, top, side, 12)
+        sheet.rectangles([box], _color(position / (n - 1)), "scale")
     sheet.rectangles([(x_left, top, n * side, 12)], "none", "frame", edge=SOFT)
     for share, text in ((0, "0"), (0.5, ".5"), (1, "1")):
         x = x_left + side * (share * (n - 1) + 0.5)
@@ -154,9 +154,9 @@ def _color(probability: float) -> tuple[str, float]:
     return BLUE, round(SHADES * probability**GAMMA) / SHADES
 
 
-def _draw(sheet: Sheet, grid: _Grid, place: int, matrix: Numbers) -> None:
-    (x_left, top), cell, size = grid.corner(place), grid.cell, grid.size
-    sheet.text(x_left, top - 8, grid.titles[place], weight=700, part="title")
+def _draw(sheet: Sheet, grid: _Grid, position: int, matrix: Numbers) -> None:
+    (x_left, top), cell, size = grid.corner(position), grid.cell, grid.size
+    sheet.text(x_left, top - 8, grid.titles[position], weight=700, part="title")
     sheet.rectangles([(x_left, top, size, size)], "none", "ground")
     cells: dict[tuple[str, float], list[tuple[float, float, float, float]]] = {}
     missing = []
@@ -173,9 +173,9 @@ def _draw(sheet: Sheet, grid: _Grid, place: int, matrix: Numbers) -> None:
         sheet.rectangles(cells[color], color, "cell")
     sheet.rectangles(missing, SOFT, "missing")
     sheet.rectangles([(x_left, top, size, size)], "none", "frame", edge=SOFT)
-    if place % grid.across == 0:
+    if position % grid.across == 0:
         _row_names(sheet, grid, x_left, top)
-    if place + grid.across >= len(grid.titles):
+    if position + grid.across >= len(grid.titles):
         _column_names(sheet, grid, x_left, top + size)
 
 

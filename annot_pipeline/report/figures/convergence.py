@@ -100,7 +100,9 @@ def convergence_svg(fits: Sequence[Mapping[str, Any]]) -> str:
             )  # fmt: skip
             sheet.part(line, "task", curves[n].says)
             if n in labelled:
-                path = [sheet.at(axes, place, float(gap[place])) for place in shown.tolist()]
+                path = [
+                    sheet.at(axes, position, float(gap[position])) for position in shown.tolist()
+                ]
                 lines.append((path, curves[n].says, labelled[n]))
         _label(sheet, lines, plot_height + 32)
         sheet.note(plot_height + 96, notes)

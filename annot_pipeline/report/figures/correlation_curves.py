@@ -125,7 +125,7 @@ def _spread_heights(heights: Sequence[float], top: float, bottom: float) -> list
         groups.append(group)
         middles.append(middle)
     return [
-        (n, middle + PITCH * (place - (len(group) - 1) / 2))
+        (n, middle + PITCH * (position - (len(group) - 1) / 2))
         for group, middle in zip(groups, middles, strict=True)
-        for place, n in enumerate(group)
+        for position, n in enumerate(group)
     ]

@@ -195,13 +195,13 @@ def draw_lines(sheet: Sheet, axes: Axes, lines: Sequence[Line]) -> None:
     """All bands, then all lines over them, the first on top."""
     for line in reversed(lines):
         _band(sheet, axes, line, 0.16 if len(lines) <= 3 else 0.1)
-    for place, line in reversed([*enumerate(lines)]):
+    for position, line in reversed([*enumerate(lines)]):
         style = line.style
         (drawn,) = axes.plot(
             line.x, line.y, color=style.color, linewidth=2, linestyle=_dashes(style), clip_on=False
         )
         sheet.part(drawn, "curve", line.name)
-        marked = _marked(line, place)
+        marked = _marked(line, position)
         larger = 1 if len(marked) == line.n_shown else 1.2
         (points,) = axes.plot(
             line.x[marked], line.y[marked], linestyle="none", marker=style.marker,
@@ -248,13 +248,13 @@ def _runs(held: npt.NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
     return ((first, last) for first, last in list(pairwise(turns))[::2])
 
 
-def _marked(line: Line, place: int) -> npt.NDArray[np.intp]:
+def _marked(line: Line, position: int) -> npt.NDArray[np.intp]:
     """Points with a marker: all of a few, else some, elsewhere on each line, and lone ones."""
     shown = np.flatnonzero(line.shown)
     if len(shown) <= EACH_MARKED:
         return shown
     step = len(shown) / SOME_MARKED
-    some = ((np.arange(SOME_MARKED) + (place + 0.5) / len(STYLES)) * step).astype(np.intp)
+    some = ((np.arange(SOME_MARKED) + (position + 0.5) / len(STYLES)) * step).astype(np.intp)
     alone = [first for first, last in _runs(line.shown) if last - first == 1]
     return np.union1d(shown[some], np.array(alone, dtype=np.intp))
 

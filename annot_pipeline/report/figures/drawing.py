@@ -62,8 +62,8 @@ class Drawing:
         self, onto: Element, x_left: float, top: float, width: float, height: float, **look: str
     ) -> None:
         """Add a rectangle; ``look`` are attributes, ``_`` for ``-``."""
-        place = {"x": x_left, "y": top, "width": width, "height": height}
-        self._add(onto, "rect", {name: _px(value) for name, value in place.items()}, look)
+        attributes = {"x": x_left, "y": top, "width": width, "height": height}
+        self._add(onto, "rect", {name: _px(value) for name, value in attributes.items()}, look)
 
     def path(self, onto: Element, steps: str, **look: str) -> None:
         """A path by its steps."""
@@ -74,9 +74,11 @@ class Drawing:
         element = self._add(onto, "text", {"x": _px(x_left), "y": _px(base)}, look)
         element.text = clean(words)
 
-    def _add(self, onto: Element, tag: str, place: dict[str, str], look: dict[str, str]) -> Element:
+    def _add(
+        self, onto: Element, tag: str, attributes: dict[str, str], look: dict[str, str]
+    ) -> Element:
         named = {name.replace("_", "-"): value for name, value in look.items()}
-        return SubElement(onto, tag, place | named)
+        return SubElement(onto, tag, attributes | named)
 
     def svg(self) -> str:
         """The figure as SVG text."""

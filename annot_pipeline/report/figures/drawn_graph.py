@@ -69,12 +69,12 @@ def drawn_graph(
     if wrong:
         raise ValueError(f"edges of {n} outputs with outcomes 1, 0, -1; got {wrong[:5]}")
     chosen = _largest(component, ranks)
-    place = {output: at for at, output in enumerate(chosen)}
+    position = {output: at for at, output in enumerate(chosen)}
     numbered: dict[int, int] = {}
     for output in chosen:
         numbered.setdefault(int(component[output]), len(numbered))
     own = [numbered[int(component[output])] for output in chosen]
-    counted_edges = _edges(edges, place)
+    counted_edges = _edges(edges, position)
     graph = DrawnGraph(
         [short(names[output], COLUMNS) for output in chosen],
         own,
@@ -115,12 +115,12 @@ def _largest(component: Codes, rank: Codes) -> list[int]:
 
 
 def _edges(
-    edges: Sequence[tuple[int, int, int]], place: Mapping[int, int]
+    edges: Sequence[tuple[int, int, int]], positions: Mapping[int, int]
 ) -> dict[tuple[int, int, bool], int]:
     n_compared: Counter[tuple[int, int, bool]] = Counter()
     for first, second, outcome in edges:
-        if first in place and second in place:
-            a, b = place[first], place[second]
+        if first in positions and second in positions:
+            a, b = positions[first], positions[second]
             if outcome < 0 or (outcome == 0 and b < a):
                 a, b = b, a
             n_compared[a, b, outcome == 0] += 1

@@ -98,8 +98,8 @@ def layered(
     routes = [
         [
             (middle[v][0], y)
-            for place, v in enumerate(path)
-            for y in _heights(place, len(path), v, at_layer, tops, heights, sizes, middle)
+            for position, v in enumerate(path)
+            for y in _heights(position, len(path), v, at_layer, tops, heights, sizes, middle)
         ]
         for path in paths
     ]
@@ -115,16 +115,20 @@ def _put_in_order(rows: list[list[int]], paths: list[list[int]], n: int) -> None
             above[lower].append(upper)
     for sweep in range(SWEEPS):
         near, order = (above, rows[1:]) if sweep % 2 == 0 else (below, rows[-2::-1])
-        place = _places(rows)
+        positions = _places(rows)
         for row in order:
-            row.sort(key=lambda v: (_mean([place[u] for u in near[v]], place[v]), place[v]))
-            place |= _places([row])
+            row.sort(
+                key=lambda v: (_mean([positions[u] for u in near[v]], positions[v]), positions[v])
+            )
+            positions |= _places([row])
 
 
 def _places(rows: list[list[int]]) -> dict[int, float]:
     """Where each vertex stands in its layer, from -1/2 to 1/2: layers are centred."""
     return {
-        vertex: (place + 0.5) / len(row) - 0.5 for row in rows for place, vertex in enumerate(row)
+        vertex: (position + 0.5) / len(row) - 0.5
+        for row in rows
+        for position, vertex in enumerate(row)
     }
 
 
@@ -133,14 +137,14 @@ def _mean(places: list[float], otherwise: float) -> float:
 
 
 def _heights(
-    place: int, n: int, vertex: int, at_layer: dict[int, int], tops: list[float],
+    position: int, n: int, vertex: int, at_layer: dict[int, int], tops: list[float],
     heights: list[float], sizes: Sequence[Point], middle: Sequence[Point],
 ) -> list[float]:  # fmt: skip
     """Where an edge bends at a vertex of its path: it is upright inside of layers."""
     at = at_layer[vertex]
     top, foot, half = tops[at], tops[at] + heights[at], sizes[vertex][1] / 2
-    if place == 0:
+    if position == 0:
         return [middle[vertex][1] + half, foot]
-    if place == n - 1:
+    if position == n - 1:
         return [top, middle[vertex][1] - half]
     return [top, foot]

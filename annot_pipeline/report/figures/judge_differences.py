@@ -83,8 +83,8 @@ def judge_differences_svg(
         zero, _ = sheet.at(axes, 0, 0)
         sheet.line([zero, zero], [TOP, bottom], SOFT, "zero")
         sheet.text(12, 22, heading, size=13, weight=700, part="title")
-        for place, row in enumerate(rows):
-            _draw(sheet, axes, row, place * ROW, most)
+        for position, row in enumerate(rows):
+            _draw(sheet, axes, row, position * ROW, most)
         sheet.text(
             LEFT + WIDTH / 2, bottom + 38, "difference of two scores, points of the scale",
             anchor="center",

@@ -88,9 +88,9 @@ def match_quality_svg(
         sheet.text(12, 20, heading, size=13, weight=700, part="title")
         palette = _palette()
         _scale(sheet, top - 48, end, palette)
-        for place, ((name, _), matrix) in enumerate(zip(panels, drawn, strict=False)):
-            x = LEFT + place % across * (side + GAP)
-            y = top + HEAD + place // across * (HEAD + side + FOOT)
+        for position, ((name, _), matrix) in enumerate(zip(panels, drawn, strict=False)):
+            x = LEFT + position % across * (side + GAP)
+            y = top + HEAD + position // across * (HEAD + side + FOOT)
             heads = short(name, bold_columns_in(side))
             sheet.text(x, y - 8, heads, weight=700, part="panel")
             codes = _codes(_blocks(matrix), end)
@@ -99,7 +99,7 @@ def match_quality_svg(
                 tip=_tip(heads, matrix),
             )  # fmt: skip
             sheet.rectangles([(x, y, side, side)], "none", "frame", edge=SOFT)
-            _item_ticks(sheet, x, y, side, n, first=place % across == 0)
+            _item_ticks(sheet, x, y, side, n, first=position % across == 0)
         middle = LEFT + (across * (side + GAP) - GAP) / 2
         sheet.text(
             middle, bottom + 14, "items in the order of the oracle", anchor="center", part="axis"

@@ -71,8 +71,8 @@ def _width(character: str) -> float:
 
 def _start_of(text: str, columns: float) -> str:
     used = 0.0
-    for place, character in enumerate(text):
+    for position, character in enumerate(text):
         used += _width(character)
         if used > columns:
-            return text[:place]
+            return text[:position]
     return text

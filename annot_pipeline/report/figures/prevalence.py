@@ -85,8 +85,8 @@ def prevalence_svg(
             sheet.text(
                 x_left - 10, top + BAR * len(estimates) / 2 + 4, name, anchor="right", part="label"
             )
-            for place, (part, _, color, _) in enumerate(estimates):
-                share, y = float(shares[place, row]), top + BAR * place
+            for position, (part, _, color, _) in enumerate(estimates):
+                share, y = float(shares[position, row]), top + BAR * position
                 if np.isnan(share):
                     sheet.text(x_left + 5, y + 9.5, "\u2013", size=SMALL, part="value")
                     continue

@@ -87,11 +87,13 @@ def _histogram(sheet: Sheet, r: Numbers, paper: float | None) -> None:
     axes = sheet.axes(LEFT, TOP, WIDTH, HEIGHT, x=(float(edges[start]), 1.0), y=(0.0, top))
     sheet.ticks(axes, "y", *steps(0, top), grid=True)
     sheet.ticks(axes, "x", *steps(float(edges[start]), 1.0), grid=False)
-    for place in range(start, n_bins):
-        if counts[place]:
-            x_left, up = sheet.at(axes, float(edges[place]), float(shares[place]))
-            right, down = sheet.at(axes, float(edges[place + 1]), 0.0)
-            tip = f"{edges[place]:.2f} to {edges[place + 1]:.2f}: {100 * shares[place]:.1f}%"
+    for position in range(start, n_bins):
+        if counts[position]:
+            x_left, up = sheet.at(axes, float(edges[position]), float(shares[position]))
+            right, down = sheet.at(axes, float(edges[position + 1]), 0.0)
+            tip = (
+                f"{edges[position]:.2f} to {edges[position + 1]:.2f}: {100 * shares[position]:.1f}%"
+            )
             box = (x_left + 0.5, up, right - x_left - 1, down - up)
             sheet.rectangles([box], (BLUE, 0.6), "bin", tip=tip)
     for value, color, part in ((float(r.mean()), GREEN, "mean"), (paper, VERMILLION, "paper")):

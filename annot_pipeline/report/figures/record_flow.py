@@ -100,10 +100,10 @@ def record_flow_svg(read: Flows, produced: Flows, notes: Mapping[str, str] | Non
     drawing = Drawing(KIND, width, TOP + height, says)
     _bands(drawing, columns[0], columns[1], lefts[:2], read, by_source=False)
     _bands(drawing, columns[1], columns[2], lefts[1:], produced, by_source=True)
-    for place, (nodes, x_left, head) in enumerate(zip(columns, lefts, HEADS, strict=True)):
-        _text(drawing, x_left, 16, head, place, weight="700")
+    for position, (nodes, x_left, head) in enumerate(zip(columns, lefts, HEADS, strict=True)):
+        _text(drawing, x_left, 16, head, position, weight="700")
         for node in nodes.values():
-            _draw(drawing, node, x_left, place)
+            _draw(drawing, node, x_left, position)
     return drawing.svg()
 
 

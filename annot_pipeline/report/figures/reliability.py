@@ -57,18 +57,18 @@ def reliability_svg(names: Sequence[object], curves: Sequence[Reliability]) -> s
             right = np.where(curve.n_items > 0, curve.accuracy * curve.n_items, 0).round()
             low, high = wilson_interval(right, curve.n_items)
             share = curve.n_items / curve.n_items.sum()
-            for place in (curve.n_items > 0).nonzero()[0].tolist():
-                x, y = curve.confidence[place], curve.accuracy[place]
+            for position in (curve.n_items > 0).nonzero()[0].tolist():
+                x, y = curve.confidence[position], curve.accuracy[position]
                 (interval,) = axes.plot(
-                    [x, x], [low[place], high[place]], color=(color, 0.5), linewidth=1.5
+                    [x, x], [low[position], high[position]], color=(color, 0.5), linewidth=1.5
                 )
                 sheet.part(interval, "interval")
                 (point,) = axes.plot(
                     [x], [y], linestyle="none", marker="o", color=color, markeredgewidth=0,
-                    markersize=SMALLEST + (LARGEST - SMALLEST) * share[place] ** 0.5,
+                    markersize=SMALLEST + (LARGEST - SMALLEST) * share[position] ** 0.5,
                     clip_on=False,
                 )  # fmt: skip
-                n = int(curve.n_items[place])
+                n = int(curve.n_items[position])
                 tip = f"{short(name)}: {n:,} labels of probability {x:.3f}, {y:.3f} right"
                 sheet.part(point, "bin", tip)
         sheet.key(LEFT, TOP - 16, entries)

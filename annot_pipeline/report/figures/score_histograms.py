@@ -100,11 +100,11 @@ def score_histograms_svg(
         sheet.text(12, head + 20, "share of items, %", part="axis")
         if oracle is not None:
             _key(sheet, LEFT + 110, head + 16, oracle.name)
-        for place, histogram in enumerate(drawn):
-            x_left = LEFT + place % ACROSS * (WIDTH + GAP)
-            top = first_top + place // ACROSS * pitch
-            color = SERIES[(place - 1) % len(SERIES)] if place else GREY
-            _draw(sheet, (x_left, top), end, histogram, color, oracle if place else None)
+        for position, histogram in enumerate(drawn):
+            x_left = LEFT + position % ACROSS * (WIDTH + GAP)
+            top = first_top + position // ACROSS * pitch
+            color = SERIES[(position - 1) % len(SERIES)] if position else GREY
+            _draw(sheet, (x_left, top), end, histogram, color, oracle if position else None)
         middle = LEFT + (across * (WIDTH + GAP) - GAP) / 2
         sheet.text(middle, bottom + 6, short(x_label, 60), anchor="center", part="axis")
         sheet.note(bottom + 28, notes)
@@ -142,16 +142,15 @@ def _draw(
     sheet.text(x_left, top - 24, name, weight=700, part="panel")
     sheet.text(x_left, top - 9, f"n = {histogram.n:,}", size=SMALL, part="count")
     gap = 2 if bins <= 25 else 0
-    for place, (count, share) in enumerate(
+    for position, (count, share) in enumerate(
         zip(histogram.counts.tolist(), histogram.shares.tolist(), strict=True)
     ):
-        x, y = sheet.at(axes, place / bins, share)
+        x, y = sheet.at(axes, position / bins, share)
         if count:
             box = (x + gap / 2, y, WIDTH / bins - gap, top + HEIGHT - y)
-            tip = (
-                f"{place / bins:.3g} to {(place + 1) / bins:.3g}: {100 * share:.1f}%, n = {count:,}"
-            )
-            sheet.rectangles([box], color, "bar", tip=f"{name}, {tip}")
+            ends = f"{position / bins:.3g} to {(position + 1) / bins:.3g}"
+            tip = f"{name}, {ends}: {100 * share:.1f}%, n = {count:,}"
+            sheet.rectangles([box], color, "bar", tip=tip)
     if not histogram.n:
         sheet.text(x_left + WIDTH / 2, top + HEIGHT / 2, "no scores", color=SOFT, anchor="center")
     if oracle is not None:

@@ -115,9 +115,9 @@ def _draw_svg(lines: Sequence[Line], x: Numbers, counts: Numbers, y_label: str) 
         sheet.text(LEFT - 8, rows + 4, "n", size=SMALL, anchor="right", part="axis")
         for row, line in enumerate(lines):
             y = rows + PITCH * row
-            for place in ticked.tolist():
-                at, _ = sheet.at(axes, x[place], 0.0)
-                n = counts[row, place]
+            for position in ticked.tolist():
+                at, _ = sheet.at(axes, x[position], 0.0)
+                n = counts[row, position]
                 text = "0" if np.isnan(n) else _brief(n)
                 sheet.text(at, y + 4, text, size=10, anchor="center", part="count")
             sample(sheet, LEFT + WIDTH + 20, y, line, "label")

@@ -125,7 +125,7 @@ def _key(sheet: Sheet, graph: DrawnGraph) -> None:
 def _draw_before(sheet: Sheet, graph: DrawnGraph, centre: Point, radius: float) -> None:
     """Draw outputs on a circle, clockwise by rank: no edge crosses outputs it does not join."""
     n = len(graph.names)
-    angles = [2 * pi * place / n - pi / 2 for place in range(n)]
+    angles = [2 * pi * position / n - pi / 2 for position in range(n)]
     at = [(centre[0] + radius * cos(a), centre[1] + radius * sin(a)) for a in angles]
     if n == 1:
         at = [centre]
@@ -142,11 +142,11 @@ def _draw_before(sheet: Sheet, graph: DrawnGraph, centre: Point, radius: float) 
         part = "tie" if tie else "preference"
         _arrow(sheet, line, graph.color(a, b), part, head=not tie, tip=tip)
     color: Color
-    for place, ((x, y), angle) in enumerate(zip(at, angles, strict=True)):
-        color = VERMILLION if graph.component[place] in graph.contradicts else BLUE
+    for position, ((x, y), angle) in enumerate(zip(at, angles, strict=True)):
+        color = VERMILLION if graph.component[position] in graph.contradicts else BLUE
         sheet.points(np.array([x]), np.array([y]), color, "output", size=2 * DISC)
         sideways, upright = cos(angle) * (n > 1), sin(angle)
-        name = graph.names[place]
+        name = graph.names[position]
         if abs(sideways) < 0.2:
             dy = -10 if upright < 0 else 19
             sheet.text(x, y + dy, name, size=SMALL, anchor="center", part="name")

@@ -280,8 +280,8 @@ class Sheet:
 
     def note(self, y: float, sentences: Sequence[str], x: float = 12) -> None:
         """Small print: what is not drawn, and what the eye may miss."""
-        for place, sentence in enumerate(sentences):
-            self.text(x, y + 16 * place, sentence, size=SMALL, part="note")
+        for position, sentence in enumerate(sentences):
+            self.text(x, y + 16 * position, sentence, size=SMALL, part="note")
 
     def svg(self) -> str:
         """The figure as SVG text."""

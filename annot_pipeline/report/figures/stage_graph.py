@@ -82,9 +82,9 @@ def stage_graph_svg(stages: Sequence[StageNode]) -> str:
         look = {"fill": "var(--paper, none)", "stroke": "currentColor", "stroke_opacity": "0.5"}
         drawing.box(group, x_left, top, width, height, rx="5", **look)
         drawing.text(group, x_left + PAD, top + PAD + 10, text[0], data_part="name")
-        for place, line in enumerate(text[1:], 1):
+        for position, line in enumerate(text[1:], 1):
             drawing.text(
-                group, x_left + PAD, top + PAD + 10 + LINE * place, line,
+                group, x_left + PAD, top + PAD + 10 + LINE * position, line,
                 data_part="gold", font_size=str(SMALL), font_weight="600",
             )  # fmt: skip
     return drawing.svg()
@@ -95,11 +95,11 @@ def implied_left_out(stages: Sequence[StageNode]) -> list[tuple[int, int]]:
     maker: Mapping[str, int] = {t: n for n, stage in enumerate(stages) for t in stage.makes}
     above: list[set[int]] = []
     edges = []
-    for place, stage in enumerate(stages):
-        direct = {maker[table] for table in stage.reads if maker.get(table, place) < place}
+    for position, stage in enumerate(stages):
+        direct = {maker[table] for table in stage.reads if maker.get(table, position) < position}
         implied = set().union(*(above[n] for n in direct)) if direct else set()
         above.append(direct | implied)
-        edges += [(n, place) for n in sorted(direct - implied)]
+        edges += [(n, position) for n in sorted(direct - implied)]
     return edges
 
 

@@ -106,9 +106,9 @@ def surprisal_svg(panels: Sequence[tuple[object, object, Sequence[Curve]]]) -> s
     with new_sheet(KIND, room, bottom + 16 * len(notes), says) as sheet:
         if once:
             keys[0].draw(sheet, LEFT, 18)
-        for place, (panel, key) in enumerate(zip(drawn, keys, strict=True)):
-            x_left = LEFT + place % across * (LEFT + width + GAP)
-            y = top + place // across * pitch
+        for position, (panel, key) in enumerate(zip(drawn, keys, strict=True)):
+            x_left = LEFT + position % across * (LEFT + width + GAP)
+            y = top + position // across * pitch
             sheet.text(x_left, y + 14, panel.title, weight=700, part="panel")
             if not once:
                 key.draw(sheet, x_left, y + 32)

@@ -179,7 +179,7 @@ def _references(element: Element) -> Iterator[str]:
 def _number_ids(svg: Element, kind: str) -> None:
     digest = sha256(tostring(svg)).hexdigest()[:12]
     old = [element.attrib["id"] for element in svg.iter() if "id" in element.attrib]
-    new = {name: f"{kind}-{digest}-{place}" for place, name in enumerate(old)}
+    new = {name: f"{kind}-{digest}-{position}" for position, name in enumerate(old)}
     for element in svg.iter():
         if "id" in element.attrib:
             element.set("id", new[element.attrib["id"]])

@@ -124,11 +124,11 @@ def _key(sheet: Sheet) -> None:
     above: list[tuple[str, Color]] = [(f"{100 * end:g}", (BLUE, o)) for end, o in LEVELS[1:]]
     side = 26.0
     sheet.rectangles([(12, 32, side * (len(below) + len(above)), 12)], "none", "ground")
-    for place, (_, color) in enumerate([*below, *above]):
-        sheet.rectangles([(12 + side * place, 32, side - 1, 12)], color, "key-color")
+    for position, (_, color) in enumerate([*below, *above]):
+        sheet.rectangles([(12 + side * position, 32, side - 1, 12)], color, "key-color")
     ends = [text for text, _ in below] + ["50"] + [text for text, _ in above]
-    for place, text in enumerate(ends):
-        sheet.text(12 + side * place, 56, text, size=SMALL, anchor="center", part="tick")
+    for position, text in enumerate(ends):
+        sheet.text(12 + side * position, 56, text, size=SMALL, anchor="center", part="tick")
     x = 12 + side * (len(ends) - 1) + 14
     sheet.text(x, 42, "%; a tie is half a win", size=SMALL, part="key")
     sheet.key(x + 150, 42, [("■", (GREY, LEVELS[0][1]), "50%")])
@@ -138,8 +138,8 @@ def _level(share: Numbers) -> Numbers:
     """The opacity of each share by its distance from one half; NaN where there is none."""
     ends = np.array([end for end, _ in LEVELS])
     opacity = np.array([level for _, level in LEVELS])
-    place = np.searchsorted(ends, np.nan_to_num(0.5 + np.abs(share - 0.5)) - SAME)
-    return np.where(np.isnan(share), np.nan, opacity[np.clip(place, 0, len(ends) - 1)])
+    positions = np.searchsorted(ends, np.nan_to_num(0.5 + np.abs(share - 0.5)) - SAME)
+    return np.where(np.isnan(share), np.nan, opacity[np.clip(positions, 0, len(ends) - 1)])
 
 
 def _cells(
@@ -198,12 +198,12 @@ def _boxes(
 def _names(sheet: Sheet, names: Sequence[str], x_left: int, cell: int) -> None:
     """Write names and numbers at the left, numbers at the top."""
     size = min(12.0, cell)
-    for place, name in enumerate(names):
-        y = TOP + cell * (place + 0.5) + 0.35 * size
+    for position, name in enumerate(names):
+        y = TOP + cell * (position + 0.5) + 0.35 * size
         sheet.text(x_left - 32, y, name, size=size, anchor="right", part="row")
-        sheet.text(x_left - 8, y, str(place + 1), size=size - 1, anchor="right", part="number")
-        if cell >= 16 or place == 0 or (place + 1) % 5 == 0:
+        sheet.text(x_left - 8, y, str(position + 1), size=size - 1, anchor="right", part="number")
+        if cell >= 16 or position == 0 or (position + 1) % 5 == 0:
             sheet.text(
-                x_left + cell * (place + 0.5), TOP - 8, str(place + 1), size=SMALL,
+                x_left + cell * (position + 0.5), TOP - 8, str(position + 1), size=SMALL,
                 anchor="center", part="column",
             )  # fmt: skip

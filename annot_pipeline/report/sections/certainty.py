@@ -143,12 +143,12 @@ def bands_by_task(
         label without probability in none.
     """
     tasks = sorted({row["task"] for row in label_counts})
-    place = {task: n for n, task in enumerate(tasks)}
+    position = {task: n for n, task in enumerate(tasks)}
     counts = np.zeros((len(tasks), len(NAMES)), np.int64)
     for row in label_counts:
         band = len(NAMES) - 1 if row["adjudicated"] else row["band"]
         if band is not None:
-            counts[place[row["task"]], band] += row["n"]
+            counts[position[row["task"]], band] += row["n"]
     return tasks, counts
 
 

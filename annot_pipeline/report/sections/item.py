@@ -211,12 +211,12 @@ def _fate(row: Document) -> Markup:
 
 def _places(places: Iterable[Document]) -> Markup:
     lines: list[str] = []
-    for place in places:
-        cell = f", {text(place['cell'])}" if place.get("cell") else ""
-        row = row_and_line(place["source_row"], place.get("line"))
-        fate = f" ({text(place['fate'])})" if len(lines) else ""
-        title = f' title="digest {label_text(place["source_digest"])}"'
-        where = f"{text(place['source_file'])} {row}{cell}{fate}"
+    for location in places:
+        cell = f", {text(location['cell'])}" if location.get("cell") else ""
+        row = row_and_line(location["source_row"], location.get("line"))
+        fate = f" ({text(location['fate'])})" if len(lines) else ""
+        title = f' title="digest {label_text(location["source_digest"])}"'
+        where = f"{text(location['source_file'])} {row}{cell}{fate}"
         lines.append(f"<span{title}>{where}</span>")
     return Markup("<br>".join(lines))
 

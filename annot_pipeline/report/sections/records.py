@@ -83,13 +83,13 @@ def _flow(contents: Contents) -> str:
                   min(map(len, folders), default=0))  # fmt: skip
     read: Counter[tuple[str, str]] = Counter()
     rows: Counter[str] = Counter()
-    for place, source in enumerate(sources):
+    for position, source in enumerate(sources):
         own = "/".join(source["name"].split("/")[shared:])
-        name = own if place < MOST_EXPORTS else others
+        name = own if position < MOST_EXPORTS else others
         rows[name] += source["rows"]
         for fate, n in source["records"].items():
             read[name, fate] += n
-    order = {fate: place for place, fate in enumerate(reversed(FATES))}
+    order = {fate: position for position, fate in enumerate(reversed(FATES))}
     first = dict(sorted(read.items(), key=lambda flow: order[flow[0][1]]))
     notes = {name: f"in {n:,} rows" for name, n in rows.items()}
     return record_flow_svg(first, _records_by_output(contents), notes)

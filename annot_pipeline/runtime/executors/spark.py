@@ -101,11 +101,11 @@ def _handed_over(store: Path, jobs: Sequence[Callable[[], Any]]) -> Iterator[tup
     folder.mkdir(mode=0o700)
     try:
         hashes = bytearray()
-        for place, job in enumerate(jobs):
+        for position, job in enumerate(jobs):
             pickled = pickle.dumps(job)
             hashes += sha256(pickled).digest()
-            (folder / str(place)).touch(mode=0o600)
-            (folder / str(place)).write_bytes(pickled)
+            (folder / str(position)).touch(mode=0o600)
+            (folder / str(position)).write_bytes(pickled)
         yield folder, bytes(hashes)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -130,15 +130,15 @@ def _maker(
         if any(traits.get(name) != expected for name, expected in here.items()):
             differing = json.dumps(traits)
         for batch in places:
-            for place in batch.column(0).to_pylist():
+            for position in batch.column(0).to_pylist():
                 pickled = None
                 if differing is None:
                     from annot_pipeline.runtime.executors.spark import run_job
 
-                    pickled = run_job(folder, place, hashes)
+                    pickled = run_job(folder, position, hashes)
                 yield pa.record_batch(
                     {
-                        "place": [place],
+                        "place": [position],
                         "pickled": pa.array([pickled], pa.binary()),
                         "told": pa.array([differing], pa.string()),
                     }
@@ -147,16 +147,16 @@ def _maker(
     return make
 
 
-def run_job(folder: str, place: int, hashes: bytes) -> bytes:
+def run_job(folder: str, position: int, hashes: bytes) -> bytes:
     """Run a job on an executor and return its result, or an error meant for the user.
 
     The store is a folder of many machines. What to run is told by Spark: a job is opened if it has
     the hash that came that way.
     """
-    path = Path(folder, str(place))
+    path = Path(folder, str(position))
     pickled = read_regular(path)
     size = sha256().digest_size
-    if sha256(pickled).digest() != hashes[place * size :][:size]:
+    if sha256(pickled).digest() != hashes[position * size :][:size]:
         do = "see who may write into the store (docs/spark.md), and build again"
         problem = Problem(str(path), "is not the job that was handed over: it is not run", do=do)
         return pickle.dumps(StoreError("a job was changed in the store", [problem]))

@@ -54,13 +54,13 @@ def check_masters(address: str) -> None:
     if not address.startswith(("spark://", CONNECT)):
         return
     wrong = []
-    for place in address.partition("://")[2].partition("/")[0].split(","):
-        host, port = re.fullmatch(r"(.*?)(?::(\d+))?", place).groups()  # type: ignore[union-attr]
+    for master in address.partition("://")[2].partition("/")[0].split(","):
+        host, port = re.fullmatch(r"(.*?)(?::(\d+))?", master).groups()  # type: ignore[union-attr]
         try:
             where = (host.strip("[]"), int(port or CONNECT_PORT))
             socket.create_connection(where, SECONDS).close()
         except OSError as error:
-            wrong.append(f"{place}: {error}")
+            wrong.append(f"{master}: {error}")
         else:
             return
     do = "start it, or correct engine.master"

@@ -167,8 +167,8 @@ class Session:
         none = "no executor has worked" if is_remote(self.spark) else "no executor has been there"
         do = f"{LOOK_THERE}; the next build {GOES_ON}"
         problem = Problem("engine", f"{none} for {wait:.0f} s (engine.wait_seconds)", do=do)
-        place = without_parameters(self.address) or "Spark"
-        return EngineError(f"{what}: the cluster of {place} is gone", [problem], may_pass=True)
+        master = without_parameters(self.address) or "Spark"
+        return EngineError(f"{what}: the cluster of {master} is gone", [problem], may_pass=True)
 
     def stop(self) -> None:
         """End the session, and the jobs that it runs."""

@@ -146,9 +146,9 @@ def repeats_of(
 
 
 def _by_judge(rows: pa.Table, judges: list[str], column: str) -> Floats:
-    place = pc.index_in(pa.array(judges, TEXT), rows["judge"].cast(TEXT).combine_chunks())
+    positions = pc.index_in(pa.array(judges, TEXT), rows["judge"].cast(TEXT).combine_chunks())
     values: Floats = rows[column].cast(pa.float64()).to_numpy()  # null is NaN
-    return np.asarray(values[place.to_numpy()])
+    return np.asarray(values[positions.to_numpy()])
 
 
 def _score_rows(

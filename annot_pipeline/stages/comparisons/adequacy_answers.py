@@ -42,9 +42,9 @@ def adequacy_answers(
     """
     rows = votes.filter(is_in(votes["task"], (task,)))
     named = index(items.cast(TEXT))  # one name may stand in several segments
-    place = pc.index_in(rows["item"].cast(TEXT), pa.array(named.names, TEXT))
-    is_named = place.is_valid()
-    at = place.filter(is_named).to_numpy()
+    positions = pc.index_in(rows["item"].cast(TEXT), pa.array(named.names, TEXT))
+    is_named = positions.is_valid()
+    at = positions.filter(is_named).to_numpy()
     weight = rows["votes"].filter(is_named).to_numpy()
     good = is_in(rows["label"], list(adequate)).filter(is_named)
     sign = np.where(good.to_numpy(), weight, -weight)

@@ -163,8 +163,8 @@ def _repeated(ranked: pa.Table) -> dict[str, list[str]]:
     group = np.zeros(ranked.num_rows, np.int64)
     for name in keys:
         group = index_pairs(group, index(ranked[name], null="").codes).codes
-    place = pc.coalesce(pc.negate(ranked["rank"]).cast(REAL), ranked["score"])
-    placed = index_pairs(group, np.unique(place.to_numpy(), return_inverse=True)[1].reshape(-1))
+    rank = pc.coalesce(pc.negate(ranked["rank"]).cast(REAL), ranked["score"])
+    placed = index_pairs(group, np.unique(rank.to_numpy(), return_inverse=True)[1].reshape(-1))
     twice = np.bincount(placed.first, minlength=1) > 1
     first = np.unique(group, return_index=True)[1]
     rows = ranked.select(["task", "item"]).take(pa.array(first[twice[: first.size]]))

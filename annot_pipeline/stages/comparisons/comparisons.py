@@ -94,11 +94,11 @@ def _encoded(rows: pa.Table) -> pa.Table:
         column = rows[field.name]
         if field.type == NAME:
             named = index(column.drop_null())
-            place = np.zeros(rows.num_rows, np.int32)
+            positions = np.zeros(rows.num_rows, np.int32)
             valid = column.is_valid().to_numpy()
-            place[valid] = named.codes
+            positions[valid] = named.codes
             column = pa.DictionaryArray.from_arrays(
-                pa.array(place, mask=~valid), pa.array(named.names, TEXT)
+                pa.array(positions, mask=~valid), pa.array(named.names, TEXT)
             )
         columns[field.name] = column
     return pa.table(columns, schema=COMPARISONS)

@@ -96,9 +96,9 @@ class OutputComparisons:
         codes = np.where(no_segment, len(segments.names), segments.codes)
         ends = [index(rows[name]) for name in ("item_a", "item_b")]
         items = sorted({*ends[0].names, *ends[1].names})
-        place = {name: code for code, name in enumerate(items)}
+        position = {name: code for code, name in enumerate(items)}
         first, second = (
-            np.array([place[name] for name in end.names], np.int64)[end.codes] for end in ends
+            np.array([position[name] for name in end.names], np.int64)[end.codes] for end in ends
         )
         first_system, second_system = _systems(rows, first, second)
         shown = pc.fill_null(rows["b_shown_first"].cast(pa.int64()), UNKNOWN)

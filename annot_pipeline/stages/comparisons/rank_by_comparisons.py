@@ -238,12 +238,12 @@ def _dominance(
 ) -> tuple[Codes, Codes, Floats] | None:
     """Return systems, segments and dominance of a task's outputs; None without any."""
     rows = of_task(segment_ranks, task)
-    place = pc.index_in(rows["system"].cast(TEXT), pa.array(names, TEXT))
-    is_ranked = pc.is_valid(place)
+    positions = pc.index_in(rows["system"].cast(TEXT), pa.array(names, TEXT))
+    is_ranked = pc.is_valid(positions)
     rows = rows.filter(is_ranked)
     if not rows.num_rows:
         return None
-    systems = place.filter(is_ranked).to_numpy().astype(np.int64)
+    systems = positions.filter(is_ranked).to_numpy().astype(np.int64)
     dominance = rows["dominance"].to_numpy().astype(np.float64)
     return systems, index(rows["segment"].cast(TEXT)).codes, dominance
 

@@ -190,18 +190,18 @@ def _ties(
     compared: dict[str, set[str]] = {}
     if of_task:
         for side in ("item_a", "item_b"):
-            for item, place in zip(rows[side].to_pylist(), segment.to_pylist(), strict=True):
-                compared.setdefault(place, set()).add(item)
+            for item, group_name in zip(rows[side].to_pylist(), segment.to_pylist(), strict=True):
+                compared.setdefault(group_name, set()).add(item)
     groups: dict[int, list[Row]] = {}
     for row in of_task:
         groups.setdefault(row["group"], []).append(row)
     tied: list[dict[str, Any]] = []
     for group in groups.values():
-        place = task if whole else group[0]["segment"]
-        if compared.get(place, set()) & {row["item"] for row in group}:
+        group_name = task if whole else group[0]["segment"]
+        if compared.get(group_name, set()) & {row["item"] for row in group}:
             tied += [
                 {
-                    "segment": place,
+                    "segment": group_name,
                     **{f"{n}_a": group[0][n] for n in ("item", "system")},
                     **{f"{n}_b": other[n] for n in ("item", "system")},
                 }

@@ -63,6 +63,6 @@ def _ordinals(column: pa.ChunkedArray) -> npt.NDArray[np.int64]:
         return False, len(digits), digits
 
     order = sorted(range(len(indexed.names)), key=natural)
-    place = np.empty(len(order), np.int64)
-    place[order] = np.arange(len(order))
-    return place[indexed.codes]
+    positions = np.empty(len(order), np.int64)
+    positions[order] = np.arange(len(order))
+    return positions[indexed.codes]

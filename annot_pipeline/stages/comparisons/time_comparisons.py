@@ -71,9 +71,11 @@ def time_comparisons(
     metrics
         ``rankings_without_seconds``, ``rankings_without_source``.
     """
-    rankings, first, place = np.unique(compared.rankings, return_index=True, return_inverse=True)
+    rankings, first, positions = np.unique(
+        compared.rankings, return_index=True, return_inverse=True
+    )
     length = np.full(rankings.size, UNKNOWN, np.int64)
-    np.maximum.at(length, place, _words(compared, item_rows))
+    np.maximum.at(length, positions, _words(compared, item_rows))
     asked = compared.asked().rankings
     n_asked = np.bincount(np.searchsorted(rankings, asked), minlength=rankings.size)
     seconds, put = compared.seconds[first], n_asked > 0

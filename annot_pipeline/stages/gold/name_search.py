@@ -202,7 +202,7 @@ def reader_without_names(
     names
         Returns the names; called once, if there is any reason.
     """
-    place = rows.schema.get_field_index("reason")
+    position = rows.schema.get_field_index("reason")
 
     @cache
     def searches() -> tuple[NameSearch, CellNames]:
@@ -210,11 +210,11 @@ def reader_without_names(
         return NameSearch.of_names(raw), CellNames.of_names(raw)
 
     def masked(batch: pa.RecordBatch) -> pa.RecordBatch:
-        reasons = batch.column(place)
+        reasons = batch.column(position)
         if reasons.null_count == len(reasons):
             return batch
         shown = masked_reasons(reasons, *searches())
-        return batch.set_column(place, rows.schema.field(place), shown)
+        return batch.set_column(position, rows.schema.field(position), shown)
 
     return pa.RecordBatchReader.from_batches(rows.schema, map(masked, rows))
 

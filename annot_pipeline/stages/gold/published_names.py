@@ -80,7 +80,7 @@ class PublishedNames:
                     names if column in EXPORTED else _without_our_words(names)
                 )
         self.exempt |= systems
-        self.by_place = {place: names - systems for place, names in in_columns.items()}
+        self.by_place = {location: names - systems for location, names in in_columns.items()}
         text = canonical_json(manifest).decode()
         names = _without_our_words(self.search.in_text(text))
         for part in ("sources", "settings"):  # what the campaign writes
@@ -104,8 +104,8 @@ class PublishedNames:
         """
         return ReleaseMetrics(
             places=[
-                f"{place} ({counted(len(names), 'name')})"
-                for place, names in sorted(self.by_place.items())
+                f"{location} ({counted(len(names), 'name')})"
+                for location, names in sorted(self.by_place.items())
                 if names
             ],
             names=len(set().union(*self.by_place.values())),

@@ -88,12 +88,12 @@ def export_lines(
     )
 
 
-def _source_of(manifest: Mapping[str, Any], place: int) -> Mapping[str, Any] | None:
+def _source_of(manifest: Mapping[str, Any], position: int) -> Mapping[str, Any] | None:
     """Return a source of a manifest's settings, which no model holds to a form; None: not one."""
     sources = manifest["settings"].get("sources")
-    if not isinstance(sources, list) or not 0 <= place < len(sources):
+    if not isinstance(sources, list) or not 0 <= position < len(sources):
         return None
-    source = sources[place]
+    source = sources[position]
     if not isinstance(source, dict) or "format" not in source:
         return None
     is_read = isinstance(source.get("options") or {}, dict)

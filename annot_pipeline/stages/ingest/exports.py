@@ -126,14 +126,18 @@ def read_exports(context: StageContext) -> StageOutput[RecordMetrics]:
     unread: list[str] = []
     for export in exports:
         if export["kind"] == "items":
-            name, place = export["source_file"], export["source_order"]
+            name, position = export["source_file"], export["source_order"]
             archive_path = archived(context.store.archive, export["source_sha256"])
-            fields = f"items.{place}.fields"
+            fields = f"items.{position}.fields"
             with reading_export(name, context.store.root):
-                rows = item_rows(settings.items[place], archive_path, name, fields, settings.limits)
-            unread += unread_rows(settings.items[place], archive_path, name, rows, settings.limits)
+                rows = item_rows(
+                    settings.items[position], archive_path, name, fields, settings.limits
+                )
+            unread += unread_rows(
+                settings.items[position], archive_path, name, rows, settings.limits
+            )
             readable_rows = [row for row in rows if not row["reason"]]
-            items += readable_rows if settings.items[place].describes_items else []
+            items += readable_rows if settings.items[position].describes_items else []
             probabilities += [
                 row for row in readable_rows if row.get("selection_probability") is not None
             ]
@@ -143,16 +147,16 @@ def read_exports(context: StageContext) -> StageOutput[RecordMetrics]:
     seen: dict[int, dict[str, None]] = {}
     for export, (parsing, came_of_it) in zip(judged, parsed, strict=True):
         if came_of_it.columns is not None:  # a row may leave out what is null, a source may not
-            seen.setdefault(parsing.place, {}).update(dict.fromkeys(came_of_it.columns))
+            seen.setdefault(parsing.position, {}).update(dict.fromkeys(came_of_it.columns))
         counts = came_of_it.counts
         files.append(
             {name: export[name] for name in EXPORTS.names if name != "kind"}
             | {"filename": parsing.target.name, "records_sha256": came_of_it.sha256, **counts}
             | {"ignored": json.dumps(counts["ignored"], sort_keys=True)}
         )
-    for place, met in seen.items():
-        source = settings.sources[place]
-        check_columns(source, list(met), source.path, f"sources.{place}.fields")
+    for position, met in seen.items():
+        source = settings.sources[position]
+        check_columns(source, list(met), source.path, f"sources.{position}.fields")
     n_rows, n_records = (sum(file[what] for file in files) for what in ("rows", "records"))
     context.progress(
         f"{counted(n_rows, 'row')}, {counted(n_records, 'record')}; "
@@ -161,7 +165,7 @@ def read_exports(context: StageContext) -> StageOutput[RecordMetrics]:
     tables = {
         "record_files": pa.Table.from_pylist(files, RECORD_FILES),
         "item_rows": pa.Table.from_pylist(
-            [{**row, "place": place} for place, row in enumerate(items)], ITEM_ROWS
+            [{**row, "place": position} for position, row in enumerate(items)], ITEM_ROWS
         ),
         "item_probabilities": pa.Table.from_pylist(probabilities, ITEM_PROBABILITIES),
     }

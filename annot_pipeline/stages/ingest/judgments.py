@@ -241,8 +241,8 @@ def _tasks_together(
     digests = pa.array(map(published, ordered["source_sha256"].to_pylist()), TEXT)
     ordered = ordered.select(["source_order", "source_file", "filename"])
     ordered = ordered.append_column("source_digest", digests)
-    for place, task_names in enumerate(task_groups, start=1):
-        none = place == len(task_groups)
+    for position, task_names in enumerate(task_groups, start=1):
+        none = position == len(task_groups)
         named = is_in(held["task"], task_names)
         if none:
             named = pc.or_(named, held["task"].is_null())

@@ -66,9 +66,9 @@ class ListedItems:
         """
         if not self._are_any:
             return rows
-        place = pc.index_in(rows["item"].cast(TEXT), self._names).combine_chunks()
+        positions = pc.index_in(rows["item"].cast(TEXT), self._names).combine_chunks()
         for name, listed_names in self._given.items():
             at = rows.schema.get_field_index(name)
-            column = pc.coalesce(listed_names.take(place), rows[name].cast(TEXT))
+            column = pc.coalesce(listed_names.take(positions), rows[name].cast(TEXT))
             rows = rows.set_column(at, name, column)
         return rows

@@ -106,15 +106,15 @@ def check_columns(
             f"{first_of(places)} of {len(used)} (not shown: `each` names columns after judges)"
         )
         missing, allowed, do = [], "", "compare `each` with the header"
-    place = f"{where} ({', '.join(fields)})"
+    setting = f"{where} ({', '.join(fields)})"
     if len(fields) == 1:
         is_field = fields[0] in source.fields
-        place = f"{where if is_field else where.removesuffix('.fields')}.{fields[0]}"
-    problem = Problem(place, what, allowed=allowed, do=do, values=tuple(missing))
+        setting = f"{where if is_field else where.removesuffix('.fields')}.{fields[0]}"
+    problem = Problem(setting, what, allowed=allowed, do=do, values=tuple(missing))
     if isinstance(source, Source) and allowed:
         hidden = f"the {counted(len(columns), 'column')} of the export, which annot validate shows"
         problem = replace(problem, allowed=hidden, do=_how_to_look(source, columns, do))
-        problem = replace(problem, revealed=Problem(place, what, allowed, do, tuple(missing)))
+        problem = replace(problem, revealed=Problem(setting, what, allowed, do, tuple(missing)))
     raise ConfigError(f"{name}: unknown column", [problem])
 
 
@@ -128,10 +128,10 @@ def _check_patterns(source: Source, columns: Sequence[str], name: str, where: st
     """
     for key, each in source.each.items():
         if isinstance(each, EachColumn) and not matching_columns(each, list(columns)):
-            place = f"{where.removesuffix('.fields')}.each.{key}.columns"
+            setting = f"{where.removesuffix('.fields')}.each.{key}.columns"
             what = f"no column matches {each.columns}"
             do = "compare it with the header; * stands for any text"
-            raise ConfigError(f"{name}: no column matches", [Problem(place, what, do=do)])
+            raise ConfigError(f"{name}: no column matches", [Problem(setting, what, do=do)])
 
 
 def _how_to_look(source: Source, columns: Sequence[str], do: str) -> str:

@@ -30,7 +30,7 @@ from annot_pipeline.stages.ingest.read_records import FIELD_TYPES, read_records
 from annot_pipeline.storage.archive import archived
 from annot_pipeline.storage.files import file_sha256, read_json, replacing, write_json
 from annot_pipeline.storage.shortages import reading_export
-from annot_pipeline.storage.store import digest_of, digest_of_read
+from annot_pipeline.storage.stage_result import digest_of, digest_of_read
 from annot_pipeline.storage.tables import (
     StoredTable,
     TableFile,
@@ -79,8 +79,8 @@ class Parsing:
 
     Parameters
     ----------
-    source, place
-        The mapping, and its place among the sources.
+    source, position
+        The mapping, and its position among the sources.
     name
         The export relative to the campaign.
     archive_path
@@ -92,7 +92,7 @@ class Parsing:
     """
 
     source: Source
-    place: int
+    position: int
     name: str
     archive_path: Path
     target: Path
@@ -157,7 +157,7 @@ class Parsing:
     def _read(self, campaign: str, target: Path, piece: Piece | None) -> Parsed:
         export = open_export(self.source, self.archive_path, self.name, piece, limits=self.limits)
         if export.has_header:
-            where = f"sources.{self.place}.fields"
+            where = f"sources.{self.position}.fields"
             check_columns(self.source, export.columns, self.name, where)
         of_rows = RowCounts()
         tables = (
@@ -198,8 +198,8 @@ class Parsing:
                         continue
                     rows = pc.add(records["row"], before)
                     hashes += row_hashes(rows)
-                    place = records.schema.get_field_index("row")
-                    yield records.set_column(place, "row", rows).drop_columns("record")
+                    position = records.schema.get_field_index("row")
+                    yield records.set_column(position, "row", rows).drop_columns("record")
                 before += parsed.counts["rows"]
 
         with replacing(self.target) as temporary:

@@ -54,7 +54,7 @@ def listed_items(campaign: LoadedCampaign) -> tuple[pa.Table, list[str]]:
                 rows += [row for row in read if not row["reason"]]
             unread += unread_rows(source, export.real, export.relative, read, limits)
     table = pa.Table.from_pylist(
-        [{**row, "place": place} for place, row in enumerate(rows)], ITEM_ROWS
+        [{**row, "place": position} for position, row in enumerate(rows)], ITEM_ROWS
     )
     return table, unread
 

@@ -26,11 +26,11 @@ def apply_verdicts(judgments: Iterable[pa.Table], judge_tests: pa.Table) -> Iter
     keys = text_keys(dropped["task"], dropped["judge"]).combine_chunks()
     reasons = pc.binary_join_element_wise("judge control", _what(dropped), ": ").combine_chunks()
     for part in judgments:
-        place = _places(part["task"], part["judge_id"], keys)
-        fails = pc.and_(pc.is_valid(place), is_in(part["fate"], ("used", "control")))
+        positions = _places(part["task"], part["judge_id"], keys)
+        fails = pc.and_(pc.is_valid(positions), is_in(part["fate"], ("used", "control")))
         for name, values in (
             ("fate", pc.if_else(fails, "judge_failed", part["fate"].cast(TEXT))),
-            ("reason", pc.if_else(fails, reasons.take(place), part["reason"].cast(TEXT))),
+            ("reason", pc.if_else(fails, reasons.take(positions), part["reason"].cast(TEXT))),
         ):
             field = part.schema.field(name)
             if pa.types.is_dictionary(field.type):

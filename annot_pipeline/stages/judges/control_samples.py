@@ -259,5 +259,5 @@ def _place(column: pa.ChunkedArray, names: Index) -> Codes:
 
 def _by_task(rows: pa.Table, points: dict[str, Scale]) -> Floats:
     """Return zero and unit of each row's task, ``(2, n_rows)``."""
-    place = pc.index_in(rows["task"].cast(TEXT), pa.array(list(points), TEXT)).to_numpy()
-    return np.asarray(np.array(list(points.values()), np.float64).reshape(-1, 2)[place].T)
+    positions = pc.index_in(rows["task"].cast(TEXT), pa.array(list(points), TEXT)).to_numpy()
+    return np.asarray(np.array(list(points.values()), np.float64).reshape(-1, 2)[positions].T)

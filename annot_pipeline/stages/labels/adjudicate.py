@@ -63,8 +63,8 @@ def adjudicate(
         }
     decision_rows = pc.index_in(_keys(labels, "task", "item"), _keys(decisions, "task", "item"))
     overridden = _override(labels, decisions, distributions, decision_rows)
-    place = pc.index_in(_keys(decisions, "task", "item"), _keys(labels, "task", "item"))
-    alone = _decided_alone(decisions.filter(pc.is_null(place)))
+    positions = pc.index_in(_keys(decisions, "task", "item"), _keys(labels, "task", "item"))
+    alone = _decided_alone(decisions.filter(pc.is_null(positions)))
     whole = pa.concat_tables([overridden, alone])
     whole = whole.sort_by([(name, "ascending") for name in LABELS.key]).combine_chunks()
     return whole, {

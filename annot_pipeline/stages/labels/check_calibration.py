@@ -112,9 +112,9 @@ def held_against_truth(rows: pa.Table, items: pa.Table) -> tuple[dict[str, Float
     k = len(classes)
     names = rows["item"].cast(TEXT).take(pa.array(np.arange(0, rows.num_rows, k)))
     with_truth = items.filter(items["truth"].is_valid())
-    place = pc.index_in(names, with_truth["item"].cast(TEXT).combine_chunks())
-    held = place.is_valid().to_numpy()
-    named = with_truth["truth"].cast(TEXT).take(place.combine_chunks().drop_null())
+    positions = pc.index_in(names, with_truth["item"].cast(TEXT).combine_chunks())
+    held = positions.is_valid().to_numpy()
+    named = with_truth["truth"].cast(TEXT).take(positions.combine_chunks().drop_null())
     truth = pc.fill_null(pc.index_in(named, classes), NO_CLASS).to_numpy().astype(np.int64)
     if not truth.size:
         return {}, truth

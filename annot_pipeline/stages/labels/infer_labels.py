@@ -33,6 +33,7 @@ from annot_pipeline.runtime.by_task import ByTask
 from annot_pipeline.stages.labels.adjudicate import adjudicate
 from annot_pipeline.stages.labels.known_items import Truths
 from annot_pipeline.stages.labels.label_items import (
+    LabelledItems,
     distribution_rows,
     label_rows,
     labelled_items,
@@ -64,6 +65,8 @@ SCHEMAS = {
     "label_fits": FITS,
     "label_evidence": LABEL_CALIBRATION.schema,
 }
+BY_ITEM = ("labels", "label_distributions")
+"""Tables with rows of items; the others have rows of whole tasks."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +125,6 @@ def infer_labels(
     all_tasks = label_tasks(judgments, tasks, truths, settings.judges)
     fitted = [t for t in all_tasks if params.can_fit(len(t.judges), len(t.classes))]
     unfitted = [t for t in all_tasks if not params.can_fit(len(t.judges), len(t.classes))]
-    names = [t.name for t in fitted]
     fits = fit_labels(
         InMemoryBlocks([[t.labels for t in fitted]]),
         params=params,
@@ -137,48 +139,100 @@ def infer_labels(
         LabelModel(t.name, t.classes, list(t.judges.values()), fit, sums_of(labelled))
         for t, fit, labelled in zip(fitted, fits, items, strict=True)
     ]
-    by_task = [
-        {"labels": label_rows(labelled), "label_distributions": distribution_rows(labelled)}
-        | model_tables(model)
-        for labelled, model in zip(items, models, strict=True)
+    voted = [VotedTask(t.name, t.classes, (len(t.judges), len(t.classes))) for t in unfitted]
+    by_votes = {row["task"]: row["labels"] for row in tasks.to_pylist() if row["by_votes"]}
+    voted += [
+        VotedTask(name, vote_classes(rows, by_votes[name]), is_anonymous=True)
+        for name, rows in _used_by_task(judgments, [*by_votes]).items()
+        if rows.num_rows
     ]
-    tables = {
-        name: _stack(schema, [rows[name] for rows in by_task]) for name, schema in SCHEMAS.items()
-    }
-    used = ByTask(used_rows(judgments))
-    anonymous = {
-        row["task"]: vote_classes(used[row["task"]], row["labels"])
-        for row in tasks.to_pylist()
-        if row["by_votes"] and row["task"] in used.names
-    }
-    classes = {t.name: t.classes for t in all_tasks} | anonymous
-    voted = [t.name for t in unfitted] + [*anonymous]
-    vote_rows = [vote_tables(used[name], name, classes[name]) for name in voted]
-    if vote_rows:
-        for name in ("labels", "label_distributions"):
-            whole = pa.concat_tables([tables[name], *(votes[name] for votes in vote_rows)])
+    return label_tables(judgments, items, models, voted)
+
+
+@dataclass(frozen=True)
+class VotedTask:
+    """A task that is labelled by votes.
+
+    Parameters
+    ----------
+    name
+        Of the task.
+    classes
+        In order.
+    not_fitted
+        Numbers of judges and classes of a task that is too large for the label model; None in
+        blocks after the first, and where votes come as counts.
+    is_anonymous
+        Whether votes come as counts.
+    """
+
+    name: str
+    classes: Sequence[str]
+    not_fitted: tuple[int, int] | None = None
+    is_anonymous: bool = False
+
+
+def label_tables(
+    judgments: pa.Table,
+    items: Sequence[LabelledItems],
+    models: Sequence[LabelModel],
+    voted: Sequence[VotedTask],
+) -> tuple[dict[str, pa.Table], TaskMetrics]:
+    """Return the tables and metrics of some tasks, or of a block of one task.
+
+    Parameters
+    ----------
+    judgments
+        As `infer_labels` takes them.
+    items
+        Items that the label model labelled, by task.
+    models
+        Of these tasks; none in blocks after the first, as their rows are of the whole task.
+    voted
+        Tasks that are labelled by votes.
+    """
+    by_task = [model_tables(model) for model in models]
+    pieces = {name: [tables[name] for tables in by_task] for name in SCHEMAS if name not in BY_ITEM}
+    pieces["labels"] = [label_rows(labelled) for labelled in items]
+    pieces["label_distributions"] = [distribution_rows(labelled) for labelled in items]
+    tables = {name: _stack(schema, pieces[name]) for name, schema in SCHEMAS.items()}
+    metrics: TaskMetrics = {name: {} for name in TASK_METRICS}
+    for model, model_rows in zip(models, by_task, strict=True):
+        for name, value in model_metrics(model, model_rows["judge_figures"]).items():
+            metrics[name][model.name] = value
+    used = _used_by_task(judgments, [task.name for task in voted])
+    votes = [vote_tables(used[task.name], task.name, task.classes) for task in voted]
+    if votes:
+        for name in BY_ITEM:
+            whole = pa.concat_tables([tables[name], *(rows[name] for rows in votes)])
             tables[name] = whole.sort_by([("task", "ascending")]).combine_chunks()
-    metrics_of = [
-        model_metrics(m, rows["judge_figures"]) for m, rows in zip(models, by_task, strict=True)
-    ]
-    metrics = {
-        name: {
-            task: task_metrics[name] for task, task_metrics in zip(names, metrics_of, strict=True)
-        }
-        for name in TASK_METRICS
+    for task, vote_rows in zip(voted, votes, strict=True):
+        for name, value in vote_metrics(vote_rows).items():
+            metrics[name][task.name] = value
+    metrics["not_fitted"] = {t.name: [*t.not_fitted] for t in voted if t.not_fitted}
+    metrics["anonymous_votes"] = {
+        task.name: count_anonymous(used[task.name]) for task in voted if task.is_anonymous
     }
-    for name, votes in zip(voted, vote_rows, strict=True):
-        metrics |= {key: metrics[key] | {name: n} for key, n in vote_metrics(votes).items()}
-    metrics["not_fitted"] = {t.name: [len(t.judges), len(t.classes)] for t in unfitted}
-    metrics["anonymous_votes"] = {name: count_anonymous(used[name]) for name in anonymous}
+    classes: dict[str, Sequence[str]] = {
+        labelled.task.name: labelled.task.classes for labelled in items
+    }
+    classes |= {task.name: task.classes for task in voted}
     tables["labels"], decided = adjudicate(
         tables["labels"], tables["label_distributions"], judgments, classes
     )
     return tables, metrics | decided
 
 
+def _used_by_task(judgments: pa.Table, names: Sequence[str]) -> dict[str, pa.Table]:
+    """Return the judgments that count of some tasks."""
+    if not names:
+        return {}
+    rows = ByTask(used_rows(judgments))
+    return {name: rows[name] for name in names}
+
+
 def _telling(progress: Callable[[str], None], n_tasks: int) -> Watch:
-    """Report how each fit goes on."""
+    """Return what reports the progress of each fit."""
 
     def watch(fitted: str) -> tuple[None, Callable[[int, EMState], None]]:
         def on_iteration(n_settled: int, state: EMState) -> None:

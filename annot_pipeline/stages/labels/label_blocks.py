@@ -16,7 +16,6 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from annot_pipeline.contracts.stage_metrics import TaskMetrics
 from annot_pipeline.methods.labels.inference import fit_labels
 from annot_pipeline.methods.labels.label_matrix import LabelCodes
 from annot_pipeline.methods.labels.published_labels import ItemFit, TaskLabels
@@ -26,31 +25,22 @@ from annot_pipeline.runtime.context import Document, StageContext
 from annot_pipeline.runtime.indexing import class_order
 from annot_pipeline.runtime.partitions import InputPartition, Make, write_partition
 from annot_pipeline.runtime.task_partitions import METRICS_BY_TASK, TASK_FINGERPRINTS
-from annot_pipeline.stages.labels.adjudicate import adjudicate
 from annot_pipeline.stages.labels.em_checkpoints import watch_blocks
-from annot_pipeline.stages.labels.infer_labels import SCHEMAS
+from annot_pipeline.stages.labels.infer_labels import VotedTask, label_tables
 from annot_pipeline.stages.labels.known_items import Truths
 from annot_pipeline.stages.labels.label_items import (
     LabelSums,
-    distribution_rows,
-    label_rows,
     labelled_items,
     sums_of,
 )
 from annot_pipeline.stages.labels.label_prior import LabelPrior
 from annot_pipeline.stages.labels.label_tasks import LabelTask, judge_families, label_tasks
 from annot_pipeline.stages.labels.task_tables import (
-    TASK_METRICS,
     LabelModel,
-    model_metrics,
-    model_tables,
 )
 from annot_pipeline.stages.labels.vote_labels import (
-    count_anonymous,
     used_rows,
     vote_classes,
-    vote_metrics,
-    vote_tables,
 )
 from annot_pipeline.storage.tables import TableFile, read_unharmed
 
@@ -95,10 +85,12 @@ class TaskVocabulary:
         """Return the name of the task."""
         return str(self.task["task"][0])
 
-    @property
-    def by_votes(self) -> bool:
-        """Return whether votes come as counts."""
-        return bool(self.task["by_votes"][0])
+    def voted_task(self, *, is_first: bool) -> VotedTask:
+        """Return the task as it is labelled by votes, in its first block or another."""
+        is_anonymous = bool(self.task["by_votes"][0])
+        not_fitted = len(self.judges), len(self.classes)
+        tells = is_first and not is_anonymous
+        return VotedTask(self.name, self.classes, not_fitted if tells else None, is_anonymous)
 
 
 def labels_in_blocks(
@@ -227,38 +219,17 @@ def _make(
 ) -> tuple[Mapping[str, TableFile], Document]:
     """Write the rows of a block; the first block writes those of the whole task too."""
     rows = opened()
-    tables = {name: schema.empty_table() for name, schema in SCHEMAS.items()}
-    metrics: TaskMetrics = {name: {} for name in (*TASK_METRICS, "not_fitted", "anonymous_votes")}
     vocabulary: TaskVocabulary = load(task_folder / VOCABULARY)
-    classes: dict[str, Sequence[str]] = {}
-    name = vocabulary.name
-    if vocabulary.classes and not vocabulary.is_fitted:
-        classes = {name: vocabulary.classes}
-        used = used_rows(rows)
-        tables |= vote_tables(used, name, vocabulary.classes)
-        metrics |= {key: {name: fact} for key, fact in vote_metrics(tables).items()}
-        if vocabulary.by_votes:
-            metrics["anonymous_votes"] = {name: count_anonymous(used)}
-        elif n == 0:
-            metrics["not_fitted"] = {name: [len(vocabulary.judges), len(vocabulary.classes)]}
-    elif vocabulary.is_fitted:
+    items, models, voted = [], [], []
+    if vocabulary.is_fitted:
         task = _block_labels(rows, vocabulary, load(task_folder / TRUTHS))
-        labelled = labelled_items(task, load(task_folder / FITS), vocabulary.certain_at)
-        tables |= {
-            "labels": label_rows(labelled),
-            "label_distributions": distribution_rows(labelled),
-        }
-        classes = {name: vocabulary.classes}
-        if n == 0:
-            model: LabelModel = load(task_folder / MODEL)
-            tables |= model_tables(model)
-            task_metrics = model_metrics(model, tables["judge_figures"])
-            metrics |= {name: {model.name: task_metrics[name]} for name in TASK_METRICS}
-    tables["labels"], decided = adjudicate(
-        tables["labels"], tables["label_distributions"], rows, classes
-    )
+        items.append(labelled_items(task, load(task_folder / FITS), vocabulary.certain_at))
+        models += [load(task_folder / MODEL)] if n == 0 else []
+    elif vocabulary.classes:
+        voted.append(vocabulary.voted_task(is_first=n == 0))
+    tables, metrics = label_tables(rows, items, models, voted)
     files = {
         name: write_partition(folder, name, key, partial(iter, [table]))
         for name, table in tables.items()
     }
-    return files, {TASK_FINGERPRINTS: {}, METRICS_BY_TASK: metrics | decided}
+    return files, {TASK_FINGERPRINTS: {}, METRICS_BY_TASK: metrics}

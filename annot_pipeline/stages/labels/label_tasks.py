@@ -52,8 +52,8 @@ class LabelTask:
 
     def among(self, judges: Mapping[str, str], families: npt.NDArray[np.int64]) -> LabelTask:
         """Return the task with the codes and families of more judges, those of the whole task."""
-        place = {name: n for n, name in enumerate(judges)}
-        wider = np.array([place[name] for name in self.judges], np.int64)
+        position = {name: n for n, name in enumerate(judges)}
+        wider = np.array([position[name] for name in self.judges], np.int64)
         codes = replace(
             self.codes,
             judges=wider[self.codes.judges],
@@ -134,16 +134,16 @@ def label_tasks(
         label_codes = label.codes[rows]
         answers = distinct(label_codes)[0].tolist()
         classes = list(declared[name] or class_order([label.names[c] for c in answers]))
-        place = np.full(len(label.names), -1, np.int64)
+        positions = np.full(len(label.names), -1, np.int64)
         for code in answers:
-            place[code] = classes.index(label.names[code])
+            positions[code] = classes.index(label.names[code])
         of_task = judges.second[judge_ends[t] : judge_ends[t + 1]].tolist()
         shown = {judge.names[c]: public[c] for c in of_task}
         families = judge_families([*shown], related)
         codes = LabelCodes(
             items.codes[rows] - item_ends[t],
             judges.codes[rows] - judge_ends[t],
-            place[label_codes],
+            positions[label_codes],
             int(item_ends[t + 1] - item_ends[t]),
             int(judge_ends[t + 1] - judge_ends[t]),
             len(classes),

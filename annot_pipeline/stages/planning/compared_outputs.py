@@ -204,11 +204,14 @@ def _placed(
     if any(segment is not None for segment in segments):
         comparisons = comparisons.filter(comparisons["segment"].is_valid())
     n, n_rows = len(names), comparisons.num_rows
-    place = [pa.array([s or "" for s in segments], TEXT)]
-    place += pc.fill_null(comparisons["segment"].cast(TEXT), "").chunks
+    segment_names = [pa.array([s or "" for s in segments], TEXT)]
+    segment_names += pc.fill_null(comparisons["segment"].cast(TEXT), "").chunks
     item = [pa.array(names, TEXT)]
     item += [c for side in "ab" for c in comparisons[f"item_{side}"].cast(TEXT).chunks]
-    segment, name = index(pa.chunked_array(place)).codes, index(pa.chunked_array(item)).codes
+    segment, name = (
+        index(pa.chunked_array(segment_names)).codes,
+        index(pa.chunked_array(item)).codes,
+    )
     width = int(name.max(initial=0)) + 1
     key = segment[:n] * width + name[:n]
     order = np.argsort(key)
@@ -225,10 +228,12 @@ def _ties(
     """Return pairs of each output of a group and the group's first."""
     if not equal:
         return np.zeros((2, 0), np.int64)
-    place = {key: code for code, key in enumerate(zip(segments, names, strict=True))}
+    position = {key: code for code, key in enumerate(zip(segments, names, strict=True))}
     pairs: list[tuple[int, int]] = []
     for group in equal.values():
-        members = [place[key] for row in group if (key := (row["segment"], row["item"])) in place]
+        members = [
+            position[key] for row in group if (key := (row["segment"], row["item"])) in position
+        ]
         pairs += [(members[0], other) for other in members[1:]]
     return np.array(pairs, np.int64).reshape(-1, 2).T
 

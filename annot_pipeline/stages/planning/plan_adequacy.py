@@ -264,9 +264,9 @@ def _once(items: TaskItems, codes: Codes, hits: Sequence[Codes], notes: list[str
     new_hits: list[Codes] = []
     twice = 0
     for hit in hits:
-        fresh = [place for place in hit.tolist() if items.names[codes[place]] not in seen]
+        fresh = [position for position in hit.tolist() if items.names[codes[position]] not in seen]
         twice += hit.size - len(fresh)
-        seen |= {items.names[codes[place]] for place in fresh}
+        seen |= {items.names[codes[position]] for position in fresh}
         if fresh:
             new_hits.append(np.array(fresh, np.int64))
     if twice:

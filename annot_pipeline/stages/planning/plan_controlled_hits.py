@@ -80,8 +80,8 @@ def plan_controlled(items: TaskItems, settings: Campaign, notes: list[str]) -> S
         controls=[names[kind] for kind in kinds],
         probability=np.full(drawn.items.shape, np.nan),
         texts=[
-            texts[pool[place]] if kind == ORDINARY else copies[names[kind]][place]
-            for kind, place in zip(kinds, places, strict=True)
+            texts[pool[position]] if kind == ORDINARY else copies[names[kind]][position]
+            for kind, position in zip(kinds, places, strict=True)
         ],
     )
 
@@ -101,8 +101,8 @@ def _copies(
     pool = set(order[:least])
     for kind, make in makers.items():
         n_copies = 0
-        for place, item in enumerate(order):
-            if place >= least and n_copies >= each:
+        for position, item in enumerate(order):
+            if position >= least and n_copies >= each:
                 break
             copy = copies_by_kind[kind][item] = make(item)
             if copy is not None:

@@ -273,7 +273,7 @@ def _task_items(question: Question, rows: pa.Table, all_listed: Listed) -> TaskI
 
     def names_of(name: str) -> list[str | None]:
         both = rows[name].to_pylist() + [listed[item][name] for item in fresh]
-        return [both[place] for place in order.tolist()]
+        return [both[position] for position in order.tolist()]
 
     return TaskItems(
         question=question,

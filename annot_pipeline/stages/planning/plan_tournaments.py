@@ -130,9 +130,9 @@ def _segments(outputs: ComparedOutputs, can_be_asked: Flags) -> _Segments:
         for segments in (segment[can_be_asked], sets[0], segment[pairs[0]])
     )
     top = np.full((n_segments, 2), -1)
-    for place, pair in _top_pairs(outputs, can_be_asked):
-        if n_pairs[place] <= n_comparisons(int(n_outputs[place])):
-            top[place] = pair
+    for position, pair in _top_pairs(outputs, can_be_asked):
+        if n_pairs[position] <= n_comparisons(int(n_outputs[position])):
+            top[position] = pair
     return _Segments(n_outputs, n_sets, n_pairs, top)
 
 

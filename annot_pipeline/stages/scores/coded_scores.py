@@ -72,5 +72,5 @@ def coded_scores(
 
 def _among(indexed: Index, names: Sequence[str]) -> Codes:
     """Return codes among other names, which hold all that were found."""
-    place = {name: n for n, name in enumerate(names)}
-    return np.array([place[name] for name in indexed.names], np.int64)[indexed.codes]
+    position = {name: n for n, name in enumerate(names)}
+    return np.array([position[name] for name in indexed.names], np.int64)[indexed.codes]

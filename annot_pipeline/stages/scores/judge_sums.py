@@ -89,9 +89,9 @@ class Judges:
         """Return the code of the judge of each judgment, ``(n_rows,)``; all are known."""
         task, judge = index(rows["task"]), index(rows["judge"])
         pairs = index_pairs(task.codes, judge.codes)
-        place = {name: n for n, name in enumerate(zip(self.tasks, self.judges, strict=True))}
+        position = {name: n for n, name in enumerate(zip(self.tasks, self.judges, strict=True))}
         places = [
-            place[task.names[t], judge.names[j]]
+            position[task.names[t], judge.names[j]]
             for t, j in zip(pairs.first.tolist(), pairs.second.tolist(), strict=True)
         ]
         return np.array(places, np.int64)[pairs.codes]

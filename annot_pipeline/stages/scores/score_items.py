@@ -256,15 +256,15 @@ def _compared_before(
     online: Online,
 ) -> _Compared:
     """Return the rows of `score_online` by item name; for other items, the reason."""
-    place = pc.index_in(pa.array(names, TEXT), online.scores["item"].combine_chunks())
-    online_rows = online.scores.take(place)
+    positions = pc.index_in(pa.array(names, TEXT), online.scores["item"].combine_chunks())
+    online_rows = online.scores.take(positions)
     seen = pc.or_(rows["hit"].is_valid(), rows["ranking"].is_valid()).to_numpy()
     alone = np.zeros(len(names), np.int64)
     alone[items[ordinary & seen]] = implied.ALONE
     alone[items[ordinary & _in_crowd(rows, online.crowded)]] = implied.CROWDED
     columns = {name: online_rows[name].combine_chunks() for name in ONLINE.names[2:]}
     columns["n_comparisons"] = columns["n_comparisons"].fill_null(0)
-    reason = np.where(place.is_valid(), online_rows["reason"].fill_null(-1).to_numpy(), alone)
+    reason = np.where(positions.is_valid(), online_rows["reason"].fill_null(-1).to_numpy(), alone)
     return _Compared(columns, reason)
 
 
@@ -281,10 +281,10 @@ def _reasons(n_kept: Codes, unscaled: npt.NDArray[np.bool_], no_comparison: Code
     both = (f"{NO_SCALE}; {reason}" for reason in implied.REASONS)
     texts = (NOT_KEPT, NO_SCALE, *implied.REASONS, *both)
     n = len(implied.REASONS)
-    place = np.where(no_comparison >= 0, 2 + no_comparison, np.where(unscaled, 1, -1))
-    place = np.where((no_comparison >= 0) & unscaled, 2 + n + no_comparison, place)
-    place = np.where(n_kept == 0, 0, place)
-    return pc.take(pa.array(texts, TEXT), pa.array(place, mask=place < 0))
+    reason_codes = np.where(no_comparison >= 0, 2 + no_comparison, np.where(unscaled, 1, -1))
+    reason_codes = np.where((no_comparison >= 0) & unscaled, 2 + n + no_comparison, reason_codes)
+    reason_codes = np.where(n_kept == 0, 0, reason_codes)
+    return pc.take(pa.array(texts, TEXT), pa.array(reason_codes, mask=reason_codes < 0))
 
 
 def _least(names: pa.ChunkedArray, items: Codes, n_items: int) -> pa.Array:

@@ -94,9 +94,9 @@ def standardized_in_blocks(
     return [
         partial(
             _standardize, partial(_rows, table, context.columns["controlled"], tasks), tasks,
-            settings, folder / SUMS, items, *((rows, without_z) if place == 0 else none),
+            settings, folder / SUMS, items, *((rows, without_z) if position == 0 else none),
         )
-        for place, table in enumerate(tables)
+        for position, table in enumerate(tables)
     ]  # fmt: skip
 
 
@@ -129,8 +129,8 @@ def _runs_of_some(tables: Sequence[StoredTable], tasks: pa.Table, judges: Sequen
     """Return the longest runs of some judges, in their order."""
     blocks = (_rows(table, RUN, tasks) for table in tables)
     rows = pa.concat_tables([block.filter(is_in(block["judge"], judges)) for block in blocks])
-    place = pc.index_in(rows["judge"].cast(pa.string()), pa.array(judges, pa.string()))
-    codes = place.to_numpy().astype(np.int64)
+    positions = pc.index_in(rows["judge"].cast(pa.string()), pa.array(judges, pa.string()))
+    codes = positions.to_numpy().astype(np.int64)
     return longest_runs(rows.unify_dictionaries(), codes, n_judges=len(judges))
 
 

@@ -165,6 +165,6 @@ def takes_part(judgments: pa.Table, tasks: pa.Table) -> pa.ChunkedArray:
 def _reasons(n: Codes, sd: Floats, settings: Standardize) -> pa.Array:
     """Return why a judge has no z; null for one who has."""
     what = "scores" if settings.controls == "include" else "ordinary scores"
-    counts, place = np.unique(n, return_inverse=True)
+    counts, positions = np.unique(n, return_inverse=True)
     texts = [f"{n} {what}; 2 are needed" if n < 2 else f"all {n} {what} are equal" for n in counts]
-    return pc.if_else(pa.array(sd > 0), pa.scalar(None, TEXT), names_of(texts, place))
+    return pc.if_else(pa.array(sd > 0), pa.scalar(None, TEXT), names_of(texts, positions))

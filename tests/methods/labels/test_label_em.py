@@ -280,7 +280,7 @@ def plain_em(task: LabelCodes, params: DawidSkeneParams) -> tuple[bytes, bytes, 
     start = label_groups(
         InMemoryBlocks([[task]]), [Shape(task.n_items, task.n_judges, task.n_labels)], params
     )[0]
-    estimates = label_em._start(start.labels, None, params).estimates
+    estimates = label_em._first_estimates(start.labels, None, params)
     counts = expected_counts(matrix, estimates)
     trace = [_objective(counts, estimates, params)]
     while len(trace) <= params.max_iterations:

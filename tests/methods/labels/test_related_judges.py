@@ -11,6 +11,7 @@ import pytest
 
 from annot_pipeline.experiments.crowds import CrowdParams, draw_crowd
 from annot_pipeline.methods.labels import related_judges as module
+from annot_pipeline.methods.labels.family_comparison import FamilyComparison, compare_families
 from annot_pipeline.methods.labels.held_out_labels import (
     ModelLabels,
     held_out_predictions,
@@ -21,9 +22,7 @@ from annot_pipeline.methods.labels.item_labels import ItemLabels
 from annot_pipeline.methods.labels.label_matrix import LabelCodes
 from annot_pipeline.methods.labels.related_judges import (
     MIN_ITEMS,
-    FamilyComparison,
     RelatedJudges,
-    compare_families,
     related_judges,
 )
 from annot_pipeline.methods.labels.stacking import DEPENDENCE
