@@ -87,6 +87,7 @@ class _Table(_Section):
     key: list[str] = Field(default_factory=list)
     sha256: Digest
     rows: Count
+    row: str = ""  # of the first schemas, which do not say what a row is
     columns: list[_Column]
 
     @model_validator(mode="after")

@@ -68,6 +68,7 @@ def retries_of(result, stage: str) -> int:
     return sum(e.event_type_value == "STEP_UP_FOR_RETRY" and stage in e.step_key for e in events)
 
 
+@pytest.mark.slow
 def test_an_export_that_comes_late_is_waited_for(retried, monkeypatch):
     (retried / "exports" / "a.csv").rename(retried / "late")
     looked = []
@@ -86,6 +87,7 @@ def test_an_export_that_comes_late_is_waited_for(retried, monkeypatch):
     assert retries_of(result, "archive_exports") == 1
 
 
+@pytest.mark.slow
 def test_half_a_gzip_is_waited_for(retried):
     (retried / "exports" / "a.csv").unlink()
     whole = gzip.compress(("item,judge,label\n" + ROWS).encode())
@@ -115,6 +117,7 @@ def test_a_wrong_mapping_is_not_tried_again(retried):
     assert retries_of(result, "") == 0
 
 
+@pytest.mark.slow
 def test_a_disk_that_is_away_when_it_is_time_to_publish(retried, monkeypatch):
     gold = retried / "elsewhere" / "gold"
     gold.parent.write_text("not a folder")
@@ -136,6 +139,7 @@ def test_a_disk_that_is_away_when_it_is_time_to_publish(retried, monkeypatch):
     assert Releases(gold).versions() == ["v0001"]
 
 
+@pytest.mark.slow
 def test_gold_that_is_away_when_it_is_compared_with(retried, monkeypatch):
     calls = []
 

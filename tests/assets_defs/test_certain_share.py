@@ -7,12 +7,10 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from annot_pipeline import load_gold
 from annot_pipeline.config.campaign_file import load_campaign
-from annot_pipeline.stages.build import Build
+from annot_pipeline.stages.build import Build, stages_for
+from annot_pipeline.storage.tables import read_table
 from assets_defs.metadata import stage_metadata
-from tests.conftest import build_file
-from tests.full_campaign import write_full_campaign
 
 ROOT = Path(__file__).parents[2]
 
@@ -25,17 +23,16 @@ def test_dagster_shows_the_share_of_labels_to_train_on(tmp_path):
     """Dawid-Skene is overconfident: fewer labels of the published model are certain."""
     sets = [f"store={tmp_path / 'store'}", f"gold={tmp_path / 'gold'}"]
     example = ROOT / "examples" / "anaesthetists"
-    built = build_file(example, *sets)
-    labels = load_gold(tmp_path / "gold", "labels")
     build = Build(load_campaign(example, sets=sets))
-    shown = stage_metadata(build, built.runs["infer_labels"], "labels", is_persistent=False)
+    runs = {stage.name: build.run_stage(stage) for stage in stages_for(["labels"])}
+    labels = read_table(runs["infer_labels"].result.tables["labels"])
+    shown = stage_metadata(build, runs["infer_labels"], "labels", is_persistent=False)
     assert shown["certain_share"] == usable(labels)
     assert usable(labels) < pc.mean(labels["dawid_skene_certain"]).as_py(), "else it tells nothing"
 
 
-def test_the_manifest_counts_published_labels(tmp_path):
-    folder = write_full_campaign(tmp_path)
-    release = build_file(folder).publication.release
+def test_the_manifest_counts_published_labels(full_release):
+    release = full_release
     labels = release.table("labels")
     for task, share in release.manifest["facts"]["certain_share"].items():
         rows = labels.filter(pc.equal(labels["task"].cast(pa.string()), task))

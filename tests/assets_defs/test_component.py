@@ -99,6 +99,7 @@ def test_the_entry_point_loads_dagster_alone():
     assert done.stdout.splitlines()[-1] == "[]", done.stderr
 
 
+@pytest.mark.slow
 def test_all_works_where_dagster_alone_is_installed():
     """Neither the web server nor dg, which are extras."""
     code = (

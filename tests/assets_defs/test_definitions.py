@@ -93,6 +93,7 @@ def test_a_run_publishes_with_schemas_data_versions_and_checks(campaign):
         assert {run["run"] for run in manifest["runs"]} == {result.run_id}
 
 
+@pytest.mark.slow
 def test_a_second_run_reuses_and_publishes_nothing(campaign):
     definitions = build_definitions(campaign)
     with dg.DagsterInstance.ephemeral() as instance:
@@ -118,6 +119,7 @@ def test_a_failed_gate_blocks_and_the_release_is_not_made(tmp_path):
     assert not (campaign / "gold").exists()
 
 
+@pytest.mark.slow
 def test_a_release_is_gated_by_itself(tmp_path):
     """Materializing the release alone, after a run whose check failed, publishes nothing."""
     campaign = write_campaign(tmp_path / "bad", rows=ROWS + ",w1,a\n" * 9)
@@ -154,6 +156,7 @@ def test_a_bad_export_fails_the_step_in_our_words(campaign):
         assert "no file matches exports/*.csv" in failure.user_failure_data.description
 
 
+@pytest.mark.slow
 def test_two_campaigns_live_in_one_project(tmp_path):
     definitions = dg.Definitions.merge(
         build_definitions(write_campaign(tmp_path / "one", "one")),
@@ -164,6 +167,7 @@ def test_two_campaigns_live_in_one_project(tmp_path):
         assert run(definitions, instance, "two_nightly").success
 
 
+@pytest.mark.slow
 def test_overrides_replace_top_level_keys(campaign, tmp_path):
     definitions = build_definitions(campaign, gold=str(tmp_path / "elsewhere"))
     with dg.DagsterInstance.ephemeral() as instance:

@@ -38,6 +38,7 @@ def evaluations(campaign: Path) -> dict[str, dg.AssetCheckEvaluation]:
     }
 
 
+@pytest.mark.slow
 def test_every_ruled_table_of_the_release_is_held_to_its_suite(campaign):
     found = evaluations(campaign)
     assert found.keys() == GOLD.keys()
@@ -65,6 +66,7 @@ def test_what_gates_did_not_see_is_told_and_stops_nothing(campaign, monkeypatch)
     assert "probability is below 0 or above 1 in 9 rows" in str(labels.description)
 
 
+@pytest.mark.slow
 def test_large_tables_are_left_to_gates(campaign, monkeypatch):
     monkeypatch.setattr(expectations, "MOST_ROWS", 0)
     monkeypatch.setattr(expectations, "hold_to_suite", None)
@@ -76,6 +78,7 @@ def test_large_tables_are_left_to_gates(campaign, monkeypatch):
     assert description == "more than 0 rows: checked by the gate of the build alone"
 
 
+@pytest.mark.slow
 def test_where_a_person_waits_no_suite_runs(campaign):
     loaded = load_campaign(campaign)
     job = definitions_of(loaded, progress=lambda _: None).resolve_job_def("small_nightly")

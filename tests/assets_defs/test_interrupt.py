@@ -12,6 +12,7 @@ from annot_pipeline.stages.build import Build
 from annot_pipeline.storage.releases import Releases
 from assets_defs import release
 from tests.assets_defs.campaigns import write_campaign
+from tests.conftest import build_file
 
 RETRIES = {"retries": {"max": 2, "delay_seconds": 0}}
 
@@ -53,6 +54,6 @@ def test_it_stops_a_build_and_nothing_is_tried_again(tmp_path, monkeypatch, caps
     assert "Traceback" not in told
     assert Releases(folder / "gold").versions() == []
     monkeypatch.undo()
-    assert main(["build", str(folder)]) == 0
+    build_file(folder)
     assert Releases(folder / "gold").versions() == ["v0001"]
     assert main(["verify", str(folder), "--rebuild"]) == 0

@@ -41,6 +41,7 @@ def build(folder: Path, instance: dg.DagsterInstance) -> dg.ExecuteInProcessResu
     return job.execute_in_process(instance=instance, raise_on_error=False)
 
 
+@pytest.mark.slow
 def test_a_release_is_an_asset_whose_version_is_the_releases(there):
     campaign = write_campaign(there / "campaigns" / "sentiment")
     build_file(campaign)
@@ -56,6 +57,7 @@ def test_a_release_is_an_asset_whose_version_is_the_releases(there):
     assert any("published v0002" in message for message in said)
 
 
+@pytest.mark.slow
 def test_a_build_that_fails_says_why(there):
     write_campaign(there / "campaigns" / "sentiment", rows=None)
     with dg.DagsterInstance.ephemeral() as instance:

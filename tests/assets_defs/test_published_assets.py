@@ -50,6 +50,7 @@ def campaign(tmp_path: Path) -> Path:
     return write_campaign(tmp_path / "small", gates=GATES)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Parameter .include_sources.")  # of Dagster's own tester
 def test_a_failed_night_materializes_no_gold_and_starts_nothing_downstream(campaign):
     definitions = dg.Definitions.merge(
@@ -86,6 +87,7 @@ def test_a_failed_night_materializes_no_gold_and_starts_nothing_downstream(campa
         assert requested(instance) == 1
 
 
+@pytest.mark.slow
 def test_all_gold_assets_are_the_published_tables(campaign):
     with dg.DagsterInstance.ephemeral() as instance:
         assert night(build_definitions(campaign), instance).success

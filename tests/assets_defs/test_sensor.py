@@ -235,6 +235,7 @@ def test_a_pause_is_never_longer_than_a_day():
     assert (pauses[0], pauses[-1]) == (timedelta(minutes=15), timedelta(days=1))
 
 
+@pytest.mark.slow
 def test_settings_that_are_mended_are_built_at_once(watch):
     fields = {"item": "item", "judge": "judge", "label": "label"}
     source = {"path": "exports/*.csv", "format": "csv", "fields": fields | {"item": "thing"}}

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +16,7 @@ from annot_pipeline.cli.diff_text import diff_text
 from annot_pipeline.runtime.context import StageOutput
 from annot_pipeline.stages.build import MAKER
 from annot_pipeline.storage.tables import read_table
+from tests.conftest import build_file, write_small_campaign
 
 HEAD = "task,item,judge,label\n"
 FIELDS = {"task": "task", "item": "item", "judge": "judge", "label": "label"}
@@ -72,10 +75,20 @@ def adds_up(diff: Diff) -> int:
     return held
 
 
-def test_one_more_export(build_campaign, start_campaign, diff):
-    first = HEAD + votes("t", range(20))
-    start_campaign({"a.csv": first}, **LABELS)
-    build_campaign({"a.csv": first, "b.csv": HEAD + votes("t", range(20, 30))}, **LABELS)
+def build_one_more(folder: Path) -> None:
+    """Build a release of one export, and one of two."""
+    exports = {"a.csv": HEAD + votes("t", range(20))}
+    for more in ({}, {"b.csv": HEAD + votes("t", range(20, 30))}):
+        build_file(write_small_campaign(folder, exports | more, **LABELS))
+
+
+@pytest.fixture
+def one_more(copy_campaign: Callable[..., Path], tmp_path: Path) -> Path:
+    return copy_campaign(build_one_more, tmp_path / "campaign")
+
+
+@pytest.mark.usefixtures("one_more")
+def test_one_more_export(diff):
     d = diff()
     assert found(d) == {("new judgments",)}
     added = {row["item"] for row in rows(d) if row["change"] == "added"}
@@ -86,10 +99,8 @@ def test_one_more_export(build_campaign, start_campaign, diff):
     assert [made["tables"] for made in d.recomputed] == [["judgments", "verdicts"]] * 2
 
 
-def test_the_other_way_round_they_are_withdrawn(build_campaign, start_campaign, diff):
-    first = HEAD + votes("t", range(20))
-    start_campaign({"a.csv": first}, **LABELS)
-    build_campaign({"a.csv": first, "b.csv": HEAD + votes("t", range(20, 30))}, **LABELS)
+@pytest.mark.usefixtures("one_more")
+def test_the_other_way_round_they_are_withdrawn(diff):
     forth, back = diff(), diff("v0002", "v0001")
     assert found(back) == {("withdrawn judgments",)}
     assert back.inputs["judgments"]["withdrawn"] == 40
@@ -133,6 +144,7 @@ def test_one_withdrawal(build_campaign, diff):
     assert {k: n for k, n in d.inputs["judgments"].items() if n} == {"withdrawn": 1}
 
 
+@pytest.mark.slow
 def test_an_export_that_repeats_changes_nothing(build_campaign, start_campaign, diff):
     first = HEAD + votes("t", range(20))
     start_campaign({"a.csv": first}, **LABELS)
@@ -191,17 +203,16 @@ def test_what_stands_after_a_step_is_what_a_build_of_it_gives(build_campaign, di
             assert held == (str(told).lower() if isinstance(told, bool) else str(told)), cause
 
 
-def test_another_smoothing(build_campaign, start_campaign, diff):
-    first = HEAD + votes("t", range(20))
-    start_campaign({"a.csv": first}, **LABELS)
-    build_campaign({"a.csv": first}, "dawid_skene.smoothing=0.5", **LABELS)
-    d = diff()
+def test_another_smoothing(one_more, diff):
+    build_file(one_more, "dawid_skene.smoothing=0.5")
+    d = diff("v0002", "v0003")
     assert found(d) == {("settings",)}
     assert d.inputs["settings"] == [{"path": "dawid_skene.smoothing", "old": 0.01, "new": 0.5}]
     assert d.recomputed == []
     assert d.inputs["judgments"] is None
 
 
+@pytest.mark.slow
 def test_another_certainty(build_campaign, diff):
     """Where only `labels.certain_at` falls, labels become certain, and settings are the cause."""
     first = HEAD + votes("t", range(20))
@@ -272,6 +283,7 @@ def test_code_and_judgments_are_told_apart(build_campaign, diff, other_code):
     assert causes["more", "i0", "probability"] == ["new judgments", CODE]
 
 
+@pytest.mark.slow
 def test_code_of_neither_release_is_no_cause_of_what_it_moves_alike(
     build_campaign, diff, other_code
 ):

@@ -91,6 +91,7 @@ def test_json_is_one_document(capsys, campaign):
     assert probability["causes"]["settings"] == probability["changed"] + probability["added"]
 
 
+@pytest.mark.slow
 def test_parquet_holds_every_cell(capsys, campaign, tmp_path):
     _, out, _ = run(capsys, "diff", campaign, "v0001", "v0002", "--json", "-o", tmp_path / "d")
     document = json.loads(out)

@@ -86,6 +86,7 @@ def test_another_expert_or_reason_is_a_change_of_the_label(build_campaign, diff)
     }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_what_was_paid_is_no_change_of_a_judgment(build_campaign, diff):
     paid = FIELDS | {"reward": "paid", "seconds": "took"}
     settings = OPEN | {"sources": [of("a*.csv", paid)]}
@@ -103,6 +104,7 @@ def test_what_was_paid_is_no_change_of_a_judgment(build_campaign, diff):
     ]
 
 
+@pytest.mark.slow
 def test_another_document_is_another_particular(build_campaign, diff):
     settings = OPEN | {"sources": [of("a*.csv", FIELDS | {"document": "doc"})]}
     lines = votes().splitlines()
@@ -114,6 +116,7 @@ def test_another_document_is_another_particular(build_campaign, diff):
     ]
 
 
+@pytest.mark.slow
 def test_the_order_of_sources_is_a_setting(build_campaign, diff):
     """Of two answers that stand in two sources the later source's counts."""
     exports = {"a.csv": votes(), "b.csv": votes(i2_p="y", i3_q="x")}
@@ -129,6 +132,7 @@ def test_the_order_of_sources_is_a_setting(build_campaign, diff):
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_new_source_before_old_ones_in_another_order(build_campaign, diff):
     exports = {"a.csv": votes(), "b.csv": votes(i2_p="y")}
     a, b, c = (of(f"{name}.csv", FIELDS) for name in "abc")

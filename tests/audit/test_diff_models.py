@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 
+import pytest
+
 from annot_pipeline.cli.diff_text import diff_text
 
 FIELDS = {"item": "item", "judge": "judge", "label": "label", "judge_version": "version"}
@@ -28,6 +30,7 @@ def exports(version: str = "1") -> dict[str, str]:
     return {"people.csv": head + people, "model.csv": head + model}
 
 
+@pytest.mark.slow
 def test_another_version_is_named_and_moves_estimates(build_campaign, start_campaign, diff):
     start_campaign(exports("1"), **SETTINGS, **DECLARED)
     build_campaign(exports("2"), **SETTINGS, **DECLARED)
@@ -46,6 +49,7 @@ def test_another_version_is_named_and_moves_estimates(build_campaign, start_camp
     }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_judgments_that_are_only_measured_now_are_not_withdrawn(
     build_campaign, start_campaign, diff
 ):
@@ -57,6 +61,7 @@ def test_judgments_that_are_only_measured_now_are_not_withdrawn(
     assert {cause for row in d.cells.to_pylist() for cause in row["causes"]} <= {"settings", "code"}
 
 
+@pytest.mark.slow
 def test_where_names_are_alike_they_are_counted_as_measured(build_campaign, start_campaign, diff):
     plain = {"privacy": {"pseudonymize": False}}
     start_campaign(exports(), **SETTINGS, **plain)
@@ -72,6 +77,7 @@ def test_where_names_are_alike_they_are_counted_as_measured(build_campaign, star
     assert {tuple(row["causes"]) for row in estimates} == {("settings",)}
 
 
+@pytest.mark.slow
 def test_selection_probabilities_are_what_item_tables_say(build_campaign, start_campaign, diff):
     items = [{"path": "exports/p.txt", "format": "csv",
               "fields": {"item": "item", "selection_probability": "p"}}]  # fmt: skip

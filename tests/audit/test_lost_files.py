@@ -17,6 +17,7 @@ from annot_pipeline.errors import StoreError
 from annot_pipeline.storage.files import TEMPORARY
 from annot_pipeline.storage.pointer import read_pointer
 from tests.audit.two_releases import EXPORT, build, flip
+from tests.conftest import build_file
 
 LAST = "item,judge,label\ni3,w9,a\n"
 
@@ -42,13 +43,14 @@ def test_a_lost_pointer_comes_back_with_pins_and_what_was_pruned(campaign, damag
         flip(path, 40)
     path.unlink()
     assert status(load_campaign(campaign))["unpointed"] == ["v0002", "v0003"]
-    assert main(["build", str(campaign)]) == 0
+    build_file(campaign)
     assert path.read_bytes() == before
     assert [p["why"] for p in list_pins(load_campaign(campaign))] == ["the paper"]
     assert read_pointer(campaign / "gold").pruned == ("v0001",)
     assert found(campaign) == []
 
 
+@pytest.mark.slow
 def test_an_older_copy_of_the_pointer_tells_what_it_knows(campaign):
     kept = next((campaign / "store" / "pointers").iterdir())
     text = kept.read_text()
@@ -60,6 +62,7 @@ def test_an_older_copy_of_the_pointer_tells_what_it_knows(campaign):
     assert read_pointer(campaign / "gold").version == "v0003"
 
 
+@pytest.mark.slow
 def test_what_a_killed_copy_of_the_pointer_left_is_tidied_by_its_own_campaign(campaign):
     """Another campaign of the same store may copy its own at this moment."""
     kept = next((campaign / "store" / "pointers").iterdir())
@@ -89,6 +92,7 @@ def test_what_lies_in_a_release_and_is_not_of_it_stops_a_build(campaign):
     assert status(load_campaign(campaign))["release"]["damaged"] == ["notes.txt"]
 
 
+@pytest.mark.slow
 def test_what_desktops_leave_in_a_release_stops_no_build_but_is_named(campaign):
     (campaign / "gold" / "v0002" / ".DS_Store").write_text("")
     build(campaign, {"a.csv": EXPORT, "c.csv": LAST})
@@ -119,6 +123,6 @@ def test_a_build_mends_the_archive_from_the_export(campaign):
     before = kept.read_bytes()
     flip(kept, 20)
     assert found(campaign) != []
-    assert main(["build", str(campaign)]) == 0
+    build_file(campaign)
     assert kept.read_bytes() == before
     assert found(campaign) == []

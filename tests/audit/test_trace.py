@@ -39,6 +39,14 @@ def asked(built: Built, item: str, task: str | None = None) -> list[dict[str, An
     return found
 
 
+def asked_each(built: Built) -> dict[str, dict[str, Any]]:
+    """Return the document of each item of `ROWS`, traced together."""
+    release = built.publication.release
+    wanted = [("votes", f"i{i}") for i in range(20)]
+    documents = trace_items(release.folder, release.manifest, wanted)
+    return {document["item"]: document for document in documents}
+
+
 def released(built: Built, table: str) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = read_table(
         built.publication.release.folder / f"{table}.parquet"
@@ -102,8 +110,9 @@ def test_evidence_adds_up_to_the_released_posterior(votes, tmp_path_factory, smo
         (r["judge"], r["true_label"], r["observed_label"]): r["probability"]
         for r in released(built, "judge_confusion")
     }
+    documents = asked_each(built)
     for row in released(built, "labels"):
-        (found,) = asked(built, row["item"])
+        found = documents[row["item"]]
         assert found["label"]["label"] == row["label"]
         posterior = {r["label"]: r["probability"] for r in found["distribution"]}
         assert posterior[row["label"]] == row["probability"]
@@ -132,8 +141,7 @@ def test_evidence_adds_up_to_the_released_posterior(votes, tmp_path_factory, smo
 def test_without_a_judge_by_hand(votes):
     prevalence = {r["label"]: r["prevalence"] for r in released(votes, "prevalence")}
     flips = 0
-    for item in (f"i{i}" for i in range(20)):
-        (found,) = asked(votes, item)
+    for found in asked_each(votes).values():
         answers = {j["judge"]: j for j in found["judgments"]}
         assert [row["judge"] for row in found["without_judge"]] == sorted(answers)
         for row in found["without_judge"]:
@@ -173,8 +181,7 @@ def test_without_a_judge_others_count_for_what_they_are_worth(tmp_path_factory):
         for r in released(built, "label_calibration")
         if (r["model"], r["statistic"]) == ("published", "dependence")
     ]
-    for item in (f"i{i}" for i in range(20)):
-        (found,) = asked(built, item)
+    for found in asked_each(built).values():
         answers = {j["judge"]: j for j in found["judgments"]}
         for row in found["without_judge"]:
             others = [a for judge, a in answers.items() if judge != row["judge"]]
@@ -226,6 +233,7 @@ def test_every_record_has_a_fate_and_a_place(build_campaign):
     assert len(records) == len(lineage) == 6
 
 
+@pytest.mark.slow
 def test_a_rejected_item_has_a_trace_too(build_campaign):
     text = ROWS + "only,w0,\n"
     built = build_campaign({"a.csv": text}, LENIENT)
@@ -234,6 +242,7 @@ def test_a_rejected_item_has_a_trace_too(build_campaign):
     assert [r["reason"] for r in found["other_records"]] == ["label is blank"]
 
 
+@pytest.mark.slow
 def test_an_item_of_several_tasks(build_campaign):
     fields = {"task": "task", "item": "item", "judge": "judge", "label": "label"}
     text = "task,item,judge,label\n" + "".join(

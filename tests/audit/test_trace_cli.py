@@ -174,6 +174,7 @@ def test_a_newer_release_is_refused(run, full_release, tmp_path):
     assert "upgrade" in err or "newer" in err or "latest.json" in err
 
 
+@pytest.mark.slow
 def test_many_tasks_get_a_line_each(build_campaign, capsys, tmp_path):
     fields = {"task": "task", "item": "item", "judge": "judge", "label": "label"}
     text = "task,item,judge,label\n" + "".join(
@@ -213,6 +214,7 @@ def test_places_do_not_look_like_line_numbers():
 LINES = 'item,judge,label\ni1,"A\nB",x\ni2,c,x\ni1,c,x\n\ni1,d,\n'
 
 
+@pytest.mark.slow
 def test_lines_are_those_of_the_archived_bytes(build_campaign, capsys, tmp_path):
     """Cells over several lines, blank lines; of an older release too; none without its bytes."""
     settings = {"gates": {"rejected_share": {"error": 1}}, "privacy": {"pseudonymize": False}}
@@ -242,6 +244,7 @@ def test_lines_are_those_of_the_archived_bytes(build_campaign, capsys, tmp_path)
     assert "(line" not in out
 
 
+@pytest.mark.slow
 def test_two_sources_that_read_an_export_in_two_ways_have_no_lines(
     build_campaign, capsys, tmp_path
 ):

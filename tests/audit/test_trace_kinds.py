@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
 
@@ -12,6 +13,11 @@ from tests.audit.test_trace import LENIENT, ROWS, asked, released
 from tests.full_campaign import LABELS, TASK
 
 Row = dict[str, Any]
+
+
+def contested(folder: Path, manifest: Row, most: int) -> list[tuple[str, str]]:
+    """Return task and item of the most contested items."""
+    return [(row["task"], row["item"]) for row in trace_contested(folder, manifest, most)]
 
 
 def source(*columns: str, **fields: Any) -> list[Row]:
@@ -69,6 +75,7 @@ def test_weights_and_what_is_left_without_a_judge(build_campaign):
     assert found["flipped_by"] == []
 
 
+@pytest.mark.slow
 def test_criteria_weigh_alike_and_reversed_ones_are_turned(build_campaign):
     """fluency 80 and 60; robotic 30, reversed: 70; (70 + 70) / 2."""
     text = "judge,item,criterion,score\n" + "".join(
@@ -140,6 +147,7 @@ def test_an_item_of_pairs_and_the_pair_itself(build_campaign):
     assert other["other_records"] == []
 
 
+@pytest.mark.slow
 def test_ranks_of_two_items_in_a_row(build_campaign):
     text = "judge,segment,a,b,ra,rb\nu,s,x,y,1,3\nv,s,x,y,2,2\nw,s,x,y,4,1\n"
     fields = source("judge", "segment", system_a="a", system_b="b", rank_a="ra", rank_b="rb")
@@ -232,6 +240,7 @@ def test_kinds_take_turns_the_most_contested_first(build_campaign):
     assert widths == sorted(widths, reverse=True)
 
 
+@pytest.mark.slow
 def test_a_pair_that_judges_fight_over(build_campaign):
     votes = [("x", "y", "aab"), ("y", "z", "aaa"), ("x", "z", "abab")]
     text = "judge,segment,a,b,won\n" + "".join(
@@ -244,12 +253,14 @@ def test_a_pair_that_judges_fight_over(build_campaign):
     assert found == [("small", "s/x | s/z"), ("small", "s/x | s/y")]  # 2 and 1 for the loser
 
 
+@pytest.mark.slow
 def test_labels_that_one_judge_flips_and_others_take_turns_the_least_certain_first(build_campaign):
     built = build_campaign({"a.csv": ROWS})
     release = built.publication.release
     found = contested(release.folder, release.manifest, 20)
     sure = {r["item"]: r["probability"] for r in released(built, "labels")}
-    flipped = {item: bool(asked(built, item)[0]["flipped_by"]) for _, item in found}
+    documents = trace_items(release.folder, release.manifest, found)
+    flipped = {document["item"]: bool(document["flipped_by"]) for document in documents}
     assert set(flipped.values()) == {True, False}
     flags = [flipped[item] for _, item in found]
     both = min(flags.count(True), flags.count(False))

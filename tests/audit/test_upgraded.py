@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from annot_pipeline.config.campaign_file import kept_settings, load_campaign
 from annot_pipeline.config.signature import digest, release_settings, settings_hash
 from annot_pipeline.contracts import SCHEMA_VERSION
 from annot_pipeline.storage.keys import derive, present_key
-from tests.audit.two_releases import KEY, build, build_two, manifest_of, rewrite
+from tests.audit.two_releases import KEY, build, manifest_of, rewrite
 
 NEW = ("tolerance", "max_parameters")
 """Settings of ``dawid_skene`` that the earlier version did not know."""
@@ -29,9 +30,9 @@ def released_key(settings: Campaign, folder: Path) -> bytes:
 
 
 @pytest.fixture(scope="module")
-def upgraded(tmp_path_factory) -> Path:
+def upgraded(built, tmp_path_factory) -> Path:
     """A campaign whose first release is one of a version before calibration, of schema 2."""
-    folder = build_two(tmp_path_factory.mktemp("upgraded") / "campaign")
+    folder = shutil.copytree(built, tmp_path_factory.mktemp("upgraded") / "campaign")
     store = folder / "store" / "settings"
     [kept] = store.iterdir()
     settings = load_campaign(folder).settings
@@ -100,6 +101,7 @@ def test_it_is_compared_with_causes(upgraded, monkeypatch, capsys):
     assert {cause for row in document["rows"] for cause in row["causes"]} == {"new judgments"}
 
 
+@pytest.mark.slow
 def test_it_is_compared_where_the_key_is_another(upgraded, monkeypatch, capsys):
     monkeypatch.setenv("ANNOT_KEY", "another key for tests, long enough to be one")
     assert main(["diff", str(upgraded), "v0001", "v0002"]) == 0

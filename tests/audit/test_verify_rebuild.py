@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
 from annot_pipeline.audit.verify.difference import NO_ROW, first_difference
 from annot_pipeline.audit.verify.everything import verify
@@ -123,6 +124,7 @@ def test_a_changed_method_is_named_as_other_code(campaign, monkeypatch):
     ]
 
 
+@pytest.mark.slow
 def test_other_packages_are_said_also_where_nothing_differs(campaign):
     def older(manifest):
         manifest["packages"]["numpy"] = "1.0"
@@ -153,6 +155,7 @@ def test_a_release_that_cannot_be_built_again_says_why(campaign, monkeypatch, ca
     assert "v0001 not built again: " in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_the_command_says_what_was_compared(campaign, capsys):
     assert main(["verify", str(campaign), "latest", "--rebuild", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)

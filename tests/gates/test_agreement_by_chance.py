@@ -9,6 +9,7 @@ import pytest
 
 from annot_pipeline.gates.measures import verdicts_without_power
 from annot_pipeline.report.sections.glance import verdict
+from tests.gates.test_drift import gate
 
 FIELDS = {"item": "item", "judge": "judge", "label": "label"}
 
@@ -30,16 +31,12 @@ def export(n_items: int, *, agree: bool) -> str:
     return "\n".join(rows) + "\n"
 
 
-def gate(built, name):
-    return next(g for run in built.runs.values() for g in run.gates if g.name == name)
-
-
 @pytest.mark.sampled
 @pytest.mark.parametrize(
     ("n_items", "agree", "level"), [(40, False, "warn"), (40, True, "pass"), (19, False, "pass")]
 )
-def test_judges_who_agree_by_chance(n_items, agree, level, build_campaign):
-    built = build_campaign({"a.csv": export(n_items, agree=agree)}, **campaign())
+def test_judges_who_agree_by_chance(n_items, agree, level, stage_campaign):
+    built = stage_campaign({"a.csv": export(n_items, agree=agree)}, **campaign())
     found = gate(built, "agreement_by_chance")
     assert found.level == level
     assert found.detail.startswith("small alpha_nominal ") == (level == "warn")

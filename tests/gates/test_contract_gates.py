@@ -38,6 +38,7 @@ def test_a_null_where_none_may_be_is_named_and_not_published(build_campaign, mon
     assert "label is null in 1 row: 'small' / 'i1'" in str(error.value)
 
 
+@pytest.mark.slow
 def test_rows_out_of_order_are_not_published(build_campaign, monkeypatch):
     changing_labels(monkeypatch, lambda table: table.take([1, 0, 2]))
     with pytest.raises(GateError, match="rows are not sorted by task, item in 1 row"):

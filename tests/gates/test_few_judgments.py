@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from annot_pipeline.errors import GateError
+from annot_pipeline.gates import GATES
 
 FIELDS = {"item": "item", "judge": "judge", "score": "score"}
 OF_SYSTEMS = {"segment": "segment", "system": "system", "judge": "judge", "score": "score"}
@@ -19,14 +20,16 @@ def campaign(fields):
 
 
 def gate(built, name):
-    return next(g for run in built.runs.values() for g in run.gates if g.name == name)
+    (stage,) = (gate.stage for gate in GATES if gate.name == name)
+    (found,) = (gate for gate in built.runs[stage].gates if gate.name == name)
+    return found
 
 
 SCORES = "item,judge,score\ni1,a,10\ni1,b,30\ni2,a,50\ni3,b,20\n"
 
 
-def test_scores_of_one_judgment(build_campaign):
-    found = gate(build_campaign({"a.csv": SCORES}, **campaign(FIELDS)), "single_judgment_scores")
+def test_scores_of_one_judgment(build_campaign, stage_campaign):
+    found = gate(stage_campaign({"a.csv": SCORES}, **campaign(FIELDS)), "single_judgment_scores")
     assert (found.level, found.value) == ("warn", 2 / 3)
     levels = {"single_judgment_scores": {"error": 0.5}}
     with pytest.raises(GateError, match="single_judgment_scores"):
@@ -40,8 +43,8 @@ SYSTEMS = "segment,system,judge,score\n" + "".join(
 )
 
 
-def test_systems_of_few_judgments(build_campaign):
-    built = build_campaign({"a.csv": SYSTEMS}, **campaign(OF_SYSTEMS))
+def test_systems_of_few_judgments(build_campaign, stage_campaign):
+    built = stage_campaign({"a.csv": SYSTEMS}, **campaign(OF_SYSTEMS))
     found = gate(built, "thin_systems")
     assert (found.level, found.value) == ("warn", 2)
     assert found.detail == "small poor, small poorer"

@@ -30,9 +30,9 @@ def export(n_of_contrarian: int) -> str:
 
 @pytest.mark.sampled
 @pytest.mark.parametrize(("n_labels", "named"), [(1, 0), (2, 0), (30, 1)])
-def test_few_labels_name_nobody(n_labels, named, build_campaign):
+def test_few_labels_name_nobody(n_labels, named, stage_campaign):
     settings = campaign() | {"label_model": "dawid_skene"}
-    built = build_campaign({"a.csv": export(n_labels)}, **settings)
+    built = stage_campaign({"a.csv": export(n_labels)}, **settings)
     (row,) = (r for r in built.rows("judges") if r["accuracy"] is not None and r["below_chance"])
     assert row["n_judgments"] == n_labels
     below = built.metrics("infer_labels")["judges_below_chance"]
@@ -40,9 +40,9 @@ def test_few_labels_name_nobody(n_labels, named, build_campaign):
 
 
 @pytest.mark.parametrize(("n_labels", "named"), [(2, 0), (30, 1)])
-def test_judges_of_few_labels_are_as_the_others(n_labels, named, build_campaign):
+def test_judges_of_few_labels_are_as_the_others(n_labels, named, stage_campaign):
     """The published model has them borrow from all judges: their accuracy is not below chance."""
-    built = build_campaign({"a.csv": export(n_labels)}, **campaign())
+    built = stage_campaign({"a.csv": export(n_labels)}, **campaign())
     below = [row for row in built.rows("judges") if row["accuracy"] and row["below_chance"]]
     assert len(below) == named
     assert sum(map(len, built.metrics("infer_labels")["judges_below_chance"].values())) == named

@@ -10,9 +10,9 @@ EXPORT = "item,judge,label\n" + "".join(
 
 
 @pytest.mark.parametrize(("kind", "level"), [("model", "pass"), ("human", "warn")])
-def test_a_model_without_relatives_is_used(build_campaign, kind, level):
+def test_a_model_without_relatives_is_used(stage_campaign, kind, level):
     judges = [{"name": "j*", "kind": kind, "family": "gpt"}]
-    built = build_campaign({"a.csv": EXPORT}, judges=judges)
+    built = stage_campaign({"a.csv": EXPORT}, judges=judges)
     (gate,) = (
         gate for gate in built.runs["read_records"].gates if gate.name == "unused_judge_settings"
     )

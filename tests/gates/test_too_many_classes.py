@@ -19,20 +19,21 @@ def level(built) -> str:
     return gates["too_many_classes"].level
 
 
-def test_levels(build_campaign):
-    assert level(build_campaign({"a.csv": rows(50)})) == "pass"
-    assert level(build_campaign({"a.csv": rows(51)})) == "warn"
+def test_levels(build_campaign, stage_campaign):
+    assert level(stage_campaign({"a.csv": rows(50)})) == "pass"
+    assert level(stage_campaign({"a.csv": rows(51)})) == "warn"
     with pytest.raises(GateError, match=r"(?s)too_many_classes.*small: 201.*tasks.labels"):
         build_campaign({"a.csv": rows(201)})
 
 
-def test_classes_that_are_declared_are_meant(build_campaign):
+def test_classes_that_are_declared_are_meant(stage_campaign):
     labels = [f"text {n}" for n in range(60)]
-    built = build_campaign({"a.csv": rows(60)}, tasks=[{"name": "*", "labels": labels}])
+    built = stage_campaign({"a.csv": rows(60)}, tasks=[{"name": "*", "labels": labels}])
     gates = {gate.name: gate for gate in built.runs["settle_judgments"].gates}
     assert (gates["too_many_classes"].level, gates["too_many_classes"].value) == ("pass", 0)
 
 
+@pytest.mark.slow
 def test_classes_of_a_task_in_several_partitions_count_together(build_campaign):
     """Each slice of the task has few classes, all slices together 60."""
     built = build_campaign({"a.csv": rows(60)}, sizes=JobSizes(20, 10))

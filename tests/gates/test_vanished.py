@@ -16,20 +16,20 @@ def half(n):
     return "xy"[n % 2]
 
 
-def test_an_export_that_shrank_is_not_published(build_campaign):
-    """80 items, then 4 of them: 228 of 240 judgments are gone."""
-    first = build_campaign({"a.csv": export(80, half)})
+def test_an_export_that_shrank_is_not_published(build_campaign, start_campaign):
+    """40 items, then 4 of them: 108 of 120 judgments are gone."""
+    folder = start_campaign({"a.csv": export(40, half)})
     with pytest.raises(GateError, match="vanished_items") as error:
         build_campaign({"a.csv": export(4, half)})
-    assert "small 228 of 240" in str(error.value)
-    assert "small 76 of 80: i004, i005, i006, i007, i008" in str(error.value)
-    assert '"v0001"' in (first.publication.release.folder.parent / "latest.json").read_text()
+    assert "small 108 of 120" in str(error.value)
+    assert "small 36 of 40: i004, i005, i006, i007, i008" in str(error.value)
+    assert '"v0001"' in (folder / "gold" / "latest.json").read_text()
 
 
-def test_what_one_judge_withdraws_is_counted(build_campaign, start_campaign):
+def test_what_one_judge_withdraws_is_counted(stage_campaign, start_campaign):
     """A third of the judgments, and no item."""
     start_campaign({"a.csv": export(40, half)})
-    built = build_campaign({"a.csv": export(40, half, ("a", "b"))})
+    built = stage_campaign({"a.csv": export(40, half, ("a", "b"))})
     found = gate(built, "vanished_judgments")
     assert (found.level, found.value, found.detail) == ("warn", 1 / 3, "small 40 of 120")
     assert (gate(built, "vanished_items").level, gate(built, "vanished_items").detail) == (
@@ -37,24 +37,25 @@ def test_what_one_judge_withdraws_is_counted(build_campaign, start_campaign):
     )  # fmt: skip
 
 
-def test_what_is_moved_repeated_or_corrected_has_not_vanished(build_campaign, start_campaign):
+def test_what_is_moved_repeated_or_corrected_has_not_vanished(stage_campaign, start_campaign):
     start_campaign({"a.csv": export(40, half)})
-    built = build_campaign(
+    built = stage_campaign(
         {"b.csv": export(40, half), "c.csv": export(40, lambda n: half(n // 2))},
         "gates.label_flips.error=null", "gates.agreement_fall.error=null",
     )  # fmt: skip
     assert [gate(built, name).value for name in NAMES] == [0, 0]
 
 
-def test_judgments_of_other_names_are_not_compared_but_items_are(build_campaign, start_campaign):
+def test_judgments_of_other_names_are_not_compared_but_items_are(stage_campaign, start_campaign):
     start_campaign({"a.csv": export(40, half)})
-    built = build_campaign(
+    built = stage_campaign(
         {"a.csv": export(30, half)}, "privacy.pseudonymize=false", gates=NEVER
     )  # fmt: skip
     assert "other names" in gate(built, "vanished_judgments").detail
     assert gate(built, "vanished_items").value == 10 / 40
 
 
+@pytest.mark.slow
 def test_few_items_are_no_alarm_unless_the_campaign_says_so(build_campaign):
     build_campaign({"a.csv": export(4, half)})
     (name,) = NAMES[1:]

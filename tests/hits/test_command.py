@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -13,8 +14,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from annot_pipeline.cli import main
-from tests.conftest import build_file
+from tests.conftest import build_file, stage_file
 
+NIGHTS = 3 if "SOAK" in os.environ else 2
 CAMPAIGN: dict[str, Any] = {
     "campaign": "small",
     "sources": [
@@ -94,11 +96,10 @@ def test_the_first_round_needs_no_export_and_covers_every_item(folder, capsys):
     assert {row["n_judgments"] for row in plan} == {0}
 
 
-def test_after_a_build_the_batch_is_the_asset(folder, capsys):
-    judge(folder, 80)
-    built = build_file(folder)
+def test_after_a_build_the_batch_is_the_asset(campaign, capsys):
+    folder = campaign
     found = hits(capsys, folder)
-    assert plan_of(found) == built.rows("next_hits")
+    assert plan_of(found) == stage_file(folder).rows("next_hits")
     assert Path(found["folder"]).parent == folder / "hits"
     first = {p.name: p.read_bytes() for p in Path(found["folder"]).iterdir()}
     again = hits(capsys, folder)
@@ -165,6 +166,7 @@ def test_what_cannot_be_is_said(before, argv, title, what, campaign, capsys, mon
     assert not (folder / "hits").exists()
 
 
+@pytest.mark.slow
 def test_no_scalar_task(folder, capsys):
     (folder / "exports" / "a.csv").write_text("item,judge,score\ni01,j,yes\ni01,k,no\n")
     fields = {"item": "item", "judge": "judge", "label": "score"}
@@ -257,11 +259,11 @@ def test_item_rows_that_cannot_be_read_are_said_in_the_first_round(folder, capsy
 
 
 def test_the_loop_closes(folder, capsys):
-    """Two nights: what is asked, is judged, is campaign, and decides what is asked next."""
+    """Night after night: what is asked, is judged, is campaign, and decides what is asked next."""
     write(folder, CAMPAIGN | {"sources": [{"path": "results/*.jsonl", "format": "hits"}]})
     (folder / "results").mkdir()
     asked: list[set[str]] = []
-    for night in range(3):
+    for night in range(NIGHTS):
         found = hits(capsys, folder, "--upload", "jsonl")
         plan = plan_of(found)
         asked.append({row["hit"] for row in plan})
@@ -278,6 +280,6 @@ def test_the_loop_closes(folder, capsys):
     for item, row in scores.items():
         assert row["easl_score"] == pytest.approx(int(item[1:]) / 100)
         assert row["n_comparisons"] == 4 * row["n_judgments"]
-    assert sum(row["n_judgments"] for row in scores.values()) == 80 * 3
-    assert len(set.union(*asked)) == 16 * 3
+    assert sum(row["n_judgments"] for row in scores.values()) == 80 * NIGHTS
+    assert len(set.union(*asked)) == 16 * NIGHTS
     assert {row["fate"] for row in campaign.rows("lineage")} == {"used"}

@@ -132,6 +132,7 @@ def test_the_loop_closes(folder, capsys):
     assert len(labels) < len(found) - N_SEGMENTS, "less than all that are no references"
 
 
+@pytest.mark.slow
 def test_one_task_done_of_two(folder, capsys):
     """What can be planned is; with --task, the one that is done says so."""
     with (folder / "outputs.csv").open(newline="") as file:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +85,16 @@ def write(folder: Path, ask: str, *, first: int = FIRST, **settings: Any) -> Pat
     } | settings  # fmt: skip
     (folder / "campaign.yaml").write_text(json.dumps(document))
     return folder
+
+
+def build_labels(folder: Path) -> None:
+    build_file(write(folder, "label"))
+
+
+@pytest.fixture
+def labelled(copy_campaign: Callable[..., Path], tmp_path: Path) -> Path:
+    """The campaign of labels with its release, which tests share."""
+    return copy_campaign(build_labels, tmp_path / "campaign")
 
 
 def hits(capsys: pytest.CaptureFixture[str], folder: Path, *more: object) -> dict[str, Any]:
@@ -186,6 +197,7 @@ def test_the_widest_interval_halves(ask: str, tmp_path: Path, capsys: Any) -> No
             assert row["selection_probability"] == listed[row["item"] or pair]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "ask",
     [
@@ -213,21 +225,17 @@ def test_a_second_batch_joins_the_first(ask: str, tmp_path: Path, capsys: Any) -
     assert all(after[item] > before[item] or before[item] == 1 for item in before)
 
 
-def test_the_same_build_gives_the_same_batch(tmp_path: Path, capsys: Any) -> None:
-    folder = write(tmp_path / "campaign", "label")
-    build_file(folder)
-    first = hits(capsys, folder)
+def test_the_same_build_gives_the_same_batch(labelled: Path, capsys: Any) -> None:
+    first = hits(capsys, labelled)
     files = {p.name: p.read_bytes() for p in Path(first["folder"]).iterdir()}
     assert {"selection_probabilities.csv", "plan.parquet", "hits-small.jsonl"} == files.keys()
-    assert hits(capsys, folder) == first
+    assert hits(capsys, labelled) == first
     assert {p.name: p.read_bytes() for p in Path(first["folder"]).iterdir()} == files
-    assert hits(capsys, folder, "--set", "seed=18")["folder"] != first["folder"]
+    assert hits(capsys, labelled, "--set", "seed=18")["folder"] != first["folder"]
 
 
-def test_probabilities_are_those_of_both_samples(tmp_path: Path, capsys: Any) -> None:
-    folder = write(tmp_path / "campaign", "label")
-    build_file(folder)
-    document = hits(capsys, folder)
+def test_probabilities_are_those_of_both_samples(labelled: Path, capsys: Any) -> None:
+    document = hits(capsys, labelled)
     shares = {s["drawn"] / s["items"] for s in document["validation"]["small"]["strata"]}
     rows = sample_rows(document)
     read = {round(float(row["selection_probability"]), 12) for row in rows}
@@ -250,6 +258,7 @@ def test_disputed_items_are_asked_more(tmp_path: Path, capsys: Any) -> None:
         assert share[f"{word}, models differ"] > 2 * share[f"{word}, models agree"], share
 
 
+@pytest.mark.slow
 def test_a_first_sample_without_people(tmp_path: Path, capsys: Any) -> None:
     """Models alone: 100 items in proportion, and a probability for all others."""
     folder = write(tmp_path / "campaign", "label", first=0)
@@ -271,6 +280,7 @@ def test_a_first_sample_without_people(tmp_path: Path, capsys: Any) -> None:
             assert width < expected[key[-1]] * 1.1, "a model helps"
 
 
+@pytest.mark.slow
 def test_items_that_were_chosen_count_for_themselves(tmp_path: Path, capsys: Any) -> None:
     judges = {"declared": [{"name": n, "kind": "model"} for n in MODELS], "people_items": "chosen"}
     folder = write(tmp_path / "campaign", "label", judges=judges)
@@ -285,20 +295,19 @@ def test_items_that_were_chosen_count_for_themselves(tmp_path: Path, capsys: Any
     assert widths(built, "gpt-4"), "the estimates are corrected now"
 
 
-def test_a_limit_says_what_would_halve(tmp_path: Path, capsys: Any) -> None:
-    folder = write(tmp_path / "campaign", "label")
-    build_file(folder)
-    document = hits(capsys, folder, "--set", "next_hits.items=40")
+def test_a_limit_says_what_would_halve(labelled: Path, capsys: Any) -> None:
+    document = hits(capsys, labelled, "--set", "next_hits.items=40")
     sample = document["validation"]["small"]
     assert sample["drawn"] <= 40 < sample["drawn_to_halve"]
     assert not sample["halves"]
     needed = f"{sample['drawn_to_halve']:,} items drawn halve the widest interval"
     assert f"small: {needed}; next_hits.items is 40" in document["notes"]
-    whole = hits(capsys, folder)["validation"]["small"]
+    whole = hits(capsys, labelled)["validation"]["small"]
     assert whole["halves"]
     assert whole["drawn"] == sample["drawn_to_halve"]
 
 
+@pytest.mark.slow
 def test_hits_of_scores_are_equally_long(tmp_path: Path, capsys: Any) -> None:
     folder = write(tmp_path / "campaign", "score")
     build_file(folder)
@@ -311,11 +320,9 @@ def test_hits_of_scores_are_equally_long(tmp_path: Path, capsys: Any) -> None:
         assert row["item"] in {r["item"] for r in plan if r["hit"] == row["hit"] and r is not row}
 
 
-def test_on_the_terminal(tmp_path: Path, capsys: Any) -> None:
-    folder = write(tmp_path / "campaign", "label")
-    build_file(folder)
+def test_on_the_terminal(labelled: Path, capsys: Any) -> None:
     capsys.readouterr()
-    assert main(["hits", str(folder)]) == 0
+    assert main(["hits", str(labelled)]) == 0
     out = capsys.readouterr().out
     assert "(validate): " in out
     assert " items asked, " in out
@@ -348,6 +355,7 @@ def test_what_cannot_be_is_said(settings: Any, says: str, tmp_path: Path, capsys
     assert not (folder / "hits").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("first", "says"),
     [

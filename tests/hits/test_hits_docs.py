@@ -105,6 +105,7 @@ def a_night(
     return document, build_file(folder)
 
 
+@pytest.mark.slow
 def test_the_campaign_of_scores_runs_as_written(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -243,6 +244,7 @@ def test_every_reason_is_one_that_the_code_gives() -> None:
         assert words in re.sub(r"\{[^{}]*\}", "", code), reason
 
 
+@pytest.mark.slow
 def test_the_sample_of_the_page_comes_back(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -6,6 +6,7 @@ import csv
 import html
 import io
 import json
+import os
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -19,6 +20,7 @@ from annot_pipeline.hits import PLATFORMS, write_batch
 from annot_pipeline.hits.spreadsheet_safe import html_cell, json_cell
 from tests.hits.platforms import plan, question, slot
 
+MAX_EXAMPLES = 300 if "SOAK" in os.environ else 100
 STARTS = "=+-@"
 """What makes a formula of a cell."""
 
@@ -58,7 +60,7 @@ def cells(text: str) -> Iterator[tuple[str, str]]:
             yield from ((f"{delimiter} unquoted", cell) for cell in line.split(delimiter))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=MAX_EXAMPLES, deadline=None)
 @given(texts=st.lists(NASTY, min_size=1, max_size=4), item=NASTY, task=NASTY)
 @example(texts=list(EXAMPLES), item="=1", task="-1")
 @example(texts=["x"], item='",=1', task='";-1')
@@ -78,7 +80,7 @@ def test_no_cell_is_a_formula(
             assert not cell.startswith(('"', *STARTS))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=MAX_EXAMPLES, deadline=None)
 @given(text=NASTY)
 def test_html_shows_the_text(text: str) -> None:
     cell = html_cell(text)
@@ -88,7 +90,7 @@ def test_html_shows_the_text(text: str) -> None:
     assert all(ord(character) < 0x10000 for character in cell)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=MAX_EXAMPLES, deadline=None)
 @given(names=st.lists(NASTY.filter(lambda t: t.strip() != ""), min_size=1, max_size=3, unique=True))
 def test_bookkeeping_comes_back(names: list[str]) -> None:
     slots = tuple(

@@ -93,6 +93,7 @@ def test_blocks_are_the_whole(build, tasks):
             assert (actual[end] is None) == (task == "small")
 
 
+@pytest.mark.slow
 def test_pairs_of_judges_are_compared_some_at_a_time(build, monkeypatch):
     tasks = {"labels": list("1234"), "ordinal": True}
     built = build(BLOCK_SIZES, **tasks)
@@ -110,6 +111,7 @@ def test_pairs_of_judges_are_compared_some_at_a_time(build, monkeypatch):
         assert actual == row | {name: but_rounding(row[name]) for name in numbers}
 
 
+@pytest.mark.slow
 def test_what_is_known_is_not_measured_again(build, monkeypatch):
     first = build(BLOCK_SIZES)
     files = first.runs["measure_agreement"].result.tables["agreement"].paths

@@ -80,8 +80,8 @@ def test_numbers_that_could_not_be_summed_are_rejected(stage_campaign):
     ]  # fmt: skip
 
 
-def test_a_failed_gate_publishes_nothing_and_lists_reasons(build_campaign):
-    build_campaign({"a.csv": export(ROWS)})
+def test_a_failed_gate_publishes_nothing_and_lists_reasons(build_campaign, start_campaign):
+    start_campaign({"a.csv": export(ROWS)})
     with pytest.raises(GateError) as error:
         build_campaign({"a.csv": export([*ROWS, *["i1,,yes"] * 20, "x", "y"])})
     assert "rejected_share" in str(error.value)

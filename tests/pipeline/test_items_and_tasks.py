@@ -19,7 +19,7 @@ def test_items_are_segment_and_system_escaped(stage_campaign):
     ]  # fmt: skip
 
 
-def test_item_tables_add_texts_and_truth(build_campaign, tmp_path):
+def test_item_tables_add_texts_and_truth(stage_campaign, tmp_path):
     folder = tmp_path / "campaign"
     folder.mkdir()
     (folder / "items.csv").write_text("id,t,gold\ni0,Zero,yes\nextra,More,no\n")
@@ -30,7 +30,7 @@ def test_item_tables_add_texts_and_truth(build_campaign, tmp_path):
             "fields": {"item": "id", "text": "t", "truth": "gold"},
         }
     ]
-    built = build_campaign({"a.csv": export(ROWS)}, items=items)
+    built = stage_campaign({"a.csv": export(ROWS)}, items=items)
     by_item = {r["item"]: r for r in built.rows("items")}
     assert len(by_item) == 21
     assert by_item["i0"]["text"] == "Zero"
@@ -38,7 +38,7 @@ def test_item_tables_add_texts_and_truth(build_campaign, tmp_path):
     assert by_item["i1"]["text"] is None
 
 
-def test_a_truth_on_which_tasks_differ_is_none(build_campaign, tmp_path):
+def test_a_truth_on_which_tasks_differ_is_none(stage_campaign, tmp_path):
     """Of one task, or of none, the first row wins."""
     folder = tmp_path / "campaign"
     folder.mkdir()
@@ -55,12 +55,12 @@ def test_a_truth_on_which_tasks_differ_is_none(build_campaign, tmp_path):
     (folder / "items.csv").write_text("id,of,gold\n" + "".join(f"{row}\n" for row in rows))
     fields = {"item": "id", "task": "of", "truth": "gold"}
     items = [{"path": "items.csv", "format": "csv", "fields": fields}]
-    built = build_campaign({"a.csv": export(ROWS)}, items=items)
+    built = stage_campaign({"a.csv": export(ROWS)}, items=items)
     truths = {r["item"]: r["truth"] for r in built.rows("items")}
     assert [truths[f"i{n}"] for n in range(4)] == [None, "yes", "yes", "yes"]
 
 
-def test_contradictory_truths_are_named(build_campaign, tmp_path):
+def test_contradictory_truths_are_named(stage_campaign, tmp_path):
     """i1: of two rows of an export; i2: of an export and an item table, which wins."""
     folder = tmp_path / "campaign"
     folder.mkdir()
@@ -70,7 +70,7 @@ def test_contradictory_truths_are_named(build_campaign, tmp_path):
     items = [{"path": "items.csv", "format": "csv", "fields": {"item": "id", "truth": "gold"}}]
     rows = ["i0,w1,yes,yes", "i0,w2,no,", "i1,w1,yes,yes", "i1,w2,yes,no", "i2,w1,yes,no"]
     export_text = export(rows, "item,judge,label,truth\n")
-    built = build_campaign({"a.csv": export_text}, sources=[source], items=items)
+    built = stage_campaign({"a.csv": export_text}, sources=[source], items=items)
     truths = {r["item"]: r["truth"] for r in built.rows("items")}
     assert truths == {"i0": "yes", "i1": None, "i2": "yes"}
     (gate,) = (g for g in built.runs["describe_items"].gates if g.name == "repeated_items")
@@ -78,12 +78,12 @@ def test_contradictory_truths_are_named(build_campaign, tmp_path):
     assert gate.detail == "i1 (truth 'no' or 'yes'), i2 (truth 'no' or 'yes')"
 
 
-def test_a_bad_row_of_an_item_table_stops_nothing(build_campaign, tmp_path):
+def test_a_bad_row_of_an_item_table_stops_nothing(stage_campaign, tmp_path):
     folder = tmp_path / "campaign"
     folder.mkdir()
     (folder / "items.csv").write_text("id,t\ni0,Zero\n,nobody\nragged\ni1,One\n")
     items = [{"path": "items.csv", "format": "csv", "fields": {"item": "id", "text": "t"}}]
-    built = build_campaign({"a.csv": export(ROWS)}, items=items)
+    built = stage_campaign({"a.csv": export(ROWS)}, items=items)
     texts = {r["item"]: r["text"] for r in built.rows("items")}
     assert (texts["i0"], texts["i1"], texts["i2"]) == ("Zero", "One", None)
     gate = next(g for g in built.runs["read_records"].gates if g.name == "unread_items")

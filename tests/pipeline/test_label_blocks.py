@@ -122,6 +122,7 @@ def test_threads_and_the_order_of_exports_change_no_byte(tmp_path):
         assert again.table(name).equals(built.table(name)), name
 
 
+@pytest.mark.slow
 def test_a_copy_of_an_export_and_rejected_rows_change_no_byte(tmp_path):
     """Where blocks end, and whether there are any, hangs on what counts."""
     folder = campaign(tmp_path, gates={"rejected_share": {"error": None}})
@@ -180,6 +181,7 @@ def test_a_build_that_was_killed_goes_on_where_em_stood(
     assert not [*(tmp_path / "store" / "checkpoints").iterdir()]
 
 
+@pytest.mark.slow
 def test_a_note_that_cannot_be_written_stops_no_build(tmp_path, monkeypatch):
     """Another build, which is done, removes the folder in between; or the disk is full."""
     folder = campaign(tmp_path)
@@ -199,6 +201,7 @@ def test_a_note_that_cannot_be_written_stops_no_build(tmp_path, monkeypatch):
     assert len(warnings) == len({line.partition(": ")[0] for line in warnings}) > 0
 
 
+@pytest.mark.slow
 def test_a_straggler_that_writes_yet_stops_no_build(tmp_path, monkeypatch):
     """A machine that was given up puts a file into the folder that is being removed."""
     plain = os.rmdir
@@ -218,6 +221,7 @@ def test_a_note_of_where_em_stood_that_cannot_be_read_is_none(tmp_path):
         assert em_checkpoints.Checkpoint(tmp_path / "note.npz").read() is None
 
 
+@pytest.mark.slow
 def test_blocks_without_news_are_not_fitted_again(tmp_path, monkeypatch):
     folder = campaign(tmp_path)
     before = stage_in_blocks(folder).run("labels")
@@ -238,6 +242,7 @@ def test_blocks_without_news_are_not_fitted_again(tmp_path, monkeypatch):
     assert after.metrics("infer_labels")["items"] == {"large": N_ITEMS, "other": 13}
 
 
+@pytest.mark.slow
 def test_a_large_task_no_label_of_which_counts(tmp_path):
     text = re.sub(r"(?m)^(large,.*),[abc],$", r"\1,,", crowd())
     folder = campaign(tmp_path, text, gates={"rejected_share": {"error": None}})

@@ -141,6 +141,7 @@ def test_a_build_in_parts_gives_the_same_bytes(build_campaign, monkeypatch, tmp_
     assert fates["used"] > 50
 
 
+@pytest.mark.slow
 def test_a_null_in_one_part_is_named(build_campaign, monkeypatch):
     """Its file is written with other columns than those of the other parts."""
     lineage_rows = trace_lineage.lineage_rows
@@ -205,6 +206,7 @@ def test_parts_without_news_are_linked(campaign, tmp_path, name):
     assert len(documents["standardize_scores"][PARTITIONS]) == len(after["standardized"].files)
 
 
+@pytest.mark.slow
 def test_a_correction_reaches_the_parts_of_its_task_alone(campaign, tmp_path):
     """Another file answers for a judgment that is there: both get another fate."""
     path = sorted((campaign.parent / "exports").glob("scores-*"))[0]
@@ -255,6 +257,7 @@ def test_harm_to_a_file_that_several_results_share(campaign, tmp_path):
         read_unharmed(table)
 
 
+@pytest.mark.slow
 def test_a_copy_that_is_not_the_file_is_refused(campaign, monkeypatch):
     made_in_parts(campaign)
 
@@ -268,6 +271,7 @@ def test_a_copy_that_is_not_the_file_is_refused(campaign, monkeypatch):
         made_in_parts(campaign)
 
 
+@pytest.mark.slow
 def test_other_settings_make_all_parts_again(campaign):
     before, _ = made_in_parts(campaign)
     after, _ = made_in_parts(campaign, "standardize.controls=exclude")
@@ -301,6 +305,7 @@ def test_parts_need_nothing_of_the_process_that_planned_them(campaign, monkeypat
     assert {n: t.sha256 for n, t in plain.items()} == {n: t.sha256 for n, t in elsewhere.items()}
 
 
+@pytest.mark.slow
 def test_a_disk_without_links_holds_copies(campaign, monkeypatch):
     before, _ = made_in_parts(campaign)
 

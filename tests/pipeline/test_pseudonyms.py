@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from annot_pipeline.storage.tables import read_table
 from tests.pipeline.exported import ROWS, export, fates
 
@@ -22,7 +24,7 @@ def everything_said(folder: Path) -> str:
     return "\n".join(texts)
 
 
-def test_judges_are_pseudonyms_everywhere(build_campaign):
+def test_judges_are_pseudonyms_everywhere(build_campaign, stage_campaign):
     rows = [f"i{i},{JUDGE},{'yes' if i % 2 else 'no'}" for i in range(9)]
     any_rejects = "gates.rejected_share.error=1"
     built = build_campaign({"a.csv": export([*rows, f",{JUDGE},x"])}, any_rejects)
@@ -32,7 +34,7 @@ def test_judges_are_pseudonyms_everywhere(build_campaign):
     assert "alice" not in json.dumps([r.result.stored() for r in built.runs.values()])
     names = {r["judge"] for r in built.rows("lineage")}
     assert all(name.startswith("j") and len(name) == 21 for name in names)
-    open_ = build_campaign({"a.csv": export(rows)}, "privacy.pseudonymize=false")
+    open_ = stage_campaign({"a.csv": export(rows)}, "privacy.pseudonymize=false")
     assert {r["judge"] for r in open_.rows("judges")} == {JUDGE}
 
 
@@ -65,6 +67,7 @@ def test_published_judgment_ids_do_not_confirm_a_guess_of_who_judged(stage_campa
     assert all(len(i) == 32 and set(i) <= set("0123456789abcdef") for i in published)
 
 
+@pytest.mark.slow
 def test_calculations_do_not_depend_on_the_key(build_campaign, monkeypatch):
     one = build_campaign({"a.csv": export(ROWS)})
     monkeypatch.setenv("ANNOT_KEY", "quite another key, long enough to be one")
@@ -75,14 +78,14 @@ def test_calculations_do_not_depend_on_the_key(build_campaign, monkeypatch):
     assert two.publication.published  # the key counts as a setting
 
 
-def test_a_path_that_tells_the_judge_is_warned_of(build_campaign):
+def test_a_path_that_tells_the_judge_is_warned_of(stage_campaign):
     """File names are published as they are."""
     fields = {"item": "item", "judge": {"capture": "(?P<judge>[a-z]+)[.]csv"}, "label": "label"}
     sources = [{"path": "exports/*.csv", "format": "csv", "fields": fields}]
     exports = {"alice.csv": "item,label\ni1,x\n", "bob.csv": "item,label\ni1,x\n"}
-    warned = build_campaign(exports, sources=sources)
+    warned = stage_campaign(exports, sources=sources)
     gates = {g.name: g for g in warned.runs["read_records"].gates}
     assert gates["judges_in_paths"].level == "warn"
-    plain = build_campaign(exports, sources=sources, privacy={"pseudonymize": False})
+    plain = stage_campaign(exports, sources=sources, privacy={"pseudonymize": False})
     gates = {g.name: g for g in plain.runs["read_records"].gates}
     assert gates["judges_in_paths"].level == "pass"

@@ -271,6 +271,7 @@ def test_odd_crowds(tmp_path, rows):
     assert_all_alike(*built_both(folder))
 
 
+@pytest.mark.slow
 def test_documents_are_whole_in_blocks(tmp_path):
     """Nine documents, segments without one, and one that two documents share."""
     rows = []

@@ -11,7 +11,7 @@ import pytest
 from annot_pipeline.cli import main
 from annot_pipeline.methods.labels.dawid_skene import DawidSkeneParams, dawid_skene
 from annot_pipeline.runtime.job_sizes import JobSizes
-from tests.conftest import build_file
+from tests.conftest import build_file, stage_file
 
 LARGE = {
     "i1": [("ann", "cat"), ("bob", "dog"), ("cyd", "dog")],
@@ -40,7 +40,7 @@ def write_campaign(folder: Path, **settings: object) -> Path:
 
 
 def test_votes_are_published_without_probabilities(tmp_path):
-    built = build_file(write_campaign(tmp_path))
+    built = stage_file(write_campaign(tmp_path))
     labels = {(row["task"], row["item"]): row for row in built.table("labels").to_pylist()}
     assert {item: labels["texts", item]["label"] for item in ("i1", "i2", "i3", "i9")} == {
         "i1": "dog", "i2": "cat", "i3": "gnu", "i9": "yak",
@@ -82,11 +82,12 @@ def test_tasks_with_a_model_are_as_if_they_were_alone(tmp_path):
         write_campaign(folder)
     text = (alone / "a.csv").read_text().splitlines(keepends=True)
     (alone / "a.csv").write_text("".join(line for line in text if not line.startswith("texts")))
-    found, expected = build_file(with_texts), build_file(alone)
+    found, expected = stage_file(with_texts), stage_file(alone)
     for name in ("prevalence", "judge_confusion", "label_calibration"):
         assert found.table(name).equals(expected.table(name)), name
 
 
+@pytest.mark.slow
 def test_a_task_in_blocks_gives_the_same_rows(tmp_path):
     folder = write_campaign(tmp_path)
     whole = build_file(folder)
@@ -120,7 +121,7 @@ def build_two_releases(folder: Path) -> None:
         ("trace", ["i1", "--task", "texts"]),
         ("trace", ["i3", "--task", "texts"]),
         ("diff", ["v0001", "v0002"]),
-        ("verify", ["--rebuild"]),
+        pytest.param("verify", ["--rebuild"], marks=pytest.mark.slow),
         ("score", ["FOLDER/predictions.csv"]),
     ],
 )
@@ -133,9 +134,8 @@ def test_commands_read_labels_without_probabilities(copy_campaign, tmp_path, cap
     assert "None" not in capsys.readouterr().out
 
 
-def test_predictions_are_not_scored_against_votes_alone(tmp_path, capsys):
-    folder = write_campaign(tmp_path)
-    build_file(folder)
+def test_predictions_are_not_scored_against_votes_alone(copy_campaign, tmp_path, capsys):
+    folder = copy_campaign(build_two_releases, tmp_path / "campaign")
     (folder / "predictions.csv").write_text("item,label\ni1,dog\n")
     arguments = ["score", str(folder), str(folder / "predictions.csv"), "--task", "texts"]
     assert main(arguments) == 2

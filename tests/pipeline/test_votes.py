@@ -12,7 +12,7 @@ from annot_pipeline.cli import main
 from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.errors import ConfigError
 from annot_pipeline.runtime.job_sizes import JobSizes
-from tests.conftest import build_file, stage_file
+from tests.conftest import KEY, Built, build_file, stage_file
 
 WIDE = "clip,owl,gull,crow\nc1,4,1,0\nc2,0,2,2\nc3,,,7\nc4,0,0,0\n"
 """Votes by columns: c2 is tied, c3 has blanks, nobody voted on c4."""
@@ -53,8 +53,15 @@ def distribution(built: Any, task: str = "birds") -> list[tuple[str, str, int]]:
     return [(r["item"], r["label"], r["votes"]) for r in rows if r["task"] == task]
 
 
-def test_labels_are_majorities_with_votes_and_no_judges(tmp_path: Path) -> None:
-    built = build_file(write(tmp_path, {"wide.csv": WIDE}, EACH))
+@pytest.fixture(scope="module")
+def wide(tmp_path_factory: pytest.TempPathFactory) -> Built:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ANNOT_KEY", KEY)
+        return build_file(write(tmp_path_factory.mktemp("wide"), {"wide.csv": WIDE}, EACH))
+
+
+def test_labels_are_majorities_with_votes_and_no_judges(wide: Built) -> None:
+    built = wide
     labels = {row["item"]: row for row in built.rows("labels")}
     assert {item: (row["label"], row["n_judgments"]) for item, row in labels.items()} == {
         "c1": ("owl", 5), "c2": ("crow", 4), "c3": ("crow", 7),
@@ -79,8 +86,8 @@ def test_labels_are_majorities_with_votes_and_no_judges(tmp_path: Path) -> None:
     assert built.publication.release.manifest["facts"]["anonymous_votes"] == {"birds": 16}
 
 
-def test_every_count_has_a_fate(tmp_path: Path) -> None:
-    built = build_file(write(tmp_path, {"wide.csv": WIDE}, EACH))
+def test_every_count_has_a_fate(wide: Built) -> None:
+    built = wide
     assert fates(built) == [
         (1, "k=crow", "not_asked", "votes is 0"),
         (1, "k=gull", "used", "1 vote for 'gull'"),
@@ -202,7 +209,7 @@ def mixed(folder: Path) -> Path:
 
 
 def test_a_task_with_any_votes_is_labelled_by_votes_alone(tmp_path: Path) -> None:
-    built = build_file(mixed(tmp_path))
+    built = stage_file(mixed(tmp_path))
     assert distribution(built, "both") == [
         ("b0", "gull", 5), ("b0", "owl", 3), ("b1", "owl", 2), ("b9", "gull", 2),
     ]  # fmt: skip
@@ -226,6 +233,7 @@ def test_a_task_with_any_votes_is_labelled_by_votes_alone(tmp_path: Path) -> Non
     assert built.metrics("infer_labels")["anonymous_votes"] == {"birds": 3, "both": 8}
 
 
+@pytest.mark.slow
 def test_votes_beside_a_judged_task_leave_its_bytes(tmp_path: Path) -> None:
     """The judged task alone, and beside votes: the same rows."""
     both, alone = mixed(tmp_path / "mixed"), tmp_path / "alone"
@@ -264,6 +272,7 @@ def test_experts_decide_votes_too(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_task_in_blocks_gives_the_same_bytes(tmp_path: Path) -> None:
     rows = [
         f"c{i:02},{bird},{(i * 7 + n * 3) % 5}" for i in range(12) for n, bird in enumerate("xyz")
@@ -279,6 +288,7 @@ def test_a_task_in_blocks_gives_the_same_bytes(tmp_path: Path) -> None:
         assert blocks.metrics("infer_labels")[name] == whole.metrics("infer_labels")[name], name
 
 
+@pytest.mark.slow
 def test_order_of_rows_moves_nothing(tmp_path: Path) -> None:
     head, *rows = WIDE.splitlines(keepends=True)
     first = build_file(write(tmp_path / "a", {"wide.csv": WIDE}, EACH)).hashes()
@@ -298,6 +308,7 @@ HOSTILE = [
 ]
 
 
+@pytest.mark.slow
 def test_hostile_texts_are_data(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     import csv
 
@@ -338,6 +349,7 @@ def test_people_are_told_that_labels_are_majorities(
     assert "None" not in trace
 
 
+@pytest.mark.slow
 def test_votes_are_rebuilt_and_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = write(tmp_path, {"wide.csv": WIDE}, EACH)
     build_file(folder)
@@ -383,6 +395,7 @@ def test_what_votes_go_with(tmp_path: Path, fields: dict[str, str], message: str
     assert message in str(raised.value)
 
 
+@pytest.mark.slow
 def test_other_numbers_of_votes_are_corrections(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -397,6 +410,7 @@ def test_other_numbers_of_votes_are_corrections(
     assert "gull (votes: 3)" in diff
 
 
+@pytest.mark.slow
 def test_items_of_votes_do_not_vanish_unseen(tmp_path: Path) -> None:
     rows = [f"c{i:02},{i % 3 + 1},1,0\n" for i in range(40)]
     folder = write(tmp_path, {"wide.csv": WIDE.splitlines()[0] + "\n" + "".join(rows)}, EACH)
@@ -409,6 +423,7 @@ def test_items_of_votes_do_not_vanish_unseen(tmp_path: Path) -> None:
     assert gates["vanished_judgments"].level == "pass"
 
 
+@pytest.mark.slow
 def test_known_answers_of_items_with_votes_are_told(tmp_path: Path) -> None:
     """Items of tasks by votes may have a truth: probabilities are held against it elsewhere."""
     folder = mixed(tmp_path)

@@ -49,6 +49,7 @@ def test_the_command(plain, capsys, tmp_path):
     assert main(["review", str(plain), "--set", "quality.alpha=0.1"]) == 1
 
 
+@pytest.mark.slow
 def test_the_command_when_all_is_decided(make, capsys):
     rows = [work("careful", CAREFUL, "Approved"), ["h1"], [*work("x", CAREFUL), "x"]]
     folder = make({"b.csv": batch(*rows)})
@@ -63,11 +64,13 @@ def test_the_command_when_all_is_decided(make, capsys):
     assert "no assignment waits for a decision" in out
 
 
+@pytest.mark.slow
 def test_dagster_is_not_loaded(plain):
     assert "dagster" not in loaded_modules(["review", str(plain)])
     assert (plain / "review" / "review.csv").exists()
 
 
+@pytest.mark.slow
 def test_a_real_batch(shared_campaigns, shared_data, tmp_path):
     """Graham et al. 2013: 29 assignments, one of which waits; it passes with p = .0026."""
     sets = [f"store={tmp_path / 'store'}", f"gold={tmp_path / 'gold'}"]

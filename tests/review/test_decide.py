@@ -67,6 +67,7 @@ def test_what_a_person_decides_on_is_blank(make):
     assert float(found["wild"]["effect_high"]) > float(found["wild"]["required_effect"])
 
 
+@pytest.mark.slow
 def test_a_perfect_judge_with_three_known_answers_is_not_rejected(shared_data, tmp_path):
     """Twelve judges without a fault; two of them met three questions each."""
     case = shared_data.parent / "cases" / "exports_perfect_judge_fails"
@@ -84,6 +85,7 @@ def test_a_perfect_judge_with_three_known_answers_is_not_rejected(shared_data, t
     assert {row["fate"] for row in built.rows("lineage")} == {"used", "control"}
 
 
+@pytest.mark.slow
 def test_careful_judges_are_seldom_rejected(make: Any, tmp_path: Path):
     """Ten pairs of a HIT with a mood of its own: those who fail are for a person to decide on."""
     draw = np.random.default_rng(6)

@@ -85,6 +85,7 @@ def test_no_cell_is_a_formula(make):
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_without_hits_and_ids_in_the_mapping_the_columns_tell(make):
     folder = make({"b.csv": batch(work("careful", CAREFUL))}, source={"fields": {
         k: v for k, v in FIELDS.items() if k not in ("hit", "native_id")
@@ -94,6 +95,7 @@ def test_without_hits_and_ids_in_the_mapping_the_columns_tell(make):
     assert [row[k] for k in ("worker", "hit", "native_id")] == ["careful", "h1", "a-careful"]
 
 
+@pytest.mark.slow
 def test_a_status_that_another_column_holds(make):
     rows = [work("careful", CAREFUL), work("done", CAREFUL, "Approved"), work("new", CAREFUL, "")]
     head = ["State" if name == "AssignmentStatus" else name for name in HEAD]
@@ -105,6 +107,7 @@ def test_a_status_that_another_column_holds(make):
     }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_row_of_several_judges(make):
     """Nobody's work is in no column of its own; all must pass."""
     head = ["HITId", "AssignmentId", "Judge_p", "Judge_q", "Input.set", "Answer.Q1"]
@@ -125,6 +128,7 @@ def test_a_row_of_several_judges(make):
     assert upload(folder) == batch(*rows, head=[*head, "Approve", "Reject"])
 
 
+@pytest.mark.slow
 def test_two_exports_of_one_name_and_another_source(make):
     """A batch that two sources read is written once, with the verdicts of both."""
     one, two = work("careful", CAREFUL), work("careless", CARELESS)
@@ -150,6 +154,7 @@ def test_two_exports_of_one_name_and_another_source(make):
     assert sheet(folder)[1]["n_judgments"] == "12"
 
 
+@pytest.mark.slow
 def test_other_sources_do_not_count(make):
     each = {"i": ["none", "bad_reference"], "k": "0..2"}
     fields = {"task": {"value": "l"}, "judge": "w", "item": "i", "label": "l"}

@@ -52,6 +52,7 @@ def test_views_of_the_newest_and_of_every_release(build_campaign, start_campaign
     assert not list(store.glob("*.wal"))
 
 
+@pytest.mark.slow
 def test_paths_and_names_are_quoted(build_campaign, tmp_path):
     folder = tmp_path / "campaign"
     build_campaign({"a.csv": EXPORT}, "gold=it's [a]* {b}?/gold")
@@ -62,6 +63,7 @@ def test_paths_and_names_are_quoted(build_campaign, tmp_path):
     assert rows(path, "SELECT count(*) FROM labels") == [(5,)]
 
 
+@pytest.mark.slow
 def test_a_folder_named_as_a_partition_replaces_no_column(build_campaign, tmp_path):
     build_campaign({"a.csv": EXPORT}, "gold=label=yes/gold")
     folder = tmp_path / "campaign"
@@ -69,6 +71,7 @@ def test_a_folder_named_as_a_partition_replaces_no_column(build_campaign, tmp_pa
     assert rows(path, "SELECT DISTINCT label FROM labels ORDER BY 1") == [("a",), ("b",)]
 
 
+@pytest.mark.slow
 def test_a_reader_keeps_the_catalog_that_it_opened(build_campaign, start_campaign, tmp_path):
     start_campaign({"a.csv": EXPORT})
     store, gold = tmp_path / "campaign" / "store", tmp_path / "campaign" / "gold"
@@ -81,6 +84,7 @@ def test_a_reader_keeps_the_catalog_that_it_opened(build_campaign, start_campaig
     assert rows(path, "SELECT count(*) FROM labels") == [(6,)]
 
 
+@pytest.mark.slow
 def test_a_release_that_cannot_be_read_is_left_out(build_campaign, start_campaign, tmp_path):
     start_campaign({"a.csv": EXPORT})
     build_campaign({"a.csv": EXPORT, "b.csv": MORE})
@@ -91,11 +95,11 @@ def test_a_release_that_cannot_be_read_is_left_out(build_campaign, start_campaig
     assert rows(path, names) == [("main",), ("v0002",)]
 
 
-def test_a_failure_leaves_the_old_catalog(build_campaign, tmp_path, monkeypatch):
+def test_a_failure_leaves_the_old_catalog(start_campaign, tmp_path, monkeypatch):
     store, gold = tmp_path / "campaign" / "store", tmp_path / "campaign" / "gold"
     with pytest.raises(StoreError, match="no release yet"):
         write_catalog(store, Releases(gold))
-    build_campaign({"a.csv": EXPORT})
+    start_campaign({"a.csv": EXPORT})
     path = write_catalog(store, Releases(gold))
     before = path.read_bytes()
 

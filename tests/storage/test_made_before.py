@@ -10,6 +10,7 @@ import pytest
 
 from annot_pipeline import load_gold
 from annot_pipeline.cli import main
+from tests.conftest import build_file
 
 MADE = Path(__file__).parent / "before" / "store_and_gold.tar.gz"
 
@@ -42,7 +43,8 @@ def test_it_is_built_upon(campaign, capsys):
     before = load_gold(campaign / "gold", "labels").to_pylist()
     export = campaign / "exports" / "tuesday.csv"
     export.write_text("item,judge,label,kind,truth\nnew,ann.lee,a,,\nnew,bob.ray,a,,\n")
-    assert "published v0002" in run(capsys, "build", campaign)
+    built = build_file(campaign).publication
+    assert (built.published, built.release.version) == (True, "v0002")
     after = load_gold(campaign / "gold", "labels").to_pylist()
     assert {row["item"]: row["label"] for row in after if row["item"] != "new"} == {
         row["item"]: row["label"] for row in before
@@ -55,4 +57,4 @@ def test_it_is_built_upon(campaign, capsys):
     assert set(old.values()) == {"passed", "failed"}
     assert "as published" in run(capsys, "verify", campaign)
     assert "judgments: 2 new" in run(capsys, "diff", campaign, "v0001", "v0002")
-    assert "nothing new" in run(capsys, "build", campaign)
+    assert not build_file(campaign).publication.published

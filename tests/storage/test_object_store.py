@@ -135,6 +135,7 @@ def test_of_two_machines_that_build_at_once_one_publishes(tmp_path):
     assert one.get().manifest["parent"]["version"] == "v0002"
 
 
+@pytest.mark.slow
 def test_who_was_taken_for_killed_publishes_nothing(s3, tmp_path, monkeypatch):
     one, other = machine(tmp_path / "one"), machine(tmp_path / "other")
     publish(one, "first")
@@ -154,6 +155,7 @@ def test_who_was_taken_for_killed_publishes_nothing(s3, tmp_path, monkeypatch):
     assert not [name for name in objects(s3) if name.startswith("v0002")]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("s3")
 def test_who_was_finished_by_another_has_published(tmp_path, monkeypatch):
     one, other = machine(tmp_path / "one"), machine(tmp_path / "other")
@@ -172,6 +174,7 @@ def test_who_was_finished_by_another_has_published(tmp_path, monkeypatch):
     assert text_of(one, "v0002") == "slow"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("s3")
 def test_a_pin_of_another_machine_is_not_lost(tmp_path):
     one, other = machine(tmp_path / "one"), machine(tmp_path / "other")
@@ -188,6 +191,7 @@ def test_a_pin_of_another_machine_is_not_lost(tmp_path):
     assert read_pins(one)["v0001"].why == "a paper"
 
 
+@pytest.mark.slow
 def test_removed_releases_are_gone_everywhere(s3, tmp_path, monkeypatch):
     one, other = machine(tmp_path / "one"), machine(tmp_path / "other")
     for text in ("first", "second", "third"):
@@ -231,6 +235,7 @@ def test_a_lost_pointer_is_written_again(s3, tmp_path):
     assert s3.cat_file(f"{KEY}/latest.json") == before
 
 
+@pytest.mark.slow
 def test_a_folder_that_is_copied_there_half_is_no_release(s3, tmp_path):
     releases = machine(tmp_path)
     publish(releases, "first")

@@ -18,6 +18,7 @@ ROUNDS = 20 if "SOAK" in os.environ else 3
 READERS = 20 if "SOAK" in os.environ else 2
 
 
+@pytest.mark.slow
 def test_who_took_the_next_number_and_was_overtaken_leaves_nothing(
     s3: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -57,6 +58,7 @@ def test_who_took_the_next_number_and_was_overtaken_leaves_nothing(
     assert not [name for name in objects(s3) if name.startswith("v0003")]
 
 
+@pytest.mark.slow
 def test_who_was_overtaken_and_killed_at_once_is_cleared_away(s3: Any, tmp_path: Path) -> None:
     one = machine(tmp_path / "one")
     publish(one, "first")

@@ -225,6 +225,7 @@ def _publish_some(gold: Path, count: int) -> None:
         publish(Releases(gold))
 
 
+@pytest.mark.slow
 def test_two_processes_publish_one_after_the_other(tmp_path):
     context = multiprocessing.get_context("spawn")
     processes = [

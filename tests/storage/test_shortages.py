@@ -249,6 +249,7 @@ except StoreError as error:
 """
 
 
+@pytest.mark.slow
 def test_little_address_space_is_no_reason_to_raise_the_limit(tmp_path):
     command = [sys.executable, "-c", ALLOCATE, str(tmp_path / "spill")]
     for _ in range(5):  # DuckDB's threads may crash where no memory is left for them
@@ -276,6 +277,7 @@ sys.exit(main(["validate", sys.argv[1]]))
 """
 
 
+@pytest.mark.slow
 def test_a_document_that_does_not_fit_is_an_error_with_its_name(tmp_path):
     """A JSON document of 300 MB within all limits, and 700 MB of memory."""
     (tmp_path / "exports").mkdir()

@@ -11,6 +11,7 @@ from annot_pipeline.storage.store import Store
 ROWS = "item,judge,label\n" + "".join(f"i{n},w{judge},a\n" for n in range(4) for judge in range(3))
 
 
+@pytest.mark.slow
 @pytest.mark.sampled
 @pytest.mark.parametrize("n_exports", [1, 2, 5])
 def test_recorded_digests_need_no_key(build_campaign, tmp_path, monkeypatch, n_exports):

@@ -29,6 +29,7 @@ def dead_process() -> int:
     return ended.pid
 
 
+@pytest.mark.slow
 def test_queries_that_spill_can_be_followed_by_cleaning_and_more_queries(tmp_path, monkeypatch):
     def sorting(name):
         assert name == "sorting"
@@ -109,6 +110,7 @@ def test_files_of_others_in_the_folder_of_this_process_stay(tmp_path):
     assert not own.exists()
 
 
+@pytest.mark.slow
 def test_a_build_names_a_spill_folder_that_stays(build_campaign, tmp_path):
     text = "item,judge,label\n" + "".join(f"i{i},w{j},a\n" for i in range(3) for j in range(3))
     spill = tmp_path / "spill"

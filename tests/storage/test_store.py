@@ -114,6 +114,7 @@ def test_what_killed_builds_left_goes(tmp_path):
     assert not (tmp_path / "checkpoints/done").exists()
 
 
+@pytest.mark.slow
 def test_parsed_exports_that_no_kept_run_uses_go(build_campaign, tmp_path):
     export = "item,judge,label\n" + "".join(f"i{i},w{i},a\n" for i in range(4))
     first = build_campaign({"a.csv": export, "b.csv": export + "i9,w1,a\n"})

@@ -1,8 +1,10 @@
 import os
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
-from tests.survival.nights import Night, prepare_night
+from tests.survival.nights import Night, build_first_day, prepare_night
 
 
 @pytest.fixture(scope="session")
@@ -16,3 +18,9 @@ def night(tmp_path_factory: pytest.TempPathFactory) -> Night:
 def soak() -> bool:
     """Whether the long counts are asked for."""
     return "SOAK" in os.environ
+
+
+@pytest.fixture
+def first_day(copy_campaign: Callable[..., Path], tmp_path: Path) -> Path:
+    """A campaign of one export and its release."""
+    return copy_campaign(build_first_day, tmp_path / "campaign")

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from annot_pipeline.cli import main
 from annot_pipeline.storage.releases import Release, Releases
+from tests.conftest import build_file
 from tests.survival.processes import Blow, Running, start
 
 
@@ -36,6 +37,11 @@ def write_campaign(folder: Path, *, days: int, name: str = "nights") -> Path:
     }
     (folder / "campaign.yaml").write_text(json.dumps(document), encoding="utf-8")
     return folder
+
+
+def build_first_day(folder: Path) -> None:
+    """Build a campaign of one export."""
+    build_file(write_campaign(folder, days=1))
 
 
 def add_export(folder: Path, day: int) -> None:

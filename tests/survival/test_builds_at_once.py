@@ -81,9 +81,8 @@ def ready_to_publish(folder: Path) -> Build:
     return building
 
 
-def test_a_slow_build_does_not_put_older_exports_on_top_of_newer_ones(tmp_path: Path) -> None:
-    folder = write_campaign(tmp_path / "campaign", days=1)
-    build_file(folder)
+def test_a_slow_build_does_not_put_older_exports_on_top_of_newer_ones(first_day: Path) -> None:
+    folder = first_day
     add_export(folder, 2)
     slow = ready_to_publish(folder)
     add_export(folder, 3)
@@ -105,6 +104,7 @@ def test_a_slow_build_of_the_same_exports_has_nothing_new(tmp_path: Path) -> Non
     assert (publication.published, publication.release.version) == (False, "v0001")
 
 
+@pytest.mark.slow
 def test_the_first_release_is_not_overtaken_either(tmp_path: Path) -> None:
     folder = write_campaign(tmp_path / "campaign", days=1)
     slow = ready_to_publish(folder)

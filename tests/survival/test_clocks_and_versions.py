@@ -67,6 +67,7 @@ def test_a_clock_that_jumps(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert unfinished(folder) == []
 
 
+@pytest.mark.slow
 def test_runs_of_the_future_do_not_push_out_this_one(tmp_path: Path) -> None:
     folder = write_campaign(tmp_path / "campaign", days=1)
     build_file(folder)
@@ -94,6 +95,7 @@ CHANGES: dict[str, Callable[[bytes], bytes]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.sampled
 @pytest.mark.parametrize(
     "change", ["more keys", pytest.param("a list", marks=pytest.mark.slow), "half"]
@@ -117,10 +119,9 @@ def test_a_store_of_another_version(change: str, tmp_path: Path) -> None:
     assert build_file(folder).publication.release.version == "v0002"
 
 
-def test_a_pointer_of_a_newer_version_is_not_called_damaged(tmp_path: Path) -> None:
+def test_a_pointer_of_a_newer_version_is_not_called_damaged(first_day: Path) -> None:
     """Its advice is to upgrade, not to delete it."""
-    folder = write_campaign(tmp_path / "campaign", days=1)
-    build_file(folder)
+    folder = first_day
     path = folder / "gold/latest.json"
     document = json.loads(path.read_bytes())
     said = {name: value for name, value in document.items() if name != "sha256"} | {"more": 1}

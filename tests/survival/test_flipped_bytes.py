@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -19,6 +20,7 @@ from annot_pipeline.cli import main
 from annot_pipeline.errors import AnnotError
 from tests.conftest import build_file
 from tests.full_campaign import ITEM, TASK, write_full_campaign
+from tests.survival.nights import write_campaign
 
 ONE_OF_EACH = (
     "records/*.parquet",
@@ -55,8 +57,16 @@ def flip(path: Path) -> None:
     replace(path, flipped(data, path.name))
 
 
-def test_damaged_records_and_archived_exports_are_told(tmp_path, capsys):
-    folder = write_full_campaign(tmp_path / "campaign")
+@pytest.mark.parametrize(
+    "write",
+    [
+        partial(write_campaign, days=2),
+        pytest.param(write_full_campaign, marks=pytest.mark.slow),
+    ],
+    ids=["two exports", "all formats"],
+)
+def test_damaged_records_and_archived_exports_are_told(tmp_path, capsys, write):
+    folder = write(tmp_path / "campaign")
     build_file(folder, "seed=1")
     build_file(folder)
     capsys.readouterr()

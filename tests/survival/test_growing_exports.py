@@ -11,7 +11,7 @@ from annot_pipeline.errors import InputError
 from annot_pipeline.storage import archive
 from annot_pipeline.storage.archive import archive_file
 from tests.conftest import build_file
-from tests.survival.nights import add_export, newest, unfinished, write_campaign
+from tests.survival.nights import add_export, newest, unfinished
 
 BYTES = b"item,judge,label\ni1,j1,good\n"
 
@@ -57,11 +57,10 @@ def test_what_changes_while_it_is_archived_is_refused(
 
 
 def test_a_build_does_not_take_half_an_export_for_the_whole(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    first_day: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is refused in words, the release stands; when the file is whole it is read."""
-    folder = write_campaign(tmp_path / "campaign", days=1)
-    build_file(folder)
+    folder = first_day
     add_export(folder, 2)
     path, copy = folder / "exports/day2.csv", archive._copy
 

@@ -208,6 +208,7 @@ def test_incremental_is_full(kind: str, tmp_path: Path) -> None:
     all_sequences()
 
 
+@pytest.mark.slow
 def test_what_did_not_change_is_not_done_again(tmp_path: Path) -> None:
     """And it is told: by the result of each stage, and by what was parsed."""
     nights = Nights(tmp_path / "campaign", "scores")

@@ -12,8 +12,7 @@ from annot_pipeline.commands.publish import publish
 from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.stages.build import STAGES, Build
 from annot_pipeline.storage.releases import Releases
-from tests.conftest import build_file
-from tests.survival.nights import add_export, write_campaign
+from tests.survival.nights import add_export
 
 
 def start(name: str, work: Callable[[], object]) -> threading.Thread:
@@ -25,11 +24,10 @@ def start(name: str, work: Callable[[], object]) -> threading.Thread:
 @pytest.mark.sampled
 @pytest.mark.parametrize("asks", ["unpointed", "finish_interrupted"])
 def test_a_build_and_a_prune_do_not_wait_for_each_other(
-    asks: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    asks: str, first_day: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The build is in its first stage, or about to publish, when the other one comes."""
-    folder = write_campaign(tmp_path / "campaign", days=1)
-    build_file(folder)
+    folder = first_day
     (folder / "gold/v0009").mkdir()
     shutil.copy(folder / "gold/v0001/labels.parquet", folder / "gold/v0009")  # a copy, half done
     add_export(folder, 2)
