@@ -34,9 +34,6 @@ def built(tmp_path_factory):
     first = "".join(f"i{i},w{j},{'xy'[(i + is_wrong) % 2]}\n" for (i, j), is_wrong in lines)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ANNOT_KEY", "a key for tests, long enough to be one")
-        patch.setattr(
-            "annot_pipeline.commands.release_pages.report_html", lambda *_, **__: ""
-        )  # takes long
         (folder / "exports" / "a.csv").write_text(HEAD + first)
         build_file(folder)
         (folder / "exports" / "a.csv").write_text(HEAD + first.replace("i5,w0,y", "i5,w0,x"))

@@ -204,11 +204,6 @@ def test_a_decision_stands_beside_what_the_model_says(full_release):
 # --- contested items -----------------------------------------------------------------------
 
 
-def contested(folder, manifest, most):
-    """Task and item of the most contested items."""
-    return [(row["task"], row["item"]) for row in trace_contested(folder, manifest, most)]
-
-
 def test_kinds_take_turns_the_most_contested_first(build_campaign):
     text = "task,judge,item,label,score\n" + "".join(
         f"tone,w{j},i{i},{'yes' if j < i else 'no'},\n"
