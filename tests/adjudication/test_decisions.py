@@ -46,8 +46,8 @@ def test_a_decision_for_the_models_label_is_an_adjudication_too(build):
     row = labels(built)["i1"]
     assert (row["label"], row["adjudicated"], row["certain"]) == ("yes", True, True)
     assert (row["probability"], row["model_probability"] < 1) == (1, True)
-    found = {"small": {"decided": 1, "overridden": 0, "superseded": 0}}
-    assert built.publication.release.manifest["facts"]["adjudications"] == found
+    actual = {"small": {"decided": 1, "overridden": 0, "superseded": 0}}
+    assert built.publication.release.manifest["facts"]["adjudications"] == actual
 
 
 def test_nothing_but_labels_and_lists_moves(stage):
@@ -135,8 +135,8 @@ def test_the_latest_decision_counts(stage, exports, label, who):
     assert (row["label"], row["adjudicator"]) == (label, pseudonym(KEY, who))
     turned = stage({name: decisions(*rows[::-1]) for name, rows in exports.items()})
     assert turned.table("labels").equals(built.table("labels"))
-    found = Counter(fate for name in exports for fate, _ in fates(built, name))
-    assert found == {"adjudication": 1, "superseded": 1}
+    actual = Counter(fate for name in exports for fate, _ in fates(built, name))
+    assert actual == {"adjudication": 1, "superseded": 1}
     facts = built.metrics("infer_labels")["adjudications"]["small"]
     assert (facts["decided"], facts["superseded"]) == (1, 1)
 

@@ -24,8 +24,8 @@ from tests.adjudication.decided import (
 
 def gate(built, name):
     (stage,) = (declared.stage for declared in GATES if declared.name == name)
-    (found,) = (g for g in built.runs[stage].gates if g.name == name)
-    return found
+    (actual,) = (g for g in built.runs[stage].gates if g.name == name)
+    return actual
 
 
 def test_experts_who_differ_are_named(stage):
@@ -43,16 +43,16 @@ def test_experts_who_differ_are_named(stage):
                                 "i4,eva,other,,"),
         }
     )  # fmt: skip
-    found = gate(differ, "experts_disagree")
-    assert (found.level, found.value) == ("warn", 2)
+    actual = gate(differ, "experts_disagree")
+    assert (actual.level, actual.value) == ("warn", 2)
     # eva changed her mind on i2; on i4 nothing tells what she says now
-    assert found.detail == "small i0 ('no', 'yes'), small i4 ('maybe', 'other')"
+    assert actual.detail == "small i0 ('no', 'yes'), small i4 ('maybe', 'other')"
 
 
 def test_decisions_that_give_way_by_the_names_of_files_are_told(stage):
     exports = {"x1.csv": decisions("i0,eva,yes,,"), "x2.csv": decisions("i0,tom,no,,")}
-    found = gate(stage(exports), "superseded_by_order")
-    assert found.detail == "1 x exports/x2.csv over exports/x1.csv"
+    actual = gate(stage(exports), "superseded_by_order")
+    assert actual.detail == "1 x exports/x2.csv over exports/x1.csv"
     timed = exports | {"x1.csv": decisions("i0,eva,yes,2024-01-01,")}
     assert gate(stage(timed), "superseded_by_order").level == "pass"
 
@@ -63,8 +63,8 @@ def test_decisions_that_look_mistyped_are_named(stage):
     for name in ("decided_not_judged", "decided_new_classes"):
         assert gate(plain, name).level == "pass"
     rows = ("foo9,eva,yes,,", "i0,eva,yess,,", "i2,eva,neither,,", "i4,tom,neither,,")
-    found = stage({"x.csv": decisions(*rows)})
-    not_judged, new = gate(found, "decided_not_judged"), gate(found, "decided_new_classes")
+    actual = stage({"x.csv": decisions(*rows)})
+    not_judged, new = gate(actual, "decided_not_judged"), gate(actual, "decided_new_classes")
     assert (not_judged.level, not_judged.value, not_judged.detail) == ("warn", 1, "small 'foo9'")
     assert (new.level, new.value) == ("warn", 2)
     assert new.detail == "small 'neither' (2 items, as 'i2'), small 'yess' (1 item, as 'i0')"

@@ -107,8 +107,8 @@ def until(holds: Callable[[], Any], what: str) -> Any:
     """Wait for something, and return it."""
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
-        found = holds()
-        if found:
-            return found
+        actual = holds()
+        if actual:
+            return actual
         time.sleep(1)
     raise AssertionError(f"not within {PATIENCE} s: {what}")

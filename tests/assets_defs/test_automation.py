@@ -168,8 +168,8 @@ def test_gold_that_is_away_when_it_is_compared_with(retried, monkeypatch):
 def test_steps_that_lean_on_another_machine_are_tried_again(tmp_path, engine, retried):
     definitions = build_definitions(write_campaign(tmp_path / "small", engine={"kind": engine}))
     assets = [of for of in definitions.assets if isinstance(of, dg.AssetsDefinition)]
-    found = {of.op.name.partition("__")[2] for of in assets if of.op.retry_policy}
-    assert found == retried
+    actual = {of.op.name.partition("__")[2] for of in assets if of.op.retry_policy}
+    assert actual == retried
 
 
 def test_a_person_does_not_wait_for_retries(tmp_path):
@@ -240,10 +240,10 @@ def test_what_a_retry_mended_is_not_told(retried, monkeypatch):
     find = archive.glob_exports
 
     def late(folder, pattern, where=""):
-        found = find(folder, pattern, where)
+        actual = find(folder, pattern, where)
         if (retried / "away").exists():
             (retried / "away").rename(retried / "exports")
-        return found
+        return actual
 
     monkeypatch.setattr(stage_assets, "stage_metadata", broken)
     monkeypatch.setattr(archive, "glob_exports", late)
@@ -301,9 +301,9 @@ def test_an_export_that_vanishes_while_it_is_archived_is_named(tmp_path, monkeyp
     digest = archive.file_sha256
 
     def vanishing(path: Path) -> str:
-        found = digest(path)
+        actual = digest(path)
         path.unlink()
-        return found
+        return actual
 
     monkeypatch.setattr(archive, "file_sha256", vanishing)
     with pytest.raises(InputError, match=r"a\.csv: cannot be read") as error:

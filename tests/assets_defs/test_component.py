@@ -51,8 +51,8 @@ def test_the_component_builds_the_same_definitions(tmp_path):
 def test_several_instances_in_one_project(tmp_path):
     campaign = str(write_campaign(tmp_path / "small"))
     other = {"campaign": "other", "store": "store2", "gold": "gold2"}
-    found = load({"campaign": campaign}, {"campaign": campaign, "overrides": other})
-    assert {"small/release", "other/release"} <= found
+    actual = load({"campaign": campaign}, {"campaign": campaign, "overrides": other})
+    assert {"small/release", "other/release"} <= actual
 
 
 def test_the_same_campaign_twice_is_an_error_that_names_it(tmp_path):

@@ -40,11 +40,11 @@ def evaluations(campaign: Path) -> dict[str, dg.AssetCheckEvaluation]:
 
 @pytest.mark.slow
 def test_every_ruled_table_of_the_release_is_held_to_its_suite(campaign):
-    found = evaluations(campaign)
-    assert found.keys() == GOLD.keys()
-    assert all(of.passed and not of.blocking for of in found.values())
-    assert found["labels"].description == "9 expectations on 9 rows of v0001"
-    assert found["scores"].description == "no row to check"
+    actual = evaluations(campaign)
+    assert actual.keys() == GOLD.keys()
+    assert all(of.passed and not of.blocking for of in actual.values())
+    assert actual["labels"].description == "9 expectations on 9 rows of v0001"
+    assert actual["scores"].description == "no row to check"
 
 
 def test_what_gates_did_not_see_is_told_and_stops_nothing(campaign, monkeypatch):

@@ -68,7 +68,7 @@ def test_before_publication_nothing_names_a_judge(campaign, tmp_path, monkeypatc
         [run] = instance.get_run_ids()
         records = [record.to_json() for record in instance.all_logs(run)]
     assert len(records) > 50
-    assert [found for record in records if (found := named(record))] == []
+    assert [actual for record in records if (actual := named(record))] == []
     assert any(NOT_SHOWN in record for record in records)
     outcome = json.loads((campaign / "store" / "last_build.json").read_text())
     assert "published_names" in outcome["outcome"]

@@ -218,8 +218,8 @@ def test_the_tag_of_a_run_confirms_no_guess_of_names(campaign, watch, monkeypatc
     def plain(**overrides) -> str:
         settings = load_campaign(campaign, overrides=overrides).settings
         document = settings.model_dump(mode="json", by_alias=True, exclude={"schedule"})
-        found = [[0, "exports/a.csv", file_sha256(campaign / "exports" / "a.csv")]]
-        return digest([found, document])[:16]
+        actual = [[0, "exports/a.csv", file_sha256(campaign / "exports" / "a.csv")]]
+        return digest([actual, document])[:16]
 
     known = {"privacy": {"pseudonymize": False}}
     assert asked_by(**known) == plain(**known)

@@ -46,7 +46,7 @@ def other(text: str, item: str, judge: str) -> dict[str, str]:
     return {f"{item}_{judge}": "y" if given == "x" else "x"}
 
 
-def found(diff: Diff, *causes: str) -> set[tuple[str, ...]]:
+def changed_cells(diff: Diff, *causes: str) -> set[tuple[str, ...]]:
     """Causes of the cells, as they stand together."""
     return {tuple(row["causes"]) for row in rows(diff)} - {causes}
 
@@ -90,7 +90,7 @@ def one_more(copy_campaign: Callable[..., Path], tmp_path: Path) -> Path:
 @pytest.mark.usefixtures("one_more")
 def test_one_more_export(diff):
     d = diff()
-    assert found(d) == {("new judgments",)}
+    assert changed_cells(d) == {("new judgments",)}
     added = {row["item"] for row in rows(d) if row["change"] == "added"}
     assert added == {f"i{n}" for n in range(20, 30)}
     assert [e["name"] for e in d.inputs["exports"]["added"]] == ["exports/b.csv"]
@@ -102,7 +102,7 @@ def test_one_more_export(diff):
 @pytest.mark.usefixtures("one_more")
 def test_the_other_way_round_they_are_withdrawn(diff):
     forth, back = diff(), diff("v0002", "v0001")
-    assert found(back) == {("withdrawn judgments",)}
+    assert changed_cells(back) == {("withdrawn judgments",)}
     assert back.inputs["judgments"]["withdrawn"] == 40
     there = {(r["item"], r["column"]): (r["old"], r["new"], r["delta"]) for r in rows(forth)}
     for row in rows(back):
@@ -118,7 +118,7 @@ def test_one_correction(build_campaign, start_campaign, diff):
     start_campaign({"a.csv": first}, **LABELS)
     build_campaign({"a.csv": HEAD + votes("t", range(20), **change)}, **LABELS)
     d = diff()
-    assert found(d) == {("corrected judgments",)}
+    assert changed_cells(d) == {("corrected judgments",)}
     assert {k: n for k, n in d.inputs["judgments"].items() if n} == {"corrected": 1}
     assert [e["name"] for e in d.inputs["exports"]["changed"]] == ["exports/a.csv"]
 
@@ -131,7 +131,7 @@ def test_a_correction_in_a_file_of_its_own(build_campaign, diff):
     build_campaign({"a.csv": first}, **LABELS)
     build_campaign({"a.csv": first, "b.csv": f"{HEAD}t,i3,j1,{label}\n"}, **LABELS)
     d = diff()
-    assert found(d) == {("corrected judgments",)}
+    assert changed_cells(d) == {("corrected judgments",)}
     assert {k: n for k, n in d.inputs["judgments"].items() if n} == {"corrected": 1}
 
 
@@ -140,7 +140,7 @@ def test_one_withdrawal(build_campaign, diff):
     build_campaign({"a.csv": HEAD + votes("t", range(20))}, **LABELS)
     build_campaign({"a.csv": HEAD + votes("t", range(20), i3_j1="")}, **LABELS)
     d = diff()
-    assert found(d) == {("withdrawn judgments",)}
+    assert changed_cells(d) == {("withdrawn judgments",)}
     assert {k: n for k, n in d.inputs["judgments"].items() if n} == {"withdrawn": 1}
 
 
@@ -170,7 +170,7 @@ def test_new_corrected_and_withdrawn_each_at_its_own_items(build_campaign, diff)
         "grown": ["new judgments"],
         "withdrawn": ["withdrawn judgments"],
     }
-    assert len(found(d)) == 3
+    assert len(changed_cells(d)) == 3
     assert adds_up(d) > 10
     states = [made["state"] for made in d.recomputed if "labels" in made["tables"]]
     assert len(states) == 2  # the third is the newer release
@@ -193,7 +193,12 @@ def test_what_stands_after_a_step_is_what_a_build_of_it_gives(build_campaign, di
         "settings": (both, new),
     }
     assert adds_up(d) == sum(row["delta"] is not None for row in rows(d)) > 15
-    assert ("new judgments", "corrected judgments", "withdrawn judgments", "settings") in found(d)
+    assert (
+        "new judgments",
+        "corrected judgments",
+        "withdrawn judgments",
+        "settings",
+    ) in changed_cells(d)
     for cause, (text, settings) in steps.items():
         built = build_campaign({"a.csv": HEAD + text}, **LABELS | settings)
         labels = {row["item"]: row for row in built.rows("labels")}
@@ -206,7 +211,7 @@ def test_what_stands_after_a_step_is_what_a_build_of_it_gives(build_campaign, di
 def test_another_smoothing(one_more, diff):
     build_file(one_more, "dawid_skene.smoothing=0.5")
     d = diff("v0002", "v0003")
-    assert found(d) == {("settings",)}
+    assert changed_cells(d) == {("settings",)}
     assert d.inputs["settings"] == [{"path": "dawid_skene.smoothing", "old": 0.01, "new": 0.5}]
     assert d.recomputed == []
     assert d.inputs["judgments"] is None
@@ -260,7 +265,7 @@ def test_a_changed_method_version(build_campaign, diff, other_code):
     for code_at_hand in (change, change_back):
         code_at_hand()
         d = diff()
-        assert found(d) == {(CODE,)}
+        assert changed_cells(d) == {(CODE,)}
         assert {row["column"] for row in rows(d)} == {"probability"}
         assert {row["delta"] for row in rows(d)} == {row["delta_code"] for row in rows(d)}
         assert d.recomputed == []

@@ -26,7 +26,7 @@ def quiet(_: str) -> None:
     pass
 
 
-def found(campaign: Path) -> list[str]:
+def finding_paths(campaign: Path) -> list[str]:
     return [row["file"] for row in verify(load_campaign(campaign), progress=quiet)["findings"]]
 
 
@@ -47,7 +47,7 @@ def test_a_lost_pointer_comes_back_with_pins_and_what_was_pruned(campaign, damag
     assert path.read_bytes() == before
     assert [p["why"] for p in list_pins(load_campaign(campaign))] == ["the paper"]
     assert read_pointer(campaign / "gold").pruned == ("v0001",)
-    assert found(campaign) == []
+    assert finding_paths(campaign) == []
 
 
 @pytest.mark.slow
@@ -76,12 +76,12 @@ def test_what_a_killed_copy_of_the_pointer_left_is_tidied_by_its_own_campaign(ca
 
 def test_a_release_that_will_not_come_back_can_be_struck_off(campaign):
     shutil.rmtree(campaign / "gold" / "v0001")
-    assert [Path(w).name for w in found(campaign)] == ["v0001"]
+    assert [Path(w).name for w in finding_paths(campaign)] == ["v0001"]
     planned = prune(load_campaign(campaign), 5, gone=True, dry_run=True, progress=quiet)
     assert planned["struck_off"] == ["v0001"]
-    assert len(found(campaign)) == 1
+    assert len(finding_paths(campaign)) == 1
     assert main(["prune", str(campaign), "--keep", "5", "--gone"]) == 0
-    assert found(campaign) == []
+    assert finding_paths(campaign) == []
 
 
 def test_what_lies_in_a_release_and_is_not_of_it_stops_a_build(campaign):
@@ -97,7 +97,7 @@ def test_what_desktops_leave_in_a_release_stops_no_build_but_is_named(campaign):
     (campaign / "gold" / "v0002" / ".DS_Store").write_text("")
     build(campaign, {"a.csv": EXPORT, "c.csv": LAST})
     assert read_pointer(campaign / "gold").version == "v0003"
-    assert [Path(w).name for w in found(campaign)] == [".DS_Store"]
+    assert [Path(w).name for w in finding_paths(campaign)] == [".DS_Store"]
 
 
 def test_a_table_that_is_gone_is_called_missing(campaign):
@@ -122,7 +122,7 @@ def test_a_build_mends_the_archive_from_the_export(campaign):
     kept = next(p for p in (campaign / "store" / "archive").glob("*/*"))
     before = kept.read_bytes()
     flip(kept, 20)
-    assert found(campaign) != []
+    assert finding_paths(campaign) != []
     build_file(campaign)
     assert kept.read_bytes() == before
-    assert found(campaign) == []
+    assert finding_paths(campaign) == []

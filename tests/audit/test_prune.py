@@ -75,9 +75,9 @@ def test_the_newest_stay_and_the_rest_is_known_as_pruned(campaign):
     assert document["archive"] == {"kept": 2, "removed": 1, "bytes": len(MORE)}
     assert document["bytes"] == sum(sizes.values()) + len(MORE)
     assert archived_exports(campaign) == set(exports_of(campaign, "v0003").values())
-    found = verify(load_campaign(campaign), rebuild=True)
-    assert found["ok"], found["findings"]
-    assert found["pruned"] == ["v0001", "v0002"]
+    actual = verify(load_campaign(campaign), rebuild=True)
+    assert actual["ok"], actual["findings"]
+    assert actual["pruned"] == ["v0001", "v0002"]
     assert not list((campaign / "gold").glob(".tmp-*"))
 
 

@@ -30,8 +30,8 @@ def refused(gold: Path | str, version: str = "latest", table: str = "labels") ->
 
 
 def tree(folder: Path) -> dict[str, bytes]:
-    found = sorted(p for p in folder.rglob("*") if p.is_file())
-    return {p.relative_to(folder).as_posix(): p.read_bytes() for p in found}
+    actual = sorted(p for p in folder.rglob("*") if p.is_file())
+    return {p.relative_to(folder).as_posix(): p.read_bytes() for p in actual}
 
 
 def test_gold_is_text_or_a_path(gold):

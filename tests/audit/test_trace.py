@@ -33,10 +33,10 @@ LENIENT = "gates.rejected_share.error=1"
 def asked(built: Built, item: str, task: str | None = None) -> list[dict[str, Any]]:
     """The documents, through JSON without NaN or infinities."""
     release = built.publication.release
-    found = trace(release, item, task)
-    again: list[dict[str, Any]] = json.loads(json.dumps(found, allow_nan=False))
-    assert again == found
-    return found
+    actual = trace(release, item, task)
+    again: list[dict[str, Any]] = json.loads(json.dumps(actual, allow_nan=False))
+    assert again == actual
+    return actual
 
 
 def asked_each(built: Built) -> dict[str, dict[str, Any]]:
@@ -101,10 +101,10 @@ def test_evidence_adds_up_to_the_released_posterior(votes, tmp_path_factory, smo
     if not smoothing:
         sets = (PAPER, "dawid_skene.smoothing=0", "dawid_skene.start=votes")
         built = build_votes(tmp_path_factory, *sets, rows=CLEAN)
-        (found,) = asked(built, "i1")
-        ruled_out = [j for j in found["judgments"] if j["rules_out"]]
+        (actual,) = asked(built, "i1")
+        ruled_out = [j for j in actual["judgments"] if j["rules_out"]]
         assert [(j["evidence"], j["rules_out"]) for j in ruled_out] == [(None, ["yes"])] * 2
-        assert not any(row["flips"] for row in found["without_judge"])
+        assert not any(row["flips"] for row in actual["without_judge"])
     prevalence = {r["label"]: r["prevalence"] for r in released(built, "prevalence")}
     theta = {
         (r["judge"], r["true_label"], r["observed_label"]): r["probability"]
@@ -112,12 +112,12 @@ def test_evidence_adds_up_to_the_released_posterior(votes, tmp_path_factory, smo
     }
     documents = asked_each(built)
     for row in released(built, "labels"):
-        found = documents[row["item"]]
-        assert found["label"]["label"] == row["label"]
-        posterior = {r["label"]: r["probability"] for r in found["distribution"]}
+        actual = documents[row["item"]]
+        assert actual["label"]["label"] == row["label"]
+        posterior = {r["label"]: r["probability"] for r in actual["distribution"]}
         assert posterior[row["label"]] == row["probability"]
         likelihood = dict(prevalence)
-        for judgment in found["judgments"]:
+        for judgment in actual["judgments"]:
             for share in judgment["likelihoods"]:
                 k, p = share["label"], share["probability"]
                 assert p == theta[judgment["judge"], k, judgment["label"]]
@@ -126,12 +126,12 @@ def test_evidence_adds_up_to_the_released_posterior(votes, tmp_path_factory, smo
             assert judgment["rules_out"] == zeros
         total = sum(likelihood.values())
         assert posterior == pytest.approx({k: v / total for k, v in likelihood.items()}, abs=1e-9)
-        evidence = [j["evidence"] for j in found["judgments"]]
+        evidence = [j["evidence"] for j in actual["judgments"]]
         if None not in evidence and all(posterior.values()):
-            total = found["prior_evidence"] + sum(evidence)
-            by_sum = log(posterior[row["label"]] / posterior[found["runner_up"]])
+            total = actual["prior_evidence"] + sum(evidence)
+            by_sum = log(posterior[row["label"]] / posterior[actual["runner_up"]])
             assert total == pytest.approx(by_sum, abs=1e-9)
-            mine, other = found["label"]["model_label"], found["runner_up"]
+            mine, other = actual["label"]["model_label"], actual["runner_up"]
             odds = log(prevalence[mine] / prevalence[other]) + sum(evidence)
             assert odds == pytest.approx(log(posterior[mine] / posterior[other]), abs=1e-9)
         else:
@@ -141,10 +141,10 @@ def test_evidence_adds_up_to_the_released_posterior(votes, tmp_path_factory, smo
 def test_without_a_judge_by_hand(votes):
     prevalence = {r["label"]: r["prevalence"] for r in released(votes, "prevalence")}
     flips = 0
-    for found in asked_each(votes).values():
-        answers = {j["judge"]: j for j in found["judgments"]}
-        assert [row["judge"] for row in found["without_judge"]] == sorted(answers)
-        for row in found["without_judge"]:
+    for actual in asked_each(votes).values():
+        answers = {j["judge"]: j for j in actual["judgments"]}
+        assert [row["judge"] for row in actual["without_judge"]] == sorted(answers)
+        for row in actual["without_judge"]:
             left = dict(prevalence)
             for judge, judgment in answers.items():
                 for share in judgment["likelihoods"]:
@@ -152,10 +152,10 @@ def test_without_a_judge_by_hand(votes):
             best = max(left, key=left.__getitem__)
             assert (row["n_judgments"], row["n_left"], row["label"]) == (1, 3, best)
             assert row["probability"] == pytest.approx(left[best] / sum(left.values()), abs=1e-9)
-            assert row["flips"] == (best != found["label"]["label"])
-        assert found["flipped_by"] == [r["judge"] for r in found["without_judge"] if r["flips"]]
-        flips += len(found["flipped_by"])
-        assert "as they are with all judgments" in found["held_fixed"]
+            assert row["flips"] == (best != actual["label"]["label"])
+        assert actual["flipped_by"] == [r["judge"] for r in actual["without_judge"] if r["flips"]]
+        flips += len(actual["flipped_by"])
+        assert "as they are with all judgments" in actual["held_fixed"]
     assert flips
 
 
@@ -181,15 +181,15 @@ def test_without_a_judge_others_count_for_what_they_are_worth(tmp_path_factory):
         for r in released(built, "label_calibration")
         if (r["model"], r["statistic"]) == ("published", "dependence")
     ]
-    for found in asked_each(built).values():
-        answers = {j["judge"]: j for j in found["judgments"]}
-        for row in found["without_judge"]:
+    for actual in asked_each(built).values():
+        answers = {j["judge"]: j for j in actual["judgments"]}
+        for row in actual["without_judge"]:
             others = [a for judge, a in answers.items() if judge != row["judge"]]
             whole, p = (
                 dependent(prevalence, by, 1 + (len(by) - 1) * dependence)
                 for by in (answers.values(), others)
             )
-            published = {r["label"]: r["probability"] for r in found["distribution"]}
+            published = {r["label"]: r["probability"] for r in actual["distribution"]}
             p = {k: v * published[k] / whole[k] for k, v in p.items()}
             p = {k: v / sum(p.values()) for k, v in p.items()}
             votes = {answer["answer"] for answer in others}
@@ -200,7 +200,7 @@ def test_without_a_judge_others_count_for_what_they_are_worth(tmp_path_factory):
             best = max(p, key=p.__getitem__)
             assert row["label"] == best
             assert row["probability"] == pytest.approx(p[best], abs=1e-9)
-            assert row["flips"] == (best != found["label"]["label"])
+            assert row["flips"] == (best != actual["label"]["label"])
     assert 0 < dependence < 1
 
 
@@ -212,23 +212,23 @@ def test_every_record_has_a_fate_and_a_place(build_campaign):
     built = build_campaign(
         {"a.csv": first, "b.csv": second}, LENIENT, tasks=classes, privacy={"pseudonymize": False}
     )
-    (found,) = asked(built, "i")
-    assert [(j["judge"], j["answer"], j["fate"]) for j in found["judgments"]] == [
+    (actual,) = asked(built, "i")
+    assert [(j["judge"], j["answer"], j["fate"]) for j in actual["judgments"]] == [
         ("w0", "yes", "used"), ("w1", "no", "used"),
     ]  # fmt: skip
     places = [
         [(p["source_file"], p["source_row"], p["fate"]) for p in j["places"]]
-        for j in found["judgments"]
+        for j in actual["judgments"]
     ]
     assert places == [
         [("exports/b.csv", 1, "used"), ("exports/a.csv", 1, "duplicate")],
         [("exports/b.csv", 2, "used"), ("exports/a.csv", 2, "superseded")],
     ]
-    assert [(r["judge"], r["fate"], r["source_row"]) for r in found["other_records"]] == [
+    assert [(r["judge"], r["fate"], r["source_row"]) for r in actual["other_records"]] == [
         ("w2", "rejected", 3), ("w3", "rejected", 4),
     ]  # fmt: skip
-    assert "maybe" in found["other_records"][0]["reason"]
-    records = [p for j in found["judgments"] for p in j["places"]] + found["other_records"]
+    assert "maybe" in actual["other_records"][0]["reason"]
+    records = [p for j in actual["judgments"] for p in j["places"]] + actual["other_records"]
     lineage = [r for r in released(built, "lineage") if r["item"] == "i"]
     assert len(records) == len(lineage) == 6
 
@@ -237,9 +237,9 @@ def test_every_record_has_a_fate_and_a_place(build_campaign):
 def test_a_rejected_item_has_a_trace_too(build_campaign):
     text = ROWS + "only,w0,\n"
     built = build_campaign({"a.csv": text}, LENIENT)
-    (found,) = asked(built, "only")
-    assert (found["label"], found["distribution"], found["judgments"]) == (None, [], [])
-    assert [r["reason"] for r in found["other_records"]] == ["label is blank"]
+    (actual,) = asked(built, "only")
+    assert (actual["label"], actual["distribution"], actual["judgments"]) == (None, [], [])
+    assert [r["reason"] for r in actual["other_records"]] == ["label is blank"]
 
 
 @pytest.mark.slow
@@ -289,15 +289,15 @@ def test_an_item_that_nobody_judged(votes):
 
 def test_the_chain_holds_what_the_answer_came_from(votes):
     runs = {run["stage"]: run for run in votes.publication.release.manifest["runs"]}
-    (found,) = asked(votes, "i1")
-    stages = [run["stage"] for run in found["chain"]]
+    (actual,) = asked(votes, "i1")
+    stages = [run["stage"] for run in actual["chain"]]
     assert stages[:5] == [
         "archive_exports", "read_records", "settle_judgments", "pair_controls", "control_judges",
     ]  # fmt: skip
     assert {"infer_labels", "list_judgments", "trace_lineage"} < set(stages)
     assert not {"rank_systems", "measure_agreement", "plan_hits", "score_items"} & set(stages)
     made: dict[str, str] = {}
-    for run in found["chain"]:  # each takes what one before it made
+    for run in actual["chain"]:  # each takes what one before it made
         assert run["inputs"].items() <= made.items()
         assert run["data_versions"] == runs[run["stage"]]["outputs"]
         assert run["code_version"] == runs[run["stage"]]["code_version"]
@@ -334,11 +334,11 @@ def test_a_release_of_schema_1_shows_what_it_has(votes):
     manifest["tables"] = [t for t in manifest["tables"] if t["name"] != "judgments"]
     for run in manifest["runs"]:
         del run["inputs"]
-    (found,) = trace(dataclasses.replace(release, manifest=manifest), "i1")
-    assert found["label"]["n_judgments"] == 4
-    assert (found["judgments"], found["without_judge"]) == ([], [])
-    assert [r["fate"] for r in found["other_records"]] == ["used"] * 4
-    assert len(found["chain"]) == len(manifest["runs"])
+    (actual,) = trace(dataclasses.replace(release, manifest=manifest), "i1")
+    assert actual["label"]["n_judgments"] == 4
+    assert (actual["judgments"], actual["without_judge"]) == ([], [])
+    assert [r["fate"] for r in actual["other_records"]] == ["used"] * 4
+    assert len(actual["chain"]) == len(manifest["runs"])
 
 
 def item_rows(label, likelihoods):
@@ -370,10 +370,10 @@ def test_an_item_on_which_fits_differ_names_no_judge():
     """The published label is another than that of the confusion matrices: no judge decides it."""
     likelihoods = ({"a": 0.9, "b": 0.2}, {"a": 0.4, "b": 0.6})
     dependence = [figure("dependence", 0.2)]
-    found = weigh_labels(*item_rows("b", likelihoods), distribution(0.4, 0.6), dependence)
-    assert found.without_judge == ()
-    assert found.held_fixed == AVERAGE_DIFFERS
-    assert found.of_judgment["w0"]["evidence"] == pytest.approx(log(0.2 / 0.9))
+    actual = weigh_labels(*item_rows("b", likelihoods), distribution(0.4, 0.6), dependence)
+    assert actual.without_judge == ()
+    assert actual.held_fixed == AVERAGE_DIFFERS
+    assert actual.of_judgment["w0"]["evidence"] == pytest.approx(log(0.2 / 0.9))
     agreed = weigh_labels(*item_rows("a", likelihoods), distribution(0.6, 0.4), dependence)
     assert [row["judge"] for row in agreed.without_judge] == ["w0", "w1"]
 
@@ -382,8 +382,8 @@ def test_without_a_judge_who_tells_nothing_the_published_probability_stays():
     """What the average and known items add stays too; more judges repeat each other less."""
     likelihoods = ({"a": 0.9, "b": 0.2}, {"a": 0.4, "b": 0.6}, {"a": 0.5, "b": 0.5})
     rows, published = item_rows("a", likelihoods), distribution(0.83, 0.17)
-    found = weigh_labels(*rows, published, [figure("dependence", 0.0)])
-    without = {row["judge"]: row["probability"] for row in found.without_judge}
+    actual = weigh_labels(*rows, published, [figure("dependence", 0.0)])
+    without = {row["judge"]: row["probability"] for row in actual.without_judge}
     assert without["w2"] == pytest.approx(0.83)
     odds = 0.83 / 0.17 / (0.4 / 0.6)
     assert without["w1"] == pytest.approx(odds / (1 + odds))
@@ -392,14 +392,14 @@ def test_without_a_judge_who_tells_nothing_the_published_probability_stays():
 def test_votes_alone_have_no_evidence():
     likelihoods = ({"a": 0.9, "b": 0.2}, {"a": 0.4, "b": 0.6})
     calibration = [figure("dependence", 0.2), figure("weight_of_votes", 1.0)]
-    found = weigh_labels(*item_rows("a", likelihoods), distribution(0.6, 0.4), calibration)
-    assert (found.of_judgment, found.without_judge, found.runner_up) == ({}, (), None)
-    assert found.held_fixed == VOTES_ALONE
+    actual = weigh_labels(*item_rows("a", likelihoods), distribution(0.6, 0.4), calibration)
+    assert (actual.of_judgment, actual.without_judge, actual.runner_up) == ({}, (), None)
+    assert actual.held_fixed == VOTES_ALONE
 
 
 def test_the_runner_up_is_the_second_of_the_published_probabilities():
     rows = list(item_rows("a", ({"a": 0.9, "b": 0.3, "c": 0.01}, {"a": 0.1, "b": 0.5, "c": 0.4})))
     rows[1].append({"label": "c", "label_order": 2, "prevalence": 0.1})
-    found = weigh_labels(*rows, distribution(0.6, 0.1, 0.3))
-    assert found.runner_up == "c"
-    assert found.prior_evidence == pytest.approx(log(0.5 / 0.1))
+    actual = weigh_labels(*rows, distribution(0.6, 0.1, 0.3))
+    assert actual.runner_up == "c"
+    assert actual.prior_evidence == pytest.approx(log(0.5 / 0.1))

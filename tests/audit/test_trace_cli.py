@@ -56,21 +56,21 @@ def test_a_label_with_a_decision(run):
 
 
 def test_a_label_of_this_schema_and_of_those_before_it(full_release):
-    (found,) = trace(full_release, "item #1: 'x' | `y` *z*")
-    assert not found["label"]["adjudicated"]
-    text = traces_text("c", [found])
-    label = found["label"]
+    (actual,) = trace(full_release, "item #1: 'x' | `y` *z*")
+    assert not actual["label"]["adjudicated"]
+    text = traces_text("c", [actual])
+    label = actual["label"]
     assert f"probability {share(label['probability'])}\n" in text
     assert f"entropy {number(label['entropy'])} nats" in text
     assert "Dawid-Skene alone" not in text
     other = label | {"dawid_skene_label": "never", "dawid_skene_probability": 0.75}
-    text = traces_text("c", [found | {"label": other}])
+    text = traces_text("c", [actual | {"label": other}])
     assert f"  Dawid-Skene alone would say never, {share(0.75)}\n" in text
     new = {name for name in label if name.startswith("dawid_skene_")}  # since schema 5
     first = {name: value for name, value in label.items() if name not in new}
     old = first | {"calibrated_probability": 0.61, "calibrated_certain": False}
     for earlier, probability in ((first, label["probability"]), (old, 0.61)):
-        before = traces_text("c", [found | {"label": earlier}])
+        before = traces_text("c", [actual | {"label": earlier}])
         assert "Dawid-Skene alone" not in before
         assert f"probability {share(probability)}\n" in before
 
@@ -139,11 +139,11 @@ def test_json_is_one_document(run):
     assert {k: document[k] for k in ("campaign", "release", "item")} == {
         "campaign": "full", "release": "v0001", "item": ITEM,
     }  # fmt: skip
-    (found,) = document["traces"]
-    assert found["task"] == TASK
-    fates = [row["fate"] for row in found["judgments"]]
+    (actual,) = document["traces"]
+    assert actual["task"] == TASK
+    fates = [row["fate"] for row in actual["judgments"]]
     assert fates == ["used"] * 4 + ["adjudication"] + ["measured"] * 2
-    assert [row["kind"] for row in found["judgments"]] == ["human"] * 5 + ["model"] * 2
+    assert [row["kind"] for row in actual["judgments"]] == ["human"] * 5 + ["model"] * 2
 
 
 def test_unknown_names(run):
@@ -224,10 +224,10 @@ def test_lines_are_those_of_the_archived_bytes(build_campaign, capsys, tmp_path)
 
     def traced(*options: str) -> tuple[list[tuple[int, int | None]], str]:
         assert main(["trace", str(campaign), "i1", "--json", *options]) == 0
-        (found,) = json.loads(capsys.readouterr().out)["traces"]
+        (actual,) = json.loads(capsys.readouterr().out)["traces"]
         assert main(["trace", str(campaign), "i1", *options]) == 0
-        places = [place for row in found["judgments"] for place in row["places"]]
-        rows = [*places, *found["other_records"]]
+        places = [place for row in actual["judgments"] for place in row["places"]]
+        rows = [*places, *actual["other_records"]]
         numbers = sorted((row["source_row"], row["line"]) for row in rows)
         return numbers, capsys.readouterr().out
 
@@ -253,5 +253,5 @@ def test_two_sources_that_read_an_export_in_two_ways_have_no_lines(
     other = source | {"options": {"quote": ""}, "fields": fields | {"task": {"value": "b"}}}
     build_campaign({"a.csv": "item,judge,label\ni1,a,x\n"}, sources=[source, other])
     assert main(["trace", str(tmp_path / "campaign"), "i1", "--json", "--task", "b"]) == 0
-    (found,) = json.loads(capsys.readouterr().out)["traces"]
-    assert [place["line"] for row in found["judgments"] for place in row["places"]] == [None]
+    (actual,) = json.loads(capsys.readouterr().out)["traces"]
+    assert [place["line"] for row in actual["judgments"] for place in row["places"]] == [None]

@@ -45,11 +45,11 @@ def test_weights_and_what_is_left_without_a_judge(build_campaign):
     fields = source("judge", "system", "segment", "hit", "control", "score")
     scale = [{"name": "*", "kind": "scalar", "scale": [0, 100]}]
     built = build_campaign({"a.csv": scores_text()}, sources=fields, tasks=scale, **OPEN)
-    (found,) = asked(built, "s2/X")
-    score = found["score"]
-    assert (found["segment"], found["system"]) == ("s2", "X")
+    (actual,) = asked(built, "s2/X")
+    score = actual["score"]
+    assert (actual["segment"], actual["system"]) == ("s2", "X")
     assert (score["raw_mean"], score["n_judgments"]) == (fmean([58, 68]), 2)
-    fates = [(j["judge"], j["control"], j["fate"], j["weight"]) for j in found["judgments"]]
+    fates = [(j["judge"], j["control"], j["fate"], j["weight"]) for j in actual["judgments"]]
     assert fates == [
         ("a", "none", "used", 0.5),
         ("b", "none", "used", 0.5),
@@ -58,21 +58,21 @@ def test_weights_and_what_is_left_without_a_judge(build_campaign):
         ("careless", "none", "judge_failed", None),
         ("careless", "bad_reference", "judge_failed", None),
     ]
-    assert all("failed (paired_t, p = " in j["reason"] for j in found["judgments"][4:])
-    dropped = [row for row in found["judges"] if row["dropped"]]
+    assert all("failed (paired_t, p = " in j["reason"] for j in actual["judgments"][4:])
+    dropped = [row for row in actual["judges"] if row["dropped"]]
     assert [(r["judge"], r["verdict"], r["test"], r["n_pairs"]) for r in dropped] == [
         ("careless", "failed", "paired_t", 6)
     ]
-    z = {j["judge"]: j["z"] for j in found["judgments"] if j["fate"] == "used"}
+    z = {j["judge"]: j["z"] for j in actual["judgments"] if j["fate"] == "used"}
     given = [50 + 4 * s + e for s in range(6) for e in (0, -20 + s)]
     assert z["a"] == pytest.approx((58 - fmean(given)) / stdev(given))
-    for row, other, mean in zip(found["without_judge"], "ba", (68, 58), strict=True):
+    for row, other, mean in zip(actual["without_judge"], "ba", (68, 58), strict=True):
         assert (row["n_judgments"], row["n_left"], row["raw_mean"]) == (1, 1, mean)
         assert (row["change"], row["easl_score"]) == (mean - 63, mean / 100)
         assert row["z_mean"] == pytest.approx(z[other], rel=1e-12)
-    assert [row["judge"] for row in found["without_judge"]] == ["a", "b"]
-    assert {r["system"] for r in found["system_rankings"]} == {"X"}
-    assert found["flipped_by"] == []
+    assert [row["judge"] for row in actual["without_judge"]] == ["a", "b"]
+    assert {r["system"] for r in actual["system_rankings"]} == {"X"}
+    assert actual["flipped_by"] == []
 
 
 @pytest.mark.slow
@@ -93,17 +93,17 @@ def test_criteria_weigh_alike_and_reversed_ones_are_turned(build_campaign):
     }
     fields = source("judge", "item", "criterion", "score")
     built = build_campaign({"a.csv": text}, sources=fields, tasks=[task], **OPEN)
-    (found,) = asked(built, "i")
-    assert found["score"]["raw_mean"] == 70
-    weights = {(j["judge"], j["criterion"]): j["weight"] for j in found["judgments"]}
+    (actual,) = asked(built, "i")
+    assert actual["score"]["raw_mean"] == 70
+    weights = {(j["judge"], j["criterion"]): j["weight"] for j in actual["judgments"]}
     assert weights == {("a", "fluency"): 0.25, ("b", "fluency"): 0.25, ("a", "robotic"): 0.5}
     left = {
-        r["judge"]: (r["n_judgments"], r["raw_mean"], r["change"]) for r in found["without_judge"]
+        r["judge"]: (r["n_judgments"], r["raw_mean"], r["change"]) for r in actual["without_judge"]
     }
     assert left == {"a": (2, 60, -10), "b": (1, 75, 5)}
-    easl = {r["judge"]: r["easl_score"] for r in found["without_judge"]}
+    easl = {r["judge"]: r["easl_score"] for r in actual["without_judge"]}
     assert easl == {"a": pytest.approx(0.6), "b": pytest.approx(0.75)}
-    assert found["score"]["easl_score"] == pytest.approx(0.7)
+    assert actual["score"]["easl_score"] == pytest.approx(0.7)
 
 
 # --- comparisons and rankings --------------------------------------------------------------
@@ -120,19 +120,19 @@ w,s,y,z,maybe
 def test_an_item_of_pairs_and_the_pair_itself(build_campaign):
     fields = source("judge", "segment", system_a="a", system_b="b", preference="won")
     built = build_campaign({"a.csv": VOTES}, LENIENT, sources=fields, **OPEN)
-    (found,) = asked(built, "s/y")
-    assert sorted((j["judge"], j["answer"]) for j in found["judgments"]) == [
+    (actual,) = asked(built, "s/y")
+    assert sorted((j["judge"], j["answer"]) for j in actual["judgments"]) == [
         ("u", "a tie with s/z"),
         ("u", "worse than s/x"),
         ("v", "worse than s/x"),
         ("w", "better than s/x"),
     ]
-    assert [(r["judge"], r["fate"], r["source_row"]) for r in found["other_records"]] == [
+    assert [(r["judge"], r["fate"], r["source_row"]) for r in actual["other_records"]] == [
         ("w", "rejected", 5)
     ]
-    assert [(r["item"], r["rank"]) for r in found["segment_ranks"]] == [("s/y", 2)]
-    assert {r["system"] for r in found["system_rankings"]} == {"y"}
-    rows = [p["source_row"] for j in found["judgments"] for p in j["places"]]
+    assert [(r["item"], r["rank"]) for r in actual["segment_ranks"]] == [("s/y", 2)]
+    assert {r["system"] for r in actual["system_rankings"]} == {"y"}
+    rows = [p["source_row"] for j in actual["judgments"] for p in j["places"]]
     assert sorted(rows) == [1, 2, 3, 4]
     for pair in ("s/x | s/y", "s/y | s/x"):  # in either order
         (both,) = asked(built, pair)
@@ -154,8 +154,8 @@ def test_ranks_of_two_items_in_a_row(build_campaign):
     built = build_campaign(
         {"a.csv": text}, sources=fields, tasks=[{"name": "*", "kind": "pairwise"}], **OPEN
     )
-    (found,) = asked(built, "s/x")
-    assert [(j["judge"], j["answer"]) for j in found["judgments"]] == [
+    (actual,) = asked(built, "s/x")
+    assert [(j["judge"], j["answer"]) for j in actual["judgments"]] == [
         ("u", "better than s/y"), ("v", "a tie with s/y"), ("w", "worse than s/y"),
     ]  # fmt: skip
 
@@ -168,17 +168,17 @@ def test_the_ranks_that_were_given_beside(build_campaign):
     )
     fields = source("judge", "segment", "ranking", "system", "rank")
     built = build_campaign({"a.csv": text}, sources=fields, **OPEN)
-    (found,) = asked(built, "s/x")
+    (actual,) = asked(built, "s/x")
     beside = {
         (j["judge"], j["answer"], tuple((b["rank"], b["system"]) for b in j["beside"]))
-        for j in found["judgments"]
+        for j in actual["judgments"]
     }
     assert beside == {
         ("u", "rank 1", ((1, "x"), (2, "y"), (3, "z"))),
         ("v", "rank 2", ((1, "z"), (2, "x"), (3, "y"))),
         ("u", "rank 2", ((1, "y"), (2, "x"))),
     }
-    assert [(r["item"], r["rank"]) for r in found["segment_ranks"]] == [("s/x", 1)]
+    assert [(r["item"], r["rank"]) for r in actual["segment_ranks"]] == [("s/x", 1)]
 
 
 # --- decisions -----------------------------------------------------------------------------
@@ -186,18 +186,18 @@ def test_the_ranks_that_were_given_beside(build_campaign):
 
 def test_a_decision_stands_beside_what_the_model_says(full_release):
     wanted = (TASK, "item #0: 'x' | `y` *z*")
-    (found,) = trace_items(full_release.folder, full_release.manifest, [wanted])
-    label = found["label"]
+    (actual,) = trace_items(full_release.folder, full_release.manifest, [wanted])
+    label = actual["label"]
     assert (label["label"], label["adjudicated"]) == (LABELS[2], True)
     assert (label["model_label"], label["adjudication_reason"]) == (LABELS[0], 'said: "so"')
     assert label["adjudicated_at"] == "2024-06-01T00:00:00+00:00"
-    decision = [j for j in found["judgments"] if j["fate"] == "adjudication"]
+    decision = [j for j in actual["judgments"] if j["fate"] == "adjudication"]
     assert [(j["judge"], j["answer"], j["evidence"]) for j in decision] == [
         (label["adjudicator"], LABELS[2], None)
     ]
     assert [p["source_row"] for j in decision for p in j["places"]] == [33]
-    assert label["adjudicator"] not in {r["judge"] for r in found["without_judge"]}
-    assert len(found["without_judge"]) == 4
+    assert label["adjudicator"] not in {r["judge"] for r in actual["without_judge"]}
+    assert len(actual["without_judge"]) == 4
     assert contested(full_release.folder, full_release.manifest, 1) == [wanted]
 
 
@@ -216,15 +216,15 @@ def test_kinds_take_turns_the_most_contested_first(build_campaign):
     fields = source("task", "judge", "item", "label", "score")
     built = build_campaign({"a.csv": text}, sources=fields, tasks=kinds)
     folder, manifest = built.publication.release.folder, built.publication.release.manifest
-    found = contested(folder, manifest, 50)
-    assert found == contested(folder, manifest, 50)
-    documents = trace_items(folder, manifest, found)
+    actual = contested(folder, manifest, 50)
+    assert actual == contested(folder, manifest, 50)
+    documents = trace_items(folder, manifest, actual)
     flips = [bool(d.get("flipped_by")) for d in documents]
-    kinds = [(task, flip) for (task, _), flip in zip(found, flips, strict=True)]
+    kinds = [(task, flip) for (task, _), flip in zip(actual, flips, strict=True)]
     assert kinds[:3] == [("tone", True), ("tone", False), ("worth", False)]
-    assert contested(folder, manifest, 3) == found[:3]
+    assert contested(folder, manifest, 3) == actual[:3]
     assert contested(folder, manifest, 0) == []
-    assert [(d["task"], d["item"]) for d in documents] == found
+    assert [(d["task"], d["item"]) for d in documents] == actual
     widths = [
         max(z) - min(z)
         for d in documents
@@ -244,22 +244,22 @@ def test_a_pair_that_judges_fight_over(build_campaign):
     fields = source("judge", "segment", system_a="a", system_b="b", preference="won")
     built = build_campaign({"a.csv": text}, sources=fields)
     release = built.publication.release
-    found = contested(release.folder, release.manifest, 9)
-    assert found == [("small", "s/x | s/z"), ("small", "s/x | s/y")]  # 2 and 1 for the loser
+    actual = contested(release.folder, release.manifest, 9)
+    assert actual == [("small", "s/x | s/z"), ("small", "s/x | s/y")]  # 2 and 1 for the loser
 
 
 @pytest.mark.slow
 def test_labels_that_one_judge_flips_and_others_take_turns_the_least_certain_first(build_campaign):
     built = build_campaign({"a.csv": ROWS})
     release = built.publication.release
-    found = contested(release.folder, release.manifest, 20)
+    actual = contested(release.folder, release.manifest, 20)
     sure = {r["item"]: r["probability"] for r in released(built, "labels")}
-    documents = trace_items(release.folder, release.manifest, found)
+    documents = trace_items(release.folder, release.manifest, actual)
     flipped = {document["item"]: bool(document["flipped_by"]) for document in documents}
     assert set(flipped.values()) == {True, False}
-    flags = [flipped[item] for _, item in found]
+    flags = [flipped[item] for _, item in actual]
     both = min(flags.count(True), flags.count(False))
     assert flags[: 2 * both] == [True, False] * both
     for kind in (True, False):
-        of_kind = [sure[item] for _, item in found if flipped[item] is kind]
+        of_kind = [sure[item] for _, item in actual if flipped[item] is kind]
         assert of_kind == sorted(of_kind)

@@ -23,18 +23,18 @@ from tests.audit.two_releases import flip, released_exports, rewrite
 FLIPS = 200 if os.environ.get("SOAK") else 14
 
 
-def found(campaign: Path, version: str | None = None) -> dict[str, Any]:
+def verified(campaign: Path, version: str | None = None) -> dict[str, Any]:
     return verify(load_campaign(campaign), version)
 
 
 def files(campaign: Path, version: str | None = None) -> list[str]:
     """Files that a verification names, relative to the campaign."""
-    findings = found(campaign, version)["findings"]
+    findings = verified(campaign, version)["findings"]
     return [Path(f["file"]).relative_to(campaign).as_posix() for f in findings]
 
 
 def test_what_was_published_is_as_published(campaign):
-    document = found(campaign)
+    document = verified(campaign)
     assert document["ok"]
     assert document["findings"] == []
     gold = [p for p in (campaign / "gold").rglob("*") if p.is_file() and p.name != LOCK]
@@ -42,10 +42,10 @@ def test_what_was_published_is_as_published(campaign):
     assert document["files"] == len(gold) + len(archive)
     assert document["bytes"] == sum(p.stat().st_size for p in [*gold, *archive])
     assert [r["version"] for r in document["releases"]] == ["v0001", "v0002"]
-    one = found(campaign, "v0001")
+    one = verified(campaign, "v0001")
     assert [r["version"] for r in one["releases"]] == ["v0001"]
     assert one["files"] == 1 + document["releases"][0]["files"] + 1  # pointer and one export
-    assert found(campaign, "latest")["releases"][0]["version"] == "v0002"
+    assert verified(campaign, "latest")["releases"][0]["version"] == "v0002"
 
 
 def test_a_flipped_bit_anywhere_is_found_and_its_file_is_named(campaign):
@@ -69,7 +69,7 @@ def test_a_flipped_bit_anywhere_is_found_and_its_file_is_named(campaign):
         assert path.relative_to(campaign).as_posix() in named, (path, place, bit)
         assert len(set(named)) == 1, (path, place, bit, named)
         flip(path, place, bit)
-    assert found(campaign)["ok"]
+    assert verified(campaign)["ok"]
 
 
 def test_every_byte_of_the_pointer_counts(campaign):
@@ -96,8 +96,8 @@ def test_what_is_missing_or_too_much_is_named(campaign):
     shutil.rmtree(release)
     assert files(campaign) == ["gold/v0002"]
     with pytest.raises(StoreError, match="its folder does not exist"):
-        found(campaign, "latest")
-    assert found(campaign, "v0001")["ok"]
+        verified(campaign, "latest")
+    assert verified(campaign, "v0001")["ok"]
 
 
 def test_what_lies_among_the_releases_and_is_none_is_named(campaign):
@@ -113,25 +113,25 @@ def test_links_are_no_files_of_a_release(campaign, tmp_path):
     elsewhere = tmp_path / "labels.parquet"
     path.rename(elsewhere)
     path.symlink_to(elsewhere)  # the same bytes, but anybody can change them
-    [finding] = found(campaign)["findings"]
+    [finding] = verified(campaign)["findings"]
     assert "a link" in finding["what"]
     elsewhere.rename(path)
     (campaign / "gold" / "v0001").rename(tmp_path / "v0001")
     (campaign / "gold" / "v0001").symlink_to(tmp_path / "v0001")
-    [finding] = found(campaign)["findings"]
+    [finding] = verified(campaign)["findings"]
     assert "no ordinary folder" in finding["what"]
 
 
 def test_a_missing_archive_is_named_with_who_needs_it(campaign):
     shas = released_exports(campaign, "v0002")
     shutil.rmtree(campaign / "store" / "archive")
-    findings = found(campaign)["findings"]
+    findings = verified(campaign)["findings"]
     told = {Path(f["file"]).name: f["what"] for f in findings}
     assert told == {
         shas["exports/a.csv"]: "missing from the archive; v0001, v0002 need it (exports/a.csv)",
         shas["exports/b.csv"]: "missing from the archive; v0002 needs it (exports/b.csv)",
     }
-    assert len(found(campaign, "v0001")["findings"]) == 1
+    assert len(verified(campaign, "v0001")["findings"]) == 1
 
 
 def test_the_archive_is_checked_beyond_what_releases_name(campaign):
@@ -141,7 +141,7 @@ def test_the_archive_is_checked_beyond_what_releases_name(campaign):
     (archive / "00" / ("0" * 64)).write_text("not these bytes")
     (archive / "00" / ".tmp-being-written").write_text("half")
     assert files(campaign) == [f"store/archive/00/{'0' * 64}", "store/archive/notes.txt"]
-    assert found(campaign, "v0001")["ok"]
+    assert verified(campaign, "v0001")["ok"]
 
 
 def test_a_manifest_that_says_otherwise_is_found_though_its_checksum_is_right(campaign):
@@ -152,7 +152,7 @@ def test_a_manifest_that_says_otherwise_is_found_though_its_checksum_is_right(ca
         manifest["sources"][0]["bytes"] += 1
 
     rewrite(campaign, "v0002", lie)
-    whats = [f["what"] for f in found(campaign)["findings"]]
+    whats = [f["what"] for f in verified(campaign)["findings"]]
     assert whats[0] == "6 rows; the manifest says 7"
     assert whats[1] == "columns are not those of the manifest: task"
     assert whats[2] == "content_sha256 is not that of its tables"
@@ -165,14 +165,14 @@ def test_a_manifest_that_contradicts_itself(campaign):
         manifest["files"]["labels.parquet"] = "0" * 64
 
     rewrite(campaign, "v0002", lie)
-    found_ = {Path(f["file"]).name: f["what"] for f in found(campaign)["findings"]}
+    found_ = {Path(f["file"]).name: f["what"] for f in verified(campaign)["findings"]}
     assert "not the bytes that were published" in found_["labels.parquet"]
     assert "another checksum of labels.parquet" in found_["manifest.json"]
 
 
 def test_a_forged_parent_is_found_by_its_child(campaign):
     rewrite(campaign, "v0001", lambda manifest: manifest.update(signature="none"))
-    [finding] = found(campaign)["findings"]
+    [finding] = verified(campaign)["findings"]
     assert finding["what"] == (
         "it names other bytes as the manifest of its parent v0001 than latest.json"
     )
@@ -183,7 +183,7 @@ def test_gold_published_before_the_pointer_knew_all_manifests(campaign):
     document = json.loads(pointer.read_bytes())
     old = {key: document[key] for key in ("version", "manifest_sha256")}
     pointer.write_bytes(canonical_json(old))
-    assert found(campaign)["ok"]
+    assert verified(campaign)["ok"]
     manifest = campaign / "gold" / "v0001" / "manifest.json"
     flip(manifest, manifest.read_bytes().index(b"created_at") + 20, 0)
     assert "gold/v0001/manifest.json" in files(campaign)
@@ -199,13 +199,13 @@ def test_a_release_that_nothing_points_to_is_named(campaign):
 
 def test_a_newer_schema_and_a_path_outside_are_findings(campaign):
     rewrite(campaign, "v0001", lambda manifest: manifest.update(schema_version=99))
-    assert "written by a newer annot-pipeline" in found(campaign, "v0001")["findings"][0]["what"]
+    assert "written by a newer annot-pipeline" in verified(campaign, "v0001")["findings"][0]["what"]
 
     def outside(manifest):
         manifest["tables"][0]["file"] = "../v0001/labels.parquet"
 
     rewrite(campaign, "v0002", outside)
-    assert "no plain file name" in found(campaign, "v0002")["findings"][0]["what"]
+    assert "no plain file name" in verified(campaign, "v0002")["findings"][0]["what"]
 
 
 def test_releases_of_another_campaign_are_refused(campaign):

@@ -25,7 +25,7 @@ from annot_pipeline.storage.tables import read_table, write_table
 from tests.audit.two_releases import manifest_of, rewrite
 
 
-def found(campaign: Path, version: str | None = None) -> dict[str, Any]:
+def verified(campaign: Path, version: str | None = None) -> dict[str, Any]:
     return verify(load_campaign(campaign), version, rebuild=True)
 
 
@@ -61,7 +61,7 @@ def forge_store(campaign: Path, version: str) -> None:
 
 def test_archived_bytes_give_every_table_again(campaign):
     shutil.rmtree(campaign / "exports")  # only the archive counts
-    document = found(campaign)
+    document = verified(campaign)
     assert document["findings"] == []
     tables = len(manifest_of(campaign, "v0002")["tables"])
     assert [(r["version"], r["tables"], r["equal"]) for r in document["rebuilt"]] == [
@@ -78,7 +78,7 @@ def test_a_table_that_was_forged_with_all_its_checksums(campaign):
     forge_table(campaign, "v0002", "labels", change)
     forge_store(campaign, "v0002")
     assert verify(load_campaign(campaign))["ok"]  # no checksum tells
-    document = found(campaign, "v0002")
+    document = verified(campaign, "v0002")
     [difference] = document["rebuilt"][0]["differences"]
     assert (difference["table"], difference["row"], difference["column"]) == ("labels", 4, "label")
     assert difference["released"] == "'forged'"
@@ -88,10 +88,10 @@ def test_a_table_that_was_forged_with_all_its_checksums(campaign):
     assert "first in row 4 (task 'small', item 'i3'), column label: " in finding["what"]
     assert "released 'forged', rebuilt " in finding["what"]
     assert "the store was damaged when it was built, or files and checksums" in finding["do"]
-    assert found(campaign, "v0001")["ok"]
+    assert verified(campaign, "v0001")["ok"]
     path = campaign / "gold" / "v0002" / "labels.parquet"
     write_table(path, pq.read_table(path).slice(1))
-    actions = [finding["do"] for finding in found(campaign, "v0002")["findings"]]
+    actions = [finding["do"] for finding in verified(campaign, "v0002")["findings"]]
     assert any("v0002 was changed; restore it" in action for action in actions)
 
 
@@ -113,7 +113,7 @@ def test_a_changed_method_is_named_as_other_code(campaign, monkeypatch):
     monkeypatch.setattr(declared, "STAGES", stages)
     for table in stage.outputs:
         monkeypatch.setitem(MAKER, table, other)
-    document = found(campaign, "v0001")
+    document = verified(campaign, "v0001")
     assert not document["ok"]
     named = {f["file"].rpartition("/")[2]: f for f in document["findings"]}
     assert "column probability: released" in named["labels.parquet"]["what"]
@@ -131,7 +131,7 @@ def test_other_packages_are_said_also_where_nothing_differs(campaign):
         manifest["code"]["sql"] = "0" * 64
 
     rewrite(campaign, "v0002", older)
-    document = found(campaign, "v0002")
+    document = verified(campaign, "v0002")
     assert document["ok"]
     other = document["rebuilt"][0]["other_code"]
     assert other[0].startswith("numpy 1.0, now ")
@@ -141,7 +141,7 @@ def test_other_packages_are_said_also_where_nothing_differs(campaign):
 def test_a_release_that_cannot_be_built_again_says_why(campaign, monkeypatch, capsys):
     settings = campaign / "store" / "settings"
     settings.rename(campaign / "store" / "elsewhere")
-    document = found(campaign, "v0001")
+    document = verified(campaign, "v0001")
     assert "cannot be built again" in document["findings"][0]["what"]
     assert "settings are not in" in document["rebuilt"][0]["error"]
     assert main(["verify", str(campaign), "v0001", "--rebuild"]) == 1
@@ -150,7 +150,7 @@ def test_a_release_that_cannot_be_built_again_says_why(campaign, monkeypatch, ca
     assert "byte for byte" not in out
     (campaign / "store" / "elsewhere").rename(settings)
     monkeypatch.setenv("ANNOT_KEY", "another key, long enough to be one")
-    assert "key" in found(campaign, "v0001")["findings"][0]["what"]
+    assert "key" in verified(campaign, "v0001")["findings"][0]["what"]
     assert main(["verify", str(campaign), "v0001", "--rebuild"]) == 1
     assert "v0001 not built again: " in capsys.readouterr().out
 
@@ -178,9 +178,9 @@ def test_first_differences(tmp_path):
     x[199_999] = 0
     new = write(tmp_path / "new.parquet", k=numbers, x=x, t=[str(i) for i in numbers])
     assert file_sha256(old) != file_sha256(new)
-    found = first_difference([old], [new], ["k"])
-    assert (found.row, found.column, found.key) == (150_001, "x", {"k": 150_000})
-    assert (found.released, found.rebuilt) == (repr(150_000 / 3), repr(float(x[150_000])))
+    actual = first_difference([old], [new], ["k"])
+    assert (actual.row, actual.column, actual.key) == (150_001, "x", {"k": 150_000})
+    assert (actual.released, actual.rebuilt) == (repr(150_000 / 3), repr(float(x[150_000])))
 
 
 def test_first_differences_of_shapes(tmp_path):

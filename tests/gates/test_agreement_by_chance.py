@@ -37,9 +37,9 @@ def export(n_items: int, *, agree: bool) -> str:
 )
 def test_judges_who_agree_by_chance(n_items, agree, level, stage_campaign):
     built = stage_campaign({"a.csv": export(n_items, agree=agree)}, **campaign())
-    found = gate(built, "agreement_by_chance")
-    assert found.level == level
-    assert found.detail.startswith("small alpha_nominal ") == (level == "warn")
+    actual = gate(built, "agreement_by_chance")
+    assert actual.level == level
+    assert actual.detail.startswith("small alpha_nominal ") == (level == "warn")
 
 
 @pytest.mark.parametrize(("value", "kind"), [(-0.07, "warn"), (0.0, "warn"), (0.4, "pass")])
@@ -61,9 +61,9 @@ def test_judges_without_power_are_told_with_what_they_need():
         {"n": 3, "needed": 5, "judges": 2},
         {"n": 40, "needed": None, "judges": 1},
     ]
-    found = verdicts_without_power(SimpleNamespace(verdicts_without_power=rows))
-    assert found.value == 3
-    assert found.detail == (
+    actual = verdicts_without_power(SimpleNamespace(verdicts_without_power=rows))
+    assert actual.value == 3
+    assert actual.detail == (
         "2 judges with 3 controls: 5 are needed; 1 judge with 40 controls: too many to name are "
         "needed"
     )

@@ -26,8 +26,8 @@ def export(n_items, label, judges=("a", "b", "c"), start=0):
 
 def gate(built, name):
     (stage,) = (gate.stage for gate in declared.GATES if gate.name == name)
-    (found,) = (gate for gate in built.runs[stage].gates if gate.name == name)
-    return found
+    (actual,) = (gate for gate in built.runs[stage].gates if gate.name == name)
+    return actual
 
 
 def test_newcombe_1998_table_2():
@@ -115,9 +115,9 @@ def test_a_shift_of_few_items_is_none():
 def test_a_first_release_has_nothing_to_compare_with(stage_campaign):
     built = stage_campaign({"a.csv": export(4, lambda n: "xy"[n % 2])})
     for name in GATES:
-        found = gate(built, name)
-        assert (found.level, found.value) == ("pass", 0)
-        assert found.detail == "no release to compare with"
+        actual = gate(built, name)
+        assert (actual.level, actual.value) == ("pass", 0)
+        assert actual.detail == "no release to compare with"
 
 
 def mean_probability(built, version, label):

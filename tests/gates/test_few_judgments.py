@@ -21,16 +21,16 @@ def campaign(fields):
 
 def gate(built, name):
     (stage,) = (gate.stage for gate in GATES if gate.name == name)
-    (found,) = (gate for gate in built.runs[stage].gates if gate.name == name)
-    return found
+    (actual,) = (gate for gate in built.runs[stage].gates if gate.name == name)
+    return actual
 
 
 SCORES = "item,judge,score\ni1,a,10\ni1,b,30\ni2,a,50\ni3,b,20\n"
 
 
 def test_scores_of_one_judgment(build_campaign, stage_campaign):
-    found = gate(stage_campaign({"a.csv": SCORES}, **campaign(FIELDS)), "single_judgment_scores")
-    assert (found.level, found.value) == ("warn", 2 / 3)
+    actual = gate(stage_campaign({"a.csv": SCORES}, **campaign(FIELDS)), "single_judgment_scores")
+    assert (actual.level, actual.value) == ("warn", 2 / 3)
     levels = {"single_judgment_scores": {"error": 0.5}}
     with pytest.raises(GateError, match="single_judgment_scores"):
         build_campaign({"a.csv": SCORES + "i1,c,7\n"}, gates=levels, **campaign(FIELDS))
@@ -45,9 +45,9 @@ SYSTEMS = "segment,system,judge,score\n" + "".join(
 
 def test_systems_of_few_judgments(build_campaign, stage_campaign):
     built = stage_campaign({"a.csv": SYSTEMS}, **campaign(OF_SYSTEMS))
-    found = gate(built, "thin_systems")
-    assert (found.level, found.value) == ("warn", 2)
-    assert found.detail == "small poor, small poorer"
+    actual = gate(built, "thin_systems")
+    assert (actual.level, actual.value) == ("warn", 2)
+    assert actual.detail == "small poor, small poorer"
     # of systems, one judgment an item is usual: the ranking adds them up
     assert gate(built, "single_judgment_scores").value == 0
     levels = {"thin_systems": {"error": 1}}

@@ -30,8 +30,8 @@ def test_what_one_judge_withdraws_is_counted(stage_campaign, start_campaign):
     """A third of the judgments, and no item."""
     start_campaign({"a.csv": export(40, half)})
     built = stage_campaign({"a.csv": export(40, half, ("a", "b"))})
-    found = gate(built, "vanished_judgments")
-    assert (found.level, found.value, found.detail) == ("warn", 1 / 3, "small 40 of 120")
+    actual = gate(built, "vanished_judgments")
+    assert (actual.level, actual.value, actual.detail) == ("warn", 1 / 3, "small 40 of 120")
     assert (gate(built, "vanished_items").level, gate(built, "vanished_items").detail) == (
         "pass", "",
     )  # fmt: skip

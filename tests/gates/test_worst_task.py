@@ -12,7 +12,7 @@ from annot_pipeline.gates import GATES, check_gate_names
 from annot_pipeline.gates.since_release import largest_change
 
 
-def found(name, metrics, **given):
+def gate_result(name, metrics, **given):
     """Level, figure and detail of one gate."""
     (gate,) = (gate for gate in GATES if gate.name == name)
     levels = gate.levels(Threshold(**given))
@@ -32,22 +32,22 @@ def flips(*tasks):
 
 def test_a_big_task_does_not_hide_a_small_one():
     """15 of 20 is .75; pooled it would be 15 of 1020."""
-    level, finding = found("label_flips", flips(("big", 1000, 0), ("small", 20, 15)))
+    level, finding = gate_result("label_flips", flips(("big", 1000, 0), ("small", 20, 15)))
     assert (level, finding.value, finding.detail) == ("error", 0.75, "small 15 of 20: i")
 
 
 def test_a_task_of_two_items_is_no_alarm():
-    level, finding = found("label_flips", flips(("big", 1000, 10), ("tiny", 2, 2)))
+    level, finding = gate_result("label_flips", flips(("big", 1000, 10), ("tiny", 2, 2)))
     assert (level, finding.value) == ("pass", 0.01)
     assert finding.detail == "big 10 of 1,000: i; tiny 2 of 2: i"
-    assert found("label_flips", flips(("tiny", 2, 2)), minimum=2)[0] == "error"
+    assert gate_result("label_flips", flips(("tiny", 2, 2)), minimum=2)[0] == "error"
 
 
 def test_small_tasks_count_together():
     """Three tasks of 8 are 24 items, of which 18 changed."""
-    level, finding = found("label_flips", flips(*((f"t{n}", 8, 6) for n in range(3))))
+    level, finding = gate_result("label_flips", flips(*((f"t{n}", 8, 6) for n in range(3))))
     assert (level, finding.value) == ("error", 18 / 24)
-    assert found("label_flips", flips(("a", 8, 6), ("b", 8, 6)))[0] == "pass"
+    assert gate_result("label_flips", flips(("a", 8, 6), ("b", 8, 6)))[0] == "pass"
 
 
 def test_unseen_judges_of_the_worst_task_warn_and_never_fail():
@@ -55,7 +55,7 @@ def test_unseen_judges_of_the_worst_task_warn_and_never_fail():
         {"task": task, "judgments": n, "unseen_judgments": unseen, "unseen_judges": 1}
         for task, n, unseen in (("big", 900, 0), ("small", 30, 30), ("tiny", 19, 19))
     ]
-    level, finding = found("unseen_judges", {"judge_changes": rows})
+    level, finding = gate_result("unseen_judges", {"judge_changes": rows})
     assert (level, finding.value) == ("warn", 1)
     assert finding.detail == ("small 1 judge, 30 of 30 judgments; tiny 1 judge, 19 of 19 judgments")
 
@@ -72,21 +72,21 @@ def test_changes_of_few_items_are_left_aside():
 @pytest.mark.parametrize(("judges", "level"), [(9, "warn"), (10, "error")])
 def test_of_few_judges_who_fail_it_only_warns(judges, level):
     metrics = {"judges_in_control": judges, "verdicts": {"failed": judges}}
-    assert found("judges_failed", metrics)[0] == level
+    assert gate_result("judges_failed", metrics)[0] == level
     names = ["j"] * (judges - 2)
     below = {"judges": {"t": judges - 1, "u": 1}, "judges_below_chance": {"t": names, "u": ["j"]}}
-    assert found("judges_below_chance", below)[0] == level
+    assert gate_result("judges_below_chance", below)[0] == level
 
 
 def test_the_minimum_of_items_and_systems_is_a_setting():
     """Of 10 items 2 have one judgment and 5 have two."""
     metrics = {"items_by_judgments": {"t": [[1, 1], [2, 5]], "u": [[1, 1], [3, 3]]}}
     for name in ("single_judgment_items", "single_judgment_scores"):
-        assert found(name, metrics)[1].value == 0.2
-        assert found(name, metrics, minimum=3)[1].value == 0.7
+        assert gate_result(name, metrics)[1].value == 0.2
+        assert gate_result(name, metrics, minimum=3)[1].value == 0.7
     systems = {"judgments_of_systems": {"t": {"a": 9, "b": 10, "c": 40}}}
-    assert found("thin_systems", systems)[1].detail == "t a"
-    assert found("thin_systems", systems, minimum=40)[1].detail == "t a, t b"
+    assert gate_result("thin_systems", systems)[1].detail == "t a"
+    assert gate_result("thin_systems", systems, minimum=40)[1].detail == "t a, t b"
 
 
 def test_a_question_names_the_minimum_that_holds():

@@ -121,14 +121,14 @@ class Worked:
                 if (chosen := self.scores(judge, hit, number, None)) is not None
             }
         places: list[int | None] = [*range(1, len(hit["criteria"]) + 1)] or [None]
-        found = {}
+        actual = {}
         for number in range(1, len(hit["slots"]) + 1):
             for place in places:
                 name = f"score_{number}" + ("" if place is None else f"_{place}")
                 score = self.scores(judge, hit, number, place)
                 if score is not None:
-                    found[name] = score
-        return found
+                    actual[name] = score
+        return actual
 
 
 def mturk_results(uploaded: Path, worked: Worked, *, packed: bool = False) -> str:

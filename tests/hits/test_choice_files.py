@@ -137,12 +137,12 @@ def repeated(root: ElementTree.Element, data: Row) -> list[dict[str, str]]:
     """
     (repeater,) = root.iter("Repeater")
     flag = repeater.attrib["indexFlag"]
-    found = []
+    actual = []
     for place, _ in enumerate(data.get(repeater.attrib["on"].removeprefix("$"), ())):
         for tag in repeater.iter():
             if tag is not repeater and "name" in tag.attrib:
-                found.append({k: v.replace(flag, str(place), 1) for k, v in tag.attrib.items()})
-    return found
+                actual.append({k: v.replace(flag, str(place), 1) for k, v in tag.attrib.items()})
+    return actual
 
 
 def test_the_configuration_repeats_a_card_for_each_slot(tmp_path: Path) -> None:

@@ -32,8 +32,8 @@ def pairs(n: int) -> list[Row]:
 
 def test_three_buttons_a_pair() -> None:
     html = mturk_layout(COMPARE, 2, with_sources=True)
-    found = [(f["name"], f["type"], f["value"], "required" in f) for f in Form(html).inputs]
-    assert found == [
+    actual = [(f["name"], f["type"], f["value"], "required" in f) for f in Form(html).inputs]
+    assert actual == [
         (f"preference_{n}", "radio", value, True) for n in (1, 2) for value in ("a", "tie", "b")
     ]
     assert re.findall(r"\$\{(\w+)\}", html) == [
@@ -127,10 +127,10 @@ def test_unused_slots_are_neither_shown_nor_asked(question: Question, tmp_path: 
     say(seen);
     """
     value, field = ("'a'", "preference") if question is COMPARE else ("'1'", "label")
-    found = seen(tmp_path, question, made(2), made(12), row=1, script=script % value)
+    actual = seen(tmp_path, question, made(2), made(12), row=1, script=script % value)
     n_texts = 4 if question is COMPARE else 2
     first = value.strip("'")
-    assert found == [2, 6, n_texts, False, True, [f"{field}_{n}={first}" for n in (1, 2)], 0]
+    assert actual == [2, 6, n_texts, False, True, [f"{field}_{n}={first}" for n in (1, 2)], 0]
 
 
 @in_a_browser

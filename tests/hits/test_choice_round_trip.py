@@ -79,7 +79,7 @@ def said(judge: str, hit: Row, number: int, _criterion: int | None) -> float | s
 
 def expected(table: pa.Table, judges: tuple[str, ...]) -> Counter[tuple[Any, ...]]:
     asked = {question.task: question.ask for question in QUESTIONS}
-    found: Counter[tuple[Any, ...]] = Counter()
+    actual: Counter[tuple[Any, ...]] = Counter()
     for row in table.to_pylist():
         ask = asked[row["task"]]
         hit = {"hit": row["hit"]} | ({} if ask == "score" else {"ask": ask})
@@ -90,8 +90,8 @@ def expected(table: pa.Table, judges: tuple[str, ...]) -> Counter[tuple[Any, ...
             answer = said(judge, hit, row["slot"], None)
             answers = [answer if ask == kind else None for kind in ("score", "compare", "label")]
             place = (row["task"], row["hit"], str(row["slot"]), row["segment"], judge)
-            found[*place, *what, *answers] += 1
-    return found
+            actual[*place, *what, *answers] += 1
+    return actual
 
 
 def read(built: Built) -> Counter[tuple[Any, ...]]:

@@ -88,9 +88,9 @@ def plan_of(document: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def test_the_first_round_needs_no_export_and_covers_every_item(folder, capsys):
-    found = hits(capsys, folder)
-    assert (found["hits"], found["slots"]) == (16, 80)
-    plan = plan_of(found)
+    actual = hits(capsys, folder)
+    assert (actual["hits"], actual["slots"]) == (16, 80)
+    plan = plan_of(actual)
     assert sorted(row["item"] for row in plan) == [f"i{n:02}" for n in range(80)]
     assert {row["role"] for row in plan} == {"cover"}
     assert {row["n_judgments"] for row in plan} == {0}
@@ -98,21 +98,21 @@ def test_the_first_round_needs_no_export_and_covers_every_item(folder, capsys):
 
 def test_after_a_build_the_batch_is_the_asset(campaign, capsys):
     folder = campaign
-    found = hits(capsys, folder)
-    assert plan_of(found) == stage_file(folder).rows("next_hits")
-    assert Path(found["folder"]).parent == folder / "hits"
-    first = {p.name: p.read_bytes() for p in Path(found["folder"]).iterdir()}
+    actual = hits(capsys, folder)
+    assert plan_of(actual) == stage_file(folder).rows("next_hits")
+    assert Path(actual["folder"]).parent == folder / "hits"
+    first = {p.name: p.read_bytes() for p in Path(actual["folder"]).iterdir()}
     again = hits(capsys, folder)
-    assert again == found
+    assert again == actual
     assert {p.name: p.read_bytes() for p in Path(again["folder"]).iterdir()} == first
     other = hits(capsys, folder, "--set", "seed=18")
-    assert other["folder"] != found["folder"]
+    assert other["folder"] != actual["folder"]
 
 
 def test_settings_of_the_plan_need_no_new_build(campaign, capsys):
-    found = hits(capsys, campaign, "--set", "easl.hits=3", "--set", "easl.random_share=1")
-    assert found["hits"] == 3
-    assert {row["role"] for row in plan_of(found)} == {"random"}
+    actual = hits(capsys, campaign, "--set", "easl.hits=3", "--set", "easl.random_share=1")
+    assert actual["hits"] == 3
+    assert {row["role"] for row in plan_of(actual)} == {"random"}
     controlled = hits(
         capsys, campaign, "--design", "controlled", "--upload", "jsonl",
         "--set", "controlled_hits.hits=2",
@@ -264,10 +264,10 @@ def test_the_loop_closes(folder, capsys):
     (folder / "results").mkdir()
     asked: list[set[str]] = []
     for night in range(NIGHTS):
-        found = hits(capsys, folder, "--upload", "jsonl")
-        plan = plan_of(found)
+        actual = hits(capsys, folder, "--upload", "jsonl")
+        plan = plan_of(actual)
         asked.append({row["hit"] for row in plan})
-        [batch] = [f["path"] for task in found["tasks"] for f in task["files"]]
+        [batch] = [f["path"] for task in actual["tasks"] for f in task["files"]]
         lines = []
         for line in Path(batch).read_text().splitlines():
             hit = json.loads(line)

@@ -126,10 +126,10 @@ def test_the_loop_closes(folder, capsys):
         labels |= items
     assert document["unplanned"]["good"].startswith("all 72 outputs compared have a label")
     built = build_file(folder)
-    found = built.rows("segment_ranks")
-    assert {row["adequacy_source"] for row in found} == {"asked", "reference", "spread"}
-    assert {row["item"] for row in found if row["adequacy_source"] == "asked"} == labels
-    assert len(labels) < len(found) - N_SEGMENTS, "less than all that are no references"
+    actual = built.rows("segment_ranks")
+    assert {row["adequacy_source"] for row in actual} == {"asked", "reference", "spread"}
+    assert {row["item"] for row in actual if row["adequacy_source"] == "asked"} == labels
+    assert len(labels) < len(actual) - N_SEGMENTS, "less than all that are no references"
 
 
 @pytest.mark.slow

@@ -236,13 +236,13 @@ def test_bytes_are_the_same_every_time(platform: str, tmp_path: Path) -> None:
     table = plan(("t", HITS))
     chunked = pa.concat_tables([table.slice(n, 1) for n in range(4)])
     encoded = table.set_column(0, "task", table["task"].dictionary_encode())
-    found = []
+    actual = []
     for number, same in enumerate((table, chunked, encoded)):
         write(same, [question("t")], tmp_path / str(number), platform)
         contents = {p.name: p.read_bytes() for p in (tmp_path / str(number)).iterdir()}
         contents.pop("plan.parquet")
-        found.append(contents)
-    assert all(a == b for a, b in pairwise(found))
+        actual.append(contents)
+    assert all(a == b for a, b in pairwise(actual))
     write(table, [question("t")], tmp_path / "0", platform)  # the same batch: nothing to lose
 
 

@@ -131,9 +131,9 @@ def check(built: Built, judges: tuple[str, ...] = JUDGES) -> None:
     """Every slot has its judgment, controls have their pairs, and fates are right."""
     judgments = built.rows("controlled")
     keys = ("task", "hit", "item", "segment", "system", "control", "criterion", "judge", "score")
-    found = Counter((*(r[k] for k in keys), r["position"]) for r in judgments)
+    actual = Counter((*(r[k] for k in keys), r["position"]) for r in judgments)
     wanted = list(expected(planned(), judges))
-    assert found == Counter((*(r[k] for k in keys), str(r["slot"])) for r in wanted)
+    assert actual == Counter((*(r[k] for k in keys), str(r["slot"])) for r in wanted)
     fates = {"bad_reference": "control", "good_reference": "control"}
     for row in judgments:
         careless = row["judge"] == "A1CARELESS"

@@ -70,12 +70,12 @@ def assert_alike(blocks: pa.Table, whole: pa.Table) -> None:
     assert blocks.schema == whole.schema
     assert blocks.num_rows == whole.num_rows
     for name in whole.schema.names:
-        found, expected = blocks[name].to_pylist(), whole[name].to_pylist()
+        actual, expected = blocks[name].to_pylist(), whole[name].to_pylist()
         if not pa.types.is_floating(whole.schema.field(name).type):
-            assert found == expected, name
+            assert actual == expected, name
         else:
-            assert [x is None for x in found] == [x is None for x in expected], name
-            assert [x for x in found if x is not None] == pytest.approx(
+            assert [x is None for x in actual] == [x is None for x in expected], name
+            assert [x for x in actual if x is not None] == pytest.approx(
                 [x for x in expected if x is not None], abs=1e-6
             ), name
 
@@ -138,9 +138,9 @@ def test_a_copy_of_an_export_and_rejected_rows_change_no_byte(tmp_path):
             assert after.table(name).equals(before.table(name)), name
 
 
-def assert_same_labels(found, expected):
+def assert_same_labels(actual, expected):
     for name in MAKER["labels"].outputs:
-        assert found.table(name).equals(expected.table(name)), name
+        assert actual.table(name).equals(expected.table(name)), name
 
 
 class KilledError(Exception):

@@ -67,11 +67,11 @@ def test_a_task_that_grows_or_comes_moves_no_far_end():
 
 
 def rows():
-    found = [f"{task},i{i},w{j},{(i * j + n) % 2}" for n, task in enumerate(TASKS)
+    actual = [f"{task},i{i},w{j},{(i * j + n) % 2}" for n, task in enumerate(TASKS)
              for i in range(4) for j in range(3)]  # fmt: skip
     nameless = [",i1,w1,1", ",i2,w2,0"]
     return "task,item,judge,label\n" + "".join(
-        f"{row}\n" for row in [*found, *nameless, *found[:5]]
+        f"{row}\n" for row in [*actual, *nameless, *actual[:5]]
     )
 
 

@@ -106,9 +106,9 @@ def test_a_column_that_only_later_pieces_have(whole_and_pieces):
 
 
 def test_a_file_without_any_object_is_refused_in_the_same_words(whole_and_pieces):
-    found = whole_and_pieces("a.jsonl", b"\n".join([b"[1]", b"nothing"] * 20), "jsonl", 10, 50)
-    assert "no line holds a JSON object (not a JSON object: a list)" in found[0]
-    assert len(set(found)) == 1
+    actual = whole_and_pieces("a.jsonl", b"\n".join([b"[1]", b"nothing"] * 20), "jsonl", 10, 50)
+    assert "no line holds a JSON object (not a JSON object: a list)" in actual[0]
+    assert len(set(actual)) == 1
 
 
 def test_a_piece_without_any_object_is_rows_to_reject(whole_and_pieces):

@@ -81,12 +81,12 @@ def assert_alike(blocks: pa.Table, whole: pa.Table, what: str) -> None:
     assert blocks.schema == whole.schema, what
     assert blocks.num_rows == whole.num_rows, what
     for name in whole.schema.names:
-        found, expected = blocks[name].to_pylist(), whole[name].to_pylist()
+        actual, expected = blocks[name].to_pylist(), whole[name].to_pylist()
         if pa.types.is_floating(whole.schema.field(name).type):
-            assert [x is None for x in found] == [x is None for x in expected], (what, name)
-            found, expected = ([x for x in of if x is not None] for of in (found, expected))
+            assert [x is None for x in actual] == [x is None for x in expected], (what, name)
+            actual, expected = ([x for x in of if x is not None] for of in (actual, expected))
             expected = pytest.approx(expected, rel=1e-9, abs=1e-9)
-        assert found == expected, (what, name)
+        assert actual == expected, (what, name)
 
 
 NO_INTERVAL = ("inter_spearman", "inter_spearman_unfiltered")
@@ -94,13 +94,13 @@ NO_INTERVAL = ("inter_spearman", "inter_spearman_unfiltered")
 
 def assert_agreement_is_alike(blocks, whole):
     """The same statistics; other resamples, and no interval of a mean over pairs of judges."""
-    found, expected = (
+    actual, expected = (
         {(row["task"], row["statistic"]): row for row in built.rows("agreement")}
         for built in (blocks, whole)
     )
-    assert [*found] == [*expected]
+    assert [*actual] == [*expected]
     for key, row in expected.items():
-        of = found[key]
+        of = actual[key]
         if row["value"] is None:
             assert of["value"] is None, key
             continue
@@ -126,11 +126,11 @@ def assert_all_alike(blocks, whole):
     for name in GOLD_OF_SCORES:
         assert_alike(blocks.table(name), whole.table(name), name)
     for stage in STAGES:
-        found, expected = (
+        actual, expected = (
             {name: fact for name, fact in built.metrics(stage).items() if name != "parts"}
             for built in (blocks, whole)
         )
-        assert found == expected, stage
+        assert actual == expected, stage
 
 
 def built_both(folder, *sets):

@@ -29,9 +29,9 @@ def names(**columns):
 def test_names_of_several_parts_are_compared():
     parts = [names(label=["Yes", "no"]), names(label=["yes", "no"]), names(item=["yes ", None])]
     alike = may_be_alike(parts)
-    found = pa.concat_tables(parts)
-    found = found.filter(pc.is_in(found["appearance_hash"], alike))
-    labels = found.filter(pc.equal(found["what"], "label"))
+    actual = pa.concat_tables(parts)
+    actual = actual.filter(pc.is_in(actual["appearance_hash"], alike))
+    labels = actual.filter(pc.equal(actual["what"], "label"))
     assert sorted(labels["name"].to_pylist()) == ["Yes", "yes"]
 
 

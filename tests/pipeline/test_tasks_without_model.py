@@ -82,9 +82,9 @@ def test_tasks_with_a_model_are_as_if_they_were_alone(tmp_path):
         write_campaign(folder)
     text = (alone / "a.csv").read_text().splitlines(keepends=True)
     (alone / "a.csv").write_text("".join(line for line in text if not line.startswith("texts")))
-    found, expected = stage_file(with_texts), stage_file(alone)
+    actual, expected = stage_file(with_texts), stage_file(alone)
     for name in ("prevalence", "judge_confusion", "label_calibration"):
-        assert found.table(name).equals(expected.table(name)), name
+        assert actual.table(name).equals(expected.table(name)), name
 
 
 @pytest.mark.slow

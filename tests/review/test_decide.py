@@ -33,9 +33,9 @@ def failed(**figures: Any) -> dict[str, Any]:
     ],
 )
 def test_rejected_only_below_the_required_effect(figures, recommendation, reason):
-    found = recommend([failed(**figures)], Quality(), "utf-8")
-    assert found[0] == recommendation
-    assert found[1].startswith(reason)
+    actual = recommend([failed(**figures)], Quality(), "utf-8")
+    assert actual[0] == recommendation
+    assert actual[1].startswith(reason)
 
 
 def test_one_verdict_that_is_proven_is_enough():
@@ -61,10 +61,10 @@ def test_what_a_person_decides_on_is_blank(make):
     assert filled[0] == '"x",""'
     assert filled[1].startswith('"","Control items: ')
     assert filled[2] == '"",""'
-    found = {row["worker"]: row for row in sheet(folder)}
-    assert (found["wild"]["verdict"], found["wild"]["recommendation"]) == ("failed", "decide")
-    assert found["wild"]["reason"].startswith(BOUNDS)
-    assert float(found["wild"]["effect_high"]) > float(found["wild"]["required_effect"])
+    actual = {row["worker"]: row for row in sheet(folder)}
+    assert (actual["wild"]["verdict"], actual["wild"]["recommendation"]) == ("failed", "decide")
+    assert actual["wild"]["reason"].startswith(BOUNDS)
+    assert float(actual["wild"]["effect_high"]) > float(actual["wild"]["required_effect"])
 
 
 @pytest.mark.slow
@@ -100,7 +100,7 @@ def test_careful_judges_are_seldom_rejected(make: Any, tmp_path: Path):
         scores = draw.integers(45, 56, (10, 2)).tolist()
         rows.append([f"g{n}", *work(f"careless{n}", scored(*map(tuple, scores)))[1:]])
     reviewed(make({"b.csv": batch(*rows)}, source=TEN))
-    found = [(row["worker"].rstrip("0123456789"), row["recommendation"])
+    actual = [(row["worker"].rstrip("0123456789"), row["recommendation"])
              for row in sheet(tmp_path / "campaign")]  # fmt: skip
-    assert found.count(("careful", "reject")) == 0
-    assert found.count(("careless", "reject")) >= 10
+    assert actual.count(("careful", "reject")) == 0
+    assert actual.count(("careless", "reject")) >= 10

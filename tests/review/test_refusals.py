@@ -228,8 +228,8 @@ def test_a_list_of_written_files_that_names_others_is_refused(plain, written, wh
     other.write_text("mine")
     known = plain / "review" / ".written.json"
     if isinstance(written, dict):  # as if annot review had written them
-        found = [plain / "review" / name for name in written]
-        hashes = {p.name: [file_sha256(p)] for p in found if p.is_file()}
+        actual = [plain / "review" / name for name in written]
+        hashes = {p.name: [file_sha256(p)] for p in actual if p.is_file()}
         written = {name: hashes.get(Path(name).name, value) if value == [] else value
                    for name, value in written.items()}  # fmt: skip
     known.write_text(written if isinstance(written, str) else json.dumps(written))

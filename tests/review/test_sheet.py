@@ -37,20 +37,20 @@ def test_the_sheet(make):
         {"b.csv": batch(*rows)}, tasks=[{"name": "*", "kind": "scalar", "scale": [0, 100]}]
     )
     reviewed(folder)
-    found = sheet(folder)
-    assert list(found[0]) == [
+    actual = sheet(folder)
+    assert list(actual[0]) == [
         "export", "row", "line", "worker", "hit", "native_id", "status", "recommendation",
         "verdict", "reason", "p_value", "effect", "effect_low", "effect_high", "required_effect",
         "power", "n_pairs", "n_needed", "mean_ordinary", "mean_good_reference",
         "mean_bad_reference", "seconds_per_judgment", "longest_constant_run", "share_at_ends",
         "n_judgments", "n_rejected_records",
     ]  # fmt: skip
-    order = [(row["worker"], row["recommendation"]) for row in found]
+    order = [(row["worker"], row["recommendation"]) for row in actual]
     assert order == [
         ("once", "decide"), ("careless", "reject"), ("upside", "reject"), ("half", "approve"),
         ("careful", "approve"), ("done", "reject"),
     ]  # fmt: skip
-    careless = found[1]
+    careless = actual[1]
     bounds = {"effect_low": "", "effect_high": "", "power": ""}
     assert careless | {"p_value": "", "longest_constant_run": ""} | bounds == {
         "export": "exports/b.csv", "row": "4", "line": "5", "worker": "careless", "hit": "h1",
@@ -66,8 +66,8 @@ def test_the_sheet(make):
     assert float(careless["effect_low"]) < 2.67 < float(careless["effect_high"]) < 28.66
     assert float(careless["power"]) > 0.9
     assert float(careless["p_value"]) == pytest.approx(0.24497, abs=1e-5)
-    assert (found[3]["n_judgments"], found[3]["n_rejected_records"]) == ("5", "1")
-    assert found[3]["reason"] == "the scores do not vary: decided by the means"
+    assert (actual[3]["n_judgments"], actual[3]["n_rejected_records"]) == ("5", "1")
+    assert actual[3]["reason"] == "the scores do not vary: decided by the means"
 
 
 def test_no_cell_is_a_formula(make):

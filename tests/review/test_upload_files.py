@@ -66,11 +66,11 @@ def test_the_batch_as_it_was_with_both_columns_filled(make):
     assert {k: document[k] for k in ("approve", "reject", "decide", "assignments")} == {
         "approve": 2, "reject": 1, "decide": 2, "assignments": 8,
     }  # fmt: skip
-    found = {row["worker"]: (row["verdict"], row["reason"]) for row in sheet(folder)}
-    assert found["careful"] == ("passed", "")
-    assert found["careless"] == ("failed", FAILED)
-    assert found["once"] == ("undetermined", "1 pair, 2 are needed")
-    assert found["empty"] == ("", "score is blank")
+    actual = {row["worker"]: (row["verdict"], row["reason"]) for row in sheet(folder)}
+    assert actual["careful"] == ("passed", "")
+    assert actual["careless"] == ("failed", FAILED)
+    assert actual["once"] == ("undetermined", "1 pair, 2 are needed")
+    assert actual["empty"] == ("", "score is blank")
 
 
 def test_cells_that_are_there_and_a_decision_of_a_person(make):
@@ -131,12 +131,12 @@ def test_ragged_rows_stay_and_do_not_move_the_others(make):
     rows[0] += ["x", ""]
     rows[4] += ["", FAILED]
     assert upload(folder) == batch(*rows)
-    found = {row["row"]: row for row in sheet(folder)}
-    assert found["2"]["reason"] == "ragged row: 3 fields, the header has 7"
-    assert [found[n]["recommendation"] for n in "12345"] == [
+    actual = {row["row"]: row for row in sheet(folder)}
+    assert actual["2"]["reason"] == "ragged row: 3 fields, the header has 7"
+    assert [actual[n]["recommendation"] for n in "12345"] == [
         "approve", "decide", "decide", "decide", "reject",
     ]  # fmt: skip
-    assert [found[n]["n_rejected_records"] for n in "12345"] == ["0", "6", "6", "6", "0"]
+    assert [actual[n]["n_rejected_records"] for n in "12345"] == ["0", "6", "6", "6", "0"]
 
 
 def test_rows_of_both_lengths(make):

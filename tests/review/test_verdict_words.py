@@ -49,18 +49,18 @@ def test_a_row_of_several_tasks(make):
         {"b.csv": batch(*rows)}, fields=fields, source={"each": each}, quality={"scope": "task"}
     )
     reviewed(folder)
-    found = {row["worker"]: row for row in sheet(folder)}
-    assert {w: (r["recommendation"], r["verdict"]) for w, r in found.items()} == {
+    actual = {row["worker"]: row for row in sheet(folder)}
+    assert {w: (r["recommendation"], r["verdict"]) for w, r in actual.items()} == {
         "both": ("approve", "passed"),
         "neither": ("reject", "failed"),
         "twice": ("reject", "failed"),
         "first": ("reject", "failed, passed"),
         "half": ("decide", "undetermined, passed"),
     }
-    assert found["first"]["reason"] == found["twice"]["reason"] == FAILED
-    assert found["first"]["effect"] == "2.6666666666666665"  # of the task that was failed
+    assert actual["first"]["reason"] == actual["twice"]["reason"] == FAILED
+    assert actual["first"]["effect"] == "2.6666666666666665"  # of the task that was failed
     other = FAILED.replace("not scored reliably", "scored no").replace("0.24", "1")
-    assert found["neither"]["reason"] == f"xq: {other} xp: {FAILED}"
+    assert actual["neither"]["reason"] == f"xq: {other} xp: {FAILED}"
     order = ["half", "first", "twice", "neither", "both"]
     assert [row["worker"] for row in sheet(folder)] == order
 
@@ -158,15 +158,15 @@ def test_words_of_judges_who_are_compared_with_each_other(make):
         {"b.csv": batch(*rows, head=names)}, source=source, quality={"test": "consistency"}
     )
     reviewed(folder)
-    found = {row["worker"]: row for row in sheet(folder)}
-    assert {worker: row["recommendation"] for worker, row in found.items()} == {
+    actual = {row["worker"]: row for row in sheet(folder)}
+    assert {worker: row["recommendation"] for worker, row in actual.items()} == {
         "careful": "approve", "other": "approve", "third": "approve", "careless": "reject",
     }  # fmt: skip
-    assert found["careless"]["reason"].startswith(
+    assert actual["careless"]["reason"].startswith(
         "Scores: they did not agree with those that others gave the same items (permutation test, "
         "p = 0."
     )
-    assert found["careless"]["reason"].endswith(", 40 items).")
+    assert actual["careless"]["reason"].endswith(", 40 items).")
 
 
 def test_a_rule_for_analyses_rejects_no_work(make):

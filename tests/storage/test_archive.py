@@ -38,16 +38,16 @@ def test_globs_are_relative_to_the_campaign_and_may_go_up(tmp_path):
     (tmp_path / "campaign").mkdir()
     folder = tmp_path / "campaign"
 
-    def found(pattern, latest=False):
+    def actual(pattern, latest=False):
         return [e.relative for e in find_exports(folder, pattern, latest=latest, where="x")]
 
-    assert found("../data/*.csv") == ["../data/a.csv", "../data/b.csv"]
-    assert found("../data/**/*.csv") == ["../data/a.csv", "../data/b.csv", "../data/deep/c.csv"]
-    assert found("../data/*.csv", latest=True) == ["../data/b.csv"]
-    assert found("../data/d.txt") == ["../data/d.txt"]
-    assert found(str(tmp_path / "data" / "a.csv")) == ["../data/a.csv"]
+    assert actual("../data/*.csv") == ["../data/a.csv", "../data/b.csv"]
+    assert actual("../data/**/*.csv") == ["../data/a.csv", "../data/b.csv", "../data/deep/c.csv"]
+    assert actual("../data/*.csv", latest=True) == ["../data/b.csv"]
+    assert actual("../data/d.txt") == ["../data/d.txt"]
+    assert actual(str(tmp_path / "data" / "a.csv")) == ["../data/a.csv"]
     with pytest.raises(ConfigError) as error:
-        found("../data/*.json")
+        actual("../data/*.json")
     assert "no file matches ../data/*.json" in str(error.value)
     assert "a.csv" in str(error.value)  # what lies there instead
 

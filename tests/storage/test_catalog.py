@@ -40,8 +40,8 @@ def test_views_of_the_newest_and_of_every_release(build_campaign, start_campaign
     assert rows(path, "SELECT count(*) FROM v0002.labels") == [(6,)]
     for name in GOLD:
         table = load_gold(gold, name)
-        found = rows(path, f'SELECT * FROM "{name}"')
-        assert found == [tuple(row.values()) for row in table.to_pylist()], name
+        actual = rows(path, f'SELECT * FROM "{name}"')
+        assert actual == [tuple(row.values()) for row in table.to_pylist()], name
     views = dict(rows(path, "SELECT view_name, comment FROM duckdb_views() "
                             "WHERE schema_name = 'main' AND NOT internal"))  # fmt: skip
     assert views == {name: f"v0002: one row per {table.row}" for name, table in GOLD.items()}

@@ -183,11 +183,11 @@ def test_a_file_that_is_exchanged_for_a_link_while_it_is_found_is_not_followed(
     plain = stage.exports_of
 
     def exchanged(*arguments: Any) -> Any:
-        found = plain(*arguments)
+        actual = plain(*arguments)
         if export.exists() and not export.is_symlink():
             export.unlink()
             export.symlink_to(campaign / "store" / "judge.key")
-        return found
+        return actual
 
     monkeypatch.setattr(stage, "exports_of", exchanged)
     with pytest.raises(InputError, match="cannot be read"):

@@ -116,7 +116,7 @@ def test_exports_and_code():
 
     old, new = of({"a": "1", "b": "2"}, "s", "1"), of({"b": "3", "c": "4"}, "s", "2")
     changes = export_changes(old, new)
-    assert {what: [e["name"] for e in found] for what, found in changes.items()} == {
+    assert {what: [e["name"] for e in actual] for what, actual in changes.items()} == {
         "added": ["c"], "removed": ["a"], "changed": ["b"]
     }  # fmt: skip
     assert changes["changed"][0] == {

@@ -101,8 +101,8 @@ def test_the_objects_are_files_that_any_tool_reads(campaign, s3):
     assert len(pd.read_parquet(f"{URL}/v0001/labels.parquet")) == 3
     with duckdb.connect() as connection:
         connection.register_filesystem(s3)
-        found = connection.sql(f"SELECT item FROM '{URL}/v0001/labels.parquet'").fetchall()
-    assert [item for (item,) in found] == labels["item"].to_pylist()
+        actual = connection.sql(f"SELECT item FROM '{URL}/v0001/labels.parquet'").fetchall()
+    assert [item for (item,) in actual] == labels["item"].to_pylist()
     said: dict[str, Any] = {}
     (block,) = re.findall(r"```python\n(.*?)```", DOCS.read_text(), re.DOTALL)
     exec(block, said)
@@ -121,8 +121,8 @@ def test_what_is_changed_in_the_bucket_is_found(campaign, s3, tmp_path, capsys):
     s3.rm_file(f"{KEY}/v0001/README.md")
     s3.pipe_file(f"{KEY}/else.txt", b"x")
     s3.pipe_file(f"{KEY}/v0002/labels.parquet", b"half")
-    found = says(capsys, "verify", str(campaign), status=1)["findings"]
-    told = {finding["file"].removeprefix(f"{URL}/"): finding["what"] for finding in found}
+    actual = says(capsys, "verify", str(campaign), status=1)["findings"]
+    told = {finding["file"].removeprefix(f"{URL}/"): finding["what"] for finding in actual}
     assert told.keys() == {
         "v0001/labels.parquet", "v0001/notes.txt", "v0001/more", "v0001/README.md",
         "else.txt", "v0002",

@@ -29,44 +29,44 @@ pytestmark = pytest.mark.slow
 
 
 def with_releases(folder: Path, n: int) -> Releases:
-    found = Releases(folder / "gold", copy_path=folder / "store/pointers/gold.json")
+    actual = Releases(folder / "gold", copy_path=folder / "store/pointers/gold.json")
     for number in range(n):
-        publish(found, str(number))
-    return found
+        publish(actual, str(number))
+    return actual
 
 
-def finish(found: Releases) -> list[str]:
-    with found.publishing(lambda: None):
-        return found.finish_interrupted()
+def finish(actual: Releases) -> list[str]:
+    with actual.publishing(lambda: None):
+        return actual.finish_interrupted()
 
 
 def test_the_newest_release_is_lost_with_the_pointer(tmp_path):
-    found = with_releases(tmp_path, 3)
-    with found.publishing(lambda: None):
-        pin(found, "v0001", "the paper")
+    actual = with_releases(tmp_path, 3)
+    with actual.publishing(lambda: None):
+        pin(actual, "v0001", "the paper")
     (tmp_path / "gold/latest.json").unlink()
     shutil.rmtree(tmp_path / "gold/v0003")
-    assert finish(found) == []
-    assert found.get().version == "v0002"
-    assert list(read_pins(found)) == ["v0001"]
-    assert found.gone() == ["v0003"]
-    assert publish(found) == "v0004"
+    assert finish(actual) == []
+    assert actual.get().version == "v0002"
+    assert list(read_pins(actual)) == ["v0001"]
+    assert actual.gone() == ["v0003"]
+    assert publish(actual) == "v0004"
 
 
 def test_a_release_of_another_digest_is_not_pointed_to(tmp_path):
-    found = with_releases(tmp_path, 2)
+    actual = with_releases(tmp_path, 2)
     (tmp_path / "gold/latest.json").unlink()
     manifest = tmp_path / "gold/v0002/manifest.json"
     manifest.write_text(manifest.read_text().replace('"text": "1"', '"text": "2"'))
-    assert finish(found) == ["v0002"]
-    assert found.get().version == "v0001"
+    assert finish(actual) == ["v0002"]
+    assert actual.get().version == "v0001"
 
 
 def test_no_number_is_given_twice_where_all_of_gold_is_lost(tmp_path):
-    found = with_releases(tmp_path, 2)
+    actual = with_releases(tmp_path, 2)
     shutil.rmtree(tmp_path / "gold")
-    assert finish(found) == []
-    assert publish(found) == "v0003"
+    assert finish(actual) == []
+    assert publish(actual) == "v0003"
 
 
 def no_space(path: Path, *_: Any) -> None:
@@ -83,16 +83,16 @@ def ready_to_publish(folder: Path, said: list[str]) -> Build:
 def test_a_copy_that_cannot_be_written_is_told_and_mended(tmp_path, monkeypatch):
     said: list[str] = []
     build = ready_to_publish(tmp_path / "campaign", said)
-    found = Releases.for_campaign(build.campaign)
+    actual = Releases.for_campaign(build.campaign)
     with monkeypatch.context() as patched:
         patched.setattr(pointer_copies, "write_json", no_space)
         publication = publish_build(build)
     assert (publication.published, publication.release.version) == (True, "v0001")
-    assert said[-1] == f"{found.copy_path}: cannot be written; the next build writes it"
-    assert found.copy_path
-    assert not found.copy_path.exists()
+    assert said[-1] == f"{actual.copy_path}: cannot be written; the next build writes it"
+    assert actual.copy_path
+    assert not actual.copy_path.exists()
     assert publish_build(build).published is False
-    assert found.copy_path.read_bytes() == (build.campaign.gold / "latest.json").read_bytes()
+    assert actual.copy_path.read_bytes() == (build.campaign.gold / "latest.json").read_bytes()
     assert said[-1] == "nothing new: v0001 stands"
 
 
@@ -114,12 +114,12 @@ def test_a_store_that_is_full_is_not_said_to_be_gold(tmp_path, monkeypatch, modu
 
 def put_back(folder: Path, *, n: int = 3, keep: int = 2) -> Releases:
     """Publish some releases, and let latest.json be as it was when there were fewer."""
-    found = with_releases(folder, keep)
+    actual = with_releases(folder, keep)
     older = (folder / "gold/latest.json").read_bytes()
     for number in range(keep, n):
-        publish(found, str(number))
+        publish(actual, str(number))
     (folder / "gold/latest.json").write_bytes(older)
-    return found
+    return actual
 
 
 def remove_newest(folder: Path) -> None:
@@ -128,50 +128,50 @@ def remove_newest(folder: Path) -> None:
 
 @pytest.mark.parametrize("also", [lambda _: None, remove_newest], ids=["alone", "with releases"])
 def test_a_pointer_that_was_put_back_is_refused_until_the_copy_takes_its_place(tmp_path, also):
-    found = put_back(tmp_path)
+    actual = put_back(tmp_path)
     also(tmp_path)
-    before = found.copy_path.read_bytes()
-    for act in (lambda: publish(found, "other"), found.get, lambda: finish(found)):
+    before = actual.copy_path.read_bytes()
+    for act in (lambda: publish(actual, "other"), actual.get, lambda: finish(actual)):
         with pytest.raises(StoreError, match=r"does not know v0003") as error:
             act()
-        assert str(found.copy_path) in str(error.value)
-    assert found.copy_path.read_bytes() == before
-    assert found.get("v0001").version == "v0001"
+        assert str(actual.copy_path) in str(error.value)
+    assert actual.copy_path.read_bytes() == before
+    assert actual.get("v0001").version == "v0001"
     (tmp_path / "gold/latest.json").unlink()  # as the message says
-    finish(found)
-    assert publish(found, "next") == "v0004"
+    finish(actual)
+    assert publish(actual, "next") == "v0004"
 
 
 def test_a_prune_that_was_put_back_is_noticed(tmp_path):
-    found = with_releases(tmp_path, 3)
+    actual = with_releases(tmp_path, 3)
     older = (tmp_path / "gold/latest.json").read_bytes()
-    with found.publishing(lambda: None):
-        found.remove(["v0001"])
+    with actual.publishing(lambda: None):
+        actual.remove(["v0001"])
     (tmp_path / "gold/latest.json").write_bytes(older)
     with pytest.raises(StoreError, match="does not know that v0001 was pruned"):
-        publish(found, "next")
+        publish(actual, "next")
 
 
 def test_another_release_under_a_known_number_is_noticed(tmp_path):
-    found = with_releases(tmp_path, 2)
+    actual = with_releases(tmp_path, 2)
     other = Releases(tmp_path / "other")
     for text in ("0", "other"):
         publish(other, text)
     shutil.rmtree(tmp_path / "gold")
     shutil.copytree(tmp_path / "other", tmp_path / "gold")
     with pytest.raises(StoreError, match="v0002: another release than") as error:
-        publish(found, "next")
-    assert f"delete {found.copy_path}" in str(error.value)
+        publish(actual, "next")
+    assert f"delete {actual.copy_path}" in str(error.value)
 
 
 def test_an_old_pointer_that_is_older_than_the_copy_is_noticed(tmp_path):
     """Of schema 1: it knows the newest release alone."""
-    found = with_releases(tmp_path, 2)
-    pointer = found.gold.pointer()
+    actual = with_releases(tmp_path, 2)
+    pointer = actual.gold.pointer()
     old = {"version": "v0001", "manifest_sha256": pointer.manifests["v0001"]}
     files.write_json(tmp_path / "gold/latest.json", old)
     with pytest.raises(StoreError, match="names v0001 as the newest release, the copy v0002"):
-        found.get()
+        actual.get()
 
 
 def test_a_pointer_that_another_machine_wrote_is_newer_and_taken(tmp_path):
@@ -183,15 +183,15 @@ def test_a_pointer_that_another_machine_wrote_is_newer_and_taken(tmp_path):
 
 
 def test_what_was_lost_with_all_of_gold_is_remembered(tmp_path):
-    found = with_releases(tmp_path, 2)
-    with found.publishing(lambda: None):
-        pin(found, "v0001", "the paper")
+    actual = with_releases(tmp_path, 2)
+    with actual.publishing(lambda: None):
+        pin(actual, "v0001", "the paper")
     shutil.rmtree(tmp_path / "gold")
-    publish(found, "next")
-    assert list(found.gold.pointer().manifests) == ["v0001", "v0002", "v0003"]
-    assert found.gone() == ["v0001", "v0002"]
+    publish(actual, "next")
+    assert list(actual.gold.pointer().manifests) == ["v0001", "v0002", "v0003"]
+    assert actual.gone() == ["v0001", "v0002"]
     shutil.rmtree(tmp_path / "gold")
-    assert publish(found, "again") == "v0004"
+    assert publish(actual, "again") == "v0004"
 
 
 @dataclass(frozen=True)
@@ -396,13 +396,13 @@ def test_other_gold_that_is_still_there_does_not_count(tmp_path, capsys):
 
 
 def test_numbers_never_fall(tmp_path):
-    found = with_releases(tmp_path, 2)
-    found.copy_path.unlink()
+    actual = with_releases(tmp_path, 2)
+    actual.copy_path.unlink()
     (tmp_path / "gold/latest.json").unlink()
     shutil.rmtree(tmp_path / "gold/v0002")
-    assert finish(found) == []
-    assert found.gold.pointer().last == "v0001"
-    assert publish(found) == "v0003"
+    assert finish(actual) == []
+    assert actual.gold.pointer().last == "v0001"
+    assert publish(actual) == "v0003"
 
 
 def test_gold_that_is_away_is_named_and_not_built_upon(tmp_path, capsys):

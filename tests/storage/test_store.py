@@ -28,10 +28,10 @@ def test_a_result_is_found_by_its_key(tmp_path):
     store = Store(tmp_path)
     assert store.result("stage", "k") is None
     made = make(store, "k")
-    found = store.result("stage", "k")
-    assert found.tables["t"].sha256 == made.tables["t"].sha256
-    assert found.document == {"n": 2}
-    assert found.tables["t"].paths[0].exists()
+    actual = store.result("stage", "k")
+    assert actual.tables["t"].sha256 == made.tables["t"].sha256
+    assert actual.document == {"n": 2}
+    assert actual.tables["t"].paths[0].exists()
 
 
 def test_a_result_whose_facts_are_others_is_none(tmp_path):

@@ -24,10 +24,10 @@ def test_a_result_can_be_forgotten_twice(tmp_path):
 
 def test_what_another_build_made_in_its_place_is_not_forgotten(tmp_path):
     store = Store(tmp_path)
-    found = make(store, "k")
-    store.discard(found)
+    actual = make(store, "k")
+    store.discard(actual)
     newer = make(store, "k", run="r2")
-    store.discard(found)
+    store.discard(actual)
     assert store.result("stage", "k") == newer
 
 

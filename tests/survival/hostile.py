@@ -164,8 +164,8 @@ def _label_studio(draw: st.DrawFn, options: dict[str, str]) -> bytes:
         return odd({"from_name": "q", "to_name": "t", "type": odd("choices"), "value": value})
 
     def annotation(number: int) -> Any:
-        found = {"id": odd(number), "completed_by": odd(number), "result": odd([answer()])}
-        return odd(found | {"created_at": draw(CELLS), "lead_time": odd(1.5)})
+        actual = {"id": odd(number), "completed_by": odd(number), "result": odd([answer()])}
+        return odd(actual | {"created_at": draw(CELLS), "lead_time": odd(1.5)})
 
     tasks = [
         odd({"id": odd(n), "data": odd({"id": draw(CELLS)}), "annotations": odd([annotation(n)])})

@@ -90,9 +90,9 @@ def files_of_store(store: Path) -> list[str]:
     if "SOAK" in os.environ:
         paths = [path for path in store.rglob("*") if path.is_file()]
         return sorted(path.relative_to(store).as_posix() for path in paths)
-    found = {kind: sorted(store.glob(kind)) for kind in KINDS}
-    assert all(found.values()), [kind for kind, paths in found.items() if not paths]
-    return [found[kind][0].relative_to(store).as_posix() for kind in KINDS[:FEW]]
+    actual = {kind: sorted(store.glob(kind)) for kind in KINDS}
+    assert all(actual.values()), [kind for kind, paths in actual.items() if not paths]
+    return [actual[kind][0].relative_to(store).as_posix() for kind in KINDS[:FEW]]
 
 
 @pytest.mark.slow
