@@ -143,7 +143,7 @@ def build_without_dagster(
     return publish(build), build
 
 
-@pytest.mark.sampled(every=3)
+@pytest.mark.sampled(every=5)
 @pytest.mark.parametrize("name", NAMES)
 def test_case(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
     folder = tmp_path / name

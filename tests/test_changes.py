@@ -82,6 +82,7 @@ def test_in_words():
     assert changes_text({}) == ""
 
 
+@pytest.mark.slow
 def test_a_copied_campaign_gets_a_catalog_of_its_own(start_campaign, tmp_path):
     start_campaign({"a.csv": EXPORT})
     copied = shutil.copytree(tmp_path / "campaign", tmp_path / "copied")

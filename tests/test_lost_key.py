@@ -78,6 +78,7 @@ def test_the_fingerprint_is_published_and_the_decision_is_not(build_campaign):
     assert "new_key" not in json.dumps(built.publication.release.manifest)
 
 
+@pytest.mark.slow
 def test_names_that_are_no_pseudonyms_need_no_key(build_campaign, campaign):
     build_campaign({"a.csv": EXPORT}, "privacy.pseudonymize=false")
     (campaign / "store" / "judge.key").unlink()

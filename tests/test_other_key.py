@@ -13,7 +13,7 @@ from benchmarks.exports import Shape, write_campaign
 from tests.conftest import build_file
 
 NAMES = {"judge", "source_digest", "judgment_id", "hit", "ranking"}
-SHAPE = Shape(labels=900, scores=1_500, comparisons=200, tasks=2, judges=15)
+SHAPE = Shape(labels=400, scores=600, comparisons=100, tasks=2, judges=8)
 
 
 def generated(folder: Path) -> Path:

@@ -80,7 +80,9 @@ def run_code(tmp_path: Path) -> Iterator[Callable[[str], str]]:
         process.stdin.close()
 
 
-@pytest.mark.parametrize("page", ["model_judges.md", "tutorial.md"])
+@pytest.mark.parametrize(
+    "page", [pytest.param("model_judges.md", marks=pytest.mark.slow), "tutorial.md"]
+)
 def test_commands_and_code_say_what_the_page_shows(
     page: str, tmp_path: Path, run_code: Callable[[str], str]
 ) -> None:

@@ -192,6 +192,7 @@ def test_labels_are_inferred_of_a_task_alone_where_shared_weights_stay(
     assert same_at_once(second, crowds, tmp_path / "other", ["labels"])
 
 
+@pytest.mark.slow
 def test_a_task_that_grows_out_of_those_that_share_weights_changes_them(crowds, labelled, tmp_path):
     """What is left is too little to share weights from: the other small task has its own."""
     build_both(crowds, tables=["labels"])
@@ -208,7 +209,7 @@ def test_a_task_that_grows_out_of_those_that_share_weights_changes_them(crowds, 
 @pytest.mark.parametrize(
     "harm",
     [
-        "flipped",
+        pytest.param("flipped", marks=pytest.mark.slow),
         pytest.param("gone", marks=pytest.mark.slow),
         pytest.param("emptied", marks=pytest.mark.slow),
     ],
@@ -237,6 +238,7 @@ def test_a_task_that_is_gone_leaves_no_row(campaign):
     assert "labels-02" not in tasks
 
 
+@pytest.mark.slow
 def test_other_settings_measure_all_tasks(campaign, measured):
     build(campaign)
     measured.clear()

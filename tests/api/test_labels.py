@@ -28,9 +28,9 @@ def test_dawid_skene_labels_as_crowd_kit_does(votes):
     assert same.sum() >= 0.97 * len(theirs)
 
 
-def test_infer_labels_are_those_of_a_release(votes, build_campaign):
+def test_infer_labels_are_those_of_a_release(votes, stage_campaign):
     ours = annot.infer_labels(votes, **NAMES)
-    built = build_campaign(
+    built = stage_campaign(
         {"a.csv": votes.to_csv(index=False)},
         sources=[{"path": "exports/a.csv", "format": "csv", "fields": NAMES}],
     )

@@ -109,6 +109,7 @@ def test_other_covariates_are_refused(tmp_path, value):
     assert {"[lenght]": "length", "length": "list"}.get(value, "twice") in words
 
 
+@pytest.mark.slow
 def test_tasks_in_blocks_have_the_same_rankings(stage_campaign, tmp_path):
     """Scored HITs whose outputs stand side by side; a task too large for one job."""
     draw = random.Random(4)

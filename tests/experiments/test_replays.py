@@ -231,6 +231,7 @@ def refusal(given: LoadedCampaign, oracle: Path | None = None) -> str:
     return str(caught.value)
 
 
+@pytest.mark.slow
 def test_what_cannot_be_replayed(tmp_path: Path) -> None:
     title = "a campaign that cannot be replayed\n  "
     unscaled = campaign(tmp_path / "a", item_rows(), tasks=[{"name": "*", "kind": "scalar"}])

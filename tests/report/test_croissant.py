@@ -50,6 +50,7 @@ def test_mlcroissant_finds_nothing_wrong(full_release, caplog):
     assert not caplog.records  # a context that is not the standard one is logged only
 
 
+@pytest.mark.slow
 def test_without_a_word_about_it_only_the_licence_is_missing(build_campaign):
     """A licence cannot be made up."""
     built = build_campaign({"a.csv": "item,judge,label\ni,w,x\n"})

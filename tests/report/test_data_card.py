@@ -163,6 +163,7 @@ def test_judges_who_are_no_pseudonyms_are_told_of(build_campaign):
     assert "Experts' decisions" not in card
 
 
+@pytest.mark.slow
 def test_a_word_about_it_is_published_though_no_number_moves(build_campaign):
     exports = {"a.csv": "item,judge,label\ni,w,x\n"}
     first = build_campaign(exports)

@@ -138,6 +138,7 @@ def test_twice_the_same_bytes():
     assert figures_of(HOSTILE) == figures_of(HOSTILE)
 
 
+@pytest.mark.slow
 def test_threads_do_not_disturb_each_other():
     with ThreadPoolExecutor(4) as pool:
         assert len(set(pool.map(lambda _: digest(["a", "b", "c"]), range(8)))) == 1

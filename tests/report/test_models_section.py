@@ -50,6 +50,7 @@ def test_models_alone_are_told_on_the_first_screen_and_of_every_table(build_camp
     assert croissant.count(words) == len(manifest["tables"])
 
 
+@pytest.mark.slow
 def test_a_campaign_of_people_says_nothing_of_models(build_campaign):
     built = build_campaign({"a.csv": HUMAN})
     page, section, card = texts(built)

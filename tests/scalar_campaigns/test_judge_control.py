@@ -129,9 +129,9 @@ def test_no_test(stage: Any) -> None:
 
 
 @pytest.mark.parametrize("undetermined", ["keep", "drop"])
-def test_a_judge_with_too_few_controls(undetermined: str, build: Any) -> None:
+def test_a_judge_with_too_few_controls(undetermined: str, stage: Any) -> None:
     rows = [*hit_of("careful", CAREFUL), *hit_of("one", CAREFUL[:1]), of(judge="none")]
-    built = build(rows, quality={"undetermined": undetermined})
+    built = stage(rows, quality={"undetermined": undetermined})
     judges = by(built.rows("judges"), "judge")
     assert judges["careful"]["verdict"] == "passed"
     dropped = undetermined == "drop"

@@ -113,9 +113,9 @@ def test_known_answers_without_any_truth(stage: Any) -> None:
     assert len(built.rows("set_aside")) == 3
 
 
-def test_known_answers_that_nobody_asked_for(build: Any) -> None:
+def test_known_answers_that_nobody_asked_for(stage: Any) -> None:
     rows = known("ann", "nnn", "yyy") + labels("ann", "yn")
-    built = build(rows, tasks=YES_NO)
+    built = stage(rows, tasks=YES_NO)
     (judge,) = built.rows("judges")
     assert (judge["verdict"], judge["dropped"]) == ("untested", False)
     assert (judge["known_answer_accuracy"], judge["n_known_answers"]) == (0, 3)

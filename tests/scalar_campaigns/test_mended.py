@@ -96,9 +96,9 @@ def test_two_controls_of_one_judgment_however_they_name_it(stage: Any) -> None:
         assert built.rows("judges")[0]["n_pairs"] == 0
 
 
-def test_known_answers_that_all_lack_their_truth_leave_judges_undetermined(build: Any) -> None:
+def test_known_answers_that_all_lack_their_truth_leave_judges_undetermined(stage: Any) -> None:
     rows = known("ann", "yyy", "   ") + labels("ann", "yn")
-    built = build(rows, tasks=YES_NO, quality=KNOWN)
+    built = stage(rows, tasks=YES_NO, quality=KNOWN)
     (judge,) = built.rows("judges")
     assert judge["verdict"] == "undetermined"
     assert gates(built)["unused_controls"].level == "warn"
@@ -140,12 +140,12 @@ def test_systems_of_the_item_table_are_ranked(stage: Any) -> None:
     assert {row["system"] for row in built.rows("system_rankings")} == {"sys-a", "sys-b"}
 
 
-def test_rejected_assignments_are_no_defect_of_an_export(build: Any) -> None:
+def test_rejected_assignments_are_no_defect_of_an_export(stage: Any) -> None:
     rows = [
         {"item": f"i{k}", "judge": "ann", "score": k, "status": status}
         for k, status in enumerate(["Approved", "Rejected"] * 5)
     ]
-    found = gates(build(rows, gates={}))
+    found = gates(stage(rows, gates={}))
     assert found["rejected_share"].value == found["rejected_share_by_export"].value == 0
 
 

@@ -109,6 +109,7 @@ def test_one_score_of_a_million_on_no_scale(stage: Any) -> None:
     no_nan(built)
 
 
+@pytest.mark.slow
 def test_the_order_of_rows_changes_no_bit(stage: Any) -> None:
     rows = panel(np.random.default_rng(5))
     shuffled = [rows[n] for n in np.random.default_rng(6).permutation(len(rows))]

@@ -163,7 +163,10 @@ def test_documents_are_clusters():
     assert twice.n_items == 2 * once.n_items
 
 
-@pytest.mark.parametrize(("n_judges", "n_each", "spread"), [(12, 3, 0.15), (30, 3, 0.6)])
+@pytest.mark.parametrize(
+    ("n_judges", "n_each", "spread"),
+    [(12, 3, 0.15), pytest.param(30, 3, 0.6, marks=pytest.mark.slow)],
+)
 def test_intervals_cover(n_judges, n_each, spread):
     rng = np.random.default_rng(7)
     repeats = 400

@@ -61,6 +61,7 @@ def test_other_kernels_give_other_digits():
         assert others >= {"exp", "log", "log1p", "expm1", "power"}
 
 
+@pytest.mark.slow
 @on_x86
 def test_with_the_settings_of_the_docs_processors_are_alike():
     """Whether or not there is AVX-512, and whatever OpenBLAS would choose."""
