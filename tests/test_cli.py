@@ -143,6 +143,7 @@ def test_status_remembers_bad_exports_and_changed_settings(capsys, campaign):
     assert "unknown column" in outcome
 
 
+@pytest.mark.slow
 def test_status_tells_of_a_build_that_was_killed(capsys, campaign):
     build_file(campaign)
     assert document(capsys, "status", campaign)["unended_build"] is None
@@ -159,6 +160,7 @@ def test_status_tells_of_a_build_that_was_killed(capsys, campaign):
     assert document(capsys, "status", campaign)["unended_build"] is None
 
 
+@pytest.mark.slow
 def test_status_without_the_key_makes_none(capsys, campaign, monkeypatch):
     monkeypatch.delenv("ANNOT_KEY")
     assert document(capsys, "status", campaign)["not_compared"] is None  # nothing to compare with
@@ -190,6 +192,7 @@ def test_status_without_the_key_makes_none(capsys, campaign, monkeypatch):
     assert not state["build_due"]
 
 
+@pytest.mark.slow
 def test_status_reads_the_key_of_the_store(capsys, campaign, monkeypatch):
     monkeypatch.delenv("ANNOT_KEY")
     build_file(campaign)

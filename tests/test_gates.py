@@ -156,6 +156,7 @@ def test_a_reader_that_loses_a_row_fails_the_accounting(build_campaign, monkeypa
     assert "exports/a.csv" in str(error.value)
 
 
+@pytest.mark.slow
 def test_lineage_that_loses_a_record_is_not_published(build_campaign, monkeypatch):
     lineage_rows = trace_lineage.lineage_rows
 
@@ -169,17 +170,18 @@ def test_lineage_that_loses_a_record_is_not_published(build_campaign, monkeypatc
     assert "lineage_rows" in str(error.value)
 
 
-def test_results_of_older_code_are_made_again(build_campaign):
+def test_results_of_older_code_are_made_again(stage_campaign):
     """A gate that is new since the store was filled must not stop the build."""
-    first = build_campaign({"a.csv": EXPORT})
+    first = stage_campaign({"a.csv": EXPORT})
+    labels = first.table("labels")
     path = first.runs["infer_labels"].result.tables["labels"].paths[0].parent / "stage.json"
     document = json.loads(path.read_text())
     del document["facts"]["judges_below_chance"], document["sha256"]
     path.write_text(json.dumps(document | {"sha256": digest_of(document)}))
     assert not is_checked("infer_labels", ["labels"], document["facts"])
-    second = build_campaign({"a.csv": EXPORT})
+    second = stage_campaign({"a.csv": EXPORT})
     assert not second.runs["infer_labels"].result.reused
-    assert second.hashes() == first.hashes()
+    assert second.table("labels") == labels
 
 
 def order_gate(built):

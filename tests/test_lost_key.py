@@ -18,10 +18,9 @@ OTHER = "another key, which is long enough too"
 
 
 @pytest.fixture
-def campaign(build_campaign, tmp_path, monkeypatch):
+def campaign(start_campaign, monkeypatch):
     monkeypatch.delenv("ANNOT_KEY")
-    build_campaign({"a.csv": EXPORT})
-    return tmp_path / "campaign"
+    return start_campaign({"a.csv": EXPORT})
 
 
 def test_a_lost_key_stops_the_build_and_no_other_is_made(build_campaign, campaign):

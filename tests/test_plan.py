@@ -128,6 +128,7 @@ def test_a_task_without_variances(campaign, capsys):
     assert "allowed: quality" in err
 
 
+@pytest.mark.slow
 def test_a_difference_that_three_judges_find_is_theirs(tmp_path, capsys):
     """Segments alone are drawn: other judges would find less, which the plan of three says."""
     rng = np.random.default_rng(4)
@@ -181,6 +182,7 @@ def test_documents_of_several_segments_make_a_plan_too_optimistic(tmp_path, caps
     assert out.count("  warning: 6 documents with several segments") == 1
 
 
+@pytest.mark.slow
 def test_systems_without_common_judges_are_said_to_have_none(tmp_path, capsys):
     """Their scores vary; judges that are drawn at random connect them."""
     rng = np.random.default_rng(7)

@@ -276,6 +276,7 @@ def test_names_of_judges_are_looked_for_in_paths_as_words(path, judge, tells):
     assert names_in_path(path, judge) is tells
 
 
+@pytest.mark.slow
 def test_a_path_that_names_a_judge_is_warned_of(build_campaign):
     exports = {"alice@example.org.csv": "item,judge,label\ni1,alice@example.org,x\n"}
     with pytest.raises(GateError, match="published_names"):

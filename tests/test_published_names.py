@@ -241,6 +241,7 @@ def judged_by(judges: Sequence[str], *items: str) -> str:
     return "item,judge,label\n" + "".join([*rows, rows[0]])
 
 
+@pytest.mark.slow
 @pytest.mark.sampled
 @pytest.mark.parametrize("author", AUTHORS)
 def test_a_surname_that_code_cites_is_found_in_an_item(build_campaign, author):
@@ -317,6 +318,7 @@ def test_names_of_exports_are_searched_that_the_mapping_changes(
     assert place in str(raised.value)
 
 
+@pytest.mark.slow
 @pytest.mark.sampled
 @pytest.mark.parametrize("mapping", MAPPINGS.values(), ids=MAPPINGS)
 def test_reasons_quote_no_name_that_the_mapping_changes(build_campaign, mapping):
@@ -330,6 +332,7 @@ def test_reasons_quote_no_name_that_the_mapping_changes(build_campaign, mapping)
     assert reason == f"label is not a declared class: {NOT_SHOWN}"
 
 
+@pytest.mark.slow
 def test_a_team_that_several_judges_share_is_no_name(build_campaign):
     rows = "item,judge,label,team\n" + "".join(
         f"southern-{n},{judge},a,southern\n" for n in range(4) for judge in JUDGES

@@ -61,11 +61,13 @@ def test_the_seconds_of_a_hit_are_shared_out(stage):
     assert only_judge(stage(*rows))["seconds_per_judgment"] == 15
 
 
+@pytest.mark.slow
 def test_two_assignments_of_a_hit_are_told_apart_by_their_ids(stage):
     rows = [row(n, hit="h", native_id=f"a{n // 10}", hit_seconds=600) for n in range(20)]
     assert only_judge(stage(*rows))["seconds_per_judgment"] == 60
 
 
+@pytest.mark.slow
 def test_rejected_judgments_of_an_assignment_took_time_too(stage):
     rows = [row(n, hit="h", hit_seconds=600) for n in range(10)]
     for rejected in rows[5:]:
@@ -185,6 +187,7 @@ def test_settings_that_would_do_nothing_are_refused(build, tmp_path, setting, wo
     assert words in str(error.value)
 
 
+@pytest.mark.slow
 def test_a_release_of_other_settings_says_so(build, tmp_path):
     rows = [row(n) for n in range(3)]
     build(*rows)

@@ -161,6 +161,7 @@ def test_with_another_key_the_advice_is_to_unset_it(capsys, campaign, monkeypatc
     assert f"next: unset ANNOT_KEY: the key is in {campaign / 'store' / 'judge.key'}" in out
 
 
+@pytest.mark.slow
 def test_an_exposed_key_is_warned_of_though_nothing_is_new(capsys, campaign):
     """Modes are no part of a release: what opened the key since then is looked at anew."""
     build_file(campaign)

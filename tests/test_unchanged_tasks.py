@@ -20,7 +20,7 @@ TABLES = ("agreement", "system_rankings")
 
 @pytest.fixture
 def campaign(tmp_path):
-    shape = Shape(labels=600, scores=600, comparisons=150, tasks=3, judges=8)
+    shape = Shape(labels=300, scores=360, comparisons=90, tasks=3, judges=8)
     return write_campaign(tmp_path / "campaign", shape)
 
 
@@ -230,6 +230,7 @@ def test_what_is_harmed_is_measured_anew(campaign, measured, tmp_path, harm):
     assert second.tables["agreement"].sha256 == at_once.tables["agreement"].sha256
 
 
+@pytest.mark.slow
 def test_a_task_that_is_gone_leaves_no_row(campaign):
     build(campaign)
     (campaign.parent / "exports" / "labels-02.csv").unlink()

@@ -42,6 +42,7 @@ def test_infer_labels_are_those_of_a_release(votes, stage_campaign):
     assert len(ours.labels) == len(released)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("infer", [annot.dawid_skene, annot.infer_labels])
 def test_a_frame_comes_back_as_the_kind_that_came_in(votes, infer):
     by_pandas = infer(votes, **NAMES)
@@ -72,6 +73,7 @@ class Stream:
         return pa.Table.from_pandas(self.frame).__arrow_c_stream__(requested_schema)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("infer", [annot.dawid_skene, annot.infer_labels])
 def test_order_of_rows_and_names_change_nothing(votes, infer):
     ours = infer(votes, **NAMES)
@@ -80,6 +82,7 @@ def test_order_of_rows_and_names_change_nothing(votes, infer):
     pd.testing.assert_frame_equal(other.labels.rename(columns={"q": "question"}), ours.labels)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("infer", [annot.dawid_skene, annot.infer_labels])
 def test_rows_without_an_answer_do_not_count_and_are_listed(votes, infer):
     holes = votes.astype({"answer": float, "question": "object"})

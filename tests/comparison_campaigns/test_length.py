@@ -70,6 +70,11 @@ def test_the_report_has_the_effect_of_length(build_campaign, tmp_path):
     built = preferences(build_campaign, text, LENGTH, items=items)
     report = (built.publication.release.folder / "report.html").read_text()
     assert "Effect of the length of texts" in report
+
+
+@pytest.mark.slow
+def test_the_report_has_no_effect_of_length_unasked(build_campaign, tmp_path):
+    text, items = campaign(tmp_path)
     without = preferences(build_campaign, text, items=items)
     report = (without.publication.release.folder / "report.html").read_text()
     assert "Effect of the length of texts" not in report

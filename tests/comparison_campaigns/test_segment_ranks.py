@@ -77,6 +77,7 @@ def test_dominance_is_the_mean_over_the_graphs_of_single_judges(stage_campaign):
     assert ranks(built) == {"s/x": 1, "s/y": 2, "s/z": 3}
 
 
+@pytest.mark.slow
 def test_a_judge_more_is_no_merit(stage_campaign):
     text = "judge,segment,a,b,won\n" + "".join(
         f"w0,s,{a},{b},left\n" for a, b in zip("XbcdY", "bcdY", strict=False)
@@ -99,6 +100,7 @@ def test_what_is_not_connected_is_ranked_apart(stage_campaign):
     assert built.metrics("rank_segments")["segment_graphs"]["small"]["segments_in_parts"] == 1
 
 
+@pytest.mark.slow
 def test_without_segments_the_task_is_one(stage_campaign):
     text = "judge,segment,a,b,won\nw,,x,y,left\nw,,y,z,left\n"
     fields = {k: v for k, v in PREFERENCE.items() if k != "segment"}
@@ -130,6 +132,7 @@ def test_outputs_that_differ_in_casing_only_are_equal_without_asking(stage_campa
     assert not any(ranks(built, "in_contradiction").values())
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("graphs", ["pooled", "judge"])
 def test_votes_for_equal_outputs_are_votes_for_one(stage_campaign, tmp_path, graphs):
     text = "judge,segment,a,b,won\nv,s,A,X,left\nv,s,X,Y,left\nw,s,A,X,left\nw,s,A,B,left\n"
@@ -143,6 +146,7 @@ def test_votes_for_equal_outputs_are_votes_for_one(stage_campaign, tmp_path, gra
     assert (found["A"]["n_comparisons"], found["B"]["n_comparisons"]) == (3, 1)
 
 
+@pytest.mark.slow
 def test_an_item_table_without_systems_leaves_those_of_the_records(stage_campaign, tmp_path):
     text = "judge,segment,a,b,won\nw,s,A,B,left\nw,s,A,C,left\n"
     (tmp_path / "campaign").mkdir()

@@ -9,6 +9,7 @@ import pytest
 from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.config.judges import prompt_hash
 from annot_pipeline.errors import ConfigError
+from annot_pipeline.stages.registry import GOLD_MADE
 from tests.conftest import write_small_campaign
 
 PEOPLE = ("ann", "ben", "cleo")
@@ -35,11 +36,12 @@ def fates(built):
     return {fate: n for fate, n in built.metrics("settle_judgments")["fates"].items() if n}
 
 
-def test_models_change_no_table_of_people(build_campaign):
-    alone = build_campaign({"a.csv": HUMAN}, judges=MODELS).hashes()
-    built = build_campaign(BOTH, judges=MODELS)
+def test_models_change_no_table_of_people(stage_campaign):
+    staged = stage_campaign({"a.csv": HUMAN}, judges=MODELS)
+    alone = {name: staged.table(name) for name in GOLD_MADE}
+    built = stage_campaign(BOTH, judges=MODELS)
     assert fates(built) == {"used": 60, "measured": 30}
-    differing = {name for name, sha256 in built.hashes().items() if alone[name] != sha256}
+    differing = {name for name, table in alone.items() if built.table(name) != table}
     assert differing <= OF_ALL
     assert differing >= {"lineage", "judgments", "judges", "items"}
     people = [row for row in built.rows("judgments") if row["kind"] == "human"]

@@ -193,6 +193,7 @@ def test_figures_of_scores(stage_campaign):
     assert estimates["A", "prediction_powered"]["effective_n_human"] > n_human
 
 
+@pytest.mark.slow
 def test_scores_on_other_scales_have_no_bias(stage_campaign):
     rows = [
         {"item": f"i{n}", "judge": judge, "score": score}

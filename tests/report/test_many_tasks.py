@@ -35,6 +35,7 @@ def html(tmp_path_factory: pytest.TempPathFactory) -> str:
     return (built.publication.release.folder / "report.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_every_task_has_its_best_systems_and_its_rows(html):
     def rows(caption: str) -> str:
         return html.split(f"<caption>{caption}</caption>", 1)[1].split("</table>", 1)[0]

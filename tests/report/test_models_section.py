@@ -60,6 +60,7 @@ def test_a_campaign_of_people_says_nothing_of_models(build_campaign):
     assert not any("note" in table for table in built.publication.release.manifest["tables"])
 
 
+@pytest.mark.slow
 def test_what_a_judgment_of_a_model_cost(build_campaign, tmp_path):
     lines = MODEL.splitlines()
     paid = "\n".join([lines[0] + ",cost", *(line + ",0.002 USD" for line in lines[1:])]) + "\n"

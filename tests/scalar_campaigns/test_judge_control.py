@@ -128,6 +128,7 @@ def test_no_test(stage: Any) -> None:
     assert not judge["dropped"]
 
 
+@pytest.mark.sampled(every=2)
 @pytest.mark.parametrize("undetermined", ["keep", "drop"])
 def test_a_judge_with_too_few_controls(undetermined: str, stage: Any) -> None:
     rows = [*hit_of("careful", CAREFUL), *hit_of("one", CAREFUL[:1]), of(judge="none")]

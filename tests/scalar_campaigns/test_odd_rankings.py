@@ -67,6 +67,7 @@ def test_systems_that_share_no_judge_are_not_compared(stage: Any) -> None:
         assert gate.level == level
 
 
+@pytest.mark.slow
 def test_a_judge_with_one_score_changes_nothing(stage: Any) -> None:
     rows = panel(np.random.default_rng(3))
     extra = scores(("once", "x", "g0", 100.0))
@@ -92,6 +93,7 @@ def test_segments_that_nobody_shares(stage: Any) -> None:
     no_nan(built)
 
 
+@pytest.mark.slow
 def test_a_hit_that_is_a_whole_judge(stage: Any) -> None:
     rows = [row | {"hit": row["judge"]} for row in panel(np.random.default_rng(3))]
     without = stage(panel(np.random.default_rng(3)))

@@ -114,6 +114,7 @@ def test_scales_that_are_none(scale: Any, error: str, build: Any) -> None:
     assert error in str(caught.value)
 
 
+@pytest.mark.slow
 def test_a_constant_judge_has_no_z(build: Any) -> None:
     """Also of a constant like 70.1, whose mean in floating point is not exactly 70.1."""
     constants = list(product([70, 70.1, 0.1, 33.3, 100 / 3, 0, 99.99], [2, 3, 7]))
@@ -162,6 +163,7 @@ def test_items_of_judges_without_z_alone(stage: Any) -> None:
     assert (row["raw_mean"], row["z_mean"], row["n_judgments"]) == (50, None, 1)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("controls", ["include", "exclude"])
 def test_controls_count_for_z_or_not(controls: str, stage: Any) -> None:
     rows = [

@@ -54,6 +54,7 @@ def holm(p: Mapping[Any, float]) -> dict[Any, float]:
     return adjusted
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("correction", ["none", "holm"])
 def test_rankings_as_worked_out_by_hand(correction: str, stage: Any) -> None:
     """Two judges of different scales; a third, who likes degraded copies, gives the reverse."""
@@ -163,6 +164,7 @@ def test_the_only_system_and_the_only_segment(stage: Any) -> None:
     assert tasks == {"one segment": 2 * 5}, "nothing to compare in the others"
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("rule", ["wmt", "all_beat_all", "min_wins"])
 def test_equal_means_have_equal_ranks(rule: str, stage: Any) -> None:
     """1 2 2 4, in the order of names, also where sums in another order differ in the last digit."""
@@ -186,6 +188,7 @@ def test_equal_means_have_equal_ranks(rule: str, stage: Any) -> None:
     assert [row["rank"] for row in rows] == [4, 2, 2, 1]
 
 
+@pytest.mark.slow
 def test_all_scores_equal(stage: Any) -> None:
     built = stage(outputs({"x": [50] * 4, "y": [50] * 4}))
     for row in ranking(built, "raw_mean").values():
@@ -225,6 +228,7 @@ def test_a_system_judged_by_failed_judges_only(stage: Any) -> None:
     assert found["x"]["rank"] == 1
 
 
+@pytest.mark.slow
 def test_rows_that_name_no_system_or_segment(stage: Any) -> None:
     """Scored, but ranked only where there is a system; an item alone is its own segment."""
     rows = [

@@ -40,6 +40,7 @@ def hits_at_random(n_hits=12):
     return rows
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("margin", [0, 10])
 def test_online_scores_are_those_of_the_pairs_in_order(margin, stage_campaign):
     rows = hits_at_random()

@@ -44,6 +44,7 @@ def controlled(build_campaign, tmp_path, *sets, n=90, text=None, reference="a re
     return build(build_campaign, rows, *design, items=items)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("way", ["duplicate_words", "replace_span"])
 def test_controlled_hits_show_controls_at_their_distance(way, stage_campaign, tmp_path):
     built = controlled(stage_campaign, tmp_path, f"controlled_hits.degradation={way}")
@@ -74,6 +75,7 @@ def test_controlled_hits_show_controls_at_their_distance(way, stage_campaign, tm
     assert not {f"i{k:03}" for k in range(5)} & {s["item"] for s in first}, "the judged come last"
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("given_", "says"),
     [

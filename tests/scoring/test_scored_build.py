@@ -50,6 +50,7 @@ def test_gold_scores_as_gold(scored):
     assert task["mean_f1"]["value"] == 1
 
 
+@pytest.mark.slow
 def test_votes_score_as_the_majority(build_campaign, tmp_path, capsys):
     """On known items: elsewhere votes made the gold, and are no baseline."""
     rows = ROWS + ROWS.replace("i", "k").replace("ktem,judge,label\n", "")

@@ -218,6 +218,7 @@ def test_random_hits_stand_among_the_others_and_a_small_share_is_not_none():
     assert chisquare(np.bincount(places // 10, minlength=4)).pvalue > 1e-3
 
 
+@pytest.mark.slow
 def test_threads_change_no_byte():
     """Sums of several sizes: BLAS splits some of them, not all, otherwise among two threads."""
     code = """

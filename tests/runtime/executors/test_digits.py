@@ -49,6 +49,7 @@ def test_every_process_of_this_machine_computes_the_same():
     assert len(set(digits().values())) == len(digits())
 
 
+@pytest.mark.slow
 @on_x86
 def test_other_kernels_give_other_digits():
     old = digits_with(OPENBLAS_CORETYPE="Nehalem")

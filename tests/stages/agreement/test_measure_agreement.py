@@ -192,6 +192,7 @@ def test_what_is_undefined_is_null(stage_campaign):
     assert reasons["intra_difference_mean"] == "no pair of scores by one judge twice"
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("rounds", [0, 20])
 def test_every_null_has_a_reason(stage_campaign, rounds):
     one_judge = [["j", "h", "s", f"g{n}", 50, "none"] for n in range(4)]
@@ -202,6 +203,7 @@ def test_every_null_has_a_reason(stage_campaign, rounds):
             assert has_null == (row["reason"] not in (None, THESE_JUDGES)), row
 
 
+@pytest.mark.slow
 def test_all_judges_stand_beside_those_who_count(stage_campaign):
     rows = simulated()
     rng = np.random.default_rng(1)
