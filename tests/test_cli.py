@@ -237,6 +237,7 @@ def test_only_build_loads_dagster(campaign):
     assert "dagster" not in found
 
 
+@pytest.mark.slow
 def test_options_stand_anywhere(capsys, campaign):
     build_file(campaign)
     first, second = "--set", "seed=17"
@@ -254,6 +255,7 @@ def test_options_stand_anywhere(capsys, campaign):
     assert run(capsys, "pin", "--remove", campaign, "v0001")[0] == 0
 
 
+@pytest.mark.sampled(every=2)
 @pytest.mark.parametrize(
     ("arguments", "status", "said"),
     [
@@ -313,6 +315,7 @@ def test_status_after_a_failed_gate_says_to_mend_it(capsys, campaign):
     assert document(capsys, "status", campaign)["failing"] == []
 
 
+@pytest.mark.slow
 def test_status_says_which_settings_changed_and_what_is_not_read(capsys, campaign):
     build_file(campaign)
     (campaign / "day2.csv").write_text("item,judge,label\nx,w1,yes\n")

@@ -208,6 +208,7 @@ def published(fields: dict[str, Any], key: str = "a key", **more: Any) -> Source
     return dict(found)
 
 
+@pytest.mark.slow
 def test_a_column_for_each_judge_is_told_by_its_place(build_campaign):
     """`each` names judges: neither cells nor settings repeat them."""
     fields = {"item": "item", "judge": {"value": "{who}"}, "label": "{who}"}

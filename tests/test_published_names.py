@@ -351,6 +351,7 @@ def test_letters_and_accents_are_one_character_or_two():
     assert search.masked(apart, search.in_text(apart)) == f"by {NOT_SHOWN}."
 
 
+@pytest.mark.slow
 def test_what_the_campaign_maps_is_no_leak_and_short_names_are_counted(build_campaign):
     """Labels and item texts may be names; what is too short to look for is said."""
     rows = ROWS.replace(",a\n", ",A2XYZQ8KJ3LM0P\n") + "i0,ann,A2XYZQ8KJ3LM0P\ni1,123456,x\n"

@@ -96,6 +96,7 @@ def next_step(capsys: Any, *words: object) -> str:
     return step.removeprefix("next: ")
 
 
+@pytest.mark.slow
 def test_after_a_refused_export_status_gives_the_advice_of_the_error(capsys, campaign):
     bomb = campaign / "exports" / "b.csv.gz"
     bomb.write_bytes(gzip.compress(b"item,judge,label\n" + b"i1,w1,yes\n" * 3_000_000))

@@ -97,6 +97,7 @@ def test_rows_without_an_answer_do_not_count_and_are_listed(votes, infer):
     assert result.labels["probability"].tolist() == whole.labels["probability"].tolist()
 
 
+@pytest.mark.slow
 def test_categories_booleans_dates_and_an_index(votes):
     categories = votes.assign(answer=votes["answer"].map({0: "no", 1: "yes", 2: "?"}))
     categories["answer"] = categories["answer"].astype("category")
@@ -138,6 +139,7 @@ def test_bad_frames(votes, infer, change, error, says):
         infer(frame, **names)
 
 
+@pytest.mark.slow
 def test_models_and_settings(votes):
     one_coin = annot.dawid_skene(votes, **NAMES, model="one_coin")
     assert one_coin.labels["probability"].between(0, 1).all()

@@ -54,6 +54,7 @@ def test_texts_of_segment_and_system(stage_campaign, tmp_path):
         assert without.rows(table) == others
 
 
+@pytest.mark.slow
 def test_without_texts_rows_are_null_and_say_why(stage_campaign, tmp_path):
     text, items = campaign(tmp_path, has_texts=False)
     for more in ({"items": items}, {}):

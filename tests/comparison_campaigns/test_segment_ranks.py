@@ -41,6 +41,7 @@ def test_a_judge_who_contradicts_himself_is_in_contradiction(stage_campaign):
     assert ranks(built) == {"s/x": 1, "s/y": 1, "s/z": 2}
 
 
+@pytest.mark.slow
 def test_the_report_names_segments_in_which_a_judge_contradicts_himself(build_campaign):
     text = "judge,segment,a,b,won\nw,s1,x,y,left\nw,s1,x,y,right\nw,s2,x,y,left\n"
     built = preferences(build_campaign, text)

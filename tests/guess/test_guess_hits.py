@@ -204,6 +204,7 @@ def test_the_name_alone_is_no_bookkeeping(tmp_path: Path) -> None:
     assert load_campaign(tmp_path).settings.sources[0].format == "jsonl"
 
 
+@pytest.mark.slow
 def test_texts_are_not_read(tmp_path: Path) -> None:
     """A hundred long texts a row would be a hundred times as many in the records of a row."""
     hits = [[slot(f"i{n}", text="x" * 2000) for n in range(100)] for _ in range(20)]

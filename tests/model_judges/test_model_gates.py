@@ -55,14 +55,18 @@ def test_drift_is_told_with_its_interval(start_campaign, stage_campaign):
     assert drift.detail == f"small gpt-4 -0.400 ({-0.4 - half:+.3f} to {-0.4 + half:+.3f})"
 
 
-def test_another_version_is_named(build_campaign):
+def test_another_version_is_named(start_campaign, stage_campaign):
     rows = [people(range(12)), labels("gpt-4", range(12), lambda n: n % 4 > 0)]
     versions = ([{**MODELS[0], "version": version}] for version in ("0613", "0613", "1106"))
-    builds = [
-        gate(build_campaign(export(*rows), judges=v), "model_judge_versions") for v in versions
+    rated = export(*rows)
+    first, same, other = versions
+    start_campaign(rated, judges=first)
+    found = [
+        gate(stage_campaign(rated, judges=judges), "model_judge_versions")
+        for judges in (same, other)
     ]
-    assert [one.value for one in builds] == [0, 0, 1]
-    assert builds[2].detail == "small: gpt-4 (version 0613) is now gpt-4 (version 1106)"
+    assert [one.value for one in found] == [0, 1]
+    assert found[1].detail == "small: gpt-4 (version 0613) is now gpt-4 (version 1106)"
 
 
 @pytest.mark.sampled(every=2)

@@ -38,6 +38,7 @@ def test_people_and_models_stand_side_by_side(build_campaign):
     assert "Judgments with the fate `measured`" in card
 
 
+@pytest.mark.slow
 def test_models_alone_are_told_on_the_first_screen_and_of_every_table(build_campaign):
     built = build_campaign({"b.csv": MODEL}, judges=MODELS)
     page, _, card = texts(built)

@@ -109,6 +109,7 @@ def test_a_segment_of_two_documents_joins_them(tmp_path):
     assert all("fewer than 4 documents" in row["reason"] for row in headline(built))
 
 
+@pytest.mark.slow
 def test_means_have_no_interval_where_documents_repeat(tmp_path):
     """Each judge judges one segment: segments alone repeat, unless documents do."""
     draw = random.Random(3)

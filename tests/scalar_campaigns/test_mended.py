@@ -27,6 +27,7 @@ from tests.scalar_campaigns.judged import (
 UNIT = [{"name": "*", "kind": "scalar", "scale": [0, 1]}]
 
 
+@pytest.mark.slow
 def test_rounding_breaks_no_ties_of_the_signed_rank_test(stage: Any) -> None:
     """The same judgments on two scales have the same p."""
     tenths = [(3, 1), (2, 4), (9, 7), (6, 8), (7, 5), (5, 3), (4, 2), (8, 6)]

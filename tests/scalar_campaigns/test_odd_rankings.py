@@ -44,6 +44,7 @@ def panel(rng: np.random.Generator, judges: int = 12, segments: int = 25) -> lis
     ])  # fmt: skip
 
 
+@pytest.mark.slow
 def test_systems_that_share_no_judge_are_not_compared(stage: Any) -> None:
     rows = scores(*[(judge, system, f"g{g}", 50 + 7 * (g % 3) + shift)
                     for system, judges in (("x", "abcd"), ("y", "efgh"))

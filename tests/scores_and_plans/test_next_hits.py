@@ -7,6 +7,7 @@ import pytest
 from tests.scores_and_plans.scored import SCALAR, build, plan, row, scores, text_of, with_items
 
 
+@pytest.mark.slow
 def test_the_plan_hangs_on_the_state_and_says_it(stage_campaign):
     rows = [row("j1", f"i{n:02}", (n * 37) % 101) for n in range(40)]
     built = build(stage_campaign, rows)

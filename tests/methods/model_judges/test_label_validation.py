@@ -105,6 +105,7 @@ def test_the_ceiling_counts_a_pair_of_people_for_both():
     assert result.standard_error == pytest.approx(np.sqrt(variance))
 
 
+@pytest.mark.slow
 def test_influence_values_are_those_of_a_jackknife():
     items, judges, labels, model = crowd(np.random.default_rng(3), n_items=300, n_judges=3)
     result = label_validation(items, judges, labels, model)
