@@ -147,6 +147,7 @@ def test_a_weak_key_is_in_last_build_and_warned_of(capsys, campaign, monkeypatch
     assert out.splitlines()[-1] == f"next: annot build {campaign}"
 
 
+@pytest.mark.slow
 def test_with_another_key_the_advice_is_to_unset_it(capsys, campaign, monkeypatch):
     build_file(campaign)
     unset = f"unset ANNOT_KEY: {campaign / 'store' / 'judge.key'} is the key of v0001"

@@ -155,6 +155,7 @@ def test_a_task_with_new_rows_is_ranked_alone(campaign, ranked, tmp_path):
     assert same_at_once(second, campaign, tmp_path / "other", TABLES)
 
 
+@pytest.mark.slow
 def test_a_task_with_new_rows_is_scored_alone(campaign, scored, tmp_path):
     build_both(campaign, tables=["scores"])
     assert sorted(scored) == ["scores-00", "scores-01", "scores-02"]

@@ -39,6 +39,7 @@ def test_an_unknown_outcome_is_a_rejected_row_and_never_a_tie(stage_campaign):
     assert len(built.rows("lineage")) == 3
 
 
+@pytest.mark.slow
 def test_an_outcome_that_is_none_without_a_map_is_rejected(stage_campaign):
     text = "judge,segment,a,b,won\nw,s,x,y,a\nw,s,x,y,A\nw,s,x,y,draw\n"
     built = preferences(stage_campaign, text, LENIENT, fields=PAIR | {"preference": "won"})
@@ -46,6 +47,7 @@ def test_an_outcome_that_is_none_without_a_map_is_rejected(stage_campaign):
     assert sum(rejected(built).values()) == 2
 
 
+@pytest.mark.slow
 def test_an_item_against_itself_is_rejected(stage_campaign):
     text = "judge,segment,a,b,won\nw,s,x,x,left\nw,s,x,y,left\n"
     built = preferences(stage_campaign, text, LENIENT)

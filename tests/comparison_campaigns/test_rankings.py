@@ -62,6 +62,7 @@ def test_scored_hits_are_compared_where_half_of_their_judgments_can_be(
     assert bool(built.rows("comparisons")) == compared
 
 
+@pytest.mark.slow
 def test_a_score_does_not_stand_in_for_a_rank(stage_campaign):
     rows = ["w,s,x,1,1,10", "w,s,y,1,,50", "w,s,z,1,3,20"]
     tasks = [{"name": "*", "kind": "ranking"}]
@@ -71,6 +72,7 @@ def test_a_score_does_not_stand_in_for_a_rank(stage_campaign):
     assert (row["item"], row["reason"]) == ("s/y", "no rank, although others of the task have one")
 
 
+@pytest.mark.slow
 def test_outputs_at_one_position_are_one_output(stage_campaign):
     rows = ["w,s,x,1,2,1", "w,s,y,1,2,1", "w,s,z,1,2,2"]
     built = rankings(stage_campaign, rows, fields=RANKING | {"position": "extra"})
@@ -127,6 +129,7 @@ def test_a_ranking_of_which_one_rank_is_left_is_set_aside(stage_campaign):
     assert built.metrics("break_into_comparisons")["without_comparisons"] == {"small": True}
 
 
+@pytest.mark.slow
 def test_without_ranking_and_hit_a_judge_ranks_a_segment_once(stage_campaign):
     fields = {k: v for k, v in RANKING.items() if k != "ranking"}
     rows = ["w,s,x,,1,", "w,s,y,,2,", "v,s,x,,1,", "w,t,y,,1,"]

@@ -34,6 +34,7 @@ def test_a_strict_chain_ranks_in_order(stage_campaign):
     assert ranks(preferences(stage_campaign, text)) == {"s/x": 1, "s/y": 2, "s/z": 3}
 
 
+@pytest.mark.slow
 def test_a_judge_who_contradicts_himself_is_in_contradiction(stage_campaign):
     text = "judge,segment,a,b,won\nw,s,x,y,left\nw,s,x,y,right\nw,s,y,z,left\n"
     built = preferences(stage_campaign, text)
@@ -92,6 +93,7 @@ def test_a_judge_more_is_no_merit(stage_campaign):
     assert sum(found.values()) != 0  # means, not sums
 
 
+@pytest.mark.slow
 def test_what_is_not_connected_is_ranked_apart(stage_campaign):
     text = "judge,segment,a,b,won\nw,s,x,y,left\nw,s,u,v,right\nw,t,x,y,left\n"
     built = preferences(stage_campaign, text)
@@ -121,6 +123,7 @@ def test_a_thousand_outputs_in_one_segment(stage_campaign):
     assert ranks(built, "dominance")["s/m0000"] == 999
 
 
+@pytest.mark.slow
 def test_outputs_that_differ_in_casing_only_are_equal_without_asking(stage_campaign, tmp_path):
     text = "judge,segment,a,b,won\nw,s,x,y,left\n"
     items = with_items(

@@ -295,6 +295,7 @@ def test_systems_are_held_against_their_z_means(tmp_path: Path) -> None:
     assert task.facts["oracle"] == "mean z-score of all judgments"
 
 
+@pytest.mark.slow
 def test_an_oracle_of_ranks(tmp_path: Path) -> None:
     oracle = tmp_path / "ranks.csv"
     oracle.write_text("task,system,rank\ncs-en,a,1\ncs-en,b,2\ncs-en,d,3\ncs-en,x,4\n")

@@ -136,6 +136,7 @@ def test_a_version_that_changes_within_an_export_is_another_judge(stage_campaign
         assert row["n_judgments"] == 10
 
 
+@pytest.mark.slow
 def test_people_without_a_version_keep_their_names(stage_campaign):
     export = VERSIONS + "i01,ann,x,,,\n"
     fields = {name: name for name in ("item", "judge", "label")} | {"judge_version": "version"}
@@ -208,6 +209,7 @@ def test_use_can_be_set_beside_a_list(tmp_path):
     assert judges.has_models
 
 
+@pytest.mark.slow
 def test_names_that_already_say_a_version_stay_apart(stage_campaign):
     other = MODEL.replace("gpt-4o", "gpt-4o (version 1)")
     third = MODEL.replace("gpt-4o", "gpt-4o (version 2)")

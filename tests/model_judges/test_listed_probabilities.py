@@ -80,6 +80,7 @@ def test_the_item_table_wins_over_judgments(stage_campaign, tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_the_largest_of_several_rows_counts(stage_campaign, tmp_path):
     smaller = [(name, p / 2) for name, p in everything()]
     items = listed(tmp_path / "campaign", smaller[:90] + everything() + smaller)

@@ -96,6 +96,7 @@ def test_agreement_kappa_and_ceiling_of_labels(stage_campaign):
     assert sum(confusion.values()) == pytest.approx(60)
 
 
+@pytest.mark.slow
 def test_prevalences_of_majorities(stage_campaign):
     rows = label_rows()
     built = build(stage_campaign, rows)
@@ -363,6 +364,7 @@ def test_selection_probabilities_weigh_people(stage_campaign):
     assert abs(alone - human.mean()) > 0.1  # weights matter here
 
 
+@pytest.mark.slow
 def test_probabilities_of_some_items_are_of_no_use(stage_campaign):
     rows = [
         {"item": f"i{n}", "judge": judge, "label": "xy"[n % 2], "selection_probability": p}

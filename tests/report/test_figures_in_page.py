@@ -193,6 +193,7 @@ def run(folder: Path, **more: str) -> str:
     return done.stdout.strip()
 
 
+@pytest.mark.slow
 def test_settings_of_the_user_do_not_matter(tmp_path):
     (tmp_path / "matplotlibrc").write_text(HOSTILE_SETTINGS)
     found = run(

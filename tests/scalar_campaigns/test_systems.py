@@ -142,6 +142,7 @@ def test_a_systems_score_is_the_mean_over_segments_not_judgments(stage: Any) -> 
     assert (row["score"], row["n_segments"], row["n_judgments"]) == (40, 2, 5)
 
 
+@pytest.mark.slow
 def test_the_only_system_and_the_only_segment(stage: Any) -> None:
     rows = [row | {"task": "one system"} for row in outputs({"x": [10, 40, 20]})]
     rows += [row | {"task": "one segment"} for row in outputs({"x": [10], "y": [40, 60]})]
@@ -255,6 +256,7 @@ def test_rows_that_name_no_system_or_segment(stage: Any) -> None:
     assert by(built.rows("scores"), "item").keys() == {"i1", "i2", "i3", "i4", "i6"}
 
 
+@pytest.mark.slow
 def test_items_without_systems_are_scored_but_not_ranked(stage: Any) -> None:
     built = stage([{"item": f"i{k}", "judge": "ann", "score": k} for k in range(4)])
     assert built.table("scores").num_rows == 4

@@ -81,6 +81,7 @@ def test_items_of_other_segments_are_not_compared(stage_campaign):
     assert found["a"]["n_comparisons"] == 0
 
 
+@pytest.mark.sampled(every=2)
 @pytest.mark.parametrize(("n", "compared"), [(20, True), (21, False)])
 def test_without_segments_a_hit_of_20_items_is_compared(n, compared, stage_campaign):
     rows = [row("j", f"i{k:02}", k, hit="h") for k in range(n)]
@@ -132,6 +133,7 @@ def test_controls_repeats_and_judges_who_failed_compare_nothing(stage_campaign):
     assert found["i0"]["easl_score"] == pytest.approx((0.60 + 0.99) / 2), "a repeat counts here"
 
 
+@pytest.mark.slow
 def test_equal_and_missing_times_and_two_judges_of_one_hit(stage_campaign):
     """By submitted_at, then the least judgment id; without a time last; never across judges."""
     rows = []
@@ -162,6 +164,7 @@ def test_equal_and_missing_times_and_two_judges_of_one_hit(stage_campaign):
     assert [found[i]["trueskill_mean"] for i in "ab"] == expected.mean.tolist()
 
 
+@pytest.mark.slow
 def test_a_scale_of_another_task_makes_no_ties(stage_campaign):
     rows = [
         row("j", f"{task}-{k}", score, hit=task, segment="s", system=task)

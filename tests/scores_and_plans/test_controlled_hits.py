@@ -100,6 +100,7 @@ def test_controlled_hits_that_cannot_be(given_, says, stage_campaign, tmp_path):
     assert built.metrics("plan_hits")["unplanned"] == {"small": says}
 
 
+@pytest.mark.slow
 def test_references_are_found_however_few_items_have_one(stage_campaign, tmp_path):
     (tmp_path / "campaign").mkdir()
     lines = [f"i{n:04},{' '.join(WORDS)} {n},{'a reference' if n >= 985 else ''}\n"
@@ -143,6 +144,7 @@ def test_spans_come_from_other_segments_and_copies_hang_on_the_seed(stage_campai
     assert differ > 0.8 * len(common), "of few spans two seeds may take the same, but seldom"
 
 
+@pytest.mark.slow
 def test_texts_that_cannot_be_degraded_are_counted_with_the_reason(stage_campaign, tmp_path):
     built = controlled(stage_campaign, tmp_path, text="too short")
     (note,) = built.metrics("plan_hits")["notes"]

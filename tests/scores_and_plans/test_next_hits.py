@@ -93,6 +93,7 @@ def test_items_without_a_text_are_left_out_where_others_have_one(stage_campaign,
     )
 
 
+@pytest.mark.slow
 def test_names_are_shown_where_no_item_has_a_text_and_that_is_said(stage_campaign):
     rows = [row("j1", f"i{n}", n, system="x", segment=f"s{n}") for n in range(9)]
     built = build(stage_campaign, rows, "next_hits.within=task", fields=("system", "segment"))

@@ -140,6 +140,7 @@ def test_known_items_correct_what_judges_share():
     assert few.item_fit.recalibration is None
 
 
+@pytest.mark.slow
 def test_known_items_of_one_class_move_no_label():
     """Chosen by their class, they are no sample: they would make most items of that class."""
     task, truth = crowds.crowd("independent", 9, n_items=300, per_item=3)
@@ -338,6 +339,7 @@ def test_a_few_labels_less_leave_the_share_of_certain_labels():
     assert np.median(changes) < 0.03
 
 
+@pytest.mark.slow
 def test_in_a_pilot_the_published_label_is_right_as_often_as_the_vote():
     """Four labels a judge, three an item: prevalence must not follow what a fit makes of them."""
     pilots = [crowds.crowd("sparse", [seed, 11], n_items=30, per_item=3) for seed in range(60)]

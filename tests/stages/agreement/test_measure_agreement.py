@@ -127,6 +127,7 @@ def test_ranks_of_judges_are_those_of_scipy(stage_campaign):
     assert facts["judge_pairs_left_out"] == {"small": {"inter_spearman": 6 + 6}}
 
 
+@pytest.mark.slow
 def test_judges_who_share_few_items_have_no_interval_of_ranks(stage_campaign):
     """Each pair shares some 20 of 80 items: intervals cover .69 where they share 6."""
     rows = [row for n, row in enumerate(simulated(n_segments=80)) if n % 4]
@@ -160,6 +161,7 @@ def test_ranks_are_within_a_criterion(stage_campaign):
     assert (row["n_items"], row["n_judges"]) == (4, 2)
 
 
+@pytest.mark.slow
 def test_radio_buttons_are_not_cut(stage_campaign):
     """A scale of five whole points has its five categories, and no coarser ones."""
     rows = simulated(points=5)
@@ -173,6 +175,7 @@ def test_radio_buttons_are_not_cut(stage_campaign):
     assert found["inter_percent_agreement_raw_5"] == pytest.approx(np.mean(same))
 
 
+@pytest.mark.slow
 def test_without_a_scale_raw_scores_are_not_cut(stage_campaign):
     settings = SCALAR | {"tasks": [{"name": "*", "kind": "scalar"}]}
     found = statistics(stage_campaign(export(simulated()), **settings))
