@@ -185,8 +185,8 @@ def test_task_settings_that_match_no_task_are_told(stage):
         ("ranking.resample=rankings", "ranking.resample"),
     ],
 )
-def test_settings_that_would_do_nothing_are_refused(build, tmp_path, setting, words):
-    build(row(0))
+def test_settings_that_would_do_nothing_are_refused(stage, tmp_path, setting, words):
+    stage(row(0))
     with pytest.raises(ConfigError) as error:
         load_campaign(tmp_path / "campaign", sets=[setting])
     assert words in str(error.value)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.comparison_campaigns.compared import (
     FIGURE_1,
     PREFERENCE,

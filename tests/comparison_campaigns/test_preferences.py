@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 
+import pytest
+
 from annot_pipeline.stages.registry import GOLD_MADE
 from tests.comparison_campaigns.compared import (
     LENIENT,

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
+
 FIELDS = {
     "task": "from_name", "item": "task_id", "judge": "completed_by", "label": "choice",
     "native_id": "annotation_id", "submitted_at": "updated_at",
