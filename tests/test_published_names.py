@@ -366,6 +366,7 @@ def test_what_the_campaign_maps_is_no_leak_and_short_names_are_counted(build_cam
     assert published_names(ReleaseMetrics([], 0, 1)).detail.startswith("1 name not checked: ")
 
 
+@pytest.mark.slow
 def test_the_report_lists_the_gate(start_campaign):
     release = start_campaign({"a.csv": ROWS}) / "gold" / "v0001"
     manifest = json.loads((release / "manifest.json").read_text(encoding="utf-8"))

@@ -60,6 +60,7 @@ def test_numbers_sort_as_numbers(votes, infer):
     assert first == [1, 2, 10]
 
 
+@pytest.mark.slow
 def test_settings_of_the_task(votes):
     twice = pd.concat([votes, votes.assign(answer=0)])
     with pytest.warns(UserWarning, match=r"480 times a judge answered .* more than once"):
