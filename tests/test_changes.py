@@ -63,6 +63,7 @@ def test_a_judgment_corrected_in_its_export_is_counted(changes):
     assert "new_judgments" not in found
 
 
+@pytest.mark.slow
 def test_other_settings_are_known_after_the_parent_is_gone(changes, tmp_path):
     changes()
     changes(sets=("dawid_skene.smoothing=0.5",))
@@ -82,6 +83,7 @@ def test_in_words():
     assert changes_text({}) == ""
 
 
+@pytest.mark.slow
 def test_a_copied_campaign_gets_a_catalog_of_its_own(start_campaign, tmp_path):
     start_campaign({"a.csv": EXPORT})
     copied = shutil.copytree(tmp_path / "campaign", tmp_path / "copied")

@@ -14,6 +14,7 @@ import pytest
 from annot_pipeline.cli import main
 from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.stages.build import STAGES, Build
+from tests.conftest import build_file
 
 ROWS = "item,judge,label\n" + "".join(
     f"i{i},w{j},{'yes' if (i + j) % 3 else 'no'}\n" for i in range(12) for j in range(4)
@@ -94,7 +95,7 @@ def test_validate_writes_nothing(capsys, campaign):
 def test_status_says_what_arrived_changed_and_went(capsys, campaign):
     assert document(capsys, "status", campaign)["build_due"]
     (campaign / "votes2.csv").write_text("item,judge,label\nx,w1,yes\n")
-    document(capsys, "build", campaign)
+    build_file(campaign)
     (campaign / "votes2.csv").unlink()
     (campaign / "votes3.csv").write_text("item,judge,label\ny,w1,yes\n")
     (campaign / "votes.csv").write_text(ROWS + "z,w1,no\n")
@@ -108,7 +109,7 @@ def test_status_says_what_arrived_changed_and_went(capsys, campaign):
 
 
 def test_a_failed_gate_is_exit_1_and_status_remembers_it(capsys, campaign):
-    document(capsys, "build", campaign)
+    build_file(campaign)
     (campaign / "votes.csv").write_text(ROWS + ",w1,yes\n" * 10)
     status, out, err = run(capsys, "build", campaign)
     assert status == 1
@@ -129,6 +130,7 @@ def test_a_failed_gate_is_exit_1_and_status_remembers_it(capsys, campaign):
     assert "pass" in gates.values()
 
 
+@pytest.mark.slow
 def test_status_remembers_bad_exports_and_changed_settings(capsys, campaign):
     document(capsys, "build", campaign)
     assert "published v0001" in document(capsys, "status", campaign)["last_build"]["outcome"]
@@ -141,8 +143,9 @@ def test_status_remembers_bad_exports_and_changed_settings(capsys, campaign):
     assert "unknown column" in outcome
 
 
+@pytest.mark.slow
 def test_status_tells_of_a_build_that_was_killed(capsys, campaign):
-    document(capsys, "build", campaign)
+    build_file(campaign)
     assert document(capsys, "status", campaign)["unended_build"] is None
     (campaign / "votes2.csv").write_text("item,judge,label\nx,w1,yes\n")
     killed = Build(load_campaign(campaign / "campaign.yaml"))
@@ -153,16 +156,17 @@ def test_status_tells_of_a_build_that_was_killed(capsys, campaign):
     status, out, _ = run(capsys, "status", campaign)
     assert status == 0
     assert "a build has not ended: it had made settle_judgments at 2" in out
-    document(capsys, "build", campaign)
+    build_file(campaign)
     assert document(capsys, "status", campaign)["unended_build"] is None
 
 
+@pytest.mark.slow
 def test_status_without_the_key_makes_none(capsys, campaign, monkeypatch):
     monkeypatch.delenv("ANNOT_KEY")
     assert document(capsys, "status", campaign)["not_compared"] is None  # nothing to compare with
     assert not (campaign / "store").exists()
     monkeypatch.setenv("ANNOT_KEY", "the key of the build, long enough to be one")
-    document(capsys, "build", campaign)
+    build_file(campaign)
     monkeypatch.delenv("ANNOT_KEY")
     before = {p: p.stat().st_mtime_ns for p in campaign.rglob("*")}
     state = document(capsys, "status", campaign)
@@ -188,9 +192,10 @@ def test_status_without_the_key_makes_none(capsys, campaign, monkeypatch):
     assert not state["build_due"]
 
 
+@pytest.mark.slow
 def test_status_reads_the_key_of_the_store(capsys, campaign, monkeypatch):
     monkeypatch.delenv("ANNOT_KEY")
-    document(capsys, "build", campaign)
+    build_file(campaign)
     state = document(capsys, "status", campaign)
     assert (state["not_compared"], state["settings_changed"]) == (None, False)
 
@@ -232,8 +237,9 @@ def test_only_build_loads_dagster(campaign):
     assert "dagster" not in found
 
 
+@pytest.mark.slow
 def test_options_stand_anywhere(capsys, campaign):
-    assert run(capsys, "build", campaign)[0] == 0
+    build_file(campaign)
     first, second = "--set", "seed=17"
     for arguments in (
         ("verify", "--json", first, second, campaign, "v0001"),
@@ -249,6 +255,7 @@ def test_options_stand_anywhere(capsys, campaign):
     assert run(capsys, "pin", "--remove", campaign, "v0001")[0] == 0
 
 
+@pytest.mark.sampled(every=2)
 @pytest.mark.parametrize(
     ("arguments", "status", "said"),
     [
@@ -291,8 +298,9 @@ def test_sql_is_found_in_the_package_else_beside_it(tmp_path, monkeypatch):
     assert queries.sql_text("gold/items") == "-- inside"
 
 
+@pytest.mark.slow
 def test_status_after_a_failed_gate_says_to_mend_it(capsys, campaign):
-    document(capsys, "build", campaign)
+    build_file(campaign)
     (campaign / "votes.csv").write_text(ROWS + ",w1,yes\n" * 10)
     assert run(capsys, "build", campaign)[0] == 1
     state = document(capsys, "status", campaign)
@@ -307,8 +315,9 @@ def test_status_after_a_failed_gate_says_to_mend_it(capsys, campaign):
     assert document(capsys, "status", campaign)["failing"] == []
 
 
+@pytest.mark.slow
 def test_status_says_which_settings_changed_and_what_is_not_read(capsys, campaign):
-    document(capsys, "build", campaign)
+    build_file(campaign)
     (campaign / "day2.csv").write_text("item,judge,label\nx,w1,yes\n")
     (campaign / "notes.txt").write_text("no export")
     state = document(capsys, "status", campaign, "--set", "dawid_skene.smoothing=0.5")

@@ -364,6 +364,7 @@ def test_build_all_stops_with_the_status_of_a_failed_build(
     assert json.loads(gzip.decompress(packed.read_bytes()).splitlines()[0])["item"]
 
 
+@pytest.mark.slow
 def test_build_all_says_what_is_known(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -18,10 +18,9 @@ OTHER = "another key, which is long enough too"
 
 
 @pytest.fixture
-def campaign(build_campaign, tmp_path, monkeypatch):
+def campaign(start_campaign, monkeypatch):
     monkeypatch.delenv("ANNOT_KEY")
-    build_campaign({"a.csv": EXPORT})
-    return tmp_path / "campaign"
+    return start_campaign({"a.csv": EXPORT})
 
 
 def test_a_lost_key_stops_the_build_and_no_other_is_made(build_campaign, campaign):
@@ -78,6 +77,7 @@ def test_the_fingerprint_is_published_and_the_decision_is_not(build_campaign):
     assert "new_key" not in json.dumps(built.publication.release.manifest)
 
 
+@pytest.mark.slow
 def test_names_that_are_no_pseudonyms_need_no_key(build_campaign, campaign):
     build_campaign({"a.csv": EXPORT}, "privacy.pseudonymize=false")
     (campaign / "store" / "judge.key").unlink()

@@ -5,15 +5,15 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-import pyarrow.parquet as pq
 import pytest
 import yaml
 
+from annot_pipeline.stages.registry import GOLD_MADE
 from benchmarks.exports import Shape, write_campaign
-from tests.conftest import build_file
+from tests.conftest import Staged, stage_file
 
 NAMES = {"judge", "source_digest", "judgment_id", "hit", "ranking"}
-SHAPE = Shape(labels=900, scores=1_500, comparisons=200, tasks=2, judges=15)
+SHAPE = Shape(labels=400, scores=600, comparisons=100, tasks=2, judges=8)
 
 
 def generated(folder: Path) -> Path:
@@ -44,9 +44,9 @@ def several_systems_of_an_item(folder: Path) -> Path:
 
 
 @pytest.fixture(scope="module", params=[generated, several_systems_of_an_item])
-def released(request, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """Folders of two releases of one campaign, each with a key of its own."""
-    folders = []
+def staged(request, tmp_path_factory: pytest.TempPathFactory) -> list[Staged]:
+    """One campaign twice, each with a key of its own; all tables of a release are made."""
+    staged = []
     for name in ("one", "other"):
         path = request.param(tmp_path_factory.mktemp(name))
         document = yaml.safe_load(path.read_text())
@@ -54,17 +54,14 @@ def released(request, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
         path.write_text(yaml.safe_dump(document))
         with pytest.MonkeyPatch.context() as patched:  # fixtures of other modules may set it
             patched.setenv("ANNOT_KEY", f"the key of {name}, long enough to be one")
-            folders.append(build_file(path).publication.release.folder)
-    return folders
+            staged.append(stage_file(path).run(*GOLD_MADE))
+    return staged
 
 
 @pytest.mark.sampled
-def test_no_number_depends_on_the_key(released):
-    one, _ = released
-    tables = sorted(path.name for path in one.glob("*.parquet"))
-    assert "scores.parquet" in tables
-    for table in tables:
-        mine, theirs = (pq.read_table(folder / table) for folder in released)
+def test_no_number_depends_on_the_key(staged):
+    for table in GOLD_MADE:
+        mine, theirs = (one.table(table) for one in staged)
         named = NAMES & set(mine.column_names)
         mine, theirs = mine.drop_columns([*named]), theirs.drop_columns([*named])
         if named:
@@ -72,5 +69,5 @@ def test_no_number_depends_on_the_key(released):
             assert found == expected, table
         else:
             assert mine.equals(theirs), table
-    judges = [pq.read_table(f / "judges.parquet")["judge"].to_pylist() for f in released]
+    judges = [one.table("judges")["judge"].to_pylist() for one in staged]
     assert not {*judges[0]} & {*judges[1]}

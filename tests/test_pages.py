@@ -53,45 +53,61 @@ DRIVER = """
 import contextlib, io, json, sys
 names = {}
 for line in sys.stdin:
-    with contextlib.redirect_stdout(io.StringIO()) as printed:
-        exec(json.loads(line), names)
-    print(json.dumps(printed.getvalue()), flush=True)
+    step = json.loads(line)
+    printed, errors = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        if isinstance(step, str):
+            exec(step, names)
+        else:
+            from annot_pipeline.cli import main
+            with contextlib.redirect_stderr(errors):
+                assert main(step) == 0, errors.getvalue()
+    print(json.dumps(errors.getvalue() + printed.getvalue()), flush=True)
 """
-"""Runs blocks of code one after the other, as a notebook does."""
+"""Runs blocks of code one after the other, as a notebook does, and commands as lists of words.
+
+Commands share the modules that one process loads; that they run as processes is tested elsewhere.
+"""
 
 
 @pytest.fixture
-def run_code(tmp_path: Path) -> Iterator[Callable[[str], str]]:
-    """Return what a block of code prints, run after the blocks before it."""
+def run_step(tmp_path: Path) -> Iterator[Callable[[str | list[str]], str]]:
+    """Return what a block of code or a command of annot prints, run after the steps before it."""
     with subprocess.Popen(
-        [sys.executable, "-c", DRIVER], cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(ROOT)},
+        [sys.executable, "-c", DRIVER], cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(ROOT), "NO_COLOR": "1", "ANNOT_KEY": KEY},
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
     ) as process:  # fmt: skip
         assert process.stdin is not None
         assert process.stdout is not None
 
-        def run_block(code: str) -> str:
-            print(json.dumps(code), file=process.stdin, flush=True)
+        def run(step: str | list[str]) -> str:
+            print(json.dumps(step), file=process.stdin, flush=True)
             answer = process.stdout.readline()
-            assert answer, f"failed: {code}"
+            assert answer, f"failed: {step}"
             return str(json.loads(answer))
 
-        yield run_block
+        yield run
         process.stdin.close()
 
 
-@pytest.mark.parametrize("page", ["model_judges.md", "tutorial.md"])
+@pytest.mark.parametrize(
+    "page", [pytest.param("model_judges.md", marks=pytest.mark.slow), "tutorial.md"]
+)
 def test_commands_and_code_say_what_the_page_shows(
-    page: str, tmp_path: Path, run_code: Callable[[str], str]
+    page: str, tmp_path: Path, run_step: Callable[[str | list[str]], str]
 ) -> None:
     text = updated = (DOCS / page).read_text(encoding="utf-8")
     for block in BLOCK.finditer(text):
         if block["typed"]:
             name, *arguments = shlex.split(block["typed"].removeprefix("$ "))
-            start = [sys.executable] + (["-m", "annot_pipeline.cli"] if name == "annot" else [])
-            shown, output = block["said"], run([*start, *arguments], tmp_path)
+            shown = block["said"]
+            if name == "annot":
+                output = run_step(arguments).replace(f"{tmp_path}/", "")
+            else:
+                output = run([sys.executable, *arguments], tmp_path)
         else:
-            shown, output = block["printed"], run_code(block["code"]).strip("\n") + "\n"
+            shown, output = block["printed"], run_step(block["code"]).strip("\n") + "\n"
         if UPDATE and "...\n" not in shown:
             end = block[0].removesuffix(f"{shown}```")
             updated = updated.replace(block[0], f"{end}{output}```")

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from annot_pipeline import cli
+from tests.conftest import build_file
 
 ASSUMED = "judge_system=9,segment_system=25,residual=100"
 
@@ -57,7 +58,7 @@ def write_scores(folder: Path, lines: list[str]) -> None:
         "tasks": [{"name": "*", "kind": "scalar", "scale": [0, 100]}],
     }
     (folder / "campaign.yaml").write_text(json.dumps(document))
-    assert cli.main(["build", str(folder)]) == 0
+    build_file(folder)
 
 
 def test_a_release_says_what_its_design_tells_apart(campaign, capsys):
@@ -127,6 +128,7 @@ def test_a_task_without_variances(campaign, capsys):
     assert "allowed: quality" in err
 
 
+@pytest.mark.slow
 def test_a_difference_that_three_judges_find_is_theirs(tmp_path, capsys):
     """Segments alone are drawn: other judges would find less, which the plan of three says."""
     rng = np.random.default_rng(4)
@@ -149,6 +151,7 @@ def test_a_difference_that_three_judges_find_is_theirs(tmp_path, capsys):
     assert "in 80 of 100 evaluations, for these judges only: fewer than 4" in out
 
 
+@pytest.mark.slow
 def test_documents_of_several_segments_make_a_plan_too_optimistic(tmp_path, capsys):
     """Six documents of five segments suit one system or the other; a seventh has one segment."""
     rng = np.random.default_rng(6)
@@ -179,6 +182,7 @@ def test_documents_of_several_segments_make_a_plan_too_optimistic(tmp_path, caps
     assert out.count("  warning: 6 documents with several segments") == 1
 
 
+@pytest.mark.slow
 def test_systems_without_common_judges_are_said_to_have_none(tmp_path, capsys):
     """Their scores vary; judges that are drawn at random connect them."""
     rng = np.random.default_rng(7)
@@ -196,6 +200,6 @@ def test_systems_without_common_judges_are_said_to_have_none(tmp_path, capsys):
         assert "no judge has scored two systems" in err
         assert "ranking.judge_effects: random" in err
         assert "that vary" not in err
-    assert cli.main(["build", str(tmp_path), "--set", "ranking.judge_effects=random"]) == 0
+    build_file(tmp_path, "ranking.judge_effects=random")
     capsys.readouterr()
     assert planned(capsys, tmp_path)["tasks"][0]["warning"] is None

@@ -208,6 +208,7 @@ def published(fields: dict[str, Any], key: str = "a key", **more: Any) -> Source
     return dict(found)
 
 
+@pytest.mark.slow
 def test_a_column_for_each_judge_is_told_by_its_place(build_campaign):
     """`each` names judges: neither cells nor settings repeat them."""
     fields = {"item": "item", "judge": {"value": "{who}"}, "label": "{who}"}
@@ -276,6 +277,7 @@ def test_names_of_judges_are_looked_for_in_paths_as_words(path, judge, tells):
     assert names_in_path(path, judge) is tells
 
 
+@pytest.mark.slow
 def test_a_path_that_names_a_judge_is_warned_of(build_campaign):
     exports = {"alice@example.org.csv": "item,judge,label\ni1,alice@example.org,x\n"}
     with pytest.raises(GateError, match="published_names"):

@@ -61,11 +61,13 @@ def test_the_seconds_of_a_hit_are_shared_out(stage):
     assert only_judge(stage(*rows))["seconds_per_judgment"] == 15
 
 
+@pytest.mark.slow
 def test_two_assignments_of_a_hit_are_told_apart_by_their_ids(stage):
     rows = [row(n, hit="h", native_id=f"a{n // 10}", hit_seconds=600) for n in range(20)]
     assert only_judge(stage(*rows))["seconds_per_judgment"] == 60
 
 
+@pytest.mark.slow
 def test_rejected_judgments_of_an_assignment_took_time_too(stage):
     rows = [row(n, hit="h", hit_seconds=600) for n in range(10)]
     for rejected in rows[5:]:
@@ -74,6 +76,7 @@ def test_rejected_judgments_of_an_assignment_took_time_too(stage):
     assert (judge["n_judgments"], judge["seconds_per_judgment"]) == (5, 60)
 
 
+@pytest.mark.slow
 def test_a_judgments_own_seconds_come_first(stage):
     rows = [row(0, hit="h", seconds=5, hit_seconds=600), row(1, hit="h", seconds=7)]
     assert only_judge(stage(*rows))["seconds_per_judgment"] == 6
@@ -89,6 +92,7 @@ def test_negative_seconds_are_rejected(stage):
 # --- runs ----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_constant_run_ends_with_its_hit_where_no_time_is_known(stage):
     rows = [row(n, hit=f"h{n // 5}", position=n % 5, score=50) for n in range(20)]
     assert only_judge(stage(*rows))["longest_constant_run"] == 5
@@ -97,6 +101,7 @@ def test_a_constant_run_ends_with_its_hit_where_no_time_is_known(stage):
 # --- intervals -----------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(every=2)
 @pytest.mark.parametrize("n", [19, 20])
 def test_means_have_intervals_where_segments_are_all_that_repeats(stage, n):
     """Each judge judged one segment, of 20 or more."""
@@ -113,6 +118,7 @@ def test_means_have_intervals_where_segments_are_all_that_repeats(stage, n):
             assert found["reason"] is None
 
 
+@pytest.mark.slow
 def test_judges_who_repeat_leave_means_without_intervals(stage):
     built = stage(*[row(n) for n in range(30)])
     rows = [r for r in built.rows("system_rankings") if r["method"] == "raw_mean"]
@@ -138,6 +144,7 @@ def test_segments_with_unequal_criteria_weigh_alike(stage_campaign):
 # --- agreement -----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_statistic_says_which_items_it_rests_on(stage):
     """Alpha takes a judge's two scores of an item; no other statistic has a pair of judges."""
     rows = [row(n, native_id=f"{n}-{k}", score=10 * n + k) for n in range(4) for k in range(2)]
@@ -178,13 +185,14 @@ def test_task_settings_that_match_no_task_are_told(stage):
         ("ranking.resample=rankings", "ranking.resample"),
     ],
 )
-def test_settings_that_would_do_nothing_are_refused(build, tmp_path, setting, words):
-    build(row(0))
+def test_settings_that_would_do_nothing_are_refused(stage, tmp_path, setting, words):
+    stage(row(0))
     with pytest.raises(ConfigError) as error:
         load_campaign(tmp_path / "campaign", sets=[setting])
     assert words in str(error.value)
 
 
+@pytest.mark.slow
 def test_a_release_of_other_settings_says_so(build, tmp_path):
     rows = [row(n) for n in range(3)]
     build(*rows)

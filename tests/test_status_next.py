@@ -11,6 +11,7 @@ import pytest
 
 from annot_pipeline.cli import main
 from annot_pipeline.cli.status import _status_text
+from tests.conftest import build_file
 
 
 def document(*levels: str, **more: Any) -> dict[str, Any]:
@@ -95,6 +96,7 @@ def next_step(capsys: Any, *words: object) -> str:
     return step.removeprefix("next: ")
 
 
+@pytest.mark.slow
 def test_after_a_refused_export_status_gives_the_advice_of_the_error(capsys, campaign):
     bomb = campaign / "exports" / "b.csv.gz"
     bomb.write_bytes(gzip.compress(b"item,judge,label\n" + b"i1,w1,yes\n" * 3_000_000))
@@ -145,8 +147,9 @@ def test_a_weak_key_is_in_last_build_and_warned_of(capsys, campaign, monkeypatch
     assert out.splitlines()[-1] == f"next: annot build {campaign}"
 
 
+@pytest.mark.slow
 def test_with_another_key_the_advice_is_to_unset_it(capsys, campaign, monkeypatch):
-    assert run(capsys, "build", campaign)[0] == 0
+    build_file(campaign)
     unset = f"unset ANNOT_KEY: {campaign / 'store' / 'judge.key'} is the key of v0001"
     monkeypatch.setenv("ANNOT_KEY", STRONG)
     assert next_step(capsys, "status", campaign).startswith(unset)
@@ -160,13 +163,14 @@ def test_with_another_key_the_advice_is_to_unset_it(capsys, campaign, monkeypatc
     assert f"next: unset ANNOT_KEY: the key is in {campaign / 'store' / 'judge.key'}" in out
 
 
+@pytest.mark.slow
 def test_an_exposed_key_is_warned_of_though_nothing_is_new(capsys, campaign):
     """Modes are no part of a release: what opened the key since then is looked at anew."""
-    assert run(capsys, "build", campaign)[0] == 0
+    build_file(campaign)
     assert next_step(capsys, "status", campaign) == "nothing to do"
     key = campaign / "store" / "judge.key"
     key.chmod(0o644)
-    assert run(capsys, "build", campaign)[0] == 0
+    build_file(campaign)
     _, out, _ = run(capsys, "status", campaign)
     assert "warn: exposed_secrets: store/judge.key has mode 644: other users can open it" in out
     assert "do: chmod 700 the store and 600 its judge.key" in out
@@ -175,10 +179,11 @@ def test_an_exposed_key_is_warned_of_though_nothing_is_new(capsys, campaign):
     assert next_step(capsys, "status", campaign) == "nothing to do"
 
 
+@pytest.mark.slow
 def test_without_store_and_key_exports_are_not_said_to_be_changed(campaign, monkeypatch, capsys):
     """Digests in a release are keyed: nothing tells what export they are of."""
     monkeypatch.setenv("ANNOT_KEY", STRONG)
-    assert main(["build", str(campaign)]) == 0
+    build_file(campaign)
     capsys.readouterr()
     (campaign / "store").rename(campaign / "elsewhere")
     for name in ("b.csv", "c.csv"):

@@ -20,7 +20,7 @@ TABLES = ("agreement", "system_rankings")
 
 @pytest.fixture
 def campaign(tmp_path):
-    shape = Shape(labels=600, scores=600, comparisons=150, tasks=3, judges=8)
+    shape = Shape(labels=300, scores=360, comparisons=90, tasks=3, judges=8)
     return write_campaign(tmp_path / "campaign", shape)
 
 
@@ -155,6 +155,7 @@ def test_a_task_with_new_rows_is_ranked_alone(campaign, ranked, tmp_path):
     assert same_at_once(second, campaign, tmp_path / "other", TABLES)
 
 
+@pytest.mark.slow
 def test_a_task_with_new_rows_is_scored_alone(campaign, scored, tmp_path):
     build_both(campaign, tables=["scores"])
     assert sorted(scored) == ["scores-00", "scores-01", "scores-02"]
@@ -192,6 +193,7 @@ def test_labels_are_inferred_of_a_task_alone_where_shared_weights_stay(
     assert same_at_once(second, crowds, tmp_path / "other", ["labels"])
 
 
+@pytest.mark.slow
 def test_a_task_that_grows_out_of_those_that_share_weights_changes_them(crowds, labelled, tmp_path):
     """What is left is too little to share weights from: the other small task has its own."""
     build_both(crowds, tables=["labels"])
@@ -208,7 +210,7 @@ def test_a_task_that_grows_out_of_those_that_share_weights_changes_them(crowds, 
 @pytest.mark.parametrize(
     "harm",
     [
-        "flipped",
+        pytest.param("flipped", marks=pytest.mark.slow),
         pytest.param("gone", marks=pytest.mark.slow),
         pytest.param("emptied", marks=pytest.mark.slow),
     ],
@@ -229,6 +231,7 @@ def test_what_is_harmed_is_measured_anew(campaign, measured, tmp_path, harm):
     assert second.tables["agreement"].sha256 == at_once.tables["agreement"].sha256
 
 
+@pytest.mark.slow
 def test_a_task_that_is_gone_leaves_no_row(campaign):
     build(campaign)
     (campaign.parent / "exports" / "labels-02.csv").unlink()
@@ -237,6 +240,7 @@ def test_a_task_that_is_gone_leaves_no_row(campaign):
     assert "labels-02" not in tasks
 
 
+@pytest.mark.slow
 def test_other_settings_measure_all_tasks(campaign, measured):
     build(campaign)
     measured.clear()

@@ -29,6 +29,7 @@ def lazies(votes: pd.DataFrame) -> dict[str, object]:
     }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", ["polars unique", "polars group_by", "duckdb", "reader"])
 def test_what_is_lazy_is_run_once(votes, name):
     expected = annot.dawid_skene(votes, **NAMES).labels
@@ -45,6 +46,7 @@ def test_a_lazy_split_keeps_rows_together(votes):
     assert [whole[q] for q in shuffled["question"]] == shuffled["split"].tolist()
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("infer", [annot.dawid_skene, annot.infer_labels])
 def test_numbers_sort_as_numbers(votes, infer):
     frame = votes.assign(
@@ -58,6 +60,7 @@ def test_numbers_sort_as_numbers(votes, infer):
     assert first == [1, 2, 10]
 
 
+@pytest.mark.slow
 def test_settings_of_the_task(votes):
     twice = pd.concat([votes, votes.assign(answer=0)])
     with pytest.warns(UserWarning, match=r"480 times a judge answered .* more than once"):
@@ -91,6 +94,7 @@ def test_errors_say_what_to_do(votes, call, says):
         call(votes)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("infer", [annot.dawid_skene, annot.infer_labels])
 def test_blanks_are_missing(votes, infer):
     blanks = votes.astype({"answer": str})

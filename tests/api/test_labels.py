@@ -28,9 +28,9 @@ def test_dawid_skene_labels_as_crowd_kit_does(votes):
     assert same.sum() >= 0.97 * len(theirs)
 
 
-def test_infer_labels_are_those_of_a_release(votes, build_campaign):
+def test_infer_labels_are_those_of_a_release(votes, stage_campaign):
     ours = annot.infer_labels(votes, **NAMES)
-    built = build_campaign(
+    built = stage_campaign(
         {"a.csv": votes.to_csv(index=False)},
         sources=[{"path": "exports/a.csv", "format": "csv", "fields": NAMES}],
     )
@@ -42,6 +42,7 @@ def test_infer_labels_are_those_of_a_release(votes, build_campaign):
     assert len(ours.labels) == len(released)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("infer", [annot.dawid_skene, annot.infer_labels])
 def test_a_frame_comes_back_as_the_kind_that_came_in(votes, infer):
     by_pandas = infer(votes, **NAMES)
@@ -72,6 +73,7 @@ class Stream:
         return pa.Table.from_pandas(self.frame).__arrow_c_stream__(requested_schema)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("infer", [annot.dawid_skene, annot.infer_labels])
 def test_order_of_rows_and_names_change_nothing(votes, infer):
     ours = infer(votes, **NAMES)
@@ -80,6 +82,7 @@ def test_order_of_rows_and_names_change_nothing(votes, infer):
     pd.testing.assert_frame_equal(other.labels.rename(columns={"q": "question"}), ours.labels)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("infer", [annot.dawid_skene, annot.infer_labels])
 def test_rows_without_an_answer_do_not_count_and_are_listed(votes, infer):
     holes = votes.astype({"answer": float, "question": "object"})
@@ -94,6 +97,7 @@ def test_rows_without_an_answer_do_not_count_and_are_listed(votes, infer):
     assert result.labels["probability"].tolist() == whole.labels["probability"].tolist()
 
 
+@pytest.mark.slow
 def test_categories_booleans_dates_and_an_index(votes):
     categories = votes.assign(answer=votes["answer"].map({0: "no", 1: "yes", 2: "?"}))
     categories["answer"] = categories["answer"].astype("category")
@@ -135,6 +139,7 @@ def test_bad_frames(votes, infer, change, error, says):
         infer(frame, **names)
 
 
+@pytest.mark.slow
 def test_models_and_settings(votes):
     one_coin = annot.dawid_skene(votes, **NAMES, model="one_coin")
     assert one_coin.labels["probability"].between(0, 1).all()

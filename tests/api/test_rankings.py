@@ -69,6 +69,7 @@ def test_agreement_on_scores_is_that_of_krippendorff(points):
     assert result["alpha_interval"] == pytest.approx(expected)
 
 
+@pytest.mark.slow
 def test_judges_of_labels_and_scores(votes, points):
     labels = annot.judges(votes, item="question", judge="worker", label="answer").judges
     assert labels.set_index("worker")["n_judgments"].to_dict() == (

@@ -143,6 +143,7 @@ def test_bad_splits(frame, options, says):
 # --- soft labels -----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_soft_labels_of_a_release_are_what_experts_decided(build_campaign, tmp_path):
     votes = "item,judge,label,control\n" + "".join(
         f"i{n},w{judge},{'ab'[(n + (judge == n % 4)) % 2]},none\n"

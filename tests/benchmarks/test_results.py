@@ -101,6 +101,7 @@ def test_ways_take_turns_and_the_slow_one_is_not_asked_again(monkeypatch):
     assert found.skipped == ["absent: not installed (the extra `bench`)."]
 
 
+@pytest.mark.slow
 def test_memory_is_what_the_run_adds():
     held = np.ones(30_000_000)  # 240 MB
     run_ = measured(lambda: np.ones(10_000_000).sum())  # 80 MB

@@ -145,6 +145,7 @@ def _here(monkeypatch):
     monkeypatch.setattr(commands, "said", lambda words: command("annot_pipeline.cli", *words[n:]))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_here")
 def test_second_build(monkeypatch):
     monkeypatch.setattr(second_build, "TASKS", 2)
@@ -155,6 +156,7 @@ def test_second_build(monkeypatch):
     assert after.read_bytes() == at_once.read_bytes()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_here")
 def test_commands(monkeypatch):
     monkeypatch.setattr(commands, "TASKS", 4)

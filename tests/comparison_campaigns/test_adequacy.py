@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.comparison_campaigns.compared import (
     FIGURE_1,
     PREFERENCE,
@@ -52,6 +54,7 @@ def test_adequacy_spreads_from_answers_and_references(stage_campaign):
     }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_adequacy_of_what_is_not_asked_yet_is_unknown(stage_campaign):
     built = adequacy(stage_campaign, "w,s,LW,yes\nw,s,Moses,no\n")
     found = {row["system"]: row["adequacy_source"] for row in built.rows("segment_ranks")}
@@ -84,6 +87,7 @@ def test_an_answer_counts_as_it_is_and_a_draw_is_none(stage_campaign):
     assert found == expected | {"s1": None}
 
 
+@pytest.mark.slow
 def test_one_name_in_two_segments_is_answered_in_both(stage_campaign):
     text = "judge,segment,a,b,won\nw,s,x,y,left\nw,t,x,y,left\n"
     labels = "judge,segment,system,label\nw,s,x,no\n"

@@ -29,10 +29,10 @@ def headline(built):
     return {(row["system_a"], row["system_b"]): row for row in rows}
 
 
-def test_documents_widen_intervals_of_preferences(build_campaign, tmp_path):
+def test_documents_widen_intervals_of_preferences(stage_campaign, tmp_path):
     sets = (f"store={tmp_path}/store2", f"gold={tmp_path}/gold2")
-    plain = headline(preferences(build_campaign, compared(), *sets))
-    built = preferences(build_campaign, compared(), fields=PREFERENCE | {"document": "doc"})
+    plain = headline(preferences(stage_campaign, compared(), *sets))
+    built = preferences(stage_campaign, compared(), fields=PREFERENCE | {"document": "doc"})
     found = headline(built)
     assert {row["document"] for row in built.rows("judgments")} == {f"d{n}" for n in range(6)}
     widths = []
@@ -47,13 +47,13 @@ def test_documents_widen_intervals_of_preferences(build_campaign, tmp_path):
     assert all("20 documents" in reason for reason in reasons)
 
 
-def test_documents_of_rankings(build_campaign):
+def test_documents_of_rankings(stage_campaign):
     rows = [
         f"w{n % 8},s{n},{system},r{n},{1 + (n + place) % 3},d{n // 20}"
         for n in range(60)
         for place, system in enumerate("xyz")
     ]
-    built = rankings(build_campaign, rows, fields=RANKING | {"document": "extra"})
+    built = rankings(stage_campaign, rows, fields=RANKING | {"document": "extra"})
     assert {row["document"] for row in built.rows("comparisons")} == {"d0", "d1", "d2"}
     reasons = {row["reason"] for row in headline(built).values()}
     assert reasons == {"fewer than 4 documents: intervals and tests speak of these documents only"}

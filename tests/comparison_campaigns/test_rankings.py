@@ -48,6 +48,7 @@ def test_scores_of_a_ranking_are_compared_and_scored(stage_campaign):
     assert scored["s/x"]["raw_mean"] == 70
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("n_alone", "compared"), [(1, True), (5, False)])
 def test_scored_hits_are_compared_where_half_of_their_judgments_can_be(
     stage_campaign, n_alone, compared
@@ -61,6 +62,7 @@ def test_scored_hits_are_compared_where_half_of_their_judgments_can_be(
     assert bool(built.rows("comparisons")) == compared
 
 
+@pytest.mark.slow
 def test_a_score_does_not_stand_in_for_a_rank(stage_campaign):
     rows = ["w,s,x,1,1,10", "w,s,y,1,,50", "w,s,z,1,3,20"]
     tasks = [{"name": "*", "kind": "ranking"}]
@@ -70,6 +72,7 @@ def test_a_score_does_not_stand_in_for_a_rank(stage_campaign):
     assert (row["item"], row["reason"]) == ("s/y", "no rank, although others of the task have one")
 
 
+@pytest.mark.slow
 def test_outputs_at_one_position_are_one_output(stage_campaign):
     rows = ["w,s,x,1,2,1", "w,s,y,1,2,1", "w,s,z,1,2,2"]
     built = rankings(stage_campaign, rows, fields=RANKING | {"position": "extra"})
@@ -77,18 +80,21 @@ def test_outputs_at_one_position_are_one_output(stage_campaign):
     assert same == {("s/x", "s/y"): True, ("s/x", "s/z"): False, ("s/y", "s/z"): False}
 
 
+@pytest.mark.slow
 def test_a_trial_of_several_outputs_is_no_position_of_one(stage_campaign):
     rows = ["w,s,x,1,1,7", "w,s,y,1,1,7", "w,s,z,1,2,7", "w,t,x,2,1,8", "w,t,y,2,1,8"]
     built = rankings(stage_campaign, rows, fields=RANKING | {"position": "extra"})
     assert not any(r["same_output"] for r in built.rows("comparisons"))
 
 
+@pytest.mark.slow
 def test_a_counter_that_never_differs_within_a_ranking_is_no_position(stage_campaign):
     rows = ["w,s,x,1,1,7", "w,s,y,1,1,7", "w,t,x,2,3,8", "w,t,y,2,3,8"]
     built = rankings(stage_campaign, rows, fields=RANKING | {"position": "extra"})
     assert [r["same_output"] for r in built.rows("comparisons")] == [False, False]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("rank", "reason"),
     [
@@ -116,12 +122,14 @@ def test_a_ranking_of_one_output_is_set_aside(stage_campaign):
     assert set(ranks(built)) == {"s/x", "s/y"}
 
 
+@pytest.mark.slow
 def test_a_ranking_of_which_one_rank_is_left_is_set_aside(stage_campaign):
     built = rankings(stage_campaign, ["w,s,x,1,1,", "w,s,y,1,-1,", "w,s,z,1,-1,"], LENIENT)
     assert [row["item"] for row in built.rows("set_aside")] == ["s/x"]
     assert built.metrics("break_into_comparisons")["without_comparisons"] == {"small": True}
 
 
+@pytest.mark.slow
 def test_without_ranking_and_hit_a_judge_ranks_a_segment_once(stage_campaign):
     fields = {k: v for k, v in RANKING.items() if k != "ranking"}
     rows = ["w,s,x,,1,", "w,s,y,,2,", "v,s,x,,1,", "w,t,y,,1,"]
@@ -150,6 +158,7 @@ def test_rankings_are_numbered_in_the_order_of_submission(stage_campaign):
     assert [found[number] for number in sorted(found)] == ["s1", "s2", "s0"]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("extra", ["ranking", "hit"])
 def test_seconds_of_a_ranking_are_shared_by_its_outputs(stage_campaign, extra):
     text = "judge,segment,system,id,rank,seconds\n" + "".join(

@@ -34,6 +34,7 @@ def test_a_strict_chain_ranks_in_order(stage_campaign):
     assert ranks(preferences(stage_campaign, text)) == {"s/x": 1, "s/y": 2, "s/z": 3}
 
 
+@pytest.mark.slow
 def test_a_judge_who_contradicts_himself_is_in_contradiction(stage_campaign):
     text = "judge,segment,a,b,won\nw,s,x,y,left\nw,s,x,y,right\nw,s,y,z,left\n"
     built = preferences(stage_campaign, text)
@@ -41,6 +42,7 @@ def test_a_judge_who_contradicts_himself_is_in_contradiction(stage_campaign):
     assert ranks(built) == {"s/x": 1, "s/y": 1, "s/z": 2}
 
 
+@pytest.mark.slow
 def test_the_report_names_segments_in_which_a_judge_contradicts_himself(build_campaign):
     text = "judge,segment,a,b,won\nw,s1,x,y,left\nw,s1,x,y,right\nw,s2,x,y,left\n"
     built = preferences(build_campaign, text)
@@ -77,6 +79,7 @@ def test_dominance_is_the_mean_over_the_graphs_of_single_judges(stage_campaign):
     assert ranks(built) == {"s/x": 1, "s/y": 2, "s/z": 3}
 
 
+@pytest.mark.slow
 def test_a_judge_more_is_no_merit(stage_campaign):
     text = "judge,segment,a,b,won\n" + "".join(
         f"w0,s,{a},{b},left\n" for a, b in zip("XbcdY", "bcdY", strict=False)
@@ -90,6 +93,7 @@ def test_a_judge_more_is_no_merit(stage_campaign):
     assert sum(found.values()) != 0  # means, not sums
 
 
+@pytest.mark.slow
 def test_what_is_not_connected_is_ranked_apart(stage_campaign):
     text = "judge,segment,a,b,won\nw,s,x,y,left\nw,s,u,v,right\nw,t,x,y,left\n"
     built = preferences(stage_campaign, text)
@@ -99,6 +103,7 @@ def test_what_is_not_connected_is_ranked_apart(stage_campaign):
     assert built.metrics("rank_segments")["segment_graphs"]["small"]["segments_in_parts"] == 1
 
 
+@pytest.mark.slow
 def test_without_segments_the_task_is_one(stage_campaign):
     text = "judge,segment,a,b,won\nw,,x,y,left\nw,,y,z,left\n"
     fields = {k: v for k, v in PREFERENCE.items() if k != "segment"}
@@ -118,6 +123,7 @@ def test_a_thousand_outputs_in_one_segment(stage_campaign):
     assert ranks(built, "dominance")["s/m0000"] == 999
 
 
+@pytest.mark.slow
 def test_outputs_that_differ_in_casing_only_are_equal_without_asking(stage_campaign, tmp_path):
     text = "judge,segment,a,b,won\nw,s,x,y,left\n"
     items = with_items(
@@ -130,6 +136,7 @@ def test_outputs_that_differ_in_casing_only_are_equal_without_asking(stage_campa
     assert not any(ranks(built, "in_contradiction").values())
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("graphs", ["pooled", "judge"])
 def test_votes_for_equal_outputs_are_votes_for_one(stage_campaign, tmp_path, graphs):
     text = "judge,segment,a,b,won\nv,s,A,X,left\nv,s,X,Y,left\nw,s,A,X,left\nw,s,A,B,left\n"
@@ -143,6 +150,7 @@ def test_votes_for_equal_outputs_are_votes_for_one(stage_campaign, tmp_path, gra
     assert (found["A"]["n_comparisons"], found["B"]["n_comparisons"]) == (3, 1)
 
 
+@pytest.mark.slow
 def test_an_item_table_without_systems_leaves_those_of_the_records(stage_campaign, tmp_path):
     text = "judge,segment,a,b,won\nw,s,A,B,left\nw,s,A,C,left\n"
     (tmp_path / "campaign").mkdir()

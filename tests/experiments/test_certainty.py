@@ -15,6 +15,7 @@ from tests.experiments.experiment_runs import contents, rows, run, silent
 SMALL = {"repeats": 1, "n_items": 200}
 
 
+@pytest.mark.slow
 def test_crowds_are_told_for_every_kind_and_the_same_again(tmp_path):
     found = run("crowds", tmp_path / "one", **SMALL)
     run("crowds", tmp_path / "two", **SMALL)

@@ -115,6 +115,7 @@ def test_surprisal(tmp_path: Path) -> None:
     np.testing.assert_allclose(even.v_tie, -even.v_tie[::-1], atol=1e-12)
 
 
+@pytest.mark.slow
 def test_files_are_written_all_or_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run("lexical", tmp_path, **SMALL)
     before = contents(tmp_path)

@@ -27,17 +27,20 @@ def check(found):
     assert found.power > 1.5 * found.size
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", ["HITs", "panel 10 x 20", "two neighbours of six"])
 def test_intervals_and_tests_of_scores_hold(name):
     rng = np.random.default_rng(3)
     check(score_coverage(SCORE_DESIGNS[name], ScoreParams(), REPLICATIONS, rng))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", ["20 judges", "order .5, better first"])
 def test_intervals_and_tests_of_comparisons_hold(name):
     check(pair_coverage(PAIR_DESIGNS[name], REPLICATIONS, np.random.default_rng(3)))
 
 
+@pytest.mark.slow
 def test_documents_hold_where_they_are_declared_and_not_where_they_are_left_out():
     """What a document makes of a system: segments of one document are no news."""
     draw, params = SCORE_DESIGNS["40 documents"], ScoreParams()
@@ -50,6 +53,7 @@ def test_documents_hold_where_they_are_declared_and_not_where_they_are_left_out(
     assert undeclared.familywise > FAMILYWISE
 
 
+@pytest.mark.slow
 def test_documents_of_comparisons_hold():
     design = PAIR_DESIGNS["40 documents, compared"]
     declared, undeclared = (
@@ -60,12 +64,14 @@ def test_documents_of_comparisons_hold():
     assert undeclared.coverage < declared.coverage - 0.02
 
 
+@pytest.mark.slow
 def test_judges_of_one_system_each_compare_systems_only_if_drawn_at_random():
     draw, rng = SCORE_DESIGNS["one system each"], np.random.default_rng(3)
     assert score_coverage(draw, ScoreParams(), 2, rng).is_tested == 0
     check(score_coverage(draw, ScoreParams(judges="random"), REPLICATIONS, rng))
 
 
+@pytest.mark.slow
 def test_rank_sum_tests_take_what_repeats_for_news():
     """What WMT does rejects equal systems three times as often as it says, in its own design."""
     draw = SCORE_DESIGNS["HITs"]

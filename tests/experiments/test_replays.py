@@ -136,6 +136,7 @@ def test_items_are_held_against_their_truth(tmp_path: Path) -> None:
     np.testing.assert_allclose(task.final()["random"], means)
 
 
+@pytest.mark.slow
 def test_the_order_of_rows_changes_nothing(tmp_path: Path) -> None:
     rows = item_rows()
     one, other = (
@@ -146,6 +147,7 @@ def test_the_order_of_rows_changes_nothing(tmp_path: Path) -> None:
     assert (one.correlations.rounds == other.correlations.rounds).all()
 
 
+@pytest.mark.slow
 def test_without_a_truth_the_mean_is_the_oracle(tmp_path: Path) -> None:
     given = campaign(tmp_path, item_rows(truth=False))
     (task,), notes = run_item_replay(given, QUICK, None, silent)
@@ -171,6 +173,7 @@ def test_an_oracle_wins_over_the_truth_and_says_which_items_count(tmp_path: Path
     assert (task.first["RA"].n_asked.sum(axis=1) == 5 * np.arange(1, 7)).all()
 
 
+@pytest.mark.slow
 def test_the_scale_of_the_truth_moves_histograms_only(tmp_path: Path) -> None:
     given = campaign(tmp_path, item_rows())
     (own,), _ = run_item_replay(given, ItemReplay(repeats=1, rounds=5, scale=(0, 7)), None, silent)
@@ -179,6 +182,7 @@ def test_the_scale_of_the_truth_moves_histograms_only(tmp_path: Path) -> None:
     np.testing.assert_allclose(own.correlations.value, task.correlations.value)
 
 
+@pytest.mark.slow
 def test_each_task_has_its_own_items_and_truth(tmp_path: Path) -> None:
     rows = item_rows() + [
         row | {"task": "weight", "truth": 6 - row["truth"]} for row in item_rows(n_items=10)
@@ -231,6 +235,7 @@ def refusal(given: LoadedCampaign, oracle: Path | None = None) -> str:
     return str(caught.value)
 
 
+@pytest.mark.slow
 def test_what_cannot_be_replayed(tmp_path: Path) -> None:
     title = "a campaign that cannot be replayed\n  "
     unscaled = campaign(tmp_path / "a", item_rows(), tasks=[{"name": "*", "kind": "scalar"}])
@@ -290,6 +295,7 @@ def test_systems_are_held_against_their_z_means(tmp_path: Path) -> None:
     assert task.facts["oracle"] == "mean z-score of all judgments"
 
 
+@pytest.mark.slow
 def test_an_oracle_of_ranks(tmp_path: Path) -> None:
     oracle = tmp_path / "ranks.csv"
     oracle.write_text("task,system,rank\ncs-en,a,1\ncs-en,b,2\ncs-en,d,3\ncs-en,x,4\n")
@@ -304,6 +310,7 @@ def test_an_oracle_of_ranks(tmp_path: Path) -> None:
         run_system_replay(campaign(tmp_path, system_rows()), params, oracle, silent)
 
 
+@pytest.mark.slow
 def test_z_scores_keep_the_order_of_their_means(tmp_path: Path) -> None:
     params = SystemReplay(repeats=1, rounds=5, per_system=0, points=2)
     (task,), _ = run_system_replay(campaign(tmp_path, system_rows()), params, None, silent)

@@ -37,6 +37,7 @@ def test_any_bookkeeping_is_read_or_rejected(document: Any) -> None:
     assert parse_hit(json.dumps(hit.document())) == hit
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(
     lines=st.lists(

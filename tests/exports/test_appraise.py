@@ -14,7 +14,7 @@ import pytest
 
 from annot_pipeline.errors import InputError
 from annot_pipeline.exports import READERS, Export, Opening
-from tests.conftest import build_file
+from tests.conftest import stage_file
 
 SEGMENT = "username,system,itemId,itemType,srcLang,trgLang,score,timeStart,timeEnd"
 DOCUMENT = (
@@ -420,7 +420,7 @@ def test_a_campaign_of_both_levels(tmp_path):
         "gates": {"rejected_share": {"error": 1}},
     }
     (tmp_path / "campaign.yaml").write_text(json.dumps(campaign))
-    built = build_file(tmp_path)
+    built = stage_file(tmp_path)
     lineage = built.rows("lineage")
     reasons = {
         (r["source_file"], r["source_row"]): r["reason"] for r in lineage if r["fate"] == "rejected"
@@ -456,4 +456,4 @@ def test_an_item_table_can_be_read_too(tmp_path):
         "items": [items],
     }
     (tmp_path / "campaign.yaml").write_text(json.dumps(campaign))
-    assert build_file(tmp_path).metrics("read_records")["unread_items"] == []
+    assert stage_file(tmp_path).metrics("read_records")["unread_items"] == []

@@ -284,6 +284,7 @@ CHANGED = st.fixed_dictionaries(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(hit=st.sampled_from([HIT, COMPARE, LABEL]), changes=CHANGED, answers=ANYTHING)
 def test_anything_has_records(

@@ -12,7 +12,7 @@ import pytest
 from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.config.sources import HITS_FIELDS
 from annot_pipeline.errors import ConfigError
-from tests.conftest import build_file
+from tests.conftest import stage_file
 from tests.exports.hit_files import ALL, HIT, MTURK, NUMBERS, line, mturk, opened, records, studio
 
 
@@ -62,7 +62,7 @@ def test_fields_that_are_given_win(tmp_path: Path) -> None:
     fields = {"judge": "completed_by.email", "task": {"value": "mine"}, "seconds": "lead_time"}
     told = studio(HIT, NUMBERS, completed_by={"id": 3, "email": "a@example.invalid"})
     (tmp_path / "r.json").write_text(told)
-    rows = build_file(campaign(tmp_path, {"fields": fields})).rows("controlled")
+    rows = stage_file(campaign(tmp_path, {"fields": fields})).rows("controlled")
     assert {(r["judge"], r["task"], r["seconds"]) for r in rows} == {
         ("a@example.invalid", "mine", 4.5)
     }
@@ -92,7 +92,7 @@ def test_reasons_of_a_build_are_those_of_any_format(tmp_path: Path) -> None:
     )
     (tmp_path / "r.csv").write_text(text)
     tasks = [{"name": "t", "kind": "scalar", "scale": [0, 50]}]
-    built = build_file(campaign(tmp_path, {}, tasks=tasks))
+    built = stage_file(campaign(tmp_path, {}, tasks=tasks))
     rejected = Counter(r["reason"] for r in built.rows("lineage") if r["fate"] == "rejected")
     assert rejected == {
         "judge is blank": 3,

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
+
 FIELDS = {
     "task": "from_name", "item": "task_id", "judge": "completed_by", "label": "choice",
     "native_id": "annotation_id", "submitted_at": "updated_at",
@@ -85,6 +87,7 @@ def test_rankers_are_rankings(stage_campaign):
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_nothing_chosen_of_several_is_an_answer(stage_campaign):
     tasks = [
         task(1, annotation(1, 7, answer("cat", "choices", ["spam"])), annotation(2, 8)),
@@ -133,6 +136,7 @@ def test_cancelled_and_empty_annotations_were_not_asked(stage_campaign):
     }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_an_annotation_that_is_listed_twice_counts_once(stage_campaign):
     tasks = [task(1, annotation(1, 7, answer("cat", "choices", ["a"])),
                   annotation(2, 8, answer("cat", "choices", ["b"])))] * 2  # fmt: skip
@@ -140,6 +144,7 @@ def test_an_annotation_that_is_listed_twice_counts_once(stage_campaign):
     assert sorted(row[-1] for row in rows(staged)) == ["duplicate", "duplicate", "used", "used"]
 
 
+@pytest.mark.slow
 def test_of_annotations_of_one_person_the_last_counts_where_the_campaign_says_so(stage_campaign):
     def at(day: int, label: str, number: int) -> dict[str, Any]:
         return annotation(number, 7, answer("cat", "choices", [label]),

@@ -68,6 +68,7 @@ def test_a_bomb_is_refused_before_it_is_kept(build_campaign, tmp_path):
     assert {path.name for path in (folder / "store" / "archive").glob("*/*")} == before
 
 
+@pytest.mark.slow
 def test_to_raise_a_limit_publishes_nothing(build_campaign):
     good = "item,judge,label\n" + "".join(f"i{i},w{i},a\n" for i in range(4))
     build_campaign({"a.csv": good})

@@ -76,6 +76,7 @@ def find_third_line(path: Path) -> None:
     assert tabular._first_undecodable(opening) == ", line 3"
 
 
+@pytest.mark.slow
 def test_a_file_that_is_one_long_line_is_searched_in_little_memory(tmp_path: Path) -> None:
     path = written(tmp_path, b"a,b\r\n1,2\r\n" + b"x" * (64 << 20) + b"\xff", "a.csv")
     assert peak_bytes(find_third_line, path) < 16 << 20

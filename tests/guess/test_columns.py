@@ -12,6 +12,7 @@ from tests.guess.conftest import Guess, write_csv
 from tests.guess.guessed import crossed, percent, yes_or_no
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "header",
     [
@@ -55,6 +56,7 @@ def test_a_repeat_column_stays_out_of_the_mapping(
     assert found.facts["fates"]["used"] == 54
 
 
+@pytest.mark.sampled(every=2)
 @pytest.mark.parametrize(
     ("values", "kind", "scale"),
     [
@@ -244,6 +246,7 @@ def test_appraises_code_of_a_repeat_is_known(tmp_path: Path, guess: Callable[...
     assert found.fields()["control"]["map"]["CHK"] == "ask_again"
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("alone", [True, False])
 def test_a_hit_of_one_judgment_would_keep_controls_from_their_outputs(
     tmp_path: Path, guess: Callable[..., Guess], alone: bool

@@ -32,6 +32,7 @@ def test_text_full_of_other_delimiters(tmp_path: Path, guess: Callable[..., Gues
     assert found.fields()["label"] == "label"
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("encoding", "expected"), [("utf-8-sig", "utf-8"), ("utf-16", "utf-16"), ("cp1252", "cp1252")]
 )
@@ -142,6 +143,7 @@ def test_mturk_batch(tmp_path: Path, guess: Callable[..., Guess]) -> None:
     }  # fmt: skip
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("paid", "mapped"), [("$0.05", True), ("$1,200.00", False), ("", False)])
 def test_mturk_rewards(
     tmp_path: Path, guess: Callable[..., Guess], paid: str, *, mapped: bool

@@ -25,6 +25,7 @@ def responses(n: int, **more: Callable[[int], object]) -> list[dict[str, Any]]:
     ]
 
 
+@pytest.mark.slow
 def test_responses_without_email_are_published(tmp_path: Path) -> None:
     rows = responses(14)
     rows[9]["Is it red?"] = ""  # the report says where: row 10

@@ -100,6 +100,7 @@ def test_json_lines_of_an_arena(tmp_path: Path, guess: Guesses) -> None:
     assert fields["submitted_at"] == "tstamp"
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "ranks", [("system1rank", "system2rank"), ("rank_a", "rank_b"), ("left_rank", "right_rank")]
 )
@@ -115,6 +116,7 @@ def test_ranks_of_both(ranks: tuple[str, str], tmp_path: Path, guess: Guesses) -
     assert fields["ranking"] == "rankingID"
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("slip", "n_rejected"), [("NA", 1), ("-1", 1), ("1.5", 1), ("0", 0)])
 def test_a_slip_among_the_ranks_of_both(
     slip: str, n_rejected: int, tmp_path: Path, guess: Guesses
@@ -184,6 +186,7 @@ def test_an_unknown_word_is_told(tmp_path: Path, guess: Guesses) -> None:
     assert n == 10
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("word", ["both bad", "neither", "tie (bothbad)", "Both are good", "none"])
 def test_a_guessed_tie_is_told_beside_it(word: str, tmp_path: Path, guess: Guesses) -> None:
     header = ("worker", "prompt", "left", "right", "winner")
@@ -362,6 +365,7 @@ def test_ratings_of_two_systems_ask_what_numbers_mean(
     assert f"strength: {answer}, system_a: {stem}_a, system_b: {stem}_b" in str(caught.value)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("stem", "contents"),
     [

@@ -16,7 +16,7 @@ from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.config.sources import HITS_FIELDS
 from annot_pipeline.errors import ConfigError
 from annot_pipeline.guess import guess_campaign
-from tests.conftest import build_file
+from tests.conftest import build_file, stage_file
 from tests.hits.platforms import (
     RESULTS,
     Row,
@@ -102,7 +102,7 @@ def test_criteria_are_declared(tmp_path: Path) -> None:
     guessed(tmp_path, results(tmp_path, "mturk", criteria=criteria))
     (task,) = load_campaign(tmp_path).settings.tasks
     assert tuple(task.criteria) == criteria
-    assert {r["fate"] for r in build_file(tmp_path).rows("lineage")} == {"used"}
+    assert {r["fate"] for r in stage_file(tmp_path).rows("lineage")} == {"used"}
 
 
 def test_tasks_with_scales_of_their_own(tmp_path: Path) -> None:
@@ -115,17 +115,18 @@ def test_tasks_with_scales_of_their_own(tmp_path: Path) -> None:
     ]  # fmt: skip
     assert source(tmp_path)["path"] == "exports/*.csv"
     assert text.count("format: hits") == 1
-    scores_ = build_file(tmp_path, "gates.rejected_share.error=1").rows("scores")
+    scores_ = stage_file(tmp_path, "gates.rejected_share.error=1").rows("scores")
     assert {row["task"] for row in scores_} == {"mt", "mt [de]*"}
 
 
+@pytest.mark.slow
 def test_files_of_several_platforms(tmp_path: Path) -> None:
     for platform in RESULTS:
         results(tmp_path, platform, "night")
     guessed(tmp_path)
     assert source(tmp_path)["path"] == "exports/night.*"
     fates = [
-        r["fate"] for r in build_file(tmp_path, "gates.rejected_share.error=1").rows("lineage")
+        r["fate"] for r in stage_file(tmp_path, "gates.rejected_share.error=1").rows("lineage")
     ]
     assert len(fates) == 3 * 36
 
@@ -138,6 +139,7 @@ def test_hits_of_one_task_that_differ_are_told(tmp_path: Path) -> None:
     assert "scale: [0, 100]" in text
 
 
+@pytest.mark.slow
 def test_saved_by_a_spreadsheet_and_gzipped(tmp_path: Path) -> None:
     path = results(tmp_path, "mturk")
     saved = io.StringIO(newline="")
@@ -147,7 +149,7 @@ def test_saved_by_a_spreadsheet_and_gzipped(tmp_path: Path) -> None:
     packed.write_bytes(gzip.compress(("\ufeff" + saved.getvalue()).encode()))
     guessed(tmp_path, packed)
     assert load_campaign(tmp_path).settings.sources[0].options.delimiter == ";"
-    built = build_file(tmp_path, "gates.rejected_share.error=1")
+    built = stage_file(tmp_path, "gates.rejected_share.error=1")
     assert built.metrics("settle_judgments")["records"]
 
 
@@ -202,6 +204,7 @@ def test_the_name_alone_is_no_bookkeeping(tmp_path: Path) -> None:
     assert load_campaign(tmp_path).settings.sources[0].format == "jsonl"
 
 
+@pytest.mark.slow
 def test_texts_are_not_read(tmp_path: Path) -> None:
     """A hundred long texts a row would be a hundred times as many in the records of a row."""
     hits = [[slot(f"i{n}", text="x" * 2000) for n in range(100)] for _ in range(20)]

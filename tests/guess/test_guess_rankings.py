@@ -53,6 +53,7 @@ def fields_of(found: Guess) -> dict[str, object]:
     }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", ["rankings.xml", "rankings.xml.gz", "rankings.txt"])
 def test_ranking_xml(name: str, tmp_path: Path, guess: Guesses) -> None:
     data = ranking_xml((("eng", "fin"), ("fin", "eng"))).encode()
@@ -136,6 +137,7 @@ def long_rows(n: int = 30) -> list[Row]:
     ]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "together", ["ranking_id", "rankingId", "HITId", "assignment_id", "ranking"]
 )
@@ -202,6 +204,7 @@ def test_whole_numbers_named_as_ranks_are_ranks(
     assert ("if higher is better, score:" in found.notes) == goes_beyond
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("slips", "said"),
     [
@@ -245,6 +248,7 @@ def test_ids_called_ranking_are_no_ranks(tmp_path: Path, guess: Guesses) -> None
     assert "ranking" not in (found.fields().get("rank"), *found.task_kinds.values())
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("header", "numbers", "field"),
     [
@@ -271,6 +275,7 @@ def test_a_rank_that_is_mapped_otherwise_is_told(
     assert f"as {field} it says something else" in found.notes
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", ["trial_index", "position", "hit_position", "presentation_order"])
 def test_a_counter_of_rankings_is_no_position(name: str, tmp_path: Path, guess: Guesses) -> None:
     """Outputs of one ranking that share a position are taken for one identical output."""
@@ -321,6 +326,7 @@ def wide_header(system: str, answer: str) -> Row:
     )  # fmt: skip
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("system", "rank"), [("system", "rank"), ("sys_", "rank_"), ("model", "ranking")]
 )
@@ -353,6 +359,7 @@ def test_wide_rows_without_an_id_have_no_ranking(tmp_path: Path, guess: Guesses)
     assert "ranking" not in guess(write_csv(tmp_path / "v.csv", rows)).fields()
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("ranks", "n_rejected"),
     [

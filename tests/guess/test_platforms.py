@@ -41,6 +41,7 @@ def appraise(path: Path, header: Sequence[str], *, with_header: bool) -> Path:
     return write_csv(path, rows)
 
 
+@pytest.mark.sampled(every=2)
 @pytest.mark.parametrize("with_header", [True, False])
 @pytest.mark.parametrize(
     ("header", "more"),
@@ -186,6 +187,7 @@ def test_ground_truths_are_offered_as_decisions(
     assert "control" in load_campaign(tmp_path / "again").settings.sources[0].fields
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("others", "says"),
     [

@@ -42,6 +42,7 @@ def option(found: Guess, name: str) -> Any:
 # --- one JSON document -----------------------------------------------------------------------
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("shape", "records"), [("list", None), ("by_id", "*"), ("in", "a.rows")])
 def test_json_documents(tmp_path: Path, guess: Guesses, shape: str, records: str | None) -> None:
     rows = judged_rows(judge=lambda r: r.judge, item=lambda r: r.item, label=lambda r: r.label)
@@ -210,6 +211,7 @@ def test_qualtrics(tmp_path: Path, guess: Guesses) -> None:
     assert found.used("judge") == {("ada",), ("bea",), ("cy",)}
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("email", [True, False])
 def test_google_forms(tmp_path: Path, guess: Guesses, email: bool) -> None:
     rows = [

@@ -36,6 +36,7 @@ def guess(folder: Path, text: str, name: str = "votes.csv") -> Path:
     return folder
 
 
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize(
     ("text", "name"),
     [

@@ -9,6 +9,7 @@ import pytest
 from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.config.judges import prompt_hash
 from annot_pipeline.errors import ConfigError
+from annot_pipeline.stages.registry import GOLD_MADE
 from tests.conftest import write_small_campaign
 
 PEOPLE = ("ann", "ben", "cleo")
@@ -35,11 +36,12 @@ def fates(built):
     return {fate: n for fate, n in built.metrics("settle_judgments")["fates"].items() if n}
 
 
-def test_models_change_no_table_of_people(build_campaign):
-    alone = build_campaign({"a.csv": HUMAN}, judges=MODELS).hashes()
-    built = build_campaign(BOTH, judges=MODELS)
+def test_models_change_no_table_of_people(stage_campaign):
+    staged = stage_campaign({"a.csv": HUMAN}, judges=MODELS)
+    alone = {name: staged.table(name) for name in GOLD_MADE}
+    built = stage_campaign(BOTH, judges=MODELS)
     assert fates(built) == {"used": 60, "measured": 30}
-    differing = {name for name, sha256 in built.hashes().items() if alone[name] != sha256}
+    differing = {name for name, table in alone.items() if built.table(name) != table}
     assert differing <= OF_ALL
     assert differing >= {"lineage", "judgments", "judges", "items"}
     people = [row for row in built.rows("judgments") if row["kind"] == "human"]
@@ -51,8 +53,8 @@ def test_models_change_no_table_of_people(build_campaign):
     assert model["n_judgments"] == 30
 
 
-def test_judges_are_of_no_kind_where_none_is_declared(build_campaign):
-    built = build_campaign(BOTH)
+def test_judges_are_of_no_kind_where_none_is_declared(stage_campaign):
+    built = stage_campaign(BOTH)
     assert fates(built) == {"used": 90}
     assert {row["kind"] for row in built.rows("judges")} == {None}
 
@@ -66,12 +68,12 @@ def test_judges_are_of_no_kind_where_none_is_declared(build_campaign):
         ("all", {"used": 90}),
     ],
 )
-def test_use_says_whose_judgments_count(build_campaign, use, expected):
-    built = build_campaign(BOTH, judges={"use": use, "declared": MODELS})
+def test_use_says_whose_judgments_count(stage_campaign, use, expected):
+    built = stage_campaign(BOTH, judges={"use": use, "declared": MODELS})
     assert fates(built) == expected
 
 
-def test_a_task_of_models_alone_uses_them(build_campaign):
+def test_a_task_of_models_alone_uses_them(stage_campaign):
     other = MODEL.replace("item,judge", "task,item,judge").replace("i", "t,i", 0)
     rows = other.splitlines()
     export = "\n".join([rows[0], *("only," + row for row in rows[1:])]) + "\n"
@@ -79,7 +81,7 @@ def test_a_task_of_models_alone_uses_them(build_campaign):
     mixed = "\n".join(["task," + people[0], *("both," + row for row in people[1:])]) + "\n"
     both = "\n".join([*export.splitlines(), *("both," + row for row in rows[1:])]) + "\n"
     fields = {name: name for name in ("task", "item", "judge", "label")}
-    built = build_campaign(
+    built = stage_campaign(
         {"a.csv": mixed, "b.csv": both}, judges=MODELS,
         sources=[{"path": "exports/*.csv", "format": "csv", "fields": fields}],
     )  # fmt: skip
@@ -87,17 +89,17 @@ def test_a_task_of_models_alone_uses_them(build_campaign):
     assert {row["task"] for row in built.rows("labels")} == {"both", "only"}
 
 
-def test_decisions_of_people_count_whoever_judges_and_those_of_models_do_not(build_campaign):
+def test_decisions_of_people_count_whoever_judges_and_those_of_models_do_not(stage_campaign):
     export = "item,judge,label,control\n" + "".join(
         f"{row},none\n" for row in [*HUMAN.splitlines()[1:], *MODEL.splitlines()[1:]]
     )
     export += "i01,ann,x,adjudication\ni02,gpt-4o,y,adjudication\n"
     fields = {name: name for name in ("item", "judge", "label", "control")}
     sources = [{"path": "exports/*.csv", "format": "csv", "fields": fields}]
-    built = build_campaign({"a.csv": export}, judges=MODELS, sources=sources)
+    built = stage_campaign({"a.csv": export}, judges=MODELS, sources=sources)
     assert fates(built) == {"used": 60, "measured": 31, "adjudication": 1}
     judges = {"use": "models", "declared": MODELS}
-    other = build_campaign({"a.csv": export}, judges=judges, sources=sources)
+    other = stage_campaign({"a.csv": export}, judges=judges, sources=sources)
     assert fates(other) == {"used": 30, "measured": 60, "adjudication": 2}
 
 
@@ -116,10 +118,10 @@ VERSIONS = "item,judge,label,version,prompt,t\n" + "".join(
 )
 
 
-def test_a_version_that_changes_within_an_export_is_another_judge(build_campaign):
+def test_a_version_that_changes_within_an_export_is_another_judge(stage_campaign):
     fields = {name: name for name in ("item", "judge", "label")}
     fields |= {"judge_version": "version", "judge_prompt": "prompt", "judge_temperature": "t"}
-    built = build_campaign(
+    built = stage_campaign(
         {"a.csv": VERSIONS}, judges=[{"name": "gpt-4o", "kind": "model"}],
         sources=[{"path": "exports/*.csv", "format": "csv", "fields": fields}],
     )  # fmt: skip
@@ -134,11 +136,12 @@ def test_a_version_that_changes_within_an_export_is_another_judge(build_campaign
         assert row["n_judgments"] == 10
 
 
-def test_people_without_a_version_keep_their_names(build_campaign):
+@pytest.mark.slow
+def test_people_without_a_version_keep_their_names(stage_campaign):
     export = VERSIONS + "i01,ann,x,,,\n"
     fields = {name: name for name in ("item", "judge", "label")} | {"judge_version": "version"}
     fields["judge_temperature"] = {"column": "t", "map": {"0.7": ""}, "else": ""}
-    built = build_campaign(
+    built = stage_campaign(
         {"a.csv": export}, judges=MODELS, privacy={"pseudonymize": False},
         sources=[{"path": "exports/*.csv", "format": "csv", "fields": fields}],
     )  # fmt: skip
@@ -146,9 +149,9 @@ def test_people_without_a_version_keep_their_names(build_campaign):
     assert names_of(built, "judgments") == expected
 
 
-def test_a_declared_version_is_part_of_the_name(build_campaign):
+def test_a_declared_version_is_part_of_the_name(stage_campaign):
     declared = [{"name": "gpt-4o", "kind": "model", "version": "1106", "prompt": "p1"}]
-    built = build_campaign(BOTH, judges=declared)
+    built = stage_campaign(BOTH, judges=declared)
     [model] = [row for row in built.rows("judges") if row["kind"] == "model"]
     assert model["judge"] == f"gpt-4o (version 1106, prompt {prompt_hash('p1')})"
     assert (model["model"], model["version"]) == ("gpt-4o", "1106")
@@ -206,11 +209,12 @@ def test_use_can_be_set_beside_a_list(tmp_path):
     assert judges.has_models
 
 
-def test_names_that_already_say_a_version_stay_apart(build_campaign):
+@pytest.mark.slow
+def test_names_that_already_say_a_version_stay_apart(stage_campaign):
     other = MODEL.replace("gpt-4o", "gpt-4o (version 1)")
     third = MODEL.replace("gpt-4o", "gpt-4o (version 2)")
     declared = [{"name": "gpt-*", "kind": "model", "version": "1"}]
-    built = build_campaign(
+    built = stage_campaign(
         {"a.csv": HUMAN, "b.csv": MODEL, "c.csv": other, "d.csv": third}, judges=declared
     )
     models = [row for row in built.rows("judges") if row["kind"] == "model"]

@@ -80,6 +80,7 @@ def test_the_item_table_wins_over_judgments(stage_campaign, tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_the_largest_of_several_rows_counts(stage_campaign, tmp_path):
     smaller = [(name, p / 2) for name, p in everything()]
     items = listed(tmp_path / "campaign", smaller[:90] + everything() + smaller)
@@ -100,6 +101,7 @@ def test_some_probabilities_are_not_enough(stage_campaign, tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_those_of_another_task_do_not_count(stage_campaign, tmp_path):
     folder = tmp_path / "campaign"
     items = listed(folder, everything())
@@ -117,6 +119,7 @@ def test_a_table_that_describes_items_too(stage_campaign, tmp_path):
     assert len(built.rows("item_rows")) == len(built.rows("item_probabilities")) == 200
 
 
+@pytest.mark.slow
 def test_a_pair_is_listed_by_both_names(stage_campaign, tmp_path):
     """People see y first, the model z; the pair is named by the item that comes first."""
     draw = random.Random(8)
@@ -138,6 +141,7 @@ def test_a_pair_is_listed_by_both_names(stage_campaign, tmp_path):
     assert row["value"] == pytest.approx(won)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("value", ["0", "1.2", "-0.1", "half"])
 def test_what_is_no_probability_is_left_out(value, stage_campaign, tmp_path):
     items = listed(tmp_path / "campaign", [("i000", value), ("i001", "0.5")])

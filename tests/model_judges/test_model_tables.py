@@ -28,7 +28,7 @@ def text(rows: list[dict[str, Any]]) -> str:
     return file.getvalue()
 
 
-def build(build_campaign, rows, items=None, **settings):
+def build(stage_campaign, rows, items=None, **settings):
     names = [name for name in rows[0] if rows[0][name] is not None]
     fields = {name: name for name in names}
     sources = [{"path": "exports/a.csv", "format": "csv", "fields": fields}]
@@ -38,7 +38,7 @@ def build(build_campaign, rows, items=None, **settings):
         fields = {name: name for name in items[0]}
         settings["items"] = [{"path": "exports/items.csv", "format": "csv", "fields": fields}]
     settings.setdefault("judges", DECLARED)
-    return build_campaign(exports, sources=sources, privacy={"pseudonymize": False}, **settings)
+    return stage_campaign(exports, sources=sources, privacy={"pseudonymize": False}, **settings)
 
 
 # --- labels ---------------------------------------------------------------------------------
@@ -60,9 +60,9 @@ def label_rows(seed=1, n_items=120, n_asked=60):
     return rows
 
 
-def test_agreement_kappa_and_ceiling_of_labels(build_campaign):
+def test_agreement_kappa_and_ceiling_of_labels(stage_campaign):
     rows = label_rows()
-    built = build(build_campaign, rows)
+    built = build(stage_campaign, rows)
     model = {r["item"]: r["label"] for r in rows if r["judge"] == "gpt-4"}
     people: dict[str, list[str]] = {}
     for row in rows:
@@ -96,9 +96,10 @@ def test_agreement_kappa_and_ceiling_of_labels(build_campaign):
     assert sum(confusion.values()) == pytest.approx(60)
 
 
-def test_prevalences_of_majorities(build_campaign):
+@pytest.mark.slow
+def test_prevalences_of_majorities(stage_campaign):
     rows = label_rows()
-    built = build(build_campaign, rows)
+    built = build(stage_campaign, rows)
     people: dict[str, list[str]] = {}
     for row in rows:
         if row["judge"] in PEOPLE:
@@ -154,10 +155,10 @@ def score_rows(seed=2):
     return rows
 
 
-def test_figures_of_scores(build_campaign):
+def test_figures_of_scores(stage_campaign):
     rows = score_rows()
     tasks = [{"name": "*", "kind": "scalar", "scale": [0, 100]}]
-    built = build(build_campaign, rows, tasks=tasks)
+    built = build(stage_campaign, rows, tasks=tasks)
     people: dict[tuple[str, str], list[int]] = {}
     model = {}
     for row in rows:
@@ -193,13 +194,14 @@ def test_figures_of_scores(build_campaign):
     assert estimates["A", "prediction_powered"]["effective_n_human"] > n_human
 
 
-def test_scores_on_other_scales_have_no_bias(build_campaign):
+@pytest.mark.slow
+def test_scores_on_other_scales_have_no_bias(stage_campaign):
     rows = [
         {"item": f"i{n}", "judge": judge, "score": score}
         for n in range(40)
         for judge, score in (("ann", 1 + n % 5), ("gpt-4", 20 * (1 + n % 5)))
     ]
-    built = build(build_campaign, rows, tasks=[{"name": "*", "kind": "scalar"}])
+    built = build(stage_campaign, rows, tasks=[{"name": "*", "kind": "scalar"}])
     [row] = built.rows("judge_validation")
     assert row["correlation"] == pytest.approx(1)
     assert (row["bias"], row["bias_low"], row["error"]) == (None, None, None)
@@ -207,11 +209,11 @@ def test_scores_on_other_scales_have_no_bias(build_campaign):
     assert row["pairwise_accuracy"] == 1
     # 1 to 5 lies on the declared scale, too; a model that uses less of it is on the same
     scale = [{"name": "*", "kind": "scalar", "scale": [0, 100]}]
-    [row] = build(build_campaign, rows, tasks=scale).rows("judge_validation")
+    [row] = build(stage_campaign, rows, tasks=scale).rows("judge_validation")
     assert row["bias"] is None
     for row in rows:
         row["score"] *= 8 if row["judge"] == "ann" else 1
-    [row] = build(build_campaign, rows, tasks=scale).rows("judge_validation")
+    [row] = build(stage_campaign, rows, tasks=scale).rows("judge_validation")
     assert row["bias"] == pytest.approx(36)
 
 
@@ -236,14 +238,14 @@ def pair_rows(seed=3):
     return rows
 
 
-def test_bias_of_judges_who_compare(build_campaign):
+def test_bias_of_judges_who_compare(stage_campaign):
     rows = pair_rows()
     texts = [
         {"item": f"s{n:02d}/{system}", "text": "x" * length}
         for n in range(60)
         for system, length in (("gpt-4o", 10 + n), ("claude-3-5", 20 + n % 5), ("llama", 15))
     ]
-    built = build(build_campaign, rows, texts, tasks=[{"name": "*", "kind": "pairwise"}])
+    built = build(stage_campaign, rows, texts, tasks=[{"name": "*", "kind": "pairwise"}])
     bias = {row["judge"]: row for row in built.rows("judge_bias")}
     own = [row for row in rows if row["judge"] == "gpt-4"]
     decided = [row for row in own if row["preference"] != "tie"]
@@ -285,13 +287,13 @@ def test_bias_of_judges_who_compare(build_campaign):
     assert bias["ann"]["family_reason"] == "no family is declared for the judge and for a system"
 
 
-def test_a_judge_who_contradicts_itself_is_taken_for_a_tie(build_campaign):
+def test_a_judge_who_contradicts_itself_is_taken_for_a_tie(stage_campaign):
     rows = [
         {"segment": f"s{n}", "judge": judge, "system_a": a, "system_b": b, "preference": "a"}
         for n in range(12)
         for judge, a, b in (("gpt-4", "A", "B"), ("gpt-4", "B", "A"), ("ann", "A", "B"))
     ]
-    built = build(build_campaign, rows, tasks=[{"name": "*", "kind": "pairwise"}])
+    built = build(stage_campaign, rows, tasks=[{"name": "*", "kind": "pairwise"}])
     [validation] = built.rows("judge_validation")
     assert validation["agreement"] == 0
     confusion = built.rows("validation_confusion")
@@ -300,10 +302,10 @@ def test_a_judge_who_contradicts_itself_is_taken_for_a_tie(build_campaign):
     assert (estimates["A", "model"], estimates["A", "people"]) == (0.5, 1)
 
 
-def test_order_is_unknown_where_tools_shuffle(build_campaign):
+def test_order_is_unknown_where_tools_shuffle(stage_campaign):
     rows = pair_rows()
     built = build(
-        build_campaign, rows, tasks=[{"name": "*", "kind": "pairwise"}],
+        stage_campaign, rows, tasks=[{"name": "*", "kind": "pairwise"}],
         ranking={"shown_order": "unknown"},
     )  # fmt: skip
     for row in built.rows("judge_bias"):
@@ -319,10 +321,10 @@ def test_order_is_unknown_where_tools_shuffle(build_campaign):
      ("B", "A", "B", True), ("B", "A", "A", False), ("A", "B", "s1/A", True),
      ("A", "B", "tie", False)],
 )  # fmt: skip
-def test_truths_of_pairs_are_sides_as_shown_or_names(build_campaign, a, b, truth, right):
+def test_truths_of_pairs_are_sides_as_shown_or_names(stage_campaign, a, b, truth, right):
     row = {"segment": "s1", "judge": "gpt-4", "system_a": a, "system_b": b, "preference": "a"}
     built = build(
-        build_campaign, [row | {"truth": truth}], tasks=[{"name": "*", "kind": "pairwise"}]
+        stage_campaign, [row | {"truth": truth}], tasks=[{"name": "*", "kind": "pairwise"}]
     )
     [validation] = [r for r in built.rows("judge_validation") if r["reference"] == "truth"]
     assert validation["agreement"] == right
@@ -331,7 +333,7 @@ def test_truths_of_pairs_are_sides_as_shown_or_names(build_campaign, a, b, truth
     assert bias["n_right_reverse"] == (right and a == "B")
 
 
-def test_selection_probabilities_weigh_people(build_campaign):
+def test_selection_probabilities_weigh_people(stage_campaign):
     draw = random.Random(6)
     rows = []
     for n in range(300):
@@ -346,7 +348,7 @@ def test_selection_probabilities_weigh_people(build_campaign):
                 {"item": f"i{n:03d}", "judge": draw.choice(PEOPLE), "label": label,
                  "selection_probability": probability}
             )  # fmt: skip
-    built = build(build_campaign, rows)
+    built = build(stage_campaign, rows)
     asked = [row for row in rows if row["judge"] in PEOPLE]
     model = {row["item"]: row["label"] == "x" for row in rows if row["judge"] == "gpt-4"}
     weights = np.array([1 / row["selection_probability"] for row in asked])
@@ -362,13 +364,14 @@ def test_selection_probabilities_weigh_people(build_campaign):
     assert abs(alone - human.mean()) > 0.1  # weights matter here
 
 
-def test_probabilities_of_some_items_are_of_no_use(build_campaign):
+@pytest.mark.slow
+def test_probabilities_of_some_items_are_of_no_use(stage_campaign):
     rows = [
         {"item": f"i{n}", "judge": judge, "label": "xy"[n % 2], "selection_probability": p}
         for n in range(30)
         for judge, p in (("gpt-4", ""), *([("ann", "0.5" if n else "")] * (n < 20)))
     ]
-    built = build(build_campaign, rows)
+    built = build(stage_campaign, rows)
     reasons = {row["reason"] for row in built.rows("estimates") if row["method"] == "people"}
     assert reasons == {
         "selection_probability is known for 19 of 20 items of people: list the others under items, "
@@ -390,21 +393,21 @@ def few_rows(n_asked, label):
     ]
 
 
-def test_few_answers_of_people_have_no_interval_and_correct_nothing(build_campaign):
-    built = build(build_campaign, few_rows(19, lambda draw: draw.choice("xy")))
+def test_few_answers_of_people_have_no_interval_and_correct_nothing(stage_campaign):
+    built = build(stage_campaign, few_rows(19, lambda draw: draw.choice("xy")))
     rows = {r["method"]: r for r in built.rows("estimates") if r["label"] == "x"}
     assert rows["people"]["value"] is not None
     assert rows["people"]["ci_low"] is None
     assert rows["people"]["reason"].startswith("fewer than 20 answers of people: no interval")
     assert rows["prediction_powered"]["value"] is None
     assert rows["prediction_powered"]["reason"].startswith("fewer than 20 answers of people on")
-    more = build(build_campaign, few_rows(20, lambda draw: draw.choice("xy")))
+    more = build(stage_campaign, few_rows(20, lambda draw: draw.choice("xy")))
     rows = {r["method"]: r for r in more.rows("estimates") if r["label"] == "x"}
     assert 0 <= rows["prediction_powered"]["ci_low"] < rows["prediction_powered"]["ci_high"] <= 1
 
 
-def test_people_who_all_say_the_same_have_no_interval(build_campaign):
-    built = build(build_campaign, few_rows(40, lambda _: "x"))
+def test_people_who_all_say_the_same_have_no_interval(stage_campaign):
+    built = build(stage_campaign, few_rows(40, lambda _: "x"))
     for row in built.rows("estimates"):
         if row["method"] in ("people", "prediction_powered"):
             assert row["value"] == (row["label"] == "x")
@@ -412,10 +415,10 @@ def test_people_who_all_say_the_same_have_no_interval(build_campaign):
             assert row["reason"].startswith("all of people's answers are equal")
 
 
-def test_a_model_that_judged_some_of_peoples_items_says_so(build_campaign):
+def test_a_model_that_judged_some_of_peoples_items_says_so(stage_campaign):
     rows = label_rows()
     rows = [r for r in rows if r["judge"] != "gpt-4" or int(r["item"][1:]) % 3]
-    built = build(build_campaign, rows)
+    built = build(stage_campaign, rows)
     estimates = {(r["method"], r["judge"]): r for r in built.rows("estimates") if r["label"] == "x"}
     assert estimates["people", None]["n_human"] == 60
     corrected = estimates["prediction_powered", "gpt-4"]

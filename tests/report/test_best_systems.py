@@ -53,6 +53,7 @@ def best(release) -> list[list[str]]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("component", "best", "which"),
     [
@@ -70,6 +71,7 @@ def test_best_systems_of_a_component(component, best, which):
     assert words.startswith(which)
 
 
+@pytest.mark.slow
 def test_each_component_has_its_best_systems(best, release):
     apart = [row for row in best if row[0] == "apart"]
     assert [(row[1], row[3], row[4]) for row in apart] == [
@@ -81,6 +83,7 @@ def test_each_component_has_its_best_systems(best, release):
     assert "systems of different components cannot be compared" in html
 
 
+@pytest.mark.slow
 def test_notes_are_shown_as_a_whole(best, release):
     html = (release / "report.html").read_text(encoding="utf-8")
     notes = [row[-1] for row in best if row[0] == "apart"]
@@ -90,11 +93,13 @@ def test_notes_are_shown_as_a_whole(best, release):
     assert "characters)" not in systems
 
 
+@pytest.mark.slow
 def test_differences_that_these_judges_find_are_not_those_of_others(best):
     found = {row[0]: row[7] for row in best}
     assert found == {"few": "for these judges only", "apart": ""}
 
 
+@pytest.mark.slow
 def test_the_card_says_it_too(release):
     card = section((release / "README.md").read_text(encoding="utf-8"), "Rankings of systems")
     shown = rows(card)

@@ -93,6 +93,8 @@ def test_held_out_labels_by_task(html, figures):
             assert as_number(row[head.index(column)]) == pytest.approx(value, abs=6e-4)
 
 
+@pytest.mark.slow
+@pytest.mark.sampled
 @pytest.mark.parametrize("label_model", ["dawid_skene", "one_coin"])
 def test_models_that_average_nothing_have_no_dependence(tmp_path, label_model):
     built = campaign(tmp_path, label_model=label_model)

@@ -50,6 +50,7 @@ def test_mlcroissant_finds_nothing_wrong(full_release, caplog):
     assert not caplog.records  # a context that is not the standard one is logged only
 
 
+@pytest.mark.slow
 def test_without_a_word_about_it_only_the_licence_is_missing(build_campaign):
     """A licence cannot be made up."""
     built = build_campaign({"a.csv": "item,judge,label\ni,w,x\n"})
@@ -59,6 +60,7 @@ def test_without_a_word_about_it_only_the_licence_is_missing(build_campaign):
     assert "license" in missing
 
 
+@pytest.mark.sampled(every=4)
 @pytest.mark.parametrize("table", GOLD)
 def test_records_are_those_of_the_table(table, full_release, dataset):
     wanted = annot_pipeline.load_gold(full_release.folder.parent, table).to_pylist()

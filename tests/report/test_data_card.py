@@ -152,6 +152,7 @@ def test_every_table_and_column_is_described(card):
     assert f"How the judgment was used: {fates}" in text
 
 
+@pytest.mark.slow
 def test_judges_who_are_no_pseudonyms_are_told_of(build_campaign):
     built = build_campaign({"a.csv": "item,judge,label\ni,w,x\n"}, privacy={"pseudonymize": False})
     card = (built.publication.release.folder / "README.md").read_text(encoding="utf-8")
@@ -163,6 +164,7 @@ def test_judges_who_are_no_pseudonyms_are_told_of(build_campaign):
     assert "Experts' decisions" not in card
 
 
+@pytest.mark.slow
 def test_a_word_about_it_is_published_though_no_number_moves(build_campaign):
     exports = {"a.csv": "item,judge,label\ni,w,x\n"}
     first = build_campaign(exports)

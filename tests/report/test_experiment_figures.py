@@ -309,6 +309,7 @@ def test_notes_are_not_cut_off():
     assert float(figure.root.attrib["width"]) > 6.6 * len(note)
 
 
+@pytest.mark.slow
 def test_more_panels_and_curves_than_are_drawn():
     curves = [Curve(f"a name too long for its panel {n}", [0, 1], [0, n]) for n in range(8)]
     figure = Figure(surprisal_svg([(f"p{n}", "t", curves[: n + 1]) for n in range(13)]))

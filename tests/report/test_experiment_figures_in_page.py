@@ -76,6 +76,7 @@ def test_hostile_names_are_texts_and_nothing_else(order):
         assert all(-1 <= float(t.attrib["x"]) <= width for t in figure.root.iter(f"{SVG}text"))
 
 
+@pytest.mark.slow
 def test_figures_fit_into_a_page():
     everything = [Figure(svg) for svg in figures_of([f"name {n}" for n in range(12)]).values()]
     ids = [i for figure in everything for i in figure.ids]

@@ -58,6 +58,7 @@ def test_convergence_of_many_tasks_labels_the_slowest_and_the_unfinished():
     assert len(figure.tips()) == 45
 
 
+@pytest.mark.slow
 def test_convergence_thins_what_would_be_too_much():
     figure = Figure(
         convergence_svg([{"task": str(n), "trace": trace(3000, 0.01)} for n in range(4)])

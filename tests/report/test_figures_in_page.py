@@ -138,6 +138,7 @@ def test_twice_the_same_bytes():
     assert figures_of(HOSTILE) == figures_of(HOSTILE)
 
 
+@pytest.mark.slow
 def test_threads_do_not_disturb_each_other():
     with ThreadPoolExecutor(4) as pool:
         assert len(set(pool.map(lambda _: digest(["a", "b", "c"]), range(8)))) == 1
@@ -192,6 +193,7 @@ def run(folder: Path, **more: str) -> str:
     return done.stdout.strip()
 
 
+@pytest.mark.slow
 def test_settings_of_the_user_do_not_matter(tmp_path):
     (tmp_path / "matplotlibrc").write_text(HOSTILE_SETTINGS)
     found = run(

@@ -35,6 +35,7 @@ def html(tmp_path_factory: pytest.TempPathFactory) -> str:
     return (built.publication.release.folder / "report.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_every_task_has_its_best_systems_and_its_rows(html):
     def rows(caption: str) -> str:
         return html.split(f"<caption>{caption}</caption>", 1)[1].split("</table>", 1)[0]
@@ -43,6 +44,7 @@ def test_every_task_has_its_best_systems_and_its_rows(html):
     assert set(re.findall(r"<td>(task \w)</td>", rows("Rankings of systems"))) == set(TASKS)
 
 
+@pytest.mark.slow
 def test_figures_of_some_tasks_say_so_and_the_other_rankings_are_there_to_open(html):
     assert f"Figures of {MOST_TASKS} of 7 tasks" in html
     assert "<summary>Rankings of tasks 7 to 7, as figures</summary>" in html
@@ -52,6 +54,7 @@ def test_figures_of_some_tasks_say_so_and_the_other_rankings_are_there_to_open(h
     assert not Page(html).open
 
 
+@pytest.mark.slow
 def test_no_heads_are_without_a_name(html):
     assert not re.search(r"<th[^>]*></th>", html)
 
@@ -84,6 +87,7 @@ def test_best_systems_of_very_many_tasks_say_what_is_left_out():
     assert "s0, s1, s2, s3, s4, s5, s6, s7, s8, s9 and 2 more" in shown
 
 
+@pytest.mark.slow
 def test_every_statistic_of_agreement_is_explained(html):
     told = html.split("<caption>Agreement</caption>", 1)[1].split("</table>", 1)[0]
     statistics = set(re.findall(r'row">(\w+)</th>', told))

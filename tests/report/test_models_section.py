@@ -38,6 +38,7 @@ def test_people_and_models_stand_side_by_side(build_campaign):
     assert "Judgments with the fate `measured`" in card
 
 
+@pytest.mark.slow
 def test_models_alone_are_told_on_the_first_screen_and_of_every_table(build_campaign):
     built = build_campaign({"b.csv": MODEL}, judges=MODELS)
     page, _, card = texts(built)
@@ -50,6 +51,7 @@ def test_models_alone_are_told_on_the_first_screen_and_of_every_table(build_camp
     assert croissant.count(words) == len(manifest["tables"])
 
 
+@pytest.mark.slow
 def test_a_campaign_of_people_says_nothing_of_models(build_campaign):
     built = build_campaign({"a.csv": HUMAN})
     page, section, card = texts(built)
@@ -59,6 +61,7 @@ def test_a_campaign_of_people_says_nothing_of_models(build_campaign):
     assert not any("note" in table for table in built.publication.release.manifest["tables"])
 
 
+@pytest.mark.slow
 def test_what_a_judgment_of_a_model_cost(build_campaign, tmp_path):
     lines = MODEL.splitlines()
     paid = "\n".join([lines[0] + ",cost", *(line + ",0.002 USD" for line in lines[1:])]) + "\n"

@@ -217,6 +217,7 @@ def test_nothing_is_drawn_of_nothing(assessed):
         assert draw(assessed.table(table).slice(0, 0)) == []
 
 
+@pytest.mark.slow
 def test_labels_have_theirs(build_campaign):
     rows = [(f"i{n}", judge, "xyz"[n % 3]) for n in range(12) for judge in ("ann", "bob")]
     text = "item,judge,label\n" + "".join(",".join(row) + "\n" for row in rows)

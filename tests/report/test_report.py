@@ -220,6 +220,7 @@ def test_judges_are_capped_and_those_who_matter_come_first(small):
     assert "1,000 of 1,500 judges shown: first those who were dropped" in shown
 
 
+@pytest.mark.slow
 def test_twenty_thousand_judges_make_no_large_page(small):
     """The page, its figures too, and the data card; what is shown of them is said."""
     contents = contents_of(small)

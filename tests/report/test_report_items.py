@@ -109,6 +109,7 @@ def test_of_many_judges_who_flip_an_item_some_are_named():
     assert len(set(re.findall(r"flipper\d+", html))) == 20
 
 
+@pytest.mark.slow
 def test_a_build_finds_the_lines_of_rows(build_campaign):
     rows = 'item,judge,label\ni1,"A\nB",x\ni1,c,y\ni2,c,x\n'
     folder = build_campaign({"a.csv": rows}).publication.release.folder

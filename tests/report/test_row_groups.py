@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pyarrow as pa
+import pytest
 
 from annot_pipeline.storage import tables
 from annot_pipeline.storage.tables import read_table, write_table
@@ -22,6 +23,7 @@ def test_names_of_several_row_groups_are_grouped(tmp_path):
         assert read["task"].unique().to_pylist() == ["b", "a", "c"]
 
 
+@pytest.mark.slow
 def test_a_release_of_tables_of_several_row_groups(tmp_path, monkeypatch):
     pages = []
     for name, rows in (("one", tables.ROW_GROUP), ("several", 3)):

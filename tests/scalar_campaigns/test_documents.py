@@ -6,7 +6,8 @@ import random
 
 import pytest
 
-from tests.scalar_campaigns.judged import build_rows
+from tests.conftest import Staged, stage_file
+from tests.scalar_campaigns.judged import write_rows
 
 N_JUDGES, N_SEGMENTS, N_SYSTEMS = 12, 48, 3
 DOCUMENTS = 8
@@ -31,6 +32,22 @@ def evaluation(seed: int = 1, **columns):
     return rows
 
 
+def stage_rows(folder, rows, **settings) -> Staged:
+    return stage_file(write_rows(folder, rows, **settings))
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory) -> Staged:
+    """The evaluation without documents."""
+    return stage_rows(tmp_path_factory.mktemp("plain"), evaluation())
+
+
+@pytest.fixture(scope="module")
+def mapped(tmp_path_factory) -> Staged:
+    """The evaluation whose rows name documents of several segments."""
+    return stage_rows(tmp_path_factory.mktemp("mapped"), evaluation(document=document))
+
+
 def headline(built, table="system_comparisons"):
     return [row for row in built.rows(table) if row["headline"]]
 
@@ -43,9 +60,8 @@ def document(segment: int) -> str:
     return f"d{segment % DOCUMENTS}"
 
 
-def test_documents_widen_intervals_and_move_no_estimate(tmp_path):
-    plain = build_rows(tmp_path / "plain", evaluation())
-    built = build_rows(tmp_path / "documents", evaluation(document=document))
+def test_documents_widen_intervals_and_move_no_estimate(plain, mapped):
+    built = mapped
     assert {row["document"] for row in plain.rows("judgments")} == {None}
     for row in built.rows("judgments"):
         assert row["document"] == document(int(row["segment"].removeprefix("s")))
@@ -59,27 +75,25 @@ def test_documents_widen_intervals_and_move_no_estimate(tmp_path):
         assert "document" not in (other["reason"] or "")
 
 
-def test_item_tables_say_which_document_a_segment_is_of(tmp_path):
+def test_item_tables_say_which_document_a_segment_is_of(mapped, tmp_path):
     items = [
         {"segment": f"s{segment}", "system": f"m{system}", "document": document(segment)}
         for segment in range(N_SEGMENTS)
         for system in range(N_SYSTEMS)
     ]
-    listed = build_rows(tmp_path / "listed", evaluation(), items=items)
-    mapped = build_rows(tmp_path / "mapped", evaluation(document=document))
+    listed = stage_rows(tmp_path / "listed", evaluation(), items=items)
     for table in ("judgments", "system_rankings", "system_comparisons"):
         assert listed.rows(table) == mapped.rows(table), table
 
 
-def test_documents_of_one_segment_are_its_segments(tmp_path):
-    own = build_rows(tmp_path / "own", evaluation(document="d{}".format))
-    plain = build_rows(tmp_path / "plain", evaluation())
+def test_documents_of_one_segment_are_its_segments(plain, tmp_path):
+    own = stage_rows(tmp_path / "own", evaluation(document="d{}".format))
     for table in ("system_comparisons", "variance"):
         assert own.rows(table) == plain.rows(table), table
 
 
 def test_three_documents_are_these_documents(tmp_path):
-    built = build_rows(tmp_path, evaluation(document=lambda segment: f"d{segment % 3}"))
+    built = stage_rows(tmp_path, evaluation(document=lambda segment: f"d{segment % 3}"))
     reasons = {row["reason"] for row in headline(built)}
     assert reasons == {"fewer than 4 documents: intervals and tests speak of these documents only"}
 
@@ -91,10 +105,11 @@ def test_a_segment_of_two_documents_joins_them(tmp_path):
     assert len(shared) >= 6
     for n, row in enumerate(shared):
         rows[row]["document"] = f"d{n % 6}"
-    built = build_rows(tmp_path, rows)
+    built = stage_rows(tmp_path, rows)
     assert all("fewer than 4 documents" in row["reason"] for row in headline(built))
 
 
+@pytest.mark.slow
 def test_means_have_no_interval_where_documents_repeat(tmp_path):
     """Each judge judges one segment: segments alone repeat, unless documents do."""
     draw = random.Random(3)
@@ -106,9 +121,9 @@ def test_means_have_no_interval_where_documents_repeat(tmp_path):
         for segment in range(60)
         for system in range(2)
     ]  # fmt: skip
-    built = build_rows(tmp_path / "documents", rows)
+    built = stage_rows(tmp_path / "documents", rows)
     plain = [{name: value for name, value in row.items() if name != "document"} for row in rows]
-    other = build_rows(tmp_path / "plain", plain)
+    other = stage_rows(tmp_path / "plain", plain)
     found, expected = (
         [row for row in one.rows("system_rankings") if row["method"] == "raw_mean"]
         for one in (built, other)

@@ -128,10 +128,11 @@ def test_no_test(stage: Any) -> None:
     assert not judge["dropped"]
 
 
+@pytest.mark.sampled(every=2)
 @pytest.mark.parametrize("undetermined", ["keep", "drop"])
-def test_a_judge_with_too_few_controls(undetermined: str, build: Any) -> None:
+def test_a_judge_with_too_few_controls(undetermined: str, stage: Any) -> None:
     rows = [*hit_of("careful", CAREFUL), *hit_of("one", CAREFUL[:1]), of(judge="none")]
-    built = build(rows, quality={"undetermined": undetermined})
+    built = stage(rows, quality={"undetermined": undetermined})
     judges = by(built.rows("judges"), "judge")
     assert judges["careful"]["verdict"] == "passed"
     dropped = undetermined == "drop"
@@ -148,12 +149,14 @@ def test_a_judge_with_too_few_controls(undetermined: str, build: Any) -> None:
     assert gates(built)["few_controls"].value == 1, "8 pairs are few, too"
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("min_pairs", "verdict"), [(8, "passed"), (9, "undetermined")])
 def test_how_many_pairs_are_enough(min_pairs: int, verdict: str, stage: Any) -> None:
     (judge,) = stage(hit_of("ann", CAREFUL), quality={"min_pairs": min_pairs}).rows("judges")
     assert judge["verdict"] == verdict
 
 
+@pytest.mark.slow
 def test_a_campaign_without_controls_tests_nobody(stage: Any) -> None:
     built = stage([of(), of("t", judge="bob")], quality={"undetermined": "drop"})
     for judge in built.rows("judges"):
@@ -161,6 +164,7 @@ def test_a_campaign_without_controls_tests_nobody(stage: Any) -> None:
         assert judge["verdict_reason"] == "no controls for this test"
 
 
+@pytest.mark.slow
 def test_references_alone_are_no_controls_for_the_paired_test(stage: Any) -> None:
     rows = [of(), of(control="good_reference", score=90), of(control="ask_again", score=60)]
     (judge,) = stage(rows).rows("judges")

@@ -66,6 +66,7 @@ def test_judges_against_known_answers(stage: Any) -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_campaign_may_demand_more_than_chance(stage: Any) -> None:
     """17 of 20 are more than chance; whether they are more than .8, so few cannot tell."""
     rows = known("ann", "y" * 17 + "n" * 3, "y" * 20) + labels("ann", "yn") + labels("bob", "yn")
@@ -113,9 +114,9 @@ def test_known_answers_without_any_truth(stage: Any) -> None:
     assert len(built.rows("set_aside")) == 3
 
 
-def test_known_answers_that_nobody_asked_for(build: Any) -> None:
+def test_known_answers_that_nobody_asked_for(stage: Any) -> None:
     rows = known("ann", "nnn", "yyy") + labels("ann", "yn")
-    built = build(rows, tasks=YES_NO)
+    built = stage(rows, tasks=YES_NO)
     (judge,) = built.rows("judges")
     assert (judge["verdict"], judge["dropped"]) == ("untested", False)
     assert (judge["known_answer_accuracy"], judge["n_known_answers"]) == (0, 3)
@@ -134,6 +135,7 @@ def test_answers_are_compared_as_written(stage: Any) -> None:
     assert judge["known_answer_accuracy"] == 0.5
 
 
+@pytest.mark.slow
 def test_a_campaign_of_labels_and_scores(stage: Any) -> None:
     """One test for the campaign: judges of tasks without its controls stay untested."""
     tasks = [

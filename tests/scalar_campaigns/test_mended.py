@@ -27,6 +27,7 @@ from tests.scalar_campaigns.judged import (
 UNIT = [{"name": "*", "kind": "scalar", "scale": [0, 1]}]
 
 
+@pytest.mark.slow
 def test_rounding_breaks_no_ties_of_the_signed_rank_test(stage: Any) -> None:
     """The same judgments on two scales have the same p."""
     tenths = [(3, 1), (2, 4), (9, 7), (6, 8), (7, 5), (5, 3), (4, 2), (8, 6)]
@@ -40,6 +41,7 @@ def test_rounding_breaks_no_ties_of_the_signed_rank_test(stage: Any) -> None:
     assert p[0] == pytest.approx(p[1])
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("test", ["welch", "mann_whitney"])
 def test_rounding_lets_no_judge_pass(test: str, stage: Any) -> None:
     """Degraded copies as far off as repeats: a tenth, each time."""
@@ -57,6 +59,7 @@ def test_a_verdict_is_of_one_task_and_judge(stage: Any) -> None:
     assert fate["a\x1fb", "c", "s0/x"][0] == "used"
 
 
+@pytest.mark.slow
 def test_a_reversed_criterion_on_a_scale_of_decimals(stage: Any) -> None:
     tasks = [SCALE[0] | {"scale": [0.1, 0.7], "criteria": {"robotic": {"reverse": True}}}]
     for low, high in ((0.1, 0.7), (0.2, 1.1), (-2, -1.8)):
@@ -68,6 +71,7 @@ def test_a_reversed_criterion_on_a_scale_of_decimals(stage: Any) -> None:
         assert built.rows("judges")[0]["share_at_ends"] == 1
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("field", ["hit", "native_id", "position"])
 def test_ids_of_many_digits(field: str, stage: Any) -> None:
     rows = [
@@ -84,6 +88,7 @@ def test_an_assignment_rejected_in_a_later_export(stage: Any) -> None:
     assert [row["item"] for row in built.rows("scores") if row["n_judgments"]] == ["i2"]
 
 
+@pytest.mark.slow
 def test_two_controls_of_one_judgment_however_they_name_it(stage: Any) -> None:
     first = [of(native_id="7"), bad(native_id="8"), bad("t", native_id="9", control_of="7")]
     second = [
@@ -96,14 +101,15 @@ def test_two_controls_of_one_judgment_however_they_name_it(stage: Any) -> None:
         assert built.rows("judges")[0]["n_pairs"] == 0
 
 
-def test_known_answers_that_all_lack_their_truth_leave_judges_undetermined(build: Any) -> None:
+def test_known_answers_that_all_lack_their_truth_leave_judges_undetermined(stage: Any) -> None:
     rows = known("ann", "yyy", "   ") + labels("ann", "yn")
-    built = build(rows, tasks=YES_NO, quality=KNOWN)
+    built = stage(rows, tasks=YES_NO, quality=KNOWN)
     (judge,) = built.rows("judges")
     assert judge["verdict"] == "undetermined"
     assert gates(built)["unused_controls"].level == "warn"
 
 
+@pytest.mark.slow
 def test_a_truth_that_is_no_class_of_the_task(stage: Any) -> None:
     rows = known("ann", "y" * 6, "Y" * 6) + labels("ann", "yn")
     built = stage(rows, tasks=YES_NO, quality=KNOWN, gates={"nothing_used": {"error": None}})
@@ -114,6 +120,7 @@ def test_a_truth_that_is_no_class_of_the_task(stage: Any) -> None:
     }
 
 
+@pytest.mark.slow
 def test_controls_that_no_test_of_their_task_takes(stage: Any) -> None:
     known_score = [of(), of("t", 70, control="known_answer")]
     degraded_label = [
@@ -140,15 +147,16 @@ def test_systems_of_the_item_table_are_ranked(stage: Any) -> None:
     assert {row["system"] for row in built.rows("system_rankings")} == {"sys-a", "sys-b"}
 
 
-def test_rejected_assignments_are_no_defect_of_an_export(build: Any) -> None:
+def test_rejected_assignments_are_no_defect_of_an_export(stage: Any) -> None:
     rows = [
         {"item": f"i{k}", "judge": "ann", "score": k, "status": status}
         for k, status in enumerate(["Approved", "Rejected"] * 5)
     ]
-    found = gates(build(rows, gates={}))
+    found = gates(stage(rows, gates={}))
     assert found["rejected_share"].value == found["rejected_share_by_export"].value == 0
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("status", ["Rejected\t", "rejected\r\n"])
 def test_a_status_with_other_blanks(status: str, stage: Any) -> None:
     rows = [of(), of("t", status=status)]

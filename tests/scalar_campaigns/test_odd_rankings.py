@@ -44,6 +44,7 @@ def panel(rng: np.random.Generator, judges: int = 12, segments: int = 25) -> lis
     ])  # fmt: skip
 
 
+@pytest.mark.slow
 def test_systems_that_share_no_judge_are_not_compared(stage: Any) -> None:
     rows = scores(*[(judge, system, f"g{g}", 50 + 7 * (g % 3) + shift)
                     for system, judges in (("x", "abcd"), ("y", "efgh"))
@@ -67,6 +68,7 @@ def test_systems_that_share_no_judge_are_not_compared(stage: Any) -> None:
         assert gate.level == level
 
 
+@pytest.mark.slow
 def test_a_judge_with_one_score_changes_nothing(stage: Any) -> None:
     rows = panel(np.random.default_rng(3))
     extra = scores(("once", "x", "g0", 100.0))
@@ -92,6 +94,7 @@ def test_segments_that_nobody_shares(stage: Any) -> None:
     no_nan(built)
 
 
+@pytest.mark.slow
 def test_a_hit_that_is_a_whole_judge(stage: Any) -> None:
     rows = [row | {"hit": row["judge"]} for row in panel(np.random.default_rng(3))]
     without = stage(panel(np.random.default_rng(3)))
@@ -109,6 +112,7 @@ def test_one_score_of_a_million_on_no_scale(stage: Any) -> None:
     no_nan(built)
 
 
+@pytest.mark.slow
 def test_the_order_of_rows_changes_no_bit(stage: Any) -> None:
     rows = panel(np.random.default_rng(5))
     shuffled = [rows[n] for n in np.random.default_rng(6).permutation(len(rows))]

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import Built
-from tests.scalar_campaigns.judged import Row, alike, bad, build_rows, by, fates, gates, item_of, of
+from tests.conftest import Staged, stage_file
+from tests.scalar_campaigns.judged import Row, alike, bad, by, fates, gates, item_of, of, write_rows
 
 NONE = "no ordinary judgment of the same output"
 
@@ -142,7 +142,7 @@ PAIRS: dict[str, tuple[list[Row], list[float | str]]] = {
 
 
 @pytest.fixture(scope="module")
-def pairs(tmp_path_factory: pytest.TempPathFactory) -> Built:
+def pairs(tmp_path_factory: pytest.TempPathFactory) -> Staged:
     """One campaign, a task a case; a judge of each task is another one."""
     rows = [
         {"item": item_of(row)} | row | {"task": name, "judge": f"{row['judge']} of {name}"}
@@ -152,11 +152,11 @@ def pairs(tmp_path_factory: pytest.TempPathFactory) -> Built:
     # the pair of one, but in another task
     rows.append({"item": "s/x"} | of(task="other") | {"judge": "ann of no pair"})
     folder = tmp_path_factory.mktemp("pairs") / "campaign"
-    return build_rows(folder, rows, quality={"scope": "task"}, ranking={"bootstrap": 0})
+    return stage_file(write_rows(folder, rows, quality={"scope": "task"}))
 
 
 @pytest.mark.parametrize("name", PAIRS)
-def test_what_a_control_is_compared_with(name: str, pairs: Built) -> None:
+def test_what_a_control_is_compared_with(name: str, pairs: Staged) -> None:
     """Found pairs: the score of the ordinary judgment; else why there is none, in set_aside too."""
     expected = PAIRS[name][1]
     rows = [row for row in pairs.rows("control_pairs") if row["task"] == name]
@@ -187,7 +187,7 @@ def test_what_a_control_is_compared_with(name: str, pairs: Built) -> None:
         assert judge["verdict"] in ("undetermined", "untested"), "one pair decides nothing"
 
 
-def test_pairs_of_several_criteria_are_by_criterion(pairs: Built) -> None:
+def test_pairs_of_several_criteria_are_by_criterion(pairs: Staged) -> None:
     rows = [row for row in pairs.rows("control_pairs") if row["task"] == "of each criterion"]
     assert {row["criterion"]: (row["ordinary_score"], row["score"]) for row in rows} == {
         "fluency": (61, 20),
@@ -195,7 +195,7 @@ def test_pairs_of_several_criteria_are_by_criterion(pairs: Built) -> None:
     }
 
 
-def test_unpaired_controls_are_a_gate(pairs: Built) -> None:
+def test_unpaired_controls_are_a_gate(pairs: Staged) -> None:
     gate = gates(pairs)["unpaired_controls"]
     controls = [row for row in pairs.rows("control_pairs") if row["control"] == "bad_reference"]
     expected = Counter(row["reason"] for row in controls if row["reason"])
@@ -239,8 +239,8 @@ def test_a_corrected_control(stage: Any) -> None:
 @pytest.mark.parametrize(
     "quality", [{"test": "none"}, {"test": "welch", "contrast": "pooled"}, {"test": "known_answer"}]
 )
-def test_tests_without_pairs_miss_none(quality: Row, build: Any) -> None:
-    built = build([of(), bad("t"), of("u", control="ask_again")], quality=quality)
+def test_tests_without_pairs_miss_none(quality: Row, stage: Any) -> None:
+    built = stage([of(), bad("t"), of("u", control="ask_again")], quality=quality)
     assert built.rows("set_aside") == []
     assert gates(built)["unpaired_controls"].value == 0
 

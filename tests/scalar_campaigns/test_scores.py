@@ -84,6 +84,7 @@ def test_scores_are_numbers_or_reasons(stage: Any) -> None:
     assert judge["sd"] == pytest.approx(stdev(NUMBERS.values()))
 
 
+@pytest.mark.slow
 def test_without_a_declared_scale_all_numbers_count(stage: Any) -> None:
     given = [-1e15, -5, 0, 7.5, 1e15]
     rows = [{"item": f"i{n}", "judge": "ann", "score": score} for n, score in enumerate(given)]
@@ -114,6 +115,7 @@ def test_scales_that_are_none(scale: Any, error: str, build: Any) -> None:
     assert error in str(caught.value)
 
 
+@pytest.mark.slow
 def test_a_constant_judge_has_no_z(build: Any) -> None:
     """Also of a constant like 70.1, whose mean in floating point is not exactly 70.1."""
     constants = list(product([70, 70.1, 0.1, 33.3, 100 / 3, 0, 99.99], [2, 3, 7]))
@@ -144,6 +146,7 @@ def test_a_constant_judge_has_no_z(build: Any) -> None:
     assert gates(built)["rows_without_z"].value == pytest.approx(1 - 7 / len(rows))
 
 
+@pytest.mark.slow
 def test_a_judge_with_one_judgment(stage: Any) -> None:
     rows = [{"item": f"i{k}", "judge": "ann", "score": 10 * k} for k in range(3)]
     built = stage([*rows, {"item": "i0", "judge": "once", "score": 50}])
@@ -162,6 +165,7 @@ def test_items_of_judges_without_z_alone(stage: Any) -> None:
     assert (row["raw_mean"], row["z_mean"], row["n_judgments"]) == (50, None, 1)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("controls", ["include", "exclude"])
 def test_controls_count_for_z_or_not(controls: str, stage: Any) -> None:
     rows = [
@@ -210,6 +214,7 @@ def test_agreement_as_counted_by_hand(stage: Any) -> None:
     assert not [name for name in found if name.endswith("_unfiltered")], "nobody failed"
 
 
+@pytest.mark.slow
 def test_agreement_of_judges_kept_beside_that_of_all(stage: Any) -> None:
     rows = hit_of("ann", CAREFUL) + hit_of("bob", [(a - 3, b) for a, b in CAREFUL])
     rows += hit_of("careless", CARELESS)
@@ -282,6 +287,7 @@ def test_a_reversed_criterion_needs_a_scale(build: Any) -> None:
     assert error in str(caught.value)
 
 
+@pytest.mark.slow
 def test_criteria_that_are_blank_or_not_declared(stage: Any) -> None:
     names = {"good": None, "": "criterion is blank", " ": "criterion is blank",
              "Good": "criterion is not declared: 'Good'", "fun": "criterion is not declared: 'fun'",

@@ -54,6 +54,7 @@ def holm(p: Mapping[Any, float]) -> dict[Any, float]:
     return adjusted
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("correction", ["none", "holm"])
 def test_rankings_as_worked_out_by_hand(correction: str, stage: Any) -> None:
     """Two judges of different scales; a third, who likes degraded copies, gives the reverse."""
@@ -141,6 +142,7 @@ def test_a_systems_score_is_the_mean_over_segments_not_judgments(stage: Any) -> 
     assert (row["score"], row["n_segments"], row["n_judgments"]) == (40, 2, 5)
 
 
+@pytest.mark.slow
 def test_the_only_system_and_the_only_segment(stage: Any) -> None:
     rows = [row | {"task": "one system"} for row in outputs({"x": [10, 40, 20]})]
     rows += [row | {"task": "one segment"} for row in outputs({"x": [10], "y": [40, 60]})]
@@ -163,6 +165,7 @@ def test_the_only_system_and_the_only_segment(stage: Any) -> None:
     assert tasks == {"one segment": 2 * 5}, "nothing to compare in the others"
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("rule", ["wmt", "all_beat_all", "min_wins"])
 def test_equal_means_have_equal_ranks(rule: str, stage: Any) -> None:
     """1 2 2 4, in the order of names, also where sums in another order differ in the last digit."""
@@ -186,6 +189,7 @@ def test_equal_means_have_equal_ranks(rule: str, stage: Any) -> None:
     assert [row["rank"] for row in rows] == [4, 2, 2, 1]
 
 
+@pytest.mark.slow
 def test_all_scores_equal(stage: Any) -> None:
     built = stage(outputs({"x": [50] * 4, "y": [50] * 4}))
     for row in ranking(built, "raw_mean").values():
@@ -225,6 +229,7 @@ def test_a_system_judged_by_failed_judges_only(stage: Any) -> None:
     assert found["x"]["rank"] == 1
 
 
+@pytest.mark.slow
 def test_rows_that_name_no_system_or_segment(stage: Any) -> None:
     """Scored, but ranked only where there is a system; an item alone is its own segment."""
     rows = [
@@ -251,6 +256,7 @@ def test_rows_that_name_no_system_or_segment(stage: Any) -> None:
     assert by(built.rows("scores"), "item").keys() == {"i1", "i2", "i3", "i4", "i6"}
 
 
+@pytest.mark.slow
 def test_items_without_systems_are_scored_but_not_ranked(stage: Any) -> None:
     built = stage([{"item": f"i{k}", "judge": "ann", "score": k} for k in range(4)])
     assert built.table("scores").num_rows == 4

@@ -40,6 +40,7 @@ def hits_at_random(n_hits=12):
     return rows
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("margin", [0, 10])
 def test_online_scores_are_those_of_the_pairs_in_order(margin, stage_campaign):
     rows = hits_at_random()
@@ -62,12 +63,12 @@ def test_online_scores_are_those_of_the_pairs_in_order(margin, stage_campaign):
         assert found[name]["reason"] is None
 
 
-def test_the_order_of_rows_and_files_does_not_count(build_campaign):
+def test_the_order_of_rows_and_files_does_not_count(stage_campaign):
     rows = hits_at_random()
     fields = ("hit", "segment", "submitted_at")
-    first = build(build_campaign, rows, fields=fields).hashes()["scores"]
+    first = build(stage_campaign, rows, fields=fields).table("scores")
     shuffled = [rows[n] for n in np.random.default_rng(1).permutation(len(rows))]
-    assert build(build_campaign, shuffled, fields=fields).hashes()["scores"] == first
+    assert build(stage_campaign, shuffled, fields=fields).table("scores").equals(first)
 
 
 def test_items_of_other_segments_are_not_compared(stage_campaign):
@@ -80,6 +81,7 @@ def test_items_of_other_segments_are_not_compared(stage_campaign):
     assert found["a"]["n_comparisons"] == 0
 
 
+@pytest.mark.sampled(every=2)
 @pytest.mark.parametrize(("n", "compared"), [(20, True), (21, False)])
 def test_without_segments_a_hit_of_20_items_is_compared(n, compared, stage_campaign):
     rows = [row("j", f"i{k:02}", k, hit="h") for k in range(n)]
@@ -131,6 +133,7 @@ def test_controls_repeats_and_judges_who_failed_compare_nothing(stage_campaign):
     assert found["i0"]["easl_score"] == pytest.approx((0.60 + 0.99) / 2), "a repeat counts here"
 
 
+@pytest.mark.slow
 def test_equal_and_missing_times_and_two_judges_of_one_hit(stage_campaign):
     """By submitted_at, then the least judgment id; without a time last; never across judges."""
     rows = []
@@ -161,6 +164,7 @@ def test_equal_and_missing_times_and_two_judges_of_one_hit(stage_campaign):
     assert [found[i]["trueskill_mean"] for i in "ab"] == expected.mean.tolist()
 
 
+@pytest.mark.slow
 def test_a_scale_of_another_task_makes_no_ties(stage_campaign):
     rows = [
         row("j", f"{task}-{k}", score, hit=task, segment="s", system=task)

@@ -44,6 +44,7 @@ def controlled(build_campaign, tmp_path, *sets, n=90, text=None, reference="a re
     return build(build_campaign, rows, *design, items=items)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("way", ["duplicate_words", "replace_span"])
 def test_controlled_hits_show_controls_at_their_distance(way, stage_campaign, tmp_path):
     built = controlled(stage_campaign, tmp_path, f"controlled_hits.degradation={way}")
@@ -74,6 +75,7 @@ def test_controlled_hits_show_controls_at_their_distance(way, stage_campaign, tm
     assert not {f"i{k:03}" for k in range(5)} & {s["item"] for s in first}, "the judged come last"
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("given_", "says"),
     [
@@ -98,6 +100,7 @@ def test_controlled_hits_that_cannot_be(given_, says, stage_campaign, tmp_path):
     assert built.metrics("plan_hits")["unplanned"] == {"small": says}
 
 
+@pytest.mark.slow
 def test_references_are_found_however_few_items_have_one(stage_campaign, tmp_path):
     (tmp_path / "campaign").mkdir()
     lines = [f"i{n:04},{' '.join(WORDS)} {n},{'a reference' if n >= 985 else ''}\n"
@@ -141,6 +144,7 @@ def test_spans_come_from_other_segments_and_copies_hang_on_the_seed(stage_campai
     assert differ > 0.8 * len(common), "of few spans two seeds may take the same, but seldom"
 
 
+@pytest.mark.slow
 def test_texts_that_cannot_be_degraded_are_counted_with_the_reason(stage_campaign, tmp_path):
     built = controlled(stage_campaign, tmp_path, text="too short")
     (note,) = built.metrics("plan_hits")["notes"]

@@ -19,6 +19,7 @@ def test_easl_is_the_mean_on_the_scale(stage_campaign):
     assert found["c"]["easl_score"] == 1
 
 
+@pytest.mark.slow
 def test_a_reversed_criterion_counts_the_other_way_round(stage_campaign):
     rows = [row("j1", "a", 20, control="robotic"), row("j2", "a", 90, control="fluency")]
     tasks = [{**SCALAR[0], "criteria": {"fluency": {}, "robotic": {"reverse": True}}}]

@@ -7,6 +7,7 @@ import pytest
 from tests.scores_and_plans.scored import SCALAR, build, plan, row, scores, text_of, with_items
 
 
+@pytest.mark.slow
 def test_the_plan_hangs_on_the_state_and_says_it(stage_campaign):
     rows = [row("j1", f"i{n:02}", (n * 37) % 101) for n in range(40)]
     built = build(stage_campaign, rows)
@@ -43,6 +44,7 @@ def test_listed_items_without_judgments_come_first(stage_campaign, tmp_path):
     }
 
 
+@pytest.mark.slow
 def test_listed_items_of_several_tasks(stage_campaign, tmp_path):
     (tmp_path / "campaign").mkdir()
     (tmp_path / "campaign" / "items.csv").write_text(
@@ -64,6 +66,7 @@ def test_listed_items_of_several_tasks(stage_campaign, tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_two_tasks_with_items_of_one_name_show_each_its_own_text(stage_campaign, tmp_path):
     listed = "".join(f"{t},i{n},text {n} of {t}\n" for t in ("t1", "t2") for n in range(6))
     items = with_items(tmp_path, "task,item,text\n" + listed)
@@ -90,6 +93,7 @@ def test_items_without_a_text_are_left_out_where_others_have_one(stage_campaign,
     )
 
 
+@pytest.mark.slow
 def test_names_are_shown_where_no_item_has_a_text_and_that_is_said(stage_campaign):
     rows = [row("j1", f"i{n}", n, system="x", segment=f"s{n}") for n in range(9)]
     built = build(stage_campaign, rows, "next_hits.within=task", fields=("system", "segment"))
@@ -99,6 +103,7 @@ def test_names_are_shown_where_no_item_has_a_text_and_that_is_said(stage_campaig
     )
 
 
+@pytest.mark.slow
 def test_hit_ids_hang_on_what_is_shown(stage_campaign, tmp_path):
     rows = [row("j1", f"i{n}", n) for n in range(10)]
 
@@ -110,6 +115,7 @@ def test_hit_ids_hang_on_what_is_shown(stage_campaign, tmp_path):
     assert ids("one").isdisjoint(ids("two"))
 
 
+@pytest.mark.slow
 def test_an_assumed_scale_is_not_asked_on(stage_campaign):
     built = build(stage_campaign, [row("j", f"i{n}", 20 + n) for n in range(9)], tasks=[])
     assert built.metrics("plan_hits")["unplanned"] == {
@@ -137,6 +143,7 @@ def test_hits_of_a_segment_and_segments_that_are_too_small(stage_campaign):
     assert any(r["segment"] == "s5" for r in plan(mixed))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("n_items", "segments", "says"),
     [

@@ -50,6 +50,7 @@ def test_gold_scores_as_gold(scored):
     assert task["mean_f1"]["value"] == 1
 
 
+@pytest.mark.slow
 def test_votes_score_as_the_majority(build_campaign, tmp_path, capsys):
     """On known items: elsewhere votes made the gold, and are no baseline."""
     rows = ROWS + ROWS.replace("i", "k").replace("ktem,judge,label\n", "")
@@ -72,6 +73,7 @@ def test_votes_score_as_the_majority(build_campaign, tmp_path, capsys):
     assert task["figures"]["accuracy"]["value"] == pytest.approx(50 / 60)  # of ten, votes say yes
 
 
+@pytest.mark.slow
 def test_a_decision_counts_as_gold(build_campaign, tmp_path, capsys):
     """Of a class that no judge gave, and of an item that nobody judged, too."""
     fields = {"item": "item", "judge": "judge", "label": "label", "control": "control"}

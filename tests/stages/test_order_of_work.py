@@ -14,12 +14,12 @@ def rows(task, *, timed):
     return "\n".join(lines) + "\n"
 
 
-def test_a_task_without_an_order_has_no_runs(build_campaign):
+def test_a_task_without_an_order_has_no_runs(stage_campaign):
     """What other tasks tell does not matter: each may be made by itself."""
     fields = {"task": "task", "item": "item", "judge": "judge", "score": "score",
               "native_id": "n", "submitted_at": "at"}  # fmt: skip
     sources = [{"path": "exports/*.csv", "format": "csv", "fields": fields}]
     text = "task,item,judge,score,n,at\n" + rows("plain", timed=False) + rows("timed", timed=True)
-    judges = build_campaign({"a.csv": text}, sources=sources).table("judges").to_pylist()
+    judges = stage_campaign({"a.csv": text}, sources=sources).table("judges").to_pylist()
     runs = {(row["task"], row["longest_constant_run"]) for row in judges}
     assert runs == {("plain", None), ("timed", 3)}

@@ -52,6 +52,7 @@ def pairs(records: list[Record]) -> tuple[Counter[str], Counter[str], Counter[st
     return found, collapsed, expanded
 
 
+@pytest.mark.slow
 def test_wmt15_counts_as_published(wmt15: list[Record]) -> None:
     found, collapsed, expanded = pairs(wmt15)
     judges, systems = defaultdict(set), defaultdict(set)

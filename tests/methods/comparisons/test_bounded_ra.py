@@ -148,6 +148,7 @@ def test_equal_items_that_tie_stay_equal():
         assert result.beta[0] == result.beta[1] > 1.7
 
 
+@pytest.mark.slow
 @given(st.integers(0, 10_000), st.integers(2, 9), st.integers(0, 60))
 @settings(deadline=None, max_examples=40)
 def test_waves_equal_a_loop_to_the_last_bit(seed, n_items, n):

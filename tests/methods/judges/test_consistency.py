@@ -84,6 +84,7 @@ def test_a_clear_correlation_has_a_p_below_what_draws_resolve():
     assert found.p_value[0] == pytest.approx(p)
 
 
+@pytest.mark.slow
 def test_size_of_the_test():
     """Judges who answer at random reach p < .05 as often as that: within 3 standard errors."""
     rng = np.random.default_rng(11)

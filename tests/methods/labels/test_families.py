@@ -140,6 +140,7 @@ def test_a_task_without_families_beside_one_with_them_changes_no_bit():
         )
 
 
+@pytest.mark.slow
 def test_blocks_are_the_whole_and_no_name_or_order_counts():
     task = replace(crowd(4, n_items=90), families=FAMILIES)
     whole, _, stacked = fit(task)

@@ -110,6 +110,7 @@ def test_blocks_are_the_whole():
     np.testing.assert_allclose(other.evidence.published, fit.evidence.published, rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_tasks_beside_each_other_are_as_alone():
     tasks = [crowd(5, n_items=50), crowd(6, n_items=80, classes=2), crowd(7, n_items=40)]
     labels = [TaskLabels(task, KnownItems.none()) for task in tasks]
@@ -139,6 +140,7 @@ def test_known_items_correct_what_judges_share():
     assert few.item_fit.recalibration is None
 
 
+@pytest.mark.slow
 def test_known_items_of_one_class_move_no_label():
     """Chosen by their class, they are no sample: they would make most items of that class."""
     task, truth = crowds.crowd("independent", 9, n_items=300, per_item=3)
@@ -279,6 +281,7 @@ def test_a_family_of_one_is_no_family():
     )
 
 
+@pytest.mark.slow
 def test_related_judges_count_as_one():
     """Five copies of one weak judge, whom nobody can find as they have 18 items, and three others.
 
@@ -320,6 +323,7 @@ def test_copies_that_nobody_declared_are_found():
     assert fit.related.n_found == 0
 
 
+@pytest.mark.slow
 def test_a_few_labels_less_leave_the_share_of_certain_labels():
     """5% of the labels dropped at random: the median change is below .03."""
     task, _ = crowds.crowd("correlated", 13, n_items=600)
@@ -335,6 +339,7 @@ def test_a_few_labels_less_leave_the_share_of_certain_labels():
     assert np.median(changes) < 0.03
 
 
+@pytest.mark.slow
 def test_in_a_pilot_the_published_label_is_right_as_often_as_the_vote():
     """Four labels a judge, three an item: prevalence must not follow what a fit makes of them."""
     pilots = [crowds.crowd("sparse", [seed, 11], n_items=30, per_item=3) for seed in range(60)]

@@ -112,7 +112,7 @@ class Counted:
 # --- acceleration ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", [4, 8])
+@pytest.mark.parametrize("seed", [4, pytest.param(8, marks=pytest.mark.slow)])
 def test_slow_tasks_end_near_their_limit_at_less_cost(monkeypatch, seed):
     task = slow_crowd(seed)
     limit, plain, accelerated = (fit(task, params) for params in (LIMIT, PLAIN, DawidSkeneParams()))
@@ -367,7 +367,7 @@ def test_states_keep_what_the_next_extrapolation_needs():
             assert array.tobytes() == getattr(other, name).tobytes()
 
 
-@pytest.mark.parametrize("model", ["dawid_skene", "mace"])
+@pytest.mark.parametrize("model", ["dawid_skene", pytest.param("mace", marks=pytest.mark.slow)])
 def test_em_that_resumes_from_any_state_gives_the_same_bytes(tmp_path, model):
     params = DawidSkeneParams(model=model)
     task = slow_crowd(3, 300)

@@ -138,6 +138,7 @@ def test_few_classes_and_judges_without_labels(model, classes):
     assert np.isfinite(found.confusion).all()
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::pandas.errors.Pandas4Warning")  # by crowd-kit
 def test_mace_is_that_of_crowd_kit():
     """Crowd-kit starts at random; here where we do: every judge knows 7 of 10, and picks alike."""

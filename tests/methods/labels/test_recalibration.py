@@ -93,6 +93,7 @@ def test_one_class_is_not_corrected():
     assert fit_recalibration(np.ones((80, 1)), classes, np.arange(80) % FOLDS) is None
 
 
+@pytest.mark.slow
 def test_more_classes_than_known_items():
     """200 classes, 60 known items, some probabilities 0: finite, sums to 1, no class favoured."""
     rng = np.random.default_rng(5)

@@ -212,6 +212,7 @@ def test_tempered_is_kish():
     np.testing.assert_allclose(tempered(np.log(p), np.array([4]), 0.6), expected)
 
 
+@pytest.mark.slow
 def test_independent_judges_are_not_held_to_be_dependent():
     """Where Dawid-Skene's assumptions hold it is at most .005 more often right (5 crowds)."""
     n_judges = 25

@@ -105,6 +105,7 @@ def test_the_ceiling_counts_a_pair_of_people_for_both():
     assert result.standard_error == pytest.approx(np.sqrt(variance))
 
 
+@pytest.mark.slow
 def test_influence_values_are_those_of_a_jackknife():
     items, judges, labels, model = crowd(np.random.default_rng(3), n_items=300, n_judges=3)
     result = label_validation(items, judges, labels, model)
@@ -163,7 +164,10 @@ def test_documents_are_clusters():
     assert twice.n_items == 2 * once.n_items
 
 
-@pytest.mark.parametrize(("n_judges", "n_each", "spread"), [(12, 3, 0.15), (30, 3, 0.6)])
+@pytest.mark.parametrize(
+    ("n_judges", "n_each", "spread"),
+    [(12, 3, 0.15), pytest.param(30, 3, 0.6, marks=pytest.mark.slow)],
+)
 def test_intervals_cover(n_judges, n_each, spread):
     rng = np.random.default_rng(7)
     repeats = 400

@@ -67,13 +67,14 @@ def test_without_systems_the_sandwich_by_hand():
 def test_intervals_cover(coefficient):
     rng = np.random.default_rng(3)
     repeats, covered, values, without = 200, 0, [], []
-    for _ in range(repeats):
+    for n in range(repeats):
         *data, systems = arena(rng, coefficient)
         result = length_preference(*data, systems=systems)
         low, high = result.effect.interval()
         covered += low <= coefficient <= high
         values.append(result.effect.value)
-        without.append(length_preference(*data).effect.value)
+        if n < 40:
+            without.append(length_preference(*data).effect.value)
     assert 0.92 < covered / repeats < 0.985
     assert np.mean(values) == pytest.approx(coefficient, abs=0.03)
     assert np.mean(without) > coefficient + 0.3, "better systems write longer texts"

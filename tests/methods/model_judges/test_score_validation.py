@@ -107,7 +107,9 @@ def test_scale_and_order():
     np.testing.assert_array_equal(half.human.bias, shorter.human.bias)
 
 
-@pytest.mark.parametrize(("n_judges", "spread"), [(12, 0.5), (30, 1.0)])
+@pytest.mark.parametrize(
+    ("n_judges", "spread"), [(12, 0.5), pytest.param(30, 1.0, marks=pytest.mark.slow)]
+)
 def test_intervals_cover(n_judges, spread):
     """The bias is 0.3 in truth; the error and the correlation are those of a large sample."""
     rng = np.random.default_rng(4)

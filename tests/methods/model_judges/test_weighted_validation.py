@@ -50,6 +50,7 @@ def test_intervals_of_labels_cover_what_all_items_would_say():
     assert np.mean(hits["unweighted"]) < 0.3
 
 
+@pytest.mark.slow
 def test_intervals_of_scores_cover_what_all_items_would_say():
     rng = np.random.default_rng(2)
     hits = {"bias": [], "pearson": [], "unweighted": []}

@@ -117,6 +117,7 @@ def test_partners_where_one_outweighs_all_others():
     assert np.exp(drawn.log_probability[0]) == pytest.approx([1, 1 / 2999, 1 / 2998], rel=1e-6)
 
 
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize("sizes_differ", [False, True])
 @pytest.mark.parametrize("gamma", [0.5, 0.1, 0.02, 0.005])
 def test_sums_over_all_candidates_are_those_of_the_naive_computation(gamma, sizes_differ):
@@ -175,6 +176,7 @@ def test_partners_come_from_outside_the_seeds():
     assert not set(found.items[found.roles == SEED]) & set(found.items[found.roles == PARTNER])
 
 
+@pytest.mark.slow
 def test_partners_of_a_plan_have_the_distribution_and_the_probability_they_log():
     """Two groups of five, of two seeds each: three candidates a seed, drawn once."""
     scores = [0.5, 0.1, 0.4, 0.9, 0.3]
@@ -218,6 +220,7 @@ def test_random_hits_stand_among_the_others_and_a_small_share_is_not_none():
     assert chisquare(np.bincount(places // 10, minlength=4)).pvalue > 1e-3
 
 
+@pytest.mark.slow
 def test_threads_change_no_byte():
     """Sums of several sizes: BLAS splits some of them, not all, otherwise among two threads."""
     code = """

@@ -224,12 +224,15 @@ def two_rounds(rng, people, model, strata, n_first):
     return now, after, evenly, (both.sum() - n_first, evenly_drawn)
 
 
+REPEATS = 300
+
+
 def test_intervals_halve_and_cover():
-    """600 times: the interval halves, the mean is unbiased, and more than 93% cover."""
+    """300 times: the interval halves, the mean is unbiased, and more than 93% cover."""
     people, model, strata = simulated()
     rng = np.random.default_rng(3)
     widths, errors, uneven, covered, asked = [], [], [], 0, []
-    for _ in range(600):
+    for _ in range(REPEATS):
         now, after, evenly, n_new = two_rounds(rng, people, model, strata, 200)
         widths.append(after.standard_error / now.standard_error)
         errors.append((after.value - people.mean()) / after.standard_error)
@@ -238,8 +241,8 @@ def test_intervals_halve_and_cover():
         covered += low <= people.mean() <= high
         asked.append(n_new)
     assert np.mean(widths) == pytest.approx(0.5, abs=0.02)
-    assert np.mean(errors) == pytest.approx(0, abs=3 / np.sqrt(600) + 0.02)
+    assert np.mean(errors) == pytest.approx(0, abs=3 / np.sqrt(REPEATS) + 0.02)
     assert np.mean(uneven) > 1, "without probabilities the mean is biased"
-    assert covered / 600 > 0.93
+    assert covered / REPEATS > 0.93
     asked_here, asked_evenly = np.mean(asked, axis=0)
     assert asked_here < 0.85 * asked_evenly, "strata save people's answers"

@@ -246,6 +246,7 @@ def test_odd_comparisons(name, has_ties):
         assert (compared.reason[:2, 2:] == NOT_CONNECTED).all()
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("error")
 def test_many_systems_with_three_comparisons_each():
     rng = np.random.default_rng(7)

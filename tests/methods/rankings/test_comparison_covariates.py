@@ -108,7 +108,9 @@ def test_units_and_useless_covariates():
     assert without.fit.coefficients.size == without.fit.coefficient_errors.size == 0
 
 
-@pytest.mark.parametrize(("n_judges", "judge_sd"), [(12, 0.0), (20, 0.5)])
+@pytest.mark.parametrize(
+    ("n_judges", "judge_sd"), [(12, 0.0), pytest.param(20, 0.5, marks=pytest.mark.slow)]
+)
 def test_intervals_cover(n_judges, judge_sd):
     rng = np.random.default_rng(4)
     repeats, covered, naive = 120, np.zeros(3), 0

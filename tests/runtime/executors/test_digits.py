@@ -49,6 +49,7 @@ def test_every_process_of_this_machine_computes_the_same():
     assert len(set(digits().values())) == len(digits())
 
 
+@pytest.mark.slow
 @on_x86
 def test_other_kernels_give_other_digits():
     old = digits_with(OPENBLAS_CORETYPE="Nehalem")
@@ -61,6 +62,7 @@ def test_other_kernels_give_other_digits():
         assert others >= {"exp", "log", "log1p", "expm1", "power"}
 
 
+@pytest.mark.slow
 @on_x86
 def test_with_the_settings_of_the_docs_processors_are_alike():
     """Whether or not there is AVX-512, and whatever OpenBLAS would choose."""

@@ -72,6 +72,7 @@ def test_long_stages_tell_how_many_parts_are_done(tmp_path, monkeypatch):
     assert told == ["settle judgments: 1 of 3 parts", "settle judgments: 2 of 3 parts"]
 
 
+@pytest.mark.slow
 def test_a_long_release_tells_how_many_gold_files_are_written(tmp_path, monkeypatch):
     monkeypatch.setattr(local, "PROGRESS_INTERVAL_S", 0.0)
     told = []

@@ -18,6 +18,7 @@ EXPORT = "item,judge,label\n" + "".join(
 SPARK = ("--set", "engine.kind=spark", "--set", "engine.master=local[2]")
 
 
+@pytest.mark.slow
 def test_nothing_of_spark_is_imported_without_being_asked_for(build_campaign, tmp_path):
     build_campaign({"a.csv": EXPORT})
     code = (

@@ -42,6 +42,7 @@ def test_words_that_name_no_side_go_through_map(stage_campaign):
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_the_winner_among_texts_of_one_policy(stage_campaign):
     """Two samples of one system: items differ; no ranking of systems takes them."""
     rows = "judge,prompt,a,b,ta,tb,won\nj,1,x,x,t1,t2,t2\nj,1,x,y,t1,t3,t1\n"
@@ -76,6 +77,7 @@ def test_grades_have_shares(stage_campaign):
     assert ("wins", "new") not in scores
 
 
+@pytest.mark.slow
 def test_grades_on_a_symmetric_scale(stage_campaign):
     rows = "judge,prompt,a,b,p\nj,1,x,y,-3\nj,2,x,y,0\nj,3,x,y,1\nj,4,x,y,4\nj,5,x,y,hm\n"
     staged = stage_campaign({"e.csv": rows}, **settings({"strength": "p"}, strength=[-3, 3]))

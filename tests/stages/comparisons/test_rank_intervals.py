@@ -109,6 +109,7 @@ def test_few_judges_are_said_to_be_few(n):
     assert metrics["confirmed"] == int(n >= 10)
 
 
+@pytest.mark.slow
 def test_very_many_systems_with_few_comparisons_each():
     """A ring of 500 systems, each compared with the next by three judges of their own."""
     n = 500

@@ -14,7 +14,6 @@ from annot_pipeline.stages.ingest.listed_items import COLUMNS, DESCRIBED, Listed
 from annot_pipeline.storage import tables
 from annot_pipeline.storage.keys import derive
 from annot_pipeline.storage.tables import read_table
-from tests.conftest import build_file
 from tests.private_campaign import write_private_campaign
 
 COUNTED = ("used", "control", "adjudication", "judge_failed")
@@ -30,8 +29,9 @@ def built(tmp_path_factory):
     folder = write_private_campaign(tmp_path_factory.mktemp("listed"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tables, "ROW_GROUP", 7)
-        build_file(folder)
-    build = Build(load_campaign(folder))
+        build = Build(load_campaign(folder))
+        for stage in STAGES:
+            build.run_stage(stage)
     made = {
         name: read_table(table).to_pylist()
         for stage in STAGES

@@ -105,6 +105,7 @@ def test_conditions_that_cannot_be(tmp_path, entry, what):
     assert caught.value.problems[0].where.startswith("sources.0.where.0")
 
 
+@pytest.mark.slow
 def test_what_was_paid_stays_in_costs_though_it_is_filtered(stage_campaign):
     rows = "judge,item,label,pay\n" + "".join(f"j{n},1,{'yes' if n else 'Unsure'},0.20\n"
                                               for n in range(3))  # fmt: skip
@@ -176,6 +177,7 @@ def test_lists_are_as_long_as_they_are(stage_campaign):
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_two_lists_side_by_side(stage_campaign):
     """LeWiDi: who and what, in lists with commas."""
     export = {"a.csv": 'item,who,what\n1,"A1, A2","1,0"\n2,A3,1\n3,"A1,A2",1\n'}
@@ -192,6 +194,7 @@ def test_two_lists_side_by_side(stage_campaign):
     assert accounts(staged) == {"not_asked": 1, "used": 4}
 
 
+@pytest.mark.slow
 def test_keys_of_an_object(stage_campaign):
     lines = [{"id": "1", "votes": {"a.b": {"l": "x"}, "bob": {"l": "y"}}}, {"id": "2", "votes": {}}]
     fields = {
@@ -208,6 +211,7 @@ def test_keys_of_an_object(stage_campaign):
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_columns_of_json_lines_are_those_of_each_row(stage_campaign):
     lines = [{"id": 1, "r_a": "x"}, {"id": 2, "r_b": "y"}, {"id": 3}]
     fields = {"item": "id", "judge": {"value": "{r}"}, "label": "{r}"}
@@ -227,6 +231,7 @@ def test_a_pattern_that_matches_no_column(tmp_path):
     assert caught.value.problems[0].where == "sources.0.each.r.columns"
 
 
+@pytest.mark.slow
 def test_the_number_of_a_row_is_an_item(stage_campaign):
     """A matrix of labels without ids."""
     fields = {"item": {"row": True}, "judge": {"value": "{r}"}, "label": "{r}"}

@@ -59,6 +59,7 @@ def test_the_order_of_rows_tells_nothing(stage_campaign):
     assert (found[3], found[4]) == (("rejected", blank), ("rejected", blank))
 
 
+@pytest.mark.slow
 def test_equal_answers_at_one_time_are_one(stage_campaign):
     rows = HEAD + "1,a,yes,2024-01-01\n1,a,yes,2024-01-01\n1,a,no,2023-01-01\n"
     found = fates(stage_campaign({"a.csv": rows}, **settings("last")))
@@ -95,6 +96,7 @@ def test_a_row_that_is_written_thrice_counts_once(stage_campaign):
     assert staged.rows("labels")[0]["label"] == "yes"
 
 
+@pytest.mark.slow
 def test_an_id_that_several_items_share_is_no_identity(stage_campaign):
     """The id of an assignment: the judge saw item 1 twice in it, and said the same."""
     rows = "item,judge,label,at,id\n1,a,no,,x1\n1,a,no,,x1\n2,a,yes,,x1\n"
@@ -103,6 +105,7 @@ def test_an_id_that_several_items_share_is_no_identity(stage_campaign):
     assert gate(staged).value == 1
 
 
+@pytest.mark.slow
 def test_without_an_id_equal_rows_stay_apart(stage_campaign):
     staged = stage_campaign({"a.csv": HEAD + "1,a,no,\n1,a,no,\n"}, **settings())
     assert [fate for fate, _ in fates(staged).values()] == ["used", "used"]

@@ -49,6 +49,7 @@ def test_honest_judges_fail_at_most_at_alpha(name, make, rounds, judges):
     assert found["h"].get("failed", 0) <= most(rounds * judges), name
 
 
+@pytest.mark.slow
 def test_random_judges_of_a_crowd_fail_where_they_have_the_items():
     found = shares(lambda rng: crowd(rng, 60, 60, 3, 20), rounds=3)
     assert found["r"]["failed"] > 0.85
@@ -69,6 +70,7 @@ def test_where_all_answer_at_random_nobody_is_told_apart():
     assert metrics.inconsistent_judges == []
 
 
+@pytest.mark.slow
 def test_those_who_pass_by_luck_tell_nothing():
     """Of 40 random judges two pass: what they show is not asked of the others."""
     found = shares(lambda rng: panel(rng, 20, [], 40), rounds=25)

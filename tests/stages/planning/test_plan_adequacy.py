@@ -402,6 +402,7 @@ def test_state_and_hits_are_new_as_soon_as_a_comparison_or_an_answer_counts():
     assert sum(map(len, hits)) == len(set.union(*hits))
 
 
+@pytest.mark.slow
 def test_thousands_of_segments():
     items = listed([6] * 2000)
     tournament = settings("tournament", [MT])

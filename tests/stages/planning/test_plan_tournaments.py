@@ -353,6 +353,7 @@ def test_another_seed_asks_other_pairs():
     assert set(pairs(first)) != set(pairs(second))
 
 
+@pytest.mark.slow
 def test_thousands_of_segments():
     items = listed([6] * 3000)
     plan, metrics = planned(items, campaign=TOURNAMENT)
