@@ -72,9 +72,9 @@ def test_a_folder_stands_for_its_file_and_paths_start_there(write, tmp_path):
     ],
 )
 def test_an_unknown_key_names_its_path_and_the_likely_key(write, text, where, likely):
-    found = problems(write(MINIMAL + text))
-    assert found[where].startswith("unknown key")
-    assert f"did you mean {likely}?" in found[where]
+    actual = problems(write(MINIMAL + text))
+    assert actual[where].startswith("unknown key")
+    assert f"did you mean {likely}?" in actual[where]
 
 
 @pytest.mark.parametrize(
@@ -156,13 +156,13 @@ def test_values(write, text, where, said):
 
 
 def test_a_number_or_a_word_is_one_problem(write):
-    found = problems(write(MINIMAL + "ranking: {regularize: half}\nresources: {threads: two}\n"))
-    assert set(found) == {"ranking.regularize", "resources.threads"}
+    actual = problems(write(MINIMAL + "ranking: {regularize: half}\nresources: {threads: two}\n"))
+    assert set(actual) == {"ranking.regularize", "resources.threads"}
 
 
 def test_all_problems_come_at_once(write):
-    found = problems(write(MINIMAL + "seed: x\nquality: {alpha: 2}\nsorces: 1\n"))
-    assert set(found) == {"seed", "quality.alpha", "sorces"}
+    actual = problems(write(MINIMAL + "seed: x\nquality: {alpha: 2}\nsorces: 1\n"))
+    assert set(actual) == {"seed", "quality.alpha", "sorces"}
 
 
 def test_set_wins_over_the_file(write):
@@ -213,8 +213,8 @@ def test_aliases_that_stand_for_millions_of_values_are_refused(write):
 
 
 def test_an_alias_that_holds_itself_is_refused(write):
-    found = problems(write(MINIMAL + "tasks: &t [*t]\n"))
-    assert "an alias contain itself" in next(iter(found.values()))
+    actual = problems(write(MINIMAL + "tasks: &t [*t]\n"))
+    assert "an alias contain itself" in next(iter(actual.values()))
 
 
 @pytest.mark.parametrize("kind", ["pipe", "link to a pipe", "device", "dangling link"])

@@ -33,8 +33,8 @@ def changes(build_campaign):
     def built(*decisions: str, export: str = EXPORT, sets: tuple[str, ...] = ()):
         expert = "item,judge,label,at,why\n" + "".join(f"{row}\n" for row in decisions)
         built = build_campaign({"a.csv": export, "x.csv": expert}, *sets, sources=SOURCES)
-        found = built.publication.release.manifest["changes"]
-        return found and {what: n for what, n in found.items() if n and "exports" not in what}
+        actual = built.publication.release.manifest["changes"]
+        return actual and {what: n for what, n in actual.items() if n and "exports" not in what}
 
     return built
 
@@ -58,9 +58,9 @@ def test_decisions_are_counted(changes, tmp_path, capsys):
 
 def test_a_judgment_corrected_in_its_export_is_counted(changes):
     changes()
-    found = changes(export=EXPORT.replace("i0,w1,b", "i0,w1,a"))
-    assert found["corrected_judgments"] == 1
-    assert "new_judgments" not in found
+    actual = changes(export=EXPORT.replace("i0,w1,b", "i0,w1,a"))
+    assert actual["corrected_judgments"] == 1
+    assert "new_judgments" not in actual
 
 
 @pytest.mark.slow

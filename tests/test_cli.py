@@ -232,9 +232,9 @@ def test_only_build_loads_dagster(campaign):
         ["validate"], ["status"], ["releases"], ["trace", "i1"], ["diff", "v0001", "v0001"],
         ["verify"], ["prune", "--keep", "1"],
     )  # fmt: skip
-    found = loaded_modules(*([name, str(campaign), *rest] for name, *rest in others))
-    assert "duckdb" in found
-    assert "dagster" not in found
+    actual = loaded_modules(*([name, str(campaign), *rest] for name, *rest in others))
+    assert "duckdb" in actual
+    assert "dagster" not in actual
 
 
 @pytest.mark.slow

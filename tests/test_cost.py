@@ -68,12 +68,12 @@ def test_what_is_no_amount(written):
 
 def test_a_campaign_worked_by_hand(costs):
     # A: two items; B: the same two; C: a third item and the first one again. 3 x 10 cents.
-    (found,) = costs(
+    (actual,) = costs(
         *assignment("ann", "h1", ["i1", "i2"]),
         *assignment("bob", "h1", ["i1", "i2"]),
         *assignment("cem", "h2", ["i3", "i1"]),
     )
-    assert found == {
+    assert actual == {
         "task": "t", "currency": "$", "n_assignments": 3, "n_paid_assignments": 3, "paid": 0.3,
         "n_judgments": 6, "n_used": 6, "n_items": 3, "n_gold": 3,
         "cost_per_gold": pytest.approx(0.1), "cost_per_judgment": pytest.approx(0.05),
@@ -110,21 +110,21 @@ def test_an_assignment_over_two_tasks_is_shared_out_by_judgments(costs):
 def test_one_row_a_judgment_with_an_id_each_is_paid_once_a_hit(costs):
     """A native id that is another one in every row of a HIT names no assignment."""
     lines = [f"t,i{n},{judge},yes,h1,{judge}{n},Approved,$0.60" for n in range(3) for judge in "pq"]
-    (found,) = costs(*lines)
-    assert (found["n_assignments"], found["paid"]) == (2, 1.2)
+    (actual,) = costs(*lines)
+    assert (actual["n_assignments"], actual["paid"]) == (2, 1.2)
 
 
 def test_native_ids_tell_two_assignments_of_one_hit_apart(costs):
     lines = [f"t,i{n},p,yes,h1,{a},Approved,$0.60" for n in range(3) for a in ("a1", "a2")]
-    (found,) = costs(*lines)
-    assert (found["n_assignments"], found["paid"]) == (2, 1.2)
+    (actual,) = costs(*lines)
+    assert (actual["n_assignments"], actual["paid"]) == (2, 1.2)
 
 
 def test_without_hits_and_ids_a_row_is_an_assignment(costs, stage_campaign):
     fields = {k: v for k, v in FIELDS.items() if k not in ("hit", "native_id")}
     lines = assignment("ann", "", ["i1", "i2"]) + assignment("bob", "", ["i1"])
-    (found,) = costs(*lines, fields=fields)
-    assert (found["n_assignments"], found["paid"]) == (3, 0.3)
+    (actual,) = costs(*lines, fields=fields)
+    assert (actual["n_assignments"], actual["paid"]) == (3, 0.3)
     repeated = stage_campaign(
         {"a.csv": rows(*lines), "b.csv": rows(*lines, "t,,ann,yes,,,Approved,$0.10")},
         "gates.rejected_share.error=.9",
@@ -141,8 +141,8 @@ def test_files_that_repeat_an_assignment_pay_it_once(stage_campaign):
             "gates.rejected_share.error=.9",
             sources=[SOURCE],
         )
-        (found,) = built.metrics("add_up_costs")["cost"]
-        return found["n_assignments"], found["n_paid_assignments"], found["paid"]
+        (actual,) = built.metrics("add_up_costs")["cost"]
+        return actual["n_assignments"], actual["n_paid_assignments"], actual["paid"]
 
     early = assignment("ann", "h1", ["i1", ""], status="Submitted")
     assert paid(early, early) == (1, 1, 0.1)
@@ -156,9 +156,9 @@ def test_files_that_repeat_an_assignment_pay_it_once(stage_campaign):
 
 
 def test_an_assignment_that_says_nothing_was_paid_for_all_the_same(costs):
-    (found,) = costs(*assignment("ann", "h1", ["i1"]), *assignment("bob", "h1", ["", ""]))
-    assert (found["n_assignments"], found["paid"], found["n_judgments"]) == (2, 0.2, 1)
-    assert found["cost_per_judgment"] == pytest.approx(0.2)
+    (actual,) = costs(*assignment("ann", "h1", ["i1"]), *assignment("bob", "h1", ["", ""]))
+    assert (actual["n_assignments"], actual["paid"], actual["n_judgments"]) == (2, 0.2, 1)
+    assert actual["cost_per_judgment"] == pytest.approx(0.2)
     # what was left blank takes no share of it where something was answered
     first, second = costs(
         *assignment("ann", "h1", ["i1"]), *assignment("ann", "h1", [""], task="u")
@@ -167,13 +167,13 @@ def test_an_assignment_that_says_nothing_was_paid_for_all_the_same(costs):
 
 
 def test_judgments_without_a_known_reward_are_in_no_ratio(costs):
-    (found,) = costs(
+    (actual,) = costs(
         *assignment("ann", "h1", ["i1", "i2"]), *assignment("vol", "h1", ["i1", "i2"], reward="")
     )
-    assert (found["n_assignments"], found["n_paid_assignments"]) == (2, 1)
-    assert found["n_used"] == 4
-    assert found["cost_per_judgment"] == pytest.approx(0.05)
-    assert found["one_more_per_item"] == pytest.approx(0.1)
+    assert (actual["n_assignments"], actual["n_paid_assignments"]) == (2, 1)
+    assert actual["n_used"] == 4
+    assert actual["cost_per_judgment"] == pytest.approx(0.05)
+    assert actual["one_more_per_item"] == pytest.approx(0.1)
 
 
 def test_several_currencies_are_not_added(costs):
@@ -192,9 +192,9 @@ def test_a_bad_reward_rejects_no_judgment(build_campaign):
     assert built.metrics("control_judges")["fates"]["used"] == 2
     (gate,) = (g for g in built.runs["add_up_costs"].gates if g.name == "unread_rewards")
     assert (gate.level, gate.value, gate.detail) == ("warn", 1, "exports/a.csv row 2: 'much'")
-    (found,) = built.metrics("add_up_costs")["cost"]
-    assert (found["n_assignments"], found["n_paid_assignments"], found["paid"]) == (2, 1, 0.1)
-    assert built.publication.release.manifest["facts"]["cost"] == built.rows("costs") == [found]
+    (actual,) = built.metrics("add_up_costs")["cost"]
+    assert (actual["n_assignments"], actual["n_paid_assignments"], actual["paid"]) == (2, 1, 0.1)
+    assert built.publication.release.manifest["facts"]["cost"] == built.rows("costs") == [actual]
 
 
 def test_without_rewards_nothing_is_said(costs):
@@ -206,16 +206,16 @@ def test_without_rewards_nothing_is_said(costs):
 def test_an_experts_pay_counts_but_a_decision_is_no_judgment_used(costs):
     fields = {**FIELDS, "control": "task"} | {"task": {"value": "t"}}
     fields["control"] = {"column": "task", "map": {"t": "none", "e": "adjudication"}}
-    (found,) = costs(
+    (actual,) = costs(
         *assignment("ann", "h1", ["i1", "i2"]),
         *assignment("eva", "h9", ["i1", "i3"], "$1", task="e"),
         fields=fields,
     )
-    assert (found["paid"], found["n_judgments"], found["n_used"]) == (1.1, 2, 2)
-    assert (found["n_assignments"], found["n_paid_assignments"]) == (1, 1)
-    assert found["cost_per_gold"] == pytest.approx(1.1 / 3)
-    assert found["cost_per_judgment"] == pytest.approx(0.05)  # eva's dollar was for no judgment
-    assert (found["n_items"], found["n_gold"]) == (2, 3)  # i3 only eva decided
+    assert (actual["paid"], actual["n_judgments"], actual["n_used"]) == (1.1, 2, 2)
+    assert (actual["n_assignments"], actual["n_paid_assignments"]) == (1, 1)
+    assert actual["cost_per_gold"] == pytest.approx(1.1 / 3)
+    assert actual["cost_per_judgment"] == pytest.approx(0.05)  # eva's dollar was for no judgment
+    assert (actual["n_items"], actual["n_gold"]) == (2, 3)  # i3 only eva decided
 
 
 def test_scores_and_the_order_of_rows(stage_campaign):
@@ -228,12 +228,12 @@ def test_scores_and_the_order_of_rows(stage_campaign):
             for line in assignment(judge, "h1", ["i1", "i2", "i3"], "$0.07")
         )
     ]
-    found = []
+    actual = []
     for given in (lines, lines[::-1]):
         built = stage_campaign({"a.csv": rows(*given)}, sources=[{**SOURCE, "fields": fields}])
-        found.append(json.dumps(built.metrics("add_up_costs")["cost"]))
-    assert found[0] == found[1]
-    (row,) = json.loads(found[0])
+        actual.append(json.dumps(built.metrics("add_up_costs")["cost"]))
+    assert actual[0] == actual[1]
+    (row,) = json.loads(actual[0])
     assert (row["paid"], row["n_gold"], row["n_used"]) == (0.28, 3, 12)
 
 
@@ -243,24 +243,24 @@ def test_an_unmarked_amount_is_of_the_one_currency_of_its_task(costs):
         for judge, reward in (("ann", "$0.10"), ("bob", "$0.12"), ("cem", "0.10"))
         for line in assignment(judge, "h1", ["i1", "i2"], reward)
     ]
-    (found,) = costs(*lines)
-    assert (found["currency"], found["n_paid_assignments"], found["paid"]) == ("$", 3, 0.32)
-    assert found["cost_per_gold"] == pytest.approx(0.16)
-    assert found["reason"] is None
+    (actual,) = costs(*lines)
+    assert (actual["currency"], actual["n_paid_assignments"], actual["paid"]) == ("$", 3, 0.32)
+    assert actual["cost_per_gold"] == pytest.approx(0.16)
+    assert actual["reason"] is None
 
 
 def test_several_currencies_give_no_ratio_and_say_why(costs):
     amounts = (("ann", "$0.10"), ("bob", "0.12 EUR"), ("cem", "0.10"))
     lines = [line for judge, r in amounts for line in assignment(judge, "h1", ["i1"], r)]
     lines += assignment("ann", "h2", ["i1"], "0.3", task="u")
-    found = costs(*lines)
-    assert [(row["task"], row["currency"], row["paid"]) for row in found] == [
+    actual = costs(*lines)
+    assert [(row["task"], row["currency"], row["paid"]) for row in actual] == [
         ("t", None, 0.1), ("t", "$", 0.1), ("t", "EUR", 0.12), ("u", None, 0.3),
     ]  # fmt: skip
     several = "paid in several currencies ($, EUR), which are not added"
-    assert [row["reason"] for row in found] == [several] * 3 + [None]
-    assert {row["cost_per_gold"] for row in found[:3]} == {None}
-    assert found[3]["cost_per_gold"] == pytest.approx(0.3)
+    assert [row["reason"] for row in actual] == [several] * 3 + [None]
+    assert {row["cost_per_gold"] for row in actual[:3]} == {None}
+    assert actual[3]["cost_per_gold"] == pytest.approx(0.3)
 
 
 def test_what_experts_decide_is_no_assignment_and_no_judgment(costs):
@@ -284,6 +284,6 @@ def test_gold_of_rankings_is_ranked_outputs(stage_campaign):
         {"a.csv": head + "".join(lines)},
         sources=[{**SOURCE, "fields": {name: name for name in names}}],
     )
-    (found,) = built.metrics("add_up_costs")["cost"]
-    assert len(built.rows("segment_ranks")) == found["n_gold"] == 6
-    assert found["cost_per_gold"] == pytest.approx(0.4 / 6)
+    (actual,) = built.metrics("add_up_costs")["cost"]
+    assert len(built.rows("segment_ranks")) == actual["n_gold"] == 6
+    assert actual["cost_per_gold"] == pytest.approx(0.4 / 6)

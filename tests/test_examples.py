@@ -65,15 +65,15 @@ def test_ratings_are_those_of_the_published_table() -> None:
     with (EXAMPLES / "anaesthetists/exports/ratings.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == 315
-    found: dict[int, Counter[tuple[str, str]]] = defaultdict(Counter)
+    actual: dict[int, Counter[tuple[str, str]]] = defaultdict(Counter)
     for row in rows:
-        found[int(row["patient"])][row["observer"], row["rating"]] += 1
+        actual[int(row["patient"])][row["observer"], row["rating"]] += 1
     printed = [patient.split() for patient in TABLE_1.strip().split(",")]
     assert len(printed) == 45
     for patient, (first, others) in enumerate(printed, start=1):
         given = [("1", r) for r in first] + [(str(o), r) for o, r in enumerate(others, start=2)]
-        assert found.pop(patient) == Counter(given), f"patient {patient}"
-    assert not found
+        assert actual.pop(patient) == Counter(given), f"patient {patient}"
+    assert not actual
 
 
 def test_readings_are_numbered() -> None:
@@ -156,9 +156,9 @@ def test_every_intact_preference_is_one_comparison(
         segment = preferences.segments[rows.segment[place]]
         expected[segment, min(a, b), max(a, b), outcome if a < b else -outcome] += 1
     names = ("segment", "system_a", "system_b", "outcome")
-    found = preference_tables["comparisons"].to_pylist()
-    assert Counter(tuple(row[name] for name in names) for row in found) == expected
-    assert len({row["ranking"] for row in found}) == len(set(rows.hit.tolist())) == 210
+    actual = preference_tables["comparisons"].to_pylist()
+    assert Counter(tuple(row[name] for name in names) for row in actual) == expected
+    assert len({row["ranking"] for row in actual}) == len(set(rows.hit.tolist())) == 210
 
 
 def test_dominance_finds_the_true_order(
@@ -183,25 +183,25 @@ def test_every_method_finds_the_true_order(
     for row in preference_tables["system_rankings"].to_pylist():
         scores[row["method"]][row["system"]] = row["score"]
     assert scores.keys() == COMPARED
-    for found in scores.values():
-        in_order = [found[system] for system in preferences.systems]
+    for actual in scores.values():
+        in_order = [actual[system] for system in preferences.systems]
         assert spearmanr(in_order, preferences.quality).statistic > 0.95
 
 
 def test_outputs_equal_but_for_case_are_ranked_though_nobody_compared_them(
     preferences: SimulatedPreferences, preference_tables: dict[str, pa.Table]
 ) -> None:
-    found = {row["item"]: row for row in preference_tables["segment_ranks"].to_pylist()}
+    actual = {row["item"]: row for row in preference_tables["segment_ranks"].to_pylist()}
     n_settled = 0
     for segment, same in zip(preferences.segments, preferences.same_as.tolist(), strict=True):
         for system, original in enumerate(same):
-            row = found.get(f"{segment}/{preferences.systems[system]}")
-            twin = found.get(f"{segment}/{preferences.systems[original]}")
+            row = actual.get(f"{segment}/{preferences.systems[system]}")
+            twin = actual.get(f"{segment}/{preferences.systems[original]}")
             if row is not None and twin is not None and system != original:
                 assert row["component"] == twin["component"]
                 assert row["rank"] == twin["rank"]
                 n_settled += row["n_comparisons"] == 0
-    assert n_settled == sum(row["n_comparisons"] == 0 for row in found.values()) > 90
+    assert n_settled == sum(row["n_comparisons"] == 0 for row in actual.values()) > 90
 
 
 def test_most_outputs_are_called_good_enough_or_not_without_asking(
@@ -288,12 +288,12 @@ def test_every_row_gets_the_fate_that_the_generator_meant(
     expected: dict[int, list[str]] = defaultdict(list)
     for night, fate in zip(simulated.rows.night.tolist(), expected_fates(simulated), strict=True):
         expected[night].append(fate)
-    found: dict[int, dict[int, str]] = defaultdict(dict)
+    actual: dict[int, dict[int, str]] = defaultdict(dict)
     for row in simulated_tables["lineage"].to_pylist():
         name = Path(row["source_file"]).name
-        found[int(name.removeprefix("night-").split(".")[0])][row["source_row"]] = row["fate"]
+        actual[int(name.removeprefix("night-").split(".")[0])][row["source_row"]] = row["fate"]
     for night, fates in expected.items():
-        assert found[night] == dict(enumerate(fates, start=1)), f"night {night}"
+        assert actual[night] == dict(enumerate(fates, start=1)), f"night {night}"
     counted = Counter(fate for fates in expected.values() for fate in fates)
     assert counted.keys() == {"rejected", "duplicate", "superseded", "used"}
 

@@ -192,10 +192,10 @@ def order_gate(built):
 def test_corrections_that_sort_first_are_named(stage_campaign):
     """Nothing but their names says which of two files is the later one."""
     corrected = EXPORT.replace("i1,w1,a", "i1,w1,b").replace("i2,w0,a", "i2,w0,b")
-    found = order_gate(stage_campaign({"corrections.csv": corrected, "day1.csv": EXPORT}))
-    assert (found.level, found.value) == ("warn", 2)
-    assert found.detail == "2 x exports/day1.csv over exports/corrections.csv"
-    assert "submitted_at" in found.do
+    actual = order_gate(stage_campaign({"corrections.csv": corrected, "day1.csv": EXPORT}))
+    assert (actual.level, actual.value) == ("warn", 2)
+    assert actual.detail == "2 x exports/day1.csv over exports/corrections.csv"
+    assert "submitted_at" in actual.do
     same = order_gate(stage_campaign({"corrections.csv": EXPORT, "day1.csv": EXPORT}))
     assert (same.level, same.value) == ("pass", 0)
 

@@ -65,8 +65,8 @@ def test_no_number_depends_on_the_key(staged):
         named = NAMES & set(mine.column_names)
         mine, theirs = mine.drop_columns([*named]), theirs.drop_columns([*named])
         if named:
-            found, expected = (sorted(map(repr, t.to_pylist())) for t in (mine, theirs))
-            assert found == expected, table
+            actual, expected = (sorted(map(repr, t.to_pylist())) for t in (mine, theirs))
+            assert actual == expected, table
         else:
             assert mine.equals(theirs), table
     judges = [one.table("judges")["judge"].to_pylist() for one in staged]

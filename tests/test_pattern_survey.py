@@ -57,14 +57,14 @@ def trees() -> Iterator[tuple[str, ast.AST]]:
 
 def methods_by_name() -> dict[str, set[str]]:
     """Return what is called on each name, anywhere: ``X.search(...)``, ``module.X.search(...)``."""
-    found: dict[str, set[str]] = defaultdict(set)
+    actual: dict[str, set[str]] = defaultdict(set)
     for _, tree in trees():
         for node in ast.walk(tree):
             if isinstance(node, ast.Attribute) and node.attr in OF_RE:
                 value = node.value
                 name = getattr(value, "id", None) or getattr(value, "attr", "")
-                found[name].add(node.attr)
-    return found
+                actual[name].add(node.attr)
+    return actual
 
 
 def patterns_in(value: Any) -> Iterator[re.Pattern[str]]:
@@ -80,7 +80,7 @@ def patterns_in(value: Any) -> Iterator[re.Pattern[str]]:
 
 def compiled() -> dict[tuple[str, int, bool], str]:
     """Return the patterns that modules hold: text, flags, and whether they are searched for."""
-    methods, found = methods_by_name(), {}
+    methods, actual = methods_by_name(), {}
     for place, _ in trees():
         module = importlib.import_module(
             place.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
@@ -88,13 +88,13 @@ def compiled() -> dict[tuple[str, int, bool], str]:
         for name, value in vars(module).items():
             for pattern in patterns_in(value):
                 anywhere = bool(methods[name] - WHOLE) and not isinstance(value, dict)
-                found[pattern.pattern, pattern.flags, anywhere] = f"{place} {name}"
-    return found
+                actual[pattern.pattern, pattern.flags, anywhere] = f"{place} {name}"
+    return actual
 
 
 def inline() -> tuple[dict[tuple[str, int, bool], str], set[str]]:
     """Return constant patterns of calls as ``re.sub(...)``, and files with others."""
-    found: dict[tuple[str, int, bool], str] = {}
+    actual: dict[tuple[str, int, bool], str] = {}
     built: set[str] = set()
     for place, tree in trees():
         for node in ast.walk(tree):
@@ -108,10 +108,10 @@ def inline() -> tuple[dict[tuple[str, int, bool], str], set[str]]:
                 flags = re.MULTILINE if "MULTILINE" in ast.unparse(node) else 0
                 if is_used_here:
                     key = (node.args[0].value, flags, method not in WHOLE)
-                    found[key] = f"{place}:{node.lineno}"
+                    actual[key] = f"{place}:{node.lineno}"
             elif is_used_here:
                 built.add(place)
-    return found, built
+    return actual, built
 
 
 def _is_in_function(tree: ast.AST, node: ast.AST) -> bool:

@@ -121,23 +121,23 @@ def test_a_page_is_plain(path):
 
 
 def test_messages_are_plain():
-    found = [
+    actual = [
         f"{path.relative_to(ROOT)}:{line}: {phrase}"
         for path in modules()
         for line, text in messages(path)
         if text not in RECORDED
         for phrase in phrases_in(text)
     ]
-    assert found == []
+    assert actual == []
 
 
 def test_gates_are_plain():
-    found = [
+    actual = [
         f"{gate.name}: {phrase}"
         for gate in GATES
         for phrase in phrases_in(f"{gate.question}. {gate.do}")
     ]
-    assert found == []
+    assert actual == []
 
 
 def test_stages_are_plain():
@@ -146,13 +146,13 @@ def test_stages_are_plain():
 
 def test_descriptions_can_be_read_alone():
     """No description of a column refers to the column before it."""
-    found = [
+    actual = [
         f"{table.name}.{column.name}: {match[0]!r}"
         for table in GOLD.values()
         for column in table.columns
         if (match := REFERS_BACK.search(column.description))
     ]
-    assert found == []
+    assert actual == []
 
 
 def test_rows_follow_one_row_per():

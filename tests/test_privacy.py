@@ -138,9 +138,9 @@ def test_no_command_prints_who_judged(session):
 
 
 def test_neither_hits_nor_the_catalog_tell(session):
-    found = [*session.folder.glob("hits/**/*"), *session.folder.glob("store/*.duckdb")]
-    assert found
-    for path in found:
+    actual = [*session.folder.glob("hits/**/*"), *session.folder.glob("store/*.duckdb")]
+    assert actual
+    for path in actual:
         if path.is_file():
             assert not told(path.read_bytes()), path
 
@@ -204,8 +204,8 @@ def published(fields: dict[str, Any], key: str = "a key", **more: Any) -> Source
     """A source of campaign.yaml as a manifest has it."""
     source = {"path": "exports/*.csv", "format": "csv", "fields": fields} | more
     settings = kept_settings(json.dumps({"campaign": "c", "sources": [source]}), "c")
-    (found,) = published_settings(settings, key.encode(), 2)["sources"]
-    return dict(found)
+    (actual,) = published_settings(settings, key.encode(), 2)["sources"]
+    return dict(actual)
 
 
 @pytest.mark.slow
@@ -239,26 +239,26 @@ def test_a_column_for_each_judge_is_told_by_its_place(build_campaign):
 def test_an_expression_that_names_a_judge_is_a_salted_hash(judge):
     fields = {"item": "item", "judge": judge, "label": {"column": HIT_JUDGE, "map": {"1": "2"}}}
     options = {"columns": ["item", "who", HIT_JUDGE]}
-    found = published(fields, options=options)
-    assert set(found["fields"]["judge"]) == {"sha256"}
-    assert published(fields, options=options) == found
+    actual = published(fields, options=options)
+    assert set(actual["fields"]["judge"]) == {"sha256"}
+    assert published(fields, options=options) == actual
     assert (
         published(fields, "another key", options=options)["fields"]["judge"]
-        != (found["fields"]["judge"])
+        != (actual["fields"]["judge"])
     )
     if "match" not in judge:  # what a regex fits cannot be looked for
-        assert not told(json.dumps(found).encode())
-        assert found["fields"]["label"]["column"].startswith("sha256:")
-        assert found["options"]["columns"][:2] == ["item", "who"]
-    assert found["fields"]["label"]["map"] == {"1": "2"}
+        assert not told(json.dumps(actual).encode())
+        assert actual["fields"]["label"]["column"].startswith("sha256:")
+        assert actual["options"]["columns"][:2] == ["item", "who"]
+    assert actual["fields"]["label"]["map"] == {"1": "2"}
 
 
 def test_plain_columns_stay_readable():
     fields = {"item": "item", "judge": {"column": "who", "json": "id"}, "label": "label"}
-    found = published(fields)
-    assert found["fields"]["judge"]["column"] == "who"
-    assert found["fields"]["judge"]["json"] == "id"
-    assert found["path"] == "exports/*.csv"
+    actual = published(fields)
+    assert actual["fields"]["judge"]["column"] == "who"
+    assert actual["fields"]["judge"]["json"] == "id"
+    assert actual["path"] == "exports/*.csv"
 
 
 @pytest.mark.parametrize(

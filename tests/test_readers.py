@@ -23,9 +23,9 @@ from annot_pipeline.storage.releases import Release
 Rows = list[dict[str, Any]]
 
 
-def same(found: Rows, wanted: Rows) -> bool:
+def same(actual: Rows, wanted: Rows) -> bool:
     """Equal row by row; a null may be any reader's kind of nothing."""
-    plain = [{name: _plain(value) for name, value in row.items()} for row in found]
+    plain = [{name: _plain(value) for name, value in row.items()} for row in actual]
     return plain == wanted
 
 
@@ -47,9 +47,9 @@ def file(full_release: Release, table: str) -> Path:
 
 @pytest.fixture
 def gold(full_release: Release, table: str) -> Rows:
-    found = annot_pipeline.load_gold(full_release.folder.parent, table).to_pylist()
-    assert found, "the campaign of the tests must fill every table"
-    return found
+    actual = annot_pipeline.load_gold(full_release.folder.parent, table).to_pylist()
+    assert actual, "the campaign of the tests must fill every table"
+    return actual
 
 
 def test_pyarrow(file, gold):

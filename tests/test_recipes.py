@@ -32,11 +32,11 @@ class Recipe:
 
 def recipes() -> list[Recipe]:
     sections = re.split(r"^## ", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
-    found = []
+    actual = []
     for section in sections:
         (export, text), (_, campaign), (table, rows) = BLOCK.findall(section)
-        found.append(Recipe(section.splitlines()[0], export, text, campaign, table, rows))
-    return found
+        actual.append(Recipe(section.splitlines()[0], export, text, campaign, table, rows))
+    return actual
 
 
 RECIPES = recipes()

@@ -109,13 +109,13 @@ def test_means_have_intervals_where_segments_are_all_that_repeats(stage, n):
             for k in range(n) for system in "xy"]  # fmt: skip
     ranked = {(r["system"], r["method"]): r for r in stage(*rows).rows("system_rankings")}
     for method in ("raw_mean", "filtered_mean"):
-        found = ranked["x", method]
+        actual = ranked["x", method]
         if n < 20:
-            assert found["ci_low"] is None
-            assert found["reason"] == "no interval: fewer than 20 segments"
+            assert actual["ci_low"] is None
+            assert actual["reason"] == "no interval: fewer than 20 segments"
         else:
-            assert found["ci_low"] < found["score"] < found["ci_high"]
-            assert found["reason"] is None
+            assert actual["ci_low"] < actual["score"] < actual["ci_high"]
+            assert actual["reason"] is None
 
 
 @pytest.mark.slow
@@ -148,8 +148,8 @@ def test_segments_with_unequal_criteria_weigh_alike(stage_campaign):
 def test_a_statistic_says_which_items_it_rests_on(stage):
     """Alpha takes a judge's two scores of an item; no other statistic has a pair of judges."""
     rows = [row(n, native_id=f"{n}-{k}", score=10 * n + k) for n in range(4) for k in range(2)]
-    found = {r["statistic"]: r for r in stage(*rows).rows("agreement")}
-    alpha, pairs = found["alpha_interval"], found["inter_kappa_raw_5"]
+    actual = {r["statistic"]: r for r in stage(*rows).rows("agreement")}
+    alpha, pairs = actual["alpha_interval"], actual["inter_kappa_raw_5"]
     assert (alpha["n_items"], alpha["n_judges"]) == (4, 1)
     assert (pairs["value"], pairs["n_items"], pairs["n_judges"]) == (None, 0, 0)
 

@@ -39,7 +39,7 @@ def document(*levels: str, **more: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("found", "step"),
+    ("actual", "step"),
     [
         (document("pass"), "nothing to do"),
         (document("pass", "warn"), "1 warning to resolve (see above)"),
@@ -57,8 +57,8 @@ def document(*levels: str, **more: Any) -> dict[str, Any]:
         ),
     ],
 )
-def test_the_next_step_does_not_pass_over_warnings(found, step):
-    assert _status_text("CAMPAIGN", found).splitlines()[-1] == f"next: {step}"
+def test_the_next_step_does_not_pass_over_warnings(actual, step):
+    assert _status_text("CAMPAIGN", actual).splitlines()[-1] == f"next: {step}"
 
 
 VOTES = "item,judge,label\n" + "".join(f"i{n},w{judge},yes\n" for n in range(6) for judge in "abc")

@@ -48,9 +48,9 @@ def ranked(monkeypatch):
         by_scores.append(scores.cells.task)
         return rank_task(scores, *rest)
 
-    def noted_compared(found, name, *rest):
+    def noted_compared(actual, name, *rest):
         by_comparisons.append(name)
-        return rank_compared(found, name, *rest)
+        return rank_compared(actual, name, *rest)
 
     monkeypatch.setattr(rank_systems, "rank_task", noted)
     monkeypatch.setattr(rank_by_comparisons, "_task", noted_compared)

@@ -27,8 +27,8 @@ def told(text: str) -> str:
 
 
 def scene(week: tuple[Path, list[Scene]], words: str) -> Scene:
-    (found,) = [s for s in week[1] if words in s.title]
-    return found
+    (actual,) = [s for s in week[1] if words in s.title]
+    return actual
 
 
 def used(folder: Path, version: str) -> dict[str, int]:

@@ -90,15 +90,15 @@ def test_ways_take_turns_and_the_slow_one_is_not_asked_again(monkeypatch):
         Way("ours", prepare), Way("slow", prepare, most=10), Way("absent", prepare, needs="no_such")
     )  # fmt: skip
     comparison = Comparison("Sorting", "numbers", (10, 20), (10,), prepare, ways)
-    found = run.compare("sorting", comparison, (10, 20), 2)
+    actual = run.compare("sorting", comparison, (10, 20), 2)
     assert asked == [
         (10, None), (10, "ours"), (10, "slow"), (10, "ours"),
         (20, None), (20, "ours"), (20, "ours"),
     ]  # fmt: skip
-    assert [(r.size, r.way, len(r.runs)) for r in found.rows] == [
+    assert [(r.size, r.way, len(r.runs)) for r in actual.rows] == [
         (10, "ours", 2), (10, "slow", 1), (20, "ours", 2),
     ]  # fmt: skip
-    assert found.skipped == ["absent: not installed (the extra `bench`)."]
+    assert actual.skipped == ["absent: not installed (the extra `bench`)."]
 
 
 @pytest.mark.slow
@@ -118,9 +118,9 @@ def test_an_unknown_name_is_told(monkeypatch, capsys):
 
 def test_results_are_put_between_the_marks():
     page = "a\n<!-- results -->\n<!-- end of results -->\nb\n"
-    found = "m\n\n**new.** Of new.\n"
+    actual = "m\n\n**new.** Of new.\n"
     marks = "<!-- results -->\n<!-- machine -->\n", "<!-- end of results -->"
-    assert with_results(page, found) == f"a\n{found.join(marks)}\nb\n"
+    assert with_results(page, actual) == f"a\n{actual.join(marks)}\nb\n"
     with pytest.raises(ValueError, match="no <!-- results -->"):
         with_results("a\n", "new\n")
 

@@ -20,8 +20,8 @@ def test_swaps_are_by_block_and_leave_other_systems():
 def test_tests_reject_as_often_as_they_say(shared_data, column):
     path = shared_data / "wmt22-da-toen" / "derived" / "recovered-raw-good-workers.tsv.gz"
     rng = np.random.default_rng(5)
-    found = [draw(task, column, rng) for task in tasks_of(path) for _ in range(40)]
-    rank_sum, adjusted, holm = size(np.array(found))
+    actual = [draw(task, column, rng) for task in tasks_of(path) for _ in range(40)]
+    rank_sum, adjusted, holm = size(np.array(actual))
     assert rank_sum > 0.12
     assert 0.02 < adjusted < 0.08
     assert holm < 0.02

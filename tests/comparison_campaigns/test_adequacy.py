@@ -34,12 +34,12 @@ def adequacy(build_campaign, answers: str, *sets):
 def test_adequacy_spreads_from_answers_and_references(stage_campaign):
     """Section 3.2's example: LW is inadequate, so is all that it dominates."""
     built = adequacy(stage_campaign, "w,s,LW,no\n")
-    found = {
+    actual = {
         row["system"]: (row["adequate"], row["adequacy_source"])
         for row in built.rows("segment_ranks")
     }
     spread = (False, "spread")
-    assert found == {
+    assert actual == {
         "LW": (False, "asked"), "Reference": (True, "reference"), "Google": spread,
         "Systran": spread, "Moses": spread, "Bing": spread,
     }  # fmt: skip
@@ -57,8 +57,8 @@ def test_adequacy_spreads_from_answers_and_references(stage_campaign):
 @pytest.mark.slow
 def test_adequacy_of_what_is_not_asked_yet_is_unknown(stage_campaign):
     built = adequacy(stage_campaign, "w,s,LW,yes\nw,s,Moses,no\n")
-    found = {row["system"]: row["adequacy_source"] for row in built.rows("segment_ranks")}
-    assert found == {"LW": "asked", "Moses": "asked", "Reference": "reference",
+    actual = {row["system"]: row["adequacy_source"] for row in built.rows("segment_ranks")}
+    assert actual == {"LW": "asked", "Moses": "asked", "Reference": "reference",
                      "Google": "unknown", "Systran": "unknown", "Bing": "unknown"}  # fmt: skip
     assert set(ranks(built, "harmonized_rank").values()) == {None}
 
@@ -82,9 +82,11 @@ def test_an_answer_counts_as_it_is_and_a_draw_is_none(stage_campaign):
                  "system": "system", "label": "label"}, "exports/b.csv"),
     ]  # fmt: skip
     built = stage_campaign({"a.csv": text, "b.csv": labels}, sources=sources, tasks=ADEQUACY)
-    found = {r["segment"]: r["adequate"] for r in built.rows("segment_ranks") if r["system"] == "x"}
+    actual = {
+        r["segment"]: r["adequate"] for r in built.rows("segment_ranks") if r["system"] == "x"
+    }
     expected: dict[str, bool | None] = {f"s{n}": n % 3 > 0 for n in range(12)}
-    assert found == expected | {"s1": None}
+    assert actual == expected | {"s1": None}
 
 
 @pytest.mark.slow

@@ -33,10 +33,10 @@ def test_documents_widen_intervals_of_preferences(stage_campaign, tmp_path):
     sets = (f"store={tmp_path}/store2", f"gold={tmp_path}/gold2")
     plain = headline(preferences(stage_campaign, compared(), *sets))
     built = preferences(stage_campaign, compared(), fields=PREFERENCE | {"document": "doc"})
-    found = headline(built)
+    actual = headline(built)
     assert {row["document"] for row in built.rows("judgments")} == {f"d{n}" for n in range(6)}
     widths = []
-    for pair, row in found.items():
+    for pair, row in actual.items():
         assert row["difference"] == pytest.approx(plain[pair]["difference"], rel=1e-9)
         ends = [(one["ci_low"], one["ci_high"]) for one in (row, plain[pair])]
         widths.append((ends[0][1] - ends[0][0]) / (ends[1][1] - ends[1][0]))

@@ -100,10 +100,10 @@ def test_neither_rows_nor_files_nor_threads_have_an_order(stage_campaign):
         for a, b in [rng.sample("vwxyz", 2)]
     ]
     head = "judge,segment,a,b,won\n"
-    found = []
+    actual = []
     for _ in range(2):
         text = "".join(f"{row}\n" for row in rows)
         built = stage_campaign({"a.csv": head + text}, sources=source(PREFERENCE))
-        found.append({name: built.table(name) for name in GOLD_MADE if name != "lineage"})
+        actual.append({name: built.table(name) for name in GOLD_MADE if name != "lineage"})
         rng.shuffle(rows)
-    assert found[0] == found[1]
+    assert actual[0] == actual[1]

@@ -18,10 +18,10 @@ from tests.comparison_campaigns.compared import (
 def test_a_ranking_gives_all_its_pairs_under_one_number(stage_campaign):
     rows = ["w,s,x,1,1,", "w,s,y,1,4,", "w,s,z,1,4,", "w,s,x,2,2,", "w,s,y,2,1,"]
     built = rankings(stage_campaign, rows)
-    found = built.rows("comparisons")
-    first = next(r["ranking"] for r in found if r["item_b"] == "s/z")
+    actual = built.rows("comparisons")
+    first = next(r["ranking"] for r in actual if r["item_b"] == "s/z")
     pairs = {
-        (r["item_a"], r["item_b"], r["outcome"], r["ranking"] == first) for r in found
+        (r["item_a"], r["item_b"], r["outcome"], r["ranking"] == first) for r in actual
     }  # fmt: skip
     assert pairs == {
         ("s/x", "s/y", 1, True), ("s/x", "s/z", 1, True), ("s/y", "s/z", 0, True),
@@ -154,8 +154,8 @@ def test_rankings_are_numbered_in_the_order_of_submission(stage_campaign):
         for rank, system in enumerate("xy")
     ]
     built = rankings(stage_campaign, rows, fields=fields)
-    found = {r["ranking"]: r["segment"] for r in built.rows("comparisons")}
-    assert [found[number] for number in sorted(found)] == ["s1", "s2", "s0"]
+    actual = {r["ranking"]: r["segment"] for r in built.rows("comparisons")}
+    assert [actual[number] for number in sorted(actual)] == ["s1", "s2", "s0"]
 
 
 @pytest.mark.sampled

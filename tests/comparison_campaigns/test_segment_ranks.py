@@ -86,11 +86,11 @@ def test_a_judge_more_is_no_merit(stage_campaign):
     )
     text += "".join(f"w{k},s,Y,e{k},left\n" for k in range(1, 10))
     built = preferences(stage_campaign, text, "ranking.segment_graphs=judge")
-    found = ranks(built, "dominance")
-    assert found["s/X"] == 4
-    assert found["s/Y"] == (-4 + 9 * 1) / 10
+    actual = ranks(built, "dominance")
+    assert actual["s/X"] == 4
+    assert actual["s/Y"] == (-4 + 9 * 1) / 10
     assert ranks(built)["s/X"] == 1 < ranks(built)["s/Y"]
-    assert sum(found.values()) != 0  # means, not sums
+    assert sum(actual.values()) != 0  # means, not sums
 
 
 @pytest.mark.slow
@@ -118,8 +118,8 @@ def test_a_thousand_outputs_in_one_segment(stage_campaign):
     rows = [f"w,s,m{n:04d},1,{n},6" for n in range(1000)]
     built = rankings(stage_campaign, rows)
     assert len(built.rows("comparisons")) == 499_500
-    found = ranks(built)
-    assert [found[f"s/m{n:04d}"] for n in (0, 1, 999)] == [1, 2, 1000]
+    actual = ranks(built)
+    assert [actual[f"s/m{n:04d}"] for n in (0, 1, 999)] == [1, 2, 1000]
     assert ranks(built, "dominance")["s/m0000"] == 999
 
 
@@ -142,12 +142,12 @@ def test_votes_for_equal_outputs_are_votes_for_one(stage_campaign, tmp_path, gra
     text = "judge,segment,a,b,won\nv,s,A,X,left\nv,s,X,Y,left\nw,s,A,X,left\nw,s,A,B,left\n"
     items = with_items(tmp_path, "segment,system,text\ns,A,Hello\ns,B,hello\ns,X,x\ns,Y,y\n")
     built = preferences(stage_campaign, text, f"ranking.segment_graphs={graphs}", items=items)
-    found = {row["system"]: row for row in built.rows("segment_ranks")}
+    actual = {row["system"]: row for row in built.rows("segment_ranks")}
     for name in ("dominance", "rank", "component", "n_dominates"):
-        assert found["A"][name] == found["B"][name], name
-    assert found["A"]["rank"] == 1
-    assert not found["A"]["in_contradiction"]
-    assert (found["A"]["n_comparisons"], found["B"]["n_comparisons"]) == (3, 1)
+        assert actual["A"][name] == actual["B"][name], name
+    assert actual["A"]["rank"] == 1
+    assert not actual["A"]["in_contradiction"]
+    assert (actual["A"]["n_comparisons"], actual["B"]["n_comparisons"]) == (3, 1)
 
 
 @pytest.mark.slow

@@ -17,7 +17,7 @@ SMALL = {"repeats": 1, "n_items": 200}
 
 @pytest.mark.slow
 def test_crowds_are_told_for_every_kind_and_the_same_again(tmp_path):
-    found = run("crowds", tmp_path / "one", **SMALL)
+    actual = run("crowds", tmp_path / "one", **SMALL)
     run("crowds", tmp_path / "two", **SMALL)
     assert contents(tmp_path / "one") == contents(tmp_path / "two")
     table = rows(tmp_path / "one" / "certainty.csv")
@@ -40,8 +40,8 @@ def test_crowds_are_told_for_every_kind_and_the_same_again(tmp_path):
         assert 0.5 < float(row["expected_accuracy"]) < 1
     assert held_out["independent 1"]["labels"] == "1600"
     assert held_out["sparse 1"]["labels"] == "1594"  # 6 judges label an item twice: one vote
-    assert len(found["numbers"]) == len(CROWDS)
-    accuracy, log_loss, certain = found["found"]
+    assert len(actual["numbers"]) == len(CROWDS)
+    accuracy, log_loss, certain = actual["found"]
     assert accuracy.startswith("Accuracy: published 0.")
     assert log_loss.startswith("Log loss: published ")
     for finding in (accuracy, log_loss, certain):
@@ -69,8 +69,8 @@ def campaign(folder, truth):
 
 def test_a_campaign_that_knows_the_truth(tmp_path):
     given = campaign(tmp_path, lambda n: "yes" if n % 3 else "no")
-    found = run_experiment("certainty", {}, given, None, tmp_path / "out", silent)
-    (numbers,) = found["numbers"]
+    actual = run_experiment("certainty", {}, given, None, tmp_path / "out", silent)
+    (numbers,) = actual["numbers"]
     assert numbers["task"] == "c"
     assert 0.8 < numbers["published_accuracy"] <= 1
     assert not (tmp_path / "store").exists()

@@ -21,7 +21,7 @@ def test_verdicts() -> None:
 
 
 def test_sentences_say_what_the_tables_say(tmp_path: Path) -> None:
-    found = run("lexical", tmp_path, **SMALL | {"context": 0.5})["found"]
+    actual = run("lexical", tmp_path, **SMALL | {"context": 0.5})["found"]
     curves, gains, reaches = (rows(tmp_path / f"{n}.csv") for n in ("curves", "gains", "reaches"))
     here = {"measure": "spearman", "judgments_per_item": "3"}
 
@@ -32,12 +32,12 @@ def test_sentences_say_what_the_tables_say(tmp_path: Path) -> None:
     easl, da = (float(of(curves, **here, method=m)["mean"]) for m in ("EASL", "DA"))
     gain = of(gains, **here, method="EASL", compared_with="DA")
     ends = [f"{float(gain[key]):+.3f}" for key in ("difference", "low", "high")]
-    assert f"is {easl:.3f} for EASL and {da:.3f} for DA: EASL is better, {ends[0]}" in found[0]
-    assert f"({ends[1]} to {ends[2]})" in found[0]
+    assert f"is {easl:.3f} for EASL and {da:.3f} for DA: EASL is better, {ends[0]}" in actual[0]
+    assert f"({ends[1]} to {ends[2]})" in actual[0]
     needs = of(reaches, measure="spearman", method="EASL", da_judgments="3")
-    assert f"EASL needs {float(needs['judgments_per_item']):.3g} (" in found[1]
-    assert found[1].startswith("For what DA has at 3 judgments per item EASL needs")
-    assert "at 6 judgments" not in found[1]  # beyond four rounds
+    assert f"EASL needs {float(needs['judgments_per_item']):.3g} (" in actual[1]
+    assert actual[1].startswith("For what DA has at 3 judgments per item EASL needs")
+    assert "at 6 judgments" not in actual[1]  # beyond four rounds
 
 
 def test_sentences_on_many_tasks_count() -> None:

@@ -47,11 +47,11 @@ def asked(
     method: str, n_items: int = 30, iterations: int = 6, **params: object
 ) -> tuple[Noting, Asked]:
     answers = Noting(n_items)
-    found = ask(
+    actual = ask(
         method, answers, n_items=n_items, iterations=iterations,
         params=ItemExperiment(**params), rng=np.random.default_rng(8),  # type: ignore[arg-type]
     )  # fmt: skip
-    return answers, found
+    return answers, actual
 
 
 @pytest.mark.parametrize("method", ASKERS)
@@ -59,10 +59,10 @@ def asked(
 def test_every_method_asks_the_same_number_in_every_round(
     method: str, n_items: int, hit_size: int
 ) -> None:
-    answers, found = asked(method, n_items, hit_size=hit_size)
+    answers, actual = asked(method, n_items, hit_size=hit_size)
     size = n_items // hit_size * hit_size
     assert [items.size for items, _ in answers.rounds] == [size] * 6
-    assert found.n_asked.sum(axis=1).tolist() == [size * n for n in range(1, 7)]
+    assert actual.n_asked.sum(axis=1).tolist() == [size * n for n in range(1, 7)]
     assert set(answers.one_by_one) == {method == "DA"}
     for items, _ in answers.rounds:
         if method != "DA":
@@ -77,8 +77,8 @@ def test_the_first_round_covers_every_item(method: str) -> None:
 
 @pytest.mark.parametrize("method", ["DA", "random"])
 def test_da_and_the_control_ask_about_every_item_once_a_round(method: str) -> None:
-    found = asked(method)[1]
-    assert (found.n_asked == np.arange(1, 7)[:, None]).all()
+    actual = asked(method)[1]
+    assert (actual.n_asked == np.arange(1, 7)[:, None]).all()
     uneven = asked(method, n_items=32, iterations=30)[1].n_asked
     assert (np.ptp(uneven, axis=1) <= 1).all()
 
@@ -101,15 +101,15 @@ def test_the_hits_of_easl_are_those_of_algorithm_1() -> None:
 
 
 def test_the_hits_of_ra_are_those_of_algorithm_1_by_its_own_states() -> None:
-    answers, found = asked("RA", iterations=4)
+    answers, actual = asked("RA", iterations=4)
     rng = np.random.default_rng(8)
     params = NextHitsParams(gamma=0.1, hit_size=5, hits=6)
     pairs = np.zeros((3, 0), np.int64)
     judged = np.zeros(30, np.bool_)
     for n, (items, given) in enumerate(answers.rounds):
         state = bounded_ra(*pairs, n_items=30, params=BoundedRaParams())
-        assert (found.mode[n] == state.score).all()
-        assert (found.variance[n] == state.variance).all()
+        assert (actual.mode[n] == state.score).all()
+        assert (actual.variance[n] == state.variance).all()
         due = next_hits(state.alpha, state.beta, judged=judged, rng=rng, params=params)
         assert (items == due.items).all()
         pairs = np.append(pairs, pairs_of(items, given), axis=1)
@@ -117,33 +117,33 @@ def test_the_hits_of_ra_are_those_of_algorithm_1_by_its_own_states() -> None:
     # and all three see the same pairs
     skill = trueskill(*pairs, n_items=30, params=TrueSkillParams())
     at_once = thurstone(*pairs, n_items=30, params=ThurstoneParams(sigma=0.1, prior_sd=1.0))
-    assert (found.score["RA"][-1] == bounded_ra(*pairs, n_items=30).score).all()
-    assert (found.score["TrueSkill"][-1] == skill.mean).all()
-    assert (found.score["Thurstone"][-1] == at_once.mean).all()
+    assert (actual.score["RA"][-1] == bounded_ra(*pairs, n_items=30).score).all()
+    assert (actual.score["TrueSkill"][-1] == skill.mean).all()
+    assert (actual.score["Thurstone"][-1] == at_once.mean).all()
     assert at_once.convergence.converged
     assert pairs.shape == (3, 4 * 6 * 10)
 
 
 @pytest.mark.parametrize("method", ["DA", "EASL", "random"])
 def test_scores_are_means_of_what_was_answered(method: str) -> None:
-    answers, found = asked(method)
+    answers, actual = asked(method)
     items = np.concatenate([items.reshape(-1) for items, _ in answers.rounds])
     scores = np.concatenate([scores.reshape(-1) for _, scores in answers.rounds])
     state = easl(items, scores, n_items=30)
-    np.testing.assert_allclose(found.score[method][-1], state.score, rtol=1e-14)
-    np.testing.assert_allclose(found.score[method][-1], beta_mode(state.alpha, state.beta))
-    np.testing.assert_allclose(found.variance[-1], beta_variance(state.alpha, state.beta))
-    assert found.mode[0].tolist() == [0.5] * 30
-    assert found.variance[0].tolist() == [1 / 12] * 30
-    assert (found.mode[1:] == found.score[method]).all()
+    np.testing.assert_allclose(actual.score[method][-1], state.score, rtol=1e-14)
+    np.testing.assert_allclose(actual.score[method][-1], beta_mode(state.alpha, state.beta))
+    np.testing.assert_allclose(actual.variance[-1], beta_variance(state.alpha, state.beta))
+    assert actual.mode[0].tolist() == [0.5] * 30
+    assert actual.variance[0].tolist() == [1 / 12] * 30
+    assert (actual.mode[1:] == actual.score[method]).all()
 
 
 def test_an_item_that_was_not_asked_yet_is_in_the_middle() -> None:
     for method in ASKERS:
-        found = asked(method, n_items=7, iterations=1)[1]
-        missing = found.n_asked[0] == 0
+        actual = asked(method, n_items=7, iterations=1)[1]
+        missing = actual.n_asked[0] == 0
         assert missing.sum() == 2
-        for name, score in found.score.items():
+        for name, score in actual.score.items():
             assert score[0][missing].tolist() == [0.5 if name in BOUNDED else 0.0] * 2
 
 
@@ -156,5 +156,5 @@ def test_pairs_of_a_hit_by_hand() -> None:
 
 
 def test_all_methods_have_scores() -> None:
-    found = {name for method in ASKERS for name in asked(method)[1].score}
-    assert found == set(METHODS)
+    actual = {name for method in ASKERS for name in asked(method)[1].score}
+    assert actual == set(METHODS)

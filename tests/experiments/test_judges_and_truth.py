@@ -22,19 +22,19 @@ def test_perfect_judges_are_perfect_from_the_first_round() -> None:
         noise=0, bias=0, stretch=0, whole_points=False, repeats=2, iterations=3, rounds=5
     )
     for name in ("lexical", "political"):
-        found = run_item_experiment(name, params, None, silent).correlations
+        actual = run_item_experiment(name, params, None, silent).correlations
         for method in ("DA", "EASL", "random"):
-            place = found.methods.index(method)
-            assert (found.value[:, :, place] > 1 - 1e-12).all()
-            assert (found.rounds[:, :, place] > 1 - 1e-9).all()
+            place = actual.methods.index(method)
+            assert (actual.value[:, :, place] > 1 - 1e-12).all()
+            assert (actual.rounds[:, :, place] > 1 - 1e-9).all()
 
 
 def test_spammers_know_nothing() -> None:
     params = ItemExperiment(spam=1, repeats=5, iterations=3, rounds=20)
-    found = measured(run_item_experiment("lexical", params, None, silent), (3,), 17)
-    assert (found.bands.low < 0).all()
-    assert (found.bands.high > 0).all()
-    assert np.abs(found.bands.value).max() < 0.2
+    actual = measured(run_item_experiment("lexical", params, None, silent), (3,), 17)
+    assert (actual.bands.low < 0).all()
+    assert (actual.bands.high > 0).all()
+    assert np.abs(actual.bands.value).max() < 0.2
 
 
 def test_the_agreement_of_two_answers_is_a_fact() -> None:
@@ -65,13 +65,13 @@ def test_an_oracle_gives_items_and_truth(tmp_path: Path) -> None:
     one.write_text("\n".join(["sent,label", *lines]))
     other.write_text("\n".join(["sent,label", *lines[::-1]]))
     params = ItemExperiment(iterations=2, repeats=2, rounds=5, scale=(-1, 1))
-    found, again = (run_item_experiment("political", params, p, silent) for p in (one, other))
-    assert list(found.items) == sorted(line.split(",")[0] for line in lines)
-    np.testing.assert_allclose(np.sort(found.truth), np.arange(20) / 20)
-    assert (found.correlations.value == again.correlations.value).all()
+    actual, again = (run_item_experiment("political", params, p, silent) for p in (one, other))
+    assert list(actual.items) == sorted(line.split(",")[0] for line in lines)
+    np.testing.assert_allclose(np.sort(actual.truth), np.arange(20) / 20)
+    assert (actual.correlations.value == again.correlations.value).all()
     fewer = run_item_experiment("political", replace(params, n_items=6), one, silent)
     assert len(fewer.items) == 6
-    assert set(fewer.items) < set(found.items)
+    assert set(fewer.items) < set(actual.items)
 
 
 def test_an_oracle_that_does_not_fit(tmp_path: Path) -> None:

@@ -31,24 +31,24 @@ def refusal(path: Path) -> str:
 @pytest.mark.parametrize("header", ["item,truth", "sent,label", "id,label", "truth,x,item"])
 def test_columns_have_several_names(tmp_path: Path, header: str) -> None:
     rest = "1,b,a" if header.startswith("truth") else "a,1"
-    found = read_item_oracle(written(tmp_path, f"{header}\n{rest}\n"))
-    assert found.values == {None: {"a": 1.0}}
-    assert found.for_task("any task") == {"a": 1.0}
+    actual = read_item_oracle(written(tmp_path, f"{header}\n{rest}\n"))
+    assert actual.values == {None: {"a": 1.0}}
+    assert actual.for_task("any task") == {"a": 1.0}
 
 
 def test_item_wins_over_sent_and_id(tmp_path: Path) -> None:
-    found = read_item_oracle(written(tmp_path, "id,sent,item,label,truth\n1,b,c,2,3\n"))
-    assert found.values == {None: {"c": 3.0}}
+    actual = read_item_oracle(written(tmp_path, "id,sent,item,label,truth\n1,b,c,2,3\n"))
+    assert actual.values == {None: {"c": 3.0}}
     sent = read_item_oracle(written(tmp_path, "id,sent,label\n1,b,2\n"))
     assert sent.values == {None: {"b": 2.0}}
 
 
 def test_tasks_and_ranks(tmp_path: Path) -> None:
     path = written(tmp_path, "\ufefftask,system,rank\ncs-en,A,1\ncs-en,B,2\nde-en,A,1\n")
-    found = read_system_oracle(path)
-    assert found.for_task("cs-en") == {"A": -1.0, "B": -2.0}
-    assert found.for_task("de-en") == {"A": -1.0}
-    assert found.for_task("fr-en") == {}
+    actual = read_system_oracle(path)
+    assert actual.for_task("cs-en") == {"A": -1.0, "B": -2.0}
+    assert actual.for_task("de-en") == {"A": -1.0}
+    assert actual.for_task("fr-en") == {}
     scored = read_system_oracle(written(tmp_path, "system,rank,score\nA,1,.5\n"))
     assert scored.values == {None: {"A": 0.5}}
 

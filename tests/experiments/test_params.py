@@ -30,12 +30,12 @@ def test_texts_are_read_as_the_type_of_the_setting() -> None:
         "noise": ".15", "n_judges": "40", "whole_points": "false", "scale": "-2,2",
         "reach": "2", "n_items": "null", "iterations": 4.0, "spam": 1, "seed": 3,
     }  # fmt: skip
-    found = with_settings(ItemExperiment(), given)
-    assert (found.noise, found.n_judges, found.whole_points) == (0.15, 40, False)
-    assert (found.scale, found.reach, found.n_items) == ((-2.0, 2.0), (2,), None)
-    assert (found.iterations, found.spam, found.seed) == (4, 1, 3)
-    assert isinstance(found.n_judges, int)
-    assert isinstance(found.iterations, int)
+    actual = with_settings(ItemExperiment(), given)
+    assert (actual.noise, actual.n_judges, actual.whole_points) == (0.15, 40, False)
+    assert (actual.scale, actual.reach, actual.n_items) == ((-2.0, 2.0), (2,), None)
+    assert (actual.iterations, actual.spam, actual.seed) == (4, 1, 3)
+    assert isinstance(actual.n_judges, int)
+    assert isinstance(actual.iterations, int)
     assert with_settings(ItemExperiment(), {"reach": [1, "2"]}).reach == (1, 2)
     assert with_settings(ItemExperiment(), {"n_items": "60"}).n_items == 60
     assert with_settings(ItemExperiment(), {"n_items": None}).n_items is None

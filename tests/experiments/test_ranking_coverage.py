@@ -17,14 +17,14 @@ REPLICATIONS = 40
 FAMILYWISE = 0.05 + 2 * np.sqrt(0.05 * 0.95 / REPLICATIONS)
 
 
-def check(found):
-    assert 0.90 < found.coverage < 0.985
-    assert 0.02 < found.size < 0.08
-    assert found.familywise <= FAMILYWISE
-    assert found.false_boundary <= 0.05
-    assert 0.92 < found.system_coverage < 0.995
-    assert found.is_tested > 0.98
-    assert found.power > 1.5 * found.size
+def check(actual):
+    assert 0.90 < actual.coverage < 0.985
+    assert 0.02 < actual.size < 0.08
+    assert actual.familywise <= FAMILYWISE
+    assert actual.false_boundary <= 0.05
+    assert 0.92 < actual.system_coverage < 0.995
+    assert actual.is_tested > 0.98
+    assert actual.power > 1.5 * actual.size
 
 
 @pytest.mark.sampled

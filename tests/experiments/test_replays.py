@@ -38,11 +38,11 @@ def test_each_recorded_judgment_is_drawn_before_any_is_drawn_again() -> None:
     items, judges = np.repeat(np.arange(4), 3), np.arange(12)
     scores = np.arange(12) / 12
     answers = RecordedAnswers(items, judges, scores, 4, rng(), Drawn())
-    found = np.stack([answers.alone(np.arange(4)) for _ in range(3)])
-    np.testing.assert_allclose(np.sort(found, axis=0).T.reshape(-1), scores)
+    actual = np.stack([answers.alone(np.arange(4)) for _ in range(3)])
+    np.testing.assert_allclose(np.sort(actual, axis=0).T.reshape(-1), scores)
     assert answers.drawn == Drawn(12, 0, 0, 0)
     again = np.stack([answers.alone(np.arange(4)) for _ in range(3)])
-    np.testing.assert_allclose(np.sort(again, axis=0), np.sort(found, axis=0))
+    np.testing.assert_allclose(np.sort(again, axis=0), np.sort(actual, axis=0))
     assert answers.drawn == Drawn(24, 12, 0, 0)
 
 

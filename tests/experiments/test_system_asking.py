@@ -108,28 +108,28 @@ def test_partners_follow_match_quality() -> None:
     systems = np.tile([0, 1, 2], n)
     scores = np.tile([0.5, 0.5, 1.0], n)
     outputs = Noting(systems, np.repeat(np.arange(n), 3), scores, 3, n, rng())
-    found = ask_systems(
+    actual = ask_systems(
         "EASL", outputs, np.array([3000]),
         params=SystemReplay(hit_size=2), sizes=sizes(3), rng=rng(),
     )  # fmt: skip
     late = outputs.hits[200:]
     pairs = Counter(tuple(sorted(hit)) for _, hit in late)
     assert pairs[0, 1] > 0.9 * len(late)
-    np.testing.assert_allclose(found[0], [0.5, 0.5, 1])
+    np.testing.assert_allclose(actual[0], [0.5, 0.5, 1])
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_no_method_asks_more_than_the_budget(method: str) -> None:
     outputs, _ = recorded(n=2000)
     budgets = [3, 4, 5, 9, 100, 101, 500]
-    found = ask(method, outputs, budgets)
-    assert found.shape == (7, 6)
-    assert not np.isnan(found).any()
+    actual = ask(method, outputs, budgets)
+    assert actual.shape == (7, 6)
+    assert not np.isnan(actual).any()
     if method == "DA":
         return
     lengths = np.cumsum([len(hit) for _, hit in outputs.hits])
     sums, counts, start = np.zeros(6), np.zeros(6), 0
-    for row, budget in zip(found, budgets, strict=True):
+    for row, budget in zip(actual, budgets, strict=True):
         n_hits = int((lengths <= budget).sum())
         for _, hit in outputs.hits[start:n_hits]:
             for system in hit:
@@ -143,21 +143,21 @@ def test_no_method_asks_more_than_the_budget(method: str) -> None:
 
 def test_all_judgments_give_da_the_means() -> None:
     outputs, rows = recorded()
-    found = ask("DA", outputs, [100, 300])
+    actual = ask("DA", outputs, [100, 300])
     means = [rows[2][rows[0] == system].mean() for system in range(6)]
-    np.testing.assert_allclose(found[-1], means)
-    assert np.abs(found[0] - means).max() > 0.01
+    np.testing.assert_allclose(actual[-1], means)
+    assert np.abs(actual[0] - means).max() > 0.01
 
 
 def test_curves_end_where_no_hit_is_left() -> None:
     # two systems share one segment; the rest of the judgments are alone in theirs
     systems, segments = np.array([0, 1, 0, 0, 1]), np.array([0, 0, 1, 2, 3])
     outputs = Noting(systems, segments, np.linspace(0, 1, 5), 2, 4, rng())
-    found = ask("EASL", outputs, [1, 2, 3, 4, 5])
-    assert found[0].tolist() == [0.5, 0.5]
-    assert found[1].tolist() == [0, 0.25]
-    assert found[2].tolist() == [0, 0.25]  # less than a HIT more
-    assert np.isnan(found[3:]).all()
+    actual = ask("EASL", outputs, [1, 2, 3, 4, 5])
+    assert actual[0].tolist() == [0.5, 0.5]
+    assert actual[1].tolist() == [0, 0.25]
+    assert actual[2].tolist() == [0, 0.25]  # less than a HIT more
+    assert np.isnan(actual[3:]).all()
     assert not np.isnan(ask("DA", outputs, [1, 2, 3, 4, 5])).any()
 
 
@@ -175,10 +175,10 @@ def test_perfect_judges_rank_systems_perfectly_in_the_end() -> None:
         noise=0, bias=0, stretch=0, whole_points=False, item_sd=0, segment_sd=0,
         repeats=2, per_system=20, points=4, rounds=5,
     )  # fmt: skip
-    found = run_system_experiment(params, lambda _: None)
-    assert found.correlations.judgments.tolist() == [5, 10, 15, 20]
-    assert (found.correlations.value[:, :, :, -1] > 1 - 1e-12).all()
-    for scores in found.final.values():
-        np.testing.assert_allclose(scores, found.truth)
-    assert found.systems[0] == "system-01"
-    assert found.facts["judgments"] == 200
+    actual = run_system_experiment(params, lambda _: None)
+    assert actual.correlations.judgments.tolist() == [5, 10, 15, 20]
+    assert (actual.correlations.value[:, :, :, -1] > 1 - 1e-12).all()
+    for scores in actual.final.values():
+        np.testing.assert_allclose(scores, actual.truth)
+    assert actual.systems[0] == "system-01"
+    assert actual.facts["judgments"] == 200

@@ -73,34 +73,34 @@ def by_hand(original: Sequence[int], asked: Sequence[Sequence[int]]) -> dict[str
         if (a, b) in met:
             continue
         way = "path" if reach[a, b] or reach[b, a] else "dominance"
-        truth, found = np.sign(original[b] - original[a]), np.sign(rank[b] - rank[a])
+        truth, actual = np.sign(original[b] - original[a]), np.sign(rank[b] - rank[a])
         counts[way, "relations"] += 1
-        counts[way, "right"] += truth == found
+        counts[way, "right"] += truth == actual
         counts[way, "strict"] += truth != 0
-        counts[way, "rebuilt_strict"] += found != 0
-        counts[way, "both_strict"] += truth != 0 != found
-        counts[way, "strict_right"] += truth == found != 0
+        counts[way, "rebuilt_strict"] += actual != 0
+        counts[way, "both_strict"] += truth != 0 != actual
+        counts[way, "strict_right"] += truth == actual != 0
     return {"rank": rank, "counts": counts}
 
 
 @pytest.mark.parametrize("n", [2, 3, 4, 5, 6, 8, 11])
 def test_against_brute_force(n: int) -> None:
     original = some_rankings(40, n)
-    found = rebuild(original, np.random.default_rng(1))
+    actual = rebuild(original, np.random.default_rng(1))
     for place, row in enumerate(dense(original).tolist()):
-        wanted = by_hand(row, found.asked[place].tolist())
-        assert found.rank[place].tolist() == wanted["rank"]
+        wanted = by_hand(row, actual.asked[place].tolist())
+        assert actual.rank[place].tolist() == wanted["rank"]
         got = {
-            (way, count): found.counts[place, w, c]
+            (way, count): actual.counts[place, w, c]
             for w, way in enumerate(WAYS)
             for c, count in enumerate(COUNTS)
         }
         assert got == wanted["counts"]
         if len(set(row)) == 1 or len(set(wanted["rank"])) == 1:
-            assert np.isnan(found.pearson[place])
+            assert np.isnan(actual.pearson[place])
         else:
             r = pearsonr(row, wanted["rank"]).statistic
-            assert found.pearson[place] == pytest.approx(r, abs=1e-12)
+            assert actual.pearson[place] == pytest.approx(r, abs=1e-12)
 
 
 @given(st.integers(3, 9), st.integers(0, 2**32 - 1))
@@ -109,30 +109,30 @@ def test_what_a_path_says_is_right_and_only_constant_rankings_have_no_correlatio
     n: int, seed: int
 ) -> None:
     original = some_rankings(20, n, seed)
-    found = rebuild(original, np.random.default_rng(seed))
-    path = found.counts[:, WAYS.index("path")]
+    actual = rebuild(original, np.random.default_rng(seed))
+    path = actual.counts[:, WAYS.index("path")]
     assert (path[:, COUNTS.index("right")] == path[:, COUNTS.index("relations")]).all()
     constant = (original == original[:, :1]).all(axis=1)
-    assert (np.isnan(found.pearson) == constant).all()
-    pairs = [len({tuple(sorted(p)) for p in asked}) for asked in found.asked.tolist()]
-    relations = found.counts[:, :, COUNTS.index("relations")].sum(axis=1)
+    assert (np.isnan(actual.pearson) == constant).all()
+    pairs = [len({tuple(sorted(p)) for p in asked}) for asked in actual.asked.tolist()]
+    relations = actual.counts[:, :, COUNTS.index("relations")].sum(axis=1)
     assert (relations == n * (n - 1) // 2 - np.array(pairs)).all()
 
 
 def test_three_outputs_are_all_compared() -> None:
-    found = rebuild(some_rankings(50, 3), np.random.default_rng(0))
-    assert np.nanmin(found.pearson) == 1
-    assert found.counts.sum() == 0
+    actual = rebuild(some_rankings(50, 3), np.random.default_rng(0))
+    assert np.nanmin(actual.pearson) == 1
+    assert actual.counts.sum() == 0
 
 
 def test_only_the_order_counts_and_earlier_rankings_do_not_feel_later_ones() -> None:
     original = some_rankings(30, 5)
-    found = rebuild(original, np.random.default_rng(3))
+    actual = rebuild(original, np.random.default_rng(3))
     stretched = rebuild(original**3 - 7, np.random.default_rng(3))
-    assert (found.rank == stretched.rank).all()
-    assert np.array_equal(found.pearson, stretched.pearson, equal_nan=True)
+    assert (actual.rank == stretched.rank).all()
+    assert np.array_equal(actual.pearson, stretched.pearson, equal_nan=True)
     first = rebuild(original[:12], np.random.default_rng(3))
-    assert (found.rank[:12] == first.rank).all()
+    assert (actual.rank[:12] == first.rank).all()
 
 
 def test_dense_ranks() -> None:
@@ -182,20 +182,20 @@ def put_together(rows: Sequence[Comparison]) -> FullRankings:
 
 def test_rankings_come_back() -> None:
     rankings = [[1, 2, 3], [2, 1, 2, 4], [3, 3, 3], [5, 1, 3]]
-    found = put_together(comparisons_of(rankings))
-    assert found.rank[3].tolist() == [[1, 2, 3], [1, 1, 1], [3, 1, 2]]
-    assert found.rank[4].tolist() == [[2, 1, 2, 3]]
-    assert set(found.left_out.values()) == {0}
+    actual = put_together(comparisons_of(rankings))
+    assert actual.rank[3].tolist() == [[1, 2, 3], [1, 1, 1], [3, 1, 2]]
+    assert actual.rank[4].tolist() == [[2, 1, 2, 3]]
+    assert set(actual.left_out.values()) == {0}
 
 
 def test_an_identical_output_counts_once() -> None:
     # 0 and 3 are one output, so four systems are three outputs
-    found = put_together(comparisons_of([[2, 1, 3, 2]], [[(0, 3)]]))
-    assert found.rank[3].tolist() == [[2, 1, 3]]
+    actual = put_together(comparisons_of([[2, 1, 3, 2]], [[(0, 3)]]))
+    assert actual.rank[3].tolist() == [[2, 1, 3]]
     # of two different outputs there is no ranking
-    found = put_together(comparisons_of([[1, 2, 1]], [[(0, 2)]]))
-    assert found.rank == {}
-    assert found.left_out[REASONS[0]] == 1
+    actual = put_together(comparisons_of([[1, 2, 1]], [[(0, 2)]]))
+    assert actual.rank == {}
+    assert actual.left_out[REASONS[0]] == 1
 
 
 def test_what_is_no_full_ranking() -> None:
@@ -214,9 +214,9 @@ def test_what_is_no_full_ranking() -> None:
         (cycle, REASONS[2]), (loose, REASONS[2]), (missing, REASONS[1]), (pair, REASONS[0]),
         (torn, REASONS[2]),
     ):  # fmt: skip
-        found = put_together([*full, *rows] if rows is not missing else rows)
-        assert {why: n for why, n in found.left_out.items() if n} == {reason: 1}
-        assert found.rank.get(3, np.empty(0)).tolist() == ([[1, 2, 3]] if rows != missing else [])
+        actual = put_together([*full, *rows] if rows is not missing else rows)
+        assert {why: n for why, n in actual.left_out.items() if n} == {reason: 1}
+        assert actual.rank.get(3, np.empty(0)).tolist() == ([[1, 2, 3]] if rows != missing else [])
 
 
 @given(st.lists(st.lists(st.integers(1, 5), min_size=3, max_size=6), min_size=1), st.randoms())
@@ -228,8 +228,8 @@ def test_order_and_sides_of_comparisons_do_not_matter(
     turned = [(n, b, a, -o, s) if random.random() < 0.5 else (n, a, b, o, s)
               for n, a, b, o, s in rows]  # fmt: skip
     random.shuffle(turned)
-    found, wanted = put_together(turned), put_together(rows)
-    assert {n: r.tolist() for n, r in found.rank.items()} == {
+    actual, wanted = put_together(turned), put_together(rows)
+    assert {n: r.tolist() for n, r in actual.rank.items()} == {
         n: r.tolist() for n, r in wanted.rank.items()
     }
     for size, rank in wanted.rank.items():
@@ -245,40 +245,42 @@ def rebuilt(n_rankings: int = 60, size: int = 5, **given: Any) -> RebuiltRanking
 
 
 def test_numbers_are_those_of_numpy() -> None:
-    found = rebuilt(repeats=4)
-    value = dict(zip(MEASURES, interval_of(found, 50, np.random.default_rng(0)).value, strict=True))
-    assert value["pearson"] == pytest.approx(np.nanmean(found.pearson))
-    by_repeat = np.nanstd(found.pearson, axis=1, ddof=1)
+    actual = rebuilt(repeats=4)
+    value = dict(
+        zip(MEASURES, interval_of(actual, 50, np.random.default_rng(0)).value, strict=True)
+    )
+    assert value["pearson"] == pytest.approx(np.nanmean(actual.pearson))
+    by_repeat = np.nanstd(actual.pearson, axis=1, ddof=1)
     assert value["sd_of_pearson"] == pytest.approx(np.sqrt((by_repeat**2).mean()))
-    counts = found.counts.sum(axis=(0, 1))
+    counts = actual.counts.sum(axis=(0, 1))
     for reading in READINGS:
         assert value[reading] == share_right(counts.sum(axis=0), reading)
         assert value[f"{reading}_without_path"] == share_right(counts[1], reading)
     assert value["share_without_path"] == counts[1, 0] / counts[:, 0].sum()
-    once = dict(zip(MEASURES, measures(found)[2], strict=True))
-    assert once["pearson"] == pytest.approx(np.nanmean(found.pearson[2]))
+    once = dict(zip(MEASURES, measures(actual)[2], strict=True))
+    assert once["pearson"] == pytest.approx(np.nanmean(actual.pearson[2]))
     assert once["sd_of_pearson"] == pytest.approx(by_repeat[2])
 
 
 def test_an_interval_is_as_wide_as_the_standard_error_says() -> None:
-    found = rebuilt(400, repeats=1)
-    interval = interval_of(found, 2000, np.random.default_rng(1))
-    r = found.pearson[0][~np.isnan(found.pearson[0])]
+    actual = rebuilt(400, repeats=1)
+    interval = interval_of(actual, 2000, np.random.default_rng(1))
+    r = actual.pearson[0][~np.isnan(actual.pearson[0])]
     error = 1.96 * r.std(ddof=1) / np.sqrt(r.size)
     assert interval.low[0] == pytest.approx(r.mean() - error, abs=0.15 * error)
     assert interval.high[0] == pytest.approx(r.mean() + error, abs=0.15 * error)
 
 
 def test_constant_rankings_only_are_undefined_and_not_0() -> None:
-    found = rebuild_rankings("t", np.ones((4, 5), np.int64), Topology(repeats=2))
-    interval = interval_of(found, 20, np.random.default_rng(0))
+    actual = rebuild_rankings("t", np.ones((4, 5), np.int64), Topology(repeats=2))
+    interval = interval_of(actual, 20, np.random.default_rng(0))
     value = dict(zip(MEASURES, interval.value, strict=True))
     assert np.isnan(value["pearson"])
     assert np.isnan(interval.low[0])
     assert np.isnan(value["strict_in_original"])
     assert value["ties_count"] == 1
-    assert found.constant.all()
-    assert found.tied.tolist() == [1] * 4
+    assert actual.constant.all()
+    assert actual.tied.tolist() == [1] * 4
 
 
 def test_more_repetitions_leave_the_first_as_they_are() -> None:

@@ -44,7 +44,7 @@ def opened(path: Path, content: str | bytes, wanted: frozenset[str] | None = ALL
 def records(path: Path, content: str | bytes, **options: Any) -> Records:
     """Every record: row, cell, reason and columns; every row must have one."""
     export = opened(path, content, **options)
-    found: Records = []
+    actual: Records = []
     for chunk in export.chunks:
         columns = {name: column.to_pylist() for name, column in chunk.columns.items()}
         assert chunk.cell is not None
@@ -52,13 +52,13 @@ def records(path: Path, content: str | bytes, **options: Any) -> Records:
             zip(chunk.row.tolist(), chunk.problem.to_pylist(), strict=True)
         ):
             values = {name: column[n] for name, column in columns.items()}
-            found.append({"row": row, "cell": chunk.cell[n].as_py(), "reason": reason, **values})
-    assert {r["row"] for r in found} == set(range(1, export.n_rows + 1)), "a row is lost"
-    return found
+            actual.append({"row": row, "cell": chunk.cell[n].as_py(), "reason": reason, **values})
+    assert {r["row"] for r in actual} == set(range(1, export.n_rows + 1)), "a row is lost"
+    return actual
 
 
-def reasons(found: Records) -> list[str | None]:
-    return [record["reason"] for record in found]
+def reasons(actual: Records) -> list[str | None]:
+    return [record["reason"] for record in actual]
 
 
 MTURK = {

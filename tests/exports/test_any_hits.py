@@ -57,8 +57,8 @@ def test_any_bookkeeping_is_read_or_rejected(document: Any) -> None:
 )
 def test_any_lines_have_records(lines: list[Any], tmp_path_factory: pytest.TempPathFactory) -> None:
     text = "\n".join([*map(json.dumps, lines), line([1, 2, 3])])  # one, at least, is whole
-    found = records(tmp_path_factory.mktemp("any") / "r.jsonl", text)
-    assert len({r["row"] for r in found}) == len(lines) + 1
+    actual = records(tmp_path_factory.mktemp("any") / "r.jsonl", text)
+    assert len({r["row"] for r in actual}) == len(lines) + 1
 
 
 @settings(max_examples=100, deadline=None)
@@ -80,8 +80,8 @@ def test_any_annotation_has_records(
     except ValueError:  # no JSON at all
         return
     try:
-        found = records(tmp_path_factory.mktemp("any") / "r.json", text)
+        actual = records(tmp_path_factory.mktemp("any") / "r.json", text)
     except InputError as error:
         assert "not a list of tasks" in str(error) or "half of a surrogate" in str(error)  # noqa: PT017
         return
-    assert {r["row"] for r in found} == {1}
+    assert {r["row"] for r in actual} == {1}

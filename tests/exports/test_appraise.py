@@ -42,13 +42,13 @@ def opened(path: Path, content: str | bytes, **options: object) -> Export:
 
 def rows(export: Export) -> dict[int, dict[str, str | None] | str]:
     """Row number to its cells, or to the reason why it has none."""
-    found = {}
+    actual = {}
     for chunk in export.chunks:
         for place, number in enumerate(chunk.row.tolist()):
             cells = {name: column[place].as_py() for name, column in chunk.columns.items()}
-            found[number] = chunk.problem[place].as_py() or cells
-    assert len(found) == export.n_rows
-    return found
+            actual[number] = chunk.problem[place].as_py() or cells
+    assert len(actual) == export.n_rows
+    return actual
 
 
 def made(export: Export, name: str) -> list[str | None]:
@@ -91,10 +91,10 @@ def test_the_header_may_be_missing(tmp_path, header, text, name, with_header):
     raw = ((header + "\n" if with_header else "") + text).encode()
     export = opened(tmp_path / name, gzip.compress(raw) if name.endswith(".gz") else raw)
     assert export.columns == header.split(",") + MADE
-    found = rows(export)
-    assert list(found) == list(range(1, text.count("\n") + 1))
+    actual = rows(export)
+    assert list(actual) == list(range(1, text.count("\n") + 1))
     for number, line in enumerate(text.splitlines(), start=1):
-        assert [found[number][name] for name in header.split(",")] == line.split(",")
+        assert [actual[number][name] for name in header.split(",")] == line.split(",")
 
 
 SPANS = '"[{""start_i"":8,""end_i"":11,""severity"":""minor""}]"'
@@ -119,11 +119,11 @@ BEFORE, TIMES = "j1,s,7,TGT,eng,ces,50", "1662710595.106,1662710644.598"
 )
 def test_every_layout_that_appraise_writes(tmp_path, line, more):
     export = opened(tmp_path / "a.csv", f"{line}\n{line}\n")
-    found = rows(export)
-    assert found[1] == found[2]
-    assert found[1] == found[1] | more
-    assert (found[1]["timeStart"], found[1]["timeEnd"]) == tuple(TIMES.split(","))
-    assert len(export.columns) == len(found[1])
+    actual = rows(export)
+    assert actual[1] == actual[2]
+    assert actual[1] == actual[1] | more
+    assert (actual[1]["timeStart"], actual[1]["timeEnd"]) == tuple(TIMES.split(","))
+    assert len(export.columns) == len(actual[1])
     assert set(more) >= {n for n in export.columns if n in ("errors", "mqm")} - (
         {"mqm"} if SPANS in line else set()
     )
@@ -132,9 +132,9 @@ def test_every_layout_that_appraise_writes(tmp_path, line, more):
 def test_a_header_may_name_more_in_any_order(tmp_path):
     header = ",".join(["note", *reversed(SEGMENT.split(","))])
     line = "x,9.5,2,50,ces,eng,TGT,4,s,j1\n"
-    found = rows(opened(tmp_path / "a.csv", f"{header}\n{line}"))
-    assert found[1]["username"] == "j1"
-    assert (found[1]["note"], found[1]["seconds"], found[1]["segment"]) == ("x", "7.5", "4")
+    actual = rows(opened(tmp_path / "a.csv", f"{header}\n{line}"))
+    assert actual[1]["username"] == "j1"
+    assert (actual[1]["note"], actual[1]["seconds"], actual[1]["segment"]) == ("x", "7.5", "4")
 
 
 def test_named_columns_are_taken_as_they_are(tmp_path):
@@ -238,23 +238,23 @@ def test_a_damaged_gzip(tmp_path):
 
 def test_ragged_rows_are_said(tmp_path):
     mixed = DOCUMENT_ROWS + SEGMENT_ROWS.splitlines()[0] + "\n" + DOCUMENT_ROWS
-    found = rows(opened(tmp_path / "a.csv", mixed))
-    assert found[4] == "ragged row: 9 fields, the header has 11"
-    assert [type(found[n]) for n in (3, 5, 7)] == [dict] * 3
+    actual = rows(opened(tmp_path / "a.csv", mixed))
+    assert actual[4] == "ragged row: 9 fields, the header has 11"
+    assert [type(actual[n]) for n in (3, 5, 7)] == [dict] * 3
 
 
 def test_a_first_row_that_is_ragged(tmp_path):
     cut = DOCUMENT_ROWS.splitlines()[0].rpartition(",")[0]
-    found = rows(opened(tmp_path / "a.csv", f"{cut}\n{DOCUMENT_ROWS}"))
-    assert found[1] == "ragged row: 10 fields, the header has 11"
-    assert found[4]["unit"] == "document"
+    actual = rows(opened(tmp_path / "a.csv", f"{cut}\n{DOCUMENT_ROWS}"))
+    assert actual[1] == "ragged row: 10 fields, the header has 11"
+    assert actual[4]["unit"] == "document"
 
 
 def test_some_bad_values_do_not_hide_the_layout(tmp_path):
     text = cells(score="", start="", is_doc="?") + cells() * 3 + cells(kind="NEW", end="soon")
-    found = rows(opened(tmp_path / "a.csv", text))
-    assert found[1]["score"] == ""
-    assert found[5]["itemType"] == "NEW"
+    actual = rows(opened(tmp_path / "a.csv", text))
+    assert actual[1]["score"] == ""
+    assert actual[5]["itemType"] == "NEW"
 
 
 def test_blanks_around_numbers_do_not_hide_the_layout(tmp_path):
@@ -264,39 +264,39 @@ def test_blanks_around_numbers_do_not_hide_the_layout(tmp_path):
 
 def test_most_rows_decide_between_layouts(tmp_path):
     seven = DOCUMENT_ROWS.splitlines()[0] + "\n" + SEGMENT_ROWS * 2
-    found = rows(opened(tmp_path / "a.csv", seven))
-    assert found[1] == "ragged row: 11 fields, the header has 9"
-    assert len(found) == 9
+    actual = rows(opened(tmp_path / "a.csv", seven))
+    assert actual[1] == "ragged row: 11 fields, the header has 9"
+    assert len(actual) == 9
 
 
 def test_hostile_cells_are_cells(tmp_path):
     nasty = ["\"=cmd|' /C calc'!A0\"", "<script>alert(1)</script>", '"a\n""b"""', "a\0b", "%2F/"]
     text = "".join(cells(doc=doc, item=f"{n}") for n, doc in enumerate(nasty))
-    found = rows(opened(tmp_path / "a.csv", text))
-    assert [row["docId"] for row in found.values()] == [
+    actual = rows(opened(tmp_path / "a.csv", text))
+    assert [row["docId"] for row in actual.values()] == [
         "=cmd|' /C calc'!A0", "<script>alert(1)</script>", 'a\n"b"', "a\0b", "%2F/",
     ]  # fmt: skip
-    assert found[5]["segment"] == "%252F%2F/4"
+    assert actual[5]["segment"] == "%252F%2F/4"
 
 
 def test_a_first_row_with_nul_is_a_row(tmp_path):
-    found = rows(opened(tmp_path / "a.csv", cells(doc="a\0b") + cells() * 2))
-    assert found[1]["segment"] == "a\0b/1"
-    assert found[3]["segment"] == "d/1"
+    actual = rows(opened(tmp_path / "a.csv", cells(doc="a\0b") + cells() * 2))
+    assert actual[1]["segment"] == "a\0b/1"
+    assert actual[3]["segment"] == "d/1"
 
 
 def test_bytes_that_are_no_text_make_a_row_unreadable(tmp_path):
     text = (cells() * 2 + cells(doc="é") + cells()).encode("latin-1")
-    found = rows(opened(tmp_path / "a.csv", text))
-    assert found[3] == "not UTF-8 in column 8; see options.encoding"
-    assert found[4]["segment"] == "d/1"
+    actual = rows(opened(tmp_path / "a.csv", text))
+    assert actual[3] == "not UTF-8 in column 8; see options.encoding"
+    assert actual[4]["segment"] == "d/1"
 
 
 def test_a_cell_of_megabytes(tmp_path):
     long = "x" * (9 << 20)
-    found = rows(opened(tmp_path / "a.csv", cells() + cells(doc=long) + cells(start="9" * 9_000)))
-    assert found[2]["segment"] == f"{long}/1"
-    assert found[3]["seconds"] is None
+    actual = rows(opened(tmp_path / "a.csv", cells() + cells(doc=long) + cells(start="9" * 9_000)))
+    assert actual[2]["segment"] == f"{long}/1"
+    assert actual[3]["seconds"] is None
 
 
 def test_more_rows_than_a_block(tmp_path):
@@ -336,8 +336,8 @@ def test_more_rows_than_a_block(tmp_path):
 )
 def test_seconds(tmp_path, start, end, seconds):
     text = f"{DOCUMENT}\n{cells(start=start, end=end)}"
-    [found] = made(opened(tmp_path / "a.csv", text), "seconds")
-    assert found is None if seconds is None else float(found) == float(seconds)
+    [actual] = made(opened(tmp_path / "a.csv", text), "seconds")
+    assert actual is None if seconds is None else float(actual) == float(seconds)
 
 
 @pytest.mark.parametrize(
@@ -376,8 +376,8 @@ def test_segments_of_documents_are_unique(tmp_path, doc, item, is_doc, segment):
 def test_segments_without_documents_are_as_written(tmp_path):
     text = SEGMENT_ROWS.replace(",239,", ",a/b%,")
     export = opened(tmp_path / "a.csv", text)
-    found = [(row["segment"], row["document"]) for row in rows(export).values()]
-    assert found == [("a/b%", None), ("a/b%", None), ("80", None), ("a/b%", None)]
+    actual = [(row["segment"], row["document"]) for row in rows(export).values()]
+    assert actual == [("a/b%", None), ("a/b%", None), ("80", None), ("a/b%", None)]
 
 
 def test_a_twin_in_a_document_named_bad_has_the_segment_of_the_original(tmp_path):
@@ -389,11 +389,11 @@ def test_a_twin_in_a_document_named_bad_has_the_segment_of_the_original(tmp_path
     }  # fmt: skip
     text = "".join(cells(kind=kind, doc=doc) for kind, doc in docs)
     export = opened(tmp_path / "a.csv", text)
-    found = rows(export)
-    assert [row["segment"] for row in found.values()] == list(docs.values())
+    actual = rows(export)
+    assert [row["segment"] for row in actual.values()] == list(docs.values())
     documents = [segment.removesuffix("/1") for segment in docs.values()]
-    assert [row["document"] for row in found.values()] == documents
-    assert [row["docId"] for row in found.values()] == [doc for _, doc in docs]
+    assert [row["document"] for row in actual.values()] == documents
+    assert [row["docId"] for row in actual.values()] == [doc for _, doc in docs]
 
 
 # --- in a campaign -------------------------------------------------------------------------

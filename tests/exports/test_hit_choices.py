@@ -79,9 +79,9 @@ FORMS = {"r.csv": form, "flat.csv": flat, "packed.csv": packed, "r.json": annota
 # --- what is read --------------------------------------------------------------------------
 
 
-def compared(found: Records) -> list[tuple[Any, ...]]:
+def compared(actual: Records) -> list[tuple[Any, ...]]:
     names = ("position", "segment", "item_a", "system_a", "item_b", "system_b", "preference")
-    return [tuple(record[name] for name in names) for record in found]
+    return [tuple(record[name] for name in names) for record in actual]
 
 
 EXPECTED = [
@@ -92,52 +92,52 @@ EXPECTED = [
 
 @pytest.mark.parametrize("name", FORMS)
 def test_comparisons_of_forms(name: str, tmp_path: Path) -> None:
-    found = records(tmp_path / name, FORMS[name](COMPARE, "preference", ["b", "tie", "a"]))
-    assert reasons(found) == [None] * 3
-    assert compared(found) == EXPECTED
-    for record in found:
+    actual = records(tmp_path / name, FORMS[name](COMPARE, "preference", ["b", "tie", "a"]))
+    assert reasons(actual) == [None] * 3
+    assert compared(actual) == EXPECTED
+    for record in actual:
         assert (record["task"], record["hit"]) == ("t", COMPARE["hit"])
         assert {record[n] for n in ("item", "system", "score", "label", "criterion")} == {None}
         assert record["judge"]
 
 
 def test_comparisons_of_lines(tmp_path: Path) -> None:
-    found = records(tmp_path / "r.jsonl", line(["b", "tie", "a"], COMPARE, seconds=9))
-    assert compared(found) == EXPECTED
-    assert [(r["cell"], r["hit_seconds"], r["judge"]) for r in found] == [
+    actual = records(tmp_path / "r.jsonl", line(["b", "tie", "a"], COMPARE, seconds=9))
+    assert compared(actual) == EXPECTED
+    assert [(r["cell"], r["hit_seconds"], r["judge"]) for r in actual] == [
         (f"answers[{n}]", "9", "llm") for n in range(3)
     ]
 
 
 @pytest.mark.parametrize("name", FORMS)
 def test_forms_give_labels_by_number(name: str, tmp_path: Path) -> None:
-    found = records(tmp_path / name, FORMS[name](LABEL, "label", ["3", "2", "1"]))
-    assert reasons(found) == [None] * 3
+    actual = records(tmp_path / name, FORMS[name](LABEL, "label", ["3", "2", "1"]))
+    assert reasons(actual) == [None] * 3
     names = ("item", "system", "segment", "control", "label")
-    assert [tuple(r[n] for n in names) for r in found] == [
+    assert [tuple(r[n] for n in names) for r in actual] == [
         ("s/x", "x", "s", "none", "not good"), ("b", None, None, "none", "2"),
         ("c", None, None, "ask_again", "good"),
     ]  # fmt: skip
-    assert {r[n] for r in found for n in ("item_a", "item_b", "preference", "score")} == {None}
+    assert {r[n] for r in actual for n in ("item_a", "item_b", "preference", "score")} == {None}
 
 
 def test_lines_give_labels_as_they_are(tmp_path: Path) -> None:
-    found = records(tmp_path / "r.jsonl", line(["not good", 2, "good"], LABEL))
-    assert [r["label"] for r in found] == ["not good", "2", "good"]
-    assert reasons(found) == [None] * 3
+    actual = records(tmp_path / "r.jsonl", line(["not good", 2, "good"], LABEL))
+    assert [r["label"] for r in actual] == ["not good", "2", "good"]
+    assert reasons(actual) == [None] * 3
 
 
 def test_one_file_of_all_kinds(tmp_path: Path) -> None:
     told = [line([1, 2, 3], HIT), line(["a", "b", None], COMPARE), line(["2", "2", "2"], LABEL)]
     told[0] = told[0].replace('"answers"', '"scores"')
-    found = records(tmp_path / "r.jsonl", "\n".join(told))
-    answers = [(r["score"], r["preference"], r["label"]) for r in found]
+    actual = records(tmp_path / "r.jsonl", "\n".join(told))
+    answers = [(r["score"], r["preference"], r["label"]) for r in actual]
     assert answers == [
         ("1", None, None), ("2", None, None), ("3", None, None), (None, "a", None),
         (None, "b", None), (None, None, None), *[(None, None, "2")] * 3,
     ]  # fmt: skip
-    assert [r["item"] is None for r in found] == [False] * 3 + [True] * 3 + [False] * 3
-    assert reasons(found)[3:6] == [None, None, "the slot was not answered"]
+    assert [r["item"] is None for r in actual] == [False] * 3 + [True] * 3 + [False] * 3
+    assert reasons(actual)[3:6] == [None, None, "the slot was not answered"]
 
 
 CELLS = {
@@ -149,10 +149,10 @@ CELLS = {
 
 @pytest.mark.parametrize("name", FORMS)
 def test_a_slot_that_was_not_answered(name: str, tmp_path: Path) -> None:
-    found = records(tmp_path / name, FORMS[name](COMPARE, "preference", ["b", None, "a"]))
-    assert reasons(found) == [None, "the slot was not answered", None]
-    assert (found[1]["cell"], found[1]["item_a"]) == (CELLS[name], "p")
-    assert found[1]["preference"] is None
+    actual = records(tmp_path / name, FORMS[name](COMPARE, "preference", ["b", None, "a"]))
+    assert reasons(actual) == [None, "the slot was not answered", None]
+    assert (actual[1]["cell"], actual[1]["item_a"]) == (CELLS[name], "p")
+    assert actual[1]["preference"] is None
 
 
 # --- answers that are none -----------------------------------------------------------------
@@ -164,19 +164,21 @@ def test_an_unknown_word_is_no_tie(word: str, tmp_path: Path) -> None:
         **{name: make(COMPARE, "preference", [word, "a", "b"]) for name, make in FORMS.items()},
         "r.jsonl": line([word, "a", "b"], COMPARE),
     }.items():
-        found = records(tmp_path / name, content)
-        assert reasons(found) == [f"preference is not one of a, b, tie: {word!r}", None, None], name
+        actual = records(tmp_path / name, content)
+        assert reasons(actual) == [f"preference is not one of a, b, tie: {word!r}", None, None], (
+            name
+        )
 
 
 def test_an_unknown_label(tmp_path: Path) -> None:
     for number in ("0", "4", "good", "-1", "01"):
         for name, make in FORMS.items():
-            found = records(tmp_path / name, make(LABEL, "label", [number, "2", "1"]))
+            actual = records(tmp_path / name, make(LABEL, "label", [number, "2", "1"]))
             said = f"label is not the number of a label of the HIT: {number!r}"
-            assert reasons(found) == [said, None, None]
-    found = records(tmp_path / "r.jsonl", line(["bad", "1", ["good"]], LABEL))
+            assert reasons(actual) == [said, None, None]
+    actual = records(tmp_path / "r.jsonl", line(["bad", "1", ["good"]], LABEL))
     said = "label is not one of 'good', '2', 'not good': "
-    assert reasons(found) == [f"{said}{w}" for w in ("'bad'", "'1'", "'[\"good\"]'")]
+    assert reasons(actual) == [f"{said}{w}" for w in ("'bad'", "'1'", "'[\"good\"]'")]
 
 
 def test_two_choices_at_once(tmp_path: Path) -> None:
@@ -219,9 +221,9 @@ def test_answers_to_another_hit_reject_the_row(field: str, tmp_path: Path) -> No
     ],
 )
 def test_lines_that_answer_something_else(told: str, said: str, tmp_path: Path) -> None:
-    found = records(tmp_path / "r.jsonl", told + "\n" + line(["a", "b", "tie"], COMPARE))
-    assert found[0]["reason"].startswith(said)
-    assert reasons(found)[1:] == [None] * 3
+    actual = records(tmp_path / "r.jsonl", told + "\n" + line(["a", "b", "tie"], COMPARE))
+    assert actual[0]["reason"].startswith(said)
+    assert reasons(actual)[1:] == [None] * 3
 
 
 # --- damaged bookkeeping -------------------------------------------------------------------
@@ -296,9 +298,9 @@ def test_anything_has_records(
     except ValueError:  # no JSON at all, so that its line is rejected last
         return
     text = line(answers, document) + "\n" + line(["a", "b", "tie"], COMPARE)
-    found = records(tmp_path_factory.mktemp("any") / "r.jsonl", text)
-    assert {r["row"] for r in found} == {1, 2}
-    assert reasons(found)[-3:] == [None] * 3
+    actual = records(tmp_path_factory.mktemp("any") / "r.jsonl", text)
+    assert {r["row"] for r in actual} == {1, 2}
+    assert reasons(actual)[-3:] == [None] * 3
     try:
         parsed = parse_hit(json.dumps(document))
     except DamagedError:

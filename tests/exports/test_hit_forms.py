@@ -71,9 +71,9 @@ def test_json_lines(tmp_path: Path) -> None:
     ],
 )
 def test_criteria_as_lists_and_as_objects(scores: Any, cells: list[str], tmp_path: Path) -> None:
-    found = records(tmp_path / "r.jsonl", line(scores, TWO))
-    assert [r["cell"] for r in found] == cells
-    assert [(r["position"], r["criterion"], r["score"]) for r in found] == [
+    actual = records(tmp_path / "r.jsonl", line(scores, TWO))
+    assert [r["cell"] for r in actual] == cells
+    assert [(r["position"], r["criterion"], r["score"]) for r in actual] == [
         ("1", "fluency", "1"), ("1", "adequacy", "2"),
         ("2", "fluency", "3"), ("2", "adequacy", "4"),
     ]  # fmt: skip
@@ -85,12 +85,12 @@ def test_criteria_on_forms(tmp_path: Path) -> None:
     columns = {name: value for name, value in MTURK.items() if not name.startswith("Answer.")}
     columns |= {f"Answer.{name}": str(value) for name, value in named.items()}
     columns |= {"Input.annot_hit": json.dumps(TWO), "Input.text_3": ""}
-    for found in (
+    for actual in (
         records(tmp_path / "r.json", studio(TWO, results)),
         records(tmp_path / "r.csv", mturk({}, columns=columns)),
     ):
-        assert [r["score"] for r in found] == ["11", "12", "21", "22"]
-        assert [r["criterion"] for r in found] == ["fluency", "adequacy"] * 2
+        assert [r["score"] for r in actual] == ["11", "12", "21", "22"]
+        assert [r["criterion"] for r in actual] == ["fluency", "adequacy"] * 2
 
 
 def test_ratings_are_numbers_too(tmp_path: Path) -> None:
@@ -109,15 +109,15 @@ def test_files_that_a_spreadsheet_has_saved(
     name: str, mark: str, delimiter: str, tmp_path: Path
 ) -> None:
     text = (mark + mturk({}, {"WorkerId": "wö"}, delimiter=delimiter)).encode()
-    found = records(tmp_path / name, gzip.compress(text) if name.endswith(".gz") else text)
-    assert [r["judge"] for r in found] == ["w1"] * 3 + ["wö"] * 3
-    assert reasons(found) == [None] * 6
+    actual = records(tmp_path / name, gzip.compress(text) if name.endswith(".gz") else text)
+    assert [r["judge"] for r in actual] == ["w1"] * 3 + ["wö"] * 3
+    assert reasons(actual) == [None] * 6
 
 
 def test_other_encodings(tmp_path: Path) -> None:
     for content in (mturk({}), line([1, 2, 3]), studio(HIT, NUMBERS)):
-        found = records(tmp_path / "r", content.encode("utf-16"), encoding="utf-16")
-        assert reasons(found) == [None] * 3
+        actual = records(tmp_path / "r", content.encode("utf-16"), encoding="utf-16")
+        assert reasons(actual) == [None] * 3
 
 
 def test_requesters_columns_filled_in(tmp_path: Path) -> None:

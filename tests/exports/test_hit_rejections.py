@@ -79,10 +79,10 @@ def test_damaged_bookkeeping_rejects_the_row(bookkeeping: str, tmp_path: Path) -
 @pytest.mark.parametrize("hit", [HIT, HIT | {"annot": 3}, None, 5, "{"], ids=str)
 def test_label_studio_may_keep_it_as_text(hit: Any, tmp_path: Path) -> None:
     as_text = json.dumps(hit) if isinstance(hit, dict) else hit
-    found = records(tmp_path / "r.json", studio(as_text, NUMBERS))
+    actual = records(tmp_path / "r.json", studio(as_text, NUMBERS))
     same = records(tmp_path / "r.json", studio(hit, NUMBERS))
-    assert found == same
-    assert len(found) == (3 if hit == HIT else 1)
+    assert actual == same
+    assert len(actual) == (3 if hit == HIT else 1)
 
 
 def test_a_slot_that_was_not_answered(tmp_path: Path) -> None:
@@ -92,12 +92,12 @@ def test_a_slot_that_was_not_answered(tmp_path: Path) -> None:
         "r.json": studio(HIT, [NUMBERS[0], number("score_2", None), NUMBERS[2]]),
         "r.jsonl": line([10, None, 30]),
     }.items():
-        found = records(tmp_path / name, content)
-        assert reasons(found) == [None, reason, None]
-        assert [(r["task"], r["item"], r["control"]) for r in found][1] == (
+        actual = records(tmp_path / name, content)
+        assert reasons(actual) == [None, reason, None]
+        assert [(r["task"], r["item"], r["control"]) for r in actual][1] == (
             "t", "a", "bad_reference",
         )  # fmt: skip
-        assert found[1]["judge"] in ("w1", "3", "llm")
+        assert actual[1]["judge"] in ("w1", "3", "llm")
 
 
 def test_nothing_was_answered(tmp_path: Path) -> None:
@@ -109,8 +109,8 @@ def test_nothing_was_answered(tmp_path: Path) -> None:
         "r.json": studio(HIT, []),
         "r.jsonl": line([None, None, None]),
     }.items():
-        found = records(tmp_path / name, content)
-        assert reasons(found) == ["the slot was not answered"] * 3, name
+        actual = records(tmp_path / name, content)
+        assert reasons(actual) == ["the slot was not answered"] * 3, name
 
 
 def test_a_cancelled_annotation(tmp_path: Path) -> None:
@@ -178,8 +178,8 @@ def test_answers_to_another_hit_reject_the_row(kind: str, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("texts", [None, "A", ["A", "", ""]])
 def test_json_lines_may_come_back_without_texts(texts: Any, tmp_path: Path) -> None:
-    found = records(tmp_path / "r.jsonl", line([1, 2, 3], texts=texts))
-    assert [record["reason"] for record in found] == [None] * 3
+    actual = records(tmp_path / "r.jsonl", line([1, 2, 3], texts=texts))
+    assert [record["reason"] for record in actual] == [None] * 3
 
 
 def test_texts_of_label_studio_are_counted(tmp_path: Path) -> None:
@@ -193,16 +193,16 @@ def test_texts_of_label_studio_are_counted(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("scores", [[[1, 2], [3]], [[1, 2], 3], [[1, 2], "3"]])
 def test_scores_of_a_slot_that_are_not_one_a_criterion(scores: Any, tmp_path: Path) -> None:
-    found = records(tmp_path / "r.jsonl", line(scores, TWO))
-    assert reasons(found) == [None, None, *["not 2 scores, one for each criterion"] * 2]
-    assert [(r["cell"], r["criterion"]) for r in found[2:]] == [
+    actual = records(tmp_path / "r.jsonl", line(scores, TWO))
+    assert reasons(actual) == [None, None, *["not 2 scores, one for each criterion"] * 2]
+    assert [(r["cell"], r["criterion"]) for r in actual[2:]] == [
         ("scores[1]", "fluency"), ("scores[1]", "adequacy"),
     ]  # fmt: skip
 
 
 def test_a_slot_with_null_or_without_a_criterion(tmp_path: Path) -> None:
-    found = records(tmp_path / "r.jsonl", line([None, {"fluency": 4}], TWO))
-    assert [r["reason"] is None for r in found] == [False, False, True, False]
+    actual = records(tmp_path / "r.jsonl", line([None, {"fluency": 4}], TWO))
+    assert [r["reason"] is None for r in actual] == [False, False, True, False]
 
 
 @pytest.mark.parametrize(
@@ -225,23 +225,23 @@ def test_rows_that_are_no_rows(tmp_path: Path) -> None:
     ragged = records(tmp_path / "r.csv", mturk({}) + '"x","y"\r\n')
     assert reasons(ragged)[-1].startswith("ragged row: 2 fields")
     broken = "\n".join(['{"annot_hit"', line([1, 2, 3]), "[]", line([1, 2, 3])])
-    found = records(tmp_path / "r.jsonl", broken)
-    assert Counter(r["row"] for r in found) == {1: 1, 2: 3, 3: 1, 4: 3}
-    assert [r["reason"][:14] for r in found if r["reason"]] == ["malformed JSON", "not a JSON obj"]
+    actual = records(tmp_path / "r.jsonl", broken)
+    assert Counter(r["row"] for r in actual) == {1: 1, 2: 3, 3: 1, 4: 3}
+    assert [r["reason"][:14] for r in actual if r["reason"]] == ["malformed JSON", "not a JSON obj"]
 
 
 def test_lines_whose_first_one_is_none(tmp_path: Path) -> None:
-    found = records(tmp_path / "r", "oops\n" + line([1, 2, 3]))
-    assert sorted(r["row"] for r in found) == [1, 2, 2, 2]
-    assert found[-1]["reason"].startswith("malformed JSON")
+    actual = records(tmp_path / "r", "oops\n" + line([1, 2, 3]))
+    assert sorted(r["row"] for r in actual) == [1, 2, 2, 2]
+    assert actual[-1]["reason"].startswith("malformed JSON")
 
 
 @pytest.mark.parametrize("before", ["\ufeff", "\n\n", " \r\n\t", "\ufeff\n"])
 @pytest.mark.parametrize("content", [mturk({}), line([1, 2, 3]), studio(HIT, NUMBERS)])
 def test_marks_and_blanks_before_the_text(before: str, content: str, tmp_path: Path) -> None:
-    found = records(tmp_path / "r", before + content)
+    actual = records(tmp_path / "r", before + content)
     if before != "\ufeff\n" or content[0] != "{":  # a line of a mark alone is a broken one
-        assert reasons(found) == [None] * 3
+        assert reasons(actual) == [None] * 3
 
 
 def test_everything_else_of_label_studio_is_counted(tmp_path: Path) -> None:

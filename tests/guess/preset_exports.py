@@ -25,9 +25,9 @@ MAJORITY = {"mars": "rock", "venus": "gas", "ceres": "rock"}
 TRIPLES = [(i, j, label) for i, judged in ANSWERS.items() for j, label in judged.items()]
 
 
-def majority(found: Guess) -> dict[Any, str]:
+def majority(actual: Guess) -> dict[Any, str]:
     """Return the most frequent label of each task's items; of items alone if there is one task."""
-    used = found.judgments.filter(pc.equal(found.judgments["fate"], "used"))
+    used = actual.judgments.filter(pc.equal(actual.judgments["fate"], "used"))
     votes: dict[tuple[str, str], Counter[str]] = {}
     for row in used.select(["task", "item", "label"]).to_pylist():
         votes.setdefault((row["task"], row["item"]), Counter())[row["label"]] += 1

@@ -36,14 +36,14 @@ def test_labels_without_words_for_no_answer(tmp_path: Path, guess: Guesses) -> N
     def label(judge: int, item: int) -> str:
         return "n/a" if judge == item else "skip" if item == 8 else yes_or_no(judge, item)
 
-    found = guess(write_csv(tmp_path / "v.csv", crossed(*HEADER, label=label)))
-    assert found.settings.sources[0].abstain == ("n/a", "skip")
-    assert "n/a (4), skip (4); remove those that are answers" in found.notes.replace(
+    actual = guess(write_csv(tmp_path / "v.csv", crossed(*HEADER, label=label)))
+    assert actual.settings.sources[0].abstain == ("n/a", "skip")
+    assert "n/a (4), skip (4); remove those that are answers" in actual.notes.replace(
         "skip (4), n/a (4)", "n/a (4), skip (4)"
     )
-    assert found.settings.tasks[0].labels == ("no", "yes")
-    assert found.used("label") == {("no",), ("yes",)}
-    assert found.facts["fates"]["not_asked"] == 8
+    assert actual.settings.tasks[0].labels == ("no", "yes")
+    assert actual.used("label") == {("no",), ("yes",)}
+    assert actual.facts["fates"]["not_asked"] == 8
 
 
 @pytest.mark.parametrize("word", ["NA", "none", "-"])
@@ -51,10 +51,12 @@ def test_scores_stay_scores(tmp_path: Path, guess: Guesses, word: str) -> None:
     def score(judge: int, item: int) -> object:
         return word if (judge + item) % 5 == 0 else 0.5 * judge + item
 
-    found = guess(write_csv(tmp_path / "v.csv", crossed("worker", "item_id", "score", label=score)))
-    assert found.task_kinds == {"*": "scalar"}
-    assert found.settings.sources[0].abstain == (word,)
-    assert found.facts["fates"]["not_asked"] == 8
+    actual = guess(
+        write_csv(tmp_path / "v.csv", crossed("worker", "item_id", "score", label=score))
+    )
+    assert actual.task_kinds == {"*": "scalar"}
+    assert actual.settings.sources[0].abstain == (word,)
+    assert actual.facts["fates"]["not_asked"] == 8
 
 
 def test_a_word_of_one_judge_in_a_column_of_its_own(tmp_path: Path, guess: Guesses) -> None:
@@ -63,17 +65,17 @@ def test_a_word_of_one_judge_in_a_column_of_its_own(tmp_path: Path, guess: Guess
         for n in range(9)
     ]
     header = ("tweet", "rater_1", "rater_2", "rater_3")
-    found = guess(write_csv(tmp_path / "v.csv", [header, *rows]))
-    assert found.settings.sources[0].abstain == ("skipped",)
-    assert found.used("label") == {("no",), ("yes",)}
+    actual = guess(write_csv(tmp_path / "v.csv", [header, *rows]))
+    assert actual.settings.sources[0].abstain == ("skipped",)
+    assert actual.used("label") == {("no",), ("yes",)}
 
 
 def test_scores_of_judges_in_columns_stay_scores(tmp_path: Path, guess: Guesses) -> None:
     rows = [(f"t{n}", *("nan" if n == j else n * 1.5 + j for j in range(3))) for n in range(9)]
     header = ("tweet", "rater_1", "rater_2", "rater_3")
-    found = guess(write_csv(tmp_path / "v.csv", [header, *rows]))
-    assert found.task_kinds == {"*": "scalar"}
-    assert found.settings.sources[0].abstain == ("nan",)
+    actual = guess(write_csv(tmp_path / "v.csv", [header, *rows]))
+    assert actual.task_kinds == {"*": "scalar"}
+    assert actual.settings.sources[0].abstain == ("nan",)
 
 
 def test_answers_of_a_survey(tmp_path: Path, guess: Guesses) -> None:
@@ -82,9 +84,9 @@ def test_answers_of_a_survey(tmp_path: Path, guess: Guesses) -> None:
         for n in range(8)
     ]
     header = ("Timestamp", "Email Address", "Is it red?", "How big?")
-    found = guess(write_csv(tmp_path / "form.csv", [header, *rows]))
-    assert found.settings.sources[0].abstain == ("n/a",)
-    assert ("n/a",) not in found.used("label")
+    actual = guess(write_csv(tmp_path / "form.csv", [header, *rows]))
+    assert actual.settings.sources[0].abstain == ("n/a",)
+    assert ("n/a",) not in actual.used("label")
 
 
 @pytest.mark.parametrize("outcomes", [("left", "right", "skip"), ("s0", "base", "skip")])
@@ -93,11 +95,11 @@ def test_outcomes_that_are_none(
 ) -> None:
     rows = [(f"j{k % 5}", f"p{k}", "s0", "base", outcomes[k % 3]) for k in range(30)]
     header = ("worker", "prompt", "left", "right", "winner")
-    found = guess(write_csv(tmp_path / "v.csv", [header, *rows]))
-    assert found.settings.sources[0].abstain == ("skip",)
-    assert "(10); remove it if it is an answer" in found.notes
-    assert found.facts["fates"]["not_asked"] == 10
-    assert found.task_kinds == {"*": "pairwise"}
+    actual = guess(write_csv(tmp_path / "v.csv", [header, *rows]))
+    assert actual.settings.sources[0].abstain == ("skip",)
+    assert "(10); remove it if it is an answer" in actual.notes
+    assert actual.facts["fates"]["not_asked"] == 10
+    assert actual.task_kinds == {"*": "pairwise"}
 
 
 def test_a_word_among_grades_leaves_them_grades(tmp_path: Path) -> None:

@@ -27,12 +27,12 @@ from tests.guess.guessed import crossed, percent, yes_or_no
 def test_usual_names_are_understood(
     tmp_path: Path, guess: Callable[..., Guess], header: tuple[str, str, str]
 ) -> None:
-    found = guess(write_csv(tmp_path / "votes.csv", crossed(*header, label=yes_or_no)))
+    actual = guess(write_csv(tmp_path / "votes.csv", crossed(*header, label=yes_or_no)))
     judge, item, label = header
-    assert found.fields() == {"judge": judge, "item": item, "label": label}
-    assert found.task_kinds == {"*": "categorical"}
-    assert found.settings.campaign == "votes"
-    assert found.facts["fates"]["used"] == 40
+    assert actual.fields() == {"judge": judge, "item": item, "label": label}
+    assert actual.task_kinds == {"*": "categorical"}
+    assert actual.settings.campaign == "votes"
+    assert actual.facts["fates"]["used"] == 40
 
 
 def test_each_line_says_what_it_rests_on(tmp_path: Path, guess: Callable[..., Guess]) -> None:
@@ -50,10 +50,10 @@ def test_a_repeat_column_stays_out_of_the_mapping(
 ) -> None:
     rows = [("item", "judge", "repeat", "rating")]
     rows += [(i, j, r, (i + j) % 4) for i in range(9) for j in range(3) for r in (1, 2)]
-    found = guess(write_csv(tmp_path / "v.csv", rows))
-    assert found.fields() == {"judge": "judge", "item": "item", "label": "rating"}
-    assert "# not mapped: repeat (2 different)" in found.text
-    assert found.facts["fates"]["used"] == 54
+    actual = guess(write_csv(tmp_path / "v.csv", rows))
+    assert actual.fields() == {"judge": "judge", "item": "item", "label": "rating"}
+    assert "# not mapped: repeat (2 different)" in actual.text
+    assert actual.facts["fates"]["used"] == 54
 
 
 @pytest.mark.sampled(every=2)
@@ -75,19 +75,19 @@ def test_numbers_are_labels_or_scores_by_how_many_there_are(
         "judge", "item", "rating", judges=3, items=120,
         label=lambda j, i: values[(i * 3 + j) % len(values)],
     )  # fmt: skip
-    found = guess(write_csv(tmp_path / "v.csv", rows))
-    [task] = found.settings.tasks
+    actual = guess(write_csv(tmp_path / "v.csv", rows))
+    [task] = actual.settings.tasks
     assert (task.kind, task.scale) == (kind, scale)
-    assert ("score" in found.fields()) == (kind == "scalar")
+    assert ("score" in actual.fields()) == (kind == "scalar")
 
 
 def test_a_score_of_few_values_is_a_score_by_name(
     tmp_path: Path, guess: Callable[..., Guess]
 ) -> None:
     rows = crossed("judge", "item", "score", label=lambda j, i: 1 + (j + i) % 5)
-    found = guess(write_csv(tmp_path / "v.csv", rows))
-    assert found.settings.tasks[0].kind == "scalar"
-    assert found.settings.tasks[0].scale == (1, 5)
+    actual = guess(write_csv(tmp_path / "v.csv", rows))
+    assert actual.settings.tasks[0].kind == "scalar"
+    assert actual.settings.tasks[0].scale == (1, 5)
 
 
 def test_whole_numbers_with_a_mean_as_truth_are_scores(
@@ -95,9 +95,9 @@ def test_whole_numbers_with_a_mean_as_truth_are_scores(
 ) -> None:
     rows: list[tuple[object, ...]] = [("judge", "item", "rating", "gold")]
     rows += [(f"j{j}", i, (i + j) % 11, i / 3) for i in range(30) for j in range(4)]
-    found = guess(write_csv(tmp_path / "v.csv", rows))
-    assert found.fields()["score"] == "rating"
-    assert found.fields()["truth"] == "gold"
+    actual = guess(write_csv(tmp_path / "v.csv", rows))
+    assert actual.fields()["score"] == "rating"
+    assert actual.fields()["truth"] == "gold"
 
 
 def test_a_truth_that_no_judge_can_answer_is_left(
@@ -116,8 +116,8 @@ def test_optional_fields_are_mapped_where_they_can_be_read(
     for n in range(40):
         cells = (f"a{n}", f"h{n // 10}", f"11/28/2017 14:51:{n % 60:02}", 3.5, "yesterday")
         rows.append((f"j{n % 4}", n // 4, yes_or_no(n % 4, n), *cells))
-    found = guess(write_csv(tmp_path / "v.csv", rows))
-    assert found.fields() == {
+    actual = guess(write_csv(tmp_path / "v.csv", rows))
+    assert actual.fields() == {
         "judge": "judge", "item": "item", "label": "label", "native_id": "annotation_id",
         "hit": "hit", "seconds": "lead_time",
         "submitted_at": {"column": "created_at", "time": "%m/%d/%Y %H:%M:%S"},
@@ -139,8 +139,8 @@ def test_times_of_any_usual_name(
         for n in range(40)
     ]
     rows[9] = (*rows[9][:3], last)
-    found = guess(write_csv(tmp_path / "v.csv", rows))
-    assert found.fields().get("submitted_at") == (None if last == "soon" else name)
+    actual = guess(write_csv(tmp_path / "v.csv", rows))
+    assert actual.fields().get("submitted_at") == (None if last == "soon" else name)
 
 
 def test_row_numbers_are_no_ids(tmp_path: Path, guess: Callable[..., Guess]) -> None:
@@ -154,15 +154,15 @@ def test_systems_on_segments_with_controls(tmp_path: Path, guess: Callable[..., 
     for n in range(240):
         kind = ("SYSTEM", "SYSTEM", "REPEAT", "BAD_REF")[n % 4]
         rows.append(("cs", "en", f"j{n % 6}", f"s{n % 5}", n // 5, kind, n % 101))
-    found = guess(write_csv(tmp_path / "v.tsv", rows, "\t"))
-    fields = found.fields()
+    actual = guess(write_csv(tmp_path / "v.tsv", rows, "\t"))
+    fields = actual.fields()
     assert fields["task"]["sep"] == "-"
     assert (fields["system"], fields["segment"], fields["score"]) == ("sys_id", "sid", "score")
     assert fields["control"]["map"] == {
         "SYSTEM": "none", "REPEAT": "ask_again", "BAD_REF": "bad_reference",
     }  # fmt: skip
-    assert found.used("task") == {("cs-en",)}
-    assert found.facts["fates"]["control"] == 60
+    assert actual.used("task") == {("cs-en",)}
+    assert actual.facts["fates"]["control"] == 60
 
 
 def test_questions_about_one_item_are_tasks(tmp_path: Path, guess: Callable[..., Guess]) -> None:
@@ -173,10 +173,10 @@ def test_questions_about_one_item_are_tasks(tmp_path: Path, guess: Callable[...,
         for j in range(4)
         for question in ("fluency", "adequacy")
     ]
-    found = guess(write_csv(tmp_path / "v.csv", rows))
+    actual = guess(write_csv(tmp_path / "v.csv", rows))
     fields = {"task": "question", "judge": "judge", "item": "sentence_id", "label": "rating"}
-    assert found.fields() == fields
-    assert found.used("task") == {("fluency",), ("adequacy",)}
+    assert actual.fields() == fields
+    assert actual.used("task") == {("fluency",), ("adequacy",)}
 
 
 def test_preferences_and_their_sides(tmp_path: Path, guess: Callable[..., Guess]) -> None:
@@ -185,24 +185,24 @@ def test_preferences_and_their_sides(tmp_path: Path, guess: Callable[..., Guess]
         (n % 7, f"j{n % 5}", ("left", "right", "tie")[n % 3], f"m{n % 4}", f"m{4 + n % 3}")
         for n in range(84)
     ]
-    found = guess(write_csv(tmp_path / "v.csv", rows))
-    fields = found.fields()
+    actual = guess(write_csv(tmp_path / "v.csv", rows))
+    fields = actual.fields()
     assert (fields["segment"], fields["system_a"], fields["system_b"]) == (
         "prompt",
         "left",
         "right",
     )
     assert fields["preference"]["map"] == {"left": "a", "right": "b", "tie": "tie"}
-    assert found.task_kinds == {"*": "pairwise"}
-    assert {preference for (preference,) in found.used("preference")} == {"a", "b", "tie"}
+    assert actual.task_kinds == {"*": "pairwise"}
+    assert {preference for (preference,) in actual.used("preference")} == {"a", "b", "tie"}
 
 
 def test_a_winner_by_name(tmp_path: Path, guess: Callable[..., Guess]) -> None:
     rows = [("worker", "prompt", "left", "right", "winner")]
     rows += [(f"j{n % 3}", f"p{n}", "x", "y", ("x", "y", "both good")[n % 3]) for n in range(9)]
-    found = guess(write_csv(tmp_path / "v.csv", rows))
-    assert found.fields()["winner"] == {"column": "winner", "map": {"both good": "tie"}}
-    preferences = found.judgments["preference"].to_pylist()
+    actual = guess(write_csv(tmp_path / "v.csv", rows))
+    assert actual.fields()["winner"] == {"column": "winner", "map": {"both good": "tie"}}
+    preferences = actual.judgments["preference"].to_pylist()
     assert sorted(preferences) == ["a"] * 3 + ["b"] * 3 + ["tie"] * 3
 
 
@@ -212,11 +212,11 @@ def test_numbered_columns_become_each(tmp_path: Path, guess: Callable[..., Guess
     for n in range(60):
         scores = [(n * k) % 97 for k in (3, 5, 7)]
         rows.append((f"j{n % 6}", n // 3, "x", "y", "z", *scores))
-    found = guess(write_csv(tmp_path / "v.csv", rows))
-    assert found.settings.sources[0].each == {"i": ("1", "2", "3")}
-    assert found.fields()["score"] == "quality{i}"
-    assert found.fields()["system"] == "sys{i}"
-    assert found.facts["fates"]["used"] == 180
+    actual = guess(write_csv(tmp_path / "v.csv", rows))
+    assert actual.settings.sources[0].each == {"i": ("1", "2", "3")}
+    assert actual.fields()["score"] == "quality{i}"
+    assert actual.fields()["system"] == "sys{i}"
+    assert actual.facts["fates"]["used"] == 180
 
 
 def with_controls(
@@ -235,15 +235,15 @@ def test_unknown_codes_of_a_control_are_not_ordinary(
     tmp_path: Path, guess: Callable[..., Guess]
 ) -> None:
     rows = with_controls(("SYS", "BAD", "ODD"), lambda j, _: f"h{j}")
-    found = guess(write_csv(tmp_path / "a.csv", rows), rejected=12)
-    assert found.fields()["control"]["map"] == {"BAD": "bad_reference", "SYS": "none"}
-    assert "NOT KNOWN, their rows are rejected until mapped: ODD" in found.notes
+    actual = guess(write_csv(tmp_path / "a.csv", rows), rejected=12)
+    assert actual.fields()["control"]["map"] == {"BAD": "bad_reference", "SYS": "none"}
+    assert "NOT KNOWN, their rows are rejected until mapped: ODD" in actual.notes
 
 
 def test_appraises_code_of_a_repeat_is_known(tmp_path: Path, guess: Callable[..., Guess]) -> None:
     rows = with_controls(("SYS", "BAD", "CHK"), lambda j, _: f"h{j}")
-    found = guess(write_csv(tmp_path / "a.csv", rows))
-    assert found.fields()["control"]["map"]["CHK"] == "ask_again"
+    actual = guess(write_csv(tmp_path / "a.csv", rows))
+    assert actual.fields()["control"]["map"]["CHK"] == "ask_again"
 
 
 @pytest.mark.sampled
@@ -252,8 +252,8 @@ def test_a_hit_of_one_judgment_would_keep_controls_from_their_outputs(
     tmp_path: Path, guess: Callable[..., Guess], alone: bool
 ) -> None:
     rows = with_controls(("SYS", "BAD"), lambda j, i: f"h{i}" if alone else f"h{j}")
-    found = guess(write_csv(tmp_path / "a.csv", rows))
-    assert ("hit" in found.fields()) is not alone
+    actual = guess(write_csv(tmp_path / "a.csv", rows))
+    assert ("hit" in actual.fields()) is not alone
 
 
 def test_mturk_rows_that_end_before_approve_and_reject(
@@ -267,17 +267,17 @@ def test_mturk_rows_that_end_before_approve_and_reject(
         for j in range(4)
         for i in range(10)
     ]
-    found = guess(write_csv(tmp_path / "Batch_1_batch_results.csv", [head, *rows]))
-    assert found.settings.sources[0].format == "mturk"
-    assert found.fields()["judge"] == "WorkerId"
-    assert found.facts["fates"]["used"] == 40
+    actual = guess(write_csv(tmp_path / "Batch_1_batch_results.csv", [head, *rows]))
+    assert actual.settings.sources[0].format == "mturk"
+    assert actual.fields()["judge"] == "WorkerId"
+    assert actual.facts["fates"]["used"] == 40
 
 
 def test_labels_that_were_seen_are_declared(tmp_path: Path, guess: Callable[..., Guess]) -> None:
     rows = crossed("judge", "item", "label", label=yes_or_no)
-    found = guess(write_csv(tmp_path / "v.csv", rows))
-    assert found.settings.tasks[0].labels == ("no", "yes")
-    assert "others are rejected" in found.text
+    actual = guess(write_csv(tmp_path / "v.csv", rows))
+    assert actual.settings.tasks[0].labels == ("no", "yes")
+    assert "others are rejected" in actual.text
 
 
 @pytest.mark.parametrize("reason", ["truth", "task"])
@@ -290,6 +290,6 @@ def test_labels_are_not_declared_where_others_may_be_meant(
         reason
     ]
     table = [(*rows[0], reason), *((*row, value(n)) for n, row in enumerate(rows[1:]))]
-    found = guess(write_csv(tmp_path / "v.csv", table))
-    assert reason in found.fields()
-    assert found.settings.tasks[0].labels is None
+    actual = guess(write_csv(tmp_path / "v.csv", table))
+    assert reason in actual.fields()
+    assert actual.settings.tasks[0].labels is None

@@ -18,18 +18,18 @@ from tests.guess.guessed import crossed, yes_or_no
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
 def test_delimiters(tmp_path: Path, guess: Callable[..., Guess], delimiter: str) -> None:
     rows = crossed("judge", "item", "label", label=yes_or_no)
-    found = guess(write_csv(tmp_path / "v.csv", rows, delimiter))
+    actual = guess(write_csv(tmp_path / "v.csv", rows, delimiter))
     expected = None if delimiter == "," else delimiter
-    assert found.settings.sources[0].options.delimiter == expected
-    assert ("delimiter" in found.text) == (delimiter != ",")
+    assert actual.settings.sources[0].options.delimiter == expected
+    assert ("delimiter" in actual.text) == (delimiter != ",")
 
 
 def test_text_full_of_other_delimiters(tmp_path: Path, guess: Callable[..., Guess]) -> None:
     rows = [("judge", "item", "label", "text; as shown; to judges; in full; always")]
     rows += [(f"j{n % 3}", str(n // 3), yes_or_no(n, n), "a; b; c") for n in range(30)]
-    found = guess(write_csv(tmp_path / "v.csv", rows))
-    assert found.settings.sources[0].options.delimiter == ","  # the reader would take ;
-    assert found.fields()["label"] == "label"
+    actual = guess(write_csv(tmp_path / "v.csv", rows))
+    assert actual.settings.sources[0].options.delimiter == ","  # the reader would take ;
+    assert actual.fields()["label"] == "label"
 
 
 @pytest.mark.sampled
@@ -44,9 +44,9 @@ def test_encodings(
     )
     path = write_csv(tmp_path / "v.csv", rows)
     path.write_bytes(path.read_text(encoding="utf-8").encode(encoding))
-    found = guess(path)
-    assert found.settings.sources[0].options.encoding == expected
-    assert found.used("label") == {("schön",), ("häßlich",)}
+    actual = guess(path)
+    assert actual.settings.sources[0].options.encoding == expected
+    assert actual.used("label") == {("schön",), ("häßlich",)}
 
 
 def test_some_broken_bytes_do_not_change_the_encoding(
@@ -55,34 +55,34 @@ def test_some_broken_bytes_do_not_change_the_encoding(
     rows = crossed("judge", "item", "label", label=lambda _, i: "schön" if i % 2 else "nein")
     path = write_csv(tmp_path / "v.csv", rows)
     path.write_bytes(path.read_bytes() + b"j9,item1,sch\xf6n\n")
-    found = guess(path, rejected=1)
-    assert found.settings.sources[0].options.encoding == "utf-8"
-    assert "1 not read" in found.text
+    actual = guess(path, rejected=1)
+    assert actual.settings.sources[0].options.encoding == "utf-8"
+    assert "1 not read" in actual.text
 
 
 def test_quotes_that_are_ordinary_characters(tmp_path: Path, guess: Callable[..., Guess]) -> None:
     rows = crossed("judge", "item", "label", label=yes_or_no)
     rows[5] = ("j0", '"tis', "yes")
-    found = guess(write_csv(tmp_path / "v.tsv", rows, "\t"))
-    assert found.settings.sources[0].options.quote == ""
-    assert found.facts["fates"]["used"] == 40
+    actual = guess(write_csv(tmp_path / "v.tsv", rows, "\t"))
+    assert actual.settings.sources[0].options.quote == ""
+    assert actual.facts["fates"]["used"] == 40
 
 
 def test_a_file_without_header_by_its_contents(tmp_path: Path, guess: Callable[..., Guess]) -> None:
     rows = [(i, j, (i * j) % 3) for i in range(100, 130) for j in range(1, 8)]
-    found = guess(write_csv(tmp_path / "v.csv", rows))
-    assert found.settings.sources[0].options.columns == ("c1", "c2", "c3")
-    assert found.fields() == {"judge": "c2", "item": "c1", "label": "c3"}
-    assert found.facts["fates"]["used"] == 210
+    actual = guess(write_csv(tmp_path / "v.csv", rows))
+    assert actual.settings.sources[0].options.columns == ("c1", "c2", "c3")
+    assert actual.fields() == {"judge": "c2", "item": "c1", "label": "c3"}
+    assert actual.facts["fates"]["used"] == 210
 
 
 def test_numbers_under_a_header_leave_it_a_header(
     tmp_path: Path, guess: Callable[..., Guess]
 ) -> None:
     rows = [("rater", "unit", "vote"), *((j, i, (i + j) % 2) for i in range(20) for j in range(3))]
-    found = guess(write_csv(tmp_path / "v.csv", rows))
-    assert found.settings.sources[0].options.columns is None
-    assert found.facts["fates"]["used"] == 60
+    actual = guess(write_csv(tmp_path / "v.csv", rows))
+    assert actual.settings.sources[0].options.columns is None
+    assert actual.facts["fates"]["used"] == 60
 
 
 def test_json_lines_with_values_inside_objects(tmp_path: Path, guess: Callable[..., Guess]) -> None:
@@ -93,10 +93,10 @@ def test_json_lines_with_values_inside_objects(tmp_path: Path, guess: Callable[.
         for j in range(3)
     ]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    found = guess(path)
-    assert found.settings.sources[0].format == "jsonl"
-    assert found.fields()["judge"] == {"column": "worker", "json": "id"}
-    assert found.used("judge", "item", "label") == {
+    actual = guess(path)
+    assert actual.settings.sources[0].format == "jsonl"
+    assert actual.fields()["judge"] == {"column": "worker", "json": "id"}
+    assert actual.used("judge", "item", "label") == {
         (f"j{j}", str(i), yes_or_no(j, i)) for i in range(10) for j in range(3)
     }
 
@@ -105,18 +105,18 @@ def test_parquet(tmp_path: Path, guess: Callable[..., Guess]) -> None:
     rows = crossed("judge", "item", "label", label=yes_or_no)[1:]
     columns = dict(zip(("judge", "item", "label"), zip(*rows, strict=True), strict=True))
     pq.write_table(pa.table({k: list(v) for k, v in columns.items()}), tmp_path / "v.parquet")
-    found = guess(tmp_path / "v.parquet")
-    assert found.settings.sources[0].format == "parquet"
-    assert found.facts["fates"]["used"] == 40
+    actual = guess(tmp_path / "v.parquet")
+    assert actual.settings.sources[0].format == "parquet"
+    assert actual.facts["fates"]["used"] == 40
 
 
 def test_gzip(tmp_path: Path, guess: Callable[..., Guess]) -> None:
     path = write_csv(tmp_path / "v.tsv", crossed("judge", "item", "label", label=yes_or_no), "\t")
     packed = tmp_path / "packed.tsv.gz"
     packed.write_bytes(gzip.compress(path.read_bytes()))
-    found = guess(packed)
-    assert found.settings.campaign == "packed"
-    assert found.facts["fates"]["used"] == 40
+    actual = guess(packed)
+    assert actual.settings.campaign == "packed"
+    assert actual.facts["fates"]["used"] == 40
 
 
 def mturk(path: Path, *answers: tuple[str, Callable[[int, int], object]]) -> Path:
@@ -133,9 +133,9 @@ def mturk(path: Path, *answers: tuple[str, Callable[[int, int], object]]) -> Pat
 
 
 def test_mturk_batch(tmp_path: Path, guess: Callable[..., Guess]) -> None:
-    found = guess(mturk(tmp_path / "Batch_1.csv", ("Answer.category.label", yes_or_no)))
-    assert found.settings.sources[0].format == "mturk"
-    assert found.fields() == {
+    actual = guess(mturk(tmp_path / "Batch_1.csv", ("Answer.category.label", yes_or_no)))
+    assert actual.settings.sources[0].format == "mturk"
+    assert actual.fields() == {
         "judge": "WorkerId", "item": "Input.image_url", "label": "Answer.category.label",
         "hit": "HITId", "native_id": "AssignmentId", "status": "AssignmentStatus",
         "submitted_at": {"column": "SubmitTime", "time": "%a %b %d %H:%M:%S %Z %Y"},
@@ -162,11 +162,11 @@ def test_mturk_questions_become_tasks(tmp_path: Path, guess: Callable[..., Guess
         ("Answer.comments", lambda j, i: f"my thoughts on picture {i}, which are long, by {j}"),
     )
     path.write_text(path.read_text().replace(", which are long, by", " which are long by"))
-    found = guess(path)
-    assert found.settings.sources[0].each == {"question": ("cat", "dog")}
-    assert found.used("task") == {("cat",), ("dog",)}
-    assert found.facts["fates"]["used"] == 72
-    fields = found.fields()
+    actual = guess(path)
+    assert actual.settings.sources[0].each == {"question": ("cat", "dog")}
+    assert actual.used("task") == {("cat",), ("dog",)}
+    assert actual.facts["fates"]["used"] == 72
+    fields = actual.fields()
     assert (fields["status"], fields["hit_seconds"]) == ("AssignmentStatus", "WorkTimeInSeconds")
     assert "seconds" not in fields  # how long one of the questions took is not known
 
@@ -182,9 +182,9 @@ def test_mturk_comments_of_few_rows_are_no_question(
         *questions[:n_questions],
     )
     path.write_text("\n".join(path.read_text().splitlines()[:13]) + "\n")
-    found = guess(path)
-    assert found.facts["fates"]["used"] == 12 * n_questions
-    assert found.used("label") == {("yes",), ("no",)}
-    assert "free text, no question: Answer.comment" in found.notes
-    assert "another answer?" not in found.notes
-    assert "not mapped: Answer.comment (12 different)" in found.notes
+    actual = guess(path)
+    assert actual.facts["fates"]["used"] == 12 * n_questions
+    assert actual.used("label") == {("yes",), ("no",)}
+    assert "free text, no question: Answer.comment" in actual.notes
+    assert "another answer?" not in actual.notes
+    assert "not mapped: Answer.comment (12 different)" in actual.notes

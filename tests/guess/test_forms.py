@@ -39,14 +39,14 @@ def test_responses_without_email_are_published(tmp_path: Path) -> None:
 @pytest.mark.parametrize("column", ["Name", "Your_name"])
 def test_a_column_of_names_is_the_judge(tmp_path: Path, guess: Guesses, column: str) -> None:
     rows = responses(14, **{column: lambda k: f"Ann {chr(97 + k)}."})
-    found = guess(write(tmp_path / "form.csv", rows))
-    assert found.fields()["judge"] == column.replace("_", " ")
-    assert found.used("task") == {("Is mars rock?",), ("Is it red?",)}
-    assert "taken for another person" not in found.notes
+    actual = guess(write(tmp_path / "form.csv", rows))
+    assert actual.fields()["judge"] == column.replace("_", " ")
+    assert actual.used("task") == {("Is mars rock?",), ("Is it red?",)}
+    assert "taken for another person" not in actual.notes
 
 
 def test_names_that_repeat_are_no_judges_and_no_question(tmp_path: Path, guess: Guesses) -> None:
-    found = guess(write(tmp_path / "form.csv", responses(14, Name=lambda k: f"Ann {k % 4}")))
-    assert ("respondent 14",) in found.used("judge")
-    assert found.used("task") == {("Is mars rock?",), ("Is it red?",)}
-    assert "not mapped: Name (4 different)" in found.notes
+    actual = guess(write(tmp_path / "form.csv", responses(14, Name=lambda k: f"Ann {k % 4}")))
+    assert ("respondent 14",) in actual.used("judge")
+    assert actual.used("task") == {("Is mars rock?",), ("Is it red?",)}
+    assert "not mapped: Name (4 different)" in actual.notes

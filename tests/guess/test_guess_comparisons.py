@@ -72,16 +72,16 @@ def test_pairs_of_any_naming(
     tmp_path: Path,
     guess: Guesses,
 ) -> None:
-    found = guess(write_csv(tmp_path / "v.csv", battles(header, outcomes)))
-    fields = found.fields()
+    actual = guess(write_csv(tmp_path / "v.csv", battles(header, outcomes)))
+    fields = actual.fields()
     assert expected.items() <= fields.items()
     assert fields["judge"] == header[0]
     assert fields["preference"]["column"] == header[4]
     sides = {outcome: ("a", "b", "tie", "tie")[n] for n, outcome in enumerate(outcomes)}
     assert fields["preference"]["map"] == sides
-    assert found.task_kinds == {"*": "pairwise"}
-    assert found.facts["fates"]["used"] == 60
-    assert found.used("preference") == {("a",), ("b",), ("tie",)}
+    assert actual.task_kinds == {"*": "pairwise"}
+    assert actual.facts["fates"]["used"] == 60
+    assert actual.used("preference") == {("a",), ("b",), ("tie",)}
 
 
 def test_json_lines_of_an_arena(tmp_path: Path, guess: Guesses) -> None:
@@ -124,25 +124,25 @@ def test_a_slip_among_the_ranks_of_both(
     rows = [(*row[:4], k % 5 + 1, (k * k) % 5 + 1) for k, row in enumerate(battles([], [""])[1:])]
     rows[7] = (*rows[7][:4], slip, 2)
     header = ("judge", "segment", "system1Id", "system2Id", "rank1", "rank2")
-    found = guess(write_csv(tmp_path / "v.csv", [header, *rows]), rejected=n_rejected)
-    fields = found.fields()
+    actual = guess(write_csv(tmp_path / "v.csv", [header, *rows]), rejected=n_rejected)
+    fields = actual.fields()
     assert (fields["rank_a"], fields["rank_b"]) == ("rank1", "rank2")
-    assert (f"will be rejected: '{slip}' (1)" in found.notes) == bool(n_rejected)
+    assert (f"will be rejected: '{slip}' (1)" in actual.notes) == bool(n_rejected)
 
 
 def test_what_won_and_what_lost(tmp_path: Path, guess: Guesses) -> None:
     rows = [row[:4] for row in battles([], [""])[1:]]
     path = write_csv(tmp_path / "v.csv", [("worker", "prompt", "winner", "loser"), *rows])
-    found = guess(path)
-    assert found.fields()["system_a"] == "winner"
-    assert found.used("preference") == {("a",)}
+    actual = guess(path)
+    assert actual.fields()["system_a"] == "winner"
+    assert actual.used("preference") == {("a",)}
 
 
 def test_a_third_column_makes_them_no_two(tmp_path: Path, guess: Guesses) -> None:
     rows = [(f"j{k % 5}", f"p{k // 5}", *SYSTEMS[:3], 1, 2 + k % 2, 3 - k % 2) for k in range(40)]
     header = ("worker", "segment", "sys1", "sys2", "sys3", "rank1", "rank2", "rank3")
-    found = guess(write_csv(tmp_path / "v.csv", [header, *rows]))
-    assert found.task_kinds == {"*": "ranking"}
+    actual = guess(write_csv(tmp_path / "v.csv", [header, *rows]))
+    assert actual.task_kinds == {"*": "ranking"}
     assert pairs_among(["sys1", "sys2", "sys3"]) == []
     assert pairs_among(["model_0", "model_1", "model_2"]) == []
 
@@ -178,10 +178,10 @@ def test_x_and_y_are_sides_where_the_columns_are_named_so() -> None:
 def test_an_unknown_word_is_told(tmp_path: Path, guess: Guesses) -> None:
     outcomes = ("left", "right", "tie", "left", "right", "skip?")
     header = ("worker", "prompt", "left", "right", "winner")
-    found = guess(write_csv(tmp_path / "v.csv", battles(header, outcomes)), rejected=10)
-    assert found.fields()["preference"]["map"] == {"left": "a", "right": "b", "tie": "tie"}
-    assert "winner also holds skip? (10): nothing says which side is meant" in found.notes
-    [(reason, n)] = [(r["reason"], r["records"]) for r in found.facts["rejections"]] or [("", 0)]
+    actual = guess(write_csv(tmp_path / "v.csv", battles(header, outcomes)), rejected=10)
+    assert actual.fields()["preference"]["map"] == {"left": "a", "right": "b", "tie": "tie"}
+    assert "winner also holds skip? (10): nothing says which side is meant" in actual.notes
+    [(reason, n)] = [(r["reason"], r["records"]) for r in actual.facts["rejections"]] or [("", 0)]
     assert "skip?" in reason
     assert n == 10
 
@@ -191,9 +191,9 @@ def test_an_unknown_word_is_told(tmp_path: Path, guess: Guesses) -> None:
 def test_a_guessed_tie_is_told_beside_it(word: str, tmp_path: Path, guess: Guesses) -> None:
     header = ("worker", "prompt", "left", "right", "winner")
     path = write_csv(tmp_path / "v.csv", battles(header, ("left", "right", "tie", word)))
-    found = guess(path)
-    [line] = [line for line in found.text.splitlines() if "preference:" in line]
-    assert found.fields()["preference"]["map"][word] == "tie"
+    actual = guess(path)
+    [line] = [line for line in actual.text.splitlines() if "preference:" in line]
+    assert actual.fields()["preference"]["map"][word] == "tie"
     told = f"guessed to mean a tie: {word!r} (deleting the entry rejects those rows)"
     assert told in line.partition("#")[2]
 
@@ -224,9 +224,9 @@ def test_classes_of_two_sentences_are_no_preference(tmp_path: Path, guess: Guess
         (f"w{k % 5}", f"i{k // 5}", f"text {k // 5}", f"other {k // 5}", k % 3) for k in range(60)
     ]
     header = ("worker", "item_id", "text_a", "text_b", "label")
-    found = guess(write_csv(tmp_path / "v.csv", [header, *rows]))
-    assert found.task_kinds == {"*": "categorical"}
-    assert found.fields()["label"] == "label"
+    actual = guess(write_csv(tmp_path / "v.csv", [header, *rows]))
+    assert actual.task_kinds == {"*": "categorical"}
+    assert actual.fields()["label"] == "label"
 
 
 @pytest.mark.parametrize("tie", ["tie", "draw"])
@@ -271,10 +271,10 @@ def anonymous(seed: int, n: int = 60) -> list[tuple[Any, ...]]:
 
 
 def test_comparisons_without_a_judge_are_one_judges(tmp_path: Path, guess: Guesses) -> None:
-    found = guess(write_csv(tmp_path / "gpt-4.csv", anonymous(1)))
-    assert found.fields()["judge"] == {"value": "gpt-4"}
-    assert "taken for one judge, named after the file" in found.notes
-    assert found.used("judge") == {("gpt-4",)}
+    actual = guess(write_csv(tmp_path / "gpt-4.csv", anonymous(1)))
+    assert actual.fields()["judge"] == {"value": "gpt-4"}
+    assert "taken for one judge, named after the file" in actual.notes
+    assert actual.used("judge") == {("gpt-4",)}
 
 
 def test_each_file_without_a_judge_is_a_judge(tmp_path: Path, guess: Guesses) -> None:
@@ -282,11 +282,11 @@ def test_each_file_without_a_judge_is_a_judge(tmp_path: Path, guess: Guesses) ->
     write_csv(tmp_path / "in/gpt-3.csv", anonymous(1))
     write_csv(tmp_path / "in/gpt-4.csv", anonymous(2))
     write_csv(tmp_path / "in/gpt-4-some.csv", anonymous(2)[:20])
-    found = guess(tmp_path / "in")
-    assert found.used("judge") == {("gpt-3",), ("gpt-4",)}
-    assert found.facts["fates"]["used"] == 120
-    assert "left out: gpt-4-some.csv, all of whose rows stand here, too" in found.notes
-    assert found.task_kinds == {"*": "pairwise"}
+    actual = guess(tmp_path / "in")
+    assert actual.used("judge") == {("gpt-3",), ("gpt-4",)}
+    assert actual.facts["fates"]["used"] == 120
+    assert "left out: gpt-4-some.csv, all of whose rows stand here, too" in actual.notes
+    assert actual.task_kinds == {"*": "pairwise"}
 
 
 def test_other_answers_still_need_a_judge(tmp_path: Path) -> None:
@@ -310,9 +310,9 @@ def test_how_much_better_one_is_needs_the_ends_of_the_scale(
 
 def test_a_question_id_is_what_systems_worked_on(tmp_path: Path, guess: Guesses) -> None:
     header, *rows = battles(("rater", "qid", "left", "right", "winner"), ("left", "right", "tie"))
-    found = guess(write_csv(tmp_path / "v.csv", [header, *rows]))
-    assert found.fields()["system_a"] == "left"
-    assert found.fields()["segment"] == "qid"
+    actual = guess(write_csv(tmp_path / "v.csv", [header, *rows]))
+    assert actual.fields()["system_a"] == "left"
+    assert actual.fields()["segment"] == "qid"
 
 
 # --- sides under a stem that says nothing ---------------------------------------------------
@@ -336,17 +336,17 @@ def write_rows(path: Path, rows: Sequence[dict[str, object]]) -> Path:
 def test_sides_of_an_unknown_stem_are_systems_by_their_contents(
     tmp_path: Path, guess: Guesses
 ) -> None:
-    found = guess(write_rows(tmp_path / "v.jsonl", exchanged(("A", "B", "B"))))
-    fields = found.fields()
+    actual = guess(write_rows(tmp_path / "v.jsonl", exchanged(("A", "B", "B"))))
+    fields = actual.fields()
     assert (fields["system_a"], fields["system_b"]) == ("assistant_a", "assistant_b")
     assert fields["preference"] == {"column": "verdict", "map": {"A": "a", "B": "b"}}
     assert fields["segment"] == "id"
-    assert found.task_kinds == {"*": "pairwise"}
+    assert actual.task_kinds == {"*": "pairwise"}
 
 
 def test_a_winner_by_name_under_an_unknown_stem(tmp_path: Path, guess: Guesses) -> None:
-    found = guess(write_rows(tmp_path / "v.jsonl", exchanged(("base", "tuned", "tuned"))))
-    assert found.fields()["winner"] == "verdict"
+    actual = guess(write_rows(tmp_path / "v.jsonl", exchanged(("base", "tuned", "tuned"))))
+    assert actual.fields()["winner"] == "verdict"
 
 
 @pytest.mark.parametrize(
@@ -383,9 +383,9 @@ def test_two_columns_that_name_no_systems_stay_as_they_are(
          "label": k % 7 % 5}
         for k in range(70) for first, second in [contents[k // 5 % len(contents)]]
     ]  # fmt: skip
-    found = guess(write_rows(tmp_path / "v.jsonl", rows))
-    assert found.task_kinds == {"*": "categorical"}
-    assert found.fields()["label"] == "label"
+    actual = guess(write_rows(tmp_path / "v.jsonl", rows))
+    assert actual.task_kinds == {"*": "categorical"}
+    assert actual.fields()["label"] == "label"
 
 
 def test_the_id_of_a_prompt_is_no_task(tmp_path: Path, guess: Guesses) -> None:
@@ -397,10 +397,10 @@ def test_the_id_of_a_prompt_is_no_task(tmp_path: Path, guess: Guesses) -> None:
          ("left", "right", "tie")[k % 3], f"w{k % 4}")
         for k in range(48)
     ]  # fmt: skip
-    found = guess(write_csv(tmp_path / "v.csv", [header, *rows]))
-    assert "task" not in found.fields()
-    assert found.fields()["segment"] == "prompt"
-    assert "not mapped: question_id (12 different)" in found.notes
+    actual = guess(write_csv(tmp_path / "v.csv", [header, *rows]))
+    assert "task" not in actual.fields()
+    assert actual.fields()["segment"] == "prompt"
+    assert "not mapped: question_id (12 different)" in actual.notes
 
 
 def test_one_side_that_is_always_the_baseline_is_a_side(tmp_path: Path, guess: Guesses) -> None:
@@ -409,7 +409,7 @@ def test_one_side_that_is_always_the_baseline_is_a_side(tmp_path: Path, guess: G
         for n in range(40)
     ]
     header = ("listener", "utterance", "voice_a", "voice_b", "choice")
-    found = guess(write_csv(tmp_path / "v.csv", [header, *rows]))
-    assert found.task_kinds == {"*": "pairwise"}
-    assert (found.fields()["system_a"], found.fields()["system_b"]) == ("voice_a", "voice_b")
-    assert {(side,) for side in ("a", "b")} == found.used("preference")
+    actual = guess(write_csv(tmp_path / "v.csv", [header, *rows]))
+    assert actual.task_kinds == {"*": "pairwise"}
+    assert (actual.fields()["system_a"], actual.fields()["system_b"]) == ("voice_a", "voice_b")
+    assert {(side,) for side in ("a", "b")} == actual.used("preference")

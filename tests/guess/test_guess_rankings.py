@@ -45,11 +45,11 @@ XML_FIELDS = {
 }  # fmt: skip
 
 
-def fields_of(found: Guess) -> dict[str, object]:
+def fields_of(actual: Guess) -> dict[str, object]:
     """Fields of the first source, joined columns by name alone."""
     return {
         n: {**e, "join": tuple({"column": c["column"]} for c in e["join"])} if "join" in e else e
-        for n, e in found.fields().items()
+        for n, e in actual.fields().items()
     }
 
 
@@ -59,13 +59,13 @@ def test_ranking_xml(name: str, tmp_path: Path, guess: Guesses) -> None:
     data = ranking_xml((("eng", "fin"), ("fin", "eng"))).encode()
     path = tmp_path / name
     path.write_bytes(gzip.compress(data) if name.endswith("gz") else data)
-    found = guess(path)
-    assert found.settings.campaign == "rankings"
-    assert found.settings.sources[0].format == "wmt_ranking"
-    assert fields_of(found) == XML_FIELDS
-    assert found.task_kinds == {"*": "ranking"}
-    assert found.used("task") == {("eng-fin",), ("fin-eng",)}
-    assert found.facts["fates"]["used"] == 2 * 12 * 5
+    actual = guess(path)
+    assert actual.settings.campaign == "rankings"
+    assert actual.settings.sources[0].format == "wmt_ranking"
+    assert fields_of(actual) == XML_FIELDS
+    assert actual.task_kinds == {"*": "ranking"}
+    assert actual.used("task") == {("eng-fin",), ("fin-eng",)}
+    assert actual.facts["fates"]["used"] == 2 * 12 * 5
 
 
 def test_ranking_xml_without_languages_or_hits(tmp_path: Path, guess: Guesses) -> None:
@@ -82,10 +82,10 @@ def test_several_ranking_xml_are_one_source(tmp_path: Path, guess: Guesses) -> N
     for target in ("fin", "ces"):
         path = tmp_path / f"in/wmt-{target}.xml"
         path.write_text(ranking_xml((("eng", target),)), encoding="utf-8")
-    found = guess(tmp_path / "in")
-    [source] = found.settings.sources
+    actual = guess(tmp_path / "in")
+    [source] = actual.settings.sources
     assert source.path.endswith("in/wmt-*.xml")
-    assert found.used("task") == {("eng-fin",), ("eng-ces",)}
+    assert actual.used("task") == {("eng-fin",), ("eng-ces",)}
 
 
 def test_pairs_made_of_the_same_rankings_are_left_out(tmp_path: Path, guess: Guesses) -> None:
@@ -98,9 +98,9 @@ def test_pairs_made_of_the_same_rankings_are_left_out(tmp_path: Path, guess: Gue
     write_csv(tmp_path / "in/eng-fin.csv", [header, *rows])
     others = [("eng", "deu", *row[2:]) for row in rows]
     write_csv(tmp_path / "in/eng-deu/eng-deu.csv", [header, *others])
-    found = guess(tmp_path / "in")
-    assert [s.format for s in found.settings.sources] == ["wmt_ranking"]
-    assert "eng-fin.csv: compares pairs of tasks that" in found.notes
+    actual = guess(tmp_path / "in")
+    assert [s.format for s in actual.settings.sources] == ["wmt_ranking"]
+    assert "eng-fin.csv: compares pairs of tasks that" in actual.notes
     apart = guess_campaign([tmp_path / "in/all.xml", tmp_path / "in/eng-deu"], tmp_path / "other")
     assert "format: csv" in apart
 
@@ -143,23 +143,23 @@ def long_rows(n: int = 30) -> list[Row]:
 )
 def test_long_rankings(together: str, tmp_path: Path, guess: Guesses) -> None:
     header = ("judge", "segment", together, "system", "rank")
-    found = guess(write_csv(tmp_path / "v.csv", [header, *long_rows()]))
-    assert found.fields() == {
+    actual = guess(write_csv(tmp_path / "v.csv", [header, *long_rows()]))
+    assert actual.fields() == {
         "judge": "judge", "segment": "segment", "ranking": together, "system": "system",
         "rank": "rank",
     }  # fmt: skip
-    assert found.task_kinds == {"*": "ranking"}
-    assert found.facts["fates"]["used"] == 120
+    assert actual.task_kinds == {"*": "ranking"}
+    assert actual.facts["fates"]["used"] == 120
 
 
 def test_long_rankings_that_nothing_numbers(tmp_path: Path, guess: Guesses) -> None:
     rows = [(judge, segment, system, rank) for judge, segment, _, system, rank in long_rows()]
     header = ("worker_id", "prompt_id", "model", "rank")
-    found = guess(write_csv(tmp_path / "v.csv", [header, *rows]))
-    assert found.fields() == {
+    actual = guess(write_csv(tmp_path / "v.csv", [header, *rows]))
+    assert actual.fields() == {
         "judge": "worker_id", "segment": "prompt_id", "system": "model", "rank": "rank"
     }  # fmt: skip
-    assert "what a judge says of one segment, or in one HIT, is one ranking" in found.notes
+    assert "what a judge says of one segment, or in one HIT, is one ranking" in actual.notes
 
 
 HEADER = ("ranking_id", "judge", "segment", "system", "rank")
@@ -193,15 +193,15 @@ def test_whole_numbers_named_as_ranks_are_ranks(
     start = 0 if together else 1
     header = (together, *HEADER[1:4], rank)[start:]
     rows = [(int(row[0][1:]), *row[1:])[start:] for row in ranked(*ranks)]  # type: ignore[index]
-    found = guess(write_csv(tmp_path / "v.csv", [header, *rows]))
+    actual = guess(write_csv(tmp_path / "v.csv", [header, *rows]))
     expected = {"judge": "judge", "segment": "segment", "system": "system", "rank": rank}
-    assert found.fields() == expected | ({"ranking": together} if together else {})
-    assert found.task_kinds == {"*": "ranking"}
-    assert found.used("rank") == {(str(rank),) for rank in ranks}
-    assert "lower is better" in found.text
+    assert actual.fields() == expected | ({"ranking": together} if together else {})
+    assert actual.task_kinds == {"*": "ranking"}
+    assert actual.used("rank") == {(str(rank),) for rank in ranks}
+    assert "lower is better" in actual.text
     goes_beyond = max(ranks) > len(ranks)
-    assert ("beyond the number of outputs" in found.notes) == goes_beyond
-    assert ("if higher is better, score:" in found.notes) == goes_beyond
+    assert ("beyond the number of outputs" in actual.notes) == goes_beyond
+    assert ("if higher is better, score:" in actual.notes) == goes_beyond
 
 
 @pytest.mark.sampled
@@ -223,29 +223,29 @@ def test_a_few_slips_make_no_score_of_a_rank(
     for n, slip in enumerate(slips):
         rows[5 * n] = (*rows[5 * n][:4], slip)
     path = write_csv(tmp_path / "v.csv", [HEADER, *rows])
-    found = guess(path, rejected=sum(slip != "0" for slip in slips))
-    assert found.task_kinds == {"*": "ranking"}
-    assert found.fields()["rank"] == "rank"
-    assert found.fields()["ranking"] == "ranking_id"
-    assert said in found.notes
-    assert ("will be rejected" in found.notes) == bool(said)
+    actual = guess(path, rejected=sum(slip != "0" for slip in slips))
+    assert actual.task_kinds == {"*": "ranking"}
+    assert actual.fields()["rank"] == "rank"
+    assert actual.fields()["ranking"] == "ranking_id"
+    assert said in actual.notes
+    assert ("will be rejected" in actual.notes) == bool(said)
 
 
 def test_half_ranks_are_rejected_not_scored(tmp_path: Path, guess: Guesses) -> None:
     """The mean of ranks 2 and 3, as tools write a tie."""
     path = write_csv(tmp_path / "v.csv", [HEADER, *ranked(1, 2.5, 2.5, 4)])
-    found = guess(path, rejected=48)
-    assert found.task_kinds == {"*": "ranking"}
-    assert "48 are no whole numbers >= 0 and will be rejected: '2.5' (48)" in found.notes
-    assert "map them to whole numbers" in found.notes
+    actual = guess(path, rejected=48)
+    assert actual.task_kinds == {"*": "ranking"}
+    assert "48 are no whole numbers >= 0 and will be rejected: '2.5' (48)" in actual.notes
+    assert "map them to whole numbers" in actual.notes
 
 
 def test_ids_called_ranking_are_no_ranks(tmp_path: Path, guess: Guesses) -> None:
     """Also where the ranks cannot be read as such."""
     rows = [(n, *row[1:4], f"{n % 3 + 1}th") for n, row in enumerate(ranked(1, 2, 3))]
     header = ("ranking", *HEADER[1:])
-    found = guess(write_csv(tmp_path / "v.csv", [header, *rows]))
-    assert "ranking" not in (found.fields().get("rank"), *found.task_kinds.values())
+    actual = guess(write_csv(tmp_path / "v.csv", [header, *rows]))
+    assert "ranking" not in (actual.fields().get("rank"), *actual.task_kinds.values())
 
 
 @pytest.mark.sampled
@@ -269,10 +269,10 @@ def test_a_rank_that_is_mapped_otherwise_is_told(
         )
         for k in range(90)
     ]
-    found = guess(write_csv(tmp_path / "v.csv", [header, *rows]))
-    assert found.fields()[field] == "rank"
-    assert "rank: if 1 is best, kind: ranking" in found.notes
-    assert f"as {field} it says something else" in found.notes
+    actual = guess(write_csv(tmp_path / "v.csv", [header, *rows]))
+    assert actual.fields()[field] == "rank"
+    assert "rank: if 1 is best, kind: ranking" in actual.notes
+    assert f"as {field} it says something else" in actual.notes
 
 
 @pytest.mark.sampled
@@ -281,31 +281,31 @@ def test_a_counter_of_rankings_is_no_position(name: str, tmp_path: Path, guess: 
     """Outputs of one ranking that share a position are taken for one identical output."""
     rows = [(*row, n // 3) for n, row in enumerate(ranked(1, 2, 2))]
     for header, shown in ((HEADER, rows), (HEADER[1:], [row[1:] for row in rows])):
-        found = guess(write_csv(tmp_path / "v.csv", [(*header, name), *shown]))
-        assert "position" not in found.fields()
-        assert f"{name} is no position" in found.notes
+        actual = guess(write_csv(tmp_path / "v.csv", [(*header, name), *shown]))
+        assert "position" not in actual.fields()
+        assert f"{name} is no position" in actual.notes
         (tmp_path / "campaign folder/campaign.yaml").unlink()
         (tmp_path / "campaign folder").rename(tmp_path / f"{name} {len(header)}")
 
 
 def test_the_place_on_the_screen_is_a_position(tmp_path: Path, guess: Guesses) -> None:
     rows = [(*row, n % 3 + 1) for n, row in enumerate(ranked(1, 2, 2))]
-    found = guess(write_csv(tmp_path / "v.csv", [(*HEADER, "position"), *rows]))
-    assert found.fields()["position"] == "position"
+    actual = guess(write_csv(tmp_path / "v.csv", [(*HEADER, "position"), *rows]))
+    assert actual.fields()["position"] == "position"
 
 
 def test_a_trial_of_single_outputs_is_no_position_either(tmp_path: Path, guess: Guesses) -> None:
     rows = [(*row, n) for n, row in enumerate(ranked(1, 2, 2))]
-    found = guess(write_csv(tmp_path / "v.csv", [(*HEADER, "trial_index"), *rows]))
-    assert "position" not in found.fields()
+    actual = guess(write_csv(tmp_path / "v.csv", [(*HEADER, "trial_index"), *rows]))
+    assert "position" not in actual.fields()
 
 
 def test_a_score_beside_ranks_is_the_answer(tmp_path: Path, guess: Guesses) -> None:
     rows = [(*row, 100 - 7 * int(str(row[4]))) for row in long_rows()]
     header = ("judge", "segment", "ranking_id", "system", "rank", "score")
-    found = guess(write_csv(tmp_path / "v.csv", [header, *rows]))
-    assert found.fields()["score"] == "score"
-    assert found.task_kinds == {"*": "scalar"}
+    actual = guess(write_csv(tmp_path / "v.csv", [header, *rows]))
+    assert actual.fields()["score"] == "score"
+    assert actual.task_kinds == {"*": "scalar"}
 
 
 # --- side by side --------------------------------------------------------------------------
@@ -332,26 +332,26 @@ def wide_header(system: str, answer: str) -> Row:
 )
 def test_wide_rankings(system: str, rank: str, tmp_path: Path, guess: Guesses) -> None:
     path = write_csv(tmp_path / "v.csv", [wide_header(system, rank), *wide_rows(RANKS)])
-    found = guess(path)
-    assert found.settings.sources[0].each == {"i": ("1", "2", "3", "4")}
-    assert found.fields() == {
+    actual = guess(path)
+    assert actual.settings.sources[0].each == {"i": ("1", "2", "3", "4")}
+    assert actual.fields() == {
         "judge": "worker_id", "segment": "segment_id", "system": f"{system}{{i}}",
         "rank": f"{rank}{{i}}", "ranking": "assignment_id", "native_id": "assignment_id",
         "position": {"value": "{i}"},
     }  # fmt: skip
-    assert found.task_kinds == {"*": "ranking"}
-    assert found.facts["fates"]["used"] == 160
+    assert actual.task_kinds == {"*": "ranking"}
+    assert actual.facts["fates"]["used"] == 160
 
 
 def test_scores_side_by_side(tmp_path: Path, guess: Guesses) -> None:
     """Magnitudes without bounds, as of RankME: said so, and what a row holds stays together."""
     scores = tuple((100, 90 + k, 250 - 3 * k, 11 * k) for k in range(40))
     path = write_csv(tmp_path / "v.csv", [wide_header("sys", "quality"), *wide_rows(scores)])
-    found = guess(path)
-    assert found.fields()["score"] == "quality{i}"
-    assert found.fields()["ranking"] == "assignment_id"
-    assert found.task_kinds == {"*": "scalar"}
-    assert "if scores mean no more than their order in a row: kind: ranking" in found.notes
+    actual = guess(path)
+    assert actual.fields()["score"] == "quality{i}"
+    assert actual.fields()["ranking"] == "assignment_id"
+    assert actual.task_kinds == {"*": "scalar"}
+    assert "if scores mean no more than their order in a row: kind: ranking" in actual.notes
 
 
 def test_wide_rows_without_an_id_have_no_ranking(tmp_path: Path, guess: Guesses) -> None:
@@ -374,23 +374,23 @@ def test_wide_ranks_are_no_scores(
     ranks: tuple[tuple[object, ...], ...], n_rejected: int, tmp_path: Path, guess: Guesses
 ) -> None:
     path = write_csv(tmp_path / "v.csv", [wide_header("system", "rank"), *wide_rows(ranks)])
-    found = guess(path, rejected=n_rejected)
-    assert found.task_kinds == {"*": "ranking"}
-    assert found.fields()["rank"] == "rank{i}"
-    assert (f"{n_rejected} are no whole numbers >= 0" in found.notes) == bool(n_rejected)
+    actual = guess(path, rejected=n_rejected)
+    assert actual.task_kinds == {"*": "ranking"}
+    assert actual.fields()["rank"] == "rank{i}"
+    assert (f"{n_rejected} are no whole numbers >= 0" in actual.notes) == bool(n_rejected)
 
 
 def test_wide_numbers_named_as_ranks_that_are_none_are_told(tmp_path: Path, guess: Guesses) -> None:
     scores = tuple((k, 100 + k, 200 + k, 300 + k) for k in range(40))
     path = write_csv(tmp_path / "v.csv", [wide_header("system", "rank"), *wide_rows(scores)])
-    found = guess(path)
-    assert found.fields()["score"] == "rank{i}"
-    assert "rank: if 1 is best, kind: ranking" in found.notes
+    actual = guess(path)
+    assert actual.fields()["score"] == "rank{i}"
+    assert "rank: if 1 is best, kind: ranking" in actual.notes
 
 
 def test_the_number_of_the_column_is_the_position(tmp_path: Path, guess: Guesses) -> None:
     """Whatever counts the rows."""
     rows = [(*row, n) for n, row in enumerate(wide_rows(RANKS))]
     header = (*wide_header("system", "rank"), "position")
-    found = guess(write_csv(tmp_path / "v.csv", [header, *rows]))
-    assert found.fields()["position"] == {"value": "{i}"}
+    actual = guess(write_csv(tmp_path / "v.csv", [header, *rows]))
+    assert actual.fields()["position"] == {"value": "{i}"}

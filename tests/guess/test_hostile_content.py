@@ -27,9 +27,9 @@ from tests.guess.guessed import crossed, yes_or_no
 )  # fmt: skip
 def test_any_column_name_survives(tmp_path: Path, guess: Callable[..., Guess], name: str) -> None:
     rows = crossed("judge", "item", name, label=yes_or_no)
-    found = guess(write_csv(tmp_path / "v.csv", rows))
-    assert found.fields()["label"] == name
-    assert found.facts["fates"]["used"] == 40
+    actual = guess(write_csv(tmp_path / "v.csv", rows))
+    assert actual.fields()["label"] == name
+    assert actual.facts["fates"]["used"] == 40
 
 
 @pytest.mark.parametrize("text", ["a\nb: c", "\x1b[31m", "x\u2028y", "tab\there", "\ud800", "null"])
@@ -45,9 +45,9 @@ def test_labels_with_line_breaks_stay_in_their_comment(
     rows = crossed(
         "judge", "item", "label", label=lambda _, i: '"a\nowners: [x]"' if i % 2 else "b"
     )
-    found = guess(write_csv(tmp_path / "v.csv", rows))
-    assert found.settings.owners == ()
-    assert found.used("label") == {("a\nowners: [x]",), ("b",)}
+    actual = guess(write_csv(tmp_path / "v.csv", rows))
+    assert actual.settings.owners == ()
+    assert actual.used("label") == {("a\nowners: [x]",), ("b",)}
 
 
 def test_names_of_judges_are_not_written_down(tmp_path: Path, guess: Callable[..., Guess]) -> None:
@@ -66,9 +66,11 @@ def test_only_a_sample_of_a_big_file_is_looked_at(
     tmp_path: Path, guess: Callable[..., Guess], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("annot_pipeline.guess.campaign.ROWS_READ", 30)
-    found = guess(write_csv(tmp_path / "v.csv", crossed("judge", "item", "label", label=yes_or_no)))
-    assert "the first 30 rows were looked at" in found.text
-    assert found.facts["fates"]["used"] == 40
+    actual = guess(
+        write_csv(tmp_path / "v.csv", crossed("judge", "item", "label", label=yes_or_no))
+    )
+    assert "the first 30 rows were looked at" in actual.text
+    assert actual.facts["fates"]["used"] == 40
 
 
 @pytest.mark.parametrize(
@@ -131,5 +133,5 @@ def test_missing_files_and_empty_folders(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_names_say_roles(name: str, role: str | None) -> None:
-    found = roles(name)
-    assert found == {} if role is None else role in found
+    actual = roles(name)
+    assert actual == {} if role is None else role in actual

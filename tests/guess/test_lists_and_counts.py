@@ -36,10 +36,10 @@ def test_columns_beside_their_total_are_votes(tmp_path: Path, guess: Guesses) ->
     header, *rows = counted(5, 5, 5, 5)
     most = ["anger", "joy", "fear", "none"]
     table = [(*row, label) for row, label in zip(rows, most, strict=True)]
-    found = guess(write_csv(tmp_path / "v.csv", [(*header, "majority"), *table]))
-    assert found.settings.sources[0].each["k"] == EMOTIONS
-    assert (found.fields()["item"], found.fields()["votes"]) == ("id", "{k}")
-    assert "total is their sum in every row" in found.notes
+    actual = guess(write_csv(tmp_path / "v.csv", [(*header, "majority"), *table]))
+    assert actual.settings.sources[0].each["k"] == EMOTIONS
+    assert (actual.fields()["item"], actual.fields()["votes"]) == ("id", "{k}")
+    assert "total is their sum in every row" in actual.notes
 
 
 def test_columns_of_small_numbers_may_be_votes(tmp_path: Path) -> None:
@@ -68,12 +68,12 @@ def labels_in_lists(*labels: list[str]) -> list[dict[str, Any]]:
 def test_places_in_a_list_of_labels(tmp_path: Path, guess: Guesses, column: str) -> None:
     rows = labels_in_lists(["yes", "no", "yes"], ["no", "no", "no"], ["yes", "no", "no"])
     rows = [{column if name == "annotations" else name: row[name] for name in row} for row in rows]
-    found = guess(write(tmp_path / "v.jsonl", rows))
-    assert found.fields()["label"] == "{a.value}"
-    assert found.used("judge") == {("place 0",), ("place 1",), ("place 2",)}
-    assert found.facts["fates"]["used"] == 9
-    assert "no persons" in found.notes
-    assert "judges are places in the list" in found.notes
+    actual = guess(write(tmp_path / "v.jsonl", rows))
+    assert actual.fields()["label"] == "{a.value}"
+    assert actual.used("judge") == {("place 0",), ("place 1",), ("place 2",)}
+    assert actual.facts["fates"]["used"] == 9
+    assert "no persons" in actual.notes
+    assert "judges are places in the list" in actual.notes
 
 
 def test_lists_without_a_repeated_label_may_be_of_one_judge(tmp_path: Path) -> None:

@@ -27,10 +27,10 @@ def judged_by(*judges: str) -> list[tuple[object, ...]]:
     ],
 )  # fmt: skip
 def test_a_judge_that_is_nobody(tmp_path: Path, guess: Guesses, name: str, look: str) -> None:
-    found = guess(write_csv(tmp_path / "v.csv", judged_by("ada", "bea", name)))
+    actual = guess(write_csv(tmp_path / "v.csv", judged_by("ada", "bea", name)))
     condition = f"where: [{{column: worker, not: [{name}]}}]"
     note = f"{name} (12 rows) looks like {look}: {condition} leaves these rows out"
-    assert note in found.notes.replace('["nan"]', "[nan]").replace('["None"]', "[None]")
+    assert note in actual.notes.replace('["nan"]', "[nan]").replace('["None"]', "[None]")
 
 
 @pytest.mark.parametrize("judges", [("ada", "testa", "protester"), ("test1", "test2", "test3")])
@@ -43,10 +43,10 @@ def test_a_system_for_practice(tmp_path: Path, guess: Guesses) -> None:
     systems = ("base", "tuned", "practice")
     rows = [(f"j{j}", f"s{i}", s, 3 * i + j) for i in range(4) for j in range(3) for s in systems]
     header = ("worker", "segment", "system", "score")
-    found = guess(write_csv(tmp_path / "v.csv", [header, *rows]))
+    actual = guess(write_csv(tmp_path / "v.csv", [header, *rows]))
     assert (
         "practice (12 rows) looks like practice: where: [{column: system, not: [practice]}] "
-        "leaves these rows out" in found.notes
+        "leaves these rows out" in actual.notes
     )
 
 

@@ -64,24 +64,24 @@ def test_appraise(
     more: dict[str, Any],
     with_header: bool,
 ) -> None:
-    found = guess(appraise(tmp_path / "scores.csv", header, with_header=with_header))
-    [source] = found.settings.sources
+    actual = guess(appraise(tmp_path / "scores.csv", header, with_header=with_header))
+    [source] = actual.settings.sources
     assert source.format == "appraise"
     assert source.options.columns is None
     task = {"join": tuple({"column": name} for name in more["task"]), "sep": "-"}
-    assert found.fields() == more | {
+    assert actual.fields() == more | {
         "task": task, "judge": "username", "system": "system", "segment": "segment",
         "score": "score", "control": {"column": "itemType", "map": CONTROLS},
         "submitted_at": "timeEnd", "seconds": "seconds",
     }  # fmt: skip
-    [task] = found.settings.tasks
+    [task] = actual.settings.tasks
     assert (task.kind, task.scale) == ("scalar", (0, 100))  # whatever scores were given
     left = "not mapped: mqm (1 different), item_id (30 different)" if "mqm" in header else ""
-    assert left in found.notes
-    assert left or "not mapped" not in found.notes
+    assert left in actual.notes
+    assert left or "not mapped" not in actual.notes
     units = ("-document", "-segment") if "unit" in more["task"] else ("",)
-    assert found.used("task") == {(f"eng-ces{unit}",) for unit in units}
-    assert found.facts["fates"]["control"] == 5
+    assert actual.used("task") == {(f"eng-ces{unit}",) for unit in units}
+    assert actual.facts["fates"]["control"] == 5
 
 
 def test_appraise_with_and_without_header_is_one_source(
@@ -90,9 +90,9 @@ def test_appraise_with_and_without_header_is_one_source(
     header = (*APPRAISE, *TIMES)
     appraise(tmp_path / "all" / "day1.csv", header, with_header=True)
     appraise(tmp_path / "all" / "day2.csv", header, with_header=False)
-    found = guess(tmp_path / "all")
-    assert [source.path for source in found.settings.sources] == ["../all/*.csv"]
-    assert found.facts["records"] == 60
+    actual = guess(tmp_path / "all")
+    assert [source.path for source in actual.settings.sources] == ["../all/*.csv"]
+    assert actual.facts["records"] == 60
 
 
 @pytest.mark.parametrize(("name", "encoding"), [("v.csv", "utf-16"), ("v.csv.gz", "utf-8")])
@@ -118,9 +118,9 @@ def test_what_resembles_appraise_stays_csv(tmp_path: Path, guess: Callable[..., 
     header = (*APPRAISE, *TIMES)
     path = appraise(tmp_path / "scores.csv", header, with_header=True)
     path.write_text(path.read_text().replace("timeStart", "begun"))
-    found = guess(path)
-    assert found.settings.sources[0].format == "csv"
-    assert found.fields()["judge"] == "username"
+    actual = guess(path)
+    assert actual.settings.sources[0].format == "csv"
+    assert actual.fields()["judge"] == "username"
 
 
 def label_studio(path: Path, text: str, judges: Sequence[int] = (1, 2)) -> Path:
@@ -152,10 +152,10 @@ def label_studio(path: Path, text: str, judges: Sequence[int] = (1, 2)) -> Path:
 
 
 def test_label_studio(tmp_path: Path, guess: Callable[..., Guess]) -> None:
-    found = guess(label_studio(tmp_path / "project.json", "text"))
-    assert found.fields() == LABEL_STUDIO_FIELDS
-    assert found.used("task") == {("sentiment",)}
-    assert found.facts["fates"]["used"] == 16
+    actual = guess(label_studio(tmp_path / "project.json", "text"))
+    assert actual.fields() == LABEL_STUDIO_FIELDS
+    assert actual.used("task") == {("sentiment",)}
+    assert actual.facts["fates"]["used"] == 16
 
 
 @pytest.mark.parametrize(("second_text", "n_items"), [("text", 8), ("another text", 16)])
@@ -164,10 +164,10 @@ def test_label_studio_task_ids_of_two_projects(
 ) -> None:
     label_studio(tmp_path / "project_1.json", "text")
     label_studio(tmp_path / "project_2.json", second_text, judges=(3, 4))
-    found = guess(tmp_path)
-    assert len(found.settings.sources) == 1
-    assert len(found.used("item")) == n_items
-    assert found.facts["fates"]["used"] == 32
+    actual = guess(tmp_path)
+    assert len(actual.settings.sources) == 1
+    assert len(actual.used("item")) == n_items
+    assert actual.facts["fates"]["used"] == 32
 
 
 def test_ground_truths_are_offered_as_decisions(
@@ -204,9 +204,9 @@ def test_one_file_says_that_later_ones_are_not_read(
     path = write_csv(tmp_path / "days" / "day 1.tsv", rows, "\t")
     for name in others:
         (path.parent / name).write_text("what else there is\n")
-    found = guess(path)
-    assert found.settings.sources[0].path == "../days/day 1.tsv"
-    assert f"only this file is read: {says}".replace('"', "") in found.notes.replace('"', "")
+    actual = guess(path)
+    assert actual.settings.sources[0].path == "../days/day 1.tsv"
+    assert f"only this file is read: {says}".replace('"', "") in actual.notes.replace('"', "")
 
 
 def test_files_of_a_glob_say_nothing_of_later_ones(

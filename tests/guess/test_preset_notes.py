@@ -30,11 +30,11 @@ def test_tasks_with_several_answers_are_named(tmp_path: Path, guess: Guesses) ->
             *([{"task": "T2", "value": ["a", "b"]}] if r.n < 3 else []),
         ]),
     )  # fmt: skip
-    found = guess(write(tmp_path / "z.csv", rows))
+    actual = guess(write(tmp_path / "z.csv", rows))
     left_out = "left out, since answers are lists or drawings: T1 (8 answers), T2 (3 answers)"
-    assert left_out in found.notes
-    assert "not mapped: workflow_version (1 different)" in found.notes
-    assert majority(found) == MAJORITY
+    assert left_out in actual.notes
+    assert "not mapped: workflow_version (1 different)" in actual.notes
+    assert majority(actual) == MAJORITY
 
 
 def test_snli_leaves_out_the_gold_label(tmp_path: Path, guess: Guesses) -> None:
@@ -42,18 +42,18 @@ def test_snli_leaves_out_the_gold_label(tmp_path: Path, guess: Guesses) -> None:
         {"pairID": i, "gold_label": MAJORITY[i], "annotator_labels": [*judged.values()]}
         for i, judged in ANSWERS.items()
     ]
-    found = guess(write(tmp_path / "snli.jsonl", rows))
-    assert "not mapped: gold_label (2 different)" in found.notes
+    actual = guess(write(tmp_path / "snli.jsonl", rows))
+    assert "not mapped: gold_label (2 different)" in actual.notes
 
 
 def test_columns_of_several_questions_are_all_mapped(tmp_path: Path, guess: Guesses) -> None:
     rows = figure_eight(
         kind=lambda r: r.label, bright=lambda r: "yes" if r.n % 3 else "no", note=""
     )
-    found = guess(write(tmp_path / "full.csv", rows))
-    assert len(found.settings.sources) == 2
-    assert found.text.count("not mapped:") == 1
-    assert "not mapped: _golden (2 different), _trust (1 different), note (blank)" in found.notes
+    actual = guess(write(tmp_path / "full.csv", rows))
+    assert len(actual.settings.sources) == 2
+    assert actual.text.count("not mapped:") == 1
+    assert "not mapped: _golden (2 different), _trust (1 different), note (blank)" in actual.notes
 
 
 @pytest.mark.parametrize("columns", [("ada", "bea", "cy"), ("rater_1", "rater_2", "rater_3")])
@@ -67,5 +67,5 @@ def test_columns_of_judges_are_mapped(
         | {c: judged.get(j, "") for j, c in zip(judges, columns, strict=True)}
         for i, judged in answers.items()
     ]
-    found = guess(write(tmp_path / "wide.csv", rows))
-    assert "not mapped: lang (1 different)" in found.notes
+    actual = guess(write(tmp_path / "wide.csv", rows))
+    assert "not mapped: lang (1 different)" in actual.notes

@@ -34,8 +34,8 @@ def refusal(path: Path, tmp_path: Path, **more: Any) -> str:
     return str(error.value)
 
 
-def option(found: Guess, name: str) -> Any:
-    source = found.settings.sources[0].model_dump(by_alias=True, exclude_none=True)
+def option(actual: Guess, name: str) -> Any:
+    source = actual.settings.sources[0].model_dump(by_alias=True, exclude_none=True)
     return source.get(name)
 
 
@@ -48,10 +48,10 @@ def test_json_documents(tmp_path: Path, guess: Guesses, shape: str, records: str
     rows = judged_rows(judge=lambda r: r.judge, item=lambda r: r.item, label=lambda r: r.label)
     by_id = {f"r{n}": row for n, row in enumerate(rows)}
     document = {"list": rows, "by_id": by_id, "in": {"v": 1, "a": {"rows": rows}}}[shape]
-    found = guess(write(tmp_path / "v.json", document))  # type: ignore[arg-type]
-    assert (option(found, "format"), option(found, "records")) == ("json", records)
-    assert found.fields() == {"judge": "judge", "item": "item", "label": "label"}
-    assert majority(found) == MAJORITY
+    actual = guess(write(tmp_path / "v.json", document))  # type: ignore[arg-type]
+    assert (option(actual, "format"), option(actual, "records")) == ("json", records)
+    assert actual.fields() == {"judge": "judge", "item": "item", "label": "label"}
+    assert majority(actual) == MAJORITY
 
 
 def test_label_studio_json_min(tmp_path: Path, guess: Guesses) -> None:
@@ -62,13 +62,13 @@ def test_label_studio_json_min(tmp_path: Path, guess: Guesses) -> None:
         lead_time=lambda r: 2.5 * r.n,
     )  # fmt: skip
     rows.append({**rows[0], "kind": "gas", "annotation_id": 99, "updated_at": "2026-03-20"})
-    found = guess(write(tmp_path / "min.json", rows))
-    assert found.fields() == {
+    actual = guess(write(tmp_path / "min.json", rows))
+    assert actual.fields() == {
         "judge": "annotator", "item": "id", "label": "kind", "native_id": "annotation_id",
         "submitted_at": "updated_at",
     }  # fmt: skip
-    assert found.settings.tasks[0].repeats == "last"
-    assert majority(found) == MAJORITY | {"mars": "gas"}  # ada changed her answer
+    assert actual.settings.tasks[0].repeats == "last"
+    assert majority(actual) == MAJORITY | {"mars": "gas"}  # ada changed her answer
 
 
 def test_label_studio_csv_with_several_choices(tmp_path: Path, guess: Guesses) -> None:
@@ -78,10 +78,10 @@ def test_label_studio_csv_with_several_choices(tmp_path: Path, guess: Guesses) -
         annotation_id=lambda r: r.n, annotator=lambda r: r.judge,
         id=lambda r: r.item, traits=lambda r: chosen[r.label],
     )  # fmt: skip
-    found = guess(write(tmp_path / "min.csv", rows))
-    assert option(found, "each") == {"option": ("hot", "red")}
+    actual = guess(write(tmp_path / "min.csv", rows))
+    assert option(actual, "each") == {"option": ("hot", "red")}
     red = {("traits:red", i): "yes" if a == "rock" else "no" for i, a in MAJORITY.items()}
-    assert majority(found) == red | {("traits:hot", i): "yes" for i in ANSWERS}
+    assert majority(actual) == red | {("traits:hot", i): "yes" for i in ANSWERS}
 
 
 # --- tools -----------------------------------------------------------------------------------
@@ -98,20 +98,20 @@ def prodigy(**more: Any) -> list[dict[str, Any]]:
 def test_prodigy_choice(tmp_path: Path, guess: Guesses) -> None:
     rows = prodigy(accept=lambda r: [r.label], answer="accept")
     rows.append({**rows[0], "_annotator_id": "cy", "accept": ["ice"], "answer": "ignore"})
-    found = guess(write(tmp_path / "choice.jsonl", rows))
-    assert found.fields()["label"] == {"column": "accept", "json": "0"}
-    assert found.facts["fates"]["filtered"] == 1
-    assert majority(found) == MAJORITY
-    assert found.used("judge") == {("ada",), ("bea",), ("cy",)}
+    actual = guess(write(tmp_path / "choice.jsonl", rows))
+    assert actual.fields()["label"] == {"column": "accept", "json": "0"}
+    assert actual.facts["fates"]["filtered"] == 1
+    assert majority(actual) == MAJORITY
+    assert actual.used("judge") == {("ada",), ("bea",), ("cy",)}
 
 
 def test_prodigy_several_choices(tmp_path: Path, guess: Guesses) -> None:
     both = {"rock": ["hot", "red"], "gas": []}
     rows = prodigy(accept=lambda r: both[r.label], answer="accept")
-    found = guess(write(tmp_path / "choice.jsonl", rows))
-    assert found.task_kinds == {"*": "categorical"}
+    actual = guess(write(tmp_path / "choice.jsonl", rows))
+    assert actual.task_kinds == {"*": "categorical"}
     expected = {i: "yes" if a == "rock" else "no" for i, a in MAJORITY.items()}
-    assert majority(found) == {
+    assert majority(actual) == {
         (f"choice:{o}", i): label for i, label in expected.items() for o in ("hot", "red")
     }
 
@@ -120,10 +120,10 @@ def test_prodigy_rejects_are_no(tmp_path: Path, guess: Guesses) -> None:
     said = {"rock": "accept", "gas": "reject"}
     rows = prodigy(label="ROCKY", answer=lambda r: said[r.label])
     rows.append({**rows[0], "_annotator_id": "dee", "answer": "ignore"})
-    found = guess(write(tmp_path / "textcat.jsonl", rows))
-    assert found.fields()["task"] == "label"
-    assert majority(found) == {i: "yes" if a == "rock" else "no" for i, a in MAJORITY.items()}
-    assert found.facts["fates"]["not_asked"] == 1
+    actual = guess(write(tmp_path / "textcat.jsonl", rows))
+    assert actual.fields()["task"] == "label"
+    assert majority(actual) == {i: "yes" if a == "rock" else "no" for i, a in MAJORITY.items()}
+    assert actual.facts["fates"]["not_asked"] == 1
 
 
 def test_prodigy_without_a_judge_is_asked_for_one(tmp_path: Path) -> None:
@@ -138,9 +138,9 @@ def test_potato(tmp_path: Path, guess: Guesses) -> None:
         user=lambda r: r.judge, instance_id=lambda r: r.item,
         **{f"kind:::{o}": lambda r, o=o: "1" if r.label == o else "" for o in ("rock", "gas")},  # type: ignore[misc]
     )  # fmt: skip
-    found = guess(write(tmp_path / "annotated_instances.tsv", rows))
-    assert found.fields()["label"]["column"] == "kind:::{option}"
-    assert (majority(found), found.facts["fates"]["used"]) == (MAJORITY, 8)
+    actual = guess(write(tmp_path / "annotated_instances.tsv", rows))
+    assert actual.fields()["label"]["column"] == "kind:::{option}"
+    assert (majority(actual), actual.facts["fates"]["used"]) == (MAJORITY, 8)
 
 
 def test_zooniverse(tmp_path: Path, guess: Guesses) -> None:
@@ -149,15 +149,15 @@ def test_zooniverse(tmp_path: Path, guess: Guesses) -> None:
         created_at=lambda r: f"2026-02-23 16:17:0{r.n} UTC", subject_ids=lambda r: r.item,
         annotations=lambda r: json.dumps([{"task": "T0", "value": r.label}]),
     )  # fmt: skip
-    found = guess(write(tmp_path / "z.csv", rows))
+    actual = guess(write(tmp_path / "z.csv", rows))
     for row in rows:
         drawn = {"task": "T1", "value": [{"x": 1, "y": 2}]}
         row["annotations"] = json.dumps([drawn, *json.loads(row["annotations"])])
     drawing = guess_campaign([write(tmp_path / "drawing.csv", rows)], tmp_path)
     assert "in: [T0]" in drawing
-    assert found.fields()["item"] == "subject_ids"
-    assert found.fields()["submitted_at"] == "created_at"
-    assert (majority(found), found.used("task")) == (MAJORITY, {("T0",)})
+    assert actual.fields()["item"] == "subject_ids"
+    assert actual.fields()["submitted_at"] == "created_at"
+    assert (majority(actual), actual.used("task")) == (MAJORITY, {("T0",)})
 
 
 def test_toloka(tmp_path: Path, guess: Guesses) -> None:
@@ -171,24 +171,24 @@ def test_toloka(tmp_path: Path, guess: Guesses) -> None:
             "ASSIGNMENT:status": "APPROVED",
         }
     )
-    found = guess(write(tmp_path / "assignments.tsv", rows))
-    assert found.fields()["truth"] == "GOLDEN:kind"
-    assert found.facts["fates"]["control"] == 2
-    assert majority(found) == {"mars": "rock", "venus": "gas"}
+    actual = guess(write(tmp_path / "assignments.tsv", rows))
+    assert actual.fields()["truth"] == "GOLDEN:kind"
+    assert actual.facts["fates"]["control"] == 2
+    assert majority(actual) == {"mars": "rock", "venus": "gas"}
 
 
 def test_figure_eight(tmp_path: Path, guess: Guesses) -> None:
     rows = figure_eight(
         kind=lambda r: r.label, kind_gold=lambda r: "rock" if r.item == "ceres" else ""
     )
-    found = guess(write(tmp_path / "full.csv", rows))
-    assert (found.fields()["label"], found.fields()["truth"]) == ("kind", "kind_gold")
-    assert "# quality: {test: known_answer}" in found.text
+    actual = guess(write(tmp_path / "full.csv", rows))
+    assert (actual.fields()["label"], actual.fields()["truth"]) == ("kind", "kind_gold")
+    assert "# quality: {test: known_answer}" in actual.text
     file = tmp_path / "campaign folder" / "campaign.yaml"
-    file.write_text(found.text.replace("# quality:", "quality:"))
+    file.write_text(actual.text.replace("# quality:", "quality:"))
     assert load_campaign(file).settings.quality.test == "known_answer"
-    assert found.facts["fates"]["control"] == 2
-    assert majority(found) == {"mars": "rock", "venus": "gas"}
+    assert actual.facts["fates"]["control"] == 2
+    assert majority(actual) == {"mars": "rock", "venus": "gas"}
 
 
 def test_qualtrics(tmp_path: Path, guess: Guesses) -> None:
@@ -204,11 +204,11 @@ def test_qualtrics(tmp_path: Path, guess: Guesses) -> None:
          "Q1_2": ANSWERS["venus"][j]}
         for j in people
     ]  # fmt: skip
-    found = guess(write(tmp_path / "q.csv", [*heads, *rows]))
-    assert found.settings.sources[0].options.skip_rows == 2
-    assert found.used("task") == {("Q1",)}
-    assert majority(found) == {"Q1_1": "rock", "Q1_2": "gas"}
-    assert found.used("judge") == {("ada",), ("bea",), ("cy",)}
+    actual = guess(write(tmp_path / "q.csv", [*heads, *rows]))
+    assert actual.settings.sources[0].options.skip_rows == 2
+    assert actual.used("task") == {("Q1",)}
+    assert majority(actual) == {"Q1_1": "rock", "Q1_2": "gas"}
+    assert actual.used("judge") == {("ada",), ("bea",), ("cy",)}
 
 
 @pytest.mark.sampled
@@ -220,12 +220,12 @@ def test_google_forms(tmp_path: Path, guess: Guesses, email: bool) -> None:
         | {"Is mars rock?": "yes" if n else "no", "Is it red?": "no" if n else "yes"}
         for n, j in enumerate(("ada", "bea", "cy"))
     ]
-    found = guess(write(tmp_path / "form.csv", rows))
-    assert majority(found) == {
+    actual = guess(write(tmp_path / "form.csv", rows))
+    assert majority(actual) == {
         ("Is mars rock?", "Is mars rock?"): "yes", ("Is it red?", "Is it red?"): "no",
     }  # fmt: skip
-    assert len(found.used("judge")) == 3
-    assert ("taken for another person" in found.notes) is not email
+    assert len(actual.used("judge")) == 3
+    assert ("taken for another person" in actual.notes) is not email
 
 
 def test_webmushra(tmp_path: Path, guess: Guesses) -> None:
@@ -235,12 +235,15 @@ def test_webmushra(tmp_path: Path, guess: Guesses) -> None:
          "rating_score": levels[s] - j - t, "rating_time": 9}
         for j in range(3) for t in range(4) for s in levels
     ]  # fmt: skip
-    found = guess(write(tmp_path / "mushra.csv", rows))
-    assert (found.fields()["segment"], found.fields()["system"]) == ("trial_id", "rating_stimulus")
-    assert found.facts["fates"]["control"] == 24
-    assert found.facts["fates"]["used"] == 24
-    assert "# quality: {test: reference_threshold}" in found.text
-    assert found.used("system") == {("C1",), ("C2",)}
+    actual = guess(write(tmp_path / "mushra.csv", rows))
+    assert (actual.fields()["segment"], actual.fields()["system"]) == (
+        "trial_id",
+        "rating_stimulus",
+    )
+    assert actual.facts["fates"]["control"] == 24
+    assert actual.facts["fates"]["used"] == 24
+    assert "# quality: {test: reference_threshold}" in actual.text
+    assert actual.used("system") == {("C1",), ("C2",)}
 
 
 def test_mushra_of_other_names(tmp_path: Path, guess: Guesses) -> None:
@@ -249,9 +252,9 @@ def test_mushra_of_other_names(tmp_path: Path, guess: Guesses) -> None:
         {"listener": f"u{j}", "trial": f"t{t}", "stimulus": s, "score": levels[s] - j - t}
         for j in range(3) for t in range(4) for s in levels
     ]  # fmt: skip
-    found = guess(write(tmp_path / "mushra.csv", rows))
-    assert (found.fields()["segment"], found.fields()["system"]) == ("trial", "stimulus")
-    assert (found.facts["fates"]["control"], found.facts["fates"]["used"]) == (24, 12)
+    actual = guess(write(tmp_path / "mushra.csv", rows))
+    assert (actual.fields()["segment"], actual.fields()["system"]) == ("trial", "stimulus")
+    assert (actual.facts["fates"]["control"], actual.facts["fates"]["used"]) == (24, 12)
     for row in rows:
         row["stimulus"] = str(row["stimulus"]).replace("hidden_ref", "C3").replace("anchor35", "C4")
     assert "control:" not in guess_campaign([write(tmp_path / "other.csv", rows)], tmp_path)
@@ -285,10 +288,10 @@ def test_hatexplain_objects_by_id(tmp_path: Path, guess: Guesses) -> None:
         }
         for i, judged in ANSWERS.items()
     }
-    found = guess(write(tmp_path / "dataset.json", document))  # type: ignore[arg-type]
-    assert option(found, "records") == "*"
-    assert found.fields()["judge"] == {"column": "{a.value}", "json": "annotator_id"}
-    assert (majority(found), found.facts["fates"]["used"]) == (MAJORITY, 8)
+    actual = guess(write(tmp_path / "dataset.json", document))  # type: ignore[arg-type]
+    assert option(actual, "records") == "*"
+    assert actual.fields()["judge"] == {"column": "{a.value}", "json": "annotator_id"}
+    assert (majority(actual), actual.facts["fates"]["used"]) == (MAJORITY, 8)
 
 
 def test_comma_lists(tmp_path: Path, guess: Guesses) -> None:
@@ -297,10 +300,10 @@ def test_comma_lists(tmp_path: Path, guess: Guesses) -> None:
             "annotations": ",".join(judged.values())}
         for i, judged in ANSWERS.items()
     }  # fmt: skip
-    found = guess(write(tmp_path / "train.json", document))  # type: ignore[arg-type]
-    assert option(found, "each")["a"]["split"] == ","
-    assert (majority(found), found.facts["fates"]["used"]) == (MAJORITY, 8)
-    assert found.used("judge") == {("ada",), ("bea",), ("cy",)}
+    actual = guess(write(tmp_path / "train.json", document))  # type: ignore[arg-type]
+    assert option(actual, "each")["a"]["split"] == ","
+    assert (majority(actual), actual.facts["fates"]["used"]) == (MAJORITY, 8)
+    assert actual.used("judge") == {("ada",), ("bea",), ("cy",)}
 
 
 def test_argilla_responses(tmp_path: Path, guess: Guesses) -> None:
@@ -308,9 +311,9 @@ def test_argilla_responses(tmp_path: Path, guess: Guesses) -> None:
         {"id": i, "kind.responses": [*judged.values()], "kind.responses.users": [*judged]}
         for i, judged in ANSWERS.items()
     ]
-    found = guess(write(tmp_path / "argilla.jsonl", rows))
-    assert option(found, "each")["a"]["list"] == "kind.responses.users"
-    assert majority(found) == MAJORITY
+    actual = guess(write(tmp_path / "argilla.jsonl", rows))
+    assert option(actual, "each")["a"]["list"] == "kind.responses.users"
+    assert majority(actual) == MAJORITY
     for row in rows:
         row["kind.responses.status"] = ["submitted"] * (len(row["kind.responses"]) - 1) + ["draft"]
     drafts = guess_campaign([write(tmp_path / "drafts.jsonl", rows)], tmp_path)
@@ -322,9 +325,9 @@ def test_snli(tmp_path: Path, guess: Guesses) -> None:
         {"pairID": i, "gold_label": MAJORITY[i], "annotator_labels": [*judged.values()]}
         for i, judged in ANSWERS.items()
     ]
-    found = guess(write(tmp_path / "snli.jsonl", rows))
-    assert majority(found) == MAJORITY
-    assert "no persons" in found.notes
+    actual = guess(write(tmp_path / "snli.jsonl", rows))
+    assert majority(actual) == MAJORITY
+    assert "no persons" in actual.notes
 
 
 def test_sagemaker_worker_responses(tmp_path: Path, guess: Guesses) -> None:
@@ -335,8 +338,8 @@ def test_sagemaker_worker_responses(tmp_path: Path, guess: Guesses) -> None:
         ]}
         for i, judged in ANSWERS.items()
     ]  # fmt: skip
-    found = guess(write(tmp_path / "workers.json", rows))
-    assert majority(found) == MAJORITY
+    actual = guess(write(tmp_path / "workers.json", rows))
+    assert majority(actual) == MAJORITY
 
 
 def test_doccano_users_by_file(tmp_path: Path, guess: Guesses) -> None:
@@ -344,9 +347,9 @@ def test_doccano_users_by_file(tmp_path: Path, guess: Guesses) -> None:
         rows = [{"id": i, "text": f"on {i}", "label": [judged[judge]]}
                 for i, judged in ANSWERS.items() if judge in judged]  # fmt: skip
         path = write(tmp_path / "users" / f"{judge}.jsonl", rows)
-    found = guess(tmp_path / "users")
-    assert found.used("judge") == {("ada",), ("bea",), ("cy",)}
-    assert majority(found) == MAJORITY
+    actual = guess(tmp_path / "users")
+    assert actual.used("judge") == {("ada",), ("bea",), ("cy",)}
+    assert majority(actual) == MAJORITY
     assert "Whose labels are these?" in refusal(path, tmp_path)
 
 
@@ -361,10 +364,10 @@ def wide(names: Mapping[str, str]) -> list[dict[str, str]]:
 
 def test_a_numbered_column_a_judge(tmp_path: Path, guess: Guesses) -> None:
     rows = wide({"ada": "rater_1", "bea": "rater_2", "cy": "rater_3"})
-    found = guess(write(tmp_path / "wide.csv", rows))
-    assert option(found, "each") == {"rater": {"columns": "rater_*"}}
-    assert majority(found) == MAJORITY
-    assert (found.facts["fates"]["used"], found.facts["fates"]["not_asked"]) == (8, 1)
+    actual = guess(write(tmp_path / "wide.csv", rows))
+    assert option(actual, "each") == {"rater": {"columns": "rater_*"}}
+    assert majority(actual) == MAJORITY
+    assert (actual.facts["fates"]["used"], actual.facts["fates"]["not_asked"]) == (8, 1)
 
 
 def test_a_named_column_a_judge_where_cells_are_blank(tmp_path: Path, guess: Guesses) -> None:
@@ -372,9 +375,9 @@ def test_a_named_column_a_judge_where_cells_are_blank(tmp_path: Path, guess: Gue
     path = write(tmp_path / "wide.csv", rows)
     assert "judges or questions?" in refusal(path, tmp_path)  # ada and bea answered all
     more = {"tweet": "io", "ada": "", "bea": "", "cy": "gas"}
-    found = guess(write(path, [*rows, more]))
-    assert option(found, "each") == {"rater": ("ada", "bea", "cy")}
-    assert majority(found) == MAJORITY | {"io": "gas"}
+    actual = guess(write(path, [*rows, more]))
+    assert option(actual, "each") == {"rater": ("ada", "bea", "cy")}
+    assert majority(actual) == MAJORITY | {"io": "gas"}
 
 
 def test_full_columns_of_one_alphabet_may_be_questions(tmp_path: Path) -> None:
@@ -386,19 +389,19 @@ def test_full_columns_of_one_alphabet_may_be_questions(tmp_path: Path) -> None:
 
 def test_labeling_functions_abstain(tmp_path: Path, guess: Guesses) -> None:
     rows = [{"lf_a": n % 2, "lf_b": n % 2, "lf_c": -1} for n in range(6)]  # fmt: skip
-    found = guess(write(tmp_path / "L.csv", rows))
-    assert option(found, "abstain") == ("-1",)
-    assert found.fields()["item"] == {"row": True}
-    assert majority(found) == {str(n + 1): str(n % 2) for n in range(6)}
-    assert found.facts["fates"]["not_asked"] == 6
+    actual = guess(write(tmp_path / "L.csv", rows))
+    assert option(actual, "abstain") == ("-1",)
+    assert actual.fields()["item"] == {"row": True}
+    assert majority(actual) == {str(n + 1): str(n % 2) for n in range(6)}
+    assert actual.facts["fates"]["not_asked"] == 6
 
 
 def test_a_survey_has_a_task_for_each_question(tmp_path: Path, guess: Guesses) -> None:
     rows = [{"participant": f"p{n}", "clear": 1 + n % 5, "short": 1 + n * 2 % 5, "age": 20 + n}
             for n in range(10)]  # fmt: skip
-    found = guess(write(tmp_path / "survey.csv", rows))
-    assert found.used("task") == {("clear",), ("short",)}
-    assert found.facts["fates"]["used"] == 20
+    actual = guess(write(tmp_path / "survey.csv", rows))
+    assert actual.used("task") == {("clear",), ("short",)}
+    assert actual.facts["fates"]["used"] == 20
 
 
 # --- models ----------------------------------------------------------------------------------
@@ -413,20 +416,20 @@ def test_inspect_log(tmp_path: Path, guess: Guesses) -> None:
     for model in ("m1", "m2"):
         document = {"version": 2, "eval": {"model": model}, "samples": samples}
         write(tmp_path / "logs" / f"{model}.json", document)  # type: ignore[arg-type]
-    found = guess(tmp_path / "logs")
-    assert option(found, "records") == "samples"
-    assert found.fields()["system"] == "eval.model"
+    actual = guess(tmp_path / "logs")
+    assert option(actual, "records") == "samples"
+    assert actual.fields()["system"] == "eval.model"
     labels = {"mars": "C", "venus": "I", "ceres": "C"}
-    assert majority(found) == {f"{i}/m{n}": labels[i] for i in labels for n in (1, 2)}
+    assert majority(actual) == {f"{i}/m{n}": labels[i] for i in labels for n in (1, 2)}
 
 
 def test_promptfoo(tmp_path: Path, guess: Guesses) -> None:
     results = [{"provider": {"id": p}, "testIdx": n, "promptIdx": 0, "success": n < 3}
                for p in ("x", "y") for n in range(5)]  # fmt: skip
     document = {"evalId": "e", "results": {"version": 3, "results": results}}
-    found = guess(write(tmp_path / "output.json", document))  # type: ignore[arg-type]
-    assert option(found, "records") == "results.results"
-    assert Counter(majority(found).values()) == {"pass": 6, "fail": 4}
+    actual = guess(write(tmp_path / "output.json", document))  # type: ignore[arg-type]
+    assert option(actual, "records") == "results.results"
+    assert Counter(majority(actual).values()) == {"pass": 6, "fail": 4}
 
 
 def test_langfuse(tmp_path: Path, guess: Guesses) -> None:
@@ -436,9 +439,9 @@ def test_langfuse(tmp_path: Path, guess: Guesses) -> None:
         dataType="CATEGORICAL", source="ANNOTATION",
         authorUserId=lambda r: r.judge, traceId=lambda r: r.item,
     )  # fmt: skip
-    found = guess(write(tmp_path / "scores.csv", rows))
-    assert (majority(found), found.used("task")) == (MAJORITY, {("kind",)})
-    assert len(found.used("judge")) == 3
+    actual = guess(write(tmp_path / "scores.csv", rows))
+    assert (majority(actual), actual.used("task")) == (MAJORITY, {("kind",)})
+    assert len(actual.used("judge")) == 3
 
 
 def test_mlflow(tmp_path: Path, guess: Guesses) -> None:
@@ -450,8 +453,8 @@ def test_mlflow(tmp_path: Path, guess: Guesses) -> None:
         ]}
         for i, judged in ANSWERS.items()
     ]  # fmt: skip
-    found = guess(write(tmp_path / "traces.jsonl", rows))
-    assert (majority(found), found.used("task")) == (MAJORITY, {("kind",)})
+    actual = guess(write(tmp_path / "traces.jsonl", rows))
+    assert (majority(actual), actual.used("task")) == (MAJORITY, {("kind",)})
 
 
 def test_winners_in_three_columns(tmp_path: Path, guess: Guesses) -> None:
@@ -461,8 +464,8 @@ def test_winners_in_three_columns(tmp_path: Path, guess: Guesses) -> None:
            enumerate(("winner_model_a", "winner_model_b", "winner_tie"))}
         for n in range(8)
     ]  # fmt: skip
-    found = guess(write(tmp_path / "arena.csv", rows))
-    preferences = Counter(found.judgments["preference"].to_pylist())
+    actual = guess(write(tmp_path / "arena.csv", rows))
+    preferences = Counter(actual.judgments["preference"].to_pylist())
     assert preferences == {"a": 4, "b": 2, "tie": 2}
 
 
@@ -470,9 +473,9 @@ def test_alpaca_eval(tmp_path: Path, guess: Guesses) -> None:
     rows = [{"instruction": f"q{n}", "generator_1": "base", "generator_2": "new",
              "annotator": "gpt", "preference": (1.0, 1.7, 2.0)[n % 3]}
             for n in range(6)]  # fmt: skip
-    found = guess(write(tmp_path / "annotations.json", rows))
-    assert option(found, "strength") == (2, 1)
-    assert Counter(found.judgments["preference"].to_pylist()) == {"a": 2, "b": 4}
+    actual = guess(write(tmp_path / "annotations.json", rows))
+    assert option(actual, "strength") == (2, 1)
+    assert Counter(actual.judgments["preference"].to_pylist()) == {"a": 2, "b": 4}
 
 
 # --- refusals, presets by name -----------------------------------------------------------------
@@ -517,9 +520,9 @@ def test_presets_by_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
 def test_a_part_of_the_item_is_joined(tmp_path: Path, guess: Guesses) -> None:
     rows = [{"listener": f"j{j}", "item": f"i{i}", "trial": t, "label": "good" if i else "bad"}
             for j in range(3) for i in range(4) for t in range(5)]  # fmt: skip
-    found = guess(write(tmp_path / "v.csv", rows))
-    assert found.fields()["item"]["sep"] == ":"
-    assert len(found.used("item")) == 20
+    actual = guess(write(tmp_path / "v.csv", rows))
+    assert actual.fields()["item"]["sep"] == ":"
+    assert len(actual.used("item")) == 20
 
 
 def test_a_constant_is_not_the_item(tmp_path: Path, guess: Guesses) -> None:
@@ -529,9 +532,9 @@ def test_a_constant_is_not_the_item(tmp_path: Path, guess: Guesses) -> None:
             "Input.page": "v2", "Answer.kind": lambda r: r.label,
         },
     )  # fmt: skip
-    found = guess(write(tmp_path / "batch.csv", rows))
-    assert found.fields()["item"] == "HITId"
-    assert majority(found) == MAJORITY
+    actual = guess(write(tmp_path / "batch.csv", rows))
+    assert actual.fields()["item"] == "HITId"
+    assert majority(actual) == MAJORITY
 
 
 def test_an_item_that_repeats_is_asked_for(tmp_path: Path) -> None:
@@ -549,8 +552,8 @@ def test_times_and_durations_are_no_answers(tmp_path: Path) -> None:
 
 def test_dates_in_file_names_become_a_glob(tmp_path: Path, guess: Guesses) -> None:
     rows = judged_rows(judge=lambda r: r.judge, item=lambda r: r.item, label=lambda r: r.label)
-    found = guess(write(tmp_path / "exports" / "votes_2026-03-01.csv", rows))
-    assert found.settings.sources[0].path == "../exports/votes_*.csv"
+    actual = guess(write(tmp_path / "exports" / "votes_2026-03-01.csv", rows))
+    assert actual.settings.sources[0].path == "../exports/votes_*.csv"
 
 
 @pytest.mark.parametrize("timed", [True, False])
@@ -564,9 +567,9 @@ def test_the_latest_answer_counts_where_times_are_known(
         **({"submitted_at": lambda r: f"2026-03-01T10:00:0{r.n}Z"} if timed else {}),
     )
     later = {"submitted_at": "2026-03-02T10:00:00Z"} if timed else {}
-    found = guess(write(tmp_path / "v.csv", [*rows, {**rows[0], "label": "gas", **later}]))
-    assert found.settings.tasks[0].repeats == ("last" if timed else None)
-    assert found.facts["fates"]["used"] == (8 if timed else 9)
+    actual = guess(write(tmp_path / "v.csv", [*rows, {**rows[0], "label": "gas", **later}]))
+    assert actual.settings.tasks[0].repeats == ("last" if timed else None)
+    assert actual.facts["fates"]["used"] == (8 if timed else 9)
 
 
 def test_label_studio_edits_have_a_time(tmp_path: Path, guess: Guesses) -> None:
@@ -579,9 +582,9 @@ def test_label_studio_edits_have_a_time(tmp_path: Path, guess: Guesses) -> None:
         ]}
         for n, (item, judged) in enumerate(ANSWERS.items(), start=1)
     ]  # fmt: skip
-    found = guess(write(tmp_path / "project.json", tasks))
-    assert found.fields()["submitted_at"] == "updated_at"
-    assert Counter(majority(found).values()) == {"rock": 2, "gas": 1}
+    actual = guess(write(tmp_path / "project.json", tasks))
+    assert actual.fields()["submitted_at"] == "updated_at"
+    assert Counter(majority(actual).values()) == {"rock": 2, "gas": 1}
 
 
 def studio(*results: tuple[str, dict[str, Any]]) -> list[dict[str, Any]]:
@@ -594,21 +597,21 @@ def studio(*results: tuple[str, dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def test_label_studio_ratings_are_scores(tmp_path: Path, guess: Guesses) -> None:
-    found = guess(write(tmp_path / "project.json", studio(("rating", {"rating": 4}))))
-    assert (found.fields()["score"], found.task_kinds) == ("score", {"*": "scalar"})
-    assert found.facts["fates"]["used"] == 2
+    actual = guess(write(tmp_path / "project.json", studio(("rating", {"rating": 4}))))
+    assert (actual.fields()["score"], actual.task_kinds) == ("score", {"*": "scalar"})
+    assert actual.facts["fates"]["used"] == 2
 
 
 def test_label_studio_ratings_beside_choices_are_a_task_of_scores(
     tmp_path: Path, guess: Guesses
 ) -> None:
     answers = studio(("choices", {"choices": ["a"]}), ("rating", {"rating": 4}))
-    found = guess(write(tmp_path / "project.json", answers))
-    assert found.task_kinds == {"choices": "categorical", "rating": "scalar"}
-    assert found.settings.tasks[1].scale == (1, 5)
-    used = found.used("task", "label", "score")
+    actual = guess(write(tmp_path / "project.json", answers))
+    assert actual.task_kinds == {"choices": "categorical", "rating": "scalar"}
+    assert actual.settings.tasks[1].scale == (1, 5)
+    used = actual.used("task", "label", "score")
     assert used == {("choices", "a", None), ("rating", None, "4")}
-    [note] = [line for line in found.text.splitlines() if "# not mapped: " in line]
+    [note] = [line for line in actual.text.splitlines() if "# not mapped: " in line]
     assert "data.l" in note
     assert "score" not in note
 
@@ -632,17 +635,17 @@ def test_an_id_that_repeats_with_its_answer_is_the_id_of_the_answer(
     tmp_path: Path, guess: Guesses
 ) -> None:
     rows = [{"id": n, "item": i, "judge": j, "label": a} for n, (i, j, a) in enumerate(TRIPLES)]
-    found = guess(write(tmp_path / "a.csv", [rows[0], *rows, rows[0]]))
-    assert found.fields()["native_id"] == "id"
-    assert found.facts["fates"]["duplicate"] == 2
+    actual = guess(write(tmp_path / "a.csv", [rows[0], *rows, rows[0]]))
+    assert actual.fields()["native_id"] == "id"
+    assert actual.facts["fates"]["duplicate"] == 2
 
 
 def test_mean_opinion_scores_are_scores(tmp_path: Path, guess: Guesses) -> None:
     rows = [{"clip": f"c{c}", "listener": f"l{n}", "mos": 1 + (c + n) % 5}
             for c in range(10) for n in range(4)]  # fmt: skip
-    found = guess(write(tmp_path / "mos.csv", rows))
-    assert (found.fields()["judge"], found.fields()["score"]) == ("listener", "mos")
-    assert found.task_kinds == {"*": "scalar"}
+    actual = guess(write(tmp_path / "mos.csv", rows))
+    assert (actual.fields()["judge"], actual.fields()["score"]) == ("listener", "mos")
+    assert actual.task_kinds == {"*": "scalar"}
 
 
 def test_judges_and_answers_side_by_side(tmp_path: Path, guess: Guesses) -> None:
@@ -650,19 +653,19 @@ def test_judges_and_answers_side_by_side(tmp_path: Path, guess: Guesses) -> None
             | {f"annotator_{n}": j for n, j in enumerate(judged, start=1)}
             | {f"label_{n}": a for n, a in enumerate(judged.values(), start=1)}
             for i, judged in ANSWERS.items() if len(judged) == 3]  # fmt: skip
-    found = guess(write(tmp_path / "v.csv", rows))
-    assert (found.fields()["judge"], found.fields()["label"]) == ("annotator_{i}", "label_{i}")
-    assert majority(found) == {"mars": "rock", "venus": "gas"}
-    assert found.used("judge") == {("ada",), ("bea",), ("cy",)}
+    actual = guess(write(tmp_path / "v.csv", rows))
+    assert (actual.fields()["judge"], actual.fields()["label"]) == ("annotator_{i}", "label_{i}")
+    assert majority(actual) == {"mars": "rock", "venus": "gas"}
+    assert actual.used("judge") == {("ada",), ("bea",), ("cy",)}
 
 
 def test_a_turn_is_part_of_the_segment(tmp_path: Path, guess: Guesses) -> None:
     rows = [{"judge": f"j{j}", "question_id": q, "model_a": "x", "model_b": "y", "turn": t,
              "winner": "model_a" if t == 1 else "model_b"}
             for j in range(3) for q in range(4) for t in (1, 2)]  # fmt: skip
-    found = guess(write(tmp_path / "v.csv", rows))
-    assert found.fields()["segment"]["join"] == ({"column": "question_id"}, {"column": "turn"})
-    assert len(found.used("segment")) == 8
+    actual = guess(write(tmp_path / "v.csv", rows))
+    assert actual.fields()["segment"]["join"] == ({"column": "question_id"}, {"column": "turn"})
+    assert len(actual.used("segment")) == 8
 
 
 def test_gold_that_is_mostly_blank_is_of_test_questions(tmp_path: Path, guess: Guesses) -> None:
@@ -672,10 +675,10 @@ def test_gold_that_is_mostly_blank_is_of_test_questions(tmp_path: Path, guess: G
         label=lambda r: r.label,
         gold=lambda r: "rock" if r.item == "ceres" else "",
     )
-    found = guess(write(tmp_path / "v.csv", rows))
-    assert found.fields()["truth"] == "gold"
-    assert found.facts["fates"]["control"] == 2
-    assert majority(found) == {"mars": "rock", "venus": "gas"}
+    actual = guess(write(tmp_path / "v.csv", rows))
+    assert actual.fields()["truth"] == "gold"
+    assert actual.facts["fates"]["control"] == 2
+    assert majority(actual) == {"mars": "rock", "venus": "gas"}
 
 
 def test_lists_in_a_cell_are_tasks_for_each_option(tmp_path: Path, guess: Guesses) -> None:
@@ -683,6 +686,6 @@ def test_lists_in_a_cell_are_tasks_for_each_option(tmp_path: Path, guess: Guesse
     rows = judged_rows(
         worker_id=lambda r: r.judge, doc=lambda r: r.item, tags=lambda r: both[r.label]
     )
-    found = guess(write(tmp_path / "v.jsonl", rows))
+    actual = guess(write(tmp_path / "v.jsonl", rows))
     red = {("tags:red", i): "yes" if a == "rock" else "no" for i, a in MAJORITY.items()}
-    assert majority(found) == red | {("tags:hot", i): "yes" for i in ANSWERS}
+    assert majority(actual) == red | {("tags:hot", i): "yes" for i in ANSWERS}

@@ -60,33 +60,33 @@ def test_real_exports(
     rejected: int,
     fields: set[str],
 ) -> None:
-    found = guess(shared_data / folder, rejected=rejected)
-    assert found.facts["records"] == records
-    assert set(found.fields()) == fields
+    actual = guess(shared_data / folder, rejected=rejected)
+    assert actual.facts["records"] == records
+    assert set(actual.fields()) == fields
 
 
 @pytest.mark.slow
 def test_masc_judges_and_tasks_are_told_by_file(
     shared_data: Path, guess: Callable[..., Guess]
 ) -> None:
-    found = guess(shared_data / MASC)
-    assert set(found.fields()) == {"task", "judge", "item", "label"}
-    assert found.facts["fates"]["used"] == 1_084_551
-    assert len(found.settings.sources) == 1
-    assert len(found.used("task")) == 45
-    assert len(found.used("task", "item")) == 44_682
-    assert ("add-v", "add-v:1") in found.used("task", "judge")
+    actual = guess(shared_data / MASC)
+    assert set(actual.fields()) == {"task", "judge", "item", "label"}
+    assert actual.facts["fates"]["used"] == 1_084_551
+    assert len(actual.settings.sources) == 1
+    assert len(actual.used("task")) == 45
+    assert len(actual.used("task", "item")) == 44_682
+    assert ("add-v", "add-v:1") in actual.used("task", "judge")
 
 
 def test_snow_scales(shared_data: Path, guess: Callable[..., Guess]) -> None:
-    found = guess(shared_data / SNOW)
-    scales = {task.name: task.scale for task in found.settings.tasks if task.kind == "scalar"}
+    actual = guess(shared_data / SNOW)
+    scales = {task.name: task.scale for task in actual.settings.tasks if task.kind == "scalar"}
     emotions = ("anger", "disgust", "fear", "joy", "sadness", "surprise")
     assert scales == dict.fromkeys(emotions, (0, 100)) | {
         "valence": (-100, 100),
         "wordsim": (0, 10),
     }
-    labelled = {name for name, kind in found.task_kinds.items() if kind == "categorical"}
+    labelled = {name for name, kind in actual.task_kinds.items() if kind == "categorical"}
     assert labelled == {"rte", "temp", "wsd"}
 
 

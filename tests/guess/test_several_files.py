@@ -15,11 +15,11 @@ def test_files_of_one_kind_become_one_glob(tmp_path: Path, guess: Callable[..., 
         rows = [("judge", "item", "label")]
         rows += [(f"j{j}", f"{day}-{i}", yes_or_no(j, i)) for i in range(9) for j in range(3)]
         write_csv(tmp_path / "exports" / f"day{day}.csv", rows)
-    found = guess(tmp_path / "exports")
-    assert [source.path for source in found.settings.sources] == ["../exports/*.csv"]
-    assert found.settings.campaign == "exports"
-    assert found.used("task") == {("exports",)}
-    assert found.facts["fates"]["used"] == 81
+    actual = guess(tmp_path / "exports")
+    assert [source.path for source in actual.settings.sources] == ["../exports/*.csv"]
+    assert actual.settings.campaign == "exports"
+    assert actual.used("task") == {("exports",)}
+    assert actual.facts["fates"]["used"] == 81
 
 
 def test_without_an_exact_glob_each_file_is_a_source(
@@ -29,11 +29,11 @@ def test_without_an_exact_glob_each_file_is_a_source(
     rows = crossed("judge", "item", "label", label=yes_or_no)
     named = [write_csv(folder / name, rows) for name in ("1[1].csv", "2.csv")]
     write_csv(folder / "notes.csv", [("topic", "remark"), ("x", "y")])
-    found = guess(*named)
-    assert [source.path for source in found.settings.sources] == [
+    actual = guess(*named)
+    assert [source.path for source in actual.settings.sources] == [
         "../exports/1[[]1].csv", "../exports/2.csv",
     ]  # fmt: skip
-    assert found.facts["fates"] | {"used": 40, "duplicate": 40} == found.facts["fates"]
+    assert actual.facts["fates"] | {"used": 40, "duplicate": 40} == actual.facts["fates"]
 
 
 def local_task(folder: Path, word: str, values: int, judges: int = 5) -> None:
@@ -47,10 +47,10 @@ def test_words_in_file_names_are_tasks_where_ids_restart(
 ) -> None:
     for word, values in (("add-v", 3), ("ask-v", 4), ("fair-j", 2)):
         local_task(tmp_path / "munged", word, values)
-    found = guess(tmp_path / "munged")
-    [source] = found.settings.sources
+    actual = guess(tmp_path / "munged")
+    [source] = actual.settings.sources
     assert source.path == "../munged/*.tsv"
-    assert found.fields() == {
+    assert actual.fields() == {
         "task": {"capture": "(?P<task>[^/]+)\\.tsv$"},
         "judge": {
             "join": ({"capture": "(?P<judge>[^/]+)\\.tsv$"}, {"column": "annotator"}),
@@ -59,17 +59,17 @@ def test_words_in_file_names_are_tasks_where_ids_restart(
         "item": "item",
         "label": "rating",
     }
-    assert found.used("task") == {("add-v",), ("ask-v",), ("fair-j",)}
-    assert len(found.used("judge")) == 15
-    assert found.facts["fates"]["used"] == 600
+    assert actual.used("task") == {("add-v",), ("ask-v",), ("fair-j",)}
+    assert len(actual.used("judge")) == 15
+    assert actual.facts["fates"]["used"] == 600
 
 
 def test_numbers_in_file_names_are_no_tasks(tmp_path: Path, guess: Callable[..., Guess]) -> None:
     for number in (1, 2):
         local_task(tmp_path / "munged", f"part{number}", 3)
-    found = guess(tmp_path / "munged")
-    assert "task" not in found.fields()
-    assert "the same item ids are in several files" in found.text
+    actual = guess(tmp_path / "munged")
+    assert "task" not in actual.fields()
+    assert "the same item ids are in several files" in actual.text
 
 
 def test_files_that_answer_differently_are_sources_of_their_own(
@@ -80,10 +80,10 @@ def test_files_that_answer_differently_are_sources_of_their_own(
     for word in ("anger", "joy"):
         rows = crossed("judge", "id", "response", items=60, label=percent)
         write_csv(folder / f"{word}.std.tsv", rows, "\t")
-    found = guess(folder)
-    assert found.task_kinds == {"anger": "scalar", "joy": "scalar", "rte": "categorical"}
-    assert found.used("task") == {("anger",), ("joy",), ("rte",)}
-    assert found.facts["fates"]["used"] == 40 + 2 * 240
+    actual = guess(folder)
+    assert actual.task_kinds == {"anger": "scalar", "joy": "scalar", "rte": "categorical"}
+    assert actual.used("task") == {("anger",), ("joy",), ("rte",)}
+    assert actual.facts["fates"]["used"] == 40 + 2 * 240
 
 
 def test_other_columns_for_other_questions_are_other_tasks(
@@ -93,9 +93,9 @@ def test_other_columns_for_other_questions_are_other_tasks(
     write_csv(folder / "topic.csv", crossed("judge", "item", "label", label=yes_or_no))
     rows = crossed("judge", "item", "score", items=60, label=percent)
     write_csv(folder / "quality.csv", rows)
-    found = guess(folder)
-    assert found.task_kinds == {"quality": "scalar", "topic": "categorical"}
-    assert found.facts["fates"]["used"] == 280
+    actual = guess(folder)
+    assert actual.task_kinds == {"quality": "scalar", "topic": "categorical"}
+    assert actual.facts["fates"]["used"] == 280
 
 
 def test_item_tables_are_found_by_their_ids(tmp_path: Path, guess: Callable[..., Guess]) -> None:
@@ -106,13 +106,13 @@ def test_item_tables_are_found_by_their_ids(tmp_path: Path, guess: Callable[...,
     texts = [("id", "text", "length"), *((f"item{i}", f"text {i}", i % 3) for i in range(10))]
     write_csv(folder / "texts.csv", texts)
     write_csv(folder / "systems.csv", [("name", "city"), ("a", "b"), ("c", "d")])
-    found = guess(folder)
-    tables = {table.path: dict(table.fields) for table in found.settings.items}
+    actual = guess(folder)
+    tables = {table.path: dict(table.fields) for table in actual.settings.items}
     assert {path: set(fields) for path, fields in tables.items()} == {
         "../dogs/truth.csv": {"item", "truth"},
         "../dogs/texts.csv": {"item", "text"},
     }
-    assert "../dogs/systems.csv: no column says who judged; nor is it an item" in found.notes
+    assert "../dogs/systems.csv: no column says who judged; nor is it an item" in actual.notes
 
 
 def test_an_item_table_with_other_ids_is_left_out(
@@ -121,9 +121,9 @@ def test_an_item_table_with_other_ids_is_left_out(
     folder = tmp_path / "dogs"
     write_csv(folder / "answer.csv", crossed("worker", "question", "answer", label=yes_or_no))
     write_csv(folder / "truth.csv", [("question", "truth"), ("x1", "yes"), ("x2", "no")])
-    found = guess(folder)
-    assert found.settings.items == ()
-    assert "no column holds the ids of the judged items" in found.notes
+    actual = guess(folder)
+    assert actual.settings.items == ()
+    assert "no column holds the ids of the judged items" in actual.notes
 
 
 def test_subfolders_are_searched_if_a_folder_holds_no_judgments(
@@ -132,8 +132,8 @@ def test_subfolders_are_searched_if_a_folder_holds_no_judgments(
     rows = crossed("judge", "item", "label", label=yes_or_no)
     write_csv(tmp_path / "all" / "in" / "v.csv", rows)
     write_csv(tmp_path / "all" / "readme.csv", [("about", "this"), ("a", "b")])
-    found = guess(tmp_path / "all")
-    assert [source.path for source in found.settings.sources] == ["../all/in/v.csv"]
+    actual = guess(tmp_path / "all")
+    assert [source.path for source in actual.settings.sources] == ["../all/in/v.csv"]
 
 
 def test_the_campaigns_own_releases_are_no_exports(tmp_path: Path) -> None:

@@ -24,11 +24,11 @@ def of_two(task: str, other: str) -> dict[tuple[str, str], str]:
     }
 
 
-def check_two(found: Guess, task: str, other: str) -> None:
-    assert majority(found) == of_two(task, other)
-    assert len(found.settings.sources) == 2
-    assert "2 questions, a source each" in found.notes
-    used = found.used("task", "judge", "item")
+def check_two(actual: Guess, task: str, other: str) -> None:
+    assert majority(actual) == of_two(task, other)
+    assert len(actual.settings.sources) == 2
+    assert "2 questions, a source each" in actual.notes
+    used = actual.used("task", "judge", "item")
     assert len(used) == 16, "each question has all answers, none is taken for a repeat"
 
 
@@ -42,16 +42,16 @@ def test_figure_eight_takes_questions_with_gold_alone(tmp_path: Path, guess: Gue
         kind=lambda r: r.label, kind_gold=lambda r: "rock" if r.item == "ceres" else "",
         mood=lambda r: f"m{r.n % 2}",
     )  # fmt: skip
-    found = guess(write(tmp_path / "full.csv", rows))
-    assert found.fields()["label"] == "kind"
-    assert len(found.settings.sources) == 1
+    actual = guess(write(tmp_path / "full.csv", rows))
+    assert actual.fields()["label"] == "kind"
+    assert len(actual.settings.sources) == 1
 
 
 def test_crowdtruth_relations_in_brackets(tmp_path: Path, guess: Guesses) -> None:
     chosen = {"rock": "[CAUSES]\n[TREATS]", "gas": "[NONE]"}
-    found = guess(write(tmp_path / "crowdtruth.csv", figure_eight(rel=lambda r: chosen[r.label])))
+    actual = guess(write(tmp_path / "crowdtruth.csv", figure_eight(rel=lambda r: chosen[r.label])))
     expected = {"[CAUSES]": "rock", "[TREATS]": "rock", "[NONE]": "gas"}
-    assert majority(found) == {
+    assert majority(actual) == {
         (f"rel:{option}", i): "yes" if label == wanted else "no"
         for option, wanted in expected.items()
         for i, label in MAJORITY.items()
@@ -74,10 +74,10 @@ def test_label_studio_with_labels_and_scores(tmp_path: Path, guess: Guesses) -> 
         annotator=lambda r: r.judge, annotation_id=lambda r: 70 + r.n,
         updated_at=lambda r: f"2026-03-0{r.n + 1}",
     )  # fmt: skip
-    found = guess(write(tmp_path / "min.json", rows))
-    assert found.task_kinds == {"kind": "categorical", "fluency": "scalar"}
-    assert {t.name: t.scale for t in found.settings.tasks}["fluency"] == (0, 100)
-    assert len(found.used("task", "judge", "item", "score")) == 16
+    actual = guess(write(tmp_path / "min.json", rows))
+    assert actual.task_kinds == {"kind": "categorical", "fluency": "scalar"}
+    assert {t.name: t.scale for t in actual.settings.tasks}["fluency"] == (0, 100)
+    assert len(actual.used("task", "judge", "item", "score")) == 16
 
 
 def test_toloka(tmp_path: Path, guess: Guesses) -> None:
@@ -91,11 +91,11 @@ def test_toloka(tmp_path: Path, guess: Guesses) -> None:
             "ASSIGNMENT:worker_id": lambda r: r.judge,
         }
     )
-    found = guess(write(tmp_path / "assignments.tsv", rows))
+    actual = guess(write(tmp_path / "assignments.tsv", rows))
     expected = of_two("kind", "hue")
     del expected["hue", "ceres"]  # a test question
-    assert majority(found) == expected
-    assert found.facts["fates"]["control"] == 2
+    assert majority(actual) == expected
+    assert actual.facts["fates"]["control"] == 2
 
 
 def test_potato(tmp_path: Path, guess: Guesses) -> None:
@@ -109,12 +109,12 @@ def test_potato(tmp_path: Path, guess: Guesses) -> None:
             "sure:::slider": lambda r: str(10 * r.n + 5),
         },
     )  # fmt: skip
-    found = guess(write(tmp_path / "annotated_instances.tsv", rows))
-    assert found.task_kinds == {"kind": "categorical", "hue": "categorical", "sure": "scalar"}
-    labels = {key: label for key, label in majority(found).items() if key[0] != "sure"}
+    actual = guess(write(tmp_path / "annotated_instances.tsv", rows))
+    assert actual.task_kinds == {"kind": "categorical", "hue": "categorical", "sure": "scalar"}
+    labels = {key: label for key, label in majority(actual).items() if key[0] != "sure"}
     assert labels == of_two("kind", "hue")
-    assert "kind:::other holds text: left out" in found.notes
-    assert len(found.used("task", "judge", "item")) == 24
+    assert "kind:::other holds text: left out" in actual.notes
+    assert len(actual.used("task", "judge", "item")) == 24
 
 
 def test_potato_with_texts_alone_is_asked_about(tmp_path: Path) -> None:
@@ -148,6 +148,6 @@ def test_label_studio_preferences_beside_choices_are_left_out(
     ]
     annotation = {"id": 1, "completed_by": 7, "created_at": "2026-03-01T10:00:00Z"}
     tasks = [{"id": 1, "data": {"t": "x"}, "annotations": [annotation | {"result": results}]}]
-    found = guess(write(tmp_path / "project.json", tasks))
-    assert found.used("task", "label") == {("kind", "rock")}
-    assert "left out: side, which hold preferences or rankings" in found.notes
+    actual = guess(write(tmp_path / "project.json", tasks))
+    assert actual.used("task", "label") == {("kind", "rock")}
+    assert "left out: side, which hold preferences or rankings" in actual.notes

@@ -15,7 +15,7 @@ def gate(built, name):
     """Return a gate on models, of a build or of stages that are run as far as this one."""
     for stage in ("measure_model_judges", "compare_releases"):
         built.metrics(stage)
-        if any(found.name == name for found in built.runs[stage].gates):
+        if any(actual.name == name for actual in built.runs[stage].gates):
             break
     return test_drift.gate(built, name)
 
@@ -61,12 +61,12 @@ def test_another_version_is_named(start_campaign, stage_campaign):
     rated = export(*rows)
     first, same, other = versions
     start_campaign(rated, judges=first)
-    found = [
+    actual = [
         gate(stage_campaign(rated, judges=judges), "model_judge_versions")
         for judges in (same, other)
     ]
-    assert [one.value for one in found] == [0, 1]
-    assert found[1].detail == "small: gpt-4 (version 0613) is now gpt-4 (version 1106)"
+    assert [one.value for one in actual] == [0, 1]
+    assert actual[1].detail == "small: gpt-4 (version 0613) is now gpt-4 (version 1106)"
 
 
 @pytest.mark.sampled(every=2)

@@ -39,10 +39,10 @@ E2E_QUALITY = (
 
 
 def by_method(built: Built) -> dict[tuple[str, str], dict[str, float]]:
-    found: dict[tuple[str, str], dict[str, float]] = {}
+    actual: dict[tuple[str, str], dict[str, float]] = {}
     for row in built.rows("system_rankings"):
-        found.setdefault((row["task"], row["method"]), {})[row["system"]] = row["score"]
-    return found
+        actual.setdefault((row["task"], row["method"]), {})[row["system"]] = row["score"]
+    return actual
 
 
 @pytest.fixture(scope="module")
@@ -77,12 +77,12 @@ def test_every_ranking_of_wmt15_has_a_fate(wmt15: Built):
 def test_systems_of_wmt15_are_ranked_as_published(wmt15: Built, shared_data, task, method):
     path = shared_data / "wmt15-ranking" / "results" / f"wmt15.{task}.txt"
     official = {
-        found[1]: float(found[2])
-        for found in re.finditer(r"^(\S+) (-?[\d.]+) \(", path.read_text(), re.MULTILINE)
+        actual[1]: float(actual[2])
+        for actual in re.finditer(r"^(\S+) (-?[\d.]+) \(", path.read_text(), re.MULTILINE)
     }
-    found = by_method(wmt15)[task, method]
-    assert found.keys() == official.keys()
-    ours, theirs = ([scores[name] for name in sorted(official)] for scores in (found, official))
+    actual = by_method(wmt15)[task, method]
+    assert actual.keys() == official.keys()
+    ours, theirs = ([scores[name] for name in sorted(official)] for scores in (actual, official))
     assert pearsonr(ours, theirs).statistic >= 0.99
     assert spearmanr(ours, theirs).statistic >= LEAST_SPEARMAN.get((task, method), 0.98)
 
@@ -111,11 +111,11 @@ def test_scores_of_e2e_rank_systems_as_published(shared_campaigns, tmp_path):
     assert (outcomes[1] + outcomes[-1], outcomes[0]) == (15_001, 14_789)
     place = {name: number for number, names in enumerate(E2E_QUALITY) for name in names}
     for method in ("trueskill_permuted", "bradley_terry", "wins_ties_half"):
-        found = by_method(built)["quality", method]
-        common = sorted(found.keys() & place.keys())
+        actual = by_method(built)["quality", method]
+        common = sorted(actual.keys() & place.keys())
         assert len(common) >= 20
         clusters = np.array([place[name] for name in common])
-        scores = np.array([found[name] for name in common])
+        scores = np.array([actual[name] for name in common])
         means = [scores[clusters == k].mean() for k in range(len(E2E_QUALITY))]
         assert (np.diff(means) < 0).all()
         assert spearmanr(scores, -clusters).statistic > 0.85

@@ -31,11 +31,11 @@ def built(shared_campaigns, tmp_path_factory) -> Built:
 
 @pytest.fixture(scope="module")
 def verdicts(shared_data) -> dict[str, str]:
-    found = {}
+    actual = {}
     for verdict, name in (("passed", "pass"), ("failed", "fail")):
         text = (shared_data / "dialogue-eval-run1" / f"{name}.json").read_text()
-        found |= dict.fromkeys((hit["WorkerId"] for hit in json.loads(text)), verdict)
-    return found
+        actual |= dict.fromkeys((hit["WorkerId"] for hit in json.loads(text)), verdict)
+    return actual
 
 
 def test_all_248_verdicts(built, verdicts):

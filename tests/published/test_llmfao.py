@@ -65,7 +65,7 @@ def test_as_an_optimiser_finds_it(comparisons, ties, has_order):
     names, first, second, outcome, _, _ = comparisons
     n = len(names)
     block = block_of(comparisons, has_order=has_order)
-    found = adjusted_comparisons(InMemoryBlocks([block]), has_ties=ties == "davidson").fit
+    actual = adjusted_comparisons(InMemoryBlocks([block]), has_ties=ties == "davidson").fit
 
     def loss(x):
         """Minus the log posterior with its gradient, comparison by comparison."""
@@ -85,11 +85,11 @@ def test_as_an_optimiser_finds_it(comparisons, ties, has_order):
     best = minimize(loss, np.zeros(n + 2), jac=True, method="L-BFGS-B", options={
         "gtol": 1e-9, "ftol": 0, "maxiter": 10_000, "maxfun": 20_000})  # fmt: skip
     np.testing.assert_allclose(
-        found.strengths - found.strengths.mean(), best.x[:n] - best.x[:n].mean(), atol=1e-6
+        actual.strengths - actual.strengths.mean(), best.x[:n] - best.x[:n].mean(), atol=1e-6
     )
-    assert found.order_effects[0] == pytest.approx(best.x[n + 1], abs=1e-6)
+    assert actual.order_effects[0] == pytest.approx(best.x[n + 1], abs=1e-6)
     if ties == "davidson":
-        assert found.tie == pytest.approx(best.x[n], abs=1e-6)
+        assert actual.tie == pytest.approx(best.x[n], abs=1e-6)
 
 
 @pytest.mark.parametrize(("judges", "effect"), [("gpt4", -0.395), ("gpt3", 0.877), ("crowd", 0.16)])

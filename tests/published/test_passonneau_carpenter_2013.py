@@ -35,17 +35,17 @@ SUBTOTALS = {"add-v": 905, "date-n": 926, "help-v": 760, "ask-v": 803}
 
 @lru_cache(maxsize=1)
 def words(folder: Path) -> dict[str, LabelCodes]:
-    found = {}
+    actual = {}
     for path in sorted(folder.glob("*.tsv")):
         table = pa_csv.read_csv(path, parse_options=pa_csv.ParseOptions(delimiter="\t"))
         item, judge = (
             np.unique(table[name].to_numpy(), return_inverse=True) for name in ("item", "annotator")
         )
         label = table["rating"].to_numpy() - 1
-        found[path.stem] = LabelCodes(
+        actual[path.stem] = LabelCodes(
             item[1], judge[1], label, item[0].size, judge[0].size, int(label.max()) + 1
         )
-    return found
+    return actual
 
 
 @lru_cache(maxsize=3)

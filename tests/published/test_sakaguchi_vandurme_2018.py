@@ -99,8 +99,8 @@ def test_the_150_propositions_make_a_table_of_this_form(gold: Path) -> None:
 @pytest.mark.parametrize(("name", "published"), [("lexical", 0.37), ("political", 0.67)])
 def test_judges_agree_as_those_of_the_paper(name: str, published: float) -> None:
     """Footnotes 17 and 20; one set of judges for both experiments."""
-    found = simulated(name, repeats=3, rounds=1).facts["spearman_of_two_answers"]
-    assert found == pytest.approx(published, abs=0.03)
+    actual = simulated(name, repeats=3, rounds=1).facts["spearman_of_two_answers"]
+    assert actual == pytest.approx(published, abs=0.03)
 
 
 def test_ra_has_a_narrower_range(gold: Path) -> None:

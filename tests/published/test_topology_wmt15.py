@@ -29,15 +29,15 @@ pytestmark = pytest.mark.slow
 def rankings(shared_data: Path) -> npt.NDArray[np.int64]:
     """``(n_rankings, 5)``: a translation is one output, however many systems made it."""
     path = shared_data / "wmt15-ranking" / "data" / "wmt15.users-hashed.xml.gz"
-    found = []
+    actual = []
     with gzip.open(path) as file:
         for _, element in iterparse(file):
             if element.tag == "ranking-result":
                 ranks = [int(translation.attrib["rank"]) for translation in element]
                 ranks = [rank for rank in ranks if rank != -1]
                 if len(ranks) == 5:
-                    found.append(ranks)
-    return np.array(found)
+                    actual.append(ranks)
+    return np.array(actual)
 
 
 @pytest.fixture(scope="module")

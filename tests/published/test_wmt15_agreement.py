@@ -36,15 +36,15 @@ def wmt15(shared_data) -> Path:
 def rankings(wmt15) -> dict[str, list[Ranking]]:
     with gzip.open(wmt15 / "wmt15.users-hashed.xml.gz") as file:
         root = ElementTree.parse(file).getroot()
-    found = defaultdict(list)
+    actual = defaultdict(list)
     for hit in root:
         pair = f"{hit.get('source-language')}-{hit.get('target-language')}"
         for task in hit:
             for result in task:
                 outputs = [(o.get("system").split(","), int(o.get("rank"))) for o in result]
                 ranked = [output for output in outputs if output[1] != -1]
-                found[pair].append((task.get("id"), result.get("user"), ranked))
-    return found
+                actual[pair].append((task.get("id"), result.get("user"), ranked))
+    return actual
 
 
 def published(wmt15: Path) -> Iterator[tuple[str, str, bool, list[str]]]:
@@ -90,13 +90,16 @@ def test_every_number_of_the_readme(wmt15, rankings):
     lines = list(published(wmt15))
     assert len(lines) == 40
     for pair, pairs, collapsed, printed in lines:
-        found = ternary_agreement(
+        actual = ternary_agreement(
             *decisions(rankings[pair], collapsed=collapsed, as_shown=True),
             pairs="all" if pairs == "inter" else "intra", rounds=0, rng=1,
         )  # fmt: skip
         shown = [
-            *(f"{v:.3f}" for v in (found.percent_agreement.value, found.chance, found.kappa.value)),
-            *(str(n) for n in (found.agree, found.comparable, found.ties, found.total)),
+            *(
+                f"{v:.3f}"
+                for v in (actual.percent_agreement.value, actual.chance, actual.kappa.value)
+            ),
+            *(str(n) for n in (actual.agree, actual.comparable, actual.ties, actual.total)),
         ]
         assert shown == printed, (pair, pairs, collapsed)
 
@@ -104,13 +107,13 @@ def test_every_number_of_the_readme(wmt15, rankings):
 def test_pairs_of_two_judges_in_either_order(rankings):
     """As the pipeline counts, held against a plain loop, with an interval that holds the value."""
     codes = decisions(rankings["fin-eng"], collapsed=True, as_shown=False)
-    found = ternary_agreement(*codes, pairs="inter", rounds=200, rng=5)
+    actual = ternary_agreement(*codes, pairs="inter", rounds=200, rng=5)
     by_item = defaultdict(list)
     for item, judge, decision, _ in zip(*(c.tolist() for c in codes), strict=True):
         by_item[item].append((judge, decision))
     counted = [
         a[1] == b[1] for of in by_item.values() for a, b in combinations(of, 2) if a[0] != b[0]
     ]
-    assert (found.agree, found.comparable) == (sum(counted), len(counted))
-    assert found.kappa.ci_low < found.kappa.value < found.kappa.ci_high
-    assert found.kappa.ci_high - found.kappa.ci_low < 0.15
+    assert (actual.agree, actual.comparable) == (sum(counted), len(counted))
+    assert actual.kappa.ci_low < actual.kappa.value < actual.kappa.ci_high
+    assert actual.kappa.ci_high - actual.kappa.ci_low < 0.15

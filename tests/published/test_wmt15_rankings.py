@@ -74,8 +74,8 @@ def pairs(shared_data) -> dict[str, Pair]:
         score, cluster, number = {}, [], 1
         for line in (folder / "results" / f"wmt15.{pair}.txt").read_text().splitlines():
             number += line.startswith("+")
-            if found := re.match(r"(\S+) (-?[\d.]+) \(", line):
-                score[found[1]] = float(found[2])
+            if actual := re.match(r"(\S+) (-?[\d.]+) \(", line):
+                score[actual[1]] = float(actual[2])
                 cluster.append(number)
         official[pair] = score, cluster
     rows: dict[str, list[tuple[int, int, int, int]]] = {pair: [] for pair in PAIRS}
@@ -111,11 +111,11 @@ def test_trueskill_in_the_order_of_the_data(pairs, name):
 @pytest.mark.parametrize("name", PAIRS)
 def test_trueskill_in_random_orders(pairs, name):
     pair = pairs[name]
-    found = online_rounds(
+    actual = online_rounds(
         pair.first, pair.second, pair.outcome, pair.ranking, pair.ranking, n_systems=pair.n,
         rounds=["permuted"] * 5, params=TrueSkillParams(), rng=np.random.default_rng(1),
     )  # fmt: skip
-    agrees(pair, found.mean(axis=0), name)
+    agrees(pair, actual.mean(axis=0), name)
 
 
 @pytest.mark.parametrize("name", ["deu-eng", "eng-fin", "fre-eng"])
@@ -125,10 +125,10 @@ def test_official_clusters_where_pairs_are_drawn_alone(pairs, name):
     alone = np.arange(pair.first.size)
     clusters = []
     for unit in (alone, pair.ranking):
-        found = online_rounds(
+        actual = online_rounds(
             pair.first, pair.second, pair.outcome, unit, unit, n_systems=pair.n,
             rounds=["drawn_permuted"] * 200, params=TrueSkillParams(), rng=np.random.default_rng(1),
         )  # fmt: skip
-        clusters.append(rank_clusters(*rank_ranges(ranks(found))))
+        clusters.append(rank_clusters(*rank_ranges(ranks(actual))))
     assert clusters[0].tolist() == pair.cluster.tolist()
     assert clusters[1].max() <= clusters[0].max()

@@ -24,14 +24,14 @@ HEADERS = {
 
 def read(path: Path) -> list[dict[str, str]]:
     export = READERS["appraise"](Opening(path, path.name))
-    found = []
+    actual = []
     for chunk in export.chunks:
         assert chunk.problem.null_count == len(chunk)
         names = list(chunk.columns)
         cells = zip(*(chunk.columns[name].to_pylist() for name in names), strict=True)
-        found += [dict(zip(names, row, strict=True)) for row in cells]
-    assert len(found) == export.n_rows
-    return found
+        actual += [dict(zip(names, row, strict=True)) for row in cells]
+    assert len(actual) == export.n_rows
+    return actual
 
 
 def output(row: dict[str, str]) -> tuple[str, ...]:
@@ -90,12 +90,12 @@ def test_the_format_gives_the_judgments_that_columns_named_by_hand_give(
     (tmp_path / "campaign.yaml").write_text(text.replace("campaign: scores", "campaign: appraise"))
     built = build_file(tmp_path)
     names = ("judgment_id", "task", "item", "fate", "reason", "source_digest", "source_row")
-    found, expected = (
+    actual, expected = (
         sorted(json.dumps([row[name] for name in names]) for row in build.rows("lineage"))
         for build in (built, by_hand)
     )
-    assert len(found) == 6_528
-    assert found == expected
+    assert len(actual) == 6_528
+    assert actual == expected
 
 
 def test_every_twin_is_paired(shared_data, tmp_path):

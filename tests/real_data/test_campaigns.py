@@ -64,10 +64,10 @@ def test_the_next_hits_of_wmt22_stay_within_segments(shared_campaigns, tmp_path)
     assert sum(row["n_comparisons"] for row in scores.values()) == 2 * 1_962
     for row in scores.values():
         assert row["easl_score"] == pytest.approx(row["raw_mean"] / 100, abs=1e-14)
-    found = next_batch(load_campaign(path, sets=places), tmp_path / "batch")
-    assert (found["hits"], found["slots"]) == (7 * 100, 7 * 500)
+    actual = next_batch(load_campaign(path, sets=places), tmp_path / "batch")
+    assert (actual["hits"], actual["slots"]) == (7 * 100, 7 * 500)
     hits: dict[str, set[str]] = {}
-    for slot in pq.read_table(found["plan"]).to_pylist():
+    for slot in pq.read_table(actual["plan"]).to_pylist():
         hits.setdefault(slot["hit"], set()).add(slot["segment"])
         state = scores[slot["task"], slot["item"]]
         assert slot["easl_alpha"] == state["easl_alpha"]

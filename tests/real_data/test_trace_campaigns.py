@@ -84,16 +84,16 @@ def test_rte(rte, shared_data, item):
     check_sources(rte, {"rte.standardized.tsv": raw})
     mine = [row for row in raw if row["orig_id"] == item]
     assert len(mine) == 10
-    (found,) = trace(rte, item)
-    assert said(found) == Counter(
+    (actual,) = trace(rte, item)
+    assert said(actual) == Counter(
         (public("rte", r["!amt_worker_ids"]), r["response"], r["row"], "used") for r in mine
     )
-    assert {found["truth"]} == {row["gold"] for row in mine}
+    assert {actual["truth"]} == {row["gold"] for row in mine}
     votes = Counter(row["response"] for row in mine)
-    assert {r["label"]: r["votes"] for r in found["distribution"]} == {
+    assert {r["label"]: r["votes"] for r in actual["distribution"]} == {
         label: votes[label] for label in "01"
     }
-    assert found["label"]["majority_share"] == max(votes.values()) / 10
+    assert actual["label"]["majority_share"] == max(votes.values()) / 10
 
 
 @pytest.fixture(scope="module")
@@ -119,7 +119,7 @@ def test_masc(masc, shared_data):
         item for item, rows in by_item.items() if {"10", "11"} & {r["rating"] for r in rows}
     )
     wanted = [("fair-j", with_rejected), ("fair-j", "119"), ("family-n", "11")]
-    for (word, item), found in zip(
+    for (word, item), actual in zip(
         wanted, trace_items(masc.folder, masc.manifest, wanted), strict=True
     ):
         mine = [row for row in raw[f"{word}.tsv"] if row["item"] == item]
@@ -129,19 +129,19 @@ def test_masc(masc, shared_data):
         rejected = [
             (judges[r["annotator"]], None, r["row"], "rejected") for r in mine if r not in kept
         ]
-        assert said(found) == Counter(used + rejected)
+        assert said(actual) == Counter(used + rejected)
         assert rejected or (word, item) != wanted[0]
         votes = Counter(row["rating"] for row in kept)
-        assert {r["label"]: r["votes"] for r in found["distribution"] if r["votes"]} == votes
-        files = {p["source_file"] for j in found["judgments"] for p in j["places"]}
+        assert {r["label"]: r["votes"] for r in actual["distribution"] if r["votes"]} == votes
+        files = {p["source_file"] for j in actual["judgments"] for p in j["places"]}
         assert files == {f"../data/masc-wordsense/munged/{word}.tsv"}
         digest = hashlib.sha256((munged / f"{word}.tsv").read_bytes()).hexdigest()
-        assert {p["source_digest"] for j in found["judgments"] for p in j["places"]} == {
+        assert {p["source_digest"] for j in actual["judgments"] for p in j["places"]} == {
             keyed("masc", f"digest:{digest}")
         }
-        shares = [r["probability"] for r in found["distribution"]]
+        shares = [r["probability"] for r in actual["distribution"]]
         assert sum(shares) == pytest.approx(1)
-        assert found["label"]["probability"] == max(shares)
+        assert actual["label"]["probability"] == max(shares)
 
 
 def test_wmt22(shared_campaigns, shared_data, tmp_path):
@@ -161,34 +161,34 @@ def test_wmt22(shared_campaigns, shared_data, tmp_path):
         by_judge[row["src"], row["WorkerId"]].append(float(row["raw_score"]))
     types = {at: Counter(row["type"] for row in rows) for at, rows in by_item.items()}
     wanted = [  # of the first asked again, of the second degraded, the third a reference's
-        next(at for at, found in types.items() if found["SYSTEM"] and found[kind])
+        next(at for at, actual in types.items() if actual["SYSTEM"] and actual[kind])
         for kind in ("REPEAT", "BAD_REF", "REF")
     ]
     documents = trace_items(release.folder, release.manifest, wanted)
-    for at, found in zip(wanted, documents, strict=True):
+    for at, actual in zip(wanted, documents, strict=True):
         mine = by_item[at]
         assert Counter(
             (j["judge"], j["score"], j["control"], p["source_row"])
-            for j in found["judgments"]
+            for j in actual["judgments"]
             for p in j["places"]
         ) == Counter(
             (public("wmt22", r["WorkerId"]), float(r["raw_score"]), kinds[r["type"]], r["row"])
             for r in mine
         )
-        assert found["other_records"] == []
+        assert actual["other_records"] == []
         used = [r for r in mine if r["type"] in ("SYSTEM", "REPEAT")]
-        fates = Counter(j["fate"] for j in found["judgments"])
+        fates = Counter(j["fate"] for j in actual["judgments"])
         assert (fates["used"], fates.total()) == (len(used), len(mine))
         mean = fmean(float(r["raw_score"]) for r in used)
-        assert found["score"]["raw_mean"] == pytest.approx(mean, rel=1e-12)
-        weights = [j["weight"] for j in found["judgments"] if j["fate"] == "used"]
+        assert actual["score"]["raw_mean"] == pytest.approx(mean, rel=1e-12)
+        weights = [j["weight"] for j in actual["judgments"] if j["fate"] == "used"]
         assert weights == [pytest.approx(1 / len(used))] * len(used)
-        z = {j["places"][0]["source_row"]: j["z"] for j in found["judgments"]}
+        z = {j["places"][0]["source_row"]: j["z"] for j in actual["judgments"]}
         for row in mine:
             scores = by_judge[row["src"], row["WorkerId"]]
             expected = (float(row["raw_score"]) - fmean(scores)) / stdev(scores)
             assert z[row["row"]] == pytest.approx(expected, rel=1e-9)
-        for left in found["without_judge"]:
+        for left in actual["without_judge"]:
             others = [
                 float(r["raw_score"])
                 for r in used

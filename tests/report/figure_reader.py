@@ -50,13 +50,13 @@ class Figure:
         """Left, top, right and bottom."""
         number = r"(-?[\d.]+)"
         shapes = re.compile(f"M{number} {number}H{number}V{number}H\\1z")
-        found = []
+        actual = []
         for p in self.parts(part):
             for path in p.iter(f"{SVG}path"):
                 whole = shapes.sub("", path.attrib["d"])
                 assert whole == "", f"not rectangles only: {whole}"
-                found += [tuple(map(float, box)) for box in shapes.findall(path.attrib["d"])]
-        return found  # type: ignore[return-value]
+                actual += [tuple(map(float, box)) for box in shapes.findall(path.attrib["d"])]
+        return actual  # type: ignore[return-value]
 
     def tips(self) -> list[str]:
         return [element.text or "" for element in self.root.iter(f"{SVG}title")]

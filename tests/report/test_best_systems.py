@@ -95,8 +95,8 @@ def test_notes_are_shown_as_a_whole(best, release):
 
 @pytest.mark.slow
 def test_differences_that_these_judges_find_are_not_those_of_others(best):
-    found = {row[0]: row[7] for row in best}
-    assert found == {"few": "for these judges only", "apart": ""}
+    actual = {row[0]: row[7] for row in best}
+    assert actual == {"few": "for these judges only", "apart": ""}
 
 
 @pytest.mark.slow

@@ -134,8 +134,8 @@ def test_a_phone_scrolls_down_only(browser, reports, name):
 
 
 def rows_of(page: Any, table: str) -> list[str]:
-    found: list[str] = page.locator(f"{table} tbody tr:not([hidden]) th").all_inner_texts()
-    return found
+    actual: list[str] = page.locator(f"{table} tbody tr:not([hidden]) th").all_inner_texts()
+    return actual
 
 
 def test_a_table_sorts_by_numbers_words_and_keyboard(browser, reports):

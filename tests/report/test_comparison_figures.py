@@ -31,11 +31,11 @@ CHAIN = [("s", "a", "b", 1), ("s", "b", "c", 1), ("s", "c", "d", 1)]
 
 def compared(rows, *, task="t", kept=True) -> pa.Table:
     """Comparisons (segment, system, system, outcome), each one ranking of a judge of its own."""
-    found = []
+    actual = []
     for number, (segment, one, other, outcome) in enumerate(rows):
         (a, b), sign = sorted((one, other)), 1 if one < other else -1
         prefix = "" if segment is None else f"{segment}/"
-        found.append(
+        actual.append(
             {
                 "task": task, "judge": f"j{number}", "kept": kept, "segment": segment,
                 "item_a": f"{prefix}{a}", "item_b": f"{prefix}{b}", "system_a": a, "system_b": b,
@@ -43,7 +43,7 @@ def compared(rows, *, task="t", kept=True) -> pa.Table:
                 "judgment_id": f"{number:04}",
             }
         )  # fmt: skip
-    return comparison_table([pa.Table.from_pylist(found, PLAIN)])
+    return comparison_table([pa.Table.from_pylist(actual, PLAIN)])
 
 
 def ranked(comparisons: pa.Table, texts=(), graphs="pooled") -> pa.Table:
@@ -80,8 +80,8 @@ def scores(systems, *, parts=None) -> pa.Table:
 def segments(ranks: pa.Table, comparisons: pa.Table) -> list[Drawn]:
     """Graphs of segments, by what the report asks of these tables."""
     inputs = {"segment_ranks": ranks, "comparisons": comparisons}
-    found = query_tables(DRAWN, inputs, QUERIES)
-    return segment_figures(found["drawn_segments"], found["drawn_comparisons"])
+    actual = query_tables(DRAWN, inputs, QUERIES)
+    return segment_figures(actual["drawn_segments"], actual["drawn_comparisons"])
 
 
 def wins(comparisons: pa.Table, rankings: pa.Table) -> list[Drawn]:
@@ -209,9 +209,9 @@ def test_wins_of_judges_kept_only():
 
 
 def test_effort_is_what_the_facts_count():
-    found = {"n_outputs": 100, "n_vertices": 90, "n_by_reference": 40, "n_by_spread": 20,
+    actual = {"n_outputs": 100, "n_vertices": 90, "n_by_reference": 40, "n_by_spread": 20,
              "n_asked": 30}  # fmt: skip
-    second, first = effort_figures({"u": found, "a": found})[::-1]
+    second, first = effort_figures({"u": actual, "a": actual})[::-1]
     assert (first.title, second.title) == (
         "Questions of adequacy saved, a", "Questions of adequacy saved, u",
     )  # fmt: skip
@@ -220,12 +220,12 @@ def test_effort_is_what_the_facts_count():
 
 
 def times(rows) -> pa.Table:
-    found = [
+    actual = [
         {"task": "t", "unit": unit, "lengths": lengths, "words": words, "n": n, "n_breaks": 0,
          "mean_per_word_without_breaks": seconds}
         for unit, lengths, words, n, seconds in rows
     ]  # fmt: skip
-    return pa.Table.from_pylist(found, COMPARISON_TIMES)
+    return pa.Table.from_pylist(actual, COMPARISON_TIMES)
 
 
 def test_times_are_drawn_by_length():

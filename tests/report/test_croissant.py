@@ -33,8 +33,8 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def document(full_release) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((full_release.folder / "croissant.json").read_text("utf-8"))
-    return found
+    actual: dict[str, Any] = json.loads((full_release.folder / "croissant.json").read_text("utf-8"))
+    return actual
 
 
 @pytest.fixture(scope="module")
@@ -44,9 +44,9 @@ def dataset(full_release) -> Any:
 
 def test_mlcroissant_finds_nothing_wrong(full_release, caplog):
     with caplog.at_level(logging.WARNING):
-        found = mlcroissant.Dataset(jsonld=full_release.folder / "croissant.json")
-    assert not found.metadata.ctx.issues.errors
-    assert not found.metadata.ctx.issues.warnings
+        actual = mlcroissant.Dataset(jsonld=full_release.folder / "croissant.json")
+    assert not actual.metadata.ctx.issues.errors
+    assert not actual.metadata.ctx.issues.warnings
     assert not caplog.records  # a context that is not the standard one is logged only
 
 
@@ -54,9 +54,9 @@ def test_mlcroissant_finds_nothing_wrong(full_release, caplog):
 def test_without_a_word_about_it_only_the_licence_is_missing(build_campaign):
     """A licence cannot be made up."""
     built = build_campaign({"a.csv": "item,judge,label\ni,w,x\n"})
-    found = mlcroissant.Dataset(jsonld=built.publication.release.folder / "croissant.json")
-    assert not found.metadata.ctx.issues.errors
-    (missing,) = found.metadata.ctx.issues.warnings
+    actual = mlcroissant.Dataset(jsonld=built.publication.release.folder / "croissant.json")
+    assert not actual.metadata.ctx.issues.errors
+    (missing,) = actual.metadata.ctx.issues.warnings
     assert "license" in missing
 
 

@@ -77,17 +77,17 @@ def test_hostile_names_stand_in_the_card_as_text(card):
 
 def test_who_judged(card):
     """Counted by hand: 4 judges x 8 items; 3 x 24 scores and 1 more; 2 judges x 9 pairs."""
-    found = {row[0]: row[1:] for row in rows(section(card, "Who judged"))}
-    assert found[escape(TASK)] == ["4", "32", "8", "8", "4"]
-    assert found["quality"][:3] == ["4", "73", "1 to 24, median 24"]
-    assert found["which"] == ["2", "18", "9", "", ""]
+    actual = {row[0]: row[1:] for row in rows(section(card, "Who judged"))}
+    assert actual[escape(TASK)] == ["4", "32", "8", "8", "4"]
+    assert actual["quality"][:3] == ["4", "73", "1 to 24, median 24"]
+    assert actual["which"] == ["2", "18", "9", "", ""]
     assert "Judges are pseudonyms" in card
 
 
 def test_what_was_asked(card):
-    found = {row[0]: row[1:] for row in rows(section(card, "What was asked"))}
-    assert found["which"] == ["pairwise", "not stated"]
-    kind, asked = found[escape(TASK)]
+    actual = {row[0]: row[1:] for row in rows(section(card, "What was asked"))}
+    assert actual["which"] == ["pairwise", "not stated"]
+    kind, asked = actual[escape(TASK)]
     assert kind == "categorical"
     assert asked.startswith(r"Which mood? \# not a heading - no list &lt;img")
 
@@ -96,9 +96,9 @@ def test_who_was_filtered(card, full_release):
     """Judge q0 scores degraded copies higher and fails; q1 and q2 pass; q9 has no control."""
     text = section(card, "Who was filtered, and by which test")
     assert "Test `paired_t`, contrast `paired`, alpha 0.05" in text
-    found = {row[0]: row[1:] for row in rows(text) if len(row) == 6}
-    assert found["quality"] == ["2", "1", "1", "0", "1"]
-    assert found["which"] == ["0", "0", "0", "2", "0"]
+    actual = {row[0]: row[1:] for row in rows(text) if len(row) == 6}
+    assert actual["quality"] == ["2", "1", "1", "0", "1"]
+    assert actual["which"] == ["0", "0", "0", "2", "0"]
     lost = full_release.manifest["facts"]["fates"]["judge_failed"]
     assert lost == 24
     assert "24 judgments of judges who were dropped" in text
@@ -111,24 +111,24 @@ def test_experts_decisions(card):
 
 def test_agreement_has_its_intervals(card, full_release):
     wanted = {(r["task"], r["statistic"]): r for r in full_release.table("agreement").to_pylist()}
-    found = rows(section(card, "How judges agree"))
+    actual = rows(section(card, "How judges agree"))
     kappa = wanted[TASK, "fleiss_kappa"]
     row = [escape(TASK), escape("fleiss_kappa"), f"{kappa['value']:.3f}",
            "", "8", "4", "fewer than 20 items for an interval"]  # fmt: skip
-    assert row in found
+    assert row in actual
     task, statistic = next(key for key in wanted if "inter_kappa_raw_5" in key)
     kappa = wanted[task, statistic]
     assert [escape(task), escape(statistic), f"{kappa['value']:.3f}", "", kappa["reason"]] in [
-        [*row[:4], row[-1]] for row in found
+        [*row[:4], row[-1]] for row in actual
     ]
-    assert not any("unfiltered" in row[1] for row in found)
+    assert not any("unfiltered" in row[1] for row in actual)
 
 
 def test_classes_add_up(card):
-    found = rows(section(card, "Classes"))
-    assert [row[1] for row in found]
-    assert sum(int(row[2]) for row in found) == 8
-    assert sum(float(row[3].rstrip("%")) for row in found) == pytest.approx(100, abs=0.2)
+    actual = rows(section(card, "Classes"))
+    assert [row[1] for row in actual]
+    assert sum(int(row[2]) for row in actual) == 8
+    assert sum(float(row[3].rstrip("%")) for row in actual) == pytest.approx(100, abs=0.2)
 
 
 def test_limits_and_gates(card, full_release):

@@ -72,11 +72,11 @@ def card(built: Built) -> str:
 
 
 def test_labels_by_whose_they_are(built):
-    found = contents_of(built).labelled["decided"]
+    actual = contents_of(built).labelled["decided"]
     sure = sum(r["certain"] and not r["adjudicated"] for r in built.rows("labels"))
-    assert (found.n, found.certain, found.decided, found.against) == (11, sure, 4, 2)
-    assert found.usable == (sure + 4) / 11
-    assert contents_of(built).labelled_in_all == found
+    assert (actual.n, actual.certain, actual.decided, actual.against) == (11, sure, 4, 2)
+    assert actual.usable == (sure + 4) / 11
+    assert contents_of(built).labelled_in_all == actual
 
 
 def test_glance_and_certainty_tell_one_figure(html, built):
@@ -114,19 +114,19 @@ def test_a_decision_that_says_the_same_is_a_change_of_whose_it_is(built):
     empty = {name: contents.tables[name].slice(0, 0) for name in ("judges", "system_rankings")}
 
     def changes_since(labels: pa.Table) -> str:
-        found = QUERIES.table(
+        actual = QUERIES.table(
             "report/label_changes",
             {"old_labels": labels, "new_labels": now},
             {"same_names": True, "most": 9},
         )
-        before = empty | {"label_changes": found}
+        before = empty | {"label_changes": actual}
         return changes(type(contents)(
             manifest, contents.tables | empty, contents.internal, (), before, None
         ))  # fmt: skip
 
-    found = changes_since(old)
-    assert "Labels that changed: 1<" in found
-    shown = found.split("Labels that changed", 1)[1]
+    actual = changes_since(old)
+    assert "Labels that changed: 1<" in actual
+    shown = actual.split("Labels that changed", 1)[1]
     assert re.findall(r'row">(i\d)</th>', shown) == ["i2"]
     assert "<td>the model</td>" in shown
     assert re.search("expert j[0-9a-f]{20}", shown)

@@ -45,13 +45,13 @@ def texts(figure: Figure, part: str) -> list[Element]:
 
 def ticks(figure: Figure, side: str) -> dict[float, float]:
     """Pixels by value, of one side of the one plot of a figure."""
-    found = {}
+    actual = {}
     for text in texts(figure, "tick"):
         middle = text.get("text-anchor") == "middle"
         if middle == (side == "x"):
             value = float((text.text or "").replace("\u2212", "-").replace(",", ""))
-            found[value] = float(text.attrib["x"]) if middle else float(text.attrib["y"]) - 4
-    return found
+            actual[value] = float(text.attrib["x"]) if middle else float(text.attrib["y"]) - 4
+    return actual
 
 
 def px(figure: Figure, side: str, values: npt.ArrayLike) -> list[float]:

@@ -372,7 +372,7 @@ def test_comparison_has_the_better_system_in_the_row():
     assert right < x_b
     assert "p < 0.001" in figure.words("key")
     cells = zip(figure.boxes("cell")[-1], (x_b - 14, y - 14, x_b + 14, y + 14), strict=True)
-    assert all(abs(found - expected) < 1 for found, expected in cells)  # the dark one is A, B
+    assert all(abs(actual - expected) < 1 for actual, expected in cells)  # the dark one is A, B
     shades = [
         path.get("fill-opacity", "1") for q in figure.parts("cell") for path in q.iter(f"{SVG}path")
     ]

@@ -77,11 +77,11 @@ class Page(HTMLParser):
 
 def test_a_page_finds_no_elements_in_names():
     for svg in figures_of(HOSTILE).values():
-        found = Page(f"<html><body>{svg}</body></html>").tags
+        actual = Page(f"<html><body>{svg}</body></html>").tags
         known = {"html", "body", "svg", "g", "path", "text", "defs", "use", "title", "style",
                  "clippath", "rect"}  # fmt: skip
-        assert set(found) <= known
-        assert found["svg"] == 1
+        assert set(actual) <= known
+        assert actual["svg"] == 1
 
 
 def test_figures_of_one_kind_share_a_page():
@@ -196,11 +196,11 @@ def run(folder: Path, **more: str) -> str:
 @pytest.mark.slow
 def test_settings_of_the_user_do_not_matter(tmp_path):
     (tmp_path / "matplotlibrc").write_text(HOSTILE_SETTINGS)
-    found = run(
+    actual = run(
         tmp_path, MATPLOTLIBRC=str(tmp_path / "matplotlibrc"), PYTHONHASHSEED="7",
         SOURCE_DATE_EPOCH="0", MPLBACKEND="",
     )  # fmt: skip
-    assert found == digest(["a", "b", "$c$", "系"])
+    assert actual == digest(["a", "b", "$c$", "系"])
 
 
 def test_settings_of_the_process_stay():

@@ -21,13 +21,13 @@ NAN = float("nan")
 def images(figure: Figure, part: str = "matrix") -> list[tuple[Element, npt.NDArray[np.uint8]]]:
     from PIL import Image
 
-    found = []
+    actual = []
     for group in figure.parts(part):
         for image in group.iter(f"{SVG}image"):
             _, _, data = image.attrib["href"].partition("data:image/png;base64,")
             pixels = Image.open(BytesIO(base64.b64decode(data))).convert("RGBA")
-            found.append((image, np.asarray(pixels)))
-    return found
+            actual.append((image, np.asarray(pixels)))
+    return actual
 
 
 def values_of(figure: Figure, pixels: npt.NDArray[np.uint8], end: float) -> npt.NDArray[np.float64]:
@@ -72,11 +72,11 @@ def test_large_matrices_become_means_of_blocks():
     figure = Figure(match_quality_svg([("iteration 9", matrix)]))
     ((image, pixels),) = images(figure)
     assert pixels.shape[:2] == (300, 300)
-    found = values_of(figure, pixels, 0.5)
-    assert found[:150, 150:] == pytest.approx(np.full((150, 150), 0.5), abs=0.01)
-    assert found[150:, 150:].max() == 0
-    assert np.isnan(found[-1, 0])
-    assert found[0, 0] == pytest.approx(0.6 / 8, abs=0.002)  # of 3 x 3 pairs, one is missing
+    actual = values_of(figure, pixels, 0.5)
+    assert actual[:150, 150:] == pytest.approx(np.full((150, 150), 0.5), abs=0.01)
+    assert actual[150:, 150:].max() == 0
+    assert np.isnan(actual[-1, 0])
+    assert actual[0, 0] == pytest.approx(0.6 / 8, abs=0.002)  # of 3 x 3 pairs, one is missing
     assert image.get("image-rendering") is None
     assert figure.words("note")[0] == "Means of blocks of up to 4 × 4 pairs are drawn."  # noqa: RUF001
     assert len(figure.svg) < 100_000

@@ -24,11 +24,11 @@ MADE = {("used", "labels"): 90, ("rejected", "kept in lineage"): 10, ("control",
 
 
 def node_heights(figure: Figure) -> dict[str, float]:
-    found = {}
+    actual = {}
     for node in figure.parts("node"):
         name = (node.find(f"{SVG}title").text or "").split(":")[0]
-        found[name] = float(node.find(f"{SVG}rect").attrib["height"])
-    return found
+        actual[name] = float(node.find(f"{SVG}rect").attrib["height"])
+    return actual
 
 
 def test_bands_are_as_thick_as_there_are_records():
@@ -107,8 +107,8 @@ def bands_of(probability: Sequence[float | None], decided: Sequence[bool] = ()) 
         for name in GOLD["labels"].empty().schema
     })  # fmt: skip
     inputs = {"labels": labels, "items": GOLD["items"].empty()}
-    found = QUERIES.table("report/label_counts", inputs, QUERIED["label_counts"])
-    tasks, counts = bands_by_task(found.to_pylist())
+    actual = QUERIES.table("report/label_counts", inputs, QUERIED["label_counts"])
+    tasks, counts = bands_by_task(actual.to_pylist())
     assert tasks == ["x"]
     return counts[0].tolist()
 

@@ -197,8 +197,8 @@ def test_what_changed_since_the_release_before(tmp_path, monkeypatch):
 def test_rows_that_differ_are_found_by_their_key():
     old = pa.table({"k": ["a", "b", "c", "d"], "v": [1, 2, None, 4], "w": [0, 0, 0, 0]})
     new = pa.table({"k": ["d", "c", "b", "e"], "v": [None, None, 3, 5], "w": [9, 9, 9, 9]})
-    found = changed(old, new, ("k",), ("v",), ("w",)).to_pylist()
-    assert [(r["k"], r["v_old"], r["v"], r["w_old"], r["w"]) for r in found] == [
+    actual = changed(old, new, ("k",), ("v",), ("w",)).to_pylist()
+    assert [(r["k"], r["v_old"], r["v"], r["w_old"], r["w"]) for r in actual] == [
         ("b", 2, 3, 0, 9), ("d", 4, None, 0, 9),
     ]  # fmt: skip
     assert changed(old, old, ("k",), ("v",), ("w",)).num_rows == 0
@@ -214,9 +214,9 @@ def test_judges_are_capped_and_those_who_matter_come_first(small):
     crowd = replace(contents, tables=contents.tables | {"judges": GOLD["judges"].empty()})
     crowd.__dict__["judges"] = many
     shown = judges(crowd)
-    found = re.findall(r'<th scope="row">(j\d+)</th>', shown)
-    assert found[:3] == ["j00003", "j00002", f"j{MOST_ROWS + 499:05}"]
-    assert len(found) == MOST_ROWS
+    actual = re.findall(r'<th scope="row">(j\d+)</th>', shown)
+    assert actual[:3] == ["j00003", "j00002", f"j{MOST_ROWS + 499:05}"]
+    assert len(actual) == MOST_ROWS
     assert "1,000 of 1,500 judges shown: first those who were dropped" in shown
 
 

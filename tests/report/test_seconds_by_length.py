@@ -29,8 +29,8 @@ def test_points_stand_at_their_seconds_and_the_axis_begins_at_0():
     }  # fmt: skip
     per_second = (heights["0"] - heights["10"]) / 10
     y = {tuple(p): p[1] for p in figure.points("point")}
-    found = sorted((heights["0"] - 4 - v) / per_second for v in y.values())
-    assert found == pytest.approx([3, 4, 6, 8, 12], abs=0.02)
+    actual = sorted((heights["0"] - 4 - v) / per_second for v in y.values())
+    assert actual == pytest.approx([3, 4, 6, 8, 12], abs=0.02)
 
 
 def test_counts_stand_under_their_points():

@@ -28,23 +28,23 @@ def test_a_cell_says_its_counts_and_its_share():
 
 def cells(figure: Figure) -> dict[str, tuple[str, float, float, float]]:
     """Colour, opacity and place of each cell, by the pair it is of."""
-    found = {}
+    actual = {}
     for group in figure.parts("cell"):
         for use in group.iter(f"{SVG}use"):
             title = use.find(f"{SVG}title")
             assert title is not None
             pair = (title.text or "").partition(":")[0]
-            found[pair] = (
+            actual[pair] = (
                 use.get("fill", ""), float(use.get("fill-opacity", 1)),
                 float(use.attrib["x"]), float(use.attrib["y"]),
             )  # fmt: skip
-    return found
+    return actual
 
 
 def test_the_colour_says_which_side_and_how_far():
     wins = np.array([[0, 55, 100, 50], [45, 0, 75, 0], [0, 25, 0, 91], [50, 0, 9, 0]])
-    found = cells(Figure(win_matrix_svg("abcd", wins)))
-    color = {pair: cell[0] for pair, cell in found.items()}
+    actual = cells(Figure(win_matrix_svg("abcd", wins)))
+    color = {pair: cell[0] for pair, cell in actual.items()}
     assert {p for p, c in color.items() if c == BLUE} == {
         "a over b", "a over c", "b over c", "c over d",
     }  # fmt: skip
@@ -52,19 +52,19 @@ def test_the_colour_says_which_side_and_how_far():
         "b over a", "c over a", "c over b", "d over c",
     }  # fmt: skip
     assert {p for p, c in color.items() if c == GREY} == {"a over d", "d over a"}
-    opacity = [found[p][1] for p in ("a over b", "b over c", "c over d", "a over c")]
+    opacity = [actual[p][1] for p in ("a over b", "b over c", "c over d", "a over c")]
     assert opacity == [0.25, 0.65, 1, 1]
-    assert [found[p][1] for p in ("b over a", "c over b", "d over c")] == [0.25, 0.65, 1]
+    assert [actual[p][1] for p in ("b over a", "c over b", "d over c")] == [0.25, 0.65, 1]
 
 
 def test_cells_stand_in_their_row_and_column():
     figure = Figure(win_matrix_svg(SYSTEMS, WINS, TIES))
-    found = cells(figure)
+    actual = cells(figure)
     rows = [float(t.attrib["y"]) for p in figure.parts("row") for t in p.iter(f"{SVG}text")]
     columns = [float(t.attrib["x"]) for p in figure.parts("column") for t in p.iter(f"{SVG}text")]
     for row, a in enumerate(SYSTEMS):
         for column, b in enumerate(SYSTEMS):
-            if (cell := found.get(f"{a} over {b}")) is not None:
+            if (cell := actual.get(f"{a} over {b}")) is not None:
                 assert cell[2] == pytest.approx(columns[column], abs=1)
                 assert cell[3] == pytest.approx(rows[row], abs=6)
 

@@ -23,11 +23,11 @@ def test_one_thread_within_and_as_many_as_before_after():
 
 def test_products_and_inverses_do_not_depend_on_the_threads_outside():
     matrix = np.random.default_rng(4).normal(size=(400, 400))
-    found = []
+    actual = []
     for threads in (1, 2):
         with threadpool_limits(limits=threads, user_api="blas"), one_blas_thread():
-            found.append([matrix.T @ matrix, np.linalg.inv(matrix)])
-    for one, two in zip(*found, strict=True):
+            actual.append([matrix.T @ matrix, np.linalg.inv(matrix)])
+    for one, two in zip(*actual, strict=True):
         np.testing.assert_array_equal(one, two)
 
 

@@ -24,9 +24,9 @@ def test_codes_are_places_among_sorted_names(values, cut, null):
     filled = [null if value is None else value for value in values]
     expected = sorted(set(filled))
     for column in forms(values, cut):
-        found = index(column, null=null)
-        assert found.names == expected
-        assert [found.names[code] for code in found.codes] == filled
+        actual = index(column, null=null)
+        assert actual.names == expected
+        assert [actual.names[code] for code in actual.codes] == filled
 
 
 @settings(deadline=None)
@@ -39,6 +39,6 @@ def test_a_null_is_no_name(values, cut, wanted):
 @pytest.mark.parametrize("apart", [1, 1_000_000])
 def test_pairs_are_in_order_however_far_apart(apart):
     first, second = index(pa.array(["x", "y", "x", "x"])).codes, pa.array([3, 0, 3, 1]).to_numpy()
-    found = index_pairs(first, second * apart)
-    assert list(zip(found.first, found.second // apart, strict=True)) == [(0, 1), (0, 3), (1, 0)]
-    assert found.codes.tolist() == [1, 2, 1, 0]
+    actual = index_pairs(first, second * apart)
+    assert list(zip(actual.first, actual.second // apart, strict=True)) == [(0, 1), (0, 3), (1, 0)]
+    assert actual.codes.tolist() == [1, 2, 1, 0]

@@ -110,12 +110,12 @@ def fates(built: Built, *key: str) -> dict[Any, tuple[str, str | None]]:
 
 
 def by(rows: Iterable[Row], *names: str) -> dict[Any, Row]:
-    found: dict[Any, Row] = {}
+    actual: dict[Any, Row] = {}
     for row in rows:
         key = tuple(row[name] for name in names) if len(names) > 1 else row[names[0]]
-        assert key not in found
-        found[key] = row
-    return found
+        assert key not in actual
+        actual[key] = row
+    return actual
 
 
 def gates(built: Built) -> dict[str, Any]:
@@ -171,27 +171,27 @@ def expected_test(
     d1 = [a - b if signed else abs(a - b) for a, b in again]
     if contrast == "paired":
         if test == "paired_t":
-            found = stats.ttest_rel(*zip(*pairs, strict=True), alternative="greater")
+            actual = stats.ttest_rel(*zip(*pairs, strict=True), alternative="greater")
         else:
-            found = stats.wilcoxon(
+            actual = stats.wilcoxon(
                 d2,
                 alternative="greater",
                 correction=True,
                 method="asymptotic",
                 zero_method="wilcox",
             )
-        return found.statistic, fmean(d2), found.pvalue
+        return actual.statistic, fmean(d2), actual.pvalue
     first, second = d2, d1
     if contrast == "pooled":
         first = [a for a, _ in pairs] + [a for a, _ in again]
         second = [b for _, b in pairs]
     if test == "welch":
-        found = stats.ttest_ind(first, second, equal_var=False, alternative="greater")
+        actual = stats.ttest_ind(first, second, equal_var=False, alternative="greater")
     else:
-        found = stats.mannwhitneyu(
+        actual = stats.mannwhitneyu(
             first, second, alternative="greater", use_continuity=True, method="asymptotic"
         )
-    return found.statistic, fmean(first) - fmean(second), found.pvalue
+    return actual.statistic, fmean(first) - fmean(second), actual.pvalue
 
 
 def outputs(scores: Mapping[str, Sequence[float]], judge: str = "ann", **more: Any) -> list[Row]:

@@ -55,12 +55,14 @@ def test_hostile_names_come_out_unchanged(build: Any) -> None:
     back = dict(zip(HOSTILE, plain, strict=True))
     for table in ("judges", "system_rankings", "system_comparisons"):
         key = GOLD[table].key
-        found, expected = (
+        actual, expected = (
             # online methods take comparisons in the order of ids, which hang on the names
             {names: row for names, row in by(b.rows(table), *key).items() if not {*names} & ONLINE}
             for b in (hostile, tame)
         )
-        named = {tuple(back.get(name, name) for name in names): row for names, row in found.items()}
+        named = {
+            tuple(back.get(name, name) for name in names): row for names, row in actual.items()
+        }
         assert named.keys() == expected.keys(), table
         for names, row in expected.items():
             for column in row.keys() - {*key, *NAMED}:  # sums are in the order of names
@@ -81,8 +83,8 @@ def test_a_name_too_long_to_be_one(stage: Any) -> None:
         of("s9", system="y" * 100_001),
         of("s9", judge="z" * 100_001),
     ]
-    found = Counter(row["reason"] for row in stage(rows).rows("lineage"))
-    assert found == {
+    actual = Counter(row["reason"] for row in stage(rows).rows("lineage"))
+    assert actual == {
         None: 3,
         "system is longer than 100,000 bytes": 1,
         "judge is longer than 100,000 bytes": 1,
@@ -230,14 +232,14 @@ def test_messy_input_as_worked_out_in_python(stage: Any) -> None:
                 of_judge = given[row["task"], row["judge"]]
                 z = (score - fmean(of_judge)) / stdev(of_judge)
                 cells[row["task"], row["item"]][row["criterion"]].append((score, z))
-        found = by(built.rows("scores"), "task", "item")
+        actual = by(built.rows("scores"), "task", "item")
         for key, by_criterion in cells.items():
             for place, name in enumerate(("raw_mean", "z_mean")):
                 means = [
                     fmean(value[place] for value in values) for values in by_criterion.values()
                 ]
-                assert found[key][name] == pytest.approx(fmean(means)), (key, name)
-        assert {k for k, row in found.items() if row["n_judgments"]} == set(cells)
+                assert actual[key][name] == pytest.approx(fmean(means)), (key, name)
+        assert {k for k, row in actual.items() if row["n_judgments"]} == set(cells)
         check_pairs(built, [row | {"score": score} for row, score in counted])
 
 

@@ -185,11 +185,11 @@ def test_rejected_assignments(policy: str, build: Any) -> None:
         for n, status in enumerate(STATUSES)
     ]
     built = build(rows, quality={"rejected_assignments": policy}, gates={})
-    found = fates(built, "judge")
+    actual = fates(built, "judge")
     for n, (status, rejected) in enumerate(STATUSES.items()):
         reason = f"assignment was rejected: '{status}'"
         dropped = rejected and policy == "drop"
-        assert found[f"j{n}"] == (("rejected", reason) if dropped else ("used", None)), status
+        assert actual[f"j{n}"] == (("rejected", reason) if dropped else ("used", None)), status
     kept = [n for n, r in enumerate(STATUSES.values()) if not r or policy == "keep"]
     assert built.rows("scores")[0]["raw_mean"] == pytest.approx(fmean(kept))
     assert gates(built)["rejected_share"].value == 0, "no defect of the export"

@@ -124,10 +124,10 @@ def test_means_have_no_interval_where_documents_repeat(tmp_path):
     built = stage_rows(tmp_path / "documents", rows)
     plain = [{name: value for name, value in row.items() if name != "document"} for row in rows]
     other = stage_rows(tmp_path / "plain", plain)
-    found, expected = (
+    actual, expected = (
         [row for row in one.rows("system_rankings") if row["method"] == "raw_mean"]
         for one in (built, other)
     )
     assert all(row["ci_low"] is not None for row in expected)
-    assert all(row["ci_low"] is None for row in found)
-    assert all("segments of one document are not independent" in row["reason"] for row in found)
+    assert all(row["ci_low"] is None for row in actual)
+    assert all("segments of one document are not independent" in row["reason"] for row in actual)

@@ -42,10 +42,10 @@ def test_every_test_of_every_contrast(test: str, contrast: str, signed: bool, st
     judges = {"careful": CAREFUL, "careless": CARELESS}
     rows = [row for name, given in judges.items() for row in hit_of(name, given, AGAIN)]
     built = stage(rows, quality={"test": test, "contrast": contrast, "signed": signed})
-    found = by(built.rows("judges"), "judge")
+    actual = by(built.rows("judges"), "judge")
     for name, given in judges.items():
         statistic, effect, p = expected_test(test, contrast, given, AGAIN, signed)
-        judge = found[name]
+        judge = actual[name]
         assert judge["effect"] == pytest.approx(effect)
         assert judge["p_value"] == judge["p_adjusted"] == pytest.approx(p)
         assert judge["verdict"] == ("passed" if p < 0.05 else "failed")
@@ -54,12 +54,12 @@ def test_every_test_of_every_contrast(test: str, contrast: str, signed: bool, st
         assert (judge["n_bad_reference"], judge["n_ask_again"]) == (8, 8)
         if test in ("paired_t", "welch"):
             assert judge["statistic"] == pytest.approx(statistic)
-    assert found["careful"]["verdict"] == "passed"
-    assert found["careless"]["verdict"] == "failed"
+    assert actual["careful"]["verdict"] == "passed"
+    assert actual["careless"]["verdict"] == "failed"
     kept = {row["judge"]: row["fate"] for row in built.rows("lineage") if row["item"] == "s0/x"}
     assert kept["careless"] == "judge_failed"
     (reason,) = {row["reason"] for row in built.rows("lineage") if row["judge"] == "careless"}
-    assert reason == f"judge control: failed ({test}, p = {found['careless']['p_value']:.4g})"
+    assert reason == f"judge control: failed ({test}, p = {actual['careless']['p_value']:.4g})"
     scores = by(built.rows("scores"), "item")["s0/x"]
     assert (scores["raw_mean"], scores["unfiltered_mean"]) == (72, 61)
 

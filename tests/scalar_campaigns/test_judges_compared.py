@@ -67,9 +67,9 @@ def test_random_listeners_fail_the_test_of_consistency(build: Any) -> None:
     assert reason == f"judge control: failed (consistency, p = {judges['s9']['p_value']:.4g})"
     scores = by(built.rows("scores"), "item")
     assert {row["n_judgments"] for row in scores.values()} == {8}
-    found = gates(built)
-    assert found["inconsistent_judges"].level == "pass"
-    assert found["judges_failed"].value == pytest.approx(4 / 12)
+    actual = gates(built)
+    assert actual["inconsistent_judges"].level == "pass"
+    assert actual["judges_failed"].value == pytest.approx(4 / 12)
 
 
 def test_neither_the_seed_nor_pseudonyms_move_p(stage: Any) -> None:

@@ -24,8 +24,8 @@ from tests.scalar_campaigns.judged import (
 
 
 def wilson(right: int, n: int) -> tuple[float, float]:
-    found = stats.binomtest(right, n).proportion_ci(method="wilson")
-    return float(found.low), float(found.high)
+    actual = stats.binomtest(right, n).proportion_ci(method="wilson")
+    return float(actual.low), float(actual.high)
 
 
 def test_judges_against_known_answers(stage: Any) -> None:
@@ -39,11 +39,11 @@ def test_judges_against_known_answers(stage: Any) -> None:
     rows = [row for j, answers in judges.items() for row in known(j, answers, judges["good"])]
     rows += [row for judge in [*judges, "unasked"] for row in labels(judge, "ynny")]
     built = stage(rows, tasks=YES_NO, quality=KNOWN)
-    found = by(built.rows("judges"), "judge")
+    actual = by(built.rows("judges"), "judge")
     for judge, answers in judges.items():
         right = sum(a == b for a, b in zip(answers, judges["good"], strict=True))
         p = stats.binomtest(right, 10, 0.5, alternative="greater").pvalue
-        row = found[judge]
+        row = actual[judge]
         assert row["p_value"] == pytest.approx(p), judge
         assert row["verdict"] == ("passed" if p < 0.05 else "failed"), judge
         assert (row["n_known_answers"], row["n_pairs"], row["statistic"]) == (10, 10, right)
@@ -52,17 +52,17 @@ def test_judges_against_known_answers(stage: Any) -> None:
         interval = row["known_answer_low"], row["known_answer_high"]
         assert interval == pytest.approx(wilson(right, 10), abs=1e-12)
         assert (row["test"], row["contrast"]) == ("known_answer", None)
-    assert found["good"]["verdict"] == "passed"
-    assert found["random"]["verdict"] == found["worse"]["verdict"] == "failed"
-    assert found["unasked"]["verdict"] == "undetermined"
-    assert found["unasked"]["known_answer_accuracy"] is None
+    assert actual["good"]["verdict"] == "passed"
+    assert actual["random"]["verdict"] == actual["worse"]["verdict"] == "failed"
+    assert actual["unasked"]["verdict"] == "undetermined"
+    assert actual["unasked"]["known_answer_accuracy"] is None
     fate = fates(built, "judge", "item")
     assert fate["worse", "i0"] == ("judge_failed", "judge control: failed (known_answer, p = 1)")
     assert fate["good", "k0"] == ("control", "control item: known_answer")
     items = {row["item"] for row in built.rows("labels")}
     assert items == {"i0", "i1", "i2", "i3"}, "what is known is not inferred"
     assert by(built.rows("labels"), "item")["i0"]["n_judgments"] == 3 - (
-        found["fair"]["verdict"] == "failed"
+        actual["fair"]["verdict"] == "failed"
     )
 
 

@@ -152,8 +152,8 @@ def test_rejected_assignments_are_no_defect_of_an_export(stage: Any) -> None:
         {"item": f"i{k}", "judge": "ann", "score": k, "status": status}
         for k, status in enumerate(["Approved", "Rejected"] * 5)
     ]
-    found = gates(stage(rows, gates={}))
-    assert found["rejected_share"].value == found["rejected_share_by_export"].value == 0
+    actual = gates(stage(rows, gates={}))
+    assert actual["rejected_share"].value == actual["rejected_share_by_export"].value == 0
 
 
 @pytest.mark.sampled

@@ -160,8 +160,8 @@ def test_what_a_control_is_compared_with(name: str, pairs: Staged) -> None:
     """Found pairs: the score of the ordinary judgment; else why there is none, in set_aside too."""
     expected = PAIRS[name][1]
     rows = [row for row in pairs.rows("control_pairs") if row["task"] == name]
-    found = [row["reason"] or row["ordinary_score"] for row in rows]
-    assert sorted(map(str, found)) == sorted(
+    actual = [row["reason"] or row["ordinary_score"] for row in rows]
+    assert sorted(map(str, actual)) == sorted(
         str(float(e)) if not isinstance(e, str) else e for e in expected
     )
     for name_ in ("ordinary_id", "ordinary_score"):

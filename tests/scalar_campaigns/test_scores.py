@@ -69,14 +69,14 @@ def test_scores_are_numbers_or_reasons(stage: Any) -> None:
     rows += [{"item": f"no{n}", "judge": "odd", "score": text} for n, text in enumerate(NO_NUMBERS)]
     rows += [{"item": f"yes{n}", "judge": "odd", "score": text} for n, text in enumerate(NUMBERS)]
     built = stage(rows)
-    found = fates(built)
-    assert {text: found[f"no{n}"] for n, text in enumerate(NO_NUMBERS)} == {
+    actual = fates(built)
+    assert {text: actual[f"no{n}"] for n, text in enumerate(NO_NUMBERS)} == {
         text: ("rejected", reason) for text, reason in NO_NUMBERS.items()
     }
     scores = by(built.rows("scores"), "item")
     assert scores.keys() == {row["item"] for row in rows if not row["item"].startswith("no")}
     for n, (text, number) in enumerate(NUMBERS.items()):
-        assert found[f"yes{n}"] == ("used", None), text
+        assert actual[f"yes{n}"] == ("used", None), text
         assert scores[f"yes{n}"]["raw_mean"] == pytest.approx(number), text
     judge = by(built.rows("judges"), "judge")["odd"]
     assert judge["n_judgments"] == len(NUMBERS)
@@ -196,34 +196,34 @@ def test_agreement_as_counted_by_hand(stage: Any) -> None:
     ]
     rows += [rows[n] | {"control": "ask_again", "score": score} for n, score in ((0, 20), (1, 55))]
     rows += [rows[2] | {"control": "bad_reference", "score": 0}]
-    found = by(stage(rows).rows("agreement"), "statistic")
+    actual = by(stage(rows).rows("agreement"), "statistic")
     for name, share, k in (
         ("inter_{}_raw_5", 2 / 3, 5),
         ("inter_{}_raw_2", 1, 2),
         ("intra_{}_raw_5", 1 / 2, 5),
         ("intra_{}_raw_2", 1, 2),
     ):
-        assert found[name.format("percent_agreement")]["value"] == pytest.approx(share)
+        assert actual[name.format("percent_agreement")]["value"] == pytest.approx(share)
         kappa = (share - 1 / k) / (1 - 1 / k)
-        assert found[name.format("kappa")]["value"] == pytest.approx(kappa)
-    assert found["inter_difference_mean"]["value"] == pytest.approx(fmean([5, 20, 5]))
-    assert found["intra_difference_mean"]["value"] == pytest.approx(fmean([10, 5]))
-    counts = {name: (row["n_items"], row["n_judges"]) for name, row in found.items()}
+        assert actual[name.format("kappa")]["value"] == pytest.approx(kappa)
+    assert actual["inter_difference_mean"]["value"] == pytest.approx(fmean([5, 20, 5]))
+    assert actual["intra_difference_mean"]["value"] == pytest.approx(fmean([10, 5]))
+    counts = {name: (row["n_items"], row["n_judges"]) for name, row in actual.items()}
     assert counts["inter_kappa_raw_5"] == (3, 2)
     assert counts["intra_kappa_raw_5"] == (2, 1)
-    assert not [name for name in found if name.endswith("_unfiltered")], "nobody failed"
+    assert not [name for name in actual if name.endswith("_unfiltered")], "nobody failed"
 
 
 @pytest.mark.slow
 def test_agreement_of_judges_kept_beside_that_of_all(stage: Any) -> None:
     rows = hit_of("ann", CAREFUL) + hit_of("bob", [(a - 3, b) for a, b in CAREFUL])
     rows += hit_of("careless", CARELESS)
-    found = by(stage(rows).rows("agreement"), "statistic")
-    assert found["inter_difference_mean"]["value"] == pytest.approx(3)
-    assert found["inter_difference_mean"]["n_judges"] == 2
+    actual = by(stage(rows).rows("agreement"), "statistic")
+    assert actual["inter_difference_mean"]["value"] == pytest.approx(3)
+    assert actual["inter_difference_mean"]["n_judges"] == 2
     apart = [abs(a - c) for (a, _), (c, _) in zip(CAREFUL, CARELESS, strict=True)]
     apart += [abs(a - 3 - c) for (a, _), (c, _) in zip(CAREFUL, CARELESS, strict=True)]
-    everyone = found["inter_difference_mean_unfiltered"]
+    everyone = actual["inter_difference_mean_unfiltered"]
     assert everyone["value"] == pytest.approx(fmean([3] * 8 + apart))
     assert everyone["n_judges"] == 3
 
@@ -297,7 +297,7 @@ def test_criteria_that_are_blank_or_not_declared(stage: Any) -> None:
         for n, name in enumerate(names)
     ]
     built = stage(rows, tasks=[SCALE[0] | {"criteria": {"good": {}, "dull": {}}}])
-    found = fates(built)
+    actual = fates(built)
     for n, reason in enumerate(names.values()):
-        assert found[f"i{n}"] == (("rejected", reason) if reason else ("used", None))
+        assert actual[f"i{n}"] == (("rejected", reason) if reason else ("used", None))
     assert by(stage(rows).rows("scores"), "item").keys() == {f"i{n}" for n in range(6)}

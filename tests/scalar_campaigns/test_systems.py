@@ -100,9 +100,9 @@ def test_rankings_as_worked_out_by_hand(correction: str, stage: Any) -> None:
         for place, s in enumerate(order):  # WMT's rule: own wins = systems below
             clusters[s] = cluster
             cluster += wins[s] == len(order) - place - 1
-        found = ranking(built, method)
+        actual = ranking(built, method)
         for s in FOUR:
-            row = found[s]
+            row = actual[s]
             assert row["score"] == pytest.approx(fmean(cells[s]))
             assert (row["rank"], row["wmt_wins"]) == (order.index(s) + 1, wins[s]), (method, s)
             assert row["wmt_cluster"] == clusters[s], (method, s)
@@ -214,19 +214,19 @@ def test_a_system_judged_by_failed_judges_only(stage: Any) -> None:
     built = stage(rows)
     assert ranking(built, "raw_mean")["y"]["score"] == pytest.approx(fmean(a for a, _ in CARELESS))
     for method in ("filtered_mean", "z_mean"):
-        found = ranking(built, method)
-        assert found["y"]["reason"] == "no judgment that this method can use"
-        assert found["y"]["n_segments"] == found["y"]["n_judgments"] == 0
+        actual = ranking(built, method)
+        assert actual["y"]["reason"] == "no judgment that this method can use"
+        assert actual["y"]["n_segments"] == actual["y"]["n_judgments"] == 0
         for name in ("rank", "score", "ci_low", "ci_high", "wmt_wins", "wmt_cluster"):
-            assert found["y"][name] is None, name
-        assert (found["x"]["rank"], found["x"]["wmt_cluster"]) == (1, 1)
+            assert actual["y"][name] is None, name
+        assert (actual["x"]["rank"], actual["x"]["wmt_cluster"]) == (1, 1)
         pair = comparisons(built, method)["x", "y"]
         for name in ("wmt_p_value", "wmt_p_adjusted", "difference", "wmt_a_beats_b"):
             assert pair[name] is None
-    found = ranking(built, "adjusted")
-    assert found["y"]["reason"] == "no judgment of judges kept"
-    assert found["y"]["rank"] is found["y"]["score"] is None
-    assert found["x"]["rank"] == 1
+    actual = ranking(built, "adjusted")
+    assert actual["y"]["reason"] == "no judgment of judges kept"
+    assert actual["y"]["rank"] is actual["y"]["score"] is None
+    assert actual["x"]["rank"] == 1
 
 
 @pytest.mark.slow
@@ -243,8 +243,8 @@ def test_rows_that_name_no_system_or_segment(stage: Any) -> None:
         {"item": "i6", "judge": "ann", "segment": "s1", "system": "y", "score": 20},
     ]  # fmt: skip
     built = stage(rows, quality={"test": "none"})
-    found = ranking(built, "raw_mean")
-    assert {s: (r["score"], r["n_segments"], r["n_judgments"]) for s, r in found.items()} == {
+    actual = ranking(built, "raw_mean")
+    assert {s: (r["score"], r["n_segments"], r["n_judgments"]) for s, r in actual.items()} == {
         "x": (25, 2, 3),
         "y": (20, 1, 1),
     }
@@ -271,5 +271,5 @@ def test_a_row_without_segment_or_system_where_they_make_the_item(stage: Any) ->
         of("s1", 40, judge="b", system=""),
         of(" ", 50, judge="c", system="\t"),
     ]
-    found = fates(stage(rows), "judge")
-    assert all(found[judge] == ("rejected", "item is blank") for judge in "abc")
+    actual = fates(stage(rows), "judge")
+    assert all(actual[judge] == ("rejected", "item is blank") for judge in "abc")

@@ -18,14 +18,14 @@ def pairs_by_hand(rows, margin=0.0):
     hits: dict[Any, list[dict[str, Any]]] = {}
     for r in rows:
         hits.setdefault((r["judge"], r["hit"], r["segment"]), []).append(r)
-    found = []
+    actual = []
     for hit in sorted(hits.values(), key=lambda h: max(r["submitted_at"] for r in h)):
         hit.sort(key=lambda r: r["item"])
         for n, x in enumerate(hit):
             for y in hit[n + 1 :]:
                 apart = x["score"] - y["score"]
-                found.append((x["item"], y["item"], 0 if abs(apart) <= margin else np.sign(apart)))
-    return found
+                actual.append((x["item"], y["item"], 0 if abs(apart) <= margin else np.sign(apart)))
+    return actual
 
 
 def hits_at_random(n_hits=12):
@@ -47,8 +47,8 @@ def test_online_scores_are_those_of_the_pairs_in_order(margin, stage_campaign):
     built = build(
         stage_campaign, rows, f"easl.margin={margin}", fields=("hit", "segment", "submitted_at")
     )
-    found = scores(built)
-    names = sorted(found)
+    actual = scores(built)
+    names = sorted(actual)
     pairs = pairs_by_hand(rows, margin)
     first = np.array([names.index(x) for x, _, _ in pairs])
     second = np.array([names.index(y) for _, y, _ in pairs])
@@ -56,11 +56,11 @@ def test_online_scores_are_those_of_the_pairs_in_order(margin, stage_campaign):
     bounded = bounded_ra(first, second, outcome, n_items=len(names))
     skill = trueskill(first, second, outcome, n_items=len(names))
     for n, name in enumerate(names):
-        assert found[name]["ra_score"] == bounded.score[n]
-        assert found[name]["trueskill_mean"] == skill.mean[n]
-        assert found[name]["trueskill_sd"] == skill.sd[n]
-        assert found[name]["n_comparisons"] == sum(name in pair[:2] for pair in pairs)
-        assert found[name]["reason"] is None
+        assert actual[name]["ra_score"] == bounded.score[n]
+        assert actual[name]["trueskill_mean"] == skill.mean[n]
+        assert actual[name]["trueskill_sd"] == skill.sd[n]
+        assert actual[name]["n_comparisons"] == sum(name in pair[:2] for pair in pairs)
+        assert actual[name]["reason"] is None
 
 
 def test_the_order_of_rows_and_files_does_not_count(stage_campaign):
@@ -73,21 +73,21 @@ def test_the_order_of_rows_and_files_does_not_count(stage_campaign):
 
 def test_items_of_other_segments_are_not_compared(stage_campaign):
     rows = [row("j", "a", 1, hit="h", segment="s"), row("j", "b", 2, hit="h", segment="t")]
-    found = scores(build(stage_campaign, rows, fields=("hit", "segment")))
-    assert {r["reason"] for r in found.values()} == {
+    actual = scores(build(stage_campaign, rows, fields=("hit", "segment")))
+    assert {r["reason"] for r in actual.values()} == {
         "no comparison: no other item of its segment in a HIT"
     }
-    assert found["a"]["ra_score"] is None
-    assert found["a"]["n_comparisons"] == 0
+    assert actual["a"]["ra_score"] is None
+    assert actual["a"]["n_comparisons"] == 0
 
 
 @pytest.mark.sampled(every=2)
 @pytest.mark.parametrize(("n", "compared"), [(20, True), (21, False)])
 def test_without_segments_a_hit_of_20_items_is_compared(n, compared, stage_campaign):
     rows = [row("j", f"i{k:02}", k, hit="h") for k in range(n)]
-    found = scores(build(stage_campaign, rows, fields=("hit",)))
-    assert found["i00"]["n_comparisons"] == (n - 1 if compared else 0)
-    assert found["i00"]["reason"] == (
+    actual = scores(build(stage_campaign, rows, fields=("hit",)))
+    assert actual["i00"]["n_comparisons"] == (n - 1 if compared else 0)
+    assert actual["i00"]["reason"] == (
         None
         if compared
         else "no comparison: no segment is mapped, and its HITs hold more than 20 items"
@@ -100,10 +100,10 @@ def test_a_hit_with_too_many_items_of_a_segment_compares_none_and_says_why(
     monkeypatch.setattr(imply_comparisons, "MOST_OF_SEGMENT", 4)
     rows = [row("j", f"{s}{k}", k, hit="h", segment=s) for s, n in (("x", 4), ("y", 5))
             for k in range(n)]  # fmt: skip
-    found = scores(build(stage_campaign, rows, fields=("hit", "segment")))
-    assert [found[f"x{k}"]["n_comparisons"] for k in range(4)] == [3] * 4
-    assert found["y0"]["n_comparisons"] == 0
-    assert found["y0"]["reason"] == (
+    actual = scores(build(stage_campaign, rows, fields=("hit", "segment")))
+    assert [actual[f"x{k}"]["n_comparisons"] for k in range(4)] == [3] * 4
+    assert actual["y0"]["n_comparisons"] == 0
+    assert actual["y0"]["reason"] == (
         "no comparison: its HITs hold more than 1,000 items of its segment"
     )
 
@@ -127,10 +127,10 @@ def test_controls_repeats_and_judges_who_failed_compare_nothing(stage_campaign):
     )
     verdicts = {r["judge"]: r["verdict"] for r in built.rows("judges")}
     assert sorted(verdicts.values()) == ["failed", "passed"]
-    found = scores(built)
-    assert [found[f"i{k}"]["n_comparisons"] for k in range(3)] == [2, 2, 2]
-    assert found["i2"]["ra_score"] > found["i1"]["ra_score"] > found["i0"]["ra_score"]
-    assert found["i0"]["easl_score"] == pytest.approx((0.60 + 0.99) / 2), "a repeat counts here"
+    actual = scores(built)
+    assert [actual[f"i{k}"]["n_comparisons"] for k in range(3)] == [2, 2, 2]
+    assert actual["i2"]["ra_score"] > actual["i1"]["ra_score"] > actual["i0"]["ra_score"]
+    assert actual["i0"]["easl_score"] == pytest.approx((0.60 + 0.99) / 2), "a repeat counts here"
 
 
 @pytest.mark.slow
@@ -159,9 +159,9 @@ def test_equal_and_missing_times_and_two_judges_of_one_hit(stage_campaign):
     expected = trueskill(
         np.zeros(n, int), np.ones(n, int), np.array([outcome[j] for j in order]), n_items=2
     )
-    found = scores(built)
-    assert [found[i]["n_comparisons"] for i in "ab"] == [4, 4]
-    assert [found[i]["trueskill_mean"] for i in "ab"] == expected.mean.tolist()
+    actual = scores(built)
+    assert [actual[i]["n_comparisons"] for i in "ab"] == [4, 4]
+    assert [actual[i]["trueskill_mean"] for i in "ab"] == expected.mean.tolist()
 
 
 @pytest.mark.slow
@@ -177,5 +177,5 @@ def test_a_scale_of_another_task_makes_no_ties(stage_campaign):
         {"name": "b", "kind": "scalar", "scale": [0, 1e12]},
     ]
     source = {"path": "exports/*.csv", "format": "csv", "fields": fields}
-    found = scores(stage_campaign({"a.csv": text_of(rows)}, sources=[source], tasks=tasks))
-    assert found["a-1"]["ra_score"] > found["a-0"]["ra_score"]
+    actual = scores(stage_campaign({"a.csv": text_of(rows)}, sources=[source], tasks=tasks))
+    assert actual["a-1"]["ra_score"] > actual["a-0"]["ra_score"]

@@ -110,9 +110,9 @@ def test_references_are_found_however_few_items_have_one(stage_campaign, tmp_pat
     built = build(
         stage_campaign, rows, "next_hits.design=controlled", "controlled_hits.hits=1", items=items
     )
-    found = plan(built)
-    assert len(found) == 100
-    references = {r["item"] for r in found if r["control"] == "good_reference"}
+    actual = plan(built)
+    assert len(actual) == 100
+    references = {r["item"] for r in actual if r["control"] == "good_reference"}
     assert len(references) == 10
     assert min(references) >= "i0985"
 
@@ -129,8 +129,8 @@ def test_spans_come_from_other_segments_and_copies_hang_on_the_seed(stage_campai
         design = ("next_hits.design=controlled", "controlled_hits.hits=4", f"seed={seed}",
                   "controlled_hits.controls=[bad_reference]",
                   "controlled_hits.degradation=replace_span")  # fmt: skip
-        found = plan(build(stage_campaign, rows, *design, items=items))
-        return {r["item"]: r["text"] for r in found if r["control"] == "bad_reference"}
+        actual = plan(build(stage_campaign, rows, *design, items=items))
+        return {r["item"]: r["text"] for r in actual if r["control"] == "bad_reference"}
 
     first = copies(1)
     for item, text in first.items():

@@ -10,13 +10,13 @@ from tests.scores_and_plans.scored import SCALAR, build, row, scores, text_of
 def test_easl_is_the_mean_on_the_scale(stage_campaign):
     rows = [row("j1", "a", 60), row("j2", "a", 80), row("j1", "b", -50), row("j2", "c", 100)]
     tasks = [{"name": "*", "kind": "scalar", "scale": [-100, 100]}]
-    found = scores(build(stage_campaign, rows, tasks=tasks))
-    assert found["a"]["easl_alpha"] == pytest.approx(1 + 0.8 + 0.9)
-    assert found["a"]["easl_beta"] == pytest.approx(1 + 0.2 + 0.1)
-    assert found["a"]["easl_score"] == pytest.approx(0.85)
-    assert found["a"]["raw_mean"] == 70
-    assert found["b"]["easl_score"] == 0.25
-    assert found["c"]["easl_score"] == 1
+    actual = scores(build(stage_campaign, rows, tasks=tasks))
+    assert actual["a"]["easl_alpha"] == pytest.approx(1 + 0.8 + 0.9)
+    assert actual["a"]["easl_beta"] == pytest.approx(1 + 0.2 + 0.1)
+    assert actual["a"]["easl_score"] == pytest.approx(0.85)
+    assert actual["a"]["raw_mean"] == 70
+    assert actual["b"]["easl_score"] == 0.25
+    assert actual["c"]["easl_score"] == 1
 
 
 @pytest.mark.slow
@@ -34,9 +34,9 @@ def test_a_reversed_criterion_counts_the_other_way_round(stage_campaign):
 
 def test_without_a_scale_there_is_no_easl_and_a_reason(stage_campaign):
     built = build(stage_campaign, [row("j1", "a", 3), row("j2", "a", 4)], tasks=[])
-    found = scores(built)["a"]
-    assert found["easl_score"] is None
-    assert found["reason"] == (
+    actual = scores(built)["a"]
+    assert actual["easl_score"] is None
+    assert actual["reason"] == (
         "no EASL score: the task declares no scale, and its scores imply none; "
         "no comparison: neither HIT nor ranking is mapped"
     )
@@ -56,8 +56,8 @@ def test_without_a_scale_there_is_no_easl_and_a_reason(stage_campaign):
 def test_a_scale_is_assumed_where_scores_tell_it_and_that_is_said(given_, score, stage_campaign):
     rows = [row(f"j{n}", "a", answer) for n, answer in enumerate(given_)]
     built = build(stage_campaign, rows, tasks=[])
-    found = scores(built)["a"]["easl_score"]
-    assert found == (None if score is None else pytest.approx(score))
+    actual = scores(built)["a"]["easl_score"]
+    assert actual == (None if score is None else pytest.approx(score))
     (gate,) = (g for g in built.runs["settle_judgments"].gates if g.name == "assumed_scales")
     assert gate.level == ("pass" if score is None else "warn")
     scale = built.rows("tasks")[0]

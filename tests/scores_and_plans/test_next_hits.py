@@ -14,9 +14,9 @@ def test_the_plan_hangs_on_the_state_and_says_it(stage_campaign):
     first = plan(built)
     assert len({r["hit"] for r in first}) == 8
     assert {r["role"] for r in first} == {"seed", "partner"}
-    found = scores(built)
+    actual = scores(built)
     for slot in first:
-        assert slot["easl_alpha"] == found[slot["item"]]["easl_alpha"]
+        assert slot["easl_alpha"] == actual[slot["item"]]["easl_alpha"]
         assert slot["n_judgments"] == 1
         assert slot["seed"] == 17
         assert 0 < slot["probability"] <= 1
@@ -36,8 +36,8 @@ def test_listed_items_without_judgments_come_first(stage_campaign, tmp_path):
          "fields": {"item": "item", "text": "text", "source": "source"}}
     ]  # fmt: skip
     rows = [row("j1", f"old{n}", n) for n in range(9)]
-    found = plan(build(stage_campaign, rows, items=items))
-    covered = [r for r in found if r["role"] == "cover"]
+    actual = plan(build(stage_campaign, rows, items=items))
+    covered = [r for r in actual if r["role"] == "cover"]
     assert sorted(r["item"] for r in covered) == [f"new{n}" for n in range(7)]
     assert {(r["item"], r["text"], r["source"]) for r in covered} == {
         (f"new{n}", f"text {n}", f"src {n}") for n in range(7)
@@ -57,9 +57,9 @@ def test_listed_items_of_several_tasks(stage_campaign, tmp_path):
         {"a.csv": text_of(rows)}, items=items, tasks=SCALAR,
         sources=[{"path": "exports/*.csv", "format": "csv", "fields": fields}],
     )  # fmt: skip
-    found = plan(built)
-    assert sorted(r["item"] for r in found if r["role"] == "cover") == [f"x{n}" for n in range(5)]
-    assert {r["task"] for r in found if r["role"] == "cover"} == {"t1"}
+    actual = plan(built)
+    assert sorted(r["item"] for r in actual if r["role"] == "cover") == [f"x{n}" for n in range(5)]
+    assert {r["task"] for r in actual if r["role"] == "cover"} == {"t1"}
     assert built.metrics("plan_hits")["notes"][0] == (
         "listed items left out, because there are several tasks and their table does not map "
         "task: 1"
@@ -76,9 +76,9 @@ def test_two_tasks_with_items_of_one_name_show_each_its_own_text(stage_campaign,
         {"a.csv": text_of(rows)}, items=items, tasks=SCALAR,
         sources=[{"path": "exports/*.csv", "format": "csv", "fields": fields}],
     )  # fmt: skip
-    found = plan(built)
-    assert {r["task"] for r in found} == {"t1", "t2"}
-    for r in found:
+    actual = plan(built)
+    assert {r["task"] for r in actual} == {"t1", "t2"}
+    for r in actual:
         assert r["text"] == f"text {r['item'][1:]} of {r['task']}"
 
 

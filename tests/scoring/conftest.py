@@ -63,19 +63,19 @@ def release(
     keys = sorted({(t, i) for t, items in shares.items() for i in items} | decided.keys())
     labels: dict[str, list[Any]] = {column.name: [] for column in LABELS.columns}
     for task, item in keys:
-        found = shares[task].get(item, {})
-        best = max(found, key=lambda name: found[name]) if found else None
+        actual = shares[task].get(item, {})
+        best = max(actual, key=lambda name: actual[name]) if actual else None
         row = {
             "task": task,
             "item": item,
             "label": decided.get((task, item), best),
-            "probability": found.get(str(best)),
+            "probability": actual.get(str(best)),
             "certain": False,
             "dawid_skene_label": best,
-            "dawid_skene_probability": dawid_skene(found[best]) if best else None,
+            "dawid_skene_probability": dawid_skene(actual[best]) if best else None,
             "dawid_skene_certain": False,
-            "n_judgments": 3 if found else 0,
-            "n_judges": 3 if found else 0,
+            "n_judgments": 3 if actual else 0,
+            "n_judges": 3 if actual else 0,
             "majority_label": voted.get((task, item), best),
             "adjudicated": (task, item) in decided,
             "model_label": best,
@@ -85,8 +85,8 @@ def release(
     cells = [
         (task, item, name, p)
         for task, items in shares.items()
-        for item, found in items.items()
-        for name, p in found.items()
+        for item, actual in items.items()
+        for name, p in actual.items()
     ]
     classes = [(t, name, n) for t, order in orders.items() for n, name in enumerate(order)]
     zeros = ("prevalence", "dawid_skene_prevalence", "vote_share", "plurality_frequency",

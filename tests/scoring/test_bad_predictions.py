@@ -43,9 +43,9 @@ HEAD = "item,p_yes,p_no\n"
 )  # fmt: skip
 def test_a_fault_is_said_with_its_rows(publish, scored, name, text, where, what, values):
     publish(ONE)
-    status, found, err = scored(name, text)
+    status, actual, err = scored(name, text)
     assert status == 1
-    (problem,) = [p for p in found["error"]["problems"] if what in p["what"]]
+    (problem,) = [p for p in actual["error"]["problems"] if what in p["what"]]
     assert (problem["where"], problem["values"]) == (where, values)
     assert where in err
     assert "Traceback" not in err
@@ -54,8 +54,8 @@ def test_a_fault_is_said_with_its_rows(publish, scored, name, text, where, what,
 def test_all_faults_are_said_at_once(publish, scored):
     publish(ONE)
     text = HEAD + "a,0.9,0.2\nb,-1,2\n,1,0\nc,x,1\nc,0,1\n"
-    found = scored("m.csv", text)[1]
-    assert [p["where"] for p in found["error"]["problems"]] == [
+    actual = scored("m.csv", text)[1]
+    assert [p["where"] for p in actual["error"]["problems"]] == [
         "row 3", "row 5", "row 4", "row 2", "row 1",
     ]  # fmt: skip
 
@@ -64,14 +64,14 @@ def test_sums_are_mended_only_when_asked(publish, scored):
     publish(ONE)
     text = HEAD + "a,90,10\nb,1,3\nc,0.4,0.6\n"
     assert scored("m.csv", text)[0] == 1
-    _, found, _ = scored("m.csv", text, "--normalize")
+    _, actual, _ = scored("m.csv", text, "--normalize")
     exact = scored("m.csv", HEAD + "a,0.9,0.1\nb,0.25,0.75\nc,0.4,0.6\n")[1]
-    (task,) = found["tasks"]
+    (task,) = actual["tasks"]
     assert task["n_normalized"] == 2
     assert task["figures"] == exact["tasks"][0]["figures"]
-    status, found, _ = scored("m.csv", HEAD + "a,0,0\n", "--normalize")
+    status, actual, _ = scored("m.csv", HEAD + "a,0,0\n", "--normalize")
     assert status == 1
-    assert "all 0" in found["error"]["problems"][0]["what"]
+    assert "all 0" in actual["error"]["problems"][0]["what"]
     nearly = HEAD + "a,0.9,0.1000005\n"
     assert scored("m.csv", nearly)[1]["tasks"][0]["n_normalized"] == 0
 
@@ -95,11 +95,11 @@ def test_a_confidence_is_no_distribution(publish, scored):
     """With a row an item it is left aside; read as a row an item and class, it is an error."""
     publish(ONE)
     text = "item,label,probability\na,yes,0.9\nb,no,0.7\n"
-    _, found, _ = scored("m.csv", text)
-    assert (found["form"]["name"], found["form"]["ignored"]) == ("labels", ["probability"])
-    status, found, _ = scored("m.csv", text, "--form", "long")
+    _, actual, _ = scored("m.csv", text)
+    assert (actual["form"]["name"], actual["form"]["ignored"]) == ("labels", ["probability"])
+    status, actual, _ = scored("m.csv", text, "--form", "long")
     assert status == 1
-    assert "--form labels" in found["error"]["problems"][0]["do"]
+    assert "--form labels" in actual["error"]["problems"][0]["do"]
 
 
 @pytest.mark.parametrize(
@@ -133,8 +133,8 @@ def test_a_confidence_is_no_distribution(publish, scored):
 )
 def test_wrong_usage_names_the_way_out(publish, scored, text, more, status, says):
     publish(ONE)
-    found, _, err = scored("m.csv", text, *more)
-    assert (found, says in err) == (status, True), err
+    actual, _, err = scored("m.csv", text, *more)
+    assert (actual, says in err) == (status, True), err
 
 
 def test_several_tasks_must_be_told_apart(publish, scored):
@@ -160,16 +160,16 @@ def test_files_that_cannot_be_read(publish, scored, folder, capsys):
     assert main(["score", str(folder), str(folder / "none.csv")]) == 2
     assert "no such file" in capsys.readouterr().err
     for name, data in (("m.parquet", b"PAR1 and so on"), ("m.csv.gz", b"plain"), ("m.jsonl", "[]")):
-        status, found, err = scored(name, data)
+        status, actual, err = scored(name, data)
         assert status == 1, err
-        assert "cannot be read" in found["error"]["title"]
+        assert "cannot be read" in actual["error"]["title"]
 
 
 def test_a_release_without_labels(publish, scored):
     publish({})
-    status, found, _ = scored("m.csv", "item,label\na,yes\n")
+    status, actual, _ = scored("m.csv", "item,label\na,yes\n")
     assert status == 1
-    assert "not categorical" in found["error"]["problems"][0]["what"]
+    assert "not categorical" in actual["error"]["problems"][0]["what"]
 
 
 def test_what_a_file_says_cannot_reach_the_terminal(publish, folder, capsys):
@@ -198,17 +198,17 @@ def test_a_column_of_no_class_is_named_where_sums_are_wrong(publish, scored):
     head = "item,p_yes,p_no,p_maybe,note\n"
     (problem,) = scored("m.csv", head + "a,0.6,0.3,0.1,x\n")[1]["error"]["problems"]
     assert problem["allowed"] == "1; not in it, as no class of gold: 'p_maybe'"
-    found = scored("m.csv", head + "a,0.6,0.4,0.1,x\n")[1]
-    assert found["form"]["ignored"] == ["p_maybe", "note"]
+    actual = scored("m.csv", head + "a,0.6,0.4,0.1,x\n")[1]
+    assert actual["form"]["ignored"] == ["p_maybe", "note"]
 
 
 @pytest.mark.parametrize("name", ["m.csv", "m.jsonl"])
 def test_no_option_of_a_campaign_is_named(publish, scored, name):
     publish(ONE)
     text = {"m.csv": "item,label\na,yes\n", "m.jsonl": '{"item": "a", "label": "yes"}\n'}[name]
-    status, found, err = scored(name, text.encode("utf-16"))
+    status, actual, err = scored(name, text.encode("utf-16"))
     assert (status, "options." in err) == (1, False)
-    assert "write it in UTF-8" in found["error"]["problems"][0]["do"]
+    assert "write it in UTF-8" in actual["error"]["problems"][0]["do"]
     status, _, err = scored(name, text.replace("yes", "caf\xe9").encode("latin-1"))
     assert (status, "options." in err) == (1, False), err
 

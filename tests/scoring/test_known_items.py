@@ -98,15 +98,15 @@ def test_counts_are_of_the_items_that_figures_are_of(publish, scored):
 
 def test_fewer_are_scored_against_gold_without_the_votes_that_made_it(publish, scored):
     publish(MOOD, truths=truths(ENOUGH - 1))
-    _, found, _ = scored("model.csv", model(range(45, N)))
-    (task,) = found["tasks"]
+    _, actual, _ = scored("model.csv", model(range(45, N)))
+    (task,) = actual["tasks"]
     assert (task["scored_on"], task["n_items"], task["n_known"]) == ("gold", 60, 49)
     assert value(task, "accuracy") == pytest.approx((60 - 15 - 3) / 60)
     assert value(task, "expected_accuracy") == pytest.approx((42 * 0.9 + 18 * 0.1) / 60)
     entropy = -0.9 * math.log(0.9) - 0.1 * math.log(0.1)
     assert value(task, "entropy") == pytest.approx(entropy)
     assert baseline(task, "gold", "log_loss") == pytest.approx(entropy)
-    for part in (task, found["micro"], found["macro"]):
+    for part in (task, actual["micro"], actual["macro"]):
         assert {*part["baselines"]} == {"prevalence", "gold"}
 
 
@@ -201,20 +201,20 @@ def labels_of_two_tasks() -> str:
 def test_baselines_over_tasks_are_those_that_all_of_them_have(publish, scored):
     publish(TWO_TASKS, truths=truths(ENOUGH))
     publish(TWO_TASKS, truths=truths(ENOUGH) | truths(N, "j"))
-    _, found, _ = scored("labels.csv", labels_of_two_tasks(), "--release", "v0001")
-    assert [task["scored_on"] for task in found["tasks"]] == ["known", "gold"]
-    assert "majority_vote" in found["tasks"][0]["baselines"]
-    assert value(found["micro"], "accuracy") == pytest.approx((50 + 54) / 110)
-    assert value(found["macro"], "accuracy") == pytest.approx((1 + 54 / 60) / 2)
-    for part in (found["micro"], found["macro"]):
+    _, actual, _ = scored("labels.csv", labels_of_two_tasks(), "--release", "v0001")
+    assert [task["scored_on"] for task in actual["tasks"]] == ["known", "gold"]
+    assert "majority_vote" in actual["tasks"][0]["baselines"]
+    assert value(actual["micro"], "accuracy") == pytest.approx((50 + 54) / 110)
+    assert value(actual["macro"], "accuracy") == pytest.approx((1 + 54 / 60) / 2)
+    for part in (actual["micro"], actual["macro"]):
         assert {*part["baselines"]} == {"prevalence", "gold"}
-    assert baseline(found["micro"], "gold", "accuracy") == pytest.approx((47 + 60) / 110)
-    assert baseline(found["macro"], "gold", "accuracy") == pytest.approx((47 / 50 + 1) / 2)
-    _, found, _ = scored("labels.csv", labels_of_two_tasks())
-    assert [task["scored_on"] for task in found["tasks"]] == ["known", "known"]
-    assert found["micro"]["n_items"] == 110
-    assert baseline(found["micro"], "majority_vote", "accuracy") == pytest.approx((47 + 54) / 110)
-    assert baseline(found["macro"], "majority_vote", "accuracy") == pytest.approx(
+    assert baseline(actual["micro"], "gold", "accuracy") == pytest.approx((47 + 60) / 110)
+    assert baseline(actual["macro"], "gold", "accuracy") == pytest.approx((47 / 50 + 1) / 2)
+    _, actual, _ = scored("labels.csv", labels_of_two_tasks())
+    assert [task["scored_on"] for task in actual["tasks"]] == ["known", "known"]
+    assert actual["micro"]["n_items"] == 110
+    assert baseline(actual["micro"], "majority_vote", "accuracy") == pytest.approx((47 + 54) / 110)
+    assert baseline(actual["macro"], "majority_vote", "accuracy") == pytest.approx(
         (47 / 50 + 54 / 60) / 2
     )
 

@@ -49,10 +49,10 @@ HALF_SURE = {
 def test_gold_is_published_unless_raw_is_asked_for(publish, scored):
     publish(ONE, dawid_skene=half_sure)
     own = "item,label,probability,dawid_skene_probability\na,yes,0.8,0.65\na,no,0.2,0.35\n"
-    _, found, _ = scored("release.csv", own)
-    assert found["gold_column"] == "probability"
-    assert value(found["micro"], "entropy") == pytest.approx(ENTROPY["a"])
-    assert value(found["micro"], "kl") == pytest.approx(0, abs=1e-12)
+    _, actual, _ = scored("release.csv", own)
+    assert actual["gold_column"] == "probability"
+    assert value(actual["micro"], "entropy") == pytest.approx(ENTROPY["a"])
+    assert value(actual["micro"], "kl") == pytest.approx(0, abs=1e-12)
     _, raw, _ = scored("release.csv", own, "--raw")
     assert raw["gold_column"] == "dawid_skene_probability"
     assert value(raw["micro"], "entropy") == pytest.approx(HALF_SURE["a"])
@@ -65,10 +65,10 @@ def test_releases_of_schemas_3_and_4_are_scored_by_calibrated_probabilities(
 ):
     publish(ONE, dawid_skene=half_sure, schema=schema)
     own = "item,label,probability,calibrated_probability\na,yes,0.65,0.8\na,no,0.35,0.2\n"
-    _, found, _ = scored("release.csv", own)
-    assert found["gold_column"] == "calibrated_probability"
-    assert value(found["micro"], "entropy") == pytest.approx(ENTROPY["a"])
-    assert value(found["micro"], "kl") == pytest.approx(0, abs=1e-12)
+    _, actual, _ = scored("release.csv", own)
+    assert actual["gold_column"] == "calibrated_probability"
+    assert value(actual["micro"], "entropy") == pytest.approx(ENTROPY["a"])
+    assert value(actual["micro"], "kl") == pytest.approx(0, abs=1e-12)
     _, raw, _ = scored("release.csv", own, "--raw")
     assert raw["gold_column"] == "probability"
     assert value(raw["micro"], "entropy") == pytest.approx(HALF_SURE["a"])
@@ -78,16 +78,16 @@ def test_releases_of_schemas_3_and_4_are_scored_by_calibrated_probabilities(
 def test_releases_before_schema_3_have_dawid_skenes_probabilities(publish, scored):
     publish(ONE, dawid_skene=half_sure, schema=2)
     for more in ((), ("--raw",)):
-        _, found, _ = scored("model.csv", WIDE, *more)
-        assert found["gold_column"] == "probability"
-        assert value(found["micro"], "entropy") == pytest.approx(sum(HALF_SURE.values()) / 3)
+        _, actual, _ = scored("model.csv", WIDE, *more)
+        assert actual["gold_column"] == "probability"
+        assert value(actual["micro"], "entropy") == pytest.approx(sum(HALF_SURE.values()) / 3)
 
 
 def test_probabilities_by_hand(publish, scored):
     publish(ONE)
-    status, found, _ = scored("model.csv", WIDE)
+    status, actual, _ = scored("model.csv", WIDE)
     assert status == 0
-    (task,) = found["tasks"]
+    (task,) = actual["tasks"]
     loss, entropy = sum(LOSS.values()) / 3, sum(ENTROPY.values()) / 3
     assert value(task, "log_loss") == pytest.approx(loss)
     assert value(task, "entropy") == pytest.approx(entropy)
@@ -97,10 +97,10 @@ def test_probabilities_by_hand(publish, scored):
     assert value(task, "log_loss_label") == pytest.approx(
         -(math.log(0.9) + math.log(0.25) + math.log(0.6)) / 3
     )
-    assert found["micro"]["figures"] == task["figures"]
-    assert value(found["macro"], "kl") == value(task, "kl")
-    assert found["form"]["name"] == "columns"
-    assert found["why_null"] == {}
+    assert actual["micro"]["figures"] == task["figures"]
+    assert value(actual["macro"], "kl") == value(task, "kl")
+    assert actual["form"]["name"] == "columns"
+    assert actual["why_null"] == {}
     assert task["calibration"]["error"] == pytest.approx((0.1 + 0.25 + 0.37) / 3)
     beside = {name: value({"figures": of}, "kl") for name, of in task["baselines"].items()}
     assert {*beside} == {"prevalence", "gold"}, "gold was made of votes: they are no baseline"
@@ -109,8 +109,8 @@ def test_probabilities_by_hand(publish, scored):
     share_entropy = -yes * math.log(yes) - (1 - yes) * math.log(1 - yes)
     assert beside["prevalence"] == pytest.approx(share_entropy - entropy)
     assert [row["n_items"] for row in task["by_certainty"]] == [0, 1, 1, 1, 0, 0]
-    assert found["farthest"][0]["item"] == "c"
-    assert "annot trace" in found["next"]
+    assert actual["farthest"][0]["item"] == "c"
+    assert "annot trace" in actual["next"]
 
 
 FORMS = {
@@ -133,9 +133,9 @@ FORMS = {
 def test_all_forms_say_the_same(publish, scored, name):
     publish(ONE)
     expected = scored("model.csv", WIDE)[1]
-    found = scored(name, FORMS[name])[1]
+    actual = scored(name, FORMS[name])[1]
     for part in ("tasks", "micro", "macro", "farthest", "matched", "gold_without_prediction"):
-        assert found[part] == expected[part], part
+        assert actual[part] == expected[part], part
 
 
 def test_parquet_of_floats_and_of_lists(publish, scored):
@@ -153,17 +153,17 @@ def test_parquet_of_floats_and_of_lists(publish, scored):
 
 def test_labels_have_no_log_loss_and_it_is_said_why(publish, scored):
     publish(ONE, majority={("mood", "a"): "no"})
-    _, found, _ = scored("labels.csv", "item,answer\nc,no\nb,yes\na,no\n", "--label", "answer")
-    (task,) = found["tasks"]
+    _, actual, _ = scored("labels.csv", "item,answer\nc,no\nb,yes\na,no\n", "--label", "answer")
+    (task,) = actual["tasks"]
     assert value(task, "log_loss") is None
-    assert "labels" in found["why_null"]["log_loss"]
+    assert "labels" in actual["why_null"]["log_loss"]
     assert task["calibration"] is None
     assert value(task, "accuracy") == pytest.approx(2 / 3)
     assert value(task, "expected_accuracy") == pytest.approx((0.2 + 0.5 + 0.97) / 3)
     assert "majority_vote" not in task["baselines"]
     prevalence = task["baselines"]["prevalence"]
     assert prevalence["expected_accuracy"]["value"] == pytest.approx((0.2 + 0.5 + 0.97) / 3)
-    assert [row["item"] for row in found["farthest"]] == ["a"]
+    assert [row["item"] for row in actual["farthest"]] == ["a"]
     classes = {row["label"]: row for row in task["by_class"]}
     assert (classes["yes"]["n_gold"], classes["yes"]["n_predicted"]) == (2, 1)
     assert classes["yes"]["mass"] == pytest.approx(1.33)
@@ -185,16 +185,16 @@ def test_an_adjudicated_item_is_what_the_expert_said(publish, scored):
 def test_tasks_pooled_and_averaged(publish, scored):
     publish(TWO_TASKS)
     text = "task,item,label\nmood,a,yes\nmood,b,no\nmood,c,no\ntone,a,2\ntone,d,10\n"
-    _, found, _ = scored("labels.csv", text)
-    assert [task["task"] for task in found["tasks"]] == ["mood", "tone"]
-    assert value(found["micro"], "accuracy") == pytest.approx(3 / 5)
-    assert value(found["macro"], "accuracy") == pytest.approx((2 / 3 + 1 / 2) / 2)
-    assert value(found["macro"], "expected_accuracy") == pytest.approx(
+    _, actual, _ = scored("labels.csv", text)
+    assert [task["task"] for task in actual["tasks"]] == ["mood", "tone"]
+    assert value(actual["micro"], "accuracy") == pytest.approx(3 / 5)
+    assert value(actual["macro"], "accuracy") == pytest.approx((2 / 3 + 1 / 2) / 2)
+    assert value(actual["macro"], "expected_accuracy") == pytest.approx(
         ((0.8 + 0.5 + 0.97) / 3 + (0.1 + 1) / 2) / 2
     )
-    assert found["tasks"][1]["classes"] == ["1", "2", "10"]
+    assert actual["tasks"][1]["classes"] == ["1", "2", "10"]
     _, one, _ = scored("labels.csv", text, "--task", "tone")
-    assert one["tasks"] == [found["tasks"][1]]
+    assert one["tasks"] == [actual["tasks"][1]]
     assert one["other_tasks"] == {"mood": 3}
     _, alone, _ = scored("labels.csv", "item,label\na,2\nd,10\n", "--task", "tone")
     assert alone["tasks"] == one["tasks"]
@@ -203,13 +203,13 @@ def test_tasks_pooled_and_averaged(publish, scored):
 def test_what_is_left_out_is_counted(publish, scored):
     publish(TWO_TASKS)
     text = "task,item,label,extra\nmood,zz,yes,\nmood,a,yes,\nmoods,b,no,\ntone,y,1,\nmood,zz,no,\n"
-    _, found, _ = scored("labels.csv", text)
+    _, actual, _ = scored("labels.csv", text)
     counts = ("rows", "matched_rows", "matched", "gold_items")
-    assert [found[name] for name in counts] == [5, 1, 1, 5]
-    assert found["unknown_items"] == {"n": 3, "first": ["zz", "y"]}
-    assert found["unknown_tasks"] == {"moods": 1}
-    assert found["gold_without_prediction"] == {"n": 4, "first": ["b", "c", "a", "d"]}
-    assert found["form"]["ignored"] == ["extra"]
+    assert [actual[name] for name in counts] == [5, 1, 1, 5]
+    assert actual["unknown_items"] == {"n": 3, "first": ["zz", "y"]}
+    assert actual["unknown_tasks"] == {"moods": 1}
+    assert actual["gold_without_prediction"] == {"n": 4, "first": ["b", "c", "a", "d"]}
+    assert actual["form"]["ignored"] == ["extra"]
 
 
 def test_same_file_same_bytes_and_rows_in_any_order(publish, scored):
@@ -244,8 +244,8 @@ def test_an_older_release_is_scored_against(publish, scored):
     publish(ONE)
     publish({"mood": {"a": {"yes": 0.0, "no": 1.0}}})
     assert scored("x.csv", "item,label\na,no\n")[1]["release"] == "v0002"
-    _, found, _ = scored("x.csv", "item,label\na,no\n", "--release", "v0001")
-    assert (found["release"], value(found["micro"], "accuracy")) == ("v0001", 0)
+    _, actual, _ = scored("x.csv", "item,label\na,no\n", "--release", "v0001")
+    assert (actual["release"], value(actual["micro"], "accuracy")) == ("v0001", 0)
 
 
 def test_text_fits_a_terminal_and_shows_no_control_characters(publish, folder, capsys):
@@ -274,8 +274,8 @@ def test_the_documentation_names_every_key(publish, scored):
             for inner in part:
                 yield from keys(inner)
 
-    found = set(keys(scored("model.csv", WIDE)[1])) - {"yes", "no"}
-    assert {key for key in found if f"`{key}`" not in text and f'"{key}"' not in text} == set()
+    actual = set(keys(scored("model.csv", WIDE)[1])) - {"yes", "no"}
+    assert {key for key in actual if f"`{key}`" not in text and f'"{key}"' not in text} == set()
 
 
 def test_names_left_out_are_counted_whole(publish, folder, capsys):
@@ -290,8 +290,8 @@ def test_names_left_out_are_counted_whole(publish, folder, capsys):
 
 def test_classes_of_tasks_that_the_file_is_not_about_are_not_missed(publish, scored):
     publish(TWO_TASKS)
-    found = scored("m.csv", "task,item,p_yes,p_no\nmood,a,1,0\n")[1]
-    assert found["form"]["classes_without_column"] == []
+    actual = scored("m.csv", "task,item,p_yes,p_no\nmood,a,1,0\n")[1]
+    assert actual["form"]["classes_without_column"] == []
 
 
 def test_every_figure_has_a_name():
@@ -305,8 +305,8 @@ def test_every_figure_has_a_name():
 def test_items_are_written_with_the_largest_disagreements_first(publish, scored, tmp_path, ending):
     publish(ONE)
     path = tmp_path / f"items.{ending}"
-    _, found, _ = scored("model.csv", WIDE, "-o", str(path))
-    assert found["items_path"] == str(path)
+    _, actual, _ = scored("model.csv", WIDE, "-o", str(path))
+    assert actual["items_path"] == str(path)
     rows = (
         pq.read_table(path) if ending == "parquet" else pa_csv.read_csv(path)
     ).to_pylist()  # fmt: skip

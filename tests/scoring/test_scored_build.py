@@ -36,9 +36,9 @@ def table(release, name):
 
 
 def test_gold_scores_as_gold(scored):
-    found = scored(lambda release: table(release, "label_distributions"))
-    (task,) = found["tasks"]
-    assert found["form"]["name"] == "long"
+    actual = scored(lambda release: table(release, "label_distributions"))
+    (task,) = actual["tasks"]
+    assert actual["form"]["name"] == "long"
     assert (task["task"], task["n_items"]) == ("small", 30)
     assert task["scored_on"] == "gold"
     assert {*task["baselines"]} == {"prevalence", "gold"}

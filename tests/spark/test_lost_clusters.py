@@ -28,9 +28,9 @@ pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet:FutureWarni
 
 @pytest.fixture
 def cluster(tmp_path):
-    found = Cluster(tmp_path / "cluster")
-    yield found
-    found.stop()
+    actual = Cluster(tmp_path / "cluster")
+    yield actual
+    actual.stop()
 
 
 @pytest.fixture(scope="module")
@@ -151,9 +151,9 @@ def test_releases_of_a_cluster_that_is_gone_can_be_verified(campaign, cluster):
     def verified(*sets: str) -> tuple[str, bool]:
         words = command(campaign, "verified", *sets)
         words[words.index("build")] = "verify"
-        found = subprocess.run([*words, "--rebuild"], capture_output=True, text=True, check=False)
-        assert found.returncode == 0, found.stderr
-        return found.stdout, "org/apache/spark" in found.stderr
+        actual = subprocess.run([*words, "--rebuild"], capture_output=True, text=True, check=False)
+        assert actual.returncode == 0, actual.stderr
+        return actual.stdout, "org/apache/spark" in actual.stderr
 
     told, by_spark = verified(*there)
     assert re.search(r"built again: (\d+) of \1 tables byte for byte the same", told)

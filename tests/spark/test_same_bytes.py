@@ -35,18 +35,18 @@ def gold_of(path: Path, name: str) -> dict[str, str]:
 def hashes(gold: Path) -> dict[str, str]:
     """Of all files of its one release's tables, those too of a table in several."""
     (release,) = gold.glob("v*")
-    found = {
+    actual = {
         str(file.relative_to(release)): hashlib.sha256(file.read_bytes()).hexdigest()
         for file in release.rglob("*.parquet")
         if file.is_file()
     }
-    assert len(found) > 12, "a release without tables would be the same everywhere"
-    return found
+    assert len(actual) > 12, "a release without tables would be the same everywhere"
+    return actual
 
 
 def build(path: Path, name: str, *sets: str) -> dict[str, str]:
-    found = subprocess.run(command(path, name, *sets), capture_output=True, text=True, check=False)
-    assert found.returncode == 0, found.stderr[-3000:]
+    actual = subprocess.run(command(path, name, *sets), capture_output=True, text=True, check=False)
+    assert actual.returncode == 0, actual.stderr[-3000:]
     return gold_of(path, name)
 
 
@@ -66,8 +66,8 @@ def test_local_mode(campaign, local):
 
 
 def test_a_master_with_two_workers(campaign, local, standalone):
-    found = build(campaign, "cluster", "engine.kind=spark", f"engine.master={standalone.url}")
-    assert found == local
+    actual = build(campaign, "cluster", "engine.kind=spark", f"engine.master={standalone.url}")
+    assert actual == local
 
 
 @pytest.mark.parametrize(
@@ -141,10 +141,10 @@ def executors_at(at_once: int) -> Callable[[Cluster], bool]:
     """Kills so many executors, if they are there."""
 
     def kill(cluster: Cluster) -> bool:
-        found = cluster.executors()[:at_once]
-        for pid in found:
+        actual = cluster.executors()[:at_once]
+        for pid in actual:
             os.kill(pid, signal.SIGKILL)
-        return len(found) == at_once
+        return len(actual) == at_once
 
     return kill
 
@@ -198,7 +198,7 @@ def test_ctrl_c_stops_a_build_and_the_next_one_is_whole(campaign, local):
 def test_real_campaigns(shared_campaigns, tmp_path, standalone, name):
     """Local mode, and a master with two workers."""
     path = shared_campaigns / f"{name}.yaml"
-    found = []
+    actual = []
     for master in (None, "local[2]", standalone.url):
         places = tmp_path / (master or "here").replace("/", "_")
         sets = [f"store={places}/store", f"gold={places}/gold"]
@@ -207,9 +207,9 @@ def test_real_campaigns(shared_campaigns, tmp_path, standalone, name):
         build = [sys.executable, "-m", "annot_pipeline.cli", "build", str(path), *words]
         done = subprocess.run(build, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr[-3000:]
-        found.append(hashes(places / "gold"))
-    assert found[1] == found[0]
-    assert found[2] == found[0]
+        actual.append(hashes(places / "gold"))
+    assert actual[1] == actual[0]
+    assert actual[2] == actual[0]
 
 
 def test_an_export_that_cannot_be_read_is_said_as_it_is_here(tmp_path):
@@ -222,8 +222,8 @@ def test_an_export_that_cannot_be_read_is_said_as_it_is_here(tmp_path):
     told = []
     for sets in ((), ("engine.kind=spark", "engine.master=local[1]")):
         words = command(path, "there" if sets else "here", *sets)
-        found = subprocess.run(words, capture_output=True, text=True, check=False)
-        assert found.returncode == 2
-        told.append(found.stderr[found.stderr.index("annot: ") :])
+        actual = subprocess.run(words, capture_output=True, text=True, check=False)
+        assert actual.returncode == 2
+        told.append(actual.stderr[actual.stderr.index("annot: ") :])
     assert told[0] == told[1]
     assert "not found" in told[0]

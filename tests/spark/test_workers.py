@@ -40,7 +40,7 @@ def rows():
 def test_workers_that_see_another_disk(rows, tmp_path, monkeypatch):
     look = spark_workers._look
     monkeypatch.setattr(
-        spark_workers, "_look", lambda token, found: look(f"/nowhere{token}", found)
+        spark_workers, "_look", lambda token, actual: look(f"/nowhere{token}", actual)
     )
     with pytest.raises(ConfigError, match="executors cannot make") as error:
         spark_workers.check_workers(rows, tmp_path)

@@ -127,6 +127,10 @@ before them, by the code at hand.
 Flags = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 
+ROUNDING = 1e-6
+"""Share of the change of a number up to which a step is no cause: iterative fits end at slightly
+other digits."""
+
 
 @dataclass(frozen=True)
 class Values:
@@ -254,10 +258,11 @@ def _moves(
     n = start.number.size
     moved = {cause: np.zeros(n, np.bool_) for cause in CAUSES}
     deltas = {cause: np.zeros(n) for cause in CAUSES}
-    before = start
+    before, rounding = start, ROUNDING * np.abs(steps[-1].values.number - start.number)
     for step in steps:
-        moved[step.cause] |= before.differs(step.values)
-        deltas[step.cause] += step.values.number - before.number
+        delta = step.values.number - before.number
+        moved[step.cause] |= before.differs(step.values) & ~(np.abs(delta) <= rounding)
+        deltas[step.cause] += delta
         before = step.values
     causes = [[cause for cause in CAUSES if moved[cause][row]] for row in range(n)]
     columns: dict[str, object] = {"causes": causes}

@@ -91,15 +91,15 @@ def test_every_row_is_written_once_in_order_of_time(tmp_path: Path) -> None:
         path = folder / "exports" / f"night-{night}.csv"
         if path.exists():
             text = io.StringIO(path.read_text(encoding="utf-8"))
-            found: list[dict[str, Any]] = list(csv.DictReader(text))
-            labels = [row["label"] for row in found]
+            actual: list[dict[str, Any]] = list(csv.DictReader(text))
+            labels = [row["label"] for row in actual]
         else:
             lines = gzip.decompress(path.with_suffix(".jsonl.gz").read_bytes()).splitlines()
-            found = [json.loads(line) for line in lines]
-            labels = [row["answer"]["label"] for row in found]
-        times = [row["submitted_at"] for row in found]
+            actual = [json.loads(line) for line in lines]
+            labels = [row["answer"]["label"] for row in actual]
+        times = [row["submitted_at"] for row in actual]
         assert times == sorted(times)
-        read += [(r["item"], r["judge"], x) for r, x in zip(found, labels, strict=True)]
+        read += [(r["item"], r["judge"], x) for r, x in zip(actual, labels, strict=True)]
     classes = simulated.params.classes
     assert read == [
         (simulated.items[item], simulated.judges[judge], classes[label])
@@ -114,9 +114,9 @@ def test_any_names_of_classes_survive_csv_and_damage(
     params = replace(SMALL, classes=classes, prevalence=(0.5, 0.5), json_night=4)
     simulated = simulate_labels(params)
     text = written(params, tmp_path)["exports/night-1.csv"].decode("utf-8", "surrogateescape")
-    found = list(csv.reader(io.StringIO(text)))[1:]
+    actual = list(csv.reader(io.StringIO(text)))[1:]
     rows = simulated.rows.take(simulated.rows.night == 1)
-    good = [bool(f[1]) and len(f) == 5 and f[2] in classes for f in found]
+    good = [bool(f[1]) and len(f) == 5 and f[2] in classes for f in actual]
     assert good == (rows.damage == "").tolist()
 
 

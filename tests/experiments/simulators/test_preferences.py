@@ -56,10 +56,10 @@ def new(simulated: SimulatedPreferences) -> PreferenceRows:
 
 def pairs_by_hit(rows: PreferenceRows) -> dict[int, list[tuple[int, int]]]:
     """Pairs of systems, whichever was shown first, in the order of time."""
-    found: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    actual: dict[int, list[tuple[int, int]]] = defaultdict(list)
     for hit, a, b in zip(rows.hit.tolist(), rows.first.tolist(), rows.second.tolist(), strict=True):
-        found[hit].append((min(a, b), max(a, b)))
-    return found
+        actual[hit].append((min(a, b), max(a, b)))
+    return actual
 
 
 # --- what is asked -------------------------------------------------------------------------
@@ -237,9 +237,9 @@ def test_an_export_starts_with_the_last_rows_of_the_one_before() -> None:
 @pytest.mark.parametrize("dirty", [0, 1, 4])
 def test_as_many_rows_are_damaged_as_asked(dirty: int) -> None:
     simulated = simulate_preferences(replace(SMALL, dirty=dirty))
-    found = Counter(new(simulated).damage.tolist())
-    assert found.pop("") > 200
-    assert found == {damage: dirty for damage in DAMAGES if dirty}
+    actual = Counter(new(simulated).damage.tolist())
+    assert actual.pop("") > 200
+    assert actual == {damage: dirty for damage in DAMAGES if dirty}
     assert simulated.answers.damaged.sum() == dirty
 
 
@@ -354,12 +354,12 @@ def test_worse_outputs_read_worse() -> None:
 
 def read(path: Path) -> list[dict[str, Any]]:
     if path.suffix == ".jsonl":
-        found = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        actual = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
         parts = ("shown", "said")
         return [
             {name: value for name, value in row.items() if name not in parts}
             | {name: value for part in parts for name, value in row[part].items()}
-            for row in found
+            for row in actual
         ]
     with path.open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
@@ -447,21 +447,21 @@ def test_the_example_reads_all_of_it(
     ]  # fmt: skip
     command = ["validate", str(EXAMPLE), "--json"]
     assert cli.main([*command, *(part for given in sets for part in ("--set", given))]) == 0
-    found = json.loads(capsys.readouterr().out)
+    actual = json.loads(capsys.readouterr().out)
     rows = example.rows
     n_damaged_repeats = int((rows.repeat & (rows.damage != "")).sum())
-    assert found["records"] == len(rows) + len(example.answers)
-    assert found["fates"]["rejected"] == 3 * len(DAMAGES) + 3 + n_damaged_repeats
-    assert found["fates"]["duplicate"] == rows.repeat.sum() - n_damaged_repeats > 15
-    assert found["fates"].get("superseded", 0) == 0
+    assert actual["records"] == len(rows) + len(example.answers)
+    assert actual["fates"]["rejected"] == 3 * len(DAMAGES) + 3 + n_damaged_repeats
+    assert actual["fates"]["duplicate"] == rows.repeat.sum() - n_damaged_repeats > 15
+    assert actual["fates"].get("superseded", 0) == 0
     kinds = Counter()
-    for rejection in found["rejections"]:
+    for rejection in actual["rejections"]:
         kinds[rejection["kind"].split(":")[0]] += rejection["records"]
     assert set(kinds) == {
         "preference has no match", "item_a and item_b are the same", "item_b is blank",
         "label is not a declared class",
     }  # fmt: skip
-    assert {task["task"]: task["kind"] for task in found["tasks"]} == {
+    assert {task["task"]: task["kind"] for task in actual["tasks"]} == {
         "preference": "pairwise", "good_enough": "categorical",
     }  # fmt: skip
 

@@ -190,23 +190,23 @@ def test_the_example_reads_all_of_it(
     store, gold = f"store={tmp_path / 'store'}", f"gold={tmp_path / 'gold'}"
     command = ["validate", str(EXAMPLE), "--json", "--set", exports]
     assert cli.main([*command, "--set", store, "--set", gold]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert found["records"] == written.n_rows == 10_150
+    actual = json.loads(capsys.readouterr().out)
+    assert actual["records"] == written.n_rows == 10_150
     # the unfit scores by reason, and rows of assignments that the requester rejected
-    reasons = {r["kind"]: r["records"] for r in found["rejections"]}
+    reasons = {r["kind"]: r["records"] for r in actual["rejections"]}
     assert reasons == {
         "assignment was rejected": written.n_rejected,
         "score is not a number": 8,
         "score is outside the scale": 2,
     }
-    assert found["fates"]["rejected"] == written.n_rejected + 10 < 0.05 * written.n_rows
-    assert found["fates"]["duplicate"] == written.n_repeats - written.n_rejected_repeats
-    (source,) = found["sources"]
+    assert actual["fates"]["rejected"] == written.n_rejected + 10 < 0.05 * written.n_rows
+    assert actual["fates"]["duplicate"] == written.n_repeats - written.n_rejected_repeats
+    (source,) = actual["sources"]
     assert [field["field"] for field in source["fields"]] == [
         "task", "judge", "hit", "native_id", "position", "system", "segment", "control", "score",
         "seconds", "submitted_at", "status",
     ]  # fmt: skip
-    assert sorted(task["task"] for task in found["tasks"]) == ["cs-en", "de-en"]
+    assert sorted(task["task"] for task in actual["tasks"]) == ["cs-en", "de-en"]
 
 
 def test_all_settings_that_do_not_fit_are_named_at_once() -> None:

@@ -59,8 +59,8 @@ def test_power_of_differences_against_repeats(ten_pairs: ScorePairs) -> None:
     differences = ten_pairs.ordinary - ten_pairs.degraded
     low, high = as_printed(0.26)
     for test in (welch, mann_whitney):
-        found = test(judge, differences, judge, ten_pairs.repeat_difference, n_groups=N_TRIALS)
-        assert low < power(found.p_value) < high
+        actual = test(judge, differences, judge, ten_pairs.repeat_difference, n_groups=N_TRIALS)
+        assert low < power(actual.p_value) < high
 
 
 def test_without_degradation_the_tests_hold_their_level() -> None:

@@ -27,8 +27,8 @@ def test_names_sort_as_their_codes(example: SimulatedScores) -> None:
     assert example.judges[:2] == ("judge-01", "judge-02")
     assert example.systems == tuple(f"system-{number}" for number in range(1, 9))
     assert (len(example.judges), len(example.segments)) == (40, 400)
-    for found in (example.judges, example.systems, example.segments):
-        assert list(found) == sorted(set(found))
+    for actual in (example.judges, example.systems, example.segments):
+        assert list(actual) == sorted(set(actual))
 
 
 def test_without_noise_a_score_is_what_the_output_is_worth() -> None:
@@ -73,10 +73,10 @@ def test_noise_and_spread_are_as_asked() -> None:
     differences = (rows.score[outputs] - rows.score[repeats]) / stretch
     assert differences.std() == pytest.approx(8 * np.sqrt(2), rel=0.02)
     ordinary = rows.kind == ORDINARY
-    found = np.bincount(rows.judge[ordinary], weights=rows.score[ordinary]) / np.bincount(
+    actual = np.bincount(rows.judge[ordinary], weights=rows.score[ordinary]) / np.bincount(
         rows.judge[ordinary]
     )
-    assert np.corrcoef(found - CENTRE, simulated.location)[0, 1] > 0.97
+    assert np.corrcoef(actual - CENTRE, simulated.location)[0, 1] > 0.97
     assert simulated.location.std() == pytest.approx(5, rel=0.1)
     assert np.log(simulated.spread).std() == pytest.approx(0.2, rel=0.1)
 
@@ -147,8 +147,8 @@ def rank_correlations(simulated: SimulatedScores, kept: np.ndarray) -> list[floa
     by_segment = np.divide(sums, counts, out=np.full(size, np.nan), where=counts > 0)
     by_system = np.nanmean(by_segment, axis=1)
     return [
-        float(spearmanr(found, true).statistic)
-        for found, true in zip(by_system, simulated.quality, strict=True)
+        float(spearmanr(actual, true).statistic)
+        for actual, true in zip(by_system, simulated.quality, strict=True)
     ]
 
 

@@ -49,12 +49,12 @@ def opened(path: Path, content: str | bytes, **options: Any) -> Export:
 
 def read(export: Export) -> list[Record]:
     """Every record; every row must have one."""
-    found: list[Record] = []
+    actual: list[Record] = []
     for chunk in export.chunks:
         columns = {name: column.to_pylist() for name, column in chunk.columns.items()}
         assert chunk.cell is not None
         for n, row in enumerate(chunk.row.tolist()):
             told = {"row": row, "cell": chunk.cell[n].as_py(), "problem": chunk.problem[n].as_py()}
-            found.append(told | {name: column[n] for name, column in columns.items()})
-    assert {r["row"] for r in found} == set(range(1, export.n_rows + 1)), "a row is lost"
-    return found
+            actual.append(told | {name: column[n] for name, column in columns.items()})
+    assert {r["row"] for r in actual} == set(range(1, export.n_rows + 1)), "a row is lost"
+    return actual

@@ -26,12 +26,12 @@ TIMES = [f"00:00:{n:02}" for n in range(1, 10)]
 
 def identified(path: Path, content: str) -> dict[tuple[str, ...], str]:
     """What identifies a ranking to people, and its id."""
-    found = {}
+    actual = {}
     for r in read(opened(path, content)):
         told = (r["hit_id"], r["segment"], r["user"], r["duration"])
-        assert found.setdefault(told, r["ranking"]) == r["ranking"]
-    assert len({*found.values()}) == len(found)
-    return found
+        assert actual.setdefault(told, r["ranking"]) == r["ranking"]
+    assert len({*actual.values()}) == len(actual)
+    return actual
 
 
 @settings(max_examples=30, deadline=None)
@@ -48,17 +48,17 @@ def test_ids_stay_when_files_are_split_or_put_in_another_order(
     assert len(whole) == 24
     moved = [hits[n][n % 2] for n in order]
     parts = [document(*part) for part in (moved[:cut], moved[cut:])]
-    found = [identified(folder / f"{n}.xml", part) for n, part in enumerate(parts)]
-    assert found[0] | found[1] == whole
+    actual = [identified(folder / f"{n}.xml", part) for n, part in enumerate(parts)]
+    assert actual[0] | actual[1] == whole
 
 
 def shown(path: Path, *contents: str) -> dict[str, str]:
     """Id of a ranking to the systems that were shown in it, over several files."""
-    found: dict[str, set[str]] = defaultdict(set)
+    actual: dict[str, set[str]] = defaultdict(set)
     for content in contents:
         for r in read(opened(path, content)):
-            found[r["ranking"]].add(r["system"])
-    return {ranking: "".join(sorted(systems)) for ranking, systems in found.items()}
+            actual[r["ranking"]].add(r["system"])
+    return {ranking: "".join(sorted(systems)) for ranking, systems in actual.items()}
 
 
 def test_a_ranking_moved_to_another_file_keeps_its_id(tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ def test_a_changed_rank_keeps_the_id(records: Callable[..., list[Record]]) -> No
 
 
 def test_equal_rankings_are_told_apart(records: Callable[..., list[Record]]) -> None:
-    found = records(document(hit(task(result(), result(), result()))))
-    ids = list(dict.fromkeys(r["ranking"] for r in found))
+    actual = records(document(hit(task(result(), result(), result()))))
+    ids = list(dict.fromkeys(r["ranking"] for r in actual))
     assert [i.partition("-")[2] for i in ids] == ["", "2", "3"]
     assert len({i.partition("-")[0] for i in ids}) == 1

@@ -23,8 +23,8 @@ from tests.exports.wmt_ranking.ranking_xml import (
 
 
 def test_a_record_is_a_system_of_a_ranking(records: Callable[..., list[Record]]) -> None:
-    found = records(document(hit(task(result()))))
-    assert [(r["row"], r["cell"], r["position"], r["system"], r["rank"]) for r in found] == [
+    actual = records(document(hit(task(result()))))
+    assert [(r["row"], r["cell"], r["position"], r["system"], r["rank"]) for r in actual] == [
         (1, "1.a", "1", "a", "3"),
         (1, "2.b", "2", "b", "1"),
         (1, "2.c", "2", "c", "1"),
@@ -32,13 +32,13 @@ def test_a_record_is_a_system_of_a_ranking(records: Callable[..., list[Record]])
         (1, "4.e", "4", "e", "2"),
         (1, "5.f", "5", "f", "5"),
     ]
-    assert {r["problem"] for r in found} == {None}
+    assert {r["problem"] for r in actual} == {None}
     shared = {
         "source_language": "deu", "target_language": "eng", "hit_id": "32872282", "block_id": "-1",
         "segment": "581", "user": "u1", "duration": "35.337", "duration_text": "00:00:35.337000",
     }  # fmt: skip
-    assert all(r | shared == r for r in found)
-    [ranking] = {r["ranking"] for r in found}
+    assert all(r | shared == r for r in actual)
+    [ranking] = {r["ranking"] for r in actual}
     assert re.fullmatch("[0-9a-f]{16}", ranking)
 
 
@@ -46,7 +46,7 @@ def test_rows_are_counted_over_the_file_and_attributes_end_with_their_element(
     records: Callable[..., list[Record]],
 ) -> None:
     two = output("a", 1) + output("b", 2)
-    found = records(
+    actual = records(
         document(
             hit(task(result(two), result(two, "u2")), task(result(two), segment="7")),
             hit(task(result(two)), id_="h2", languages=("eng", "ces")),
@@ -54,7 +54,9 @@ def test_rows_are_counted_over_the_file_and_attributes_end_with_their_element(
             result(two),
         )
     )
-    places = [(r["row"], r["hit_id"], r["target_language"], r["segment"], r["user"]) for r in found]
+    places = [
+        (r["row"], r["hit_id"], r["target_language"], r["segment"], r["user"]) for r in actual
+    ]
     assert places[::2] == [
         (1, "32872282", "eng", "581", "u1"),
         (2, "32872282", "eng", "581", "u2"),
@@ -63,7 +65,7 @@ def test_rows_are_counted_over_the_file_and_attributes_end_with_their_element(
         (5, None, None, "9", "u1"),
         (6, None, None, None, "u1"),
     ]
-    assert len({r["ranking"] for r in found}) == 6
+    assert len({r["ranking"] for r in actual}) == 6
 
 
 @pytest.mark.parametrize(
@@ -87,13 +89,13 @@ def test_rows_are_counted_over_the_file_and_attributes_end_with_their_element(
 def test_durations_are_seconds(
     written: str, seconds: str | None, records: Callable[..., list[Record]]
 ) -> None:
-    found = records(document(hit(task(result(duration=written)))))
-    assert {(r["duration"], r["duration_text"]) for r in found} == {(seconds, written)}
+    actual = records(document(hit(task(result(duration=written)))))
+    assert {(r["duration"], r["duration_text"]) for r in actual} == {(seconds, written)}
 
 
 def test_rankings_without_outputs_are_a_record(records: Callable[..., list[Record]]) -> None:
     skipped = '<ranking-result duration="00:00:01" user="u1" skipped="true" />'
-    found = records(
+    actual = records(
         document(
             hit(
                 task(result("")),
@@ -103,21 +105,21 @@ def test_rankings_without_outputs_are_a_record(records: Callable[..., list[Recor
             )
         )
     )
-    assert [(r["row"], r["cell"], r["system"], r["problem"]) for r in found] == [
+    assert [(r["row"], r["cell"], r["system"], r["problem"]) for r in actual] == [
         (1, None, None, "the ranking holds no output"),
         (2, None, None, "the ranking holds no output (skipped)"),
         (3, None, None, "the ranking is marked as skipped, but holds outputs"),
         (4, "1.a", "a", None),
     ]
-    assert {r["user"] for r in found} == {"u1"}
+    assert {r["user"] for r in actual} == {"u1"}
 
 
 @pytest.mark.parametrize("outputs", ['<translation rank="1" />', output("", 1), output(" ", 1)])
 def test_an_output_without_a_name_leaves_the_others(
     outputs: str, records: Callable[..., list[Record]]
 ) -> None:
-    found = records(document(hit(task(result(outputs + output("z", 2))))))
-    assert [(r["cell"], r["problem"]) for r in found] == [
+    actual = records(document(hit(task(result(outputs + output("z", 2))))))
+    assert [(r["cell"], r["problem"]) for r in actual] == [
         ("1.", "a translation without the name of a system"),
         ("2.z", None),
     ]
@@ -126,13 +128,13 @@ def test_an_output_without_a_name_leaves_the_others(
 @pytest.mark.parametrize("rank", ["-1", "", "best", "1.5", "0", " 2 "])
 def test_ranks_stay_as_written(rank: str, records: Callable[..., list[Record]]) -> None:
     """What is no rank is rejected where those of all formats are (read_records)."""
-    found = records(document(hit(task(result(output("a", rank) + '<translation system="b"/>')))))
-    assert [(r["rank"], r["problem"]) for r in found] == [(rank, None), (None, None)]
+    actual = records(document(hit(task(result(output("a", rank) + '<translation system="b"/>')))))
+    assert [(r["rank"], r["problem"]) for r in actual] == [(rank, None), (None, None)]
 
 
 def test_names_of_systems_in_one_output(records: Callable[..., list[Record]]) -> None:
-    found = records(document(hit(task(result(output(" a , b,a,,", 1))))))
-    assert [(r["cell"], r["system"], r["problem"]) for r in found] == [
+    actual = records(document(hit(task(result(output(" a , b,a,,", 1))))))
+    assert [(r["cell"], r["system"], r["problem"]) for r in actual] == [
         ("1.a", "a", None),
         ("1.b", "b", None),
         ("1.a#2", "a", "a translation names a system twice"),
@@ -142,17 +144,17 @@ def test_names_of_systems_in_one_output(records: Callable[..., list[Record]]) ->
 
 
 def test_an_output_of_too_many_systems_is_one_record(records: Callable[..., list[Record]]) -> None:
-    [found, other] = records(document(hit(task(result(output("x," * 9_999, 1) + output("b", 2))))))
-    assert (found["cell"], found["system"]) == ("1", None)
-    assert found["problem"] == "a translation names more than 1,000 systems"
+    [actual, other] = records(document(hit(task(result(output("x," * 9_999, 1) + output("b", 2))))))
+    assert (actual["cell"], actual["system"]) == ("1", None)
+    assert actual["problem"] == "a translation names more than 1,000 systems"
     assert other["problem"] is None
 
 
 def test_missing_attributes_are_nulls(records: Callable[..., list[Record]]) -> None:
     bare = f"<r><ranking-task><ranking-result>{FIVE}</ranking-result></ranking-task></r>"
-    found = records(bare)
-    assert len(found) == 6
-    names = {n for n, value in found[0].items() if value is None}
+    actual = records(bare)
+    assert len(actual) == 6
+    names = {n for n, value in actual[0].items() if value is None}
     assert names == {*wmt_ranking.OF_RANKING, "problem"} - {"ranking"}
 
 

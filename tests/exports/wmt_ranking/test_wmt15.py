@@ -42,19 +42,19 @@ def pairs(records: list[Record]) -> tuple[Counter[str], Counter[str], Counter[st
     for r in records:
         languages = f"{r['source_language']}-{r['target_language']}"
         rankings[languages, r["ranking"]].append(r)
-    found, collapsed, expanded = Counter[str](), Counter[str](), Counter[str]()
+    actual, collapsed, expanded = Counter[str](), Counter[str](), Counter[str]()
     for (languages, _), outputs in rankings.items():
         ranked = [r for r in outputs if r["system"]]
-        found[languages] += 1
+        actual[languages] += 1
         n_positions = len({r["position"] for r in ranked})
         collapsed[languages] += n_positions * (n_positions - 1) // 2
         expanded[languages] += len(ranked) * (len(ranked) - 1) // 2
-    return found, collapsed, expanded
+    return actual, collapsed, expanded
 
 
 @pytest.mark.slow
 def test_wmt15_counts_as_published(wmt15: list[Record]) -> None:
-    found, collapsed, expanded = pairs(wmt15)
+    actual, collapsed, expanded = pairs(wmt15)
     judges, systems = defaultdict(set), defaultdict(set)
     for r in wmt15:
         languages = f"{r['source_language']}-{r['target_language']}"
@@ -62,9 +62,9 @@ def test_wmt15_counts_as_published(wmt15: list[Record]) -> None:
         systems[languages] |= {r["system"]} - {None}
     assert {
         name: (
-            found[name], collapsed[name], expanded[name], len(judges[name]), len(systems[name])
+            actual[name], collapsed[name], expanded[name], len(judges[name]), len(systems[name])
         )
-        for name in found
+        for name in actual
     } == PUBLISHED  # fmt: skip
     assert sum(expanded.values()) == 540_143
     assert Counter(r["problem"] for r in wmt15 if r["problem"]) == {
@@ -93,8 +93,8 @@ def test_wmt15_comparisons_are_those_of_the_published_table(
     for r in wmt15:
         if f"{r['source_language']}-{r['target_language']}" == languages and not r["problem"]:
             rankings[r["ranking"], r["segment"]].append(f"{r['system']} {r['rank']}")
-    found: Counter[tuple[str, ...]] = Counter()
+    actual: Counter[tuple[str, ...]] = Counter()
     for (_, segment), outputs in rankings.items():
         for a, b in itertools.combinations(outputs, 2):
-            found[segment, *sorted([a, b])] += 1
-    assert found == published
+            actual[segment, *sorted([a, b])] += 1
+    assert actual == published

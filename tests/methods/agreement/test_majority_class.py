@@ -38,33 +38,33 @@ def test_sixteen_judges_as_in_the_paper():
         for item, size in enumerate(sizes)
         for judge in range(16)
     ]
-    found = measured(rows, rounds=200)
-    assert found.agreement.value == pytest.approx(47 / 59)
-    assert found.agreement.ci_low < 47 / 59 < found.agreement.ci_high
-    assert f"{found.share_at_least(11):.4f}" == "0.5424"
-    assert f"{1 - found.agreement.value:.4f}" == "0.2034"
-    assert f"{found.chance:.4f}" == "0.1499"
-    assert found.n_votes.tolist() == [16] * 4
-    assert found.largest.tolist() == [8, 9, 11, 16]
-    assert found.n_units.tolist() == [12, 15, 12, 20]
-    assert (found.n_items, found.n_judges, found.n_undecided) == (59, 16, 0)
+    actual = measured(rows, rounds=200)
+    assert actual.agreement.value == pytest.approx(47 / 59)
+    assert actual.agreement.ci_low < 47 / 59 < actual.agreement.ci_high
+    assert f"{actual.share_at_least(11):.4f}" == "0.5424"
+    assert f"{1 - actual.agreement.value:.4f}" == "0.2034"
+    assert f"{actual.chance:.4f}" == "0.1499"
+    assert actual.n_votes.tolist() == [16] * 4
+    assert actual.largest.tolist() == [8, 9, 11, 16]
+    assert actual.n_units.tolist() == [12, 15, 12, 20]
+    assert (actual.n_items, actual.n_judges, actual.n_undecided) == (59, 16, 0)
 
 
 def test_half_is_no_majority_and_chances_are_averaged():
     rows = [(0, 0, 1), (0, 1, 0), (1, 0, 0), (1, 1, 0), (1, 2, 1), (2, 0, 1)]  # item 2: one judge
-    found = measured(rows)
-    assert found.agreement.value == 0.5
-    assert found.chance == pytest.approx((1 / 3 + 21 / 27) / 2)
-    assert (found.n_items, found.n_judges) == (2, 3)
+    actual = measured(rows)
+    assert actual.agreement.value == 0.5
+    assert actual.chance == pytest.approx((1 / 3 + 21 / 27) / 2)
+    assert (actual.n_items, actual.n_judges) == (2, 3)
 
 
 def test_a_judge_has_one_vote():
     twice = [(0, 0, 1), (0, 0, 1), (0, 0, 0), (0, 1, 0)]  # judge 0: better, most often
     assert measured(twice).agreement.value == 0
     torn = [(0, 0, 1), (0, 0, 0), (0, 1, 0), (0, 2, 0)]  # judge 0 has no vote
-    found = measured(torn)
-    assert found.agreement.value == 1
-    assert (found.n_votes.tolist(), found.n_judges, found.n_undecided) == ([2], 2, 1)
+    actual = measured(torn)
+    assert actual.agreement.value == 1
+    assert (actual.n_votes.tolist(), actual.n_judges, actual.n_undecided) == ([2], 2, 1)
 
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4), st.integers(-1, 1)), max_size=40))
@@ -82,13 +82,13 @@ def test_shares_are_those_of_a_loop(rows):
         if len(votes) > 1:
             majorities.append(2 * max(Counter(votes).values()) > len(votes))
             chances.append(float(majority_chance(len(votes))))
-    found = measured(rows)
-    assert (found.n_items, found.n_undecided) == (len(majorities), undecided)
+    actual = measured(rows)
+    assert (actual.n_items, actual.n_undecided) == (len(majorities), undecided)
     if majorities:
-        assert found.agreement.value == pytest.approx(np.mean(majorities))
-        assert found.chance == pytest.approx(np.mean(chances))
+        assert actual.agreement.value == pytest.approx(np.mean(majorities))
+        assert actual.chance == pytest.approx(np.mean(chances))
     else:
-        assert np.isnan([found.agreement.value, found.chance]).all()
+        assert np.isnan([actual.agreement.value, actual.chance]).all()
 
 
 def test_bad_input_is_refused():

@@ -31,16 +31,16 @@ def test_by_hand():
         *ranked(3, 0, [1, 2, 3, 0]), *ranked(3, 2, [0, 0, 0, 1]),  # none: no pair
         *ranked(4, 2, [1, 2, 9, 0, 5]), *ranked(4, 0, [1, 2, 3, 4, 0]),  # 1 2 9 and 1 2 3
     ]  # fmt: skip
-    found = measured(rows, rounds=50)
+    actual = measured(rows, rounds=50)
     r = pearsonr([1, 2, 9], [1, 2, 3]).statistic
-    assert found.pearson.value == pytest.approx((0.5 + r) / 2)
-    assert found.spearman.value == pytest.approx(0.75)
-    assert (found.pearson.ci_low, found.pearson.ci_high) == pytest.approx((0.5, r))
-    assert (found.n_few, found.n_constant) == (1, 1)
-    assert (found.n_segments, found.n_judges) == (2, 3)
-    assert found.segments.tolist() == [0, 1, 2, 4]
-    assert found.second.tolist() == [1, 1, 1, 2]
-    assert found.n_common.tolist() == [3, 3, 2, 3]
+    assert actual.pearson.value == pytest.approx((0.5 + r) / 2)
+    assert actual.spearman.value == pytest.approx(0.75)
+    assert (actual.pearson.ci_low, actual.pearson.ci_high) == pytest.approx((0.5, r))
+    assert (actual.n_few, actual.n_constant) == (1, 1)
+    assert (actual.n_segments, actual.n_judges) == (2, 3)
+    assert actual.segments.tolist() == [0, 1, 2, 4]
+    assert actual.second.tolist() == [1, 1, 1, 2]
+    assert actual.n_common.tolist() == [3, 3, 2, 3]
 
 
 rows = st.dictionaries(
@@ -81,11 +81,11 @@ def test_equal_ranks_have_their_average():
     """Full sets of nine outputs on four ranks: ties of every size, on both sides."""
     rng = np.random.default_rng(4)
     ranks = rng.integers(1, 5, (20, 2, 9))
-    found = measured(
+    actual = measured(
         [row for s in range(20) for j in range(2) for row in ranked(s, j, ranks[s, j])]
     )
     expected = [spearmanr(x, y).statistic for x, y in ranks]
-    np.testing.assert_allclose(found.of_spearman, expected, atol=1e-12)
+    np.testing.assert_allclose(actual.of_spearman, expected, atol=1e-12)
 
 
 @given(rows, st.permutations(range(4)), st.randoms(use_true_random=False))
@@ -103,9 +103,9 @@ def test_order_and_names_change_nothing(ranks, judges, random):
 
 
 def test_nothing_is_undefined():
-    found = measured([], rounds=9)
-    assert np.isnan([found.pearson.value, found.spearman.value]).all()
-    assert (found.n_segments, found.n_judges, found.n_few, found.n_constant) == (0, 0, 0, 0)
+    actual = measured([], rounds=9)
+    assert np.isnan([actual.pearson.value, actual.spearman.value]).all()
+    assert (actual.n_segments, actual.n_judges, actual.n_few, actual.n_constant) == (0, 0, 0, 0)
 
 
 def test_the_interval_draws_segments():
@@ -115,13 +115,13 @@ def test_the_interval_draws_segments():
         for judge in range(n_judges):
             order = np.arange(4) if segment else rng.permutation(4)
             rows += ranked(segment, judge, (order + 1).tolist())
-    found = measured(rows, rounds=300)
+    actual = measured(rows, rounds=300)
     alike = defaultdict(list)
-    for segment, rho in zip(found.segments.tolist(), found.of_pearson, strict=True):
+    for segment, rho in zip(actual.segments.tolist(), actual.of_pearson, strict=True):
         alike[segment].append(rho)
     assert alike[1] == alike[2] == [1]
-    assert found.pearson.ci_high == pytest.approx(1)  # some draws lack segment 0
-    assert found.pearson.ci_low == pytest.approx(np.mean(alike[0]))
+    assert actual.pearson.ci_high == pytest.approx(1)  # some draws lack segment 0
+    assert actual.pearson.ci_low == pytest.approx(np.mean(alike[0]))
 
 
 def test_bad_input_is_refused():

@@ -32,22 +32,22 @@ def measured(rows, pairs, *, rounds=0, rng=1):
 
 
 def test_inter_by_hand():
-    found = measured(EXAMPLE, "inter")
-    assert (found.agree, found.comparable, found.ties, found.total) == (2, 6, 3, 8)
+    actual = measured(EXAMPLE, "inter")
+    assert (actual.agree, actual.comparable, actual.ties, actual.total) == (2, 6, 3, 8)
     chance = (3 / 8) ** 2 + 2 * (5 / 16) ** 2
-    assert found.chance == pytest.approx(chance)
-    assert found.percent_agreement.value == pytest.approx(1 / 3)
-    assert found.kappa.value == pytest.approx((1 / 3 - chance) / (1 - chance))
-    assert (found.n_items, found.n_judges) == (3, 3)
+    assert actual.chance == pytest.approx(chance)
+    assert actual.percent_agreement.value == pytest.approx(1 / 3)
+    assert actual.kappa.value == pytest.approx((1 / 3 - chance) / (1 - chance))
+    assert (actual.n_items, actual.n_judges) == (3, 3)
 
 
 def test_intra_by_hand():
     """Chance is that of judge 0 in segment 0, who alone decided a pair twice."""
-    found = measured(EXAMPLE, "intra")
-    assert (found.agree, found.comparable, found.ties, found.total) == (1, 1, 0, 3)
-    assert found.chance == pytest.approx(0.5)
-    assert found.kappa.value == pytest.approx(1)
-    assert (found.n_items, found.n_judges) == (1, 1)
+    actual = measured(EXAMPLE, "intra")
+    assert (actual.agree, actual.comparable, actual.ties, actual.total) == (1, 1, 0, 3)
+    assert actual.chance == pytest.approx(0.5)
+    assert actual.kappa.value == pytest.approx(1)
+    assert (actual.n_items, actual.n_judges) == (1, 1)
 
 
 def test_the_published_chance():
@@ -55,9 +55,11 @@ def test_the_published_chance():
     n = 136_855
     decisions = np.r_[np.zeros(44_356, int), np.ones(n - 44_356, int)]
     zeros = np.zeros(n, int)
-    found = ternary_agreement(np.arange(n), zeros, decisions, zeros, pairs="inter", rounds=0, rng=1)
-    assert f"{found.chance:.3f}" == "0.333"
-    assert np.isnan(found.kappa.value)
+    actual = ternary_agreement(
+        np.arange(n), zeros, decisions, zeros, pairs="inter", rounds=0, rng=1
+    )
+    assert f"{actual.chance:.3f}" == "0.333"
+    assert np.isnan(actual.kappa.value)
 
 
 rows = st.lists(
@@ -78,12 +80,12 @@ def test_counts_are_those_of_a_loop(rows):
         ("inter", [p for p in pairs if p[1][0] != p[2][0]], rows),
         ("intra", own, [r for r in rows if (r[0] // 2, r[1]) in repeaters]),
     ):
-        found = measured(rows, kind)
-        assert found.comparable == len(chosen)
-        assert found.agree == sum(a[1] == b[1] for _, a, b in chosen)
-        assert (found.ties, found.total) == (sum(r[2] == 0 for r in counted), len(counted))
-        assert found.n_items == len({p[0] for p in chosen})
-        assert found.n_judges == len({j for _, a, b in chosen for j in (a[0], b[0])})
+        actual = measured(rows, kind)
+        assert actual.comparable == len(chosen)
+        assert actual.agree == sum(a[1] == b[1] for _, a, b in chosen)
+        assert (actual.ties, actual.total) == (sum(r[2] == 0 for r in counted), len(counted))
+        assert actual.n_items == len({p[0] for p in chosen})
+        assert actual.n_judges == len({j for _, a, b in chosen for j in (a[0], b[0])})
 
 
 @given(rows, st.permutations(range(4)), st.randoms(use_true_random=False))
@@ -98,12 +100,12 @@ def test_names_order_and_sides_change_nothing(rows, judges, random):
 
 
 def test_ties_only_and_nothing():
-    found = measured([(0, 0, 0), (0, 1, 0)], "inter")
-    assert found.percent_agreement.value == 1
-    assert np.isnan(found.kappa.value)
-    found = measured([], "inter", rounds=9)
-    assert (found.comparable, found.n_items, found.n_judges) == (0, 0, 0)
-    assert np.isnan([found.kappa.value, found.chance, found.kappa.ci_low]).all()
+    actual = measured([(0, 0, 0), (0, 1, 0)], "inter")
+    assert actual.percent_agreement.value == 1
+    assert np.isnan(actual.kappa.value)
+    actual = measured([], "inter", rounds=9)
+    assert (actual.comparable, actual.n_items, actual.n_judges) == (0, 0, 0)
+    assert np.isnan([actual.kappa.value, actual.chance, actual.kappa.ci_low]).all()
 
 
 def test_the_interval_is_that_of_segments_drawn_anew():
@@ -113,7 +115,7 @@ def test_the_interval_is_that_of_segments_drawn_anew():
         (item, judge, int(truth[item]) if rng.random() < 0.6 else int(rng.integers(-1, 2)))
         for item, judge in product(range(60), range(3))
     ]
-    found = measured(rows, "inter", rounds=3000)
+    actual = measured(rows, "inter", rounds=3000)
     by_segment = defaultdict(list)
     for row in rows:
         by_segment[row[0] // 2].append(row)
@@ -126,8 +128,8 @@ def test_the_interval_is_that_of_segments_drawn_anew():
         ]
         kappas.append(measured(drawn, "inter").kappa.value)
     low, high = np.percentile(kappas, [2.5, 97.5])
-    assert found.kappa.ci_low == pytest.approx(low, abs=0.03)
-    assert found.kappa.ci_high == pytest.approx(high, abs=0.03)
+    assert actual.kappa.ci_low == pytest.approx(low, abs=0.03)
+    assert actual.kappa.ci_high == pytest.approx(high, abs=0.03)
 
 
 def test_cohen_by_hand():
@@ -136,34 +138,34 @@ def test_cohen_by_hand():
     rows = [(i, 2, d) for i, d in enumerate(first)] + [(9, 2, 1)]
     rows += [(i, 0, d) for i, d in enumerate(second)] + [(0, 1, -1)]
     items, judges, decisions = np.array(rows).T
-    found = most_prolific_kappa(items, judges, decisions, items, rounds=100, rng=1)
+    actual = most_prolific_kappa(items, judges, decisions, items, rounds=100, rng=1)
     chance = (3 * 1 + 1 * 2 + 1 * 2) / 25
-    assert found.kappa.value == pytest.approx((3 / 5 - chance) / (1 - chance))
-    assert found.judges == (2, 0)
-    assert (found.n_items, found.n_pairs) == (5, 5)
-    assert found.kappa.ci_low < found.kappa.value < found.kappa.ci_high
+    assert actual.kappa.value == pytest.approx((3 / 5 - chance) / (1 - chance))
+    assert actual.judges == (2, 0)
+    assert (actual.n_items, actual.n_pairs) == (5, 5)
+    assert actual.kappa.ci_low < actual.kappa.value < actual.kappa.ci_high
 
 
 @given(rows)
 def test_cohen_is_that_of_a_loop(rows):
     n = Counter(judge for _, judge, _ in rows)
     items, judges, decisions = np.array(rows).T
-    found = most_prolific_kappa(items, judges, decisions, items // 2, rounds=0, rng=1)
+    actual = most_prolific_kappa(items, judges, decisions, items // 2, rounds=0, rng=1)
     if len(n) < 2:
-        assert found.judges is None
+        assert actual.judges is None
         return
     one, other = sorted(n, key=lambda judge: (-n[judge], judge))[:2]
     pairs = [(a[2], b[2]) for a in rows for b in rows if (a[0], a[1], b[1]) == (b[0], one, other)]
-    assert found.judges == (one, other)
-    assert found.n_pairs == len(pairs)
+    assert actual.judges == (one, other)
+    assert actual.n_pairs == len(pairs)
     if not pairs:
-        assert np.isnan(found.kappa.value)
+        assert np.isnan(actual.kappa.value)
         return
     share = np.mean([a == b for a, b in pairs])
     chance = sum(np.mean([a == d for a, _ in pairs]) * np.mean([b == d for _, b in pairs])
                  for d in (-1, 0, 1))  # fmt: skip
     expected = np.nan if chance == 1 else (share - chance) / (1 - chance)
-    assert found.kappa.value == pytest.approx(expected, nan_ok=True)
+    assert actual.kappa.value == pytest.approx(expected, nan_ok=True)
 
 
 def test_bad_input_is_refused():

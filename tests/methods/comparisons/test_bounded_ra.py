@@ -91,17 +91,17 @@ def test_probabilities_of_the_paper(score_i, score_j, epsilon):
         j / (theta * i + j),
         (theta**2 - 1) * i * j / ((i + theta * j) * (theta * i + j)),
     )
-    found = outcome_probabilities(np.array([score_i]), np.array([score_j]), epsilon)
-    assert [p[0] for p in found] == pytest.approx(expected, rel=1e-12)
+    actual = outcome_probabilities(np.array([score_i]), np.array([score_j]), epsilon)
+    assert [p[0] for p in actual] == pytest.approx(expected, rel=1e-12)
 
 
 @given(st.floats(-1e4, 1e4), st.floats(-1e4, 1e4), st.floats(0, 1e4))
 def test_probabilities_sum_to_one(score_i, score_j, epsilon):
-    found = outcome_probabilities(np.array([score_i]), np.array([score_j]), epsilon)
-    assert sum(p[0] for p in found) == pytest.approx(1, abs=1e-12)
-    assert all(0 <= p[0] <= 1 for p in found)
+    actual = outcome_probabilities(np.array([score_i]), np.array([score_j]), epsilon)
+    assert sum(p[0] for p in actual) == pytest.approx(1, abs=1e-12)
+    assert all(0 <= p[0] <= 1 for p in actual)
     other = outcome_probabilities(np.array([score_j]), np.array([score_i]), epsilon)
-    assert [p[0] for p in other] == [found[1][0], found[0][0], found[2][0]]
+    assert [p[0] for p in other] == [actual[1][0], actual[0][0], actual[2][0]]
 
 
 def test_no_margin_no_ties():

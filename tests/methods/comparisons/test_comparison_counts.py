@@ -23,17 +23,19 @@ def stacked(rounds) -> np.ndarray:
 
 def test_by_hand():
     """0 beats 1 twice (once written the other way round), ties it once; 2 beats 1."""
-    found = count_comparisons([0, 1, 1, 1], [1, 0, 0, 2], [1, -1, 0, -1], [0, 0, 1, 1], n_systems=4)
-    assert (found.first.tolist(), found.second.tolist()) == ([0, 1], [1, 2])
-    assert stacked([found.counts]).tolist() == [[[2, 1, 0], [0, 0, 1]]]
-    assert found.counts.n.tolist() == [[3, 1]]
-    assert found.n_units == 2
+    actual = count_comparisons(
+        [0, 1, 1, 1], [1, 0, 0, 2], [1, -1, 0, -1], [0, 0, 1, 1], n_systems=4
+    )
+    assert (actual.first.tolist(), actual.second.tolist()) == ([0, 1], [1, 2])
+    assert stacked([actual.counts]).tolist() == [[[2, 1, 0], [0, 0, 1]]]
+    assert actual.counts.n.tolist() == [[3, 1]]
+    assert actual.n_units == 2
 
 
 def test_a_round_is_the_sum_of_the_units_drawn():
     """Two units whose counts differ: each round shows how often either was drawn."""
-    found = count_comparisons([0, 0, 0], [1, 1, 1], [1, 1, 0], [7, 7, 9], n_systems=2)
-    rounds = stacked(found.resampled(200, np.random.default_rng(1)))[:, 0]
+    actual = count_comparisons([0, 0, 0], [1, 1, 1], [1, 1, 0], [7, 7, 9], n_systems=2)
+    rounds = stacked(actual.resampled(200, np.random.default_rng(1)))[:, 0]
     drawn = {tuple(row) for row in rounds.tolist()}
     assert drawn == {(4, 0, 0), (2, 1, 0), (0, 2, 0)}
     assert 70 < (rounds[:, 1] == 1).sum() < 130
@@ -45,13 +47,13 @@ def test_rounds_vary_as_units_do(single):
     first, second, outcome, unit = example()
     if single:
         unit = np.arange(first.size)
-    found = count_comparisons(first, second, outcome, unit, n_systems=5)
-    rounds = stacked(found.resampled(4_000, np.random.default_rng(2)))
-    data = stacked([found.counts])[0]
+    actual = count_comparisons(first, second, outcome, unit, n_systems=5)
+    rounds = stacked(actual.resampled(4_000, np.random.default_rng(2)))
+    data = stacked([actual.counts])[0]
     by_unit = np.zeros((unit.max() + 1, *data.shape))
     for a, b, o, u in zip(first, second, outcome, unit, strict=True):
         low, high, sign = (a, b, o) if a < b else (b, a, -o)
-        pair = np.flatnonzero((found.first == low) & (found.second == high))[0]
+        pair = np.flatnonzero((actual.first == low) & (actual.second == high))[0]
         by_unit[u, pair, 1 - sign] += 1
     np.testing.assert_array_equal(by_unit.sum(axis=0), data)
     sd = np.sqrt(len(by_unit) * by_unit.var(axis=0))
@@ -103,6 +105,6 @@ def test_codes_of_wide_ranges_count_the_same(single):
 
 
 def test_none():
-    found = count_comparisons([], [], [], [], n_systems=3)
-    assert found.first.size == 0
-    assert list(found.resampled(10, np.random.default_rng(1))) == []
+    actual = count_comparisons([], [], [], [], n_systems=3)
+    assert actual.first.size == 0
+    assert list(actual.resampled(10, np.random.default_rng(1))) == []

@@ -19,9 +19,9 @@ def test_by_hand():
     """Edges belong to the bin below; 500 s among times of 10 s is a break, 99 s is none."""
     seconds = [10, 20, 60, 12, 500, 99, 30, 7, np.nan, -3]
     words = [10, 5, 11, 4, 10, 8, 25, -1, 5, 5]
-    found = comparison_times(seconds, words, params=PARAMS)
-    short, middle, long = found.disjoint
-    assert [(b.longer_than, b.words, b.n, b.n_breaks) for b in found.disjoint] == [
+    actual = comparison_times(seconds, words, params=PARAMS)
+    short, middle, long = actual.disjoint
+    assert [(b.longer_than, b.words, b.n, b.n_breaks) for b in actual.disjoint] == [
         (None, 10, 5, 1), (10, 20, 1, 0), (20, None, 1, 0),
     ]  # fmt: skip
     assert short.mean == pytest.approx((10 + 20 + 12 + 500 + 99) / 5)
@@ -31,26 +31,26 @@ def test_by_hand():
     assert short.median_per_word == 4
     assert short.mean_per_word_without_breaks == pytest.approx((1 + 4 + 3 + 99 / 8) / 4)
     assert (middle.mean, long.median_per_word) == (60, 30 / 25)
-    assert [(b.words, b.n) for b in found.cumulative] == [(10, 5), (20, 6)]
-    assert found.cumulative[1].mean == pytest.approx((10 + 20 + 12 + 500 + 99 + 60) / 6)
-    assert (found.overall.n, found.overall.n_breaks) == (8, 1)
-    assert found.overall.median == 25  # 7 10 12 20 30 60 99 500
-    assert (found.n_unknown_seconds, found.n_unknown_words) == (2, 1)
+    assert [(b.words, b.n) for b in actual.cumulative] == [(10, 5), (20, 6)]
+    assert actual.cumulative[1].mean == pytest.approx((10 + 20 + 12 + 500 + 99 + 60) / 6)
+    assert (actual.overall.n, actual.overall.n_breaks) == (8, 1)
+    assert actual.overall.median == 25  # 7 10 12 20 30 60 99 500
+    assert (actual.n_unknown_seconds, actual.n_unknown_words) == (2, 1)
 
 
 def test_a_break_is_one_by_its_own_length():
     """300 s is a break among short texts, not among long ones."""
     seconds, words = [20, 21, 22, 300, 290, 310, 300], [5, 5, 5, 5, 50, 50, 50]
-    found = comparison_times(seconds, words, params=PARAMS)
-    assert [b.n_breaks for b in found.disjoint] == [1, 0, 1 - 1]
-    assert found.overall.n_breaks == 1
+    actual = comparison_times(seconds, words, params=PARAMS)
+    assert [b.n_breaks for b in actual.disjoint] == [1, 0, 1 - 1]
+    assert actual.overall.n_breaks == 1
 
 
 def test_texts_without_words_have_no_time_by_word():
-    found = comparison_times([8.0, 4.0], [0, 2], params=PARAMS)
-    assert found.disjoint[0].n == 2
-    assert found.disjoint[0].mean_per_word == 2
-    assert np.isnan(found.disjoint[1].mean)
+    actual = comparison_times([8.0, 4.0], [0, 2], params=PARAMS)
+    assert actual.disjoint[0].n == 2
+    assert actual.disjoint[0].mean_per_word == 2
+    assert np.isnan(actual.disjoint[1].mean)
 
 
 times = st.tuples(st.floats(0, 1e6), st.integers(-1, 70))
@@ -59,9 +59,9 @@ times = st.tuples(st.floats(0, 1e6), st.integers(-1, 70))
 @given(st.lists(times, max_size=30), st.randoms(use_true_random=False))
 def test_bins_hold_everything_once_in_any_order(rows, random):
     seconds, words = [r[0] for r in rows], [r[1] for r in rows]
-    found = comparison_times(seconds, words)
-    assert sum(b.n for b in found.disjoint) + found.n_unknown_words == len(rows)
-    for bin_ in (*found.cumulative, *found.disjoint):
+    actual = comparison_times(seconds, words)
+    assert sum(b.n for b in actual.disjoint) + actual.n_unknown_words == len(rows)
+    for bin_ in (*actual.cumulative, *actual.disjoint):
         low, high = bin_.longer_than or -1, bin_.words or 10**6
         inside = [s for s, w in rows if w >= 0 and low < w <= high]
         assert bin_.n == len(inside)
@@ -70,7 +70,7 @@ def test_bins_hold_everything_once_in_any_order(rows, random):
             assert bin_.median == pytest.approx(np.median(inside))
     random.shuffle(rows)
     again = comparison_times([r[0] for r in rows], [r[1] for r in rows])
-    np.testing.assert_equal(vars(again.overall), vars(found.overall))
+    np.testing.assert_equal(vars(again.overall), vars(actual.overall))
 
 
 def test_bad_input_is_refused():

@@ -18,39 +18,39 @@ def of(n_systems: int, *comparisons: tuple[int, int, int]):
 
 
 def test_a_chain_has_one_order():
-    found = of(3, (2, 1, 1), (0, 1, -1))  # 2 > 1 > 0
-    assert found.component.tolist() == [2, 1, 0]
-    assert found.part.tolist() == [0, 0, 0]
-    assert found.total.tolist() == [True]
-    assert found.strong.tolist() == [False]
+    actual = of(3, (2, 1, 1), (0, 1, -1))  # 2 > 1 > 0
+    assert actual.component.tolist() == [2, 1, 0]
+    assert actual.part.tolist() == [0, 0, 0]
+    assert actual.total.tolist() == [True]
+    assert actual.strong.tolist() == [False]
 
 
 def test_two_losers_that_never_met_have_none():
-    found = of(3, (0, 1, 1), (0, 2, 1))
-    assert found.component.tolist() == [0, 1, 2]
-    assert found.total.tolist() == [False]
+    actual = of(3, (0, 1, 1), (0, 2, 1))
+    assert actual.component.tolist() == [0, 1, 2]
+    assert actual.total.tolist() == [False]
 
 
 def test_two_winners_that_never_met_have_none():
-    found = of(3, (0, 2, 1), (1, 2, 1))
-    assert found.component.tolist() == [0, 1, 2]
-    assert found.total.tolist() == [False]
+    actual = of(3, (0, 2, 1), (1, 2, 1))
+    assert actual.component.tolist() == [0, 1, 2]
+    assert actual.total.tolist() == [False]
 
 
 def test_ties_and_cycles_make_components():
     """0 = 1, both above the cycle 2 > 3 > 4 > 2; 5 and 6 are elsewhere; 7 is alone."""
-    found = of(8, (0, 1, 0), (1, 2, 1), (2, 3, 1), (3, 4, 1), (2, 4, -1), (6, 5, 1))
-    assert found.part.tolist() == [0, 0, 0, 0, 0, 1, 1, 2]
-    assert found.component.tolist() == [0, 0, 1, 1, 1, 3, 2, 4]
-    assert found.total.tolist() == [True, True, True]
-    assert found.strong.tolist() == [False, False, True]
-    assert (found.n_parts, found.n_components) == (3, 5)
+    actual = of(8, (0, 1, 0), (1, 2, 1), (2, 3, 1), (3, 4, 1), (2, 4, -1), (6, 5, 1))
+    assert actual.part.tolist() == [0, 0, 0, 0, 0, 1, 1, 2]
+    assert actual.component.tolist() == [0, 0, 1, 1, 1, 3, 2, 4]
+    assert actual.total.tolist() == [True, True, True]
+    assert actual.strong.tolist() == [False, False, True]
+    assert (actual.n_parts, actual.n_components) == (3, 5)
 
 
 def test_none():
-    found = of(0)
-    assert (found.n_parts, found.n_components) == (0, 0)
-    assert found.strong.size == 0
+    actual = of(0)
+    assert (actual.n_parts, actual.n_components) == (0, 0)
+    assert actual.strong.size == 0
 
 
 def test_a_system_against_itself_is_refused():
@@ -83,17 +83,17 @@ def test_as_by_paths(graph):
     for k in range(n):
         reach |= reach[:, [k]] & reach[[k], :]
         joined |= joined[:, [k]] & joined[[k], :]
-    found = of(n, *comparisons)
-    same = found.component[:, None] == found.component
+    actual = of(n, *comparisons)
+    same = actual.component[:, None] == actual.component
     assert (same == (reach & reach.T)).all()
-    assert ((found.part[:, None] == found.part) == joined).all()
-    up = found.component[:, None] < found.component
+    assert ((actual.part[:, None] == actual.part) == joined).all()
+    up = actual.component[:, None] < actual.component
     assert not (reach & ~same & ~up).any()  # the better component comes first
-    for part in range(found.n_parts):
-        members = np.flatnonzero(found.part == part)
+    for part in range(actual.n_parts):
+        members = np.flatnonzero(actual.part == part)
         chains = sum(
             all(reach[x, y] or not reach[y, x] for x, y in itertools.combinations(order, 2))
-            for order in itertools.permutations([m for m in members if (found.component[:m] !=
-                                                found.component[m]).all()])
+            for order in itertools.permutations([m for m in members if (actual.component[:m] !=
+                                                actual.component[m]).all()])
         )  # fmt: skip
-        assert found.total[part] == (chains == 1)
+        assert actual.total[part] == (chains == 1)

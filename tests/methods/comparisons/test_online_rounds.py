@@ -59,18 +59,18 @@ def test_a_round_is_one_of_all_that_can_be(params, kind):
         score = once(first[of], second[of], outcome[of], 4, params)
         score[~np.isin(np.arange(4), [first[of], second[of]])] = np.nan
         possible[order] = score
-    found = online_rounds(
+    actual = online_rounds(
         first, second, outcome, ranking, ranking, n_systems=4, rounds=[kind] * 400, params=params,
         rng=np.random.default_rng(1),
     )  # fmt: skip
     drawn = {
         order
-        for row in found
+        for row in actual
         for order, score in possible.items()
         if np.array_equal(row, score, equal_nan=True)
     }
     assert drawn == set(chosen)
-    for row in found:
+    for row in actual:
         assert any(np.array_equal(row, score, equal_nan=True) for score in possible.values())
 
 
@@ -78,13 +78,13 @@ def test_units_are_drawn_whole():
     """Two judges: a round has both of one's rankings twice, or each judge once."""
     first, second, ranking = np.array([0, 0, 0]), np.array([1, 1, 1]), np.array([0, 1, 2])
     outcome, judge = np.array([1, 1, -1]), np.array([0, 0, 1])
-    found = online_rounds(
+    actual = online_rounds(
         first, second, outcome, ranking, judge, n_systems=2, rounds=["drawn"] * 200,
         params=PARAMS[1], rng=np.random.default_rng(1),
     )  # fmt: skip
     possible = [once([0] * len(o), [1] * len(o), o, 2, PARAMS[1]) for o in
                 ([1, 1, 1, 1], [1, 1, -1], [-1, -1])]  # fmt: skip
-    which = [[np.array_equal(row, score) for score in possible] for row in found]
+    which = [[np.array_equal(row, score) for score in possible] for row in actual]
     assert (np.sum(which, axis=1) == 1).all()
     assert (np.sum(which, axis=0) > 20).all()
 
@@ -109,20 +109,20 @@ def test_systems_that_only_tie_stay_equal():
     first = rng.integers(3, size=50)
     second = (first + 1) % 3
     for params in PARAMS:
-        found = online_rounds(
+        actual = online_rounds(
             first, second, np.zeros(50, int), np.arange(50), np.arange(50), n_systems=3,
             rounds=["permuted", "drawn_permuted", "drawn"], params=params,
             rng=np.random.default_rng(1),
         )  # fmt: skip
-        assert (found == found[0, 0]).all()
+        assert (actual == actual[0, 0]).all()
 
 
 def test_no_comparison_and_no_round():
     nothing = np.empty((5, 0), int)
-    found = online_rounds(*nothing, n_systems=2, rounds=["permuted", "drawn"], params=PARAMS[0],
+    actual = online_rounds(*nothing, n_systems=2, rounds=["permuted", "drawn"], params=PARAMS[0],
                           rng=np.random.default_rng(1))  # fmt: skip
-    assert np.isnan(found).all()
-    assert found.shape == (2, 2)
+    assert np.isnan(actual).all()
+    assert actual.shape == (2, 2)
     none = online_rounds([0], [1], [1], [0], [0], n_systems=2, rounds=[], params=PARAMS[0],
                          rng=np.random.default_rng(1))  # fmt: skip
     assert none.shape == (0, 2)

@@ -29,16 +29,16 @@ def told(ranking, outputs):
 def test_by_hand():
     """Ranking 0 has {1, 3}, 0 and 2; in ranking 1 the same set; in ranking 2 one more shares."""
     rows = [*told(0, [[1, 3], [0], [2]]), *told(1, [[3, 1], [0]]), *told(2, [[1, 3, 4], [0]])]
-    found = asked(rows)
-    triples = [(rows[r][0], a, b) for r, a, b in zip(found.rows, found.first, found.second,
+    actual = asked(rows)
+    triples = [(rows[r][0], a, b) for r, a, b in zip(actual.rows, actual.first, actual.second,
                                                     strict=True)]  # fmt: skip
-    pair, triple = found.second[0], found.second[-1]
+    pair, triple = actual.second[0], actual.second[-1]
     assert sorted(triples) == sorted(
         [(0, 0, pair), (0, 2, pair), (0, 0, 2), (1, 0, pair), (2, 0, triple)]
     )
     assert len({0, 1, 2, 3, 4, pair, triple}) == 7
     assert min(pair, triple) >= 9
-    said = {(rows[r][1], rows[r][2]): turned for r, turned in zip(found.rows, found.reversed_,
+    said = {(rows[r][1], rows[r][2]): turned for r, turned in zip(actual.rows, actual.reversed_,
                                                                  strict=True)}  # fmt: skip
     assert not said[0, 2]
     assert said[1, 2]  # of {1, 3} and 2: 2 comes first now
@@ -46,10 +46,10 @@ def test_by_hand():
 
 def test_without_shared_outputs_nothing_changes():
     rows = told(0, [[4], [2], [7]]) + told(1, [[2], [4]])
-    found = asked(rows)
-    assert found.rows.tolist() == [0, 1, 2, 3]
-    assert list(zip(found.first, found.second, strict=True)) == [r[1:3] for r in rows]
-    assert not found.reversed_.any()
+    actual = asked(rows)
+    assert actual.rows.tolist() == [0, 1, 2, 3]
+    assert list(zip(actual.first, actual.second, strict=True)) == [r[1:3] for r in rows]
+    assert not actual.reversed_.any()
     assert asked([]).rows.size == 0
 
 
@@ -65,11 +65,11 @@ def test_sets_have_one_code_each(rankings):
         of = [items for items in of if items]
         rows += told(ranking, of)
         sets += [{(ranking, frozenset(a)), (ranking, frozenset(b))} for a, b in combinations(of, 2)]
-    found = asked(rows)
+    actual = asked(rows)
     names = {}
     seen = []
     for row, first, second, turned in zip(
-        found.rows, found.first, found.second, found.reversed_, strict=True
+        actual.rows, actual.first, actual.second, actual.reversed_, strict=True
     ):
         ranking, a, b, _ = rows[row]
         ends = []

@@ -17,8 +17,8 @@ def comparisons(draw):
 
 def test_waves_by_hand():
     """0-1 and 2-3 go together; 1-2 waits for both; 0-4 only for the first."""
-    found = waves([0, 2, 1, 0], [1, 3, 2, 4], n_items=6)
-    assert [wave.tolist() for wave in found] == [[0, 1], [2, 3]]
+    actual = waves([0, 2, 1, 0], [1, 3, 2, 4], n_items=6)
+    assert [wave.tolist() for wave in actual] == [[0, 1], [2, 3]]
     assert [w.tolist() for w in waves([0, 0, 0], [1, 1, 1], n_items=2)] == [[0], [1], [2]]
     assert waves([], [], n_items=3) == []
 
@@ -69,16 +69,16 @@ def test_orders_side_by_side_have_the_waves_that_each_has_alone(tables, random):
         for w, at in enumerate(waves(*pairs[:, :, r], n_items=8 * len(tables))):
             expected += [[] for _ in range(w + 1 - len(expected))]
             expected[w] += zip(*pairs[:, at, r].tolist(), tie[at, r].tolist(), strict=True)
-    found = waves_side_by_side(pairs, tie, n_items=8 * len(tables))
-    assert [sorted(zip(*pair.tolist(), tied.tolist(), strict=True)) for pair, tied in found] == [
+    actual = waves_side_by_side(pairs, tie, n_items=8 * len(tables))
+    assert [sorted(zip(*pair.tolist(), tied.tolist(), strict=True)) for pair, tied in actual] == [
         sorted(wave) for wave in expected
     ]
 
 
 def test_places_ascend_in_long_waves():
     first = np.arange(20_000) % 10_000 * 2
-    found = waves(first, first + 1, n_items=20_000)
-    assert [wave.tolist() for wave in found] == [[*range(10_000)], [*range(10_000, 20_000)]]
+    actual = waves(first, first + 1, n_items=20_000)
+    assert [wave.tolist() for wave in actual] == [[*range(10_000)], [*range(10_000, 20_000)]]
 
 
 def test_the_winner_comes_first():

@@ -44,12 +44,12 @@ def test_the_steps_of_the_recommendation(seed):
     noise = rng.uniform(4, 35, 24)
     table = np.clip(panel(rng, 60, noise, bias=rng.normal(0, 8, 24)), 0, 100)
     table = np.rint(table / 20) if seed % 2 else table
-    found = screened(table)
+    actual = screened(table)
     above, below, rejected = by_the_book(table)
-    assert (found.above.tolist(), found.below.tolist()) == (above, below)
-    assert found.rejected.tolist() == rejected
-    assert found.n.tolist() == [60] * 24
-    assert screened(table, sizes=[11, 49]).share == pytest.approx(found.share)
+    assert (actual.above.tolist(), actual.below.tolist()) == (above, below)
+    assert actual.rejected.tolist() == rejected
+    assert actual.n.tolist() == [60] * 24
+    assert screened(table, sizes=[11, 49]).share == pytest.approx(actual.share)
 
 
 def test_some_are_rejected_and_some_are_not():
@@ -75,19 +75,19 @@ def test_a_worked_example():
     wide = [20, 30, 35, 65, 70, 80, 25, 50, 75]
     table = np.array([[50, *wide]] * 20, np.float64)
     table[:3, 0] = [120, 120, -20]
-    found = screened(table)
-    assert (found.above[0], found.below[0], found.share[0]) == (2, 1, 3 / 20)
-    assert not found.rejected[0]
+    actual = screened(table)
+    assert (actual.above[0], actual.below[0], actual.share[0]) == (2, 1, 3 / 20)
+    assert not actual.rejected[0]
     table[3, 0] = -20
     assert screened(table).rejected.tolist() == [True] + [False] * 9
 
 
 def test_five_scores_of_an_item_tell_nothing():
     table = panel(np.random.default_rng(0), 60, [3.0] * 4 + [60.0])
-    found = screened(table)
-    assert found.n.tolist() == [0] * 5
-    assert not found.rejected.any()
-    assert np.isnan(found.share).all()
+    actual = screened(table)
+    assert actual.n.tolist() == [0] * 5
+    assert not actual.rejected.any()
+    assert np.isnan(actual.share).all()
     six = np.column_stack([table, table[:, 0]])
     six[:30, 5] = NAN
     assert screened(six).n.tolist() == [30] * 6
@@ -95,5 +95,5 @@ def test_five_scores_of_an_item_tell_nothing():
 
 def test_items_without_variance_have_no_far_score():
     table = np.full((40, 8), 3.0)
-    found = screened(table)
-    assert (found.above.sum(), found.below.sum(), found.n.tolist()) == (0, 0, [40] * 8)
+    actual = screened(table)
+    assert (actual.above.sum(), actual.below.sum(), actual.n.tolist()) == (0, 0, [40] * 8)

@@ -34,37 +34,37 @@ def random_panel(rng, n_items, n_judges=6):
 
 def test_the_correlation_is_pearsons_with_the_mean_of_the_others():
     table = panel(np.random.default_rng(4), 25, [5.0, 20, 40, 12])
-    found = consistency(table)
+    actual = consistency(table)
     for judge in range(4):
         others = np.delete(table, judge, axis=1).mean(axis=1)
         result = stats.pearsonr(table[:, judge], others, alternative="greater")
-        assert found.correlation[judge] == pytest.approx(result.statistic)
+        assert actual.correlation[judge] == pytest.approx(result.statistic)
         interval = stats.pearsonr(table[:, judge], others).confidence_interval()
-        assert (found.low[judge], found.high[judge]) == pytest.approx(tuple(interval))
-    assert found.effective == pytest.approx([25] * 4)
+        assert (actual.low[judge], actual.high[judge]) == pytest.approx(tuple(interval))
+    assert actual.effective == pytest.approx([25] * 4)
 
 
 def test_all_orders_of_few_items_are_tried():
     table = np.array([[3.0, 1, 2], [1, 2, 2], [4, 4, 5], [2, 3, 1], [5, 3, 4]])
-    found = consistency(table)
+    actual = consistency(table)
     for judge in range(3):
         others = np.delete(table, judge, axis=1).mean(axis=1)
         products = [np.dot(order, others) for order in permutations(table[:, judge])]
         reached = np.mean(np.array(products) >= np.dot(table[:, judge], others) - 1e-9)
-        assert found.p_value[judge] == pytest.approx(reached)
-    assert found.least_p == pytest.approx([1 / 120] * 3)
+        assert actual.p_value[judge] == pytest.approx(reached)
+    assert actual.least_p == pytest.approx([1 / 120] * 3)
 
 
 def test_p_of_draws_is_that_of_many_more_draws():
     table = random_panel(np.random.default_rng(8), 12)
     table[:, 0] += 0.8 * table[:, 1]  # some agreement
-    found = consistency(table)
+    actual = consistency(table)
     rng = np.random.default_rng(0)
     for judge in range(2):
         x, others = table[:, judge], np.delete(table, judge, axis=1).mean(axis=1)
         drawn = rng.permuted(np.tile(x, (40_000, 1)), axis=1) @ others
         p = (drawn >= x @ others - 1e-9).mean()
-        assert found.p_value[judge] == pytest.approx(p, abs=4 * np.sqrt(p / 999) + 1e-3)
+        assert actual.p_value[judge] == pytest.approx(p, abs=4 * np.sqrt(p / 999) + 1e-3)
 
 
 def test_one_odd_item_is_no_proof():
@@ -77,11 +77,11 @@ def test_one_odd_item_is_no_proof():
 
 def test_a_clear_correlation_has_a_p_below_what_draws_resolve():
     table = panel(np.random.default_rng(1), 40, [10.0] * 5)
-    found = consistency(table)
-    assert np.all(found.p_value < 1e-6)
+    actual = consistency(table)
+    assert np.all(actual.p_value < 1e-6)
     others = table[:, 1:].mean(axis=1)
     p = stats.pearsonr(table[:, 0], others, alternative="greater").pvalue
-    assert found.p_value[0] == pytest.approx(p)
+    assert actual.p_value[0] == pytest.approx(p)
 
 
 @pytest.mark.slow
@@ -97,37 +97,37 @@ def test_size_of_the_test():
 def test_draws_follow_from_the_judge_not_from_order_names_of_items_or_others():
     rng = np.random.default_rng(6)
     table = random_panel(rng, 30)
-    found = consistency(table)
-    assert 0.06 < found.p_value[0] < 1
-    assert consistency(table[rng.permutation(30)]).p_value[0] == found.p_value[0]
-    assert consistency(table, sizes=[4, 26]).p_value[0] == found.p_value[0]
+    actual = consistency(table)
+    assert 0.06 < actual.p_value[0] < 1
+    assert consistency(table[rng.permutation(30)]).p_value[0] == actual.p_value[0]
+    assert consistency(table, sizes=[4, 26]).p_value[0] == actual.p_value[0]
     alone = np.vstack([np.column_stack([table, [NAN] * 30]), [[NAN] * 6 + [3.0]] * 5])
-    assert consistency(alone).p_value[0] == found.p_value[0], "one who shares nothing"
+    assert consistency(alone).p_value[0] == actual.p_value[0], "one who shares nothing"
     order = [1, 2, 0, 3, 4, 5]
     names = [f"judge {n}" for n in order]
-    assert consistency(table[:, order], names=names).p_value[2] == found.p_value[0]
-    assert consistency(table, names=["other", *names[1:]]).p_value[0] != found.p_value[0]
-    assert consistency(table, seed=18).p_value[0] != found.p_value[0]
+    assert consistency(table[:, order], names=names).p_value[2] == actual.p_value[0]
+    assert consistency(table, names=["other", *names[1:]]).p_value[0] != actual.p_value[0]
+    assert consistency(table, seed=18).p_value[0] != actual.p_value[0]
 
 
 def test_constant_scores():
     table = panel(np.random.default_rng(2), 20, [5.0] * 3)
     table[:, 0] = 50
-    found = consistency(table)
-    assert found.p_value[0] == 1
-    assert np.isnan([found.correlation[0], found.statistic[0], found.low[0]]).all()
+    actual = consistency(table)
+    assert actual.p_value[0] == 1
+    assert np.isnan([actual.correlation[0], actual.statistic[0], actual.low[0]]).all()
     table[:, 1:] = 30
     table[:, 0] = np.arange(20)
-    found = consistency(table)
-    assert np.isnan(found.p_value[0]), "the others do not tell items apart"
-    assert np.isnan(found.correlation[0])
+    actual = consistency(table)
+    assert np.isnan(actual.p_value[0]), "the others do not tell items apart"
+    assert np.isnan(actual.correlation[0])
 
 
 def test_too_few_items():
-    found = consistency([[1.0, 2], [2, 3], [NAN, 3]])
-    assert found.n.tolist() == [2, 2]
-    assert np.isnan(found.p_value).all()
-    assert np.isnan(found.correlation).all()
+    actual = consistency([[1.0, 2], [2, 3], [NAN, 3]])
+    assert actual.n.tolist() == [2, 2]
+    assert np.isnan(actual.p_value).all()
+    assert np.isnan(actual.correlation).all()
 
 
 def test_criteria_and_tasks_of_other_scales_are_strata():
@@ -146,12 +146,12 @@ def test_criteria_and_tasks_of_other_scales_are_strata():
     blocks, everyone = InMemoryBlocks([shared]), np.ones(8, np.bool_)
     moments = shared_moments(blocks, everyone, np.zeros(8))
     unit, task = np.arange(8) % 4, np.arange(8) // 4
-    found = judge_correlations(moments, unit, task, n_judges=4)
+    actual = judge_correlations(moments, unit, task, n_judges=4)
     in_small, in_large = (consistency(table).correlation[0] for table in (small, large))
-    assert min(in_small, in_large) < found.correlation[0] < max(in_small, in_large)
-    assert abs(found.correlation[0] - (in_small + in_large) / 2) < 0.15
-    assert found.n.tolist() == [80] * 4
-    assert found.effective == pytest.approx([79] * 4, abs=4)
+    assert min(in_small, in_large) < actual.correlation[0] < max(in_small, in_large)
+    assert abs(actual.correlation[0] - (in_small + in_large) / 2) < 0.15
+    assert actual.n.tolist() == [80] * 4
+    assert actual.effective == pytest.approx([79] * 4, abs=4)
     test = judge_consistency(
         blocks, moments, everyone, unit, task, names=["a", "b", "c", "d"], seed=1
     )
@@ -167,7 +167,7 @@ def test_criteria_and_tasks_of_other_scales_are_strata():
             everyone, np.zeros(8),
         ), unit, task, n_judges=4,
     )  # fmt: skip
-    assert scaled.correlation == pytest.approx(found.correlation)
+    assert scaled.correlation == pytest.approx(actual.correlation)
 
 
 def test_in_a_crowd_only_judges_with_few_items_are_permuted():

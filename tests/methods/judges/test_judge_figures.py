@@ -66,9 +66,9 @@ def test_panels_have_the_figures_of_p913():
     table = panel(rng, 79, noise, bias=rng.normal(0, 6, 26))
     table[rng.random(table.shape) < 0.02] = NAN
     bias, inconsistency = alternating_projection(table)
-    found = figures(table)
-    assert found.bias * 25 / 26 == pytest.approx(bias, abs=0.5)
-    assert found.inconsistency == pytest.approx(inconsistency, rel=0.09)
+    actual = figures(table)
+    assert actual.bias * 25 / 26 == pytest.approx(bias, abs=0.5)
+    assert actual.inconsistency == pytest.approx(inconsistency, rel=0.09)
 
 
 @pytest.mark.parametrize(("per_item", "error"), [(2, 0.1), (3, 0.06), (12, 0.04)])
@@ -80,11 +80,11 @@ def test_figures_do_not_depend_on_how_many_judge_an_item(per_item, error):
     table = panel(rng, 20_000, noise, bias=bias, spread=spread)
     for row in table:
         row[rng.permutation(12)[per_item:]] = NAN
-    found = figures(table)
-    assert found.bias == pytest.approx(bias * 12 / 11, abs=1.6)
-    assert found.spread == pytest.approx(spread, abs=error)
+    actual = figures(table)
+    assert actual.bias == pytest.approx(bias * 12 / 11, abs=1.6)
+    assert actual.spread == pytest.approx(spread, abs=error)
     own = np.sqrt(noise**2 + ((spread - 1) * 18) ** 2)  # P.913 has no spread: it counts as noise
-    assert found.inconsistency == pytest.approx(own, rel=error)
+    assert actual.inconsistency == pytest.approx(own, rel=error)
 
 
 def test_noise_of_others_does_not_flatten_the_slope():
@@ -107,18 +107,18 @@ def test_blocks_are_the_whole_and_the_order_of_items_does_not_matter():
 def test_who_gives_one_score_has_no_spread():
     table = panel(np.random.default_rng(0), 30, [5.0, 5, 5])
     table[:, 0] = 50
-    found = figures(table)
-    assert found.spread[0] == 0
-    assert found.inconsistency[0] == pytest.approx(table[:, 1:].mean(axis=1).std(ddof=1), rel=0.1)
+    actual = figures(table)
+    assert actual.spread[0] == 0
+    assert actual.inconsistency[0] == pytest.approx(table[:, 1:].mean(axis=1).std(ddof=1), rel=0.1)
 
 
 def test_nothing_is_said_of_fewer_than_three_shared_items():
     table = [[1.0, 2, NAN], [3, 1, NAN], [NAN, 4, 5], [2, NAN, 7], [NAN, NAN, 1]]
-    found = figures(table)
-    assert found.n.tolist() == [3, 3, 2]
-    assert np.isfinite(found.bias).tolist() == [True, True, False]
+    actual = figures(table)
+    assert actual.n.tolist() == [3, 3, 2]
+    assert np.isfinite(actual.bias).tolist() == [True, True, False]
     for name in ("spread", "inconsistency"):
-        assert np.isnan(getattr(found, name)[2])
+        assert np.isnan(getattr(actual, name)[2])
 
 
 def test_no_slope_where_the_others_do_not_tell_items_apart():

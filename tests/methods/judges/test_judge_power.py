@@ -136,8 +136,8 @@ def test_the_typical_sd_is_that_of_most_judges():
         sd = np.repeat([12.0, 60.0], [300, 100])
         variance = draw.normal(0, sd[:, None], (400, n)).var(axis=1, ddof=1)
         freedom, strata = np.full(400, n - 1), np.zeros(400, np.int64)
-        found = typical_sd(variance, freedom, strata)[0]
-        assert 11.5 < found < (22 if n == 2 else 17), n
+        actual = typical_sd(variance, freedom, strata)[0]
+        assert 11.5 < actual < (22 if n == 2 else 17), n
         careful = typical_sd(variance[:300], freedom[:300], strata[:300])[0]
         assert careful == pytest.approx(12, rel=0.2)
 

@@ -32,19 +32,19 @@ CROWDS = 60
 
 def test_the_median_of_those_who_pass_is_what_was_observed():
     effect, error, least = np.array([[20.0, 15, 40, 14], [5, 5, 4, 5], [12, 12, 12, 9]])
-    found = effect_given_passing(effect, error, least)
-    median = stats.truncnorm.median((least - found) / error, np.inf, loc=found, scale=error)
+    actual = effect_given_passing(effect, error, least)
+    median = stats.truncnorm.median((least - actual) / error, np.inf, loc=actual, scale=error)
     assert median == pytest.approx(effect)
-    assert found[2] == pytest.approx(40, abs=1e-9), "where all pass nothing is selected"
-    assert np.all(found < effect)
+    assert actual[2] == pytest.approx(40, abs=1e-9), "where all pass nothing is selected"
+    assert np.all(actual < effect)
 
 
 def test_effects_are_not_negative():
     """One who just passed would have passed by luck; scores that do not vary tell the effect."""
-    found = effect_given_passing(
+    actual = effect_given_passing(
         np.array([10.0, 7, -3]), np.array([5.0, 0, 0]), np.array([9.999, 0, -4])
     )
-    assert found == pytest.approx([0, 7, 0])
+    assert actual == pytest.approx([0, 7, 0])
 
 
 def expected_right(accuracy: float, n: int, least: int) -> float:
@@ -59,11 +59,11 @@ def test_the_mean_of_those_who_pass_is_what_was_observed():
         [[9, 10, 14, 17, 6, 6], [10, 10, 15, 20, 6, 6], [9, 9, 12, 15, 6, 6]]
     )
     strata = np.array([0, 0, 0, 0, 0, 1])
-    found = accuracy_given_passing(right, n, least, strata, np.array([0.5, 0.5]))
+    actual = accuracy_given_passing(right, n, least, strata, np.array([0.5, 0.5]))
     passed = zip(n[:4].tolist(), least[:4].tolist(), strict=True)
-    expected = sum(expected_right(float(found[0]), m, k) for m, k in passed)
+    expected = sum(expected_right(float(actual[0]), m, k) for m, k in passed)
     assert expected == pytest.approx(9 + 10 + 14 + 17)
-    assert np.isnan(found[1]), "only perfect records pass"
+    assert np.isnan(actual[1]), "only perfect records pass"
 
 
 def test_accuracies_that_passing_does_not_tell():
@@ -91,8 +91,8 @@ def answering(accuracy: float, n: int) -> Crowd:
     def drawn(draw: np.random.Generator) -> JudgeVerdicts:
         unit = np.repeat(np.arange(50), n)
         given = Answers(unit, draw.random(unit.size) < p[unit], *[np.arange(unit.size)] * 2)
-        found = known_answers(unit, given.right, np.full(unit.size, 0.5), n_judges=50)
-        result = GroupedTest(found.n_right * 1.0, found.effect, found.p_value, found.n,
+        actual = known_answers(unit, given.right, np.full(unit.size, 0.5), n_judges=50)
+        result = GroupedTest(actual.n_right * 1.0, actual.effect, actual.p_value, actual.n,
                              np.full(50, np.inf))  # fmt: skip
         strata = np.zeros(50, np.int64)
         test = answer_test(result, np.full(50, 0.5), *accuracy_interval(given, strata))
@@ -133,12 +133,12 @@ def test_power_is_not_more_than_careful_judges_have(draw_crowd: Any, of: float, 
     """
     draw = np.random.default_rng(36)
     crowd: Crowd = draw_crowd(of, n)
-    found = [crowd(draw) for _ in range(CROWDS)]
-    passing = np.mean([(judged.verdict[:40] == PASSED).mean() for judged in found])
+    actual = [crowd(draw) for _ in range(CROWDS)]
+    passing = np.mean([(judged.verdict[:40] == PASSED).mean() for judged in actual])
     told = np.median(
-        [np.nanmean(judged.power[:40]) for judged in found if judged.power is not None]
+        [np.nanmean(judged.power[:40]) for judged in actual if judged.power is not None]
     )
-    failed = np.mean([(judged.verdict[:40] == FAILED).mean() for judged in found])
+    failed = np.mean([(judged.verdict[:40] == FAILED).mean() for judged in actual])
     assert told < passing + 0.06
     assert failed < 0.32
     if passing < 0.4:

@@ -81,8 +81,8 @@ def test_three_copies_of_a_judge_are_one_judge(dependence):
     alone = estimates_of(task, dependence)
     theta = np.append(alone.log_theta, alone.log_theta[[4, 4]], axis=0)
     own, _ = e_step(LabelMatrix.from_tasks([0], [task]), alone)
-    found, _ = e_step(LabelMatrix.from_tasks([0], [copied]), replace(alone, log_theta=theta))
-    np.testing.assert_allclose(found, own, rtol=1e-9)
+    actual, _ = e_step(LabelMatrix.from_tasks([0], [copied]), replace(alone, log_theta=theta))
+    np.testing.assert_allclose(actual, own, rtol=1e-9)
     np.testing.assert_array_equal(
         ItemLabels.from_codes(copied).n_judges, ItemLabels.from_codes(task).n_judges
     )
@@ -101,8 +101,8 @@ def test_repeats_of_a_judge_alone_share_one_vote():
     np.testing.assert_array_equal(ItemLabels.from_codes(shared).votes, [[1, 1], [0, 1]])
     estimates = estimates_of(every)
     logits = estimates.log_pi[0] + estimates.log_theta[[0, 1], [0, 1]].sum(axis=0)
-    [found, _], _ = e_step(LabelMatrix.from_tasks([0], [shared]), estimates)
-    np.testing.assert_allclose(found, np.exp(logits) / np.exp(logits).sum())
+    [actual, _], _ = e_step(LabelMatrix.from_tasks([0], [shared]), estimates)
+    np.testing.assert_allclose(actual, np.exp(logits) / np.exp(logits).sum())
 
 
 def test_families_of_one_judge_change_no_bit():
@@ -126,9 +126,9 @@ def test_a_task_without_families_beside_one_with_them_changes_no_bit():
     families = replace(task, families=FAMILIES)
     params = DawidSkeneParams(model="hierarchical", dependence=0.15)
     together = dawid_skene_batch([families, task, families], params=params)
-    for each, found in zip([families, task], together, strict=False):
+    for each, actual in zip([families, task], together, strict=False):
         [alone] = dawid_skene_batch([each], params=params)
-        assert found.posterior.tobytes() == alone.posterior.tobytes()
+        assert actual.posterior.tobytes() == alone.posterior.tobytes()
     matrix = LabelMatrix.from_tasks([0, 1, 2], [families, task, families])
     for mask in ([True, False, True], [False, True, False], [False, False, True]):
         kept = matrix.keep(np.array(mask))
@@ -188,7 +188,7 @@ def test_predictions_without_a_family_by_a_loop():
 
     n_shared = 0
     for dependence in DEPENDENCE:
-        [found] = held_out_predictions(labels, q, counts, log_pi, [dependence])
+        [actual] = held_out_predictions(labels, q, counts, log_pi, [dependence])
         by_votes = held_out_votes(labels, shares)
         for n, (i, j, label) in enumerate(sorted(set(rows))):
             logs, votes = log_pi.copy(), np.zeros(3)
@@ -204,7 +204,7 @@ def test_predictions_without_a_family_by_a_loop():
             p = np.exp(logs / (1 + (len(families) - 1) * dependence))
             n_others = np.array([len(families)])
             p = UnsupportedClasses.from_votes(votes[None], n_others).cap((p / p.sum())[None])[0]
-            assert found[n] == pytest.approx(p @ theta(j, label, i))
+            assert actual[n] == pytest.approx(p @ theta(j, label, i))
             assert by_votes[n] == pytest.approx((votes[label] + shares[label]) / (votes.sum() + 1))
             m = sum(a == i and FAMILIES[b] == FAMILIES[j] for a, b, _ in rows)
             assert labels.weights[n] == pytest.approx(rows.count((i, j, label)) / m)
@@ -217,9 +217,9 @@ def test_no_remainder_of_a_family_is_a_vote_of_others():
         np.zeros(8, int), np.arange(8), np.repeat([0, 1], [7, 1]), 1, 8, 2,
         np.repeat([0, 1], [7, 1]),
     )  # fmt: skip
-    found = held_out_votes(ItemLabels.from_codes(task), np.array([0.0, 1.0]))
-    assert (found[:7] == 0).all()
-    assert found[7] == pytest.approx(0.5)
+    actual = held_out_votes(ItemLabels.from_codes(task), np.array([0.0, 1.0]))
+    assert (actual[:7] == 0).all()
+    assert actual[7] == pytest.approx(0.5)
 
 
 def test_each_family_counts_once_for_the_weights():

@@ -122,10 +122,10 @@ def test_em_of_dependent_judges_climbs(dependence):
     """With a prior that stays, the objective of tempered EM never falls."""
     params = DawidSkeneParams(dependence=dependence, max_iterations=300)
     for seed in range(5):
-        [found] = dawid_skene_batch([crowd(seed)], params=params)
-        steps = np.diff(found.convergence.log_posterior)
+        [actual] = dawid_skene_batch([crowd(seed)], params=params)
+        steps = np.diff(actual.convergence.log_posterior)
         assert steps.size > 15
-        assert (steps > -1e-9 * np.abs(found.convergence.log_posterior[1:])).all()
+        assert (steps > -1e-9 * np.abs(actual.convergence.log_posterior[1:])).all()
 
 
 def test_both_starts_end_alike():
@@ -149,8 +149,8 @@ def test_no_rare_class_is_taken_over():
         labels = np.where(right, truth[items], rng.integers(0, 3, items.size))
         task = LabelCodes(items, judges, labels, 120, 25, 3)
         for model in wrong:
-            [found] = dawid_skene_batch([task], params=DawidSkeneParams(model=model))
-            wrong[model] += float((found.posterior.argmax(axis=1) != truth).mean()) / 10
+            [actual] = dawid_skene_batch([task], params=DawidSkeneParams(model=model))
+            wrong[model] += float((actual.posterior.argmax(axis=1) != truth).mean()) / 10
     assert wrong["hierarchical"] < wrong["dawid_skene"] - 0.02
 
 
@@ -164,17 +164,17 @@ def test_odd_tasks(classes):
     """One class; judges who label one item each; 200 classes of which two are used."""
     items = np.arange(6)
     task = LabelCodes(items, items, items % min(classes, 2), 8, 7, classes)
-    found = fit(task)
-    assert np.isfinite(found.posterior).all()
-    np.testing.assert_allclose(found.posterior.sum(axis=1), 1)
-    np.testing.assert_allclose(found.confusion.sum(axis=2), 1)
-    assert (found.posterior.argmax(axis=1)[:6] == task.labels).all()
+    actual = fit(task)
+    assert np.isfinite(actual.posterior).all()
+    np.testing.assert_allclose(actual.posterior.sum(axis=1), 1)
+    np.testing.assert_allclose(actual.confusion.sum(axis=2), 1)
+    assert (actual.posterior.argmax(axis=1)[:6] == task.labels).all()
 
 
 def test_a_class_that_nobody_used_without_smoothing():
     """Its prevalence is 0, and 0 log 0 is 0: EM converges."""
     task = replace(crowd(1, classes=2), n_labels=3)
     params = DawidSkeneParams(model="hierarchical", smoothing=0.0, start="votes")
-    [found] = dawid_skene_batch([task], params=params)
-    assert found.convergence.converged
-    assert np.isfinite(found.convergence.log_posterior).all()
+    [actual] = dawid_skene_batch([task], params=params)
+    assert actual.convergence.converged
+    assert np.isfinite(actual.convergence.log_posterior).all()

@@ -54,10 +54,10 @@ def test_dawid_skene_beside_it_is_the_papers():
     task = crowd(1, n_items=60)
     related = replace(task, families=np.zeros(task.n_judges, np.int64))
     [alone] = dawid_skene_batch([task])
-    fit, found = infer(related)
-    np.testing.assert_array_equal(found.dawid_skene, alone.posterior)
+    fit, actual = infer(related)
+    np.testing.assert_array_equal(actual.dawid_skene, alone.posterior)
     np.testing.assert_array_equal(fit.dawid_skene.confusion, alone.confusion)
-    assert np.abs(found.published - alone.posterior).max() > 0.01
+    assert np.abs(actual.published - alone.posterior).max() > 0.01
 
 
 def test_dawid_skene_alone_is_published_as_it_is():
@@ -65,9 +65,9 @@ def test_dawid_skene_alone_is_published_as_it_is():
     task = crowd(2, n_items=60, classes=4)
     labels = [np.append(codes, codes[:40]) for codes in (task.items, task.judges, task.labels)]
     task = LabelCodes(*labels, 60, task.n_judges, 4, np.arange(task.n_judges))
-    fit, found = infer(task, params=DawidSkeneParams())
-    np.testing.assert_array_equal(found.published, found.dawid_skene)
-    prevalence, confusion = published_judges(fit, published_counts(task, found.published))
+    fit, actual = infer(task, params=DawidSkeneParams())
+    np.testing.assert_array_equal(actual.published, actual.dawid_skene)
+    prevalence, confusion = published_judges(fit, published_counts(task, actual.published))
     np.testing.assert_array_equal(prevalence, fit.dawid_skene.prevalence)
     np.testing.assert_array_equal(confusion, fit.dawid_skene.confusion)
     assert [m.params.model for m in fit.fits] == ["dawid_skene"]
@@ -83,11 +83,11 @@ def test_other_models_publish_their_posterior_capped(model):
     kept = (items >= 40) | (judges == items % 3)
     task = LabelCodes(items[kept], judges[kept], labels[kept], 90, 3, 4)
     params = DawidSkeneParams(model=model)
-    _, found = infer(task, params=params)
+    _, actual = infer(task, params=params)
     [alone] = dawid_skene_batch([task], params=params)
     labels = ItemLabels.from_codes(task)
     capped = UnsupportedClasses.from_votes(labels.votes, labels.n_judges).cap(alone.posterior)
-    np.testing.assert_allclose(found.published, capped, atol=1e-12)
+    np.testing.assert_allclose(actual.published, capped, atol=1e-12)
     assert np.abs(capped - alone.posterior).max() > 0.05
 
 
@@ -102,9 +102,9 @@ def test_blocks_are_the_whole():
         blocks.append(TaskLabels(codes, of_block))
         start += codes.n_items
     [other] = fit_labels(InMemoryBlocks([[block] for block in blocks]), params=HIERARCHICAL)
-    found = [probabilities(block, other.item_fit) for block in blocks]
+    actual = [probabilities(block, other.item_fit) for block in blocks]
     for name in ("published", "dawid_skene"):
-        parts = np.concatenate([getattr(p, name) for p in found])
+        parts = np.concatenate([getattr(p, name) for p in actual])
         np.testing.assert_allclose(parts, getattr(whole, name), atol=1e-8)
     assert other.evidence.n_labels == fit.evidence.n_labels
     np.testing.assert_allclose(other.evidence.published, fit.evidence.published, rtol=1e-6)
@@ -131,9 +131,9 @@ def test_known_items_correct_what_judges_share():
     labels = np.where(right, seen[items], 1 - seen[items])
     task = LabelCodes(items, judges, labels, n, n_judges, 2)
     plain = infer(task)[1].published
-    fit, found = infer(task, known_items(truth, 300))
+    fit, actual = infer(task, known_items(truth, 300))
     unknown = np.arange(300, n)
-    before, after = (-np.log(p[unknown, truth[unknown]]).mean() for p in (plain, found.published))
+    before, after = (-np.log(p[unknown, truth[unknown]]).mean() for p in (plain, actual.published))
     assert after < before - 0.1
     assert fit.item_fit.recalibration.n_known == 300
     few, _ = infer(task, known_items(truth, ENOUGH - 1))
@@ -146,10 +146,10 @@ def test_known_items_of_one_class_move_no_label():
     task, truth = crowds.crowd("independent", 9, n_items=300, per_item=3)
     plain = share_right(infer(task)[1].published, truth)
     chosen = np.flatnonzero(truth == 0)[:80]
-    fit, found = infer(task, KnownItems(chosen, truth[chosen], chosen % FOLDS))
+    fit, actual = infer(task, KnownItems(chosen, truth[chosen], chosen % FOLDS))
     assert fit.item_fit.known_items_differ
     others = np.setdiff1d(np.arange(300), chosen)
-    assert share_right(found.published[others], truth[others]) > plain - 0.02
+    assert share_right(actual.published[others], truth[others]) > plain - 0.02
     drawn = np.sort(np.random.default_rng(9).choice(300, 80, replace=False))
     fit, _ = infer(task, KnownItems(drawn, truth[drawn], drawn % FOLDS))
     assert not fit.item_fit.known_items_differ
@@ -189,10 +189,10 @@ def test_votes_alone_are_published_where_they_predict_clearly_better(monkeypatch
         600.0, 6e3, np.array([-300.0, -250, 50]), np.full(3, 200.0), np.array([-3e3, -2.5e3, 500])
     )
     monkeypatch.setattr(inference, "stacked_scores", lambda *_: gained)
-    fit, found = infer(task)
+    fit, actual = infer(task)
     block, shares = ItemLabels.from_codes(task), fit.item_fit.stacking.shares
     votes = block.unsupported.cap(smoothed_votes(block.votes, shares))
-    np.testing.assert_array_equal(found.published, votes)
+    np.testing.assert_array_equal(actual.published, votes)
     assert fit.evidence.votes_predict_better
     assert fit.evidence.published == fit.evidence.votes
 
@@ -230,16 +230,16 @@ ODD = {
 @pytest.mark.parametrize("name", ODD)
 def test_odd_tasks(name):
     task = ODD[name]
-    fit, found = infer(task)
+    fit, actual = infer(task)
     votes = count_votes(
         task.items, task.labels, n_items=task.n_items, n_labels=task.n_labels
     ).counts
-    prevalence, confusion = published_judges(fit, published_counts(task, found.published))
-    for p in (found.published, found.dawid_skene, prevalence[None], *confusion):
+    prevalence, confusion = published_judges(fit, published_counts(task, actual.published))
+    for p in (actual.published, actual.dawid_skene, prevalence[None], *confusion):
         assert np.isfinite(p).all()
         np.testing.assert_allclose(p.sum(axis=1), 1, atol=1e-9)
     judged = votes.sum(axis=1) > 0
-    label = found.published.argmax(axis=1)
+    label = actual.published.argmax(axis=1)
     assert (votes[np.arange(task.n_items), label][judged] > 0).all()
     assert fit.evidence.n_labels >= 0
 
@@ -252,23 +252,23 @@ def test_one_class_has_probability_1():
 def test_judges_of_one_family_are_published_by_their_votes():
     """No label can be predicted from another family's: labels are the votes, none is certain."""
     task, truth = crowds.crowd("independent", 6, n_items=300, per_item=5, n_judges=5)
-    fit, found = infer(replace(task, families=np.zeros(5, np.int64)))
+    fit, actual = infer(replace(task, families=np.zeros(5, np.int64)))
     votes = ItemLabels.from_codes(task).votes
     assert fit.item_fit.stacking.votes_alone
-    assert share_right(found.published, truth) >= share_right(votes, truth) - 0.01
-    assert found.published.max() < 0.95
+    assert share_right(actual.published, truth) >= share_right(votes, truth) - 0.01
+    assert actual.published.max() < 0.95
     assert fit.evidence.n_labels == 0
 
 
 def test_judges_are_described_by_the_published_probabilities():
     """As a loop over labels has it; with no effect of a fit that weighs little."""
     task = crowd(4, n_items=50, classes=3)
-    fit, found = infer(task)
-    prevalence, confusion = published_judges(fit, published_counts(task, found.published))
-    np.testing.assert_allclose(prevalence, found.published.mean(axis=0))
+    fit, actual = infer(task)
+    prevalence, confusion = published_judges(fit, published_counts(task, actual.published))
+    np.testing.assert_allclose(prevalence, actual.published.mean(axis=0))
     cells = np.zeros((task.n_judges, 3, 3))  # [judge, observed, true]
     for item, judge, label in zip(task.items, task.judges, task.labels, strict=True):
-        cells[judge, label] += found.published[item]
+        cells[judge, label] += actual.published[item]
     cells += borrowed_counts(cells.sum(axis=0)[None], 0.01)
     expected = (cells / cells.sum(axis=1, keepdims=True)).transpose(0, 2, 1)
     np.testing.assert_allclose(confusion, expected, rtol=1e-9)
@@ -313,9 +313,9 @@ def test_copies_that_nobody_declared_are_found():
     columns = [*good, *copies]
     rows = [(i, j, column[i]) for i in range(n) for j, column in enumerate(columns)]
     task = codes(rows, n, 12, 2, np.arange(12))
-    fit, found = infer(task)
+    fit, actual = infer(task)
     assert fit.item_fit.families.tolist() == [0, 1, 2, 3, 4, 5, 6, 7, 7, 7, 7, 7]
-    assert (found.published.argmax(axis=1) == truth).mean() > 0.9
+    assert (actual.published.argmax(axis=1) == truth).mean() > 0.9
     assert fit.related.n_found == 1
     independent, _ = crowds.crowd("independent", 15, n_items=300)
     fit, _ = infer(independent)

@@ -57,11 +57,11 @@ def test_one_coin_is_that_of_crowd_kit(seed):
 
     task = crowd(seed)
     peer = OneCoinDawidSkene(n_iter=200, tol=-np.inf).fit(frame(task))
-    found = fit(task, model="one_coin", start="votes", smoothing=0.0)
+    actual = fit(task, model="one_coin", start="votes", smoothing=0.0)
     expected = peer.probas_.sort_index()[range(CLASSES)].to_numpy()
-    np.testing.assert_allclose(found.posterior, expected, atol=1e-6)
+    np.testing.assert_allclose(actual.posterior, expected, atol=1e-6)
     skills = peer.skills_.sort_index().to_numpy()
-    np.testing.assert_allclose(found.confusion[:, 0, 0], skills, atol=1e-6)
+    np.testing.assert_allclose(actual.confusion[:, 0, 0], skills, atol=1e-6)
 
 
 def test_one_coin_by_hand():
@@ -69,7 +69,7 @@ def test_one_coin_by_hand():
     task = LabelCodes(
         np.repeat([0, 1], 3), np.tile([0, 1, 2], 2), np.array([0, 0, 1, 0, 0, 0]), 2, 3, 2
     )
-    found = dawid_skene(
+    actual = dawid_skene(
         task.items, task.judges, task.labels, n_items=2, n_judges=3, n_labels=2,
         params=DawidSkeneParams(model="one_coin", start="votes", smoothing=0.0, max_iterations=1),
     )  # fmt: skip
@@ -79,8 +79,8 @@ def test_one_coin_by_hand():
     second = pi * np.array([a.prod(), (1 - a).prod()])
     q = np.array([first / first.sum(), second / second.sum()])
     right = np.array([q[0, 0] + q[1, 0], q[0, 0] + q[1, 0], q[0, 1] + q[1, 0]]) / 2
-    np.testing.assert_allclose(found.confusion[:, 0, 0], right, atol=1e-14)
-    np.testing.assert_allclose(found.prevalence, q.mean(axis=0), atol=1e-14)
+    np.testing.assert_allclose(actual.confusion[:, 0, 0], right, atol=1e-14)
+    np.testing.assert_allclose(actual.prevalence, q.mean(axis=0), atol=1e-14)
 
 
 @pytest.mark.parametrize("model", FIXED_PRIOR)
@@ -94,15 +94,15 @@ def test_the_objective_never_falls(model, smoothing):
 @pytest.mark.parametrize("model", MODELS)
 def test_rows_are_distributions_and_order_changes_nothing(model):
     task = crowd(1)
-    found = fit(task, model=model)
-    np.testing.assert_allclose(found.confusion.sum(axis=2), 1)
-    np.testing.assert_allclose(found.posterior.sum(axis=1), 1)
+    actual = fit(task, model=model)
+    np.testing.assert_allclose(actual.confusion.sum(axis=2), 1)
+    np.testing.assert_allclose(actual.posterior.sum(axis=1), 1)
     order = np.random.default_rng(0).permutation(task.items.size)
     shuffled = LabelCodes(
         task.items[order], task.judges[order], task.labels[order],
         task.n_items, task.n_judges, task.n_labels,
     )  # fmt: skip
-    np.testing.assert_allclose(fit(shuffled, model=model).posterior, found.posterior, atol=1e-9)
+    np.testing.assert_allclose(fit(shuffled, model=model).posterior, actual.posterior, atol=1e-9)
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -111,8 +111,8 @@ def test_renaming_classes_renames_the_result(model):
     renamed = LabelCodes(
         task.items, task.judges, order[task.labels], task.n_items, task.n_judges, task.n_labels
     )
-    found, again = fit(task, model=model), fit(renamed, model=model)
-    np.testing.assert_allclose(again.posterior[:, order], found.posterior, atol=1e-8)
+    actual, again = fit(task, model=model), fit(renamed, model=model)
+    np.testing.assert_allclose(again.posterior[:, order], actual.posterior, atol=1e-8)
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -120,22 +120,22 @@ def test_tasks_beside_each_other_change_no_bit(model):
     params = DawidSkeneParams(model=model)
     tasks = [crowd(seed, n_items=20 + seed) for seed in range(4)]
     together = dawid_skene_batch(tasks, params=params)
-    for task, found in zip(tasks, together, strict=True):
+    for task, actual in zip(tasks, together, strict=True):
         [alone] = dawid_skene_batch([task], params=params)
-        assert np.array_equal(alone.posterior, found.posterior)
-        assert np.array_equal(alone.confusion, found.confusion)
+        assert np.array_equal(alone.posterior, actual.posterior)
+        assert np.array_equal(alone.confusion, actual.confusion)
 
 
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("classes", [1, 2])
 def test_few_classes_and_judges_without_labels(model, classes):
     labels = np.zeros(3, np.int64)
-    found = dawid_skene(
+    actual = dawid_skene(
         [0, 0, 1], [0, 1, 0], labels, n_items=2, n_judges=3, n_labels=classes,
         params=DawidSkeneParams(model=model),
     )  # fmt: skip
-    assert np.isfinite(found.posterior).all()
-    assert np.isfinite(found.confusion).all()
+    assert np.isfinite(actual.posterior).all()
+    assert np.isfinite(actual.confusion).all()
 
 
 @pytest.mark.slow
@@ -154,12 +154,12 @@ def test_mace_is_that_of_crowd_kit():
     # in the order of their codes: crowd-kit mixes up judges, or labels, that come in another
     task = replace(drawn, judges=judges, labels=labels)
     peer = FromOurStart(n_restarts=1, n_iter=400, method="em").fit(frame(task))
-    found = fit(task, model="mace", smoothing=0.01 / CLASSES)
+    actual = fit(task, model="mace", smoothing=0.01 / CLASSES)
     expected = peer.probas_.sort_index()[range(CLASSES)].to_numpy()
-    np.testing.assert_allclose(found.posterior, expected, atol=1e-6)
+    np.testing.assert_allclose(actual.posterior, expected, atol=1e-6)
     known, picked = peer.spamming_[:, 1, None, None], peer.thetas_[:, None]
     confusion = known * np.eye(CLASSES) + (1 - known) * picked
-    np.testing.assert_allclose(found.confusion, confusion, atol=1e-5)
+    np.testing.assert_allclose(actual.confusion, confusion, atol=1e-5)
 
 
 def test_mace_by_hand():
@@ -168,14 +168,14 @@ def test_mace_by_hand():
     Both are right with .85, so that the classes are even. Of a right label .7 / .85 is known: of
     half a label .411765 is, and the other .088235 and the wrong half are picked.
     """
-    found = dawid_skene(
+    actual = dawid_skene(
         [0, 0], [0, 1], [0, 1], n_items=1, n_judges=2, n_labels=2,
         params=DawidSkeneParams(model="mace", smoothing=0.0, max_iterations=1),
     )  # fmt: skip
     knows = 0.5 * 0.7 / 0.85
-    np.testing.assert_allclose(found.confusion[0], [[1, 0], [1 - knows, knows]], atol=1e-12)
-    np.testing.assert_allclose(found.posterior, [[0.5, 0.5]], atol=1e-12)
-    np.testing.assert_allclose(found.prevalence, [0.5, 0.5])
+    np.testing.assert_allclose(actual.confusion[0], [[1, 0], [1 - knows, knows]], atol=1e-12)
+    np.testing.assert_allclose(actual.posterior, [[0.5, 0.5]], atol=1e-12)
+    np.testing.assert_allclose(actual.prevalence, [0.5, 0.5])
 
 
 def test_mace_tells_who_does_not_look():
@@ -185,12 +185,12 @@ def test_mace_tells_who_does_not_look():
     right = rng.random((300, 4)) < 0.9
     labels = np.where(right, truth[:, None], rng.integers(0, 3, (300, 4)))
     labels[:, 3] = 0
-    found = dawid_skene(
+    actual = dawid_skene(
         np.repeat(np.arange(300), 4), np.tile(np.arange(4), 300), labels.reshape(-1),
         n_items=300, n_judges=4, n_labels=3, params=DawidSkeneParams(model="mace"),
     )  # fmt: skip
-    assert found.confusion[3, :, 0].min() > 0.99
-    assert np.diagonal(found.confusion[:3], axis1=1, axis2=2).min() > 0.88
+    assert actual.confusion[3, :, 0].min() > 0.99
+    assert np.diagonal(actual.confusion[:3], axis1=1, axis2=2).min() > 0.88
 
 
 def test_one_coin_has_equal_errors():

@@ -34,42 +34,42 @@ def random_case(n_items=200, n_labels=4, seed=3):
 
 
 def test_two_items_by_hand():
-    found = score_items(GOLD, [0, 0], [0, 1], Q)
+    actual = score_items(GOLD, [0, 0], [0, 1], Q)
     # -.8 ln .9 - .2 ln .1 and -.5 ln .25 - .5 ln .75; less -.8 ln .8 - .2 ln .2 and ln 2
-    assert column(found, "log_loss") == pytest.approx([0.5448054311, 0.8369882168], abs=1e-9)
-    assert column(found, "entropy") == pytest.approx([0.5004024235, 0.6931471806], abs=1e-9)
-    assert column(found, "kl") == pytest.approx([0.0444030076, 0.1438410362], abs=1e-9)
+    assert column(actual, "log_loss") == pytest.approx([0.5448054311, 0.8369882168], abs=1e-9)
+    assert column(actual, "entropy") == pytest.approx([0.5004024235, 0.6931471806], abs=1e-9)
+    assert column(actual, "kl") == pytest.approx([0.0444030076, 0.1438410362], abs=1e-9)
     # .8 (.1^2 + .1^2) + .2 (.9^2 + .9^2); .5 (.75^2 + .75^2) + .5 (.25^2 + .25^2)
-    assert column(found, "brier") == pytest.approx([0.34, 0.625])
-    assert column(found, "accuracy").tolist() == [1, 0]
-    assert column(found, "expected_accuracy").tolist() == [0.8, 0.5]
-    assert column(found, "log_loss_label") == pytest.approx([0.1053605157, 1.3862943611])
-    assert not found.floored.any()
+    assert column(actual, "brier") == pytest.approx([0.34, 0.625])
+    assert column(actual, "accuracy").tolist() == [1, 0]
+    assert column(actual, "expected_accuracy").tolist() == [0.8, 0.5]
+    assert column(actual, "log_loss_label") == pytest.approx([0.1053605157, 1.3862943611])
+    assert not actual.floored.any()
 
 
 def test_scipy_says_the_same_of_entropy_and_kl():
     gold, label, code, q = random_case()
-    found = score_items(gold, label, code, q)
-    assert column(found, "entropy") == pytest.approx(scipy.stats.entropy(gold, axis=1))
-    assert column(found, "kl") == pytest.approx(scipy.stats.entropy(gold, q, axis=1))
+    actual = score_items(gold, label, code, q)
+    assert column(actual, "entropy") == pytest.approx(scipy.stats.entropy(gold, axis=1))
+    assert column(actual, "kl") == pytest.approx(scipy.stats.entropy(gold, q, axis=1))
 
 
 def test_certain_gold_gives_the_figures_of_scikit_learn():
     """log_loss and brier_score_loss of scikit-learn 1.6's own examples (of two classes, halved)."""
     gold = np.eye(2)[[1, 0, 0, 1]]
     q = np.array([[0.1, 0.9], [0.9, 0.1], [0.8, 0.2], [0.35, 0.65]])
-    found = score_items(gold, [1, 0, 0, 1], [1, 0, 0, 1], q)
-    assert column(found, "log_loss").mean() == pytest.approx(0.21616, abs=5e-6)
-    assert column(found, "log_loss") == pytest.approx(column(found, "log_loss_label"))
-    assert column(found, "entropy").tolist() == [0, 0, 0, 0]
+    actual = score_items(gold, [1, 0, 0, 1], [1, 0, 0, 1], q)
+    assert column(actual, "log_loss").mean() == pytest.approx(0.21616, abs=5e-6)
+    assert column(actual, "log_loss") == pytest.approx(column(actual, "log_loss_label"))
+    assert column(actual, "entropy").tolist() == [0, 0, 0, 0]
     gold, p = np.eye(2)[[0, 1, 1, 0]], np.array([0.1, 0.9, 0.8, 0.3])
-    found = score_items(gold, [0, 1, 1, 0], [0, 1, 1, 0], np.column_stack([1 - p, p]))
-    assert column(found, "brier").mean() / 2 == pytest.approx(0.0375)
+    actual = score_items(gold, [0, 1, 1, 0], [0, 1, 1, 0], np.column_stack([1 - p, p]))
+    assert column(actual, "brier").mean() / 2 == pytest.approx(0.0375)
 
 
 def test_figures_are_expected_over_labels_drawn_from_gold():
     gold, label, code, q = random_case(20)
-    found = score_items(gold, label, code, q)
+    actual = score_items(gold, label, code, q)
     certain = [score_items(np.eye(4)[np.full(20, k)], np.full(20, k), code, q) for k in range(4)]
     for name, of in (
         ("brier", "brier"),
@@ -77,7 +77,7 @@ def test_figures_are_expected_over_labels_drawn_from_gold():
         ("expected_accuracy", "accuracy"),
     ):
         by_hand = sum(gold[:, k] * column(certain[k], of) for k in range(4))
-        assert column(found, name) == pytest.approx(by_hand)
+        assert column(actual, name) == pytest.approx(by_hand)
 
 
 def test_no_prediction_beats_gold_itself():
@@ -94,29 +94,31 @@ def test_no_prediction_beats_gold_itself():
 def test_the_floor_bounds_log_loss_and_is_counted_where_gold_is_above_it():
     gold = np.array([[1.0, 0, 0], [1 - 1e-12, 1e-12, 0], [0.5, 0.5, 0]])
     q = np.array([[0.0, 1, 0], [1, 0, 0], [1, 0, 0]])
-    found = score_items(gold, [0, 0, 0], [1, 0, 0], q, floor=1e-3)
-    assert column(found, "log_loss")[0] == pytest.approx(-np.log(1e-3))
-    assert column(found, "log_loss")[2] == pytest.approx(-0.5 * np.log(1e-3))
-    assert column(found, "kl")[1] == pytest.approx(0, abs=1e-11)  # raised to gold's own 1e-12
-    assert found.floored.tolist() == [True, False, True]
-    assert np.isfinite(found.values).all()
+    actual = score_items(gold, [0, 0, 0], [1, 0, 0], q, floor=1e-3)
+    assert column(actual, "log_loss")[0] == pytest.approx(-np.log(1e-3))
+    assert column(actual, "log_loss")[2] == pytest.approx(-0.5 * np.log(1e-3))
+    assert column(actual, "kl")[1] == pytest.approx(0, abs=1e-11)  # raised to gold's own 1e-12
+    assert actual.floored.tolist() == [True, False, True]
+    assert np.isfinite(actual.values).all()
 
 
 def test_labels_have_no_log_loss_and_weigh_by_gold():
-    found = score_items(GOLD, [0, 0], [0, 1])
+    actual = score_items(GOLD, [0, 0], [0, 1])
     for name in ("log_loss", "kl", "log_loss_label"):
-        assert np.isnan(column(found, name)).all()
-    assert column(found, "expected_accuracy").tolist() == [0.8, 0.5]
-    assert column(found, "brier") == pytest.approx([0.4, 1.0])  # 2 (1 - expected accuracy)
-    assert not found.floored.any()
+        assert np.isnan(column(actual, name)).all()
+    assert column(actual, "expected_accuracy").tolist() == [0.8, 0.5]
+    assert column(actual, "brier") == pytest.approx([0.4, 1.0])  # 2 (1 - expected accuracy)
+    assert not actual.floored.any()
 
 
 def test_what_is_no_class_is_wrong():
-    found = score_items(GOLD, [0, 0], [NO_CLASS, NO_CLASS])
+    actual = score_items(GOLD, [0, 0], [NO_CLASS, NO_CLASS])
     assert (
-        column(found, "accuracy").tolist() == column(found, "expected_accuracy").tolist() == [0, 0]
+        column(actual, "accuracy").tolist()
+        == column(actual, "expected_accuracy").tolist()
+        == [0, 0]
     )
-    assert column(found, "brier").tolist() == [2, 2]
+    assert column(actual, "brier").tolist() == [2, 2]
     half = score_items(np.eye(2), [0, 1], [0, 1], np.eye(2) / 2)
     # half of the mass on none of the classes: (1 - .5)^2 + .5^2
     assert column(half, "brier").tolist() == [0.5, 0.5]
@@ -127,15 +129,15 @@ def test_sums_by_group_are_those_of_the_resamples():
     groups = np.arange(60) % 3
     scores = [score_items(gold, label, code, q), score_items(gold, label, label)]
     resamples = ItemResamples.draw(60, 50, 7)
-    found = resample_scores(scores, groups, resamples, n_groups=4)
+    actual = resample_scores(scores, groups, resamples, n_groups=4)
     weights = np.concatenate(list(resamples.chunks(9)), axis=1)
-    for sums, of in zip(found, scores, strict=True):
+    for sums, of in zip(actual, scores, strict=True):
         for group in range(3):
             mine = groups == group
             assert sums.counts[group] == pytest.approx(weights[mine].sum(axis=0))
             by_hand = np.array([(of.values[mine] * w[mine, None]).sum(axis=0) for w in weights.T])
             assert pytest.approx(by_hand, nan_ok=True) == sums.values[group].T
-    whole = found[0].all_groups().estimates()
+    whole = actual[0].all_groups().estimates()
     means = np.array([w @ scores[0].values for w in weights.T])[1:] / 60
     for at, name in enumerate(FIGURES):
         assert whole[name].value == pytest.approx(scores[0].values[:, at].mean())
@@ -149,10 +151,10 @@ def test_sums_by_group_are_those_of_the_resamples():
 
 def test_groups_without_items_or_with_one():
     scores = [score_items(GOLD[:1], [0], [0], Q[:1])]
-    found = resample_scores(scores, [1], ItemResamples.draw(1, 20, 0), n_groups=3)[0]
-    assert found.n_items.tolist() == [0, 1, 0]
-    assert all(np.isnan(e.value) for e in found.estimates(0).values())
-    one = found.estimates(1)
+    actual = resample_scores(scores, [1], ItemResamples.draw(1, 20, 0), n_groups=3)[0]
+    assert actual.n_items.tolist() == [0, 1, 0]
+    assert all(np.isnan(e.value) for e in actual.estimates(0).values())
+    one = actual.estimates(1)
     assert one["log_loss"].value == pytest.approx(0.5448054311)
     assert np.isnan(one["log_loss"].ci_low)
     assert one["accuracy"].ci_low == pytest.approx(0.2065, abs=5e-5)  # Wilson's, of 1 of 1

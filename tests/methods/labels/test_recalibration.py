@@ -41,18 +41,18 @@ def test_the_scaling_is_that_of_a_general_optimizer():
         return penalty / 2 - likelihood
 
     best = minimize(loss, np.r_[1.0, np.zeros(3)], tol=1e-10)
-    found = fit_scaling(p, classes)
-    assert found.temperature == pytest.approx(best.x[0], abs=1e-4)
-    np.testing.assert_allclose(found.offsets, best.x[1:], atol=1e-4)
+    actual = fit_scaling(p, classes)
+    assert actual.temperature == pytest.approx(best.x[0], abs=1e-4)
+    np.testing.assert_allclose(actual.offsets, best.x[1:], atol=1e-4)
 
 
 def test_what_is_too_sure_is_corrected():
     """Probabilities squared: temperature 1/2 gives them back."""
     p, classes, folds = draw(3000, 4, 2.0, 2)
-    found = fit_recalibration(p, classes, folds)
-    assert found.scaling.temperature == pytest.approx(0.5, abs=0.06)
-    assert found.gain > 2 * found.gain_error > 0
-    corrected = found.apply(p, KnownItems(np.arange(3000), classes, folds))
+    actual = fit_recalibration(p, classes, folds)
+    assert actual.scaling.temperature == pytest.approx(0.5, abs=0.06)
+    assert actual.gain > 2 * actual.gain_error > 0
+    corrected = actual.apply(p, KnownItems(np.arange(3000), classes, folds))
     true = p**0.5 / (p**0.5).sum(axis=1, keepdims=True)
     assert np.abs(corrected - true).mean() < 0.03
 
@@ -61,10 +61,10 @@ def test_what_holds_is_seldom_touched_and_never_by_much():
     losses = []
     for seed in range(40):
         p, classes, folds = draw(100, 3, 1.0, seed)
-        found = fit_recalibration(p, classes, folds)
-        if found is not None:
+        actual = fit_recalibration(p, classes, folds)
+        if actual is not None:
             fresh, truth, _ = draw(4000, 3, 1.0, seed + 1000)
-            corrected = found.scaling.apply(fresh)
+            corrected = actual.scaling.apply(fresh)
             rows = np.arange(4000)
             losses.append(np.log(fresh[rows, truth]).mean() - np.log(corrected[rows, truth]).mean())
     assert len(losses) < 20
@@ -99,12 +99,12 @@ def test_more_classes_than_known_items():
     rng = np.random.default_rng(5)
     p = rng.dirichlet(np.full(200, 0.02), 60)
     classes = np.array([rng.choice(200, p=row**0.5 / (row**0.5).sum()) for row in p])
-    found = fit_recalibration(p, classes, np.arange(60) % FOLDS)
-    assert found is not None
-    fresh = found.scaling.apply(rng.dirichlet(np.full(200, 0.02), 500))
+    actual = fit_recalibration(p, classes, np.arange(60) % FOLDS)
+    assert actual is not None
+    fresh = actual.scaling.apply(rng.dirichlet(np.full(200, 0.02), 500))
     np.testing.assert_allclose(fresh.sum(axis=1), 1)
     never = np.setdiff1d(np.arange(200), classes)
-    assert found.scaling.offsets[never].max() < 0
+    assert actual.scaling.offsets[never].max() < 0
 
 
 def test_contradictory_truth_makes_everything_less_sure():
@@ -112,23 +112,23 @@ def test_contradictory_truth_makes_everything_less_sure():
     rng = np.random.default_rng(6)
     p = rng.dirichlet(np.full(3, 0.1), 400)
     classes = rng.choice(3, 400)
-    found = fit_recalibration(p, classes, np.arange(400) % FOLDS)
-    assert found.scaling.temperature < 0.15
+    actual = fit_recalibration(p, classes, np.arange(400) % FOLDS)
+    assert actual.scaling.temperature < 0.15
 
 
 def test_known_items_drawn_at_random_are_like_the_others():
     """And items of one class are not, although the model is right of them all."""
     rng = np.random.default_rng(3)
-    alarms, found = 0, 0
+    alarms, actual = 0, 0
     for _ in range(300):
         truth = rng.choice(3, 800, p=[0.6, 0.3, 0.1])
         p = rng.dirichlet(np.ones(3), 800) + 2 * np.eye(3)[truth]
         p /= p.sum(axis=1, keepdims=True)
         mass = ClassMass.from_probabilities(p[:500]) + ClassMass.from_probabilities(p[500:])
         alarms += unlike_others(p[rng.choice(800, 60, replace=False)], mass)
-        found += unlike_others(p[np.flatnonzero(truth == 1)[:60]], mass)
+        actual += unlike_others(p[np.flatnonzero(truth == 1)[:60]], mass)
     assert alarms <= 1
-    assert found == 300
+    assert actual == 300
     assert not unlike_others(p, mass)
 
 

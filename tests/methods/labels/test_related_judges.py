@@ -37,8 +37,8 @@ def find(task: LabelCodes, n_blocks: int = 1, **sizes: int) -> RelatedJudges:
     return related_judges(InMemoryBlocks(in_blocks(task, n_blocks)), **sizes)
 
 
-def groups(found: RelatedJudges) -> list[list[int]]:
-    members = [np.flatnonzero(found.families == code) for code in np.unique(found.families)]
+def groups(actual: RelatedJudges) -> list[list[int]]:
+    members = [np.flatnonzero(actual.families == code) for code in np.unique(actual.families)]
     return [each.tolist() for each in members if each.size > 1]
 
 
@@ -65,25 +65,27 @@ def planted(seed: int, n_items: int = 300, k: int = 2) -> tuple[LabelCodes, np.n
 def test_a_planted_family_is_found_and_accuracy_rises(k):
     for seed in range(3):
         task, truth = planted(seed, k=k)
-        found = find(task)
-        assert groups(found) == [COPIES]
-        assert found.n_found == 1
-        assert found.n_pairs_tested == 12 * 11 / 2
-        assert list(zip(found.first, found.second, strict=True)) == [
+        actual = find(task)
+        assert groups(actual) == [COPIES]
+        assert actual.n_found == 1
+        assert actual.n_pairs_tested == 12 * 11 / 2
+        assert list(zip(actual.first, actual.second, strict=True)) == [
             (a, b) for a in COPIES for b in COPIES if a < b
         ]
-        assert (found.n_items == 300).all()
-        assert (found.z > 8).all()
-        assert (found.correlation > 0.75).all()
+        assert (actual.n_items == 300).all()
+        assert (actual.z > 8).all()
+        assert (actual.correlation > 0.75).all()
         alone = replace(task, families=np.arange(12))
-        related = replace(task, families=found.families)
+        related = replace(task, families=actual.families)
         before, without, _ = fit(alone)
         after, with_families, _ = fit(related)
         assert share_right(after, truth) > share_right(before, truth) + 0.2
-        compared = compare_families(InMemoryBlocks([alone]), found.families, without, with_families)
+        compared = compare_families(
+            InMemoryBlocks([alone]), actual.families, without, with_families
+        )
         assert compared.families_help
         in_parts = compare_families(
-            InMemoryBlocks(in_blocks(alone, 3)), found.families, without, with_families
+            InMemoryBlocks(in_blocks(alone, 3)), actual.families, without, with_families
         )
         assert in_parts.with_families == pytest.approx(compared.with_families)
         assert in_parts.without == pytest.approx(compared.without)
@@ -97,9 +99,9 @@ def test_judges_who_err_alone_or_on_hard_items_are_not_related(kind, sizes):
     n_found = n_tested = 0
     for seed in range(40):
         task, _ = draw_crowd(CrowdParams(kind, *sizes), np.random.default_rng(seed))
-        found = find(task)
-        n_tested += found.n_pairs_tested
-        n_found += found.n_found > 0
+        actual = find(task)
+        n_tested += actual.n_pairs_tested
+        n_found += actual.n_found > 0
     assert n_tested > 40 * 50
     assert n_found <= 2
 
@@ -117,9 +119,9 @@ def test_pairs_with_few_common_items_are_never_related():
     answers = rng.integers(0, 2, (10, 400))
     answers[1] = answers[0]
     answers[1, MIN_ITEMS - 1 :] = -1
-    found = find(from_answers(answers, 2))
-    assert found.n_pairs_tested == 9 * 8 / 2
-    assert found.n_found == 0
+    actual = find(from_answers(answers, 2))
+    assert actual.n_pairs_tested == 9 * 8 / 2
+    assert actual.n_found == 0
     answers[1, :200] = answers[0, :200]
     assert groups(find(from_answers(answers, 2))) == [[0, 1]]
 
@@ -139,17 +141,17 @@ def test_figures_of_a_pair():
     right = rng.random((6, truth.size)) < np.array([0.8] * 5 + [0.7])[:, None]
     answers = np.where(right, truth, 1 - truth)
     copy = np.where(rng.random(truth.size) < 0.7, answers[5], rng.integers(0, 2, truth.size))
-    found = find(from_answers(np.concatenate([answers, copy[None]]), 2))
-    assert groups(found) == [[5, 6]]
+    actual = find(from_answers(np.concatenate([answers, copy[None]]), 2))
+    assert groups(actual) == [[5, 6]]
     right_copy = 0.7 * 0.7 + 0.3 / 2
-    assert found.observed[0] == pytest.approx(0.85, abs=0.01)
+    assert actual.observed[0] == pytest.approx(0.85, abs=0.01)
     expected = 0.7 * right_copy + 0.3 * (1 - right_copy)
-    assert found.expected[0] == pytest.approx(expected, abs=0.01)
+    assert actual.expected[0] == pytest.approx(expected, abs=0.01)
     skill = 2 * 0.7 - 1, 2 * right_copy - 1
     partial = (0.7 - skill[0] * skill[1]) / np.sqrt((1 - skill[0] ** 2) * (1 - skill[1] ** 2))
-    assert found.correlation[0] == pytest.approx(partial, abs=0.02)
+    assert actual.correlation[0] == pytest.approx(partial, abs=0.02)
     error = np.sqrt((1 - (skill[0] * skill[1]) ** 2) / truth.size)
-    assert found.z[0] == pytest.approx((0.7 - skill[0] * skill[1]) / error, rel=0.03)
+    assert actual.z[0] == pytest.approx((0.7 - skill[0] * skill[1]) / error, rel=0.03)
 
 
 def test_sums_of_pairs_by_a_loop():
@@ -195,11 +197,11 @@ def test_declared_families_are_joined_by_those_found():
     """Judges 4 and 9 are declared, and 10 and 11: 4 brings 9 along; 10 and 11 stay as they are."""
     task, _ = planted(2)
     declared = np.array([1, 2, 3, 4, 5, 6, 7, 8, 9, 5, 0, 0])
-    found = find(replace(task, families=declared))
-    assert groups(found) == [[0, 1, 2, 3, 4, 9], [10, 11]]
-    assert found.families.tolist() == [0] * 5 + [5, 6, 7, 8, 0, 10, 10]
-    assert found.n_found == 1
-    assert found.n_pairs_tested == 12 * 11 / 2 - 2
+    actual = find(replace(task, families=declared))
+    assert groups(actual) == [[0, 1, 2, 3, 4, 9], [10, 11]]
+    assert actual.families.tolist() == [0] * 5 + [5, 6, 7, 8, 0, 10, 10]
+    assert actual.n_found == 1
+    assert actual.n_pairs_tested == 12 * 11 / 2 - 2
     copies = np.where(np.arange(12) < 5, 0, np.arange(12))
     known = find(replace(task, families=copies))
     assert known.n_found == 0
@@ -220,9 +222,9 @@ def test_of_many_judges_those_with_most_labels_are_tested():
 def test_odd_tasks():
     nothing = np.empty(0, int)
     for n_judges in (0, 1, 3):
-        found = find(LabelCodes(nothing, nothing, nothing, 3, n_judges, 2))
-        assert found.families.tolist() == [*range(n_judges)]
-        assert found.n_found == found.n_pairs_tested == found.z.size == 0
+        actual = find(LabelCodes(nothing, nothing, nothing, 3, n_judges, 2))
+        assert actual.families.tolist() == [*range(n_judges)]
+        assert actual.n_found == actual.n_pairs_tested == actual.z.size == 0
     for answers, k in (
         (np.zeros((4, 50), int), 1),
         (np.zeros((4, 50), int), 200),
@@ -278,9 +280,9 @@ def test_comparison_is_of_the_best_predictions_of_each_fit():
 @pytest.mark.parametrize("name", ["rte", "temp", "wsd", "dog", "face"])
 def test_crowds_of_people_have_no_families(shared_data: Path, name: str):
     task, _ = task_and_truth(shared_data, name)
-    found = find(task)
-    assert found.n_pairs_tested > 100
-    assert found.n_found == 0
+    actual = find(task)
+    assert actual.n_pairs_tested > 100
+    assert actual.n_found == 0
 
 
 @pytest.mark.parametrize("name", ["LLMBar/Natural", "LLMBar/Adversarial/GPTOut"])
@@ -292,6 +294,6 @@ def test_prompts_of_one_model_are_related(shared_data: Path, name: str):
     judge, runs = pd.factorize(table.run, sort=True)
     task = LabelCodes(item, judge, table.winner.to_numpy(int) - 1, len(items), len(runs), 2)
     model = np.array([run.split("/evaluators/")[1].split("/")[0] for run in runs])
-    found = groups(find(task))
-    assert len(found) >= 4
-    assert all(np.unique(model[members]).size == 1 for members in found)
+    actual = groups(find(task))
+    assert len(actual) >= 4
+    assert all(np.unique(model[members]).size == 1 for members in actual)

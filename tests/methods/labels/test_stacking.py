@@ -77,8 +77,8 @@ def test_predictions_without_a_label_by_a_loop():
     counts = 0.5 + np.zeros((5, 3, 3))
     np.add.at(counts, (repeated.judges, repeated.labels), q[repeated.items])
     log_pi, shares = np.log([0.5, 0.3, 0.2]), np.array([0.4, 0.4, 0.2])
-    found = held_out_predictions(labels, q, counts, log_pi, DEPENDENCE)
-    by_member = np.stack([*found, held_out_votes(labels, shares)], axis=1)
+    actual = held_out_predictions(labels, q, counts, log_pi, DEPENDENCE)
+    by_member = np.stack([*actual, held_out_votes(labels, shares)], axis=1)
     rows = list(zip(repeated.items, repeated.judges, repeated.labels, strict=True))
 
     def theta(judge: int, label: int, item: int, own: list[int]) -> np.ndarray:
@@ -115,7 +115,9 @@ def test_predictions_without_a_label_by_a_loop():
 def test_weights_are_those_of_a_general_optimizer():
     rng = np.random.default_rng(4)
     members, times = rng.uniform(0.05, 1, (400, PRIOR.size)), rng.integers(1, 4, 400) * 1.0
-    found = stacking_weights(InMemoryBlocks([Predictions(members, members, np.arange(400), times)]))
+    actual = stacking_weights(
+        InMemoryBlocks([Predictions(members, members, np.arange(400), times)])
+    )
 
     def loss(w: np.ndarray) -> float:
         return -float(times @ np.log(members @ w) + 30 * PRIOR @ np.log(w))
@@ -124,9 +126,9 @@ def test_weights_are_those_of_a_general_optimizer():
         loss, PRIOR, method="SLSQP", bounds=[(1e-6, 1)] * PRIOR.size, tol=1e-12,
         constraints={"type": "eq", "fun": lambda w: w.sum() - 1}, options={"maxiter": 1000},
     )  # fmt: skip
-    assert found.sum() == pytest.approx(1)
-    assert loss(found) <= loss(best.x) + 1e-7
-    np.testing.assert_allclose(found, best.x, atol=2e-3)
+    assert actual.sum() == pytest.approx(1)
+    assert loss(actual) <= loss(best.x) + 1e-7
+    np.testing.assert_allclose(actual, best.x, atol=2e-3)
 
 
 def test_weights_of_few_labels_are_the_prior():
@@ -145,15 +147,15 @@ def test_no_class_without_a_vote_is_ever_the_label(seed):
     n = np.maximum((votes > 0).sum(axis=1), rng.integers(0, 6, 200)) * (votes.sum(axis=1) > 0)
     p = rng.dirichlet(np.full(5, 0.1), 200)
     p[:5] = np.eye(5)
-    found = UnsupportedClasses.from_votes(votes, n).cap(p)
-    np.testing.assert_allclose(found.sum(axis=1), 1)
+    actual = UnsupportedClasses.from_votes(votes, n).cap(p)
+    np.testing.assert_allclose(actual.sum(axis=1), 1)
     judged = n > 0
-    without = np.where(votes == 0, found, 0).sum(axis=1)
+    without = np.where(votes == 0, actual, 0).sum(axis=1)
     most = 1 / (np.maximum(n, (votes > 0).sum(axis=1)) + 2)
     assert (without[judged] <= most[judged] + 1e-12).all()
-    label = found.argmax(axis=1)
+    label = actual.argmax(axis=1)
     assert (votes[np.arange(200), label][judged] > 0).all()
-    np.testing.assert_array_equal(found[~judged], p[~judged])
+    np.testing.assert_array_equal(actual[~judged], p[~judged])
 
 
 def test_the_average_by_hand():
@@ -191,8 +193,8 @@ def test_blocks_are_the_whole_and_no_order_counts():
         judges=judges[task.judges[rows]],
         labels=classes[task.labels[rows]],
     )
-    found, _, _ = fit(renamed)
-    np.testing.assert_allclose(found[:, classes], whole, atol=1e-8)
+    actual, _, _ = fit(renamed)
+    np.testing.assert_allclose(actual[:, classes], whole, atol=1e-8)
 
 
 def test_items_without_labels_have_the_prevalence():

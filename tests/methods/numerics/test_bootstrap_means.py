@@ -25,9 +25,9 @@ def resampled(
 def test_the_spread_is_the_standard_error():
     rng = np.random.default_rng(8)
     scores = rng.normal(50, 10, 200)[:100]
-    found = segments(4000)[:, 0]
-    assert found.mean() == pytest.approx(scores.mean(), abs=0.1)
-    assert found.std() == pytest.approx(scores.std() / 10, rel=0.05)
+    actual = segments(4000)[:, 0]
+    assert actual.mean() == pytest.approx(scores.mean(), abs=0.1)
+    assert actual.std() == pytest.approx(scores.std() / 10, rel=0.05)
 
 
 def test_the_seed_decides_and_pieces_do_not():
@@ -64,14 +64,14 @@ def test_methods_share_the_segments_drawn():
 
 
 def test_a_round_without_any_segment_of_a_system_is_undefined():
-    found = resampled(
+    actual = resampled(
         np.array([0, 1, 1, 1]), np.array([0, 0, 1, 2]), np.array([7.0, 1, 2, 3]),
         n_segments=3, rounds=100, seed=1,
     )  # fmt: skip
-    drawn = ~np.isnan(found[:, 0])
+    drawn = ~np.isnan(actual[:, 0])
     assert 40 < drawn.sum() < 95  # 1 - (2/3)^3 = .70
-    assert (found[drawn, 0] == 7).all()
-    assert not np.isnan(found[:, 1]).any()
+    assert (actual[drawn, 0] == 7).all()
+    assert not np.isnan(actual[:, 1]).any()
 
 
 def test_no_rounds():

@@ -16,10 +16,10 @@ def test_by_hand():
 def test_equals_scipy_in_every_group():
     rng = np.random.default_rng(3)
     group, values = rng.integers(0, 20, 300), rng.integers(-4, 5, 300)
-    found = dense_ranks(group, values)
+    actual = dense_ranks(group, values)
     for code in range(20):
         of = group == code
-        assert (found[of] == rankdata(-values[of], method="dense")).all()
+        assert (actual[of] == rankdata(-values[of], method="dense")).all()
 
 
 def test_nothing():

@@ -67,15 +67,15 @@ def test_ordered_codes_order_and_equal_as_values_do(step):
 )
 def test_distinct_values_are_those_of_numpy(values):
     values = np.array(values, np.float64)
-    for found, plain in zip(
+    for actual, plain in zip(
         renumbered_values(values), np.unique(values, return_inverse=True), strict=True
     ):
-        np.testing.assert_array_equal(found, plain)
-        assert found.dtype == plain.dtype
+        np.testing.assert_array_equal(actual, plain)
+        assert actual.dtype == plain.dtype
 
 
 @pytest.mark.parametrize("largest", [3, 10**12])
 def test_keys_are_renumbered_with_a_sort_and_without(largest):
     keys = np.random.default_rng(2).integers(0, largest, 50)
-    for found, plain in zip(renumbered(keys), np.unique(keys, return_inverse=True), strict=True):
-        np.testing.assert_array_equal(found, plain)
+    for actual, plain in zip(renumbered(keys), np.unique(keys, return_inverse=True), strict=True):
+        np.testing.assert_array_equal(actual, plain)

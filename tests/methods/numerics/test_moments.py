@@ -14,37 +14,37 @@ from annot_pipeline.methods.numerics.moments import means, moments, sums
 def test_moments_of_groups_are_those_of_numpy():
     rng = np.random.default_rng(1)
     groups, values = rng.integers(20, size=500), rng.normal(50, 20, 500)
-    found = moments(groups, values, n_groups=21)
+    actual = moments(groups, values, n_groups=21)
     for group in range(20):
         of = values[groups == group]
-        assert found.n[group] == of.size
-        assert found.mean[group] == pytest.approx(of.mean(), rel=1e-14)
-        assert found.variance[group] == pytest.approx(of.var(ddof=1), rel=1e-12)
-    assert found.n[20] == 0
-    assert np.isnan([found.mean[20], found.variance[20]]).all()
+        assert actual.n[group] == of.size
+        assert actual.mean[group] == pytest.approx(of.mean(), rel=1e-14)
+        assert actual.variance[group] == pytest.approx(of.var(ddof=1), rel=1e-12)
+    assert actual.n[20] == 0
+    assert np.isnan([actual.mean[20], actual.variance[20]]).all()
 
 
 @pytest.mark.parametrize("value", [70.1, 0.1, 1 / 3, 100.0, -1e-9])
 @pytest.mark.parametrize("n", [2, 3, 7, 49])
 def test_a_constant_has_its_own_mean_and_no_variance(value, n):
     """Whatever 70.1 + 70.1 + 70.1 is: rounding must not give such a judge a z-score."""
-    found = moments(np.zeros(n, int), np.full(n, value), n_groups=1)
-    assert (found.mean[0], found.variance[0]) == (value, 0)
+    actual = moments(np.zeros(n, int), np.full(n, value), n_groups=1)
+    assert (actual.mean[0], actual.variance[0]) == (value, 0)
 
 
 def test_one_value_has_a_mean_and_no_variance():
-    found = moments(np.array([0]), np.array([70.1]), n_groups=1)
-    assert found.mean[0] == 70.1
-    assert np.isnan(found.variance[0])
+    actual = moments(np.array([0]), np.array([70.1]), n_groups=1)
+    assert actual.mean[0] == 70.1
+    assert np.isnan(actual.variance[0])
 
 
 def test_sums_are_exact_and_do_not_depend_on_the_order():
     rng = np.random.default_rng(2)
     for scale in (1e-3, 1.0, 1e6):
         groups, values = rng.integers(5, size=1000), rng.normal(0, scale, 1000)
-        found = sums(groups, values, n_groups=5)
+        actual = sums(groups, values, n_groups=5)
         exact = [math.fsum(values[groups == group]) for group in range(5)]
-        assert found.tolist() == exact
+        assert actual.tolist() == exact
         order = rng.permutation(1000)
         assert sums(groups[order], values[order], n_groups=5).tolist() == exact
     plain = np.bincount(groups, weights=values, minlength=5)
@@ -90,13 +90,13 @@ def test_blocks_add_up_to_the_whole(values):
     extent = reduce(add, (module.Extent.from_values(*of, n_groups=8) for of in blocks))
     firsts = reduce(add, (module.FirstSums.from_values(*of, extent) for of in blocks))
     squares = reduce(add, (module.squares_about(*of, extent, firsts) for of in blocks))
-    found = module.moments_of(extent, firsts, squares)
-    np.testing.assert_array_equal(found.n, whole.n)
+    actual = module.moments_of(extent, firsts, squares)
+    np.testing.assert_array_equal(actual.n, whole.n)
     if np.ptp(values) == 0 or (values == np.rint(values)).all():
-        np.testing.assert_array_equal(found.mean, whole.mean)
-        np.testing.assert_array_equal(found.variance, whole.variance)
-    np.testing.assert_allclose(found.mean, whole.mean, rtol=1e-15)
-    np.testing.assert_allclose(found.variance, whole.variance, rtol=1e-12)
+        np.testing.assert_array_equal(actual.mean, whole.mean)
+        np.testing.assert_array_equal(actual.variance, whole.variance)
+    np.testing.assert_allclose(actual.mean, whole.mean, rtol=1e-15)
+    np.testing.assert_allclose(actual.variance, whole.variance, rtol=1e-12)
 
 
 def test_no_digit_of_a_group_depends_on_other_groups():
@@ -119,12 +119,12 @@ def test_whole_numbers_have_the_nearest_moments(n, largest):
     rng = np.random.default_rng(6)
     values = rng.integers(-largest, largest + 1, size=n)
     values[0] = largest
-    found = moments(np.zeros(n, int), values.astype(float), n_groups=1)
+    actual = moments(np.zeros(n, int), values.astype(float), n_groups=1)
     mean = Fraction(int(values.sum()), n)
     variance = sum((Fraction(int(v)) - mean) ** 2 for v in values) / (n - 1)
     exact = (n * largest) ** 2 < 2**53
-    assert found.mean[0] == float(mean)
-    assert found.variance[0] == pytest.approx(float(variance), rel=0 if exact else 1e-14)
+    assert actual.mean[0] == float(mean)
+    assert actual.variance[0] == pytest.approx(float(variance), rel=0 if exact else 1e-14)
     assert exact == (largest < 10**5)
 
 

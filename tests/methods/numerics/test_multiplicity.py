@@ -37,13 +37,13 @@ def test_thresholds_are_what_one_p_has_to_fall_below(method):
     n_compared = 0
     for _ in range(40):
         p = draw.uniform(size=draw.integers(1, 12)) ** 4
-        found = thresholds(p, method, 0.05)
+        actual = thresholds(p, method, 0.05)
         significant = adjust(p, method) < 0.05
-        assert (p < found).tolist() == significant.tolist()
+        assert (p < actual).tolist() == significant.tolist()
         for test in np.flatnonzero(~significant):
             for factor in (0.99, 1.01):
                 other = p.copy()
-                other[test] = found[test] * factor
+                other[test] = actual[test] * factor
                 assert (adjust(other, method)[test] < 0.05) == (factor < 1)
                 n_compared += 1
     assert n_compared > 100

@@ -29,6 +29,6 @@ def test_places_are_those_of_sorted_values(values, n_blocks):
     places = np.unique([0, 1, values.size // 5, values.size // 2, values.size - 1])
     counts = sum(cell_counts(block) for block in blocks)
     cells = cells_of_places(counts, places)
-    found = [values_of_cells(block, cells) for block in blocks]
+    actual = [values_of_cells(block, cells) for block in blocks]
     for some in (places, places[1:2]):
-        np.testing.assert_array_equal(values_at(counts, cells, found, some), np.sort(values)[some])
+        np.testing.assert_array_equal(values_at(counts, cells, actual, some), np.sort(values)[some])

@@ -31,8 +31,8 @@ def test_products_are_exact(largest, most):
     dense = rng.integers(-largest, largest + 1, (40, 30)) * (rng.random((40, 30)) < 0.3)
     dense[3] = 0
     numbers = rng.integers(0, most + 1, (30, 5))
-    found = WholeMatrix.from_sparse(csr_array(dense)) @ WholeNumbers.from_array(numbers)
-    np.testing.assert_array_equal(found, dense @ numbers)
+    actual = WholeMatrix.from_sparse(csr_array(dense)) @ WholeNumbers.from_array(numbers)
+    np.testing.assert_array_equal(actual, dense @ numbers)
 
 
 def test_sums_at_the_edge_of_16_bits_do_not_run_over():
@@ -53,7 +53,7 @@ def test_what_was_asked_for_in_one_type_serves_another():
 
 @pytest.mark.parametrize("shape", [(0, 4), (3, 4), (3, 0)])
 def test_a_matrix_of_nothing_sums_to_nothing(shape):
-    found = WholeMatrix.from_sparse(csr_array(shape)) @ WholeNumbers.from_array(
+    actual = WholeMatrix.from_sparse(csr_array(shape)) @ WholeNumbers.from_array(
         np.ones((shape[1], 2), np.int16)
     )
-    np.testing.assert_array_equal(found, np.zeros((shape[0], 2)))
+    np.testing.assert_array_equal(actual, np.zeros((shape[0], 2)))

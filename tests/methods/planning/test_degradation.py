@@ -59,7 +59,7 @@ def outcomes(head, parts, tail):
         for word in range(len(texts))
     }
     movable = [word for word in places if places[word]]
-    found = Counter()
+    actual = Counter()
     for first in movable:
         seconds = {
             gap: {
@@ -74,8 +74,8 @@ def outcomes(head, parts, tail):
             for second, second_gaps in of_gap.items():
                 for other in second_gaps:
                     chance = len(movable) * len(seconds) * len(of_gap) * len(second_gaps)
-                    found[with_copies({gap: first, other: second})] += 1 / chance
-    return found
+                    actual[with_copies({gap: first, other: second})] += 1 / chance
+    return actual
 
 
 def chi_square(n, chances):

@@ -23,8 +23,8 @@ def test_pairs_keep_their_distance_and_each_control_has_an_output_of_its_own(see
     groups, spacing = size
     names = tuple(f"control-{n}" for n in range(controls))
     design = HitDesign(groups=groups, spacing=spacing, controls=names)
-    found, eligible = hits_of(design.outputs + 20, 3, design, seed)
-    for items, kinds in zip(found.items.tolist(), found.kinds.tolist(), strict=True):
+    actual, eligible = hits_of(design.outputs + 20, 3, design, seed)
+    for items, kinds in zip(actual.items.tolist(), actual.kinds.tolist(), strict=True):
         ordinary = {item: slot for slot, item in enumerate(items) if kinds[slot] == 0}
         assert len(ordinary) == design.outputs == kinds.count(0)
         with_control = []
@@ -42,10 +42,10 @@ def test_pairs_keep_their_distance_and_each_control_has_an_output_of_its_own(see
 def test_the_paper_s_design_is_100_slots_with_70_outputs():
     design = HitDesign()
     assert (design.slots, design.ordinary, design.outputs) == (100, 7, 70)
-    found, _ = hits_of(500, 200, design)
-    slots = np.broadcast_to(np.arange(100), found.items.shape)
+    actual, _ = hits_of(500, 200, design)
+    slots = np.broadcast_to(np.arange(100), actual.items.shape)
     apart = set()
-    for items, kinds, slot in zip(found.items, found.kinds, slots, strict=True):
+    for items, kinds, slot in zip(actual.items, actual.kinds, slots, strict=True):
         place = np.zeros(500, int)
         place[items[kinds == 0]] = slot[kinds == 0]
         apart |= set(np.abs(place[items[kinds > 0]] - slot[kinds > 0]).tolist())
@@ -55,10 +55,12 @@ def test_the_paper_s_design_is_100_slots_with_70_outputs():
 def test_the_least_judged_come_first():
     design = HitDesign(groups=2, spacing=(1, 19), controls=("ask_again",))
     counts = np.r_[np.full(18, 3), np.zeros(18, int), np.ones(18, int)]
-    found = controlled_hits(
+    actual = controlled_hits(
         counts, np.ones((1, 54), bool), n_hits=2, rng=np.random.default_rng(1), design=design
     )
-    first, second = (set(i[k == 0].tolist()) for i, k in zip(found.items, found.kinds, strict=True))
+    first, second = (
+        set(i[k == 0].tolist()) for i, k in zip(actual.items, actual.kinds, strict=True)
+    )
     assert first == set(range(18, 36))
     # those of the first HIT have one judgment more now, as many as the last 18
     assert not second & set(range(18))
@@ -68,8 +70,10 @@ def test_controls_go_to_items_fit_for_them_though_others_are_judged_less():
     design = HitDesign(groups=2, spacing=(1, 19), controls=("bad_reference",))
     counts = np.r_[np.zeros(30, int), np.full(2, 9)]
     eligible = np.array([[False] * 30 + [True] * 2])
-    found = controlled_hits(counts, eligible, n_hits=3, rng=np.random.default_rng(1), design=design)
-    for items, kinds in zip(found.items, found.kinds, strict=True):
+    actual = controlled_hits(
+        counts, eligible, n_hits=3, rng=np.random.default_rng(1), design=design
+    )
+    for items, kinds in zip(actual.items, actual.kinds, strict=True):
         assert set(items[kinds == 1].tolist()) == {30, 31}
 
 

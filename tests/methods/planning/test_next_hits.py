@@ -54,10 +54,10 @@ def p_of_fit(observed, expected):
 def test_match_quality_is_equation_23():
     alpha, beta = after([0, 1, 3, 9], [0.5, 0.2, 0.9, 1.0])
     item = states(alpha, beta)
-    found = match_quality(item.score, item.variance, gamma=0.1)
+    actual = match_quality(item.score, item.variance, gamma=0.1)
     for i in range(4):
         for j in range(4):
-            assert found[i, j] == pytest.approx(naive_quality(alpha, beta, i, j, 0.1), rel=1e-13)
+            assert actual[i, j] == pytest.approx(naive_quality(alpha, beta, i, j, 0.1), rel=1e-13)
 
 
 def test_match_quality_far_apart_has_a_logarithm():
@@ -92,8 +92,8 @@ def test_partners_have_the_distribution_of_the_naive_computation(name, few):
     assert p_of_fit(first, draws * exact) > 1e-3
     # the second, given the first: exact probability of each is the sum over all firsts
     second = exact * (np.sum(exact / (1 - exact)) - exact / (1 - exact))
-    found = np.bincount(drawn.candidate[:, 1], minlength=149)
-    assert p_of_fit(found, draws * second) > 1e-3
+    actual = np.bincount(drawn.candidate[:, 1], minlength=149)
+    assert p_of_fit(actual, draws * second) > 1e-3
     assert all(len(set(row)) == 4 for row in drawn.candidate.tolist())
     # how likely each draw was, given those before
     left, rel = np.ones(draws), 1e-6 if name == "sizes all differ" else 1e-9
@@ -147,33 +147,33 @@ def test_too_few_candidates_for_partners():
 def test_a_round_is_n_over_hit_size_hits_of_the_highest_variance():
     rng = np.random.default_rng(2)
     alpha, beta = after(rng.integers(1, 6, 150), rng.random(150))
-    found = next_hits(alpha, beta, judged=np.ones(150, bool), rng=rng)
-    assert found.items.shape == (30, 5)
-    seeds = found.items[found.roles == SEED]
+    actual = next_hits(alpha, beta, judged=np.ones(150, bool), rng=rng)
+    assert actual.items.shape == (30, 5)
+    seeds = actual.items[actual.roles == SEED]
     total = alpha + beta
     variance = alpha * beta / (total**2 * (total + 1))
     assert set(seeds) == set(np.argsort(-variance)[:30])
-    assert (found.probability[found.roles == SEED] == 1).all()
+    assert (actual.probability[actual.roles == SEED] == 1).all()
 
 
 def test_equal_variances_fall_to_chance_and_say_how_likely():
     alpha, beta = after(np.full(20, 3), np.full(20, 0.5))
     chosen = np.zeros(20)
     for seed in range(2000):
-        found = next_hits(
+        actual = next_hits(
             alpha, beta, judged=np.ones(20, bool), rng=np.random.default_rng(seed),
             params=NextHitsParams(hits=2),
         )  # fmt: skip
-        chosen[found.items[found.roles == SEED]] += 1
-        assert (found.probability[found.roles == SEED] == 0.1).all()
+        chosen[actual.items[actual.roles == SEED]] += 1
+        assert (actual.probability[actual.roles == SEED] == 0.1).all()
     assert chisquare(chosen).pvalue > 1e-3
 
 
 def test_partners_come_from_outside_the_seeds():
     rng = np.random.default_rng(4)
     alpha, beta = after(rng.integers(1, 4, 60), rng.random(60))
-    found = next_hits(alpha, beta, judged=np.ones(60, bool), rng=rng)
-    assert not set(found.items[found.roles == SEED]) & set(found.items[found.roles == PARTNER])
+    actual = next_hits(alpha, beta, judged=np.ones(60, bool), rng=rng)
+    assert not set(actual.items[actual.roles == SEED]) & set(actual.items[actual.roles == PARTNER])
 
 
 @pytest.mark.slow
@@ -185,12 +185,12 @@ def test_partners_of_a_plan_have_the_distribution_and_the_probability_they_log()
     params = NextHitsParams(hit_size=2, hits=4, gamma=0.2)
     seen: dict[int, dict[int, int]] = {}
     for seed in range(3000):
-        found = next_hits(
+        actual = next_hits(
             alpha, beta, judged=np.ones(10, bool), groups=groups,
             rng=np.random.default_rng(seed), params=params,
         )  # fmt: skip
-        seeds = set(found.items[found.draw == 0].tolist())
-        for items, draw, logged in zip(found.items, found.draw, found.probability, strict=True):
+        seeds = set(actual.items[actual.draw == 0].tolist())
+        for items, draw, logged in zip(actual.items, actual.draw, actual.probability, strict=True):
             chosen, partner = int(items[draw == 0][0]), int(items[draw == 1][0])
             others = [i for i in range(10) if groups[i] == groups[chosen] and i not in seeds]
             quality = {i: naive_quality(alpha, beta, chosen, i, 0.2) for i in others}
@@ -208,11 +208,11 @@ def test_random_hits_stand_among_the_others_and_a_small_share_is_not_none():
     alpha, beta = after(np.full(200, 2), np.linspace(0, 1, 200))
 
     def random_places(share, seed):
-        found = next_hits(
+        actual = next_hits(
             alpha, beta, judged=np.ones(200, bool), rng=np.random.default_rng(seed),
             params=NextHitsParams(random_share=share),
         )  # fmt: skip
-        return np.flatnonzero((found.roles == RANDOM).all(axis=1))
+        return np.flatnonzero((actual.roles == RANDOM).all(axis=1))
 
     assert random_places(0.001, 1).size == 1
     places = np.concatenate([random_places(0.25, seed) for seed in range(100)])
@@ -288,12 +288,12 @@ def test_going_on_from_what_was_drawn_keeps_the_distribution(monkeypatch):
 
 def test_slots_are_in_random_order_and_draw_tells_the_true_one():
     alpha, beta = after(np.full(50, 2), np.linspace(0, 1, 50))
-    found = next_hits(
+    actual = next_hits(
         alpha, beta, judged=np.ones(50, bool), rng=np.random.default_rng(3),
         params=NextHitsParams(hits=10),
     )  # fmt: skip
-    assert (np.sort(found.draw, axis=1) == np.arange(5)).all()
-    assert ((found.draw == 0) == (found.roles == SEED)).all()
+    assert (np.sort(actual.draw, axis=1) == np.arange(5)).all()
+    assert ((actual.draw == 0) == (actual.roles == SEED)).all()
     slots = np.zeros(5)
     for seed in range(400):
         more = next_hits(
@@ -309,9 +309,9 @@ def test_items_of_sizes_that_all_differ_take_work_in_proportion(monkeypatch):
     done = []
 
     def counted(*states, gamma):
-        found = log_match_quality(*states, gamma=gamma)
-        done.append(found.size)
-        return found
+        actual = log_match_quality(*states, gamma=gamma)
+        done.append(actual.size)
+        return actual
 
     for module in (partners, smooth_sums):
         monkeypatch.setattr(module, "log_match_quality", counted)
@@ -343,36 +343,36 @@ def test_a_million_items_need_memory_in_proportion():
 
 def test_the_first_round_covers_every_item():
     fresh = np.ones(23)
-    found = next_hits(fresh, fresh, judged=np.zeros(23, bool), rng=np.random.default_rng(1))
-    covered = found.items[found.roles == COVER]
+    actual = next_hits(fresh, fresh, judged=np.zeros(23, bool), rng=np.random.default_rng(1))
+    covered = actual.items[actual.roles == COVER]
     assert sorted(covered) == list(range(23))
-    assert len(found.items) == 5
-    assert (found.roles == FILL).sum() == 2
+    assert len(actual.items) == 5
+    assert (actual.roles == FILL).sum() == 2
     # three of 23 items are in the last HIT: any of 20 others fills it, then any of 19
-    assert sorted(found.probability[found.roles == FILL]) == pytest.approx([1 / 20, 1 / 19])
-    assert (found.probability[found.roles == COVER] == 1).all()
+    assert sorted(actual.probability[actual.roles == FILL]) == pytest.approx([1 / 20, 1 / 19])
+    assert (actual.probability[actual.roles == COVER] == 1).all()
 
 
 def test_what_was_not_judged_comes_first_and_the_rest_of_the_budget_is_adaptive():
     alpha, beta = after(np.r_[np.zeros(7), np.ones(93)], np.full(100, 0.5))
     judged = np.r_[np.zeros(7, bool), np.ones(93, bool)]
-    found = next_hits(
+    actual = next_hits(
         alpha, beta, judged=judged, rng=np.random.default_rng(1), params=NextHitsParams(hits=6)
     )
-    assert sorted(found.items[found.roles == COVER]) == list(range(7))
-    assert (found.roles == SEED).sum() == 4
+    assert sorted(actual.items[actual.roles == COVER]) == list(range(7))
+    assert (actual.roles == SEED).sum() == 4
 
 
 def test_a_budget_smaller_than_a_round_covers_with_equal_probability():
     fresh = np.ones(50)
     seen = np.zeros(50)
     for seed in range(1500):
-        found = next_hits(
+        actual = next_hits(
             fresh, fresh, judged=np.zeros(50, bool), rng=np.random.default_rng(seed),
             params=NextHitsParams(hits=2),
         )  # fmt: skip
-        assert (found.probability == 0.2).all()
-        seen[found.items] += 1
+        assert (actual.probability == 0.2).all()
+        seen[actual.items] += 1
     assert chisquare(seen.reshape(-1)).pvalue > 1e-3
 
 
@@ -384,14 +384,14 @@ def test_random_share_is_drawn_evenly():
     alpha, beta = after(rng.integers(1, 4, 40), rng.random(40))
     seen = np.zeros(40)
     for seed in range(1500):
-        found = next_hits(
+        actual = next_hits(
             alpha, beta, judged=np.ones(40, bool), rng=np.random.default_rng(seed),
             params=NextHitsParams(random_share=0.5),
         )  # fmt: skip
-        random = (found.roles == RANDOM).all(axis=1)
+        random = (actual.roles == RANDOM).all(axis=1)
         assert random.sum() == 4
-        seen += np.bincount(found.items[random].reshape(-1), minlength=40)
-        assert np.sort(found.probability[random], axis=1)[0] == pytest.approx(
+        seen += np.bincount(actual.items[random].reshape(-1), minlength=40)
+        assert np.sort(actual.probability[random], axis=1)[0] == pytest.approx(
             [1 / 40, 1 / 39, 1 / 38, 1 / 37, 1 / 36]
         )
     assert chisquare(seen).pvalue > 1e-3
@@ -416,23 +416,23 @@ def test_items_of_a_hit_share_their_group_and_none_is_twice_in_it(seed):
         with pytest.raises(ValueError, match=f"no group has {size} items"):
             next_hits(alpha, beta, judged=judged, groups=groups, rng=rng, params=params)
         return
-    found = next_hits(alpha, beta, judged=judged, groups=groups, rng=rng, params=params)
-    assert len(found.items) <= params.hits
-    for row in found.items.tolist():
+    actual = next_hits(alpha, beta, judged=judged, groups=groups, rng=rng, params=params)
+    assert len(actual.items) <= params.hits
+    for row in actual.items.tolist():
         assert len(set(row)) == size
         assert len({int(groups[item]) for item in row}) == 1
-    assert ((found.probability > 0) & (found.probability <= 1)).all()
-    seeds = np.bincount(groups[found.items[found.roles == SEED]], minlength=sizes.size)
+    assert ((actual.probability > 0) & (actual.probability <= 1)).all()
+    seeds = np.bincount(groups[actual.items[actual.roles == SEED]], minlength=sizes.size)
     assert (seeds <= sizes // size).all()
 
 
 def test_groups_smaller_than_a_hit_are_left_out():
     groups = np.r_[np.zeros(4, int), np.ones(10, int)]
     fresh = np.ones(14)
-    found = next_hits(
+    actual = next_hits(
         fresh, fresh, judged=np.zeros(14, bool), groups=groups, rng=np.random.default_rng(1)
     )
-    assert sorted(found.items.reshape(-1)) == list(range(4, 14))
+    assert sorted(actual.items.reshape(-1)) == list(range(4, 14))
 
 
 # --- bad input -----------------------------------------------------------------------------
@@ -448,9 +448,9 @@ def test_fewer_items_than_a_hit_shows(n):
 @pytest.mark.parametrize("score", [0.0, 1.0])
 def test_scores_all_at_one_end_and_all_variances_equal(score):
     alpha, beta = after(np.full(30, 2), np.full(30, score))
-    found = next_hits(alpha, beta, judged=np.ones(30, bool), rng=np.random.default_rng(1))
-    assert found.items.shape == (6, 5)
-    assert np.isfinite(found.probability).all()
+    actual = next_hits(alpha, beta, judged=np.ones(30, bool), rng=np.random.default_rng(1))
+    assert actual.items.shape == (6, 5)
+    assert np.isfinite(actual.probability).all()
 
 
 @pytest.mark.parametrize(

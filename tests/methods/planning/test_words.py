@@ -134,9 +134,9 @@ def test_no_mark_is_cut_from_its_base(text):
 def test_a_gap_lies_between_each_two_words(text):
     units = cut(text)
     places = word_places(units)
-    found = gaps(units)
-    assert len(found) == max(len(places) - 1, 0)
-    for gap, (left, right) in zip(found, pairwise(places), strict=True):
+    actual = gaps(units)
+    assert len(actual) == max(len(places) - 1, 0)
+    for gap, (left, right) in zip(actual, pairwise(places), strict=True):
         assert left < gap.at <= right
         assert gap.space == units[gap.at].space
         if gap.space:

@@ -61,17 +61,17 @@ def test_the_fit_is_that_of_a_general_optimizer(has_ties, is_ordered):
     rows = list(draw(1))
     if not is_ordered:
         rows[5] = np.full(rows[5].size, -1)
-    found = fit(rows, has_ties=has_ties).fit
+    actual = fit(rows, has_ties=has_ties).fit
     n_free = 4 + 2 * is_ordered + 1
     best = minimize(
         lambda free: -log_posterior(free, rows, 4, has_ties), np.zeros(n_free), tol=1e-12
     ).x
-    np.testing.assert_allclose(found.strengths, best[:4], atol=1e-4)
-    np.testing.assert_allclose(found.order_effects, best[4:-1], atol=1e-4)
+    np.testing.assert_allclose(actual.strengths, best[:4], atol=1e-4)
+    np.testing.assert_allclose(actual.order_effects, best[4:-1], atol=1e-4)
     if has_ties:
-        assert found.tie == pytest.approx(best[-1], abs=1e-4)
+        assert actual.tie == pytest.approx(best[-1], abs=1e-4)
     else:
-        assert np.isnan(found.tie)
+        assert np.isnan(actual.tie)
 
 
 def test_graded_preferences_are_half_way():
@@ -89,9 +89,9 @@ def test_variances_by_loops_over_clusters():
     """Half wins without order: scores are (y - p)(x_a - x_b); shares of a system's comparisons."""
     g, j, a, b, y, _ = draw(3, order=0.0, judge_sd=2.0)
     o = np.full(y.size, -1)
-    found = fit((g, j, a, b, y, o), has_ties=False)
+    actual = fit((g, j, a, b, y, o), has_ties=False)
     x = np.eye(4)[a] - np.eye(4)[b]
-    p = 1 / (1 + np.exp(-x @ found.fit.strengths))
+    p = 1 / (1 + np.exp(-x @ actual.fit.strengths))
     information = x.T @ (x * (p * (1 - p))[:, None]) + PRIOR * np.eye(4)
     inverse, scores = np.linalg.inv(information), x * (y - p)[:, None]
     counts = np.eye(4)[a] + np.eye(4)[b]
@@ -105,7 +105,7 @@ def test_variances_by_loops_over_clusters():
             meat += np.outer(v, v)
         return inverse @ meat @ inverse
 
-    estimates = found.estimates
+    estimates = actual.estimates
     np.testing.assert_allclose(estimates.judges.covariance, sandwich(j, True), rtol=1e-6)
     np.testing.assert_allclose(estimates.segments.covariance, sandwich(g, True), rtol=1e-6)
     np.testing.assert_allclose(estimates.both, sandwich(g * 6 + j, False), rtol=1e-6)
@@ -136,10 +136,10 @@ def test_the_information_with_ties_is_the_variance_of_scores():
     """Over the three outcomes of each comparison, by loops; segments one by one."""
     g, j, a, b, y, o = draw(8)
     g = np.arange(y.size)
-    found = fit((g, j, a, b, y, o))
+    actual = fit((g, j, a, b, y, o))
     x = np.hstack([np.eye(4)[a] - np.eye(4)[b], np.eye(2)[o]])
-    free = np.r_[found.fit.strengths, found.fit.order_effects]
-    eta, nu = x @ free, np.exp(found.fit.tie)
+    free = np.r_[actual.fit.strengths, actual.fit.order_effects]
+    eta, nu = x @ free, np.exp(actual.fit.tie)
     weights = np.stack([np.exp(eta / 2), np.exp(-eta / 2), np.full(y.size, nu)], axis=1)
     chance = weights / weights.sum(axis=1, keepdims=True)
     mean, tie = chance @ np.array([1.0, 0.0, 0.5]), chance[:, 2]
@@ -150,7 +150,7 @@ def test_the_information_with_ties_is_the_variance_of_scores():
     inverse = np.linalg.inv(information)
     score = np.hstack([x * (y - mean)[:, None], ((y == 0.5) - tie)[:, None]])
     expected = (inverse @ score.T @ score @ inverse)[:4, :4]
-    np.testing.assert_allclose(found.estimates.both, expected, rtol=1e-6)
+    np.testing.assert_allclose(actual.estimates.both, expected, rtol=1e-6)
 
 
 def test_what_does_not_matter():
@@ -189,11 +189,11 @@ def test_who_is_shown_first_is_no_strength():
 def test_a_system_that_never_lost_has_an_order_and_no_test():
     g, j, a, b, y, o = draw(6)
     won = np.where(b == 3, 0.0, np.where(a == 3, 1.0, y))
-    found = fit((g, j, a, b, won, o))
-    compared = compare_estimates(found.estimates)
+    actual = fit((g, j, a, b, won, o))
+    compared = compare_estimates(actual.estimates)
     assert (compared.reason[3, :3] == NOT_CONNECTED).all()
     assert (compared.reason[0, 1:3] == TESTED).all()
-    assert np.unique(found.part).size == 1
+    assert np.unique(actual.part).size == 1
 
 
 def test_signs_of_judges_where_one_system_never_lost():
@@ -210,10 +210,10 @@ def test_signs_of_judges_where_one_system_never_lost():
             ComparisonBlock(np.arange(m.size), j[m], a[m], b[m], y[m], o[m], m.size, *sizes)
             for m in parts
         ]
-        found = sign_tests(InMemoryBlocks(blocks), component)
-        assert (found.better.tolist(), found.worse.tolist()) == ([1], [0])
-        assert (found.n_judges.tolist(), found.n_for.tolist()) == ([5], [5])
-        assert found.p_value[0] == pytest.approx(0.5**5)
+        actual = sign_tests(InMemoryBlocks(blocks), component)
+        assert (actual.better.tolist(), actual.worse.tolist()) == ([1], [0])
+        assert (actual.n_judges.tolist(), actual.n_for.tolist()) == ([5], [5])
+        assert actual.p_value[0] == pytest.approx(0.5**5)
     none = sign_tests(InMemoryBlocks(blocks), np.zeros(3, np.int64))
     assert none.better.size == 0
 
@@ -235,13 +235,13 @@ ODD = {
 @pytest.mark.parametrize("has_ties", [True, False])
 @pytest.mark.parametrize("name", ODD)
 def test_odd_comparisons(name, has_ties):
-    found = fit(ODD[name], has_ties=has_ties)
-    compared = compare_estimates(found.estimates)
+    actual = fit(ODD[name], has_ties=has_ties)
+    compared = compare_estimates(actual.estimates)
     tested = compared.reason == TESTED
     assert np.isfinite(compared.p_value[tested]).all()
     assert not compared.beats.any()
     if name in ("ties only", "a cycle of equal wins"):
-        np.testing.assert_allclose(found.fit.strengths, 0, atol=1e-9)
+        np.testing.assert_allclose(actual.fit.strengths, 0, atol=1e-9)
     if name == "two parts":
         assert (compared.reason[:2, 2:] == NOT_CONNECTED).all()
 

@@ -50,26 +50,26 @@ def centred(values):
 def test_without_segments_it_is_the_regression_on_judges_and_systems():
     g, j, s, y = draw(1, segment_sd=0.0)
     g = np.arange(g.size)  # each segment once: no pair tells of them
-    found = fit((g, j, s, y))
+    actual = fit((g, j, s, y))
     design = np.hstack([np.eye(4)[s], np.eye(8)[j]])
     expected = np.linalg.lstsq(design, y, rcond=None)[0][:4]
-    np.testing.assert_allclose(centred(found.estimates.values), centred(expected), atol=1e-5)
-    assert found.estimates.values @ np.bincount(s) / s.size == pytest.approx(y.mean())
+    np.testing.assert_allclose(centred(actual.estimates.values), centred(expected), atol=1e-5)
+    assert actual.estimates.values @ np.bincount(s) / s.size == pytest.approx(y.mean())
 
 
 def test_fixed_segments_are_the_regression_on_all_three():
     g, j, s, y = draw(2, n=900)
-    found = fit((g, j, s, y), params=ScoreParams(segments="fixed"))
+    actual = fit((g, j, s, y), params=ScoreParams(segments="fixed"))
     design = np.hstack([np.eye(4)[s], np.eye(8)[j], np.eye(12)[g]])
     expected = np.linalg.lstsq(design, y, rcond=None)[0][:4]
-    np.testing.assert_allclose(centred(found.estimates.values), centred(expected), atol=1e-4)
+    np.testing.assert_allclose(centred(actual.estimates.values), centred(expected), atol=1e-4)
 
 
 def test_variances_by_loops_over_clusters():
     """Instruments, CR2 by a matrix root for each judge, shares for segments, cells of both."""
     g, j, s, y = draw(3)
-    found = fit((g, j, s, y))
-    components = found.components
+    actual = fit((g, j, s, y))
+    components = actual.components
     k, n_judges, n_segments = 4, 8, 12
     y = y - y.mean()
     x = np.eye(k)[s]
@@ -95,7 +95,7 @@ def test_variances_by_loops_over_clusters():
     inverse = np.real((vectors[:, apart] / values[apart]) @ np.linalg.inv(vectors)[apart])
     inverse = inverse - inverse.mean(axis=0)
     values = inverse @ (z.T @ y)
-    np.testing.assert_allclose(centred(found.estimates.values), values, atol=1e-9)
+    np.testing.assert_allclose(centred(actual.estimates.values), values, atol=1e-9)
     r = y - values[s]
     judge, segment = np.zeros(n_judges), np.zeros(n_segments)
     for _ in range(8):
@@ -119,20 +119,20 @@ def test_variances_by_loops_over_clusters():
         of_cluster = np.diag(x[mine].sum(axis=0)) - np.outer(p[c], x[mine].sum(axis=0))
         root = np.linalg.inv(np.real(sqrtm(np.eye(k) - of_cluster @ inverse)))
         of_judges.append(root @ (z[mine] * (r - segment[g])[mine, None]).sum(axis=0))
-    np.testing.assert_allclose(found.estimates.judges.covariance, outer(of_judges), rtol=1e-3)
+    np.testing.assert_allclose(actual.estimates.judges.covariance, outer(of_judges), rtol=1e-3)
     totals = x.sum(axis=0)
     of_segments = [
         (z[g == c] * (r - judge[j])[g == c, None]).sum(axis=0)
         / np.sqrt(1 - x[g == c].sum(axis=0) / totals)
         for c in range(n_segments)
     ]
-    np.testing.assert_allclose(found.estimates.segments.covariance, outer(of_segments), rtol=1e-6)
+    np.testing.assert_allclose(actual.estimates.segments.covariance, outer(of_segments), rtol=1e-6)
     cells = [
         (z[(g == a) & (j == b)] * e[(g == a) & (j == b), None]).sum(axis=0)
         for a in range(n_segments)
         for b in range(n_judges)
     ]
-    np.testing.assert_allclose(found.estimates.both, outer(cells), rtol=1e-6, atol=1e-12)
+    np.testing.assert_allclose(actual.estimates.both, outer(cells), rtol=1e-6, atol=1e-12)
     correlation = within(j, s, e)
     freedom = np.zeros((k, k))
     for first in range(k):
@@ -147,14 +147,14 @@ def test_variances_by_loops_over_clusters():
                 mean = (m @ u) / (m.sum() + 1e-8)
                 v.append((m * (1 + np.maximum(m - 1, 0) * correlation) * (u - mean) ** 2).sum())
             freedom[first, second] = sum(v) ** 2 / (np.array(v) ** 2).sum() - 1
-    np.testing.assert_allclose(found.estimates.judges.degrees_of_freedom, freedom, rtol=1e-6)
+    np.testing.assert_allclose(actual.estimates.judges.degrees_of_freedom, freedom, rtol=1e-6)
     correlation, total = within(g, s, e), x.sum(axis=0)
     m = np.array([x[g == c].sum(axis=0) for c in range(n_segments)])
     v = (m + np.maximum(m - 1, 0) * m * correlation) / total**2
     of_pair = v[:, :, None] + v[:, None, :]
     expected = of_pair.sum(axis=0) ** 2 / (of_pair**2).sum(axis=0) - 1
     off = ~np.eye(k, dtype=bool)
-    segments = found.estimates.segments.degrees_of_freedom
+    segments = actual.estimates.segments.degrees_of_freedom
     np.testing.assert_allclose(segments[off], expected[off], rtol=1e-6)
 
 
@@ -170,7 +170,7 @@ def within(clusters, systems, e):
 
 
 def same(first, second, *, points=1.0, rtol=1e-7):
-    a, b = (compare_estimates(found.estimates) for found in (first, second))
+    a, b = (compare_estimates(actual.estimates) for actual in (first, second))
     np.testing.assert_allclose(b.difference, points * a.difference, rtol=rtol, atol=1e-7)
     np.testing.assert_allclose(b.error, points * a.error, rtol=rtol)
     np.testing.assert_allclose(b.p_value, a.p_value, rtol=1e-5, atol=1e-9)
@@ -206,9 +206,9 @@ def test_systems_that_no_judge_connects():
     s = np.repeat(np.arange(3), 200)
     j = s * 10 + rng.integers(0, 10, 600)
     g, y = rng.integers(0, 40, 600), rng.normal(50, 10, 600)
-    found = compare_estimates(fit((g, j, s, y)).estimates)
-    assert (found.reason[~np.eye(3, dtype=bool)] == NOT_CONNECTED).all()
-    assert np.isnan(found.p_value).all()
+    actual = compare_estimates(fit((g, j, s, y)).estimates)
+    assert (actual.reason[~np.eye(3, dtype=bool)] == NOT_CONNECTED).all()
+    assert np.isnan(actual.p_value).all()
     drawn = compare_estimates(fit((g, j, s, y), params=ScoreParams(judges="random")).estimates)
     assert not np.isnan(drawn.p_value[0, 1])
 
@@ -253,8 +253,8 @@ ODD = {
 @pytest.mark.parametrize("params", [ScoreParams(), ScoreParams("random", "fixed", is_scaled=True)])
 @pytest.mark.parametrize("name", ODD)
 def test_odd_designs(name, params):
-    found = adjusted_scores(InMemoryBlocks([block(*ODD[name])]), params)
-    compared = compare_estimates(found.estimates)
+    actual = adjusted_scores(InMemoryBlocks([block(*ODD[name])]), params)
+    compared = compare_estimates(actual.estimates)
     tested = compared.reason == 0
     assert np.isfinite(compared.p_value[tested]).all()
     assert not compared.beats[~tested].any()
@@ -264,9 +264,9 @@ def test_odd_designs(name, params):
 
 def test_a_system_without_judgments():
     g, j, s, y = draw(9)
-    found = compare_estimates(fit((g, j, s, y), n_systems=6).estimates)
-    np.testing.assert_array_equal(found.rank > 0, [True] * 4 + [False] * 2)
-    assert np.isnan(found.p_value[0, 5])
+    actual = compare_estimates(fit((g, j, s, y), n_systems=6).estimates)
+    np.testing.assert_array_equal(actual.rank > 0, [True] * 4 + [False] * 2)
+    assert np.isnan(actual.p_value[0, 5])
 
 
 def test_a_judge_without_judgments_changes_nothing():

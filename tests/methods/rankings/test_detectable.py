@@ -21,8 +21,8 @@ VARIANCES = {"judge_system": 9.0, "segment_system": 25.0, "residual": 100.0}
 
 def test_with_many_degrees_of_freedom_it_is_the_normal_textbook_number():
     """Two means of n each: d = (z.95 + z.80) sd sqrt(2 / n), 2.486 for a standard error of 1."""
-    found = detectable_difference(1.0, 1e9)
-    assert found == pytest.approx(norm.ppf(0.95) + norm.ppf(0.8), rel=1e-6)
+    actual = detectable_difference(1.0, 1e9)
+    assert actual == pytest.approx(norm.ppf(0.95) + norm.ppf(0.8), rel=1e-6)
     few = detectable_difference(1.0, 3.0)
     assert few == pytest.approx(t.ppf(0.95, 3) + t.ppf(0.8, 3))
 
@@ -48,7 +48,7 @@ def test_a_design_finds_what_it_is_planned_for():
     n_judges, n_segments, per_output = 12, 40, 3
     design = DesignParams(n_judges, n_segments, per_output)
     wanted = float(detectable_difference(*design_error(design, **VARIANCES)))
-    found = []
+    actual = []
     for _ in range(300):
         judges = np.argsort(rng.random((n_segments, n_judges)), axis=1)[:, :per_output]
         judges = np.repeat(judges[:, None], 2, axis=1).reshape(-1)  # both systems, same judges
@@ -65,5 +65,5 @@ def test_a_design_finds_what_it_is_planned_for():
         )
         block = ScoreBlock.from_rows(segments, judges, systems, scores, (n_segments, n_judges, 2))
         inference = compare_estimates(adjusted_scores(InMemoryBlocks([block])).estimates)
-        found.append(inference.p_value[0, 1] < 0.05)
-    assert np.mean(found) == pytest.approx(0.8, abs=0.07)
+        actual.append(inference.p_value[0, 1] < 0.05)
+    assert np.mean(actual) == pytest.approx(0.8, abs=0.07)

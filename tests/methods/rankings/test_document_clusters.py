@@ -62,7 +62,7 @@ def test_documents_of_one_segment_give_the_same_scores_to_the_bit(params):
     np.testing.assert_array_equal(one.estimates.values, own.estimates.values)
     assert one.components == own.components
     for kind in ("judges", "segments"):
-        mine, other = (getattr(found.estimates, kind) for found in (one, own))
+        mine, other = (getattr(actual.estimates, kind) for actual in (one, own))
         np.testing.assert_array_equal(mine.covariance, other.covariance)
         np.testing.assert_array_equal(mine.degrees_of_freedom, other.degrees_of_freedom)
     np.testing.assert_array_equal(one.estimates.both, own.estimates.both)
@@ -78,7 +78,7 @@ def test_documents_change_errors_alone():
     a, b = compare_estimates(one), compare_estimates(two)
     off = ~np.eye(N_SYSTEMS, dtype=bool)
     assert (b.error[off] > 1.1 * a.error[off]).mean() > 0.5
-    freedom = [found.segments.degrees_of_freedom[off] for found in (one, two)]
+    freedom = [actual.segments.degrees_of_freedom[off] for actual in (one, two)]
     assert (freedom[0] > 15).all()
     assert (freedom[1] < 5).all()
 
@@ -88,7 +88,7 @@ def test_variances_by_loops_over_documents(params):
     """Sums of the influences of judgments: by document, and by judge and document."""
     rows = draw(3)
     g, j, s = rows[:3]
-    by_segment, found = fit(rows, None, params), fit(rows, DOCUMENTS, params)
+    by_segment, actual = fit(rows, None, params), fit(rows, DOCUMENTS, params)
     influences = judgment_influences(rows, by_segment, params)
     totals, d = np.bincount(s), DOCUMENTS[g]
     counts = np.array([np.bincount(s[d == c], minlength=N_SYSTEMS) for c in range(6)])
@@ -100,18 +100,18 @@ def test_variances_by_loops_over_documents(params):
     for cell in np.unique(d * N_JUDGES + j):
         v = influences["both_taken_out"][d * N_JUDGES + j == cell].sum(axis=0)
         both += np.outer(v, v)
-    inverse, estimates = influences["inverse"], found.estimates
+    inverse, estimates = influences["inverse"], actual.estimates
     np.testing.assert_allclose(
         estimates.segments.covariance, inverse @ covariance @ inverse.T, rtol=1e-4, atol=1e-6
     )
     np.testing.assert_allclose(estimates.both, inverse @ both @ inverse.T, rtol=1e-4, atol=1e-6)
 
 
-def judgment_influences(rows, found, params):
+def judgment_influences(rows, actual, params):
     """Return z r of each judgment with residuals less the judge, and less judge and segment."""
     g, j, s, y = rows
     y, x = y - y.mean(), np.eye(N_SYSTEMS)[s]
-    components = found.components
+    components = actual.components
     shrink = 1e-8 if params.segments == "fixed" else components.residual / components.segment
     of_judge, of_segment = np.eye(N_JUDGES)[j], np.eye(N_SEGMENTS)[g]
     by_judge = 1 / (of_judge.sum(axis=0) + 1e-8)[:, None]
@@ -123,7 +123,7 @@ def judgment_influences(rows, found, params):
     z = x - p[j] - q[g]
     inverse = np.linalg.pinv(z.T @ x, rcond=1e-6)
     inverse = inverse - inverse.mean(axis=0)
-    r = y - found.estimates.values[s]
+    r = y - actual.estimates.values[s]
     judge, segment = np.zeros((N_JUDGES, 1)), np.zeros((N_SEGMENTS, 1))
     for _ in range(8):
         judge = by_judge * (of_judge.T @ (r[:, None] - segment[g]))

@@ -19,8 +19,8 @@ def test_two_scores_of_the_methods_page():
 
 
 def test_variance_can_rise_with_a_score():
-    found = beta_variance(np.array([1.0, 2.0]), np.array([5.0, 5.0]))
-    np.testing.assert_allclose(found, [0.0198, 0.0255], atol=0.00005)
+    actual = beta_variance(np.array([1.0, 2.0]), np.array([5.0, 5.0]))
+    np.testing.assert_allclose(actual, [0.0198, 0.0255], atol=0.00005)
 
 
 def test_fresh_items_are_in_the_middle():
@@ -57,5 +57,5 @@ def test_against_the_density_integrated(alpha, beta):
 
     total = moment(0)
     mean = moment(1) / total
-    found = beta_variance(*arrays(alpha, beta))[0]
-    assert found == pytest.approx(moment(2) / total - mean**2, abs=1e-9)
+    actual = beta_variance(*arrays(alpha, beta))[0]
+    assert actual == pytest.approx(moment(2) / total - mean**2, abs=1e-9)

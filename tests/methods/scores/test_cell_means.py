@@ -4,10 +4,10 @@ from annot_pipeline.methods.scores.cell_means import cell_means
 
 
 def test_the_mean_of_a_cell():
-    found = cell_means(np.array([0, 0, 1, 1]), np.array([10.0, 20.0, 5.0, np.nan]), n_cells=3)
-    assert found.mean[:2].tolist() == [15, 5]
-    assert np.isnan(found.mean[2])
-    assert found.n.tolist() == [2, 1, 0]
+    actual = cell_means(np.array([0, 0, 1, 1]), np.array([10.0, 20.0, 5.0, np.nan]), n_cells=3)
+    assert actual.mean[:2].tolist() == [15, 5]
+    assert np.isnan(actual.mean[2])
+    assert actual.n.tolist() == [2, 1, 0]
 
 
 def test_criteria_weigh_alike_whatever_the_number_of_judgments():
@@ -20,5 +20,5 @@ def test_criteria_weigh_alike_whatever_the_number_of_judgments():
 
 def test_a_criterion_without_values_does_not_count():
     values = np.array([10.0, np.nan])
-    found = cell_means(np.zeros(2, int), values, n_cells=1, criteria=np.array([0, 1]))
-    assert (found.mean[0], found.n[0]) == (10, 1)
+    actual = cell_means(np.zeros(2, int), values, n_cells=1, criteria=np.array([0, 1]))
+    assert (actual.mean[0], actual.n[0]) == (10, 1)

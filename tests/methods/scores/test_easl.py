@@ -7,12 +7,12 @@ from annot_pipeline.methods.scores.easl import easl
 
 
 def test_worked_numbers():
-    found = easl(np.array([0, 0]), np.array([0.8, 0.6]), n_items=2)
-    assert found.alpha[0] == pytest.approx(2.4)
-    assert found.beta[0] == pytest.approx(1.6)
-    assert found.score[0] == pytest.approx(0.7)
-    assert found.variance[0] == pytest.approx(0.048)
-    assert (found.alpha[1], found.beta[1], found.score[1], found.n[1]) == (1, 1, 0.5, 0)
+    actual = easl(np.array([0, 0]), np.array([0.8, 0.6]), n_items=2)
+    assert actual.alpha[0] == pytest.approx(2.4)
+    assert actual.beta[0] == pytest.approx(1.6)
+    assert actual.score[0] == pytest.approx(0.7)
+    assert actual.variance[0] == pytest.approx(0.048)
+    assert (actual.alpha[1], actual.beta[1], actual.score[1], actual.n[1]) == (1, 1, 0.5, 0)
 
 
 def test_variance_can_rise_with_a_score():
@@ -24,9 +24,9 @@ def test_variance_can_rise_with_a_score():
 
 @pytest.mark.parametrize("score", [0.0, 1.0])
 def test_scores_all_at_one_end(score):
-    found = easl(np.zeros(50, int), np.full(50, score), n_items=1)
-    assert found.score[0] == score
-    assert 0 < found.variance[0] < 1e-3
+    actual = easl(np.zeros(50, int), np.full(50, score), n_items=1)
+    assert actual.score[0] == score
+    assert 0 < actual.variance[0] < 1e-3
 
 
 @given(
@@ -36,8 +36,8 @@ def test_scores_all_at_one_end(score):
 def test_order_of_judgments_does_not_matter_to_the_last_bit(judgments, random):
     def run(rows):
         items = np.array([item for item, _ in rows])
-        found = easl(items, np.array([score for _, score in rows]) / 1000, n_items=4)
-        return np.array([found.alpha, found.beta, found.score, found.variance])
+        actual = easl(items, np.array([score for _, score in rows]) / 1000, n_items=4)
+        return np.array([actual.alpha, actual.beta, actual.score, actual.variance])
 
     shuffled = random.sample(judgments, len(judgments))
     assert np.array_equal(run(judgments), run(shuffled))
@@ -46,11 +46,11 @@ def test_order_of_judgments_does_not_matter_to_the_last_bit(judgments, random):
 def test_score_is_the_mean():
     rng = np.random.default_rng(5)
     items, scores = rng.integers(0, 30, 600), rng.random(600)
-    found = easl(items, scores, n_items=30)
+    actual = easl(items, scores, n_items=30)
     means = [scores[items == item].mean() for item in range(30)]
-    assert found.score == pytest.approx(means, abs=1e-15)
-    mode = (found.alpha - 1) / (found.alpha + found.beta - 2)
-    assert found.score == pytest.approx(mode, abs=1e-14)
+    assert actual.score == pytest.approx(means, abs=1e-15)
+    mode = (actual.alpha - 1) / (actual.alpha + actual.beta - 2)
+    assert actual.score == pytest.approx(mode, abs=1e-14)
 
 
 @pytest.mark.parametrize("score", [-0.01, 1.01, np.nan])

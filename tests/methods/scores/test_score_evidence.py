@@ -11,19 +11,19 @@ from annot_pipeline.methods.scores.score_evidence import score_evidence
 
 def test_by_hand():
     """Fluency 80 and 60, adequacy 50: (70 + 50) / 2."""
-    found = score_evidence(
+    actual = score_evidence(
         np.array([0, 1, 0]), np.array([0, 0, 1]), np.array([80.0, 60.0, 50.0]), n_judges=2
     )
-    assert found.weight.tolist() == [0.25, 0.25, 0.5]
-    assert found.mean == 60
-    assert found.without.tolist() == [60, 65]  # fluency alone; (80 + 50) / 2
+    assert actual.weight.tolist() == [0.25, 0.25, 0.5]
+    assert actual.mean == 60
+    assert actual.without.tolist() == [60, 65]  # fluency alone; (80 + 50) / 2
 
 
 def test_what_has_no_value_weighs_nothing():
     values = np.array([np.nan, 10.0, 30.0])
-    found = score_evidence(np.array([0, 1, 2]), np.zeros(3, np.int64), values, n_judges=3)
-    assert found.weight.tolist() == [0, 0.5, 0.5]
-    assert found.without.tolist() == [20, 30, 10]
+    actual = score_evidence(np.array([0, 1, 2]), np.zeros(3, np.int64), values, n_judges=3)
+    assert actual.weight.tolist() == [0, 0.5, 0.5]
+    assert actual.without.tolist() == [20, 30, 10]
     alone = score_evidence(np.array([0]), np.array([0]), np.array([5.0]), n_judges=1)
     assert (alone.weight.tolist(), alone.mean) == ([1], 5)
     assert np.isnan(alone.without).all()
@@ -37,14 +37,14 @@ def test_it_is_the_mean_of_the_pipeline():
     judges, criteria = rng.integers(0, 6, 40), rng.integers(0, 3, 40)
     values = rng.uniform(0, 100, 40)
     values[rng.integers(0, 40, 5)] = np.nan
-    found = score_evidence(judges, criteria, values, n_judges=6)
+    actual = score_evidence(judges, criteria, values, n_judges=6)
     item = np.zeros(40, np.int64)
-    assert found.mean == pytest.approx(
+    assert actual.mean == pytest.approx(
         cell_means(item, values, n_cells=1, criteria=criteria).mean[0]
     )
-    assert found.weight @ np.nan_to_num(values) == pytest.approx(found.mean)
-    assert found.weight.sum() == pytest.approx(1)
+    assert actual.weight @ np.nan_to_num(values) == pytest.approx(actual.mean)
+    assert actual.weight.sum() == pytest.approx(1)
     for judge in range(6):
         left = judges != judge
         expected = cell_means(item[left], values[left], n_cells=1, criteria=criteria[left])
-        assert found.without[judge] == pytest.approx(expected.mean[0])
+        assert actual.without[judge] == pytest.approx(expected.mean[0])

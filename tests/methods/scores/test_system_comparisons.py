@@ -14,7 +14,7 @@ def example(n_systems: int = 6) -> tuple[np.ndarray, np.ndarray]:
 
 def test_every_pair_is_as_scipy_has_it():
     systems, scores = example()
-    found = compare_systems(systems, scores, n_systems=7)
+    actual = compare_systems(systems, scores, n_systems=7)
     for a in range(6):
         for b in range(6):
             if a != b:
@@ -22,11 +22,11 @@ def test_every_pair_is_as_scipy_has_it():
                 p = scipy.stats.mannwhitneyu(
                     x, y, alternative="greater", method="asymptotic"
                 ).pvalue
-                assert found.p_value[a, b] == pytest.approx(p, rel=1e-10)
-                assert found.difference[a, b] == pytest.approx(x.mean() - y.mean())
-    assert np.isnan(found.p_value.diagonal()).all()
-    assert np.isnan(found.p_value[6]).all()  # a system without segments
-    assert np.isnan(found.difference[:, 6]).all()
+                assert actual.p_value[a, b] == pytest.approx(p, rel=1e-10)
+                assert actual.difference[a, b] == pytest.approx(x.mean() - y.mean())
+    assert np.isnan(actual.p_value.diagonal()).all()
+    assert np.isnan(actual.p_value[6]).all()  # a system without segments
+    assert np.isnan(actual.difference[:, 6]).all()
 
 
 def test_many_pairs_in_small_groups_are_the_same():
@@ -37,9 +37,9 @@ def test_many_pairs_in_small_groups_are_the_same():
 
 
 def test_equal_systems_are_not_better_than_each_other():
-    found = compare_systems(np.array([0, 0, 1, 1]), np.full(4, 50.0), n_systems=2)
-    assert found.p_value[0, 1] == found.p_value[1, 0] == 1
-    assert found.difference[0, 1] == 0
+    actual = compare_systems(np.array([0, 0, 1, 1]), np.full(4, 50.0), n_systems=2)
+    assert actual.p_value[0, 1] == actual.p_value[1, 0] == 1
+    assert actual.difference[0, 1] == 0
 
 
 def test_one_system_and_none():

@@ -31,8 +31,8 @@ def brute_force(first, second, outcome, n_items, sigma, prior_sd=None):
         prior = 0 if prior_sd is None else norm.logpdf(mean, scale=prior_sd).sum()
         return -total - prior
 
-    found = minimize(loss, np.zeros(n_items), method="BFGS", options={"gtol": 1e-7}).x
-    return found - found.mean()
+    actual = minimize(loss, np.zeros(n_items), method="BFGS", options={"gtol": 1e-7}).x
+    return actual - actual.mean()
 
 
 @pytest.mark.parametrize(("wins", "n"), [(7, 10), (1, 2), (1, 1000), (3, 4)])

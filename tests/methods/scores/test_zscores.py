@@ -39,16 +39,16 @@ def test_refuses_what_is_no_score():
 
 
 def test_a_constant_that_does_not_add_up_exactly_has_no_z():
-    found = z_scores(np.zeros(3, int), np.full(3, 70.1), n_judges=1)
-    assert np.isnan(found.z).all()
-    assert found.sd[0] == 0
+    actual = z_scores(np.zeros(3, int), np.full(3, 70.1), n_judges=1)
+    assert np.isnan(actual.z).all()
+    assert actual.sd[0] == 0
 
 
 def test_mean_and_sd_can_be_those_of_some_scores_only():
     scores = np.array([10.0, 20.0, 90.0])
-    found = z_scores(np.zeros(3, int), scores, n_judges=1, counts=np.array([True, True, False]))
-    assert (found.mean[0], found.n[0]) == (15, 2)
-    np.testing.assert_allclose(found.z, (scores - 15) / np.std([10, 20], ddof=1))
+    actual = z_scores(np.zeros(3, int), scores, n_judges=1, counts=np.array([True, True, False]))
+    assert (actual.mean[0], actual.n[0]) == (15, 2)
+    np.testing.assert_allclose(actual.z, (scores - 15) / np.std([10, 20], ddof=1))
 
 
 def test_the_arithmetic_of_wmt():
@@ -57,7 +57,7 @@ def test_the_arithmetic_of_wmt():
     assert f"{z:.15g}" == "0.348621679500615"  # what correct rounding gives
     rng = np.random.default_rng(0)
     scores = np.concatenate([rng.integers(0, 101, 400), [80]]).astype(float)
-    found = z_scores(np.zeros(401, int), scores, n_judges=1, arithmetic="wmt")
-    mean, sd = (float(f"{value:.7g}") for value in (found.mean[0], found.sd[0]))
-    np.testing.assert_allclose(found.z, (scores - mean) / sd, rtol=1e-13)
-    assert all(float(f"{value:.15g}") == value for value in found.z)
+    actual = z_scores(np.zeros(401, int), scores, n_judges=1, arithmetic="wmt")
+    mean, sd = (float(f"{value:.7g}") for value in (actual.mean[0], actual.sd[0]))
+    np.testing.assert_allclose(actual.z, (scores - mean) / sd, rtol=1e-13)
+    assert all(float(f"{value:.15g}") == value for value in actual.z)

@@ -37,10 +37,10 @@ def digits_with(**environment: str) -> dict[str, str]:
         "from annot_pipeline.runtime.executors.digits import digits\n"
         "print(json.dumps(digits()))"
     )
-    found = subprocess.run(
+    actual = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, check=True, env=os.environ | environment
     )
-    return json.loads(found.stdout)
+    return json.loads(actual.stdout)
 
 
 def test_every_process_of_this_machine_computes_the_same():

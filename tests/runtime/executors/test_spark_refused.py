@@ -26,11 +26,11 @@ def test_nothing_of_spark_is_imported_without_being_asked_for(build_campaign, tm
         "import annot_pipeline.stages.registry, annot_pipeline.runtime.executors; "
         "print([m for m in sys.modules if m.partition('.')[0] in ('pyspark', 'py4j')])"
     )
-    found = subprocess.run(
+    actual = subprocess.run(
         [sys.executable, "-c", code, str(tmp_path / "campaign")],
         capture_output=True, text=True, check=True,
     )  # fmt: skip
-    assert found.stdout.splitlines()[-1] == "[]"
+    assert actual.stdout.splitlines()[-1] == "[]"
 
 
 def test_without_the_extra_it_says_what_to_install(build_campaign, tmp_path, monkeypatch, capsys):

@@ -54,7 +54,7 @@ def statistics(built: Built, task: str = "small") -> dict[str, float]:
 
 def test_scores_cut_into_categories(stage_campaign):
     rows = simulated()
-    found = statistics(stage_campaign(export(rows), **SCALAR))
+    actual = statistics(stage_campaign(export(rows), **SCALAR))
     first = {(r[0], r[3]): r[4] for r in rows if r[5] == "none"}
     again = {(r[0], r[3]): r[4] for r in rows if r[5] == "ask_again"}
     by_judge: dict[str, list[int]] = {}
@@ -78,29 +78,29 @@ def test_scores_cut_into_categories(stage_campaign):
                 if a[1] == b[1]
             ]
             share = np.mean(same)
-            assert found[f"inter_percent_agreement_{kind}_{k}"] == pytest.approx(share)
-            assert found[f"inter_kappa_{kind}_{k}"] == pytest.approx((share - 1 / k) / (1 - 1 / k))
+            assert actual[f"inter_percent_agreement_{kind}_{k}"] == pytest.approx(share)
+            assert actual[f"inter_kappa_{kind}_{k}"] == pytest.approx((share - 1 / k) / (1 - 1 / k))
             share = np.mean([cut(a[0], first[a]) == cut(a[0], again[a]) for a in again])
-            assert found[f"intra_percent_agreement_{kind}_{k}"] == pytest.approx(share)
-            assert found[f"intra_kappa_{kind}_{k}"] == pytest.approx((share - 1 / k) / (1 - 1 / k))
+            assert actual[f"intra_percent_agreement_{kind}_{k}"] == pytest.approx(share)
+            assert actual[f"intra_kappa_{kind}_{k}"] == pytest.approx((share - 1 / k) / (1 - 1 / k))
     between = [abs(first[a] - first[b]) for a, b in combinations(sorted(first), 2) if a[1] == b[1]]
     within = [abs(first[a] - again[a]) for a in again]
-    assert found["inter_difference_mean"] == pytest.approx(np.mean(between))
-    assert found["inter_difference_sd"] == pytest.approx(np.std(between, ddof=1))
-    assert found["intra_difference_mean"] == pytest.approx(np.mean(within))
-    assert found["intra_difference_sd"] == pytest.approx(np.std(within, ddof=1))
+    assert actual["inter_difference_mean"] == pytest.approx(np.mean(between))
+    assert actual["inter_difference_sd"] == pytest.approx(np.std(between, ddof=1))
+    assert actual["intra_difference_mean"] == pytest.approx(np.mean(within))
+    assert actual["intra_difference_sd"] == pytest.approx(np.std(within, ddof=1))
 
 
 def test_alphas_of_scores_are_those_of_the_peer(stage_campaign):
     rows = simulated()
-    found = statistics(stage_campaign(export(rows), **SCALAR))
+    actual = statistics(stage_campaign(export(rows), **SCALAR))
     table = np.full((6, 30), np.nan)
     for judge, _, _, segment, score, control in rows:
         if control == "none":
             table[int(judge[1:]), int(segment[1:])] = score
     for metric in ("ordinal", "interval", "ratio"):
         theirs = krippendorff.alpha(reliability_data=table, level_of_measurement=metric)
-        assert found[f"alpha_{metric}"] == pytest.approx(theirs, rel=1e-9)
+        assert actual[f"alpha_{metric}"] == pytest.approx(theirs, rel=1e-9)
 
 
 def test_ranks_of_judges_are_those_of_scipy(stage_campaign):
@@ -166,21 +166,21 @@ def test_radio_buttons_are_not_cut(stage_campaign):
     """A scale of five whole points has its five categories, and no coarser ones."""
     rows = simulated(points=5)
     settings = SCALAR | {"tasks": [{"name": "*", "kind": "scalar", "scale": [0, 4]}]}
-    found = statistics(stage_campaign(export(rows), **settings))
-    assert {name for name in found if "kappa_raw" in name} == {
+    actual = statistics(stage_campaign(export(rows), **settings))
+    assert {name for name in actual if "kappa_raw" in name} == {
         "inter_kappa_raw_5", "intra_kappa_raw_5"
     }  # fmt: skip
     first = {(r[0], r[3]): r[4] for r in rows if r[5] == "none"}
     same = [first[a] == first[b] for a, b in combinations(sorted(first), 2) if a[1] == b[1]]
-    assert found["inter_percent_agreement_raw_5"] == pytest.approx(np.mean(same))
+    assert actual["inter_percent_agreement_raw_5"] == pytest.approx(np.mean(same))
 
 
 @pytest.mark.slow
 def test_without_a_scale_raw_scores_are_not_cut(stage_campaign):
     settings = SCALAR | {"tasks": [{"name": "*", "kind": "scalar"}]}
-    found = statistics(stage_campaign(export(simulated()), **settings))
-    assert not [name for name in found if "_raw_" in name]
-    assert found["inter_kappa_z_2"] is not None
+    actual = statistics(stage_campaign(export(simulated()), **settings))
+    assert not [name for name in actual if "_raw_" in name]
+    assert actual["inter_kappa_z_2"] is not None
 
 
 def test_what_is_undefined_is_null(stage_campaign):
@@ -221,14 +221,14 @@ def test_all_judges_stand_beside_those_who_count(stage_campaign):
     assert {r["judge"]: r["verdict"] for r in built.rows("judge_tests")}
     failed = [r for r in built.rows("judges") if r["verdict"] == "failed"]
     assert len(failed) == 1
-    found = statistics(built)
+    actual = statistics(built)
     only = [r for r in rows if r[0] != "j5"]
     without = statistics(stage_campaign(export(only), **settings))
     everyone = statistics(stage_campaign(export(rows), **SCALAR))
     for name in without:
-        assert found[name] == pytest.approx(without[name])
-        assert found[f"{name}_unfiltered"] == pytest.approx(everyone[name])
-    assert found["inter_difference_mean"] != found["inter_difference_mean_unfiltered"]
+        assert actual[name] == pytest.approx(without[name])
+        assert actual[f"{name}_unfiltered"] == pytest.approx(everyone[name])
+    assert actual["inter_difference_mean"] != actual["inter_difference_mean_unfiltered"]
 
 
 LABELS = [
@@ -240,16 +240,16 @@ LABELS = [
 def test_labels_of_two_judges_by_hand(stage_campaign):
     """a: 3 x, 2 y; b: 3 x, 2 y; 3 of 5 agree; chance .36 + .16 = .52, kappa .08 / .48."""
     text = "item,judge,label\n" + "".join(",".join(row) + "\n" for row in LABELS)
-    found = statistics(stage_campaign({"a.csv": text}))
-    assert found["percent_agreement"] == found["pooled_percent_agreement"] == 0.6
-    assert found["cohen_kappa"] == pytest.approx(0.08 / 0.48)
-    assert found["fleiss_kappa"] == pytest.approx(0.08 / 0.48)  # the same pooled shares
+    actual = statistics(stage_campaign({"a.csv": text}))
+    assert actual["percent_agreement"] == actual["pooled_percent_agreement"] == 0.6
+    assert actual["cohen_kappa"] == pytest.approx(0.08 / 0.48)
+    assert actual["fleiss_kappa"] == pytest.approx(0.08 / 0.48)  # the same pooled shares
     # alpha: 1 - (n - 1) * 2 * 2 / (6 * 4): ten labels, four ordered disagreeing pairs
-    assert found["alpha_nominal"] == pytest.approx(1 - 9 * 4 / (2 * 6 * 4))
-    assert "alpha_ordinal" not in found
+    assert actual["alpha_nominal"] == pytest.approx(1 - 9 * 4 / (2 * 6 * 4))
+    assert "alpha_ordinal" not in actual
     ordinal = [{"name": "*", "kind": "categorical", "labels": ["x", "y"], "ordinal": True}]
-    found = statistics(stage_campaign({"a.csv": text}, tasks=ordinal))
-    assert found["alpha_ordinal"] == pytest.approx(found["alpha_nominal"])  # of two classes
+    actual = statistics(stage_campaign({"a.csv": text}, tasks=ordinal))
+    assert actual["alpha_ordinal"] == pytest.approx(actual["alpha_nominal"])  # of two classes
 
 
 AGREE = "item,judge,label\n" + "".join(

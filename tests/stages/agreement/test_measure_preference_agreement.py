@@ -66,8 +66,8 @@ class Export:
 def measured(export: Export, items: pa.Table = NO_ITEMS, *, rounds: int = 0):
     rows, facts = measure_preference_agreement(export.table(), rounds=rounds, seed=17)
     tables, described = describe_comparisons(export.table(), items)
-    for task, found in described["comparison_times"].items():
-        facts["preferences"][task] |= found
+    for task, actual in described["comparison_times"].items():
+        facts["preferences"][task] |= actual
     return rows, facts, tables
 
 
@@ -93,24 +93,24 @@ def three_judges() -> Export:
 def test_every_statistic_by_hand(three_judges):
     """Pairs ab: 1 1>, 1 <, 2 >. ac: >, >. bc: >, =. And one tie of judge 3."""
     rows, facts, tables = measured(three_judges)
-    found = values(rows)
+    actual = values(rows)
     chance = (2 / 8) ** 2 + 2 * (3 / 8) ** 2  # 2 ties of 8 comparisons
-    assert found["inter_percent_agreement_ternary"] == pytest.approx(2 / 4)
-    assert found["inter_kappa_ternary"] == pytest.approx((0.5 - chance) / (1 - chance))
-    assert found["intra_percent_agreement_ternary"] == 0
-    assert found["intra_kappa_ternary"] == pytest.approx(-1)  # no ties: chance 1/2
+    assert actual["inter_percent_agreement_ternary"] == pytest.approx(2 / 4)
+    assert actual["inter_kappa_ternary"] == pytest.approx((0.5 - chance) / (1 - chance))
+    assert actual["intra_percent_agreement_ternary"] == 0
+    assert actual["intra_kappa_ternary"] == pytest.approx(-1)  # no ties: chance 1/2
     # judge 1 and judge 2: (>, >) (<, >) (>, >) (>, =)
-    assert found["cohen_kappa_ternary"] == pytest.approx((1 / 2 - 9 / 16) / (1 - 9 / 16))
-    assert found["majority_class_agreement"] == 0.5  # judge 1 has no vote on ab; ac, not bc
-    assert found["majority_class_chance"] == pytest.approx(1 / 3)
+    assert actual["cohen_kappa_ternary"] == pytest.approx((1 / 2 - 9 / 16) / (1 - 9 / 16))
+    assert actual["majority_class_agreement"] == 0.5  # judge 1 has no vote on ab; ac, not bc
+    assert actual["majority_class_chance"] == pytest.approx(1 / 3)
     # judge 1: a and b are a cycle above c, ranks 1 1 2; judge 2: 1 2 2
-    assert found["inter_pearson_ranks"] == pytest.approx(0.5)
-    assert found["inter_spearman_ranks"] == pytest.approx(0.5)
-    assert found["share_of_graphs_with_contradictions"] == pytest.approx(1 / 3)
-    assert found["consistency"] == pytest.approx(6 / 8)
+    assert actual["inter_pearson_ranks"] == pytest.approx(0.5)
+    assert actual["inter_spearman_ranks"] == pytest.approx(0.5)
+    assert actual["share_of_graphs_with_contradictions"] == pytest.approx(1 / 3)
+    assert actual["consistency"] == pytest.approx(6 / 8)
     # ab, a first: both win, b first: wins; ac, a first: wins, c first: loses; bc: b first only.
     # ab weighs 2 (2)(1) / 3, ac weighs 2 (1)(1) / 2
-    assert found["first_shown_win_share"] == pytest.approx((4 / 3 * 1 + 1 * 0.5) / (4 / 3 + 1))
+    assert actual["first_shown_win_share"] == pytest.approx((4 / 3 * 1 + 1 * 0.5) / (4 / 3 + 1))
     n = {name: (row["n_items"], row["n_judges"]) for name, row in by_name(rows).items()}
     assert n == {
         "inter_kappa_ternary": (3, 2), "inter_percent_agreement_ternary": (3, 2),
@@ -168,15 +168,15 @@ def test_shared_outputs_expanded_and_collapsed():
     export.ranking("1", "g", {"x,y": 1, "z": 2})
     export.ranking("2", "g", {"z": 1, "x,y": 2})
     export.ranking("2", "h", {"z": 2, "a": 1})
-    found = values(measured(export)[0])
-    assert found["inter_percent_agreement_ternary"] == pytest.approx(1 / 3)  # xy: nobody was asked
+    actual = values(measured(export)[0])
+    assert actual["inter_percent_agreement_ternary"] == pytest.approx(1 / 3)  # xy: nobody was asked
     chance = (2 / 7) ** 2 + 2 * (5 / 14) ** 2
-    assert found["inter_kappa_ternary"] == pytest.approx((1 / 3 - chance) / (1 - chance))
-    assert found["inter_percent_agreement_ternary_collapsed"] == 0
-    assert found["inter_kappa_ternary_collapsed"] == pytest.approx(-1)
-    assert found["majority_class_agreement"] == 0
-    assert found["first_shown_win_share"] == 1  # of x and z; a and z stand in one order
-    assert found["intra_kappa_ternary_collapsed"] is None
+    assert actual["inter_kappa_ternary"] == pytest.approx((1 / 3 - chance) / (1 - chance))
+    assert actual["inter_percent_agreement_ternary_collapsed"] == 0
+    assert actual["inter_kappa_ternary_collapsed"] == pytest.approx(-1)
+    assert actual["majority_class_agreement"] == 0
+    assert actual["first_shown_win_share"] == 1  # of x and z; a and z stand in one order
+    assert actual["intra_kappa_ternary_collapsed"] is None
 
 
 REASON = "no two systems stand in both orders: side and system cannot be told apart"
@@ -274,11 +274,11 @@ def test_what_is_undefined_is_null():
     export = Export()
     export.ranking("1", None, {"a": 1, "b": 2}, order_known=False)
     rows, facts, tables = measured(export, rounds=9)
-    found = values(rows)
-    assert found.pop("share_of_graphs_with_contradictions") == 0
-    assert found.pop("consistency") == 1
-    assert set(found.values()) == {None}
-    assert "first_shown_win_share" not in found
+    actual = values(rows)
+    assert actual.pop("share_of_graphs_with_contradictions") == 0
+    assert actual.pop("consistency") == 1
+    assert set(actual.values()) == {None}
+    assert "first_shown_win_share" not in actual
     assert tables["segment_contradictions"]["segment"].to_pylist() == [None]
     assert tables["comparison_times"].num_rows == 0
     assert facts["preferences"]["t"]["rankings_without_seconds"] == 1
@@ -326,20 +326,20 @@ def test_times_by_the_length_of_the_source(three_judges):
     )  # fmt: skip
     _, facts, tables = measured(three_judges, items)
     assert facts["preferences"]["t"]["rankings_without_source"] == 0
-    found = {
+    actual = {
         (row["unit"], row["lengths"], row["longer_than"], row["words"]): row
         for row in tables["comparison_times"].to_pylist()
     }
-    short = found["ranking", "disjoint", None, 10]
+    short = actual["ranking", "disjoint", None, 10]
     assert (short["n"], short["mean"], short["median"]) == (3, pytest.approx(98 / 3), 30)
     assert short["mean_per_word"] == pytest.approx(98 / 3 / 4)
-    assert found["ranking", "disjoint", 10, 20]["mean"] == 12
-    assert found["ranking", "cumulative", None, 20]["n"] == 4
-    assert found["comparison", "disjoint", None, 10]["mean"] == pytest.approx((10 + 8 + 20) / 3)
+    assert actual["ranking", "disjoint", 10, 20]["mean"] == 12
+    assert actual["ranking", "cumulative", None, 20]["n"] == 4
+    assert actual["comparison", "disjoint", None, 10]["mean"] == pytest.approx((10 + 8 + 20) / 3)
     # judge 1 took 38 seconds for segment g, judge 2 took 60
-    assert found["segment", "disjoint", None, 10]["mean"] == 49
-    assert found["segment", "all", None, None]["n"] == 3
-    assert ("ranking", "disjoint", 20, 30) not in found
+    assert actual["segment", "disjoint", None, 10]["mean"] == 49
+    assert actual["segment", "all", None, None]["n"] == 3
+    assert ("ranking", "disjoint", 20, 30) not in actual
 
 
 def test_a_segment_with_an_unknown_time_has_none(three_judges):

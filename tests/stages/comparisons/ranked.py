@@ -66,8 +66,8 @@ def run(
     return rankings, tables["system_comparisons"].to_pylist(), facts
 
 
-def column(found, method: str, name: str) -> list[Any]:
-    return [row[name] for row in found[method].values()]
+def column(actual, method: str, name: str) -> list[Any]:
+    return [row[name] for row in actual[method].values()]
 
 
 def rows_of(**counts: int) -> list[tuple[str, str, int]]:

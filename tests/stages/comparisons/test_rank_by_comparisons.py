@@ -47,19 +47,19 @@ def most_likely(rows, *, shown_first=None, ties: str = "davidson") -> np.ndarray
 
 
 def test_every_method_ranks_a_clear_case():
-    found, _, facts = run(table(*CLEAR))
-    assert list(found) == METHODS
+    actual, _, facts = run(table(*CLEAR))
+    assert list(actual) == METHODS
     for method in METHODS:
-        assert column(found, method, "rank") == [1, 2, 3]
-        assert column(found, method, "component") == [None] * 3
-        assert column(found, method, "headline") == [method == "bradley_terry"] * 3
-        for row in found[method].values():
+        assert column(actual, method, "rank") == [1, 2, 3]
+        assert column(actual, method, "component") == [None] * 3
+        assert column(actual, method, "headline") == [method == "bradley_terry"] * 3
+        for row in actual[method].values():
             assert (row["n_segments"], row["n_judgments"]) == {
                 "a": (32, 32), "b": (30, 30), "c": (32, 32)}[row["system"]]  # fmt: skip
-    assert column(found, "wins", "score") == pytest.approx([26 / 30, 15 / 30, 4 / 30])
-    assert column(found, "wins_ties_half", "score") == pytest.approx([27 / 32, 15 / 30, 5 / 32])
+    assert column(actual, "wins", "score") == pytest.approx([26 / 30, 15 / 30, 4 / 30])
+    assert column(actual, "wins_ties_half", "score") == pytest.approx([27 / 32, 15 / 30, 5 / 32])
     fit = most_likely(CLEAR)
-    assert column(found, "bradley_terry", "score") == pytest.approx(
+    assert column(actual, "bradley_terry", "score") == pytest.approx(
         (fit[:3] - fit[:3].mean()).tolist(), abs=1e-5
     )
     metrics = facts["systems_compared"]["t"]
@@ -67,13 +67,13 @@ def test_every_method_ranks_a_clear_case():
     assert (metrics["comparisons"], metrics["ties"]) == (47, 2)
     assert facts["not_strongly_connected"] == {"t": False}
     first, second, outcome = ([CODES.get(x, x) for x in side] for side in zip(*CLEAR, strict=True))
-    assert column(found, "trueskill", "score") == pytest.approx(
+    assert column(actual, "trueskill", "score") == pytest.approx(
         trueskill(first, second, outcome, n_items=3).mean.tolist()
     )
 
 
 def test_the_headline_alone_has_tests():
-    found, pairs, _ = run(table(*CLEAR, *CLEAR, *CLEAR))
+    actual, pairs, _ = run(table(*CLEAR, *CLEAR, *CLEAR))
     assert {row["method"] for row in pairs} == {"bradley_terry"}
     assert len(pairs) == 6
     for row in pairs:
@@ -85,15 +85,15 @@ def test_the_headline_alone_has_tests():
         assert row["p_value"] <= row["p_adjusted"]
         assert row["a_beats_b"] == (row["p_adjusted"] < 0.05) == (row["system_a"] < row["system_b"])
         assert row["reason"] is row["sign_p_value"] is row["wmt_p_value"] is None
-    assert column(found, "bradley_terry", "wins") == [2, 1, 0]
-    assert column(found, "bradley_terry", "cluster") == [1, 2, 3]
-    for row in found["bradley_terry"].values():
+    assert column(actual, "bradley_terry", "wins") == [2, 1, 0]
+    assert column(actual, "bradley_terry", "cluster") == [1, 2, 3]
+    for row in actual["bradley_terry"].values():
         assert row["ci_low"] < row["score"] < row["ci_high"]
         assert row["rank_low"] == row["rank"] == row["rank_high"]
         assert row["reason"] is None
     for method in DESCRIPTIVE:
         for name in ("rank_low", "rank_high", "wins", "cluster", "wmt_wins", "wmt_cluster"):
-            assert column(found, method, name) == [None] * 3
+            assert column(actual, method, name) == [None] * 3
 
 
 def test_the_order_of_showing_is_no_difference_of_systems():
@@ -103,31 +103,31 @@ def test_the_order_of_showing_is_no_difference_of_systems():
         b_first.append(n % 4 != 0)  # b is shown first more often, and so wins more
         first_wins = n // 4 % 4 < 3
         rows.append(("a", "b", 1 if first_wins != b_first[-1] else -1))
-    found, _, facts = run(table(*rows, b_shown_first=b_first))
+    actual, _, facts = run(table(*rows, b_shown_first=b_first))
     fit = most_likely(rows, shown_first=np.where(b_first, -1, 1))
-    assert found["bradley_terry"]["a"]["score"] == pytest.approx((fit[0] - fit[1]) / 2, abs=1e-5)
+    assert actual["bradley_terry"]["a"]["score"] == pytest.approx((fit[0] - fit[1]) / 2, abs=1e-5)
     [effect] = facts["systems_compared"]["t"]["bradley_terry"]["order_effects"]
     assert effect["judges"] == "people"
     assert effect["logits"] == pytest.approx(fit[2], abs=1e-5)
     unknown, _, _ = run(table(*rows))
-    gaps = [abs(one["bradley_terry"]["a"]["score"]) for one in (found, unknown)]
+    gaps = [abs(one["bradley_terry"]["a"]["score"]) for one in (actual, unknown)]
     assert gaps[0] < 0.05 < 0.2 < gaps[1]
 
 
 def test_one_order_only_is_no_effect_of_the_order():
     rows = rows_of(ab=30, ba=10)
-    found, pairs, facts = run(table(*rows, b_shown_first=[False] * len(rows)))
+    actual, pairs, facts = run(table(*rows, b_shown_first=[False] * len(rows)))
     why = "pairs are shown in one order only: position and system cannot be separated"
     assert {row["reason"] for row in pairs} == {why}
     for name in ("a_beats_b", "p_value", "ci_low", "standard_error", "effective_judges"):
         assert {row[name] for row in pairs} == {None}
     assert all(row["difference"] for row in pairs)
     reference, _, _ = run(table(*rows))
-    assert column(found, "bradley_terry", "score") == column(reference, "bradley_terry", "score")
+    assert column(actual, "bradley_terry", "score") == column(reference, "bradley_terry", "score")
     metrics = facts["systems_compared"]["t"]["bradley_terry"]
     assert metrics["order_effects"] == []
     assert metrics["inestimable_orders"] == len(rows)
-    for row in found["bradley_terry"].values():
+    for row in actual["bradley_terry"].values():
         assert row["reason"] == f"no interval and tests: {why}"
         assert row["cluster"] is row["wins"] is None
     assert set(column(reference, "bradley_terry", "reason")) == {None}
@@ -228,13 +228,13 @@ def test_dropped_judges_and_missing_systems():
     """d was seen by a dropped judge only; what names no two systems is counted."""
     rows = [*CLEAR, ("a", "d", 1), ("a", None, 1), ("a", "a", 1)]
     kept = [True] * len(CLEAR) + [False, True, True]
-    found, pairs, facts = run(table(*rows, kept=kept, item_b=["x"] * len(rows)))
+    actual, pairs, facts = run(table(*rows, kept=kept, item_b=["x"] * len(rows)))
     reference, _, _ = run(table(*CLEAR))
     for method in METHODS:
-        assert list(found[method]) == ["a", "b", "c", "d"]
+        assert list(actual[method]) == ["a", "b", "c", "d"]
         for system in "abc":
-            assert found[method][system] == reference[method][system]
-        row = found[method]["d"]
+            assert actual[method][system] == reference[method][system]
+        row = actual[method]["d"]
         assert (row["rank"], row["score"], row["n_judgments"]) == (None, None, 0)
         assert row["reason"] == "no comparison of judges kept"
         assert row["component"] is None
@@ -245,11 +245,11 @@ def test_dropped_judges_and_missing_systems():
 
 
 def test_no_judge_is_kept_and_no_row_at_all():
-    found, pairs, _ = run(table(*CLEAR, kept=[False] * len(CLEAR)))
-    assert found == {}
+    actual, pairs, _ = run(table(*CLEAR, kept=[False] * len(CLEAR)))
+    assert actual == {}
     assert pairs == []
-    found, pairs, facts = run(table())
-    assert found == {}
+    actual, pairs, facts = run(table())
+    assert actual == {}
     assert facts["systems_compared"] == {}
 
 
@@ -259,9 +259,9 @@ def test_dominance_is_a_mean_over_segments():
         ("1", "a", 2), ("2", "a", 1), ("3", "a", 1), ("1", "b", -1), ("1", "b", 0), ("2", "b", 1),
         ("1", "c", -2), ("1", "x", 9),
     )  # fmt: skip
-    found, _, _ = run(table(*CLEAR), segment_ranks=graphs)
-    assert list(found) == sorted([*METHODS, "dominance"])
-    rows = found["dominance"]
+    actual, _, _ = run(table(*CLEAR), segment_ranks=graphs)
+    assert list(actual) == sorted([*METHODS, "dominance"])
+    rows = actual["dominance"]
     assert [r["score"] for r in rows.values()] == pytest.approx([4 / 3, 1 / 4, -2])
     assert [r["n_segments"] for r in rows.values()] == [3, 2, 1]
     assert [r["rank"] for r in rows.values()] == [1, 2, 3]

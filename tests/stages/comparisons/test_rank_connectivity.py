@@ -12,10 +12,10 @@ from tests.stages.comparisons.ranked import METHODS, column, rows_of, run, table
 def test_a_strict_chain_is_ranked_and_says_why_it_has_no_score():
     """The order is tested by signs: four judges of four prefer a."""
     for ties in ("davidson", "half"):
-        found, pairs, facts = run(
+        actual, pairs, facts = run(
             table(*[("a", "b", 1)] * 4, *[("b", "c", 1)] * 4), bradley_terry_ties=ties
         )
-        rows = found["bradley_terry"]
+        rows = actual["bradley_terry"]
         assert [r["rank"] for r in rows.values()] == [1, 2, 3]
         for name in ("score", "ci_low", "component", "rank_low", "cluster"):
             assert [r[name] for r in rows.values()] == [None] * 3
@@ -37,9 +37,9 @@ def test_a_strict_chain_is_ranked_and_says_why_it_has_no_score():
 def test_a_chain_of_components_has_scores_within():
     """a and b beat each other; what c lost says nothing of these two."""
     rows = [("a", "b", 1)] * 60 + [("a", "b", -1)] * 30
-    found, _, _ = run(table(*rows, *[("b", "c", 1)] * 4, ("a", "c", 1)))
+    actual, _, _ = run(table(*rows, *[("b", "c", 1)] * 4, ("a", "c", 1)))
     alone, _, _ = run(table(*rows))
-    systems = found["bradley_terry"]
+    systems = actual["bradley_terry"]
     assert [r["rank"] for r in systems.values()] == [1, 2, 3]
     for name in "ab":
         assert systems[name]["score"] == alone["bradley_terry"][name]["score"]
@@ -55,15 +55,15 @@ def test_a_chain_of_components_has_scores_within():
 def test_without_a_total_order_ranks_hold_in_components():
     """a beats both b and c, which never met; regularised, all have a score."""
     comparisons = table(*[("a", "b", 1)] * 4, *[("a", "c", 1)] * 3)
-    found, pairs, _ = run(comparisons)
-    rows = found["bradley_terry"]
+    actual, pairs, _ = run(comparisons)
+    rows = actual["bradley_terry"]
     assert [r["component"] for r in rows.values()] == [1, 2, 3]
     assert [r["rank"] for r in rows.values()] == [1, 1, 1]
     assert all("ranked within component" in r["reason"] for r in rows.values())
-    assert found["wins"]["a"]["component"] is None
+    assert actual["wins"]["a"]["component"] is None
     assert all(r["p_value"] is None for r in pairs)
-    found, pairs, _ = run(comparisons, regularize=0.5)
-    rows = found["bradley_terry"]
+    actual, pairs, _ = run(comparisons, regularize=0.5)
+    rows = actual["bradley_terry"]
     assert [r["rank"] for r in rows.values()] == [1, 3, 2]
     assert [r["component"] for r in rows.values()] == [None] * 3
     assert rows["b"]["score"] < rows["c"]["score"] < 0 < rows["a"]["score"]
@@ -73,15 +73,15 @@ def test_without_a_total_order_ranks_hold_in_components():
 
 def test_parts_are_ranked_apart_by_every_method():
     halves = [(x, y, o) for x, y in (("a", "b"), ("c", "d")) for o in (0, -1, 1, 1, 1, 1) * 3]
-    found, pairs, facts = run(table(*halves))
+    actual, pairs, facts = run(table(*halves))
     assert facts["systems_compared"]["t"]["parts"] == 2
     for method in METHODS:
-        assert column(found, method, "component") == [1, 1, 2, 2]
-        assert column(found, method, "rank") == [1, 2, 1, 2]
-        for row in found[method].values():
+        assert column(actual, method, "component") == [1, 1, 2, 2]
+        assert column(actual, method, "rank") == [1, 2, 1, 2]
+        for row in actual[method].values():
             assert "2 parts" in row["reason"]
             assert ("(a, b)" if row["system"] in "ab" else "(c, d)") in row["reason"]
-    assert max(column(found, "bradley_terry", "rank_high")) <= 2
+    assert max(column(actual, "bradley_terry", "rank_high")) <= 2
     for row in pairs:
         across = (row["system_a"] in "ab") != (row["system_b"] in "ab")
         assert (row["p_value"] is None) == (row["difference"] is None) == across
@@ -100,8 +100,8 @@ def test_tasks_without_finite_scores_are_named_where_they_were_asked_for():
 
 
 def test_a_cycle_of_equal_wins_has_equal_scores():
-    found, pairs, _ = run(table(*rows_of(ab=8, bc=8, ca=8)))
-    rows = found["bradley_terry"]
+    actual, pairs, _ = run(table(*rows_of(ab=8, bc=8, ca=8)))
+    rows = actual["bradley_terry"]
     assert [r["rank"] for r in rows.values()] == [1, 1, 1]
     assert [r["score"] for r in rows.values()] == pytest.approx([0, 0, 0], abs=1e-9)
     assert [(r["rank_low"], r["rank_high"]) for r in rows.values()] == [(1, 3)] * 3

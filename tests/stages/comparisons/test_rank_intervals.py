@@ -13,16 +13,16 @@ REPEAT = "no interval: judges judge several segments, see the headline"
 def test_shares_of_wins_have_intervals_where_segments_are_all_that_repeats():
     """A judge for each comparison: draws of segments; a judge for ten: the headline alone."""
     rows = rows_of(ab=60, ba=40)
-    found, _, _ = run(table(*rows), bootstrap=2000)
-    row = found["wins"]["a"]
+    actual, _, _ = run(table(*rows), bootstrap=2000)
+    row = actual["wins"]["a"]
     width = 2 * 1.96 * np.sqrt(0.6 * 0.4 / 100)
     assert row["ci_high"] - row["ci_low"] == pytest.approx(width, rel=0.1)
     assert row["reason"] is None
     few_judges = [str(n // 10) for n in range(100)]
-    found, _, _ = run(table(*rows, judge=few_judges))
-    assert found["wins"]["a"]["ci_low"] is None
-    assert found["wins"]["a"]["reason"] == REPEAT
-    assert found["bradley_terry"]["a"]["ci_low"] is not None
+    actual, _, _ = run(table(*rows, judge=few_judges))
+    assert actual["wins"]["a"]["ci_low"] is None
+    assert actual["wins"]["a"]["reason"] == REPEAT
+    assert actual["bradley_terry"]["a"]["ci_low"] is not None
 
 
 def test_judgments_of_one_segment_are_drawn_together():
@@ -54,37 +54,37 @@ def test_the_level_decides_who_beats_whom_and_holm_always():
     p, p_adjusted = row["p_value"], row["p_adjusted"]
     assert p < p_adjusted
     for alpha in (p_adjusted * 0.99, p_adjusted * 1.01):
-        found, pairs, _ = run(table(*CLEAR), alpha=alpha, correction="none")
+        actual, pairs, _ = run(table(*CLEAR), alpha=alpha, correction="none")
         row = next(r for r in pairs if (r["system_a"], r["system_b"]) == ("b", "c"))
         assert row["a_beats_b"] == (alpha > p_adjusted)
-        assert found["bradley_terry"]["b"]["wins"] == int(alpha > p_adjusted)
+        assert actual["bradley_terry"]["b"]["wins"] == int(alpha > p_adjusted)
 
 
 def test_without_rounds():
-    found, pairs, _ = run(table(*CLEAR), bootstrap=0)
-    assert list(found) == METHODS
-    assert found["wins"]["a"]["reason"] == "ranking.bootstrap is 0: no interval"
+    actual, pairs, _ = run(table(*CLEAR), bootstrap=0)
+    assert list(actual) == METHODS
+    assert actual["wins"]["a"]["reason"] == "ranking.bootstrap is 0: no interval"
     for method in DESCRIPTIVE:
-        assert column(found, method, "rank") == [1, 2, 3]
-        assert column(found, method, "ci_low") == [None] * 3
-    assert column(found, "bradley_terry", "rank_low") == [1, 1, 2]
+        assert column(actual, method, "rank") == [1, 2, 3]
+        assert column(actual, method, "ci_low") == [None] * 3
+    assert column(actual, "bradley_terry", "rank_low") == [1, 1, 2]
     assert len(pairs) == 6
 
 
 def test_random_orders_are_asked_for():
-    found, _, _ = run(table(*CLEAR, *CLEAR, *CLEAR), online_rounds=40)
-    assert list(found) == sorted([*METHODS, "trueskill_permuted"])
-    assert column(found, "trueskill_permuted", "rank") == [1, 2, 3]
-    assert column(found, "trueskill_permuted", "cluster") == [None] * 3
-    assert column(found, "trueskill_permuted", "wmt_cluster") == [1, 2, 3]
-    assert column(found, "trueskill", "wmt_cluster") == [None] * 3
+    actual, _, _ = run(table(*CLEAR, *CLEAR, *CLEAR), online_rounds=40)
+    assert list(actual) == sorted([*METHODS, "trueskill_permuted"])
+    assert column(actual, "trueskill_permuted", "rank") == [1, 2, 3]
+    assert column(actual, "trueskill_permuted", "cluster") == [None] * 3
+    assert column(actual, "trueskill_permuted", "wmt_cluster") == [1, 2, 3]
+    assert column(actual, "trueskill", "wmt_cluster") == [None] * 3
 
 
 def test_one_comparison_has_ranks_and_no_interval():
-    found, pairs, _ = run(table(("a", "b", 1)))
+    actual, pairs, _ = run(table(("a", "b", 1)))
     for method in METHODS:
-        assert column(found, method, "rank") == [1, 2]
-        for row in found[method].values():
+        assert column(actual, method, "rank") == [1, 2]
+        for row in actual[method].values():
             assert row["ci_low"] is row["rank_low"] is row["wins"] is row["cluster"] is None
             assert row["reason"]
     assert all(r["p_value"] is None and not r["a_beats_b"] for r in pairs)
@@ -95,10 +95,10 @@ def test_few_judges_are_said_to_be_few(n):
     """Fewer than four: these judges only; fewer than ten: no clusters."""
     rows = [("a", "b", 1 if (k + j) % 4 else -1) for k in range(40) for j in range(n)]
     segment, judge = ([str(pair[at]) for pair in np.ndindex(40, n)] for at in (0, 1))
-    found, pairs, facts = run(table(*rows, segment=segment, judge=judge))
+    actual, pairs, facts = run(table(*rows, segment=segment, judge=judge))
     for pair in pairs:
         assert ("these judges only" in (pair["reason"] or "")) == (n < 4)
-    row = found["bradley_terry"]["a"]
+    row = actual["bradley_terry"]["a"]
     assert row["ci_low"] is not None
     assert row["wins"] == 1
     assert ("these judges only" in (row["reason"] or "")) == (n < 4)
@@ -118,8 +118,8 @@ def test_very_many_systems_with_few_comparisons_each():
     for k in range(n):
         a, b = sorted((names[k], names[(k + 1) % n]))
         rows += [(a, b, outcome) for outcome in (1, -1, (k % 3) - 1)]
-    found, pairs, _ = run(table(*rows))
-    scores = np.array(column(found, "bradley_terry", "score"), float)
+    actual, pairs, _ = run(table(*rows))
+    scores = np.array(column(actual, "bradley_terry", "score"), float)
     assert np.isfinite(scores).all()
     assert len(pairs) == n * (n - 1)
     low = np.array([r["ci_low"] for r in pairs], float)

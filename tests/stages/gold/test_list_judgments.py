@@ -51,11 +51,11 @@ def test_every_judgment_that_counts_with_its_own_z(built):
     _, made = built
     z = {row["judgment_id"]: row["z"] for row in made["standardized"]}
     expected = {row["public_id"]: row for row in made["controlled"] if row["fate"] in COUNTED}
-    found = {row["judgment_id"]: row for row in made["judgments"]}
-    assert found.keys() == expected.keys()
-    assert {row["fate"] for row in found.values()} >= {"used", "adjudication"}
-    assert {None} < {row["z"] for row in found.values()}
-    for of, row in found.items():
+    actual = {row["judgment_id"]: row for row in made["judgments"]}
+    assert actual.keys() == expected.keys()
+    assert {row["fate"] for row in actual.values()} >= {"used", "adjudication"}
+    assert {None} < {row["z"] for row in actual.values()}
+    for of, row in actual.items():
         settled = expected[of]
         assert row["z"] == z.get(settled["judgment_id"])
         assert row["item"] == shown(settled)

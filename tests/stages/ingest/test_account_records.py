@@ -57,8 +57,8 @@ def test_parts_add_up():
     ],
 )
 def test_what_is_lost_or_doubled_is_missed(parts):
-    [found] = whole_account([FILE], [account([part]) for part in parts])
-    assert not found["adds_up"]
+    [actual] = whole_account([FILE], [account([part]) for part in parts])
+    assert not actual["adds_up"]
 
 
 def test_records_of_no_known_export_do_not_add_up():
@@ -69,9 +69,9 @@ def test_records_of_no_known_export_do_not_add_up():
 
 
 def test_a_row_without_records_is_missed():
-    [found] = whole_account([FILE | {"rows": 4}], [account([ONE, TWO])])
-    assert not found["adds_up"]
-    assert found["rows_read"] == 4
+    [actual] = whole_account([FILE | {"rows": 4}], [account([ONE, TWO])])
+    assert not actual["adds_up"]
+    assert actual["rows_read"] == 4
 
 
 def test_rows_are_counted_in_any_order():

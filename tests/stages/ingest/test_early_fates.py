@@ -26,9 +26,9 @@ def fates(staged: Any) -> dict[tuple[Any, ...], tuple[str, str | None]]:
 
 
 def accounts(staged: Any) -> dict[str, int]:
-    found: dict[str, int] = staged.metrics("control_judges")["fates"]
+    actual: dict[str, int] = staged.metrics("control_judges")["fates"]
     assert staged.metrics("control_judges")["unaccounted"] == []
-    return {fate: n for fate, n in found.items() if n}
+    return {fate: n for fate, n in actual.items() if n}
 
 
 def test_rows_that_do_not_count_are_filtered(stage_campaign):
@@ -125,9 +125,9 @@ def test_a_wide_matrix_has_cells_that_were_not_asked(stage_campaign):
     settings = source(fields, each={"r": {"columns": "r_*"}}, abstain=["NA"])
     staged = stage_campaign(export, **settings, tasks=[{"name": "*", "kind": "scalar"}])
     assert accounts(staged) == {"not_asked": 4, "used": 5}
-    found = fates(staged)
-    assert found[1, "r.index=1"] == ("not_asked", "score is blank")
-    assert found[2, "r.index=1"] == ("not_asked", "the judge abstained ('NA')")
+    actual = fates(staged)
+    assert actual[1, "r.index=1"] == ("not_asked", "score is blank")
+    assert actual[2, "r.index=1"] == ("not_asked", "the judge abstained ('NA')")
     assert {(r["item"], r["judge"], r["score"]) for r in staged.rows("controlled")
             if r["fate"] == "used"} == {("1", "ann", 4), ("1", "cem", 5), ("3", "ann", 1),
                                         ("3", "bob", 2), ("3", "cem", 3)}  # fmt: skip

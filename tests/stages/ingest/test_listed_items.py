@@ -31,17 +31,17 @@ ROWS = table(
 def test_those_that_rows_name_say_what_all_say(size):
     items = [LISTED.slice(at, size) for at in range(0, LISTED.num_rows, size)]
     judged = [ROWS.slice(0, 2), ROWS.slice(2)]
-    found = ListedItems.named(items, judged).describe(ROWS)
-    assert found.equals(ListedItems(LISTED).describe(ROWS))
-    assert found["segment"].to_pylist() == ["s1", "said", "said", "said", "s1"]
-    assert found["document"].to_pylist() == ["d", None, "said", None, "d"]
-    assert found["system"].to_pylist() == ["x", "x", "b", "x", "x"]
+    actual = ListedItems.named(items, judged).describe(ROWS)
+    assert actual.equals(ListedItems(LISTED).describe(ROWS))
+    assert actual["segment"].to_pylist() == ["s1", "said", "said", "said", "s1"]
+    assert actual["document"].to_pylist() == ["d", None, "said", None, "d"]
+    assert actual["system"].to_pylist() == ["x", "x", "b", "x", "x"]
 
 
 def test_columns_hang_on_the_campaign_not_on_what_a_part_names():
     """The bytes of a part would, else, hang on where parts end."""
     strangers = ROWS.slice(3, 1)
-    found = ListedItems.named([LISTED], [strangers]).describe(strangers)
-    assert found.equals(ListedItems(LISTED).describe(strangers))
+    actual = ListedItems.named([LISTED], [strangers]).describe(strangers)
+    assert actual.equals(ListedItems(LISTED).describe(strangers))
     nothing = ListedItems.named([LISTED.slice(0, 0)], []).describe(ROWS)
     assert nothing.equals(ROWS)

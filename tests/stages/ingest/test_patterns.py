@@ -19,9 +19,9 @@ OURS = (r"^(\d+)-", r"(?i)yes|no", r"([^/]+)\.csv$", r"[a-c]+(?P<x>\d)?", r"\bgo
 
 @given(st.sampled_from(OURS), st.text("abcx019-/.csv yesNOgod\n", max_size=20))
 def test_matches_are_those_of_python(pattern, text):
-    expected, found = re.search(pattern, text), compile_pattern(pattern).search(text)
-    assert (expected and expected.span()) == (found and found.span())
-    assert (expected and expected.groups()) == (found and found.groups())
+    expected, actual = re.search(pattern, text), compile_pattern(pattern).search(text)
+    assert (expected and expected.span()) == (actual and actual.span())
+    assert (expected and expected.groups()) == (actual and actual.groups())
 
 
 def test_a_search_that_would_take_for_ever_is_an_error(monkeypatch, build_campaign):

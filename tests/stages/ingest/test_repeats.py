@@ -52,19 +52,19 @@ def test_which_answer_counts(stage_campaign, repeats, expected):
 def test_the_order_of_rows_tells_nothing(stage_campaign):
     """Not of time: of two answers at one time, or without one, none counts."""
     rows = HEAD + "1,a,yes,2024-01-01\n1,a,no,2024-01-01\n2,a,yes,\n2,a,no,2024-01-01\n"
-    found = fates(stage_campaign({"a.csv": rows}, **settings("last")))
-    assert found[1] == ("rejected", "the judge gave different answers at one time")
-    assert found[2] == found[1]
+    actual = fates(stage_campaign({"a.csv": rows}, **settings("last")))
+    assert actual[1] == ("rejected", "the judge gave different answers at one time")
+    assert actual[2] == actual[1]
     blank = "the judge answered more than once, and submitted_at is blank"
-    assert (found[3], found[4]) == (("rejected", blank), ("rejected", blank))
+    assert (actual[3], actual[4]) == (("rejected", blank), ("rejected", blank))
 
 
 @pytest.mark.slow
 def test_equal_answers_at_one_time_are_one(stage_campaign):
     rows = HEAD + "1,a,yes,2024-01-01\n1,a,yes,2024-01-01\n1,a,no,2023-01-01\n"
-    found = fates(stage_campaign({"a.csv": rows}, **settings("last")))
-    assert sorted(fate for fate, _ in found.values()) == ["duplicate", "superseded", "used"]
-    assert found[3] == ("superseded", "a later answer of the judge counts; this one: 'no'")
+    actual = fates(stage_campaign({"a.csv": rows}, **settings("last")))
+    assert sorted(fate for fate, _ in actual.values()) == ["duplicate", "superseded", "used"]
+    assert actual[3] == ("superseded", "a later answer of the judge counts; this one: 'no'")
 
 
 def test_answers_in_several_files(stage_campaign):
@@ -115,11 +115,11 @@ def test_the_gate_names_columns_that_tell_answers_apart(stage_campaign):
     rows = "item,judge,label,at,turn,lang\n" + "".join(
         f"{item},{judge},yes,,{turn},en\n" for item in "12" for judge in "ab" for turn in (1, 2)
     )
-    found = gate(stage_campaign({"a.csv": rows}, **settings()))
-    assert (found.level, found.value) == ("warn", 4)
-    assert "unmapped columns that distinguish them: turn" in found.detail
-    assert "lang" not in found.detail
-    assert "'1': 2 answers by one judge, first in exports/a.csv row 1" in found.detail
+    actual = gate(stage_campaign({"a.csv": rows}, **settings()))
+    assert (actual.level, actual.value) == ("warn", 4)
+    assert "unmapped columns that distinguish them: turn" in actual.detail
+    assert "lang" not in actual.detail
+    assert "'1': 2 answers by one judge, first in exports/a.csv row 1" in actual.detail
 
 
 def test_rankings_have_no_repeats(tmp_path):

@@ -16,18 +16,18 @@ def most(n, share=ALPHA):
 
 
 def test_random_judges_fail_and_honest_ones_pass():
-    found = shares(lambda rng: panel(rng, 40, [12] * 8, 4), rounds=12)
-    assert found["r"]["failed"] > 0.85
-    assert found["r"].get("passed", 0) < most(48)
-    assert found["h"]["passed"] > 0.98
+    actual = shares(lambda rng: panel(rng, 40, [12] * 8, 4), rounds=12)
+    assert actual["r"]["failed"] > 0.85
+    assert actual["r"].get("passed", 0) < most(48)
+    assert actual["h"]["passed"] > 0.98
 
 
 def test_random_judges_do_not_hide_in_each_others_mean():
     """Three quarters answer at random: by the mean of all, half of them are undetermined."""
-    found = shares(lambda rng: panel(rng, 40, [12] * 6, 18), rounds=8)
-    assert found["r"]["failed"] > 0.85
-    assert found["r"].get("passed", 0) < most(8 * 18)
-    assert found["h"]["passed"] > 0.95
+    actual = shares(lambda rng: panel(rng, 40, [12] * 6, 18), rounds=8)
+    assert actual["r"]["failed"] > 0.85
+    assert actual["r"].get("passed", 0) < most(8 * 18)
+    assert actual["h"]["passed"] > 0.95
 
 
 @pytest.mark.sampled
@@ -45,20 +45,20 @@ def test_random_judges_do_not_hide_in_each_others_mean():
     ],
 )
 def test_honest_judges_fail_at_most_at_alpha(name, make, rounds, judges):
-    found = shares(make, rounds)
-    assert found["h"].get("failed", 0) <= most(rounds * judges), name
+    actual = shares(make, rounds)
+    assert actual["h"].get("failed", 0) <= most(rounds * judges), name
 
 
 @pytest.mark.slow
 def test_random_judges_of_a_crowd_fail_where_they_have_the_items():
-    found = shares(lambda rng: crowd(rng, 60, 60, 3, 20), rounds=3)
-    assert found["r"]["failed"] > 0.85
-    assert found["h"]["passed"] > 0.9
+    actual = shares(lambda rng: crowd(rng, 60, 60, 3, 20), rounds=3)
+    assert actual["r"]["failed"] > 0.85
+    assert actual["h"]["passed"] > 0.9
 
 
 def test_where_all_answer_at_random_nobody_is_told_apart():
-    found = shares(lambda rng: panel(rng, 40, [], 10), rounds=12)
-    assert found["r"].get("failed", 0) == 0
+    actual = shares(lambda rng: panel(rng, 40, [], 10), rounds=12)
+    assert actual["r"].get("failed", 0) == 0
     judges, metrics = controlled(panel(np.random.default_rng(3), 60, [], 10))
     assert {judge["verdict"] for judge in judges.values()} == {"undetermined"}
     assert {judge["verdict_reason"] for judge in judges.values()} == {
@@ -73,9 +73,9 @@ def test_where_all_answer_at_random_nobody_is_told_apart():
 @pytest.mark.slow
 def test_those_who_pass_by_luck_tell_nothing():
     """Of 40 random judges two pass: what they show is not asked of the others."""
-    found = shares(lambda rng: panel(rng, 20, [], 40), rounds=25)
-    assert 0.02 < found["r"]["passed"] < most(1000)
-    assert found["r"].get("failed", 0) == 0
+    actual = shares(lambda rng: panel(rng, 20, [], 40), rounds=25)
+    assert 0.02 < actual["r"]["passed"] < most(1000)
+    assert actual["r"].get("failed", 0) == 0
 
 
 def test_few_items_of_random_judges_are_no_warning():
@@ -182,8 +182,8 @@ def test_judges_are_tested_over_all_tasks_or_in_each(scope):
     ]  # fmt: skip
     second = [r | {"judge": r["judge"].replace("h6", "r0")} for r in second]
     judges, metrics = controlled([*first, *second], scope=scope)
-    found = judges["t", "r0"]["verdict"], judges["u", "r0"]["verdict"]
-    assert found == (("passed", "passed") if scope == "campaign" else ("failed", "passed"))
+    actual = judges["t", "r0"]["verdict"], judges["u", "r0"]["verdict"]
+    assert actual == (("passed", "passed") if scope == "campaign" else ("failed", "passed"))
     assert judges["t", "r0"]["n_pairs"] == (80 if scope == "campaign" else 40)
     assert judges["t", "r0"]["n_shared_items"] == 40
     assert abs(judges["t", "r0"]["correlation"]) < 0.4 < judges["u", "r0"]["correlation"]

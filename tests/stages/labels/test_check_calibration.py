@@ -48,14 +48,14 @@ ROWS = distributions(
 )
 
 
-def found(rows, known):
+def calibration_rows(rows, known):
     table = check_calibration(NO, rows, known, 0.99)
     assert table.schema.equals(LABEL_CALIBRATION.schema)
     return {(r["model"], r["statistic"]): r for r in table.to_pylist()}
 
 
 def test_every_figure_by_hand():
-    of = found(ROWS, items(a="y", b="n", c="n", d=None, e="y"))
+    of = calibration_rows(ROWS, items(a="y", b="n", c="n", d=None, e="y"))
     assert {row["n"] for (_, s), row in of.items() if s != "certain_accuracy"} == {3}
     assert of["dawid_skene", "accuracy"]["value"] == pytest.approx(2 / 3)
     low, high = wilson_interval([2], [3])
@@ -94,10 +94,10 @@ def test_certain_labels_that_are_wrong_are_told_where_their_interval_lies_below(
     rows = distributions(t={f"i{n}": sure for n in range(200)}, u={"i199": sure})
     truth = {f"i{n}": "n" if n < wrong else "y" for n in range(200)}
     figures = check_calibration(NO, rows, items(**truth), 0.99)
-    found = list(wrong_certain_labels(figures, 0.99).values())
-    assert found == told
+    actual = list(wrong_certain_labels(figures, 0.99).values())
+    assert actual == told
     contracts = {"label_calibration": {"broken": [], "doubtful": []}}
-    document = CalibrationMetrics(found, {}).document() | {"contracts": contracts, "rows_made": {}}
+    document = CalibrationMetrics(actual, {}).document() | {"contracts": contracts, "rows_made": {}}
     gates = run_gates("check_calibration", ["label_calibration"], document, {})
     level, detail = next((g.level, g.detail) for g in gates if g.name == "wrong_certain_labels")
     assert (level, detail) == ("warn", told[0]) if told else ("pass", "")
@@ -109,7 +109,7 @@ def test_no_certain_label_is_none_that_is_wrong():
 
 
 def test_a_truth_that_is_no_class_and_tasks_without_truth():
-    of = found(ROWS, items(a="maybe", b="n"))
+    of = calibration_rows(ROWS, items(a="maybe", b="n"))
     assert of["dawid_skene", "accuracy"]["value"] == 0.5
     loss = -(math.log(1e-9) + math.log(0.999)) / 2
     assert of["dawid_skene", "log_loss"]["value"] == pytest.approx(loss)
@@ -117,8 +117,8 @@ def test_a_truth_that_is_no_class_and_tasks_without_truth():
     assert of["votes", "log_loss"]["value"] > -math.log(1e-9) / 2
     assert truths_of_no_class(ROWS, items(a="maybe", b="n", e="x")) == {"t": ["'maybe'"]}
     assert truths_of_no_class(ROWS, items(a="y", b="n", e="x")) == {}
-    assert found(ROWS, items(x="y")) == {}
-    assert found(ROWS, items()) == {}
+    assert calibration_rows(ROWS, items(x="y")) == {}
+    assert calibration_rows(ROWS, items()) == {}
     assert check_calibration(NO, ROWS.slice(0, 0), items(a="y"), 0.99).num_rows == 0
     probabilities, truth = held_against_truth(ROWS, items(a="maybe", b="n"))
     assert probabilities["dawid_skene"].tolist() == [[0.005, 0.995], [0.999, 0.001]]

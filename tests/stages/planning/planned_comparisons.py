@@ -105,9 +105,9 @@ def planned(
 def answered(plan: Sequence[Row], items: Sequence[Row], worth: Callable[[Row], float]) -> list[Row]:
     """What a judge says who always sees which output is worth more."""
     known = {row["item"]: row for row in items}
-    found = []
+    actual = []
     for slot in plan:
         a, b = known[slot["item"]], known[slot["item_b"]]
         apart = worth(a) - worth(b)
-        found.append(comparison(a, b, (apart > 0) - (apart < 0)))
-    return found
+        actual.append(comparison(a, b, (apart > 0) - (apart < 0)))
+    return actual

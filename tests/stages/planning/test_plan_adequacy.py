@@ -122,14 +122,14 @@ def greedy(items, said, references, truth):
     labelled = {
         item for item, of in below.items() if is_reference[item] or any(map(is_reference.get, of))
     }
-    found = set()
+    actual = set()
     for item in sorted(below, key=lambda item: -len(below[item])):
         if item not in labelled:
-            found.add(item)
+            actual.add(item)
             labelled.add(item)
             if truth[item] == "no":
                 labelled |= below[item]
-    return found
+    return actual
 
 
 @pytest.mark.parametrize(
@@ -377,9 +377,9 @@ def test_the_same_whatever_the_order_of_rows():
     tournament = settings("tournament", [MT])
     said = answered(planned(items, campaign=tournament)[0], items, worth)
     labels = [label(row["item"], "fair") for row in items[::5]]
-    found = planned(items, said, labels, campaign=ADEQUACY)
-    assert planned(items[::-1], said[::-1], labels[::-1], campaign=ADEQUACY) == found
-    assert len(found[0]) > 4
+    actual = planned(items, said, labels, campaign=ADEQUACY)
+    assert planned(items[::-1], said[::-1], labels[::-1], campaign=ADEQUACY) == actual
+    assert len(actual[0]) > 4
 
 
 def test_state_and_hits_are_new_as_soon_as_a_comparison_or_an_answer_counts():
