@@ -96,10 +96,10 @@ def _wanted(campaign: LoadedCampaign) -> str:
     return wanted[:16]
 
 
-def _waits(instance: dg.DagsterInstance, job: str, asked: str) -> str:
+def _waits(instance: dg.DagsterInstance, job: str, tag: str) -> str:
     """Return why a build is not requested again now; empty if its failures are long enough ago."""
     records = instance.get_run_records(
-        dg.RunsFilter(job_name=job, tags={EXPORTS_TAG: asked}), limit=MANY_FAILURES
+        dg.RunsFilter(job_name=job, tags={EXPORTS_TAG: tag}), limit=MANY_FAILURES
     )
     failed = list(
         takewhile(lambda record: record.dagster_run.status == dg.DagsterRunStatus.FAILURE, records)

@@ -97,18 +97,18 @@ def drawn_tables(
     }
     queried = ("comparisons", "control_pairs", "segment_ranks")
     inputs = {name: unharmed(outputs[name]) for name in queried}
-    asked = DRAWN | {"control_differences": {"judges": drawn_judges(gold["judges"])}}
-    return tables | query_tables(asked, inputs, queries)
+    parameters_by_name = DRAWN | {"control_differences": {"judges": drawn_judges(gold["judges"])}}
+    return tables | query_tables(parameters_by_name, inputs, queries)
 
 
 def query_tables(
-    asked: Mapping[str, Mapping[str, Any]],
+    parameters_by_name: Mapping[str, Mapping[str, Any]],
     inputs: Mapping[str, StoredTable | pa.Table],
     queries: Queries,
 ) -> dict[str, pa.Table]:
     """Run the report's queries with their parameters; each may read those before it."""
     tables: dict[str, pa.Table] = {}
-    for name, parameters in asked.items():
+    for name, parameters in parameters_by_name.items():
         tables[name] = queries.table(f"report/{name}", {**inputs, **tables}, parameters)
     return tables
 

@@ -113,8 +113,8 @@ def _needs(one: Measured, reach: Sequence[int], unit: str) -> str:
 
 
 def _nothing_at(reach: Sequence[int], unit: str) -> str:
-    asked = " or ".join(_judgments(at, unit) for at in reach)
-    return f"DA has no correlation at {asked}: it is undefined, or was not asked so many"
+    counts_text = " or ".join(_judgments(at, unit) for at in reach)
+    return f"DA has no correlation at {counts_text}: it is undefined, or was not asked so many"
 
 
 def _judgments(n: float, unit: str) -> str:

@@ -55,7 +55,7 @@ class RebuiltRankings:
     counts: Codes
 
     @property
-    def asked(self) -> int:
+    def comparisons(self) -> int:
         """Comparisons of one ranking."""
         return n_comparisons(self.n)
 

@@ -111,7 +111,7 @@ def topology_result(
         [
             Section(
                 one.task,
-                [Drawn(f"Ranks rebuilt from {one.rebuilt.asked} comparisons", _figure(one))],
+                [Drawn(f"Ranks rebuilt from {one.rebuilt.comparisons} comparisons", _figure(one))],
                 _facts(one.rebuilt),
                 [_of_task(tables[0], one.task), *([sizes, ties] if one is pooled else [])],
             )
@@ -172,7 +172,7 @@ def _groups(
         measured = interval_of(rebuilt, params.rounds, stream(params.seed, name, group))
         rows.append(
             (
-                group, len(rebuilt.rank), int(rebuilt.constant.sum()), rebuilt.asked,
+                group, len(rebuilt.rank), int(rebuilt.constant.sum()), rebuilt.comparisons,
                 rebuilt.relations, *_ends(measured, 0), *measured.value[1:].tolist(),
             )
         )  # fmt: skip
@@ -250,9 +250,9 @@ def _facts(rebuilt: RebuiltRankings) -> dict[str, object]:
         "rankings": len(rebuilt.rank),
         "of them constant": int(rebuilt.constant.sum()),
         "outputs": rebuilt.n,
-        "comparisons asked": rebuilt.asked,
+        "comparisons asked": rebuilt.comparisons,
         "all pairs": rebuilt.relations,
-        "saved": f"{100 * (1 - rebuilt.asked / rebuilt.relations):.1f}%",
+        "saved": f"{100 * (1 - rebuilt.comparisons / rebuilt.relations):.1f}%",
         "pairs that are ties": f"{100 * float(rebuilt.tied.mean()):.1f}%",
         "tournaments of each": len(rebuilt.pearson),
     }
@@ -272,8 +272,8 @@ def _findings(one: TopologyTask) -> list[str]:
     constant = int(rebuilt.constant.sum())
     without = f"; {constant:,} tie all outputs and have none" if constant else ""
     first = (
-        f"Ranks rebuilt from {rebuilt.asked} of {rebuilt.relations} comparisons correlate with the "
-        f"{len(rebuilt.rank):,} original rankings of {rebuilt.n} outputs by r = "
+        f"Ranks rebuilt from {rebuilt.comparisons} of {rebuilt.relations} comparisons correlate "
+        f"with the {len(rebuilt.rank):,} original rankings of {rebuilt.n} outputs by r = "
         f"{_interval_text(r)} in the mean, with a standard deviation of {sd[0]:.3f} "
         f"(paper, on WMT10: .93 and .08){without}."
     )
@@ -307,7 +307,7 @@ def _numbers(one: TopologyTask) -> dict[str, object]:
         "rankings": len(rebuilt.rank),
         "constant": int(rebuilt.constant.sum()),
         "outputs": rebuilt.n,
-        "asked": rebuilt.asked,
+        "asked": rebuilt.comparisons,
         "all_pairs": rebuilt.relations,
     } | {
         measure: [None if math.isnan(v) else round(v, 6) for v in _ends(one.interval, position)]

@@ -131,11 +131,11 @@ def next_batch(
         digest = hashlib.sha256("".join(_distinct(plan["hit"])).encode()).hexdigest()
         folder = campaign.folder / FOLDER / f"{design}-{digest[:8]}"
     planned = set(_distinct(plan["task"]))
-    asked = [question for question in questions if question.task in planned]
+    plan_questions = [question for question in questions if question.task in planned]
     _refuse_own_folders(campaign, folder)
     platform = PLATFORMS[settings.next_hits.upload]
     names = [LOG, *(pattern.format(stem) for pattern in platform.files
-                    for stem in file_stems(q.task for q in asked).values())]  # fmt: skip
+                    for stem in file_stems(q.task for q in plan_questions).values())]  # fmt: skip
     sample = pa.concat_tables(samples) if samples else None
     if sample is not None:
         sample = sample.filter(pc.is_in(sample["task"], pa.array(sorted(planned), TEXT)))
@@ -143,7 +143,7 @@ def next_batch(
         more["validation"] = {task: metrics.validation[task] for task in sorted(planned)}
         more["selection_probabilities"] = str(folder / SAMPLE)
     refuse_read_back(campaign, [folder / name for name in names])
-    written = write_batch(plan, asked, folder, platform, force=force, sample=sample)
+    written = write_batch(plan, plan_questions, folder, platform, force=force, sample=sample)
     if sample is not None:
         written["next"] += AFTER_SAMPLE.format(folder / SAMPLE)
     return {**about, **written, **more, "done": False}

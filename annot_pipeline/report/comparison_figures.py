@@ -102,8 +102,8 @@ def _graph_svg(outputs: list[dict[str, Any]], rows: pa.Table, segment: str) -> s
 def _ties_of_equal_outputs(outputs: list[dict[str, Any]]) -> Iterator[tuple[int, int, int]]:
     """Yield ties of outputs that differ in casing alone, which nobody was asked about."""
     for a, b in combinations(range(len(outputs)), 2):
-        asked = outputs[a]["n_comparisons"] and outputs[b]["n_comparisons"]
-        if not asked and outputs[a]["component"] == outputs[b]["component"]:
+        was_compared = outputs[a]["n_comparisons"] and outputs[b]["n_comparisons"]
+        if not was_compared and outputs[a]["component"] == outputs[b]["component"]:
             yield a, b, 0
 
 

@@ -88,7 +88,7 @@ def test_against_brute_force(n: int) -> None:
     original = some_rankings(40, n)
     found = rebuild(original, np.random.default_rng(1))
     for place, row in enumerate(dense(original).tolist()):
-        wanted = by_hand(row, found.asked[place].tolist())
+        wanted = by_hand(row, found.pairs[place].tolist())
         assert found.rank[place].tolist() == wanted["rank"]
         got = {
             (way, count): found.counts[place, w, c]

@@ -284,7 +284,7 @@ def _with_causes(between: Between, sides: tuple[Side, Side], tables: Sequence[st
     counts = None if judgments is None else counts_of(judgments)
     inputs = input_changes(queries, old, new, by_judge=not others) | {"judgments": counts}
     recomputed = [
-        {"state": state.name, "tables": list(state.asked)} for state in between.recomputed
+        {"state": state.name, "tables": list(state.requests)} for state in between.recomputed
     ]
     notes += between.notes
     return Diff(old, new, inputs, _concatenate(parts), judgments, recomputed, notes)
@@ -295,11 +295,11 @@ def _compared_tables(tables: Sequence[str], *, by_judge: bool) -> list[Compared]
 
 
 def _differing(
-    queries: Queries, old: Release, new: Release, asked: Sequence[Compared]
+    queries: Queries, old: Release, new: Release, compared_tables: Sequence[Compared]
 ) -> list[_TableDifference]:
     """Return the differences in each table, in the columns that both releases have."""
     differing_tables = []
-    for compared in asked:
+    for compared in compared_tables:
         before, after = (table_of(release, compared.table) for release in (old, new))
         both = set(before.schema.names) & set(after.schema.names)
         columns = tuple(name for name in compared.columns if name in both)

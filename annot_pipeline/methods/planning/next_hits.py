@@ -130,16 +130,16 @@ def next_hits(
     fits = size >= n
     if not fits.any():
         raise ValueError(f"no group has {n} items; the largest has {size.max(initial=0)}")
-    asked = fits[group]
-    fresh = np.flatnonzero(asked & ~judged)
-    judged_items = np.flatnonzero(asked & judged)
+    is_member = fits[group]
+    fresh = np.flatnonzero(is_member & ~judged)
+    judged_items = np.flatnonzero(is_member & judged)
     budget = alpha.size if params.hits is None else params.hits
-    cover = _hits_of_unjudged(group, fresh, np.flatnonzero(asked), n, budget, rng)
+    cover = _hits_of_unjudged(group, fresh, np.flatnonzero(is_member), n, budget, rng)
     n_judged = np.bincount(group[judged_items], minlength=size.size)
     n_more = min(budget - len(cover[0]), int((n_judged // n).sum()))
     n_random = int(np.ceil(params.random_share * n_more - 1e-9))
     adaptive = _adaptive(alpha, beta, group, judged_items, n_more - n_random, params, rng)
-    even = _random_hits(group, np.flatnonzero(asked), n_random, n, rng)
+    even = _random_hits(group, np.flatnonzero(is_member), n_random, n, rng)
     # random HITs stand anywhere among the adaptive ones: a batch that is cut short keeps its share
     positions = np.concatenate([np.arange(len(adaptive[0])) / max(len(adaptive[0]), 1),
                             rng.random(n_random)])  # fmt: skip

@@ -229,9 +229,9 @@ def _task_table(contents: Contents) -> str:
     rows = []
     for task in sorted(kinds)[:MOST_TASKS]:
         labels = contents.labelled.get(task, Labelled())
-        asked = [text(questions[task] or "", 1000)] if any(questions.values()) else []
+        question_cells = [text(questions[task] or "", 1000)] if any(questions.values()) else []
         rows.append([
-            task, kinds[task], *asked, n_judges.get(task),
+            task, kinds[task], *question_cells, n_judges.get(task),
             contents.judgments_by_task.get((task, "used"), 0),
             *([votes.get(task)] * bool(votes)), labels.n or None,
             *([labels.decided or None] * decided), labels.usable, _agreement_text(contents, task),

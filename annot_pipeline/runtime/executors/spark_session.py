@@ -66,7 +66,7 @@ class Session:
 
     def rows(
         self,
-        asked: Callable[[SparkSession], DataFrame],
+        make_frame: Callable[[SparkSession], DataFrame],
         what: str,
         do: str = LOG,
         *,
@@ -109,7 +109,7 @@ class Session:
             try:
                 with in_words(what, do):
                     self._tag(tag)
-                    answers.append(asked(self.spark).collect())
+                    answers.append(make_frame(self.spark).collect())
             except BaseException as error:
                 errors.append(error)
             ended.set()

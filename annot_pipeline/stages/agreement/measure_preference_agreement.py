@@ -121,12 +121,14 @@ class _Judged:
     """Comparisons of some judges: as they count for systems, and as they were asked."""
 
     expanded: OutputComparisons
-    asked: OutputComparisons
+    questions: OutputComparisons
     graphs: JudgeGraphs
 
     @classmethod
     def from_comparisons(cls, compared: OutputComparisons) -> _Judged:
-        return cls(compared, compared.asked(), JudgeGraphs.from_comparisons(compared))
+        return cls(
+            compared, compared.merge_shared_outputs(), JudgeGraphs.from_comparisons(compared)
+        )
 
     def rank_agreement(self, bootstrap: BootstrapRounds) -> RankAgreement:
         graphs = self.graphs
@@ -140,12 +142,12 @@ class _Judged:
         n_drawn = n_distinct(self.expanded.drawn(self.expanded.pairs()))
         for statistic, estimate, n_items, n_judges in (
             *_ternary(self.expanded, "", bootstrap),
-            *(_ternary(self.asked, "_collapsed", bootstrap) if self._shared() else ()),
-            *_between_judges(self.asked, bootstrap),
+            *(_ternary(self.questions, "_collapsed", bootstrap) if self._shared() else ()),
+            *_between_judges(self.questions, bootstrap),
             ("inter_pearson_ranks", ranks.pearson, ranks.n_segments, ranks.n_judges),
             ("inter_spearman_ranks", ranks.spearman, ranks.n_segments, ranks.n_judges),
             *self._contradictions(bootstrap),
-            *_first_shown(self.asked, bootstrap),
+            *_first_shown(self.questions, bootstrap),
         ):
             row = {"task": self.expanded.names.task, "statistic": statistic + suffix}
             low, high, reason = bootstrap_interval(
@@ -203,21 +205,27 @@ def _ternary(
         yield name, agreement.percent_agreement, agreement.n_items, agreement.n_judges
 
 
-def _between_judges(asked: OutputComparisons, bootstrap: BootstrapRounds) -> Iterator[StatisticRow]:
+def _between_judges(
+    comparisons: OutputComparisons, bootstrap: BootstrapRounds
+) -> Iterator[StatisticRow]:
     name = "cohen_kappa_ternary"
-    cohen = most_prolific_kappa(*_decisions(asked), **bootstrap.arguments(name))
+    cohen = most_prolific_kappa(*_decisions(comparisons), **bootstrap.arguments(name))
     yield name, cohen.kappa, cohen.n_items, 2 if cohen.n_items else 0
     name = "majority_class_agreement"
-    majority = majority_class(*_decisions(asked), **bootstrap.arguments(name))
+    majority = majority_class(*_decisions(comparisons), **bootstrap.arguments(name))
     yield name, majority.agreement, majority.n_items, majority.n_judges
     chance = Estimate(majority.chance, np.nan, np.nan)  # exact
     yield "majority_class_chance", chance, majority.n_items, majority.n_judges
 
 
-def _first_shown(asked: OutputComparisons, bootstrap: BootstrapRounds) -> Iterator[StatisticRow]:
-    if (asked.second_shown_first == UNKNOWN).all():
+def _first_shown(
+    comparisons: OutputComparisons, bootstrap: BootstrapRounds
+) -> Iterator[StatisticRow]:
+    if (comparisons.second_shown_first == UNKNOWN).all():
         return
-    shown = asked.only((asked.second_shown_first != UNKNOWN) & (asked.outcome != 0))
+    shown = comparisons.only(
+        (comparisons.second_shown_first != UNKNOWN) & (comparisons.outcome != 0)
+    )
     is_turned = shown.second_shown_first == 1
     weights = order_weights(shown.first_system, shown.second_system, is_turned)
     shown, weights = shown.only(weights > 0), weights[weights > 0]

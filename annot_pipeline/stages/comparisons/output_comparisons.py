@@ -123,7 +123,7 @@ class OutputComparisons:
         arrays = {f.name: getattr(self, f.name)[rows] for f in fields(self) if f.name != "names"}
         return replace(self, **arrays)
 
-    def asked(self) -> Self:
+    def merge_shared_outputs(self) -> Self:
         """Return one row per comparison asked for: what systems share is one output."""
         questions = asked_comparisons(
             self.rankings, self.first, self.second, self.same_output, n_items=len(self.names.items)

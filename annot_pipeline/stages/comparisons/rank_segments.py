@@ -256,12 +256,12 @@ def _by_judge(outputs: _Outputs) -> dict[str, Any]:
 def _adequacy(outputs: _Outputs, graphs: ComparisonGraphs, task: Row, votes: pa.Table) -> Adequacy:
     """Return the labels of outputs, from answers, references and dominance."""
     is_reference = pc.is_in(outputs.system, pa.array(task["references"] or [], TEXT))
-    asked = np.full(outputs.graph.size, NOT_KNOWN)
+    answers = np.full(outputs.graph.size, NOT_KNOWN)
     if task["adequacy_task"] is not None:
-        asked = adequacy_answers(
+        answers = adequacy_answers(
             votes, outputs.item, task=task["adequacy_task"], adequate=task["adequate"]
         )
-    return spread_adequacy(graphs, is_reference.to_numpy(zero_copy_only=False), asked)
+    return spread_adequacy(graphs, is_reference.to_numpy(zero_copy_only=False), answers)
 
 
 # --- the table, and what gates, report and manifest say -------------------------------------

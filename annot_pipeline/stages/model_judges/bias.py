@@ -228,8 +228,8 @@ def _unanswered(rows: pa.Table) -> dict[str, int]:
     """Return by judge the pairs that were asked in both orders and answered in neither."""
     is_blank = pc.and_(rows["preference"].is_null(), rows["rank_a"].is_null())
     named = pc.and_(rows["item_a"].is_valid(), rows["item_b"].is_valid())
-    asked = pc.and_(is_in(rows["fate"], UNANSWERED), pc.and_(is_blank, named))
-    blank = rows.filter(pc.and_(asked, rows["judge_id"].is_valid()))
+    is_unanswered = pc.and_(is_in(rows["fate"], UNANSWERED), pc.and_(is_blank, named))
+    blank = rows.filter(pc.and_(is_unanswered, rows["judge_id"].is_valid()))
     item_a, item_b = (blank[name].cast(TEXT) for name in ("item_a", "item_b"))
     is_turned = pc.greater(item_a, item_b)
     sides = [pc.if_else(is_turned, *both) for both in ((item_b, item_a), (item_a, item_b))]

@@ -148,8 +148,8 @@ def _strata(
     that of people's items alone, or a stratum has fewer than two of these, there are no strata,
     and an item stands for 1 / its probability.
     """
-    of_all, asked = probabilities[is_population], np.unique(item)
-    values, of_asked = np.unique(probabilities[asked], return_inverse=True)
+    of_all, asked_items = probabilities[is_population], np.unique(item)
+    values, of_asked = np.unique(probabilities[asked_items], return_inverse=True)
     n_asked = np.bincount(of_asked.reshape(-1), minlength=values.size)
     is_whole = np.isin(of_all, values).all()  # NaN is in none
     if not item.size or not is_whole or n_asked.min() < 2:

@@ -252,14 +252,14 @@ def _hit_ids(
 ) -> list[str]:
     """Return an id for each HIT; scored HITs keep the ids of earlier versions."""
     question, state = items.question, items.state
-    asked: list[Any] = [] if question.ask == "score" else [question.ask, question.labels]
+    question_content: list[Any] = [] if question.ask == "score" else [question.ask, question.labels]
     ids: list[str] = []
     end = 0
     for hit, size in enumerate(sizes):
         part = slice(end, end + size)
         end += size
         content: list[Any] = [campaign, question.task, seed, state, hit]
-        content += [list(values[part]) for values in shown if values is not None] + asked
+        content += [list(values[part]) for values in shown if values is not None] + question_content
         text = json.dumps(content, ensure_ascii=True, separators=(",", ":"))
         ids.append(hashlib.sha256(text.encode()).hexdigest()[:16])
     return ids

@@ -143,15 +143,15 @@ def plan_adequacy(
             f"{question.task}: {len(hits) - most:,} of {len(hits):,} segments wait for the next "
             f"batch; next_hits.segments is {most:,}"
         )
-    asked = np.concatenate(hits[:most])
-    counts = _counts(effort, asked.size)
+    rows = np.concatenate(hits[:most])
+    counts = _counts(effort, rows.size)
     notes.append(
         f"{question.task}: {counts['asked']:,} outputs are asked about; {counts['answered']:,} are "
         f"answered, {counts['by_reference']:,} adequate by a reference, {counts['by_spread']:,} "
         f"labelled by what dominates or ties with them, {counts['left']:,} left"
     )
-    shown = codes[asked]
-    own = zip(of_task[asked].tolist(), (shown - start[of_task[asked]]).tolist(), strict=True)
+    shown = codes[rows]
+    own = zip(of_task[rows].tolist(), (shown - start[of_task[rows]]).tolist(), strict=True)
     slots = Slots(
         items=shown,
         roles=[ROLE] * shown.size,

@@ -148,18 +148,18 @@ def plan_validation(
     is_drawn = draw_strata(population.strata.code, sample.allocation, rng)
     share = np.append(sample.allocation / sizes, 0.0)[population.strata.code]  # of code -1: none
     joined = joined_probability(population.earlier, share)
-    asked = rng.permutation(np.flatnonzero(is_drawn & ~population.is_judged))
-    if not asked.size:
+    asked_items = rng.permutation(np.flatnonzero(is_drawn & ~population.is_judged))
+    if not asked_items.size:
         raise CannotPlanError(
             f"people judged all {int(is_drawn.sum()):,} items that were drawn; set another seed, "
             "or raise next_hits.items"
         )
-    slots = _slots(items, population, asked, joined, pairs, settings.next_hits.hit_size, rng)
+    slots = _slots(items, population, asked_items, joined, pairs, settings.next_hits.hit_size, rng)
     if None in (slots.texts if slots.texts_b is None else [*slots.texts, *slots.texts_b]):
         notes.append(
             f"{task}: judges see the names of outputs without a text; map text under items"
         )
-    summary = _summary(population, present, cells, sample, is_drawn, asked)
+    summary = _summary(population, present, cells, sample, is_drawn, asked_items)
     notes += _notes(task, summary, settings)
     return ValidationPlan(
         items, slots, _probability_rows(task, population.names, joined, pairs), summary
@@ -249,24 +249,24 @@ def _task_items(
 def _slots(
     items: TaskItems,
     population: JudgedPopulation,
-    asked: Codes,
+    asked_items: Codes,
     joined: Floats,
     pairs: Mapping[str, tuple[str, str]] | None,
     hit_size: int,
     rng: np.random.Generator,
 ) -> Slots:
     """Return slots in the order in which items were drawn."""
-    sizes = even_parts(asked.size, hit_size)
-    names = [population.names[code] for code in asked.tolist()]
-    probability = joined[asked]
+    sizes = even_parts(asked_items.size, hit_size)
+    names = [population.names[code] for code in asked_items.tolist()]
+    probability = joined[asked_items]
     if pairs is None:
-        first, second = asked, None
+        first, second = asked_items, None
     else:
         code_by_name = {name: code for code, name in enumerate(items.names)}
         sides = np.array([[code_by_name[side] for side in pairs[name]] for name in names], np.int64)
         sides = rng.permuted(sides, axis=1)  # which is shown first
         first, second = sides[:, 0], sides[:, 1]
-    roles, controls = [SAMPLED] * asked.size, ["none"] * asked.size
+    roles, controls = [SAMPLED] * asked_items.size, ["none"] * asked_items.size
     if items.question.ask == "score":
         first, probability, roles, controls = _filled(first, probability, sizes)
         sizes = [max(sizes)] * len(sizes)
@@ -330,7 +330,7 @@ def _summary(
     cells: SampledPopulation,
     sample: ValidationSample,
     is_drawn: Flags,
-    asked: Codes,
+    asked_items: Codes,
 ) -> dict[str, Any]:
     code = population.strata.code
     n_strata = len(population.strata.names)
@@ -340,7 +340,7 @@ def _summary(
         return counts
 
     is_asked = np.zeros(code.size, np.bool_)
-    is_asked[asked] = True
+    is_asked[asked_items] = True
     judged, drawn, new = (by_stratum(r) for r in (population.is_judged, is_drawn, is_asked))
     sizes = cells.stratum_sizes.tolist()
     has_width = present.have_width
@@ -350,7 +350,7 @@ def _summary(
         "items": int((code >= 0).sum()),
         "judged": sum(judged),
         "drawn": sum(drawn),
-        "asked": int(asked.size),
+        "asked": int(asked_items.size),
         "drawn_to_halve": needed,
         "halves": bool(has_width and _reaches(present, sample)),
         "strata": [
@@ -382,8 +382,8 @@ def _expected_width(variance: float) -> float | None:
 
 
 def _notes(task: str, summary: Mapping[str, Any], settings: Campaign) -> list[str]:
-    asked, drawn = summary["asked"], summary["drawn"]
-    again = f", {drawn - asked:,} of them judged before" if drawn > asked else ""
+    n_asked, drawn = summary["asked"], summary["drawn"]
+    again = f", {drawn - n_asked:,} of them judged before" if drawn > n_asked else ""
     notes = [
         f"{task}: {drawn:,} of {summary['items']:,} items that {summary['model']} judged are drawn"
         f"{again}; people judged {summary['judged']:,}"
