@@ -182,8 +182,8 @@ def _publish_if_new(build: Build, runs: Mapping[str, StageRun], releases: Releas
         checks += check_names(build, None)
         return Publication(parent, published=False, checks=tuple(checks))
     look = runs["archive_exports"].result
-    seen = runs["archive_exports"].metrics(ExportMetrics).parent
-    refuse_overtaken(parent, seen, build.published(look.key))
+    parent_at_start = runs["archive_exports"].metrics(ExportMetrics).parent
+    refuse_overtaken(parent, parent_at_start, build.published(look.key))
     try:
         build.store.keep_settings(settings, kept_text(build.campaign.settings))
         SourceDigests(build.store, build.campaign.settings).record(digests)

@@ -61,8 +61,8 @@ class Judges:
         remaining = 1 - self.params.context if together else 1.0
         noise = rng.normal(0, self.params.noise, size=truth.shape)
         even = rng.random(truth.shape)
-        seen = self.stretch[judge] * (truth - MIDDLE + remaining * noise)
-        score = np.clip(MIDDLE + remaining * self.shift[judge] + seen, 0, 1)
+        deviation = self.stretch[judge] * (truth - MIDDLE + remaining * noise)
+        score = np.clip(MIDDLE + remaining * self.shift[judge] + deviation, 0, 1)
         score = np.where(self.spammer[judge], even, score)
         return np.rint(100 * score) / 100 if self.params.whole_points else score
 

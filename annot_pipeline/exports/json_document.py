@@ -53,7 +53,7 @@ class _Rows:
 
 
 def _chunks(opening: Opening, export: Export) -> Iterator[RawRows]:
-    seen: dict[str, None] = {}
+    column_names: dict[str, None] = {}
     collected, n_chunk = _Rows(), opening.chunk_records or CHUNK
     shared = _document_values(opening)
     with opening.open_bytes() as raw:
@@ -61,10 +61,10 @@ def _chunks(opening: Opening, export: Export) -> Iterator[RawRows]:
             for pointer, key, value in _records(_events(opening, raw), opening):
                 row, problem = _row(value, key, opening.wanted)
                 row |= shared
-                if not row.keys() <= seen.keys():
-                    seen.update(dict.fromkeys(row))
-                    opening.check_columns(len(seen))
-                    export.columns[:] = seen
+                if not row.keys() <= column_names.keys():
+                    column_names.update(dict.fromkeys(row))
+                    opening.check_columns(len(column_names))
+                    export.columns[:] = column_names
                 collected.rows.append(row)
                 collected.pointers.append(pointer)
                 collected.problems.append(problem)

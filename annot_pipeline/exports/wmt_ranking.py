@@ -189,13 +189,13 @@ def _systems(output: Attributes, location: str) -> Iterator[tuple[str | None, st
     if named.count(",") >= MOST_SYSTEMS:
         yield None, location, f"a translation names more than {MOST_SYSTEMS:,} systems"
         return
-    seen: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for system in map(str.strip, named.split(",")):
-        seen[system] += 1
-        cell = f"{location}.{system}" + (f"#{seen[system]}" if seen[system] > 1 else "")
+        counts[system] += 1
+        cell = f"{location}.{system}" + (f"#{counts[system]}" if counts[system] > 1 else "")
         if not system:
             yield None, cell, "a translation without the name of a system"
-        elif seen[system] > 1:
+        elif counts[system] > 1:
             yield system, cell, "a translation names a system twice"
         else:
             yield system, cell, None

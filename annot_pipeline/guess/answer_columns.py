@@ -94,13 +94,13 @@ def _only_candidate(
 def _why_none(named: list[Column]) -> str:
     what = "no column says what was answered"
     if named:
-        seen = ", ".join(
+        columns_text = ", ".join(
             f"{c.name} ({c.n_distinct:,} different, {c.mean_length:,.0f} characters on average)"
             for c in named[:5]
         )
         what += (
             f"; free text or several answers in a cell (which each, json and match can "
-            f"split): {seen}"
+            f"split): {columns_text}"
         )
     return what
 

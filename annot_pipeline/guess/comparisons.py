@@ -176,9 +176,9 @@ def _sides_in(sheet: Sheet, things: list[Pair], column: Column) -> Answer | None
     one = is_told and not unknown and {"a", "b"} & {*sides.values()} and column.numeric_share < 1
     if not both and not one:
         return None
-    seen = ", ".join(f"{value} ({column.counts[value]:,})" for value in sides)
-    seen = guessed_ties(sides) + seen
-    fields: list[Line] = [("preference", mapped(column, sides), seen)]
+    comment = ", ".join(f"{value} ({column.counts[value]:,})" for value in sides)
+    comment = guessed_ties(sides) + comment
+    fields: list[Line] = [("preference", mapped(column, sides), comment)]
     return _sides_of(sheet, pair, fields, [column.name], unplaced(column, unknown))
 
 
@@ -194,8 +194,8 @@ def _by_name(sheet: Sheet, pair: Pair, column: Column) -> Answer:
         expression = inner | {"map": ties}
     unknown = [value for value in others if value not in ties]
     notes = [f"{len(unknown)} values name neither side and are rejected"] if unknown else []
-    seen = f"names what won: {column.n_distinct:,} different" + (", with ties" if ties else "")
-    return _sides_of(sheet, pair, [("winner", expression, seen)], [column.name], notes)
+    comment = f"names what won: {column.n_distinct:,} different" + (", with ties" if ties else "")
+    return _sides_of(sheet, pair, [("winner", expression, comment)], [column.name], notes)
 
 
 def _named(sheet: Sheet, things: list[Pair], column: Column) -> Pair | None:

@@ -138,10 +138,10 @@ def find_control(choice: Choice) -> list[Line]:
         expression = (inner if isinstance(inner, dict) else {"column": inner}) | {"map": recognized}
         if column.n_blank:
             expression["else"] = "none"
-        seen = ", ".join(f"{value} ({count:,})" for value, count in column.counts.items())
+        comment = ", ".join(f"{value} ({count:,})" for value, count in column.counts.items())
         if unknown:
-            seen += f"; NOT KNOWN, their rows are rejected until mapped: {', '.join(unknown)}"
-        return [("control", expression, seen)]
+            comment += f"; NOT KNOWN, their rows are rejected until mapped: {', '.join(unknown)}"
+        return [("control", expression, comment)]
     return []
 
 

@@ -99,8 +99,8 @@ def _test_questions(choice: Choice, labels: dict[str, int], item: Column) -> lis
             continue
         choice.claim(column)
         control = {"column": column.name, "map": {"~.": "known_answer"}, "else": "none"}
-        seen = f"{len(column.filled):,} rows with a known answer"
-        return [("truth", column.expression, seen), ("control", control, seen)]
+        comment = f"{len(column.filled):,} rows with a known answer"
+        return [("truth", column.expression, comment), ("control", control, comment)]
     return []
 
 

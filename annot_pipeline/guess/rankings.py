@@ -87,16 +87,16 @@ def rank_answer(column: Column, columns: list[str], notes: Sequence[str] | None 
 def ranks_seen(column: Column) -> str:
     """Which ranks there are, and how many values are none."""
     ranks = [number for number in column.numbers if number.is_integer() and number >= 0]
-    seen = f"{len(ranks):,} different"
+    summary = f"{len(ranks):,} different"
     if ranks:
-        seen += f", {min(ranks):g} to {max(ranks):g}; lower is better"
+        summary += f", {min(ranks):g} to {max(ranks):g}; lower is better"
     wrong = {v: n for v, n in column.counts.items() if not _is_rank(v)}
     if wrong:
         shown = ", ".join(f"{shorten(v)} ({n:,})" for v, n in list(wrong.items())[:SHOWN])
         more = f" and {len(wrong) - SHOWN:,} more" if len(wrong) > SHOWN else ""
-        seen += f"; {sum(wrong.values()):,} are no whole numbers >= 0 and will be rejected: "
-        seen += shown + more
-    return seen
+        summary += f"; {sum(wrong.values()):,} are no whole numbers >= 0 and will be rejected: "
+        summary += shown + more
+    return summary
 
 
 def rank_notes(column: Column) -> list[str]:

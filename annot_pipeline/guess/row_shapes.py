@@ -59,8 +59,8 @@ def ranked(choice: Choice, judge: Column, answer: Answer, together: Column | Non
     task, tasks = find_task(choice, lines)
     notes = []
     if together:
-        seen = f"{together.n_distinct:,} different"
-        lines.append(("ranking", together.expression, seen))
+        comment = f"{together.n_distinct:,} different"
+        lines.append(("ranking", together.expression, comment))
     else:
         notes = ["no ranking: what a judge says of one segment, or in one HIT, is one ranking"]
     return Mapping([*task, *lines], answer, judge, tasks=tasks, notes=notes)
@@ -133,13 +133,15 @@ def _label_studio_answer(choice: Choice, label: Column) -> Answer:
         There are neither.
     """
     if label.counts:
-        seen = labels_seen(label)
-        return Answer("categorical", [("label", label.expression, seen)], [], labels=label.counts)
+        comment = labels_seen(label)
+        return Answer(
+            "categorical", [("label", label.expression, comment)], [], labels=label.counts
+        )
     score = choice.sheet["score"]
     if score.counts:
         choice.claim(score)
-        seen = f"{score.n_distinct:,} different, {score.low:g} to {score.high:g}"
-        return Answer("scalar", [("score", score.expression, seen)], [], scale=scale_of(score))
+        comment = f"{score.n_distinct:,} different, {score.low:g} to {score.high:g}"
+        return Answer("scalar", [("score", score.expression, comment)], [], scale=scale_of(score))
     if choice.sheet["preference"].counts:
         raise NoJudgmentsError(
             "annotations are preferences. Which columns of data hold the two sides? Map them: "
@@ -239,13 +241,13 @@ def appraise(choice: Choice) -> Mapping:
     if APPRAISE_SCALE[0] <= score.low and score.high <= APPRAISE_SCALE[1]:
         answer = replace(answer, scale=APPRAISE_SCALE)
     control = {"column": kind.name, "map": APPRAISE_CONTROLS}
-    seen = ", ".join(f"{value} ({count:,})" for value, count in kind.counts.items())
+    comment = ", ".join(f"{value} ({count:,})" for value, count in kind.counts.items())
     lines: list[Line] = [
         ("task", {"join": task, "sep": "-"}, ", ".join(tasks[:10])),
         ("system", system.expression, f"{system.n_distinct:,} different"),
         ("segment", segment.expression, f"{segment.n_distinct:,} different"),
         *_documents(sheet),
-        ("control", control, seen),
+        ("control", control, comment),
         *time_lines(choice.among(lambda name: name in ("timeEnd", "seconds"))),
     ]
     if "batchNo" in sheet.names:
@@ -285,8 +287,8 @@ def wmt_ranking(choice: Choice) -> Mapping:
         ("hit", choice.claim(sheet["hit_id"])),
     ):
         if column.counts:
-            seen = f"{column.n_distinct:,} different"
-            lines.append((field, column.expression, seen))
+            comment = f"{column.n_distinct:,} different"
+            lines.append((field, column.expression, comment))
     lines += time_lines(choice.among(lambda name: name == "duration"))
     choice.remaining[:] = [name for name in choice.remaining if sheet[name].n_distinct > 1]
     mapping = Mapping(lines, answer, judge, tasks=tasks, notes=[*answer.notes])

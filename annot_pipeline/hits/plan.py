@@ -76,7 +76,7 @@ class TaskPlan:
         ValueError
             The rows are not sorted, or a HIT is not as its task's HITs are.
         """
-        seen: set[str] = set()
+        hit_ids: set[str] = set()
         rows = (
             row
             for batch in self.slots.to_batches(max_chunksize=ROWS_AT_ONCE)
@@ -86,10 +86,10 @@ class TaskPlan:
             slots = list(group)
             numbers = [row["slot"] for row in slots]
             last = self.n_slots if self.question.ask == "score" else len(numbers)
-            if hit in seen or numbers != list(range(1, last + 1)):
-                what = "apart" if hit in seen else f"{numbers}, not 1 to {last}"
+            if hit in hit_ids or numbers != list(range(1, last + 1)):
+                what = "apart" if hit in hit_ids else f"{numbers}, not 1 to {last}"
                 raise ValueError(f"slots of {hit} of {self.question.task} are {what}")
-            seen.add(hit)
+            hit_ids.add(hit)
             yield self._hit(hit, slots)
 
     def _hit(self, hit: str, slots: Sequence[Mapping[str, Any]]) -> PlannedHit:

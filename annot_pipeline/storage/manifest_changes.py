@@ -171,12 +171,12 @@ def _paired(old: Sequence[Any], new: Sequence[Any]) -> dict[int, int]:
 
 def _names(entries: Sequence[Any]) -> list[tuple[str, int]]:
     """What tells entries of a list: their names, and how often each came before."""
-    seen: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     names = []
     for entry in entries:
         name = _name(entry)
-        names.append((name, seen[name]))
-        seen[name] += 1
+        names.append((name, counts[name]))
+        counts[name] += 1
     return names
 
 

@@ -77,10 +77,10 @@ def simulate_answers(
     n_segments, n_systems = worth.shape
     lots = rng.random((n_segments, params.n_judges))
     judges = np.argsort(lots, axis=1)[:, : params.judges_of_answer]
-    seen = worth[:, :, None] + noise[judges][:, None, :] * rng.normal(
+    impressions = worth[:, :, None] + noise[judges][:, None, :] * rng.normal(
         size=(*worth.shape, params.judges_of_answer)
     )
-    adequate = (seen > params.adequate_above).reshape(worth.size, -1)
+    adequate = (impressions > params.adequate_above).reshape(worth.size, -1)
     majority = 2 * adequate.sum(axis=1) > params.judges_of_answer
     item = np.arange(worth.size)
     is_asked = greedy_answers(graphs, item % n_systems == 0, majority) != NOT_KNOWN

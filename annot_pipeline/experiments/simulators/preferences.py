@@ -204,8 +204,10 @@ def _all_preferences(
     hit = np.repeat(np.arange(segment.size), [len(pairs[s]) for s in segment.tolist()])
     shown = rng.permuted(np.concatenate([pairs[s] for s in segment.tolist()]), axis=1)
     n = hit.size
-    seen = worth[segment] + noise[judge, None] * rng.normal(size=(segment.size, worth.shape[1]))
-    better = seen[hit, shown[:, 0]] - seen[hit, shown[:, 1]] + params.first_shown
+    impressions = worth[segment] + noise[judge, None] * rng.normal(
+        size=(segment.size, worth.shape[1])
+    )
+    better = impressions[hit, shown[:, 0]] - impressions[hit, shown[:, 1]] + params.first_shown
     better += rng.normal(0, params.noise_sd, size=n)
     seconds = np.round(SECONDS * rng.lognormal(0, 0.5, size=n), 1)
     night = 1 + np.arange(segment.size) * params.nights // segment.size

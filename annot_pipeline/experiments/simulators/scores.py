@@ -261,9 +261,9 @@ def simulate_scores(params: ScoreSimulation | None = None) -> SimulatedScores:
     spread = rng.lognormal(0, params.spread_sd, size=params.n_judges)
     judge, task = _assign_hits(params, rng)
     output, kind = _slots(params, rng, task)
-    seen = _seen(params, rng, worth, task, output, kind)
-    score = CENTRE + location[judge][:, None] + spread[judge][:, None] * seen
-    del seen
+    impressions = _seen(params, rng, worth, task, output, kind)
+    score = CENTRE + location[judge][:, None] + spread[judge][:, None] * impressions
+    del impressions
     _overwrite_careless_scores(rng, score, judge, habit)
     whole = np.clip(np.rint(score, out=score), 0, 100, out=score).astype(np.int64)
     del score
@@ -367,13 +367,13 @@ def _seen(
 ) -> Floats:
     """What a conscientious judge sees: worth with noise, points above an average output."""
     references = rng.normal(REFERENCE, REFERENCE_SD, size=worth.shape[:2]).reshape(-1)
-    seen: Floats = worth.reshape(len(worth), -1)[task[:, None], output]
-    seen[kind == BAD_REFERENCE] -= params.degradation
+    impressions: Floats = worth.reshape(len(worth), -1)[task[:, None], output]
+    impressions[kind == BAD_REFERENCE] -= params.degradation
     good = kind == GOOD_REFERENCE
     segment = output // params.n_systems + task[:, None] * params.n_segments
-    seen[good] = references[segment[good]]
-    seen += rng.normal(0, params.noise_sd, size=seen.shape)
-    return seen
+    impressions[good] = references[segment[good]]
+    impressions += rng.normal(0, params.noise_sd, size=impressions.shape)
+    return impressions
 
 
 def _overwrite_careless_scores(

@@ -124,9 +124,9 @@ def _look(
 
 
 def _wrong(answer: dict[str, Any], here: dict[str, Any], store: Path) -> Iterator[Problem]:
-    where, seen = f"executor on {answer['host']}", answer.get("store", True)
-    if seen is not True:
-        what = f"the store cannot be read and written there: {seen or 'another folder'}"
+    where, store_answer = f"executor on {answer['host']}", answer.get("store", True)
+    if store_answer is not True:
+        what = f"the store cannot be read and written there: {store_answer or 'another folder'}"
         do = (
             "set store to a folder that the driver and all executors share, by the same path, and "
             "run executors as the user that builds"

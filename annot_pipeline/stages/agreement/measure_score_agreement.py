@@ -199,13 +199,13 @@ def intra_rows(
     for kind, k in cuts.named:
         bins = [cuts.bins(kind, k, *showing) for showing in repeats.showings]
         has_bins = (bins[0] >= 0) & (bins[1] >= 0)
-        seen = repeats.only(has_bins)
+        subset = repeats.only(has_bins)
         name = f"intra_kappa_{kind}_{k}{suffix}"
         agreement = binned_agreement(
-            bins[0][has_bins], bins[1][has_bins], seen.items, n_items=seen.n_items, n_categories=k,
+            bins[0][has_bins], bins[1][has_bins], subset.items, n_items=subset.n_items, n_categories=k,
             **bootstrap.arguments(name),
         )  # fmt: skip
-        n_judges = np.unique(seen.judges).size
+        n_judges = np.unique(subset.judges).size
         yield from cut_rows(task, name, agreement, n_judges, bootstrap.rounds)
     name = f"intra_difference_mean{suffix}"
     intra = score_differences(

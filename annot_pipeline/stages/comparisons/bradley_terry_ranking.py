@@ -69,7 +69,7 @@ def unranked(task: TaskComparisons, method: str, reason: str) -> Ranked:
     """Return a ranking without scores and ranks, for one reason."""
     n = len(task.names)
     none = np.zeros(n, np.int64)
-    reasons = [[reason if seen else NOT_KEPT] for seen in task.part >= 0]
+    reasons = [[reason if is_compared else NOT_KEPT] for is_compared in task.part >= 0]
     return Ranked([MethodRanking(
         method, np.full(n, np.nan), none, none - 1, task.n_segments, task.n_comparisons, reasons
     )])  # fmt: skip

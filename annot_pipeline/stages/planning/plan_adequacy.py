@@ -260,13 +260,13 @@ def _all_items(question: Question, parts: Sequence[TaskItems], votes: pa.Table) 
 
 def _once(items: TaskItems, codes: Codes, hits: Sequence[Codes], notes: list[str]) -> list[Codes]:
     """Return the HITs without items that another HIT asks under the same name."""
-    seen: set[str] = set()
+    names: set[str] = set()
     new_hits: list[Codes] = []
     twice = 0
     for hit in hits:
-        fresh = [position for position in hit.tolist() if items.names[codes[position]] not in seen]
+        fresh = [position for position in hit.tolist() if items.names[codes[position]] not in names]
         twice += hit.size - len(fresh)
-        seen |= {items.names[codes[position]] for position in fresh}
+        names |= {items.names[codes[position]] for position in fresh}
         if fresh:
             new_hits.append(np.array(fresh, np.int64))
     if twice:

@@ -258,9 +258,9 @@ def _compared_before(
     """Return the rows of `score_online` by item name; for other items, the reason."""
     positions = pc.index_in(pa.array(names, TEXT), online.scores["item"].combine_chunks())
     online_rows = online.scores.take(positions)
-    seen = pc.or_(rows["hit"].is_valid(), rows["ranking"].is_valid()).to_numpy()
+    is_grouped = pc.or_(rows["hit"].is_valid(), rows["ranking"].is_valid()).to_numpy()
     alone = np.zeros(len(names), np.int64)
-    alone[items[ordinary & seen]] = implied.ALONE
+    alone[items[ordinary & is_grouped]] = implied.ALONE
     alone[items[ordinary & _in_crowd(rows, online.crowded)]] = implied.CROWDED
     columns = {name: online_rows[name].combine_chunks() for name in ONLINE.names[2:]}
     columns["n_comparisons"] = columns["n_comparisons"].fill_null(0)
