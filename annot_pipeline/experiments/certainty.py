@@ -87,12 +87,12 @@ def run_certainty(campaign: LoadedCampaign, progress: Progress) -> Result:
     AnnotError
         Exports cannot be read; no item has a known truth.
     """
-    wanted = {
+    columns_by_table = {
         "label_calibration": LABEL_CALIBRATION.schema.names,
         "label_distributions": LABEL_DISTRIBUTIONS.schema.names,
         "items": ("item", "truth"),
     }
-    tables, failed = temporary_build(campaign, wanted, progress)
+    tables, failed = temporary_build(campaign, columns_by_table, progress)
     notes = [f"A gate that stops builds: {gate}" for gate in failed]
     return certainty_result(
         tables["label_calibration"], tables["label_distributions"], tables["items"], notes

@@ -30,11 +30,11 @@ NOTES = (
 
 def run_coverage(params: RankingCoverage, progress: Progress) -> Result:
     """Measure all designs."""
-    wanted = [one for one in measurements() if params.design in ("", one.design)]
-    steps = Steps(progress, COVERAGE, len(wanted))
+    selection = [one for one in measurements() if params.design in ("", one.design)]
+    steps = Steps(progress, COVERAGE, len(selection))
     rows: list[tuple[Cell, ...]] = []
     measured: list[tuple[Measurement, Coverage]] = []
-    for one in wanted:
+    for one in selection:
         # methods of one design see the same draws
         coverage = one.run(params.repeats, stream(params.seed, COVERAGE, one.design))
         measured.append((one, coverage))

@@ -105,8 +105,8 @@ def read_recorded(campaign: LoadedCampaign, progress: Progress, *, rank: bool = 
         An export is missing or cannot be read; no scalar task, a task without a scale, a truth
         that is no number.
     """
-    wanted = WANTED | ({"system_rankings": RANKED} if rank else {})
-    tables, failed = temporary_build(campaign, wanted, progress)
+    columns_by_table = WANTED | ({"system_rankings": RANKED} if rank else {})
+    tables, failed = temporary_build(campaign, columns_by_table, progress)
     judged = tables["standardized"]
     judged = judged.filter(judged["kept"])
     judged = judged.filter(_among(judged["control"], ORDINARY))

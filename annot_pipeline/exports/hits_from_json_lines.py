@@ -34,8 +34,8 @@ TEXTS = "texts"
 def json_lines_results(opening: Opening) -> Results:
     """Open JSON Lines; that they are not of planned HITs is known once all are read."""
     used = {NAME, TEXTS, *GIVEN.values(), *SHARED.values()}
-    wanted = None if opening.wanted is None else frozenset(used | opening.wanted)
-    inner = read_jsonl(replace(opening, wanted=wanted))
+    used_columns = None if opening.used_columns is None else frozenset(used | opening.used_columns)
+    inner = read_jsonl(replace(opening, used_columns=used_columns))
     return Results(_lines(opening, inner), inner.columns, inner)
 
 

@@ -167,8 +167,8 @@ def _row(opening: Opening, line: bytes, encoding: str) -> dict[str, str | None] 
     try:
         parsed = parse_json(line.decode(encoding).rstrip())
         if isinstance(parsed, dict):
-            wanted = parsed.keys() if opening.wanted is None else opening.wanted
-            return {k: as_text(value) if k in wanted else None for k, value in parsed.items()}
+            used_columns = parsed.keys() if opening.used_columns is None else opening.used_columns
+            return {k: as_text(value) if k in used_columns else None for k, value in parsed.items()}
     except UnicodeDecodeError:
         return "not UTF-8"
     except ValueError as error:
@@ -230,9 +230,13 @@ def _emit(
     numbers: list[int],
     problems: list[tuple[int, str]],
 ) -> Iterator[RawRows]:
-    wanted = [n for n in export.columns if opening.wanted is None or n in opening.wanted]
+    used_columns = [
+        n for n in export.columns if opening.used_columns is None or n in opening.used_columns
+    ]
     if rows:
-        columns = {name: pa.array([row.get(name) for row in rows], pa.string()) for name in wanted}
+        columns = {
+            name: pa.array([row.get(name) for row in rows], pa.string()) for name in used_columns
+        }
         yield RawRows(columns, np.array(numbers, np.int64), pa.nulls(len(rows), pa.string()))
     if problems:
-        yield unreadable(wanted, problems)
+        yield unreadable(used_columns, problems)

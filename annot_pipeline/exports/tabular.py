@@ -280,10 +280,12 @@ def _parsed(
 ) -> Iterator[tuple[bool, RawRows]]:
     names = options.column_names
     invalid = _InvalidRows(1 + options.skip_rows + options.skip_rows_after_names)
-    wanted = [name for name in names if opening.wanted is None or name in opening.wanted]
+    used_columns = [
+        name for name in names if opening.used_columns is None or name in opening.used_columns
+    ]
     longest = opening.limits.row_bytes
     may_be_too_long = 2 * options.block_size > longest
-    places = {name: n for n, name in enumerate(names, start=1) if name in wanted}
+    places = {name: n for n, name in enumerate(names, start=1) if name in used_columns}
     reader = pa_csv.open_csv(
         text,
         read_options=options,
@@ -296,7 +298,7 @@ def _parsed(
         convert_options=pa_csv.ConvertOptions(
             check_utf8=False,
             strings_can_be_null=False,
-            include_columns=names if may_be_too_long else wanted,
+            include_columns=names if may_be_too_long else used_columns,
             column_types=dict.fromkeys(names, pa.binary()),
         ),
     )
@@ -309,11 +311,11 @@ def _parsed(
                 if (too_long := [*numbers[lengths > longest]]) or invalid.longest[0] > longest:
                     first = too_long[0] if too_long else invalid.longest[1]
                     raise _too_long(opening, f"row {first}")
-                batch = batch.select(wanted)
+                batch = batch.select(used_columns)
             if batch.num_rows:
                 yield True, _as_text(batch, places, numbers, bytewise)
-            yield from invalid.take_new_rows(wanted)
-    yield from invalid.take_new_rows(wanted)  # a block without a good row makes no batch
+            yield from invalid.take_new_rows(used_columns)
+    yield from invalid.take_new_rows(used_columns)  # a block without a good row makes no batch
     if may_be_too_long and invalid.longest[0] > longest:
         raise _too_long(opening, f"row {invalid.longest[1]}")
     if invalid.n_rows is None:

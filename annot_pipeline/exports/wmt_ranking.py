@@ -120,7 +120,7 @@ def read_wmt_ranking(opening: Opening) -> Export:
 
 
 def _chunks(opening: Opening, ordinals: npt.NDArray[np.int64]) -> Iterator[RawRows]:
-    wanted = [n for n in COLUMNS if opening.wanted is None or n in opening.wanted]
+    used_columns = [n for n in COLUMNS if opening.used_columns is None or n in opening.used_columns]
     records: list[Texts] = []
     rows, n_chunk = array("q"), opening.chunk_records or CHUNK
     for row, ranking in enumerate(_rankings(opening, Counter()), start=1):
@@ -129,18 +129,18 @@ def _chunks(opening: Opening, ordinals: npt.NDArray[np.int64]) -> Iterator[RawRo
             records.append((*shared, *cell))
             rows.append(row)
         if len(records) >= n_chunk:
-            yield _raw_rows(records, rows, wanted)
+            yield _raw_rows(records, rows, used_columns)
             records, rows = [], array("q")
     if records:
-        yield _raw_rows(records, rows, wanted)
+        yield _raw_rows(records, rows, used_columns)
 
 
-def _raw_rows(records: list[Texts], rows: array[int], wanted: Sequence[str]) -> RawRows:
+def _raw_rows(records: list[Texts], rows: array[int], used_columns: Sequence[str]) -> RawRows:
     names = (*COLUMNS, "cell", "problem")
     texts = dict(zip(names, zip(*records, strict=True), strict=True))
-    columns = {n: pa.array(texts[n], pa.string()) for n in (*wanted, "cell", "problem")}
+    columns = {n: pa.array(texts[n], pa.string()) for n in (*used_columns, "cell", "problem")}
     return RawRows(
-        {name: columns[name] for name in wanted},
+        {name: columns[name] for name in used_columns},
         np.array(rows, np.int64),
         columns["problem"],
         columns["cell"],

@@ -288,12 +288,12 @@ def _likely(
     return "labels"
 
 
-def _likely_column(there: Sequence[str], option: str, wanted: str) -> str:
+def _likely_column(there: Sequence[str], option: str, heading: str) -> str:
     """The option that names a column spelt otherwise, if there is one, or there twice."""
-    twice = [name for name in there if name.startswith(f"{wanted}#")]
+    twice = [name for name in there if name.startswith(f"{heading}#")]
     if twice:
-        return f"the header has {wanted} {len(twice)} times: choose one, as {option} '{twice[0]}'"
-    column = next((name for name in there if name.strip().casefold() == wanted), None)
+        return f"the header has {heading} {len(twice)} times: choose one, as {option} '{twice[0]}'"
+    column = next((name for name in there if name.strip().casefold() == heading), None)
     return "" if column is None else f"did you mean {option} {shlex.quote(column)}?"
 
 

@@ -115,11 +115,11 @@ class Releases:
         pointer = self.gold.pointer()
         if version == "latest":
             self._refuse(self.contradiction())
-        wanted = pointer.version if version == "latest" and pointer else version
-        if pointer is None or wanted not in self.gold.published(pointer):
+        resolved_version = pointer.version if version == "latest" and pointer else version
+        if pointer is None or resolved_version not in self.gold.published(pointer):
             self.refuse_rollback()  # else it may be one that an older pointer does not know
-            raise self._missing(wanted, pointer)
-        return self._read(wanted, pointer)
+            raise self._missing(resolved_version, pointer)
+        return self._read(resolved_version, pointer)
 
     def latest(self) -> Release | None:
         """The newest release that is there, if any; a build goes on from it."""

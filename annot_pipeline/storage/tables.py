@@ -220,10 +220,10 @@ def _read_file(
 ) -> pa.Table:
     with pq.ParquetFile(regular(path)) as file:
         metadata, schema = file.metadata, file.schema_arrow
-    wanted = schema.names if columns is None else list(columns)
+    column_names = schema.names if columns is None else list(columns)
     groups = None if tasks is None else _groups_of(metadata, tasks)
     size = path.stat().st_size
-    return _read(path, size, metadata, _encoded(schema), wanted, groups).select(wanted)
+    return _read(path, size, metadata, _encoded(schema), column_names, groups).select(column_names)
 
 
 def tasks_in(file: TableFile) -> list[str]:

@@ -74,7 +74,7 @@ def trace(
 def trace_items(
     folder: Path,
     manifest: Mapping[str, Any],
-    wanted: Sequence[tuple[str, str]],
+    requests: Sequence[tuple[str, str]],
     queries: Queries | None = None,
     lines: FindLines = no_lines,
 ) -> list[Row]:
@@ -85,7 +85,7 @@ def trace_items(
     folder, manifest
         The release; of the manifest, which may still be in the making, ``campaign``, ``version``,
         ``settings``, ``tables``, ``runs`` and ``facts`` are read.
-    wanted
+    requests
         Task and item.
     queries
         Those that run here; None: with the machine's memory.
@@ -97,10 +97,10 @@ def trace_items(
     StoreError
         A damaged release.
     """
-    if not wanted:
+    if not requests:
         return []
-    rows = rows_about(Release(manifest["version"], folder, dict(manifest)), wanted, queries)
-    documents = [_document(manifest, task, item, rows[item]) for task, item in wanted]
+    rows = rows_about(Release(manifest["version"], folder, dict(manifest)), requests, queries)
+    documents = [_document(manifest, task, item, rows[item]) for task, item in requests]
     return with_lines(documents, lines)
 
 

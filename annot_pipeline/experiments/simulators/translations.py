@@ -87,10 +87,10 @@ def translated(rng: np.random.Generator, worth: Floats) -> tuple[Texts, Texts]:
     sentences = np.array(list(itertools.product(*map(range, map(len, PARTS)))))
     drawn = np.resize(rng.permutation(len(sentences)), len(worth))
     sources, texts = [], []
-    for alternatives, wanted in zip(sentences[drawn].tolist(), worth, strict=True):
+    for alternatives, segment_worth in zip(sentences[drawn].tolist(), worth, strict=True):
         parts = [part[here] for part, here in zip(PARTS, alternatives, strict=True)]
         sources.append(" ".join(german for german, _ in parts))
-        for places in _PLACES[_of_cost(rng, AVERAGE_COST - COST_OF_WORTH * wanted)].tolist():
+        for places in _PLACES[_of_cost(rng, AVERAGE_COST - COST_OF_WORTH * segment_worth)].tolist():
             said = [english[at] for (_, english), at in zip(parts, places, strict=True)]
             texts.append(" ".join(said))
     return np.array(sources), np.array(texts).reshape(worth.shape)

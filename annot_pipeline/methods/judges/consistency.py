@@ -250,9 +250,9 @@ def _permute(
     seed: int,
 ) -> None:
     """Put p of the permutations of some judges in the place of those of t."""
-    wanted = np.zeros(p_value.size, np.bool_)
-    wanted[permuted] = True
-    rows = _joined(blocks.map(rows_of_series, reference, wanted[judge]))
+    is_permuted = np.zeros(p_value.size, np.bool_)
+    is_permuted[permuted] = True
+    rows = _joined(blocks.map(rows_of_series, reference, is_permuted[judge]))
     unit = judge[rows.series]
     order = np.lexsort((rows.own, rows.others, rows.series, unit))
     unit, series = unit[order], rows.series[order]

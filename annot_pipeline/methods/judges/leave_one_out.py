@@ -176,10 +176,10 @@ def shared_moments(blocks: Blocks[SharedScores], reference: Flags, shift: Floats
     )
 
 
-def rows_of_series(block: SharedScores, reference: Flags, wanted: Flags) -> LeaveOneOut:
-    """Return the rows of ``wanted`` series, ``(n_series,)``; as `SharedScores.leave_one_out`."""
+def rows_of_series(block: SharedScores, reference: Flags, is_selected: Flags) -> LeaveOneOut:
+    """Return the rows of some series, ``(n_series,)``; as `SharedScores.leave_one_out`."""
     rows = block.leave_one_out(reference, np.zeros(reference.size))
-    some = wanted[rows.series]
+    some = is_selected[rows.series]
     return LeaveOneOut(rows.series[some], rows.own[some], rows.others[some], rows.n_others[some])
 
 

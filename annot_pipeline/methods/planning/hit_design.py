@@ -222,6 +222,6 @@ def _matched(eligible: Flags, groups: int) -> Codes | None:
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import maximum_bipartite_matching
 
-    wanted = csr_array(np.repeat(eligible, groups, axis=0).astype(np.int8))
-    partners = maximum_bipartite_matching(wanted, perm_type="column")
+    edges = csr_array(np.repeat(eligible, groups, axis=0).astype(np.int8))
+    partners = maximum_bipartite_matching(edges, perm_type="column")
     return None if (partners < 0).any() else partners.reshape(-1, groups).astype(np.int64)

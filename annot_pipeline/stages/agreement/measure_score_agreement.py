@@ -202,8 +202,8 @@ def intra_rows(
         subset = repeats.only(has_bins)
         name = f"intra_kappa_{kind}_{k}{suffix}"
         agreement = binned_agreement(
-            bins[0][has_bins], bins[1][has_bins], subset.items, n_items=subset.n_items, n_categories=k,
-            **bootstrap.arguments(name),
+            bins[0][has_bins], bins[1][has_bins], subset.items, n_items=subset.n_items,
+            n_categories=k, **bootstrap.arguments(name),
         )  # fmt: skip
         n_judges = np.unique(subset.judges).size
         yield from cut_rows(task, name, agreement, n_judges, bootstrap.rounds)

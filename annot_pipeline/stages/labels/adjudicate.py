@@ -83,8 +83,10 @@ def _override(
     labels: pa.Table, decisions: pa.Table, distributions: pa.Table, decision: pa.ChunkedArray
 ) -> pa.Table:
     """Replace labels by decisions; ``decision`` is the row of each label's, or null."""
-    wanted = ("task", "item", "label")
-    at = pc.index_in(_keys(decisions, *wanted), _keys(distributions, *wanted)).combine_chunks()
+    key_columns = ("task", "item", "label")
+    at = pc.index_in(
+        _keys(decisions, *key_columns), _keys(distributions, *key_columns)
+    ).combine_chunks()
     # a class that the model does not know has no votes
     votes = pc.fill_null(distributions["votes"].combine_chunks().take(at), 0).take(decision)
     is_decided = pc.is_valid(decision)

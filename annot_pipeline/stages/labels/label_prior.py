@@ -80,9 +80,9 @@ def _shared_weights(
     jobs = []
     for inputs in input_partitions(context, "controlled"):
         table = inputs.files["controlled"]
-        wanted = sorted({*inputs.tasks}.intersection(sample))
-        if wanted and len(table.files) == 1:  # else it is one large task
-            rows = tasks.filter(is_in(tasks["task"], wanted))
+        names_to_read = sorted({*inputs.tasks}.intersection(sample))
+        if names_to_read and len(table.files) == 1:  # else it is one large task
+            rows = tasks.filter(is_in(tasks["task"], names_to_read))
             jobs.append(partial(_predictions, table, rows, settings))
     by_task = {name: task for of_file in context.run(jobs) for name, task in of_file.items()}
     predictions = [by_task[name] for name in sample if name in by_task]

@@ -44,8 +44,8 @@ def _plan(
     )
 
     needed = NEEDED[settings.next_hits.design]
-    wanted = {"tasks", "item_rows"} | ({VOTES, PROBABILITIES} & {*needed})
-    read = {name: read_unharmed(stored[name], columns[name]) for name in wanted}
+    table_names = {"tasks", "item_rows"} | ({VOTES, PROBABILITIES} & {*needed})
+    read = {name: read_unharmed(stored[name], columns[name]) for name in table_names}
     by_task = {
         name: StoredTasks(unharmed(stored[name]), columns[name])
         for name in BY_TASK

@@ -271,8 +271,8 @@ def _compared_before(
 def _in_crowd(rows: pa.Table, crowded: pa.Table) -> npt.NDArray[np.bool_]:
     """Return whether a judgment was given in a HIT of `Online.crowded`."""
     loose = pc.and_(rows["segment"].is_null(), rows["ranking"].is_null())
-    wanted = pa.array(text_keys(crowded["judge"], crowded["hit"]).to_pylist(), TEXT)
-    there = pc.is_in(text_keys(rows["judge"], rows["hit"]), wanted)
+    crowd_keys = pa.array(text_keys(crowded["judge"], crowded["hit"]).to_pylist(), TEXT)
+    there = pc.is_in(text_keys(rows["judge"], rows["hit"]), crowd_keys)
     return np.asarray(pc.and_(loose, there).to_numpy(), np.bool_)
 
 
