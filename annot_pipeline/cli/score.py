@@ -299,13 +299,15 @@ def _farthest(rows: Sequence[Document], several: bool) -> list[str]:
     lines = ["largest disagreements with gold:"] if rows else []
     for row in rows:
         by = "an expert" if row["adjudicated"] else f"{row['probability']:.3f}"
-        said = "no class" if row["predicted"] is None else _truncate(shorten(row["predicted"]), 13)
+        prediction = (
+            "no class" if row["predicted"] is None else _truncate(shorten(row["predicted"]), 13)
+        )
         if row["predicted_probability"] is not None:
-            said += f" ({row['predicted_probability']:.3f})"
+            prediction += f" ({row['predicted_probability']:.3f})"
         item, label = _truncate(shorten(row["item"]), 18), _truncate(shorten(row["label"]), 13)
         if several:
             item = f"{_truncate(row['task'], 12)} {_truncate(item, 14)}"
-        lines.append(f"  {item}: gold {label} ({by}), model {said}")
+        lines.append(f"  {item}: gold {label} ({by}), model {prediction}")
     return lines
 
 

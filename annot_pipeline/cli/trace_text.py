@@ -109,8 +109,8 @@ def _outcomes(trace: Row) -> str:
             outcomes[answer.split(" ")[0] if is_side and answer != "a tie" else answer] += 1
     if not outcomes:
         return "no judgment counts" if trace["judgments"] else ""
-    n, said = outcomes.total(), (f"{short(answer)} ({n})" for answer, n in outcomes.most_common())
-    return f"{n} comparison{'s' * (n != 1)}: {', '.join(said)}"
+    n, texts = outcomes.total(), (f"{short(answer)} ({n})" for answer, n in outcomes.most_common())
+    return f"{n} comparison{'s' * (n != 1)}: {', '.join(texts)}"
 
 
 def _answer(trace: Row) -> Iterator[str]:

@@ -161,10 +161,12 @@ def _certainty(figure_rows: Mapping[tuple[str, str, str], Row], tasks: Sequence[
     )  # fmt: skip
     rows: list[tuple[Cell, ...]] = []
     for task in tasks:
-        for model, said in SAID.items():
+        for model, model_name in SAID.items():
             figures = [figure_rows[task, model, name] for name in AGAINST_TRUTH]
             ends = (figures[-1]["ci_low"], figures[-1]["ci_high"])
-            rows.append((task, said, figures[0]["n"], *(row["value"] for row in figures), *ends))
+            rows.append(
+                (task, model_name, figures[0]["n"], *(row["value"] for row in figures), *ends)
+            )
     return Table("certainty", columns, tuple(rows))
 
 

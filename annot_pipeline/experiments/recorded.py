@@ -185,7 +185,7 @@ def _truths(judgments: pa.Table, item_rows: pa.Table) -> dict[str, dict[str, flo
     texts = texts.group_by(["task", "item", "truth"]).aggregate([]).to_pylist()
     for row in texts:
         recorded.setdefault((row["task"], row["item"]), set()).add(row["truth"])
-    said = {key: min(truths) for key, truths in recorded.items() if len(truths) == 1}
+    record_truths = {key: min(truths) for key, truths in recorded.items() if len(truths) == 1}
     listed: dict[tuple[str | None, str], str] = {}
     for row in sorted(item_rows.to_pylist(), key=lambda row: row["place"]):
         if row["truth"] is not None:
@@ -194,7 +194,7 @@ def _truths(judgments: pa.Table, item_rows: pa.Table) -> dict[str, dict[str, flo
     bad: list[str] = []
     truth_by_task: dict[str, dict[str, float]] = {}
     for task, item in {(row["task"], row["item"]): None for row in tasks}:
-        text = listed.get((task, item), listed.get((None, item), said.get((task, item))))
+        text = listed.get((task, item), listed.get((None, item), record_truths.get((task, item))))
         if text is None or task is None or item is None:
             continue
         number = number_in(text)

@@ -212,9 +212,11 @@ def _unit(columns: Columns) -> pa.Array:
     """``document`` or ``segment``: what the score is of; null if that is not said."""
     if "isDocScore" not in columns:
         return pa.repeat("segment", len(columns["itemId"]))
-    said = pc.utf8_lower(pc.utf8_trim_whitespace(columns["isDocScore"]))
+    document_flag = pc.utf8_lower(pc.utf8_trim_whitespace(columns["isDocScore"]))
     return pc.if_else(
-        pc.equal(said, "true"), "document", _where(pc.equal(said, "false"), "segment")
+        pc.equal(document_flag, "true"),
+        "document",
+        _where(pc.equal(document_flag, "false"), "segment"),
     )
 
 

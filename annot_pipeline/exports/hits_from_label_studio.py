@@ -111,9 +111,9 @@ def _answers(
     for name, result in _results(annotation):
         content = result.get("value")
         kind = result.get("type")
-        said = content.get(kind) if isinstance(content, dict) else None
+        value = content.get(kind) if isinstance(content, dict) else None
         for answer in map(
-            as_text, said if kind == "choices" and isinstance(said, list) else [said]
+            as_text, value if kind == "choices" and isinstance(value, list) else [value]
         ):
             if name in values:
                 raise DamagedError(f"{result['from_name']} is answered twice")

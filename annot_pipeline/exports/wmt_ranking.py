@@ -269,8 +269,8 @@ def _ordinals(rankings: Iterator[_Ranking]) -> npt.NDArray[np.int64]:
     for ranking in rankings:
         keys.append(int.from_bytes(_digest(ranking.key, 8), "big"))
         says.append(int.from_bytes(_digest(ranking.says, 8), "big"))
-    key, said = np.array(keys, np.uint64), np.array(says, np.uint64)
-    order = np.lexsort((said, key))  # stable: equal ones stay in the order of the file
+    key, answer_digest = np.array(keys, np.uint64), np.array(says, np.uint64)
+    order = np.lexsort((answer_digest, key))  # stable: equal ones stay in the order of the file
     starts = np.flatnonzero(np.diff(key[order], prepend=key[order][:1] + np.uint64(1)))
     lengths = np.diff(starts, append=len(key))
     ordinals = np.empty(len(key), np.int64)
@@ -278,5 +278,5 @@ def _ordinals(rankings: Iterator[_Ranking]) -> npt.NDArray[np.int64]:
     return ordinals
 
 
-def _digest(said: Sequence[object], size: int) -> bytes:
-    return hashlib.blake2b(json.dumps(said).encode(), digest_size=size).digest()
+def _digest(values: Sequence[object], size: int) -> bytes:
+    return hashlib.blake2b(json.dumps(values).encode(), digest_size=size).digest()

@@ -203,14 +203,14 @@ def _named(sheet: Sheet, things: list[Pair], column: Column) -> Pair | None:
     winner = sheet.table.column(column.name)
     for pair in things:
         ours, theirs = (sheet.table.column(name) for name in (pair.first, pair.second))
-        said = pc.or_(
+        matches = pc.or_(
             pc.fill_null(pc.equal(winner, ours), False),
             pc.fill_null(pc.equal(winner, theirs), False),
         )
         sides, _ = placed(column, pair)
         ties = {value for value, side in sides.items() if side == "tie"}
         n_won = len(column.filled) - sum(column.counts[value] for value in ties)
-        if n_won and pc.sum(said).as_py() >= NAMED_SHARE * n_won:
+        if n_won and pc.sum(matches).as_py() >= NAMED_SHARE * n_won:
             return pair
     return None
 

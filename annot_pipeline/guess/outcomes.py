@@ -82,15 +82,15 @@ def _by_arrow(value: str) -> str | None:
 
 
 def _by_words(words: Sequence[str], pair: Pair) -> str | None:
-    said = {*words}
-    if said & TIE_WORDS:
+    word_set = {*words}
+    if word_set & TIE_WORDS:
         return "tie"
     kinds = {*range(X_AND_Y), pair.kind}  # x and y are sides only where columns are named so
     others = {word for kind in kinds for word in SIDE_WORDS[kind][2:]}
-    if said & (TURNED | others):
+    if word_set & (TURNED | others):
         return None
     sides = [{SIDE_WORDS[kind][position] for kind in kinds} for position in (0, 1)]
-    first, second = (bool(said & spellings) for spellings in sides)
+    first, second = (bool(word_set & spellings) for spellings in sides)
     if first == second:
         return None
     return "a" if first else "b"

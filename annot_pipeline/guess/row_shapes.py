@@ -115,8 +115,8 @@ def ordinary(choice: Choice, judge: Column, format_: str) -> Mapping:
         lines = [("item", shown_item.expression, evidence)]
     if not lines:
         raise NoJudgmentsError("no column says what was judged", names.ROLES["item"])
-    said = [sheet[n] for n in sheet.names if ("item", sheet[n].expression) == lines[0][:2]]
-    item = said[0] if said else None
+    item_columns = [sheet[n] for n in sheet.names if ("item", sheet[n].expression) == lines[0][:2]]
+    item = item_columns[0] if item_columns else None
     answer, each, notes = pick_answer(choice, judge, item, by_prefix=is_mturk)
     task, tasks = find_task(shown, lines)
     if each:

@@ -89,7 +89,7 @@ def _used(judges: pa.Table, manifest: Manifest) -> pa.Table:
 
 def _about(manifest: Manifest) -> list[str]:
     about = manifest["settings"]["about"]
-    said = {
+    facts = {
         "Published": f"{manifest['created_at']} by annot-pipeline "
         f"{manifest['code']['annot-pipeline']}, campaign `{manifest['campaign']}`",
         "By": escape(", ".join(about["creators"])),
@@ -97,7 +97,7 @@ def _about(manifest: Manifest) -> list[str]:
         "Home": f"<{about['url']}>" if about["url"] else "",
         "Contact": escape(about["contact"] or ""),
     }
-    return [*(f"- {what}: {text}" for what, text in said.items() if text), ""]
+    return [*(f"- {what}: {text}" for what, text in facts.items() if text), ""]
 
 
 def _questions(manifest: Manifest) -> list[str]:

@@ -266,8 +266,8 @@ def _numbers(rows: Sequence[Row], column: str) -> list[float]:
 def _once_a_judge(judges: pa.Table) -> list[Row]:
     """One row a judge and test: tested over all tasks, a judge's rows say the same."""
     first: dict[tuple[Any, ...], int] = {}
-    said = judges.select(["judge", "verdict", "p_value", "n_pairs"])
-    for position, row in enumerate(said.to_pylist()):
+    verdicts = judges.select(["judge", "verdict", "p_value", "n_pairs"])
+    for position, row in enumerate(verdicts.to_pylist()):
         first.setdefault(tuple(row.values()), position)
     rows: list[Row] = judges.take(pa.array(first.values(), pa.int64())).to_pylist()
     return rows

@@ -208,8 +208,8 @@ def _item_field(items: Sequence[Row], judgments: Sequence[Row], item: str, name:
     row = next((row for row in items if row["item"] == item), {})
     if row.get(name) is not None or name not in ("segment", "system"):
         return row.get(name)
-    said = {row[name] for row in judgments}
-    value: str | None = said.pop() if len(said) == 1 else None
+    values = {row[name] for row in judgments}
+    value: str | None = values.pop() if len(values) == 1 else None
     return value
 
 

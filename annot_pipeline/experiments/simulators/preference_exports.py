@@ -106,8 +106,8 @@ def _json_lines(simulated: SimulatedPreferences, rows: PreferenceRows) -> str:
     lines = []
     for record in _records(simulated, rows):
         shown = {side: record.pop(side) for side in ("left", "right")}
-        said = {name: record.pop(name) for name in ("outcome", "seconds")}
-        lines.append(json.dumps(record | {"shown": shown, "said": said}, ensure_ascii=False))
+        answer = {name: record.pop(name) for name in ("outcome", "seconds")}
+        lines.append(json.dumps(record | {"shown": shown, "said": answer}, ensure_ascii=False))
     return "".join(f"{line}\n" for line in lines)
 
 

@@ -142,7 +142,7 @@ def simulate_preferences(params: PreferenceSimulation | None = None) -> Simulate
     worth, same_as = _outputs(params, rng)
     sources, texts = _written(rng, worth, same_as)
     noise = params.judge_sd * rng.lognormal(0, params.judge_spread, size=params.n_judges)
-    said = _damaged(params, rng, _all_preferences(params, rng, worth, same_as, noise))
+    preferences = _damaged(params, rng, _all_preferences(params, rng, worth, same_as, noise))
     return SimulatedPreferences(
         params=params,
         systems=(REFERENCE, *names("system", params.n_systems).tolist()),
@@ -153,8 +153,8 @@ def simulate_preferences(params: PreferenceSimulation | None = None) -> Simulate
         quality=worth.mean(axis=0),
         worth=worth,
         same_as=same_as,
-        rows=_exported(params, said),
-        answers=simulate_answers(params, rng, worth, noise, _graphs(same_as, said)),
+        rows=_exported(params, preferences),
+        answers=simulate_answers(params, rng, worth, noise, _graphs(same_as, preferences)),
     )
 
 
@@ -240,22 +240,22 @@ def _hits(params: PreferenceSimulation, rng: np.random.Generator) -> tuple[Codes
 
 
 def _damaged(
-    params: PreferenceSimulation, rng: np.random.Generator, said: PreferenceRows
+    params: PreferenceSimulation, rng: np.random.Generator, preferences: PreferenceRows
 ) -> PreferenceRows:
     """Damage as many rows as were asked for; what they say is lost, in repeats too."""
-    damage = said.damage.copy()
-    places = rng.permutation(len(said))[: params.dirty * len(DAMAGES)]
+    damage = preferences.damage.copy()
+    places = rng.permutation(len(preferences))[: params.dirty * len(DAMAGES)]
     damage[places] = np.resize(DAMAGES, places.size)
-    return PreferenceRows(**{**vars(said), "damage": damage})
+    return PreferenceRows(**{**vars(preferences), "damage": damage})
 
 
-def _exported(params: PreferenceSimulation, said: PreferenceRows) -> PreferenceRows:
+def _exported(params: PreferenceSimulation, preferences: PreferenceRows) -> PreferenceRows:
     """Return the rows of each night in order of time, after the last ones of the night before."""
     places, nights, repeats = [], [], []
     before = np.arange(0)
     for night in range(1, params.nights + 1):
-        today = np.flatnonzero(said.night == night)
-        today = today[np.argsort(said.submitted_at[today], kind="stable")]
+        today = np.flatnonzero(preferences.night == night)
+        today = today[np.argsort(preferences.submitted_at[today], kind="stable")]
         count = min(round(params.repeat_share * today.size), before.size)
         written = np.append(before[before.size - count :], today)
         places.append(written)
@@ -263,16 +263,16 @@ def _exported(params: PreferenceSimulation, said: PreferenceRows) -> PreferenceR
         repeats.append(np.arange(written.size) < count)
         before = today
     columns = {"night": np.concatenate(nights), "repeat": np.concatenate(repeats)}
-    return PreferenceRows(**{**vars(said.take(np.concatenate(places))), **columns})
+    return PreferenceRows(**{**vars(preferences.take(np.concatenate(places))), **columns})
 
 
 # --- what is known once all was said -------------------------------------------------------
 
 
-def _graphs(same_as: Codes, said: PreferenceRows) -> ComparisonGraphs:
+def _graphs(same_as: Codes, preferences: PreferenceRows) -> ComparisonGraphs:
     """Graphs of what most said of each pair, and of outputs that are equal but for case."""
     n_segments, n = same_as.shape
-    intact = said.take(said.damage == "")
+    intact = preferences.take(preferences.damage == "")
     item = np.arange(same_as.size)
     original = same_as.reshape(-1) + item // n * n
     copies = item[original != item]

@@ -91,8 +91,8 @@ def translated(rng: np.random.Generator, worth: Floats) -> tuple[Texts, Texts]:
         parts = [part[here] for part, here in zip(PARTS, alternatives, strict=True)]
         sources.append(" ".join(german for german, _ in parts))
         for places in _PLACES[_of_cost(rng, AVERAGE_COST - COST_OF_WORTH * segment_worth)].tolist():
-            said = [english[at] for (_, english), at in zip(parts, places, strict=True)]
-            texts.append(" ".join(said))
+            words = [english[at] for (_, english), at in zip(parts, places, strict=True)]
+            texts.append(" ".join(words))
     return np.array(sources), np.array(texts).reshape(worth.shape)
 
 

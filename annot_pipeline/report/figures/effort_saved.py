@@ -64,7 +64,7 @@ def effort_saved_svg(counts: Mapping[str, int]) -> str:
     saved = f"{100 * (1 - n_asked / outputs):.2f}% of asking about every output was saved."
     says = f"{counted(outputs, 'output')}, {unique:,} vertices, {n_asked:,} asked. {saved}"
     x_left = 24 + px_of(*(words for _, words, *_ in steps))
-    right = 20 + px_of(*(said for *_, said in steps), size=SMALL)
+    right = 20 + px_of(*(count_text for *_, count_text in steps), size=SMALL)
     bottom = TOP + PITCH * len(steps)
     with new_sheet(KIND, x_left + WIDTH + right, bottom + 28, says) as sheet:
         for row, step in enumerate(steps):
@@ -96,13 +96,13 @@ def _count_text(n: int, total: int, noun: str = "outputs") -> str:
 
 
 def _step(sheet: Sheet, step: Step, row: int, x_left: float, scale: float) -> None:
-    part, words, first, last, color, said = step
+    part, words, first, last, color, count_text = step
     y = TOP + PITCH * row
     sheet.text(x_left - 10, y + BAR / 2 + 4, words, anchor="right", part="step")
     if last > first:
         box = (x_left + scale * first, y, scale * (last - first), BAR)
-        sheet.rectangles([box], color, part, tip=f"{words}: {said}")
-    sheet.text(x_left + scale * last + 8, y + BAR / 2 + 4, said, size=SMALL, part="count")
+        sheet.rectangles([box], color, part, tip=f"{words}: {count_text}")
+    sheet.text(x_left + scale * last + 8, y + BAR / 2 + 4, count_text, size=SMALL, part="count")
 
 
 def _joints(sheet: Sheet, steps: list[Step], x_left: float, scale: float) -> None:

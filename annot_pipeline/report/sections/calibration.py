@@ -94,7 +94,7 @@ def _expected(tasks: dict[str, Figures]) -> Iterator[list[object]]:
 def _against_truth(tasks: dict[str, Figures]) -> str:
     cells = []
     for task, statistics in tasks.items():
-        for model, said in MODELS.items():
+        for model, model_name in MODELS.items():
             if (model, "log_loss") not in statistics:
                 continue
             row = {s: statistics[model, s] for s in (
@@ -103,7 +103,7 @@ def _against_truth(tasks: dict[str, Figures]) -> str:
             )}  # fmt: skip
             right = row["certain_accuracy"]
             cells.append([
-                task, said, row["log_loss"]["n"], row["log_loss"]["value"],
+                task, model_name, row["log_loss"]["n"], row["log_loss"]["value"],
                 row["accuracy"]["value"], row["expected_calibration_error"]["value"],
                 row["certain_share"]["value"],
                 f"{number(right['value'], 'share')} "

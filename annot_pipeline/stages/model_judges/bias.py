@@ -206,8 +206,8 @@ def _both_orders(own: Comparisons) -> Row:
         with np.errstate(invalid="ignore"):
             share = np.bincount(of_side, own.share[rows], n_pairs)
             mean = share / np.bincount(of_side, minlength=n_pairs)
-        said = np.select([mean > 0.5, mean < 0.5], [A, B], TIE).astype(np.float64)
-        answers.append(np.where(np.isnan(mean), np.nan, said))
+        answer = np.select([mean > 0.5, mean < 0.5], [A, B], TIE).astype(np.float64)
+        answers.append(np.where(np.isnan(mean), np.nan, answer))
     forward, reverse = answers
     both = ~np.isnan(forward) & ~np.isnan(reverse)
     truth = np.full(n_pairs, np.nan)
