@@ -73,7 +73,7 @@ def _pairs(sets: Iterable[str]) -> dict[str, str]:
 def _experiment_document(experiment: Any) -> Document:
     return {
         "name": experiment.name,
-        "says": experiment.says,
+        "says": experiment.description,
         "takes_campaign": experiment.needs_campaign,
         "settings": {key: default for key, default, _ in experiment.settings()},
     }
@@ -83,9 +83,9 @@ def _experiments_text(experiments: Iterable[Any]) -> str:
     lines = []
     for experiment in experiments:
         campaign = " CAMPAIGN" if experiment.needs_campaign else ""
-        lines.append(f"annot simulate {experiment.name}{campaign}: {experiment.says}")
-        for key, default, says in experiment.settings():
-            lines.append(f"    --set {f'{key}={default}':<28} {says}")
+        lines.append(f"annot simulate {experiment.name}{campaign}: {experiment.description}")
+        for key, default, description in experiment.settings():
+            lines.append(f"    --set {f'{key}={default}':<28} {description}")
     return "\n".join([*lines, "next: annot simulate lexical"])
 
 

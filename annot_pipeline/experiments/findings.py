@@ -81,8 +81,8 @@ def _at(one: Measured, reach: Sequence[int], unit: str) -> str:
     judgments = _judgments(float(one.task.correlations.judgments[point]), unit)
     positions, base, control = _places(one)
     difference = _values(one.gains[0].difference, positions, point)
-    says = verdict(difference)
-    if says == NONE:
+    word = verdict(difference)
+    if word == NONE:
         return (
             f"At {judgments} EASL and DA cannot be compared: a correlation "
             "is undefined where all scores are equal, or a method could not ask so much."
@@ -90,7 +90,7 @@ def _at(one: Measured, reach: Sequence[int], unit: str) -> str:
     ours, theirs = (float(one.bands.value[SPEARMAN, p, point]) for p in (positions, base))
     return (
         f"At {judgments} Spearman's correlation with the oracle is "
-        f"{ours:.3f} for EASL and {theirs:.3f} for DA: {says}, {_signed(difference)}; random HITs "
+        f"{ours:.3f} for EASL and {theirs:.3f} for DA: {word}, {_signed(difference)}; random HITs "
         f"against DA: {_signed(_values(one.gains[0].difference, control, point))} (95% intervals "
         f"over {one.gains[0].over})."
     )

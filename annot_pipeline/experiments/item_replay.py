@@ -185,18 +185,18 @@ class _Replayed:
 
 
 def _replayed(task: RecordedTask, oracle: Oracle | None, params: ItemReplay) -> _Replayed:
-    truth, says = task.truth, "truth"
+    truth, truth_source = task.truth, "truth"
     if oracle is not None:
         right = oracle.for_task(task.task)
         truth = np.array([right.get(item, np.nan) for item in task.items])
-        says = oracle.file
+        truth_source = oracle.file
     elif np.isnan(truth).all():
-        truth, says = means(task.item, task.score, n_groups=len(task.items)), MEANS
+        truth, truth_source = means(task.item, task.score, n_groups=len(task.items)), MEANS
     with_truth = np.flatnonzero(~np.isnan(truth))
     positions = np.full(truth.size, -1)
     positions[with_truth] = np.arange(with_truth.size)
     rows = positions[task.item] >= 0
-    scale = (0.0, 1.0) if says == MEANS else params.scale or task.scale
+    scale = (0.0, 1.0) if truth_source == MEANS else params.scale or task.scale
     values, mapped = _on_unit_scale(truth[with_truth], scale)
     return _Replayed(
         task=task.task,
@@ -206,7 +206,7 @@ def _replayed(task: RecordedTask, oracle: Oracle | None, params: ItemReplay) -> 
         score=task.score[rows],
         truth=values,
         facts={
-            "oracle": says,
+            "oracle": truth_source,
             "oracle_mapped_by_its_ends": mapped,
             "items_without_truth": int(truth.size - with_truth.size),
             "recorded_judgments": int(rows.sum()),

@@ -95,7 +95,7 @@ class _Ranking:
         return [*of_hit, self.task.get("id"), self.result.get("user"), systems]
 
     @property
-    def says(self) -> list[object]:
+    def answer_values(self) -> list[object]:
         """What tells rankings of one key apart."""
         outputs = [(output.get("system"), output.get("rank")) for output in self.outputs]
         return [self.result.get("duration"), self.is_skipped, *outputs]
@@ -265,11 +265,11 @@ def _ordinals(rankings: Iterator[_Ranking]) -> npt.NDArray[np.int64]:
 
     In the order of what they say, and only then of the file, so that it stays when rows move.
     """
-    keys, says = array("Q"), array("Q")
+    keys, answer_digests = array("Q"), array("Q")
     for ranking in rankings:
         keys.append(int.from_bytes(_digest(ranking.key, 8), "big"))
-        says.append(int.from_bytes(_digest(ranking.says, 8), "big"))
-    key, answer_digest = np.array(keys, np.uint64), np.array(says, np.uint64)
+        answer_digests.append(int.from_bytes(_digest(ranking.answer_values, 8), "big"))
+    key, answer_digest = np.array(keys, np.uint64), np.array(answer_digests, np.uint64)
     order = np.lexsort((answer_digest, key))  # stable: equal ones stay in the order of the file
     starts = np.flatnonzero(np.diff(key[order], prepend=key[order][:1] + np.uint64(1)))
     lengths = np.diff(starts, append=len(key))

@@ -50,14 +50,14 @@ class Column:
         How its values are written; all kinds but text are numbers, written at the right.
     choose
         Whether the reader can choose one of its values.
-    says
+    tip
         What it is, shown when the mouse rests on the head.
     """
 
     name: str
     kind: Kind = "text"
     choose: bool = False
-    says: str = ""
+    tip: str = ""
 
 
 def text(value: object, most: int = MOST_CHARACTERS) -> Markup:
@@ -122,10 +122,10 @@ SIGNS = {
 """Beside the colour, for those who do not see it."""
 
 
-def chip(word: str, says: str = "") -> Markup:
+def chip(word: str, label: str = "") -> Markup:
     """Return a level or a verdict as HTML: its sign, its word, its colour."""
     sign = SIGNS.get(word, "•")
-    shown = text(says or word)
+    shown = text(label or word)
     css_class = word if word in SIGNS else "other"
     return Markup(
         f'<span class="chip {css_class}"><span aria-hidden="true">{sign}</span> {shown}</span>'
@@ -174,7 +174,7 @@ def table(
 def _head(column: Column) -> str:
     marks = "" if column.kind == "text" else ' class="number"'
     marks += " data-choose" if column.choose else ""
-    marks += f' title="{label_text(column.says)}"' if column.says else ""
+    marks += f' title="{label_text(column.tip)}"' if column.tip else ""
     return f'<th scope="col"{marks}>{text(column.name)}</th>'
 
 

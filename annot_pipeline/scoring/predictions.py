@@ -101,7 +101,7 @@ class Form:
         prefix = next((column.removesuffix(name) for name, column in self.classes), "")
         return tuple(c for c in self.ignored if prefix and c.startswith(prefix))
 
-    def says(self) -> str:
+    def describe(self) -> str:
         """For people."""
         if self.name == "columns":
             names = first_of([column for _, column in self.classes], 4)

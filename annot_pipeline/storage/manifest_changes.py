@@ -102,8 +102,8 @@ def _in_words(value: Any) -> str:
         fields = value.get("fields")
         n, what = (len(fields), "field") if fields else (len(others), "setting")
         family = value.get("family")
-        says = f"family {family}" if family else f"{n} {what}{'s' * (n != 1)}"
-        value = f"{_name(value)}, {says}"
+        identity = f"family {family}" if family else f"{n} {what}{'s' * (n != 1)}"
+        value = f"{_name(value)}, {identity}"
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 

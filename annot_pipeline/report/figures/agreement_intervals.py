@@ -56,10 +56,10 @@ def agreement_svg(
         notes.append("Hollow points: no interval is known.")
     if drawn < len(tasks):
         notes.append(f"The first {drawn} of {len(tasks):,} tasks are drawn.")
-    says = "Agreement by task: " + ", ".join(
+    description = "Agreement by task: " + ", ".join(
         f"{name} {v:.2f}" for name, v in zip(names[:20], value, strict=False) if not np.isnan(v)
     )
-    with new_sheet(KIND, x_left + WIDTH + 70, bottom + 44 + 16 * len(notes), says) as sheet:
+    with new_sheet(KIND, x_left + WIDTH + 70, bottom + 44 + 16 * len(notes), description) as sheet:
         axes = sheet.axes(x_left, TOP, WIDTH, bottom - TOP, x=(start, 1), y=(0, 1), lines="x")
         sheet.ticks(axes, "x", *steps(start, 1), grid=True)
         zero, _ = sheet.at(axes, 0, 0)

@@ -57,9 +57,9 @@ def certainty_svg(tasks: Sequence[object], counts: npt.ArrayLike) -> str:
     bottom = TOP + PITCH * drawn
     notes = [f"The first {drawn} of {len(tasks):,} tasks are drawn."] if drawn < len(tasks) else []
     share = share_text(float(count[:, -SURE:].sum() / count.sum()))
-    says = f"Probability of the labels by task: {share} of all labels are {sure_word}"
+    description = f"Probability of the labels by task: {share} of all labels are {sure_word}"
     with new_sheet(
-        KIND, x_left + WIDTH + 24 + px_of(sure_word), bottom + 48 + 16 * len(notes), says
+        KIND, x_left + WIDTH + 24 + px_of(sure_word), bottom + 48 + 16 * len(notes), description
     ) as sheet:
         sheet.text(12, 20, "probability of the label", part="axis")
         x = 12.0

@@ -81,9 +81,9 @@ def comparison_matrix_svg(
     size = cell * shown
     x_left = 52 + ceil(px_of(*names, size=min(12, cell)))
     bottom = TOP + size
-    says = f"{n} systems compared in pairs, the best: {', '.join(names[:3])}"
+    description = f"{n} systems compared in pairs, the best: {', '.join(names[:3])}"
     width = max(x_left + size + 64, 560)
-    with new_sheet(KIND, width, bottom + 12 + 16 * len(notes), says) as sheet:
+    with new_sheet(KIND, width, bottom + 12 + 16 * len(notes), description) as sheet:
         _key(sheet, alpha)
         sheet.rectangles([(x_left, TOP, size - 1, size - 1)], "none", "ground")
         opacity = np.full(p.shape, NOT_BELOW)

@@ -34,7 +34,7 @@ class _Curve:
     gap: Numbers  # (iterations,), nats
 
     @property
-    def says(self) -> str:
+    def label(self) -> str:
         ended = "" if self.converged else ", not converged"
         return f"{short(self.task)}: {counted(len(self.gap), 'iteration')}{ended}"
 
@@ -70,14 +70,15 @@ def convergence_svg(fits: Sequence[Mapping[str, Any]]) -> str:
     bottom = min(bottom, top - 1)
     x_left, plot_width, plot_height = 56, 460, 260
     right = max(
-        x_left + plot_width * len(curves[n].gap) / longest + px_of(curves[n].says) for n in labelled
+        x_left + plot_width * len(curves[n].gap) / longest + px_of(curves[n].label)
+        for n in labelled
     )
-    says = (
+    description = (
         "Gap of the log posterior to its final value by iteration: "
         f"{counted(len(curves), 'task')}, up to {counted(longest, 'iteration')}"
     )
     height = plot_height + 84 + 16 * len(notes)
-    with new_sheet(KIND, max(right, x_left + plot_width) + 24, height, says) as sheet:
+    with new_sheet(KIND, max(right, x_left + plot_width) + 24, height, description) as sheet:
         axes = sheet.axes(
             x_left, 36, plot_width, plot_height,
             x=(0, max(longest - 1, 1)), y=(10.0**bottom, 10.0**top), log="y",
@@ -98,12 +99,12 @@ def convergence_svg(fits: Sequence[Mapping[str, Any]]) -> str:
                 shown, gap[shown], color=color, linewidth=2 if n in labelled else 1.2,
                 marker="o" if len(gap) == 1 else "", markersize=5, clip_on=False,
             )  # fmt: skip
-            sheet.part(line, "task", curves[n].says)
+            sheet.part(line, "task", curves[n].label)
             if n in labelled:
                 path = [
                     sheet.at(axes, position, float(gap[position])) for position in shown.tolist()
                 ]
-                lines.append((path, curves[n].says, labelled[n]))
+                lines.append((path, curves[n].label, labelled[n]))
         _label(sheet, lines, plot_height + 32)
         sheet.note(plot_height + 96, notes)
         return sheet.svg()

@@ -53,8 +53,8 @@ def coverage_svg(
     if drawn < len(rows):
         notes.append(f"The first {drawn} of {len(rows):,} rows are drawn.")
     x_left, bottom = 24 + px_of(*words), TOP + PITCH * drawn
-    says = f"Coverage of intervals whose level is {100 * nominal:g}%, by method"
-    with new_sheet(KIND, x_left + WIDTH + 70, bottom + 60 + 16 * len(notes), says) as sheet:
+    description = f"Coverage of intervals whose level is {100 * nominal:g}%, by method"
+    with new_sheet(KIND, x_left + WIDTH + 70, bottom + 60 + 16 * len(notes), description) as sheet:
         axes = sheet.axes(x_left, TOP, WIDTH, bottom - TOP, x=(0, 1), y=(0, 1), lines="x")
         sheet.ticks(axes, "x", *steps(0, 1), grid=True)
         x, _ = sheet.at(axes, nominal, 0)

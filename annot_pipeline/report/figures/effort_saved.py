@@ -59,14 +59,14 @@ def effort_saved_svg(counts: Mapping[str, int]) -> str:
         ("asked", "asked", 0, n_asked, BLUE, _count_text(n_asked, outputs)),
     ]  # fmt: skip
     if rest:
-        says = _count_text(-rest, unique, "vertices")
-        steps.insert(5, ("rest", "not answered", n_asked, n_asked + rest, FAINT, says))
+        description = _count_text(-rest, unique, "vertices")
+        steps.insert(5, ("rest", "not answered", n_asked, n_asked + rest, FAINT, description))
     saved = f"{100 * (1 - n_asked / outputs):.2f}% of asking about every output was saved."
-    says = f"{counted(outputs, 'output')}, {unique:,} vertices, {n_asked:,} asked. {saved}"
+    description = f"{counted(outputs, 'output')}, {unique:,} vertices, {n_asked:,} asked. {saved}"
     x_left = 24 + px_of(*(words for _, words, *_ in steps))
     right = 20 + px_of(*(count_text for *_, count_text in steps), size=SMALL)
     bottom = TOP + PITCH * len(steps)
-    with new_sheet(KIND, x_left + WIDTH + right, bottom + 28, says) as sheet:
+    with new_sheet(KIND, x_left + WIDTH + right, bottom + 28, description) as sheet:
         for row, step in enumerate(steps):
             _step(sheet, step, row, x_left, WIDTH / outputs)
         _joints(sheet, steps, x_left, WIDTH / outputs)

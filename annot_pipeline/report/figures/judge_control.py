@@ -108,11 +108,11 @@ def p_against_seconds_svg(
         tips = [_tip(names[n], s, v) for n, s, v in zip(drawn.tolist(), time, p, strict=True)]
 
     strip = 32 if np.isnan(p).any() else 0
-    says = (
+    description = (
         f"p of the control test against mean seconds per judgment: {counted(len(drawn), 'judge')}"
     )
     height = TOP + strip + HEIGHT + 52 + 16 * len(notes)
-    with new_sheet(KIND, LEFT + WIDTH + 88, height, says) as sheet:
+    with new_sheet(KIND, LEFT + WIDTH + 88, height, description) as sheet:
         sheet.text(12, 20, "p-value of the control test (scale of the normal quantile)")
         ends = _time_ends(time)
         deepest = max(3.4, 0.3 + float(np.nanmax(_depth(p), initial=0)))

@@ -81,10 +81,10 @@ def match_quality_svg(
     end = round_up(max(float(np.nanmax(m)) for m in drawn if np.isfinite(m).any()), 10)
     width = max(LEFT + across * (side + GAP), 480)
     bottom = top + ceil(len(drawn) / across) * (HEAD + side + FOOT)
-    says = f"Match quality of the pairs of {n:,} items: " + ", ".join(
+    description = f"Match quality of the pairs of {n:,} items: " + ", ".join(
         short(name) for name, _ in panels[: len(drawn)]
     )
-    with new_sheet(KIND, width, bottom + 36 + 16 * len(notes), says) as sheet:
+    with new_sheet(KIND, width, bottom + 36 + 16 * len(notes), description) as sheet:
         sheet.text(12, 20, heading, size=13, weight=700, part="title")
         palette = _palette()
         _scale(sheet, top - 48, end, palette)

@@ -73,10 +73,10 @@ def prevalence_svg(
     pitch = BAR * len(estimates) + SPACE
     bottom = TOP + pitch * len(names) + 4
     end = _round_up(float(np.nanmax(shares)))
-    says = "Prevalence of the classes: " + ", ".join(
+    description = "Prevalence of the classes: " + ", ".join(
         f"{name} {share:.2f}" for name, share in zip(names[:20], shares[0], strict=False)
     )
-    with new_sheet(KIND, x_left + WIDTH + 56, bottom + 52 + 16 * len(notes), says) as sheet:
+    with new_sheet(KIND, x_left + WIDTH + 56, bottom + 52 + 16 * len(notes), description) as sheet:
         axes = sheet.axes(x_left, TOP, WIDTH, bottom - TOP, x=(0, end), y=(0, 1), lines="x")
         sheet.ticks(axes, "x", *steps(0, end), grid=True)
         sheet.key(12, 22, [("■", color, words) for _, words, color, _ in estimates])

@@ -89,10 +89,10 @@ def ranking_svg(
     bottom = TOP + pitch * shown + 4
     values = np.concatenate([score[:shown], low[:shown][has_interval], high[:shown][has_interval]])
     ends = padded(float(np.nanmin(values)), float(np.nanmax(values)))
-    says = (
+    description = (
         f"{counted(n, 'system')} in rank order by {short(method)}, the best: {', '.join(names[:3])}"
     )
-    with new_sheet(KIND, width, bottom + 52 + 16 * len(notes), says) as sheet:
+    with new_sheet(KIND, width, bottom + 52 + 16 * len(notes), description) as sheet:
         axes = sheet.axes(x_left, TOP, WIDTH, bottom - TOP, x=ends, y=(bottom - TOP, 0), lines="x")
         sheet.ticks(axes, "x", *steps(*ends), grid=True)
         middles = pitch * (np.arange(shown) + 0.5)

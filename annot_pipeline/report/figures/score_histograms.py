@@ -92,10 +92,10 @@ def score_histograms_svg(
     bottom = first_top + (down - 1) * pitch + HEIGHT + FOOT
     end = round_up(max(float(histogram.shares.max()) for histogram in drawn))
     width = max(LEFT + across * (WIDTH + GAP), 480, 24 + px_of("", *notes, size=SMALL))
-    says = f"Histograms of {short(x_label)} in {counted(bins, 'bin')}: " + ", ".join(
+    description = f"Histograms of {short(x_label)} in {counted(bins, 'bin')}: " + ", ".join(
         histogram.name for histogram in drawn
     )
-    with new_sheet(KIND, width, bottom + 20 + 16 * len(notes), says) as sheet:
+    with new_sheet(KIND, width, bottom + 20 + 16 * len(notes), description) as sheet:
         sheet.text(12, 20, heading, size=13, weight=700, part="title")
         sheet.text(12, head + 20, "share of items, %", part="axis")
         if oracle is not None:

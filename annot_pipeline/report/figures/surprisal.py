@@ -101,9 +101,9 @@ def surprisal_svg(panels: Sequence[tuple[object, object, Sequence[Curve]]]) -> s
     head = 24 + (0 if once else ROW * max(key.n_rows for key in keys))
     pitch = head + HEIGHT + 64
     bottom = top + ceil(len(drawn) / across) * pitch
-    says = "Surprisal of outcomes: " + ", ".join(panel.title for panel in drawn)
+    description = "Surprisal of outcomes: " + ", ".join(panel.title for panel in drawn)
     room = max(whole, 24 + px_of("", *notes, size=SMALL))
-    with new_sheet(KIND, room, bottom + 16 * len(notes), says) as sheet:
+    with new_sheet(KIND, room, bottom + 16 * len(notes), description) as sheet:
         if once:
             keys[0].draw(sheet, LEFT, 18)
         for position, (panel, key) in enumerate(zip(drawn, keys, strict=True)):

@@ -84,9 +84,9 @@ def win_matrix_svg(
     cell = min(32, max(11, 660 // shown))  # whole pixels, so that edges are sharp
     x_left = 52 + ceil(px_of(*names, size=min(12, cell)))
     bottom = TOP + cell * shown
-    says = f"Share of wins among {n} systems, the best: {', '.join(names[:3])}"
+    description = f"Share of wins among {n} systems, the best: {', '.join(names[:3])}"
     width = max(x_left + cell * shown + 24, 560)
-    with new_sheet(KIND, width, bottom + 12 + 16 * len(notes), says) as sheet:
+    with new_sheet(KIND, width, bottom + 12 + 16 * len(notes), description) as sheet:
         _key(sheet)
         sheet.rectangles([(x_left, TOP, cell * shown - 1, cell * shown - 1)], "none", "ground")
         _cells(sheet, names, share, won, tied, x_left, cell)

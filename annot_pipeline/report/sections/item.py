@@ -69,9 +69,9 @@ def _decision(trace: Document) -> str:
         return ""
     decided, (probability, certain) = label.get("adjudicated"), certainty(label)
     share = text(number(probability, "share"))
-    says = f"the model gives it {share}" if decided else f"probability {share}"
+    chance_text = f"the model gives it {share}" if decided else f"probability {share}"
     lines = [paragraph(
-        f"Label: <strong>{text(label['label'])}</strong>", f", {says} " if share else " ",
+        f"Label: <strong>{text(label['label'])}</strong>", f", {chance_text} " if share else " ",
         chip("other", "decided by an expert") if decided else
         chip("passed", "certain") if certain else chip("warn", "not certain"),
     )]  # fmt: skip
@@ -141,17 +141,17 @@ def _judgments(trace: Document) -> str:
     optional = [
         ("criterion", Column("criterion")),
         ("rank", Column("rank", "count")),
-        ("z", Column("z", "real", says="In standard deviations from the judge's mean")),
-        ("evidence", Column("evidence, nats", "real", says="Log likelihood ratio of this "
+        ("z", Column("z", "real", tip="In standard deviations from the judge's mean")),
+        ("evidence", Column("evidence, nats", "real", tip="Log likelihood ratio of this "
                             "answer")),
-        ("weight", Column("weight", "share", says="Share in the item's mean")),
+        ("weight", Column("weight", "share", tip="Share in the item's mean")),
         ("seconds", Column("seconds", "real")),
         ("submitted_at", Column("when, UTC")),
     ]  # fmt: skip
     filled = [(key, column) for key, column in optional if key in some]
     columns = [
         Column("judge"), Column("answer"), Column("fate"),
-        *(column for _, column in filled), Column("file and row", says=ROWS),
+        *(column for _, column in filled), Column("file and row", tip=ROWS),
     ]  # fmt: skip
     cells = [
         [

@@ -79,9 +79,9 @@ def _against(validation: Sequence[Row], bias: Mapping[Key, Row]) -> str:
     columns = [
         Column("model"), Column("task", choose=True), Column("against", choose=True),
         Column("items", "count"), Column("people", "count"), Column("agreement", "share"),
-        Column("95% interval"), Column("ceiling", "share", says="Agreement of people"),
+        Column("95% interval"), Column("ceiling", "share", tip="Agreement of people"),
         Column("kappa", "real"), Column("correlation", "real"), Column("bias", "real"),
-        Column("error", "real"), Column("winning rate", "share", says="Alternative annotator test"),
+        Column("error", "real"), Column("winning rate", "share", tip="Alternative annotator test"),
         Column("first shown wins", "share"), Column("note"),
     ]  # fmt: skip
     cells = [
@@ -122,7 +122,7 @@ def _estimates(contents: Contents) -> str:
         Column("of"), Column("corrected", "real"), Column("95% interval"),
         Column("people alone", "real"), Column("95% interval"), Column("model alone", "real"),
         Column("people's answers", "count"),
-        Column("worth", "count", says="Human answers with the same interval, without the model"),
+        Column("worth", "count", tip="Human answers with the same interval, without the model"),
         Column("model", choose=True), Column("quantity", choose=True), Column("task", choose=True),
         Column("note"),
     ]  # fmt: skip

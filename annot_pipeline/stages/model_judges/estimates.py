@@ -220,10 +220,10 @@ def _rogan_gladen(both: HumanModelComparison, n_model: int, reason: str | None) 
         reason = NO_PROBABILITIES
     if reason is not None:
         return {"reason": reason}
-    has, says = both.human == 1, both.model == 1
+    has, model_positive = both.human == 1, both.model == 1
     corrected = rogan_gladen(
-        int(np.nansum(both.own)), n_model, int((has & says).sum()), int(has.sum()),
-        int((~has & ~says).sum()), int((~has).sum()),
+        int(np.nansum(both.own)), n_model, int((has & model_positive).sum()), int(has.sum()),
+        int((~has & ~model_positive).sum()), int((~has).sum()),
     )  # fmt: skip
     if np.isnan(corrected.value):
         return {"reason": corrected.reason}
