@@ -73,8 +73,8 @@ def planned_mapping(sheet: Sheet) -> tuple[Mapping, list[PlannedTask]]:
     summary = f"{sheet['hit'].n_distinct:,} HITs, {judge.n_distinct:,} judges"
     n_items = sheet.combinations("task", "item")
     if n_items:
-        met = rounded(sheet.combinations("task", "item", "judge") / n_items)
-        summary += f", {n_items:,} items with {met} judges each"
+        judges_per_item = rounded(sheet.combinations("task", "item", "judge") / n_items)
+        summary += f", {n_items:,} items with {judges_per_item} judges each"
     n_pairs = sheet.combinations("task", "item_a", "item_b")
     if n_pairs:
         summary += f", {n_pairs:,} pairs compared"

@@ -185,10 +185,10 @@ def label_studio(choice: Choice) -> Mapping:
     edited = "updated_at" in sheet.names and sheet["updated_at"].n_blank == 0
     when = "updated_at" if edited else "created_at"
     tasks = sorted(task.counts)
-    met = rounded(sheet.combinations(item.name, judge.name) / max(item.n_distinct, 1))
+    judges_per_item = rounded(sheet.combinations(item.name, judge.name) / max(item.n_distinct, 1))
     lines: list[Line] = [
         ("task", task.expression, f"{len(tasks):,} different: {', '.join(tasks[:10])}"),
-        ("item", item.expression, f"{item.n_distinct:,} different, {met} judges each"),
+        ("item", item.expression, f"{item.n_distinct:,} different, {judges_per_item} judges each"),
         ("native_id", own.expression, f"{own.n_distinct:,} different"),
         *time_lines(choice.among(lambda name: name in (when, "lead_time"))),
     ]

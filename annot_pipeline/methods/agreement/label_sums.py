@@ -264,16 +264,16 @@ def _ordinal_alpha(n: float, shares: Floats, scores: Floats, sums: OrdinalSums) 
 
 
 def cohen_coefficient(
-    totals: LabelTotals, shares: Floats, met: Meetings
+    totals: LabelTotals, shares: Floats, pair_meetings: Meetings
 ) -> tuple[Coefficient, JudgeShares]:
     """Return Cohen's kappa pooled over pairs of judges, and what its influence takes."""
-    chance = _ratio(float((shares * met.shares).sum()) / 2, totals.pairs)
+    chance = _ratio(float((shares * pair_meetings.shares).sum()) / 2, totals.pairs)
     expected = 1 - chance
     coefficient = Coefficient(
         "pairs", totals.pairs, _ratio(totals.differing, totals.pairs), expected
     )
     weights = totals.judge_labels.sum(axis=1)
-    return coefficient, JudgeShares(shares, met.shares, weights, chance)
+    return coefficient, JudgeShares(shares, pair_meetings.shares, weights, chance)
 
 
 def judge_shares(totals: LabelTotals) -> Floats:

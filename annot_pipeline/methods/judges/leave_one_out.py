@@ -84,14 +84,20 @@ class SharedScores:
         ValueError
             Arrays of different lengths, codes outside their ranges, scores that are not finite.
         """
-        met = JudgedItems.from_scores(
+        judged_items = JudgedItems.from_scores(
             items, judges, scores, criteria,
             n_items=n_items, n_judges=n_judges, n_criteria=n_criteria,
         )  # fmt: skip
-        distinct_units, units = np.unique(met.units, return_inverse=True)
-        values = comparable(met.values) if met.is_repeated else met.values
+        distinct_units, units = np.unique(judged_items.units, return_inverse=True)
+        values = (
+            comparable(judged_items.values) if judged_items.is_repeated else judged_items.values
+        )
         return cls(
-            units.reshape(-1), met.judges, values, distinct_units.size, n_judges * n_criteria
+            units.reshape(-1),
+            judged_items.judges,
+            values,
+            distinct_units.size,
+            n_judges * n_criteria,
         )
 
     def leave_one_out(self, reference: Flags, shift: Floats) -> LeaveOneOut:

@@ -105,9 +105,9 @@ def tournament(sets: Iterable[Collection[int]], rng: np.random.Generator) -> Tou
     number = 0
     while len(in_play) > 1:
         number += 1
-        in_play, met = _round(in_play, own, asked_pairs, rng)
-        pairs += met
-        rounds += [number] * len(met)
+        in_play, new_pairs = _round(in_play, own, asked_pairs, rng)
+        pairs += new_pairs
+        rounds += [number] * len(new_pairs)
     return Tournament(np.array(pairs, np.int64).reshape(-1, 2), np.array(rounds, np.int64))
 
 
@@ -142,7 +142,7 @@ def _round(
 ) -> tuple[list[tuple[int, ...]], list[tuple[int, int]]]:
     """Unite each set with another, and add the pairs that meet to ``asked_pairs``."""
     waiting: list[int] = rng.permutation(len(in_play)).tolist()
-    united, met = [], []
+    united, pairs = [], []
     while waiting:
         here = waiting.pop()
         others = waiting[::-1] or _shuffled_others(here, len(in_play), rng)
@@ -150,9 +150,9 @@ def _round(
         if waiting:
             waiting.remove(there)
         asked_pairs.add((min(pair), max(pair)))
-        met.append(pair)
+        pairs.append(pair)
         united.append(tuple(sorted({*in_play[here], *in_play[there]})))
-    return united, met
+    return united, pairs
 
 
 def _shuffled_others(odd_one_out: int, n_sets: int, rng: np.random.Generator) -> list[int]:

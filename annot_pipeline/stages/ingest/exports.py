@@ -156,9 +156,9 @@ def read_exports(context: StageContext) -> StageOutput[RecordMetrics]:
             | {"filename": parsing.target.name, "records_sha256": came_of_it.sha256, **counts}
             | {"ignored": json.dumps(counts["ignored"], sort_keys=True)}
         )
-    for position, met in columns_by_source.items():
+    for position, columns in columns_by_source.items():
         source = settings.sources[position]
-        check_columns(source, list(met), source.path, f"sources.{position}.fields")
+        check_columns(source, list(columns), source.path, f"sources.{position}.fields")
     n_rows, n_records = (sum(file[what] for file in files) for what in ("rows", "records"))
     context.progress(
         f"{counted(n_rows, 'row')}, {counted(n_records, 'record')}; "
