@@ -167,7 +167,7 @@ class _Ended(io.RawIOBase):
     def __init__(self, source: Any, n_columns: int, delimiter: str) -> None:
         self.source = source
         self.end = f"\n{END}{delimiter * (n_columns + 1)}\n".encode()
-        self.held = b""
+        self.remainder = b""
         self.decoder = codecs.getincrementaldecoder("utf-8")()
 
     def readable(self) -> bool:
@@ -177,7 +177,7 @@ class _Ended(io.RawIOBase):
         """As many bytes as asked for, or one less: the parser takes a line feed that starts a
         block for the second half of a line end, also inside quotes.
         """
-        parts, room = [self.held], size - len(self.held)
+        parts, room = [self.remainder], size - len(self.remainder)
         while room > 0:
             part = self.source.read(room)
             self._check(part)
@@ -188,8 +188,8 @@ class _Ended(io.RawIOBase):
             parts.append(part)
             room -= len(part)
         data = b"".join(parts)
-        self.held = b"\r" if len(data) > 1 and data.endswith(b"\r") else b""
-        return data.removesuffix(self.held)
+        self.remainder = b"\r" if len(data) > 1 and data.endswith(b"\r") else b""
+        return data.removesuffix(self.remainder)
 
     def _check(self, part: bytes) -> None:
         try:

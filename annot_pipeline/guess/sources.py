@@ -241,17 +241,17 @@ def _judge_a_file(group: Group, mapping: Mapping) -> list[SourceGuess]:
 
     A file all of whose rows stand in another one is left out: it would be another judge.
     """
-    held = _held_in_others(group.samples)
+    containers = _held_in_others(group.samples)
     sources = []
     for position, single in enumerate(group.split()):
-        if position in held:
+        if position in containers:
             continue
         why = "no column says who: taken for one judge, named after the file"
         line = ("judge", {"value": stem_of(single.paths[0])}, why)
         judged = _mapping(single, mapping.answer.kind).with_lines(line)
         judged.notes += [
             f"left out: {group.paths[part].name}, all of whose rows stand here, too"
-            for part, whole in held.items()
+            for part, whole in containers.items()
             if whole == position
         ]
         sources.append(replace(_source(single, judged), tasks=_tasks(mapping)))
@@ -266,12 +266,12 @@ def _held_in_others(samples: Sequence[Sample]) -> dict[int, int]:
         if sample.is_whole and len(samples) > 1
     }
     by_size = sorted(rows, key=lambda position: (-samples[position].table.num_rows, position))
-    held: dict[int, int] = {}
+    containers: dict[int, int] = {}
     for n, position in enumerate(by_size):
         whole = next((other for other in by_size[:n] if rows[position] <= rows[other]), None)
         if whole is not None:
-            held[position] = whole
-    return held
+            containers[position] = whole
+    return containers
 
 
 def _can_be_split(mapping: Mapping) -> bool:

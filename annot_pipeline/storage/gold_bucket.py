@@ -234,8 +234,8 @@ class GoldBucket(GoldFolder):
 
     def _held_version(self) -> str | None:
         """The newest release when the right to write was got."""
-        held = self._held
-        return None if held is None else parse_pointer(held, self.location(POINTER)).version
+        content = self._held
+        return None if content is None else parse_pointer(content, self.location(POINTER)).version
 
     def _whole(self, pointer: Pointer | None) -> list[str]:
         """Return versions that have a manifest; all that were published and not pruned have one."""

@@ -130,18 +130,18 @@ def _ahead(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 def _regrouped(batches: Iterable[pa.RecordBatch], group_rows: int) -> Iterable[pa.Table]:
     """Row groups of one size, however the rows came in batches."""
-    held: list[pa.RecordBatch] = []
+    buffer: list[pa.RecordBatch] = []
     size = 0
     for batch in batches:
         while size + batch.num_rows >= group_rows:
             take = group_rows - size
-            yield pa.Table.from_batches([*held, batch.slice(0, take)])
-            batch, held, size = batch.slice(take), [], 0
+            yield pa.Table.from_batches([*buffer, batch.slice(0, take)])
+            batch, buffer, size = batch.slice(take), [], 0
         if batch.num_rows:
-            held.append(batch)
+            buffer.append(batch)
             size += batch.num_rows
-    if held:
-        yield pa.Table.from_batches(held)
+    if buffer:
+        yield pa.Table.from_batches(buffer)
 
 
 def as_published(

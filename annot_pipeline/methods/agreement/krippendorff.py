@@ -161,9 +161,9 @@ def krippendorff_alpha(
     estimate = Estimate(float("nan"), float("nan"), float("nan"))
     if m and (metric != "ratio" or domain.size <= most_ratio_values):
         statistic = _statistic(table, domain, metric, pairs_at_once)
-        held = 5 * m + (5 * domain.size if metric != "interval" else 0)
+        n_floats = 5 * m + (5 * domain.size if metric != "interval" else 0)
         estimate = Estimate.from_replicates(
-            replicate_counts(statistic, resamples, floats_per_round=held)[0]
+            replicate_counts(statistic, resamples, floats_per_round=n_floats)[0]
         )
     return Alpha(estimate.value, estimate.ci_low, estimate.ci_high, m, values.size)
 

@@ -122,8 +122,8 @@ def _logs(probabilities: Floats) -> tuple[Floats, Codes]:
 def _log_odds(total: Floats, ruled_out: Codes) -> Floats:
     """Logarithms relative to the best class; -inf for what more answers rule out than others."""
     possible = ruled_out == ruled_out.min(axis=-1, keepdims=True)
-    held = np.where(possible, total, -np.inf)
-    odds: Floats = held - held.max(axis=-1, keepdims=True)
+    possible_totals = np.where(possible, total, -np.inf)
+    odds: Floats = possible_totals - possible_totals.max(axis=-1, keepdims=True)
     return odds
 
 

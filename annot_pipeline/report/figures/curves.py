@@ -242,9 +242,9 @@ def _band(sheet: Sheet, axes: Axes, line: Line, shade: float) -> None:
         sheet.part(edge, "band-edge")
 
 
-def _runs(held: npt.NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
+def _runs(flags: npt.NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
     """First place, and place after the last, of each stretch that holds."""
-    turns = np.flatnonzero(np.diff(held.astype(np.int8), prepend=0, append=0)).tolist()
+    turns = np.flatnonzero(np.diff(flags.astype(np.int8), prepend=0, append=0)).tolist()
     return ((first, last) for first, last in list(pairwise(turns))[::2])
 
 

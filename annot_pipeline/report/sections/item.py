@@ -243,9 +243,9 @@ def _flips(trace: Document) -> str:
 
 def _without_judges(trace: Document) -> str:
     rows = list(trace.get("without_judge") or ())
-    held = paragraph(text(trace["held_fixed"], 600)) if trace.get("held_fixed") else ""
+    note = paragraph(text(trace["held_fixed"], 600)) if trace.get("held_fixed") else ""
     if not rows:
-        return held if trace.get("kind") == "categorical" else ""
+        return note if trace.get("kind") == "categorical" else ""
     if "label" in rows[0]:
         columns = [Column("without"), Column("judgments", "count"), Column("label"),
                    Column("probability", "share"), Column("changes it")]  # fmt: skip
@@ -262,7 +262,7 @@ def _without_judges(trace: Document) -> str:
             [r["judge"], r["n_judgments"], *(r.get(name) for name in names)]
             for r in rows[:MOST_ROWS]
         ]
-    return more("Result without each judge", table("Without one judge", columns, cells) + held)
+    return more("Result without each judge", table("Without one judge", columns, cells) + note)
 
 
 def _scores(trace: Document) -> str:

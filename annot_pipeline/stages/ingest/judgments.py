@@ -235,7 +235,7 @@ def _tasks_together(
     rows = names.group_by("task").aggregate([("records", "sum")]).to_pylist()
     sizes = {row["task"]: row["records_sum"] for row in rows if row["task"] is not None}
     task_groups = context.sizes.chunk_tasks(sizes)
-    held = context.queries.table("ingest/files_of_tasks", inputs)
+    task_files = context.queries.table("ingest/files_of_tasks", inputs)
     ordered = record_files.sort_by([(name, "ascending") for name in ("source_order", "file_order")])
     published = partial(published_digest, context.campaign.settings, context.judge_key())
     digests = pa.array(map(published, ordered["source_sha256"].to_pylist()), TEXT)
@@ -243,10 +243,10 @@ def _tasks_together(
     ordered = ordered.append_column("source_digest", digests)
     for position, task_names in enumerate(task_groups, start=1):
         none = position == len(task_groups)
-        named = is_in(held["task"], task_names)
+        named = is_in(task_files["task"], task_names)
         if none:
-            named = pc.or_(named, held["task"].is_null())
-        files = ordered.filter(is_in(ordered["filename"], held.filter(named)["filename"]))
+            named = pc.or_(named, task_files["task"].is_null())
+        files = ordered.filter(is_in(ordered["filename"], task_files.filter(named)["filename"]))
         known_tasks = tasks.filter(is_in(tasks["task"], task_names))
         read = files if files.num_rows else ordered  # no record at all: any file tells the columns
         yield _Together(
