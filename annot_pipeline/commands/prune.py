@@ -146,13 +146,17 @@ def _plan(
     go = [v for v in versions if v not in stay]
     progress("looking at what the releases that stay, and the exports, need")
     digests = SourceDigests(Store(campaign.store), campaign.settings)
-    needed = {sha256 for version in stay for sha256 in _sources(releases, version, digests)}
-    needed |= {sha256 for _, _, sha256 in present_exports(campaign, missing_ok=True)}
+    retained_digests = {
+        sha256 for version in stay for sha256 in _sources(releases, version, digests)
+    }
+    retained_digests |= {sha256 for _, _, sha256 in present_exports(campaign, missing_ok=True)}
     refuse_absent(campaign, releases, given_up)
-    needed |= _of_others(campaign, given_up, digests) | _of_last_build(Store(campaign.store))
+    retained_digests |= _of_others(campaign, given_up, digests) | _of_last_build(
+        Store(campaign.store)
+    )
     archive = Store(campaign.store).archive
     there = {path: path.stat().st_size for path in sorted(archive.glob("??/*")) if _is_kept(path)}
-    unneeded = [path for path in there if path.name not in needed]
+    unneeded = [path for path in there if path.name not in retained_digests]
     removed: list[dict[str, Any]] = [{"version": v, "bytes": releases.gold.size(v)} for v in go]
     n_bytes = sum(there[path] for path in unneeded)
     document = {

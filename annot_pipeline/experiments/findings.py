@@ -158,19 +158,19 @@ def _at_in_tasks(all_measured: Sequence[Measured], reach: Sequence[int], unit: s
 def _needs_in_tasks(all_measured: Sequence[Measured], reach: Sequence[int], unit: str) -> str:
     parts = []
     for at in reach:
-        needed = [_needed(one, at, TESTED) for one in all_measured if _point(one, at) is not None]
-        if not needed:
+        needs = [_needed(one, at, TESTED) for one in all_measured if _point(one, at) is not None]
+        if not needs:
             continue
-        there = [value for value, _, _ in needed if not math.isnan(value)]
-        fewer = sum(high < at for _, _, high in needed)
+        there = [value for value, _, _ in needs if not math.isnan(value)]
+        fewer = sum(high < at for _, _, high in needs)
         # an end that is NaN lies beyond all that was asked
-        more = sum(math.isnan(low) or low > at for _, low, _ in needed)
+        more = sum(math.isnan(low) or low > at for _, low, _ in needs)
         median = f"{float(np.median(there)):.3g}" if there else "more than was asked"
-        missing = len(needed) - len(there)
+        missing = len(needs) - len(there)
         beyond = f", where it gets there; in {missing} it does not" if missing and there else ""
         parts.append(
             f"for what DA has at {_judgments(at, unit)} EASL needs fewer in {fewer} of "
-            f"{len(needed)} tasks and more in {more}, in the median {median}{beyond}"
+            f"{len(needs)} tasks and more in {more}, in the median {median}{beyond}"
         )
     text = "; ".join(parts) or _nothing_at(reach, unit)
     return f"{text[0].upper()}{text[1:]}."

@@ -73,8 +73,8 @@ def read_appraise(opening: Opening) -> Export:
     table = read_csv(replace(opening, header=header, used_columns=used_columns))
     derived = [
         name
-        for name, (needed, _) in MADE.items()
-        if name not in table.columns and needed <= {*table.columns, *DOCUMENT}
+        for name, (sources, _) in MADE.items()
+        if name not in table.columns and sources <= {*table.columns, *DOCUMENT}
     ]
     export = Export(iter(()), [*table.columns, *derived])
     export.chunks = _chunks(opening, table, derived, export)

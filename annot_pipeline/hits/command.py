@@ -168,12 +168,14 @@ def _tables(
         for row in unread[:5]:
             progress(f"left out, for it cannot be read: {row}")
         return TASKS.empty_table(), items, {}, {}
-    needed = ("tasks", "item_rows", *NEEDED[campaign.settings.next_hits.design])
-    files = last_build(build, *needed, command="annot hits")
+    table_names = ("tasks", "item_rows", *NEEDED[campaign.settings.next_hits.design])
+    files = last_build(build, *table_names, command="annot hits")
     tasks, items = read_unharmed(files["tasks"]), read_unharmed(files["item_rows"])
-    read = {name: read_unharmed(files[name]) for name in (VOTES, PROBABILITIES) if name in needed}
+    read = {
+        name: read_unharmed(files[name]) for name in (VOTES, PROBABILITIES) if name in table_names
+    }
     stored: dict[str, StoredTasks] = {
-        name: StoredTasks(unharmed(files[name])) for name in BY_TASK if name in needed
+        name: StoredTasks(unharmed(files[name])) for name in BY_TASK if name in table_names
     }
     return tasks, items, read, stored
 

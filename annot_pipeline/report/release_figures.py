@@ -64,8 +64,8 @@ def judge_figures(judges: pa.Table, alpha: float) -> list[Drawn]:
         Level of judge control.
     """
     tested = [row for row in _once_a_judge(judges) if row["verdict"] != "untested"]
-    needed = ("p_value", "seconds_per_judgment")
-    if not all(any(row[name] is not None for row in tested) for name in needed):
+    required_columns = ("p_value", "seconds_per_judgment")
+    if not all(any(row[name] is not None for row in tested) for name in required_columns):
         return []
     svg = p_against_seconds_svg(
         _numbers(tested, "seconds_per_judgment"),

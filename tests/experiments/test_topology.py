@@ -114,7 +114,7 @@ def test_what_a_path_says_is_right_and_only_constant_rankings_have_no_correlatio
     assert (path[:, COUNTS.index("right")] == path[:, COUNTS.index("relations")]).all()
     constant = (original == original[:, :1]).all(axis=1)
     assert (np.isnan(found.pearson) == constant).all()
-    pairs = [len({tuple(sorted(p)) for p in asked}) for asked in found.asked.tolist()]
+    pairs = [len({tuple(sorted(p)) for p in asked}) for asked in found.pairs.tolist()]
     relations = found.counts[:, :, COUNTS.index("relations")].sum(axis=1)
     assert (relations == n * (n - 1) // 2 - np.array(pairs)).all()
 

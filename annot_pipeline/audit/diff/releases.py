@@ -261,8 +261,8 @@ def _with_causes(between: Between, sides: tuple[Side, Side], tables: Sequence[st
     ]
     queries = between.queries
     differing_tables = _differing(queries, old, new, _compared_tables(tables, by_judge=not others))
-    needed = [f.compared.source for f in differing_tables if f.cells.num_rows]
-    steps = between.steps(needed) if needed else []
+    differing_sources = [f.compared.source for f in differing_tables if f.cells.num_rows]
+    steps = between.steps(differing_sources) if differing_sources else []
     parts = []
     for f in differing_tables:
         start, end = (values_of(queries, f.cells, state) for state in (f.old, f.new))

@@ -228,12 +228,12 @@ def greedy_answers(
     if (truth == NOT_KNOWN).any():
         raise ValueError(f"truth must be 0 or 1, but {int((truth == NOT_KNOWN).sum())} are -1")
     vertex, members = np.unique(component, return_index=True, return_inverse=True)[1:]
-    needed = ~_supported(graphs, is_reference)
-    inadequate = needed & (truth[vertex] == INADEQUATE)[members]
+    is_open = ~_supported(graphs, is_reference)
+    inadequate = is_open & (truth[vertex] == INADEQUATE)[members]
     # a dominator that is itself inadequate by spread is dominated by one that was asked
-    needed &= ~graphs.dominated_by_any(inadequate)
+    is_open &= ~graphs.dominated_by_any(inadequate)
     answers = np.full(component.size, NOT_KNOWN, np.int64)
-    question_vertices = vertex[needed[vertex]]
+    question_vertices = vertex[is_open[vertex]]
     answers[question_vertices] = truth[question_vertices]
     return answers
 

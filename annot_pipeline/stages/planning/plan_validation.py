@@ -344,14 +344,14 @@ def _summary(
     judged, drawn, new = (by_stratum(r) for r in (population.is_judged, is_drawn, is_asked))
     sizes = cells.stratum_sizes.tolist()
     has_width = present.have_width
-    needed = int(validation_sample_size(cells, present)) if has_width else None
+    n_items = int(validation_sample_size(cells, present)) if has_width else None
     return {
         "model": present.model,
         "items": int((code >= 0).sum()),
         "judged": sum(judged),
         "drawn": sum(drawn),
         "asked": int(asked_items.size),
-        "drawn_to_halve": needed,
+        "drawn_to_halve": n_items,
         "halves": bool(has_width and _reaches(present, sample)),
         "strata": [
             {"stratum": name, "items": sizes[k], "judged": judged[k], "drawn": drawn[k],
@@ -388,15 +388,16 @@ def _notes(task: str, summary: Mapping[str, Any], settings: Campaign) -> list[st
         f"{task}: {drawn:,} of {summary['items']:,} items that {summary['model']} judged are drawn"
         f"{again}; people judged {summary['judged']:,}"
     ]
-    most, needed = settings.next_hits.items, summary["drawn_to_halve"]
-    if needed is None:
+    most, n_items = settings.next_hits.items, summary["drawn_to_halve"]
+    if n_items is None:
         notes.append(
             f"{task}: a first sample, as no interval is known yet; build with its results, then "
             "plan the sample that halves it"
         )
-    elif most is not None and drawn < needed:
+    elif most is not None and drawn < n_items:
         notes.append(
-            f"{task}: {needed:,} items drawn halve the widest interval; next_hits.items is {most:,}"
+            f"{task}: {n_items:,} items drawn halve the widest interval; "
+            f"next_hits.items is {most:,}"
         )
     elif not summary["halves"]:
         notes.append(
