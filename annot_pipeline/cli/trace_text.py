@@ -151,8 +151,8 @@ def _answer(trace: Row) -> Iterator[str]:
 
 def _distribution(trace: Row) -> Iterable[str]:
     rows = trace["distribution"]
-    there = [*rows[0]] if rows else []
-    published = probability_column(there), probability_column(there, dawid_skene=True)
+    column_names = [*rows[0]] if rows else []
+    published = probability_column(column_names), probability_column(column_names, dawid_skene=True)
     names = dict(zip(dict.fromkeys(published), ("probability", "Dawid-Skene"), strict=False))
     kinds = [k for k in names if rows and rows[0].get(k) is not None]
     if rows and not kinds:

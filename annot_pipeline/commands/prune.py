@@ -155,10 +155,10 @@ def _plan(
         Store(campaign.store)
     )
     archive = Store(campaign.store).archive
-    there = {path: path.stat().st_size for path in sorted(archive.glob("??/*")) if _is_kept(path)}
-    unneeded = [path for path in there if path.name not in retained_digests]
+    sizes = {path: path.stat().st_size for path in sorted(archive.glob("??/*")) if _is_kept(path)}
+    unneeded = [path for path in sizes if path.name not in retained_digests]
     removed: list[dict[str, Any]] = [{"version": v, "bytes": releases.gold.size(v)} for v in go]
-    n_bytes = sum(there[path] for path in unneeded)
+    n_bytes = sum(sizes[path] for path in unneeded)
     document = {
         "campaign": campaign.settings.campaign,
         "kept": [
@@ -170,7 +170,7 @@ def _plan(
         "struck_off": list(given_up.versions),
         "gone_gold": list(given_up.places),
         "archive": {
-            "kept": len(there) - len(unneeded), "removed": len(unneeded), "bytes": n_bytes,
+            "kept": len(sizes) - len(unneeded), "removed": len(unneeded), "bytes": n_bytes,
         },
         "bytes": n_bytes + sum(row["bytes"] for row in removed),
     }  # fmt: skip

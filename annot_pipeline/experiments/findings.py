@@ -161,13 +161,13 @@ def _needs_in_tasks(all_measured: Sequence[Measured], reach: Sequence[int], unit
         needs = [_needed(one, at, TESTED) for one in all_measured if _point(one, at) is not None]
         if not needs:
             continue
-        there = [value for value, _, _ in needs if not math.isnan(value)]
+        values = [value for value, _, _ in needs if not math.isnan(value)]
         fewer = sum(high < at for _, _, high in needs)
         # an end that is NaN lies beyond all that was asked
         more = sum(math.isnan(low) or low > at for _, low, _ in needs)
-        median = f"{float(np.median(there)):.3g}" if there else "more than was asked"
-        missing = len(needs) - len(there)
-        beyond = f", where it gets there; in {missing} it does not" if missing and there else ""
+        median = f"{float(np.median(values)):.3g}" if values else "more than was asked"
+        missing = len(needs) - len(values)
+        beyond = f", where it gets there; in {missing} it does not" if missing and values else ""
         parts.append(
             f"for what DA has at {_judgments(at, unit)} EASL needs fewer in {fewer} of "
             f"{len(needs)} tasks and more in {more}, in the median {median}{beyond}"

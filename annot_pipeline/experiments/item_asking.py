@@ -46,10 +46,10 @@ PRIOR_SD = 1.0
 class Answers(Protocol):
     """Who answers one method's questions in one repetition."""
 
-    def alone(self, items: Codes) -> Floats:
+    def score_items(self, items: Codes) -> Floats:
         """One score in [0, 1] of each of ``(n,)`` different items, asked one at a time."""
 
-    def together(self, hits: Codes) -> Floats:
+    def score_hits(self, hits: Codes) -> Floats:
         """Scores of ``(n_hits, hit_size)`` items, seen HIT by HIT."""
 
 
@@ -144,10 +144,10 @@ def ask(
         else:
             items = _least_asked(tally.n, n_hits * params.hit_size, rng)
         if method == "DA":
-            scores = answers.alone(items)
+            scores = answers.score_items(items)
         else:
             items = items.reshape(n_hits, params.hit_size)
-            scores = answers.together(items)
+            scores = answers.score_hits(items)
         tally.close_round(items, scores)
     return tally.stack_rounds(method)
 
@@ -188,7 +188,7 @@ def _ranking(
         hits = _next(
             bounded.alpha, bounded.beta, n_asked > 0, hits_a_round(n_items, params), params, rng
         )
-        new = pairs_of(hits, answers.together(hits))
+        new = pairs_of(hits, answers.score_hits(hits))
         pairs = np.concatenate([pairs, new], axis=1)
         n_asked = n_asked + np.bincount(hits.reshape(-1), minlength=n_items)
         start = (bounded.alpha, bounded.beta)

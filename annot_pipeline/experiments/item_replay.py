@@ -42,7 +42,7 @@ class Drawn:
     """What one method drew, over all repetitions."""
 
     judgments: int = 0
-    again: int = 0
+    repeats: int = 0
     hits: int = 0
     hits_of_one_judge: int = 0
 
@@ -78,11 +78,11 @@ class RecordedAnswers:
         self._judge, self._score = judges.tolist(), scores
         self._rng, self.drawn = rng, drawn
 
-    def alone(self, items: Codes) -> Floats:
+    def score_items(self, items: Codes) -> Floats:
         """One judgment of each item."""
         return self._score[[self._draw(item) for item in items.tolist()]]
 
-    def together(self, hits: Codes) -> Floats:
+    def score_hits(self, hits: Codes) -> Floats:
         """One judgment of each item of each HIT, of one judge where there is one."""
         return np.stack([self._score[self._hit(items)] for items in hits.tolist()])
 
@@ -104,7 +104,7 @@ class RecordedAnswers:
         position = self._pick(places)
         fresh.remove(position)
         self.drawn.judgments += 1
-        self.drawn.again += self._cycle[item] > 1
+        self.drawn.repeats += self._cycle[item] > 1
         return position
 
     def _fresh(self, item: int) -> list[int]:
@@ -160,7 +160,7 @@ def _about_draws(drawn: Sequence[Mapping[str, Drawn]]) -> list[str]:
     total = {
         method: sum((draws[method] for draws in drawn), start=Drawn()) for method in ("EASL", "RA")
     }
-    easl, ra = (draws.again / draws.judgments for draws in total.values())
+    easl, ra = (draws.repeats / draws.judgments for draws in total.values())
     one_judge = total["RA"].hits_of_one_judge / total["RA"].hits
     return [
         f"Drawn again, because all judgments of an item were used: {easl:.1%} of EASL's, {ra:.1%} "
@@ -238,7 +238,7 @@ def _replay(task: _Replayed, params: ItemReplay, steps: Steps) -> tuple[ItemTask
     )  # fmt: skip
     shares = {
         method: {
-            "drawn_again_share": draws.again / draws.judgments,
+            "drawn_again_share": draws.repeats / draws.judgments,
             "hits_of_one_judge_share": draws.hits_of_one_judge / draws.hits if draws.hits else None,
         }
         for method, draws in drawn.items()

@@ -55,8 +55,8 @@ class RecordedOutputs:
         n_fresh = np.bincount(cell, minlength=n_segments * n_systems)
         self._next = np.cumsum(n_fresh) - n_fresh
         self._n_fresh = n_fresh.reshape(n_segments, n_systems)
-        there = self._n_fresh > 0
-        self._able = there & (there.sum(axis=1, keepdims=True) >= 2)
+        is_fresh = self._n_fresh > 0
+        self._able = is_fresh & (is_fresh.sum(axis=1, keepdims=True) >= 2)
         self._n_able = self._able.sum(axis=0)
 
     def sample(self, n: int) -> tuple[Codes, Floats]:
@@ -80,8 +80,8 @@ class RecordedOutputs:
         scores = self._scores[self._by_cell[self._next[cells]]]
         self._next[cells] += 1
         self._n_fresh[segment, systems] -= 1
-        there = self._n_fresh[segment] > 0
-        able = there & (there.sum() >= 2)
+        is_fresh = self._n_fresh[segment] > 0
+        able = is_fresh & (is_fresh.sum() >= 2)
         self._n_able += able.astype(np.int64) - self._able[segment]
         self._able[segment] = able
         return np.asarray(scores)

@@ -123,10 +123,10 @@ def _paths(n: int, pairs: Codes, outcome: Codes) -> Flags:
     """``(n_rankings, n, n)`` whether a path leads from one output to another."""
     row = np.arange(len(pairs))[:, None]
     leads = np.zeros((len(pairs), n, n), np.bool_)
-    for (a, b), there in (((0, 1), outcome >= 0), ((1, 0), outcome <= 0)):
+    for (a, b), edges in (((0, 1), outcome >= 0), ((1, 0), outcome <= 0)):
         # pairs may be asked twice: or, not set
-        np.logical_or.at(leads, (np.broadcast_to(row, there.shape), pairs[..., a], pairs[..., b]),
-                         there)  # fmt: skip
+        np.logical_or.at(leads, (np.broadcast_to(row, edges.shape), pairs[..., a], pairs[..., b]),
+                         edges)  # fmt: skip
     for _ in range(max(n - 1, 1).bit_length()):  # paths of 2, 4, ... steps
         leads |= np.matmul(leads, leads)
     return leads

@@ -137,7 +137,7 @@ def rebuild_all(
     }
 
 
-def together(parts: Sequence[RebuiltRankings]) -> RebuiltRankings:
+def merge_rankings(parts: Sequence[RebuiltRankings]) -> RebuiltRankings:
     """Rankings of several tasks with one number of outputs."""
     return RebuiltRankings(
         parts[0].n,
@@ -209,13 +209,13 @@ def _measures(defined: Floats, sums: Floats, squares: Floats, counts: Floats) ->
     mean = means.mean(axis=1)
     spread = squares / (sums.shape[1] * n) - (means * means).mean(axis=1)
     sd = np.sqrt(np.maximum(spread, 0) * n / np.where(n > 1, n - 1, np.nan))
-    both, alone = counts.sum(axis=1), counts[:, WAYS.index("dominance")]
+    both, dominance = counts.sum(axis=1), counts[:, WAYS.index("dominance")]
     relations = COUNTS.index("relations")
     every = np.where(both[:, relations] > 0, both[:, relations], np.nan)
     return np.stack(
         [
             mean, sd, *(share_right(both, reading) for reading in READINGS),
-            *(share_right(alone, reading) for reading in READINGS),
-            alone[:, relations] / every,
+            *(share_right(dominance, reading) for reading in READINGS),
+            dominance[:, relations] / every,
         ]
     )  # fmt: skip

@@ -23,8 +23,8 @@ from annot_pipeline.experiments.topology_experiment import (
     TopologyTask,
     interval_of,
     measures,
+    merge_rankings,
     rebuild_all,
-    together,
 )
 from annot_pipeline.experiments.write import Result, Section
 from annot_pipeline.report.figures import rebuilt_ranks_svg
@@ -93,10 +93,10 @@ def topology_result(
     ]
     pooled = tasks[0]
     if len(tasks) > 1:
-        pooled = _task(ALL, together([task.rebuilt for task in tasks]), params)
+        pooled = _task(ALL, merge_rankings([task.rebuilt for task in tasks]), params)
     every = [pooled, *(tasks if len(tasks) > 1 else [])]
     by_size = {
-        n: together([sized[n] for sized in by_task.values() if n in sized])
+        n: merge_rankings([sized[n] for sized in by_task.values() if n in sized])
         for n in sorted({n for sized in by_task.values() for n in sized})
     }
     sizes = _groups("sizes", "outputs", [(str(n), by_size[n]) for n in by_size], params)
@@ -128,9 +128,11 @@ def _check(rankings: Mapping[str, FullRankings], n: int) -> None:
             sizes[size] = sizes.get(size, 0) + len(rank)
     if n in sizes:
         return
-    there = ", ".join(f"{count:,} of {size}" for size, count in sorted(sizes.items()))
+    counts_text = ", ".join(f"{count:,} of {size}" for size, count in sorted(sizes.items()))
     do = f"--set n_outputs={max(sizes, key=lambda k: (sizes[k], k))}" if sizes else ""
-    what = f"no full ranking of {n} different outputs; there are {there or 'none of 3 or more'}"
+    what = (
+        f"no full ranking of {n} different outputs; there are {counts_text or 'none of 3 or more'}"
+    )
     raise ConfigError(TITLE, [Problem("n_outputs", what, do=do)])
 
 

@@ -116,11 +116,11 @@ def _are_systems(sheet: Sheet, pair: Pair) -> bool:
 def _are_names(sheet: Sheet, pair: Pair) -> bool:
     """Return whether columns hold few short names, which differ in nearly every row."""
     first, second = sheet[pair.first], sheet[pair.second]
-    together = first.counts.keys() | second.counts.keys()
+    all_names = first.counts.keys() | second.counts.keys()
     if not first.counts or not second.counts or 1 in (first.numeric_share, second.numeric_share):
         return False
     is_short = max(first.mean_length, second.mean_length) <= LONGEST_LABEL
-    repeats = FEWEST_ROWS_A_NAME * len(together) <= len(sheet)
+    repeats = FEWEST_ROWS_A_NAME * len(all_names) <= len(sheet)
     differs = pc.not_equal(sheet.table.column(pair.first), sheet.table.column(pair.second))
     n_different = pc.sum(differs).as_py() or 0
     return is_short and repeats and n_different >= DIFFERENT_NAMES * len(sheet)

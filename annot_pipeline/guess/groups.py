@@ -94,7 +94,7 @@ def group_samples(samples: Sequence[Sample], folder: Path) -> list[Group]:
         key = (sample.path.parent, sample.format, repr(sorted(sample.options.items())), columns,
                sample.records)  # fmt: skip
         groups.setdefault(key, []).append(sample)
-    return [Group(tuple(together), folder) for together in groups.values()]
+    return [Group(tuple(members), folder) for members in groups.values()]
 
 
 def escaped(path: Path, folder: Path) -> str:

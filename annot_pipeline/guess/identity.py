@@ -132,8 +132,8 @@ def _missing_part(sheet: Sheet, judge: str, item: Column, others: list[Column]) 
 
 def _with_item(mapping: Mapping, item: Column, other: Column, sheet: Sheet, judge: str) -> Mapping:
     """Return the mapping with a column for the item, or joined to it."""
-    alone = sheet.combinations(judge, other.name) >= NEARLY * len(sheet)
-    if alone and (item.n_distinct == 1 or sheet.determines(other.name, item.name)):
+    is_unique = sheet.combinations(judge, other.name) >= NEARLY * len(sheet)
+    if is_unique and (item.n_distinct == 1 or sheet.determines(other.name, item.name)):
         line = ("item", other.expression, f"{other.n_distinct:,} different")
         return replace(mapping.with_lines(line), item=other)
     joined = {"join": [item.expression, other.expression], "sep": ":"}

@@ -50,9 +50,9 @@ def long_ranking(
         for c in choice.with_role(role)
         if c.name != column.name and sheet.determines(c.name, judge.name)
     ]
-    together = next((c for c in keys if _are_rankings(sheet, [c.name], column)), None)
-    if together:
-        return rank_answer(column, [column.name]), together
+    key = next((c for c in keys if _are_rankings(sheet, [c.name], column)), None)
+    if key:
+        return rank_answer(column, [column.name]), key
     gaps = [*rank_notes(column), beyond(column.name)]
     things = [c for role in ("system", "item") for c in choice.with_role(role)]
     for c in keys:

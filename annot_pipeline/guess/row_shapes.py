@@ -47,20 +47,20 @@ def compared(choice: Choice, judge: Column, answer: Answer) -> Mapping:
     return Mapping([*task, *lines], answer, judge, tasks=tasks)
 
 
-def ranked(choice: Choice, judge: Column, answer: Answer, together: Column | None) -> Mapping:
+def ranked(choice: Choice, judge: Column, answer: Answer, ranking: Column | None) -> Mapping:
     """Rows of one ranked output each."""
     for name in answer.columns:
         choice.claim(choice.sheet[name])
-    if together:
-        choice.claim(together)
+    if ranking:
+        choice.claim(ranking)
     lines = what_was_judged(choice.sheet, choice, judge)
     if not lines:
         raise NoJudgmentsError("no column says what was ranked", names.ROLES["system"])
     task, tasks = find_task(choice, lines)
     notes = []
-    if together:
-        comment = f"{together.n_distinct:,} different"
-        lines.append(("ranking", together.expression, comment))
+    if ranking:
+        comment = f"{ranking.n_distinct:,} different"
+        lines.append(("ranking", ranking.expression, comment))
     else:
         notes = ["no ranking: what a judge says of one segment, or in one HIT, is one ranking"]
     return Mapping([*task, *lines], answer, judge, tasks=tasks, notes=notes)

@@ -341,8 +341,8 @@ def _by_task(
     sources: list[SourceGuess] = []
     for kind in dict.fromkeys(answer.kind for answer in answers):
         places = [position for position, answer in enumerate(answers) if answer.kind == kind]
-        together = Group(tuple(group.samples[position] for position in places), group.folder)
-        alike = len(places) > 1 and together.pattern is not None
+        task_group = Group(tuple(group.samples[position] for position in places), group.folder)
+        alike = len(places) > 1 and task_group.pattern is not None
         for chosen in [places] if alike else [[position] for position in places]:
             part = Group(tuple(group.samples[position] for position in chosen), group.folder)
             mapped = _mapping(part, kind)

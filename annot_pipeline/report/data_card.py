@@ -233,11 +233,11 @@ def _reasons(judges: pa.Table) -> list[str]:
 
 def _adjudicated(manifest: Manifest, label_counts: pa.Table) -> list[str]:
     counts = manifest["facts"]["adjudications"]
-    alone: Counter[str] = Counter()
+    n_unmodelled: Counter[str] = Counter()
     for row in label_counts.to_pylist():
-        alone[row["task"]] += row["n"] * (row["as_model"] is None)
+        n_unmodelled[row["task"]] += row["n"] * (row["as_model"] is None)
     rows = [
-        (task, decisions["decided"], decisions["overridden"], alone[task])
+        (task, decisions["decided"], decisions["overridden"], n_unmodelled[task])
         for task, decisions in sorted(counts.items())
         if decisions["decided"]
     ]

@@ -139,10 +139,10 @@ def predicted(
 
 def _without_repeated(rows: Rows, faults: Faults) -> Rows:
     first = np.unique(rows.items, return_index=True)[1]
-    again = np.ones(len(rows.items), np.bool_)
-    again[first] = False
-    names = rows.column(rows.form.item).filter(pa.array(again)).to_pylist()
-    faults.add("twice", rows.numbers(again), names)
+    is_repeat = np.ones(len(rows.items), np.bool_)
+    is_repeat[first] = False
+    names = rows.column(rows.form.item).filter(pa.array(is_repeat)).to_pylist()
+    faults.add("twice", rows.numbers(is_repeat), names)
     return rows.take(first)
 
 
@@ -179,10 +179,10 @@ def _from_long(
     values = np.where(bad, np.nan, values)
     is_class = codes != NO_CLASS
     keys = inverse * (len(rows.classes) + 1) + codes
-    again = is_class.copy()
-    again[np.flatnonzero(is_class)[np.unique(keys[is_class], return_index=True)[1]]] = False
-    names = rows.column(rows.form.item).filter(pa.array(again)).to_pylist()
-    faults.add("class_twice", rows.numbers(again), names)
+    is_repeat = is_class.copy()
+    is_repeat[np.flatnonzero(is_class)[np.unique(keys[is_class], return_index=True)[1]]] = False
+    names = rows.column(rows.form.item).filter(pa.array(is_repeat)).to_pylist()
+    faults.add("class_twice", rows.numbers(is_repeat), names)
     cells = np.zeros((n_items, len(rows.classes)))
     cells[inverse[is_class], codes[is_class]] = values[is_class]
     elsewhere = np.zeros(n_items)

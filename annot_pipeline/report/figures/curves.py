@@ -255,8 +255,8 @@ def _marked(line: Line, position: int) -> npt.NDArray[np.intp]:
         return shown
     step = len(shown) / SOME_MARKED
     some = ((np.arange(SOME_MARKED) + (position + 0.5) / len(STYLES)) * step).astype(np.intp)
-    alone = [first for first, last in _runs(line.shown) if last - first == 1]
-    return np.union1d(shown[some], np.array(alone, dtype=np.intp))
+    lone_points = [first for first, last in _runs(line.shown) if last - first == 1]
+    return np.union1d(shown[some], np.array(lone_points, dtype=np.intp))
 
 
 def _dashes(style: Style) -> Any:

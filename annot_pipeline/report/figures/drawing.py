@@ -96,9 +96,9 @@ def band(x: float, top: float, right: float, right_top: float, height: float) ->
     middle, bottom, right_bottom = (x + right) / 2, top + height, right_top + height
     points = [x, top, middle, top, middle, right_top, right, right_top]
     back = [right, right_bottom, middle, right_bottom, middle, bottom, x, bottom]
-    first, there = _steps(points)
+    first, upper_steps = _steps(points)
     start, home = _steps(back)
-    return f"M{first}C{there}L{start}C{home}z"
+    return f"M{first}C{upper_steps}L{start}C{home}z"
 
 
 def _steps(points: list[float]) -> tuple[str, str]:

@@ -179,9 +179,9 @@ def changed(
     both = now.join(then, list(key), join_type="inner", right_suffix="_old")
     differs = pa.chunked_array([pa.array([False] * both.num_rows, pa.bool_())])
     for name in by:
-        here, there = both[name], both[f"{name}_old"]
-        unequal = pc.fill_null(pc.not_equal(here, there), False)
-        lost = pc.not_equal(here.is_null(), there.is_null())
+        here, old_values = both[name], both[f"{name}_old"]
+        unequal = pc.fill_null(pc.not_equal(here, old_values), False)
+        lost = pc.not_equal(here.is_null(), old_values.is_null())
         differs = pc.or_(differs, pc.or_(unequal, lost))
     return both.filter(differs).sort_by([(name, "ascending") for name in key])
 

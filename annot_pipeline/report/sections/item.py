@@ -237,8 +237,8 @@ def _flips(trace: Document) -> str:
     names = ", ".join(f"<strong>{text(judge)}</strong>" for judge in flipping[:MOST_NAMES])
     if len(flipping) > MOST_NAMES:
         names += f" ({MOST_NAMES} of {len(flipping):,} such judges shown)"
-    alone = " (each taken alone)" if len(flipping) > 1 else ""
-    return paragraph(f"Without the judgments of {names}{alone} the label changes.")
+    condition = " (each taken alone)" if len(flipping) > 1 else ""
+    return paragraph(f"Without the judgments of {names}{condition} the label changes.")
 
 
 def _without_judges(trace: Document) -> str:

@@ -114,7 +114,7 @@ def _estimates(contents: Contents) -> str:
     rows = contents.tables["estimates"].to_pylist()
     keys = ("task", "quantity", "criterion", "system", "label")
     people = {tuple(row[k] for k in keys): row for row in rows if row["method"] == "people"}
-    alone = {
+    model_rows = {
         (*(row[k] for k in keys), row["judge"]): row for row in rows if row["method"] == "model"
     }
     corrected = [row for row in rows if row["method"] == "prediction_powered"]
@@ -129,7 +129,7 @@ def _estimates(contents: Contents) -> str:
     cells = []
     for row in corrected[:MOST_ESTIMATES]:
         key = tuple(row[k] for k in keys)
-        human, model = people.get(key, {}), alone.get((*key, row["judge"]), {})
+        human, model = people.get(key, {}), model_rows.get((*key, row["judge"]), {})
         what = ", ".join(str(row[k]) for k in keys[2:] if row[k] is not None) or "all items"
         cells.append((
             what, row["value"], interval(row["ci_low"], row["ci_high"]), human.get("value"),

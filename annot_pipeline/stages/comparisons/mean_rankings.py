@@ -129,9 +129,9 @@ def _rank_sum(
     if n > context.most_systems:
         return None, None
     compared = compare_systems(scores.systems, scores.scores, n_systems=n)
-    together = component[:, None] == component
+    is_connected = component[:, None] == component
     difference, p_value = (
-        np.where(together, part, np.nan) for part in (compared.difference, compared.p_value)
+        np.where(is_connected, part, np.nan) for part in (compared.difference, compared.p_value)
     )
     p_adjusted = adjust(p_value.reshape(-1), "holm").reshape(p_value.shape)
     p_decisive = p_adjusted if ranking.correction == "holm" else p_value

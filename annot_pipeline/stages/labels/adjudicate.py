@@ -64,14 +64,14 @@ def adjudicate(
     decision_rows = pc.index_in(_keys(labels, "task", "item"), _keys(decisions, "task", "item"))
     overridden = _override(labels, decisions, distributions, decision_rows)
     positions = pc.index_in(_keys(decisions, "task", "item"), _keys(labels, "task", "item"))
-    alone = _decided_alone(decisions.filter(pc.is_null(positions)))
-    whole = pa.concat_tables([overridden, alone])
+    lone_decisions = _decided_alone(decisions.filter(pc.is_null(positions)))
+    whole = pa.concat_tables([overridden, lone_decisions])
     whole = whole.sort_by([(name, "ascending") for name in LABELS.key]).combine_chunks()
     return whole, {
         "adjudications": _counts(whole, superseded),
         "decided_not_judged": {
             task: [shorten(item) for item in rows["item"].to_pylist()]
-            for rows_of in [ByTask(alone)]
+            for rows_of in [ByTask(lone_decisions)]
             for task in rows_of.names
             for rows in [rows_of[task]]
         },

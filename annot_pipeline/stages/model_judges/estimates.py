@@ -189,8 +189,8 @@ def _of_model(
         if name == ALL_MODELS:
             yield key | {"method": "prediction_powered", "reason": NO_COMMON_ITEM}
         return
-    alone = {"value": float(np.nanmean(both.own)), "reason": UNCORRECTED}
-    yield key | {"method": "model"} | alone
+    model_estimate = {"value": float(np.nanmean(both.own)), "reason": UNCORRECTED}
+    yield key | {"method": "model"} | model_estimate
     reason = refusal or (None if both.human.size else NO_SHARED_ITEM)
     corrected = key | {"method": "prediction_powered"}
     if reason is not None:

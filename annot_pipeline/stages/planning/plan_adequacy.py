@@ -214,9 +214,9 @@ def _not_compared(asking: str, outputs: ComparedOutputs) -> list[str]:
     n_segments = int(outputs.segment.max(initial=-1)) + 1
     askable = np.bincount(outputs.segment[outputs.can_be_asked], minlength=n_segments)
     is_alone = askable[outputs.segment] < 2
-    without_text, alone = lone & ~outputs.is_shown, lone & outputs.is_shown & is_alone
+    without_text, lone_shown = lone & ~outputs.is_shown, lone & outputs.is_shown & is_alone
     name = outputs.items.question.task
-    counts = [int(which.sum()) for which in (lone, without_text, alone)]
+    counts = [int(which.sum()) for which in (lone, without_text, lone_shown)]
     open_ = counts[0] - counts[1] - counts[2]
     notes = []
     if open_:

@@ -178,10 +178,10 @@ def _say(task: str, outputs: ComparedOutputs, segments: _Segments, notes: list[s
             f"{task}: {equal:,} outputs are equal to another of their segment except in case: "
             "ties, and not asked about"
         )
-    alone = int((segments.n_outputs < 2).sum())
-    if alone:
+    n_small = int((segments.n_outputs < 2).sum())
+    if n_small:
         notes.append(
-            f"{task}: {alone:,} of {segments.n_outputs.size:,} segments have fewer than two "
+            f"{task}: {n_small:,} of {segments.n_outputs.size:,} segments have fewer than two "
             "outputs to compare"
         )
 

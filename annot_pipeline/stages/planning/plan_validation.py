@@ -383,10 +383,10 @@ def _expected_width(variance: float) -> float | None:
 
 def _notes(task: str, summary: Mapping[str, Any], settings: Campaign) -> list[str]:
     n_asked, drawn = summary["asked"], summary["drawn"]
-    again = f", {drawn - n_asked:,} of them judged before" if drawn > n_asked else ""
+    repeats_text = f", {drawn - n_asked:,} of them judged before" if drawn > n_asked else ""
     notes = [
         f"{task}: {drawn:,} of {summary['items']:,} items that {summary['model']} judged are drawn"
-        f"{again}; people judged {summary['judged']:,}"
+        f"{repeats_text}; people judged {summary['judged']:,}"
     ]
     most, n_items = settings.next_hits.items, summary["drawn_to_halve"]
     if n_items is None:
