@@ -206,9 +206,9 @@ ON_BOTH = "some tasks are scored on known items, the others on gold: see scored_
 
 def _names(names: Sequence[str], n: int) -> str:
     """The first three of ``n``, of which ``names`` may be the first few."""
-    shown = [shorten(name, 30) for name in names[:3]]
-    more = n - len(shown)
-    return ", ".join(shown) + (f" and {more:,} more" if more > 0 else "")
+    texts = [shorten(name, 30) for name in names[:3]]
+    more = n - len(texts)
+    return ", ".join(texts) + (f" and {more:,} more" if more > 0 else "")
 
 
 def _figures(part: Document, document: Document) -> list[str]:

@@ -160,9 +160,9 @@ def _distribution(trace: Row) -> Iterable[str]:
             [("label", "votes"), *((short(r["label"]), str(r["votes"])) for r in rows)]
         )
         return
-    shown = [row for row in rows if row["votes"] or max(row[k] for k in kinds) >= 5e-5]
+    likely = [row for row in rows if row["votes"] or max(row[k] for k in kinds) >= 5e-5]
     yield from columns(
-        [("label", *(names[kind] for kind in kinds), "votes")] * bool(shown)
+        [("label", *(names[kind] for kind in kinds), "votes")] * bool(likely)
         + [
             (
                 short(row["label"]),
@@ -170,11 +170,11 @@ def _distribution(trace: Row) -> Iterable[str]:
                 *(_share(row[kind]) for kind in kinds[1:]),
                 str(row["votes"]),
             )
-            for row in shown
+            for row in likely
         ]
     )
-    if len(rows) > len(shown):
-        n = len(rows) - len(shown)
+    if len(rows) > len(likely):
+        n = len(rows) - len(likely)
         yield f"  and {n} class{'es' * (n != 1)} without votes, each below 0.00005"
 
 
@@ -185,8 +185,8 @@ def _bar(share: float) -> str:
 
 def _share(value: float) -> str:
     """Six decimals; never rounded to certainty."""
-    shown = f"{value:.6f}"
-    return ">0.999999" if shown == "1.000000" and value < 1 else shown
+    digits = f"{value:.6f}"
+    return ">0.999999" if digits == "1.000000" and value < 1 else digits
 
 
 def _segment_ranks(trace: Row) -> Iterable[str]:

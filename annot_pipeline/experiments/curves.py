@@ -77,8 +77,8 @@ def correlations(
         Of the bootstrap over items.
     """
     n = truth.size
-    drawn = [np.bincount(rng.integers(n, size=n), minlength=n) for _ in range(rounds)]
-    weights = np.stack([np.ones(n), *drawn])
+    counts = [np.bincount(rng.integers(n, size=n), minlength=n) for _ in range(rounds)]
+    weights = np.stack([np.ones(n), *counts])
     shape = scores.shape[:-1]
     flat = scores.reshape(-1, n)
     by_measure = [

@@ -62,13 +62,13 @@ class RecordedAnswers:
         Size of the items' code range.
     rng
         Draws.
-    drawn
+    draws
         Counted there.
     """
 
     def __init__(
         self, items: Codes, judges: Codes, scores: Floats, n_items: int,
-        rng: np.random.Generator, drawn: Drawn,
+        rng: np.random.Generator, draws: Drawn,
     ) -> None:  # fmt: skip
         order = np.argsort(items, kind="stable")
         ends = np.cumsum(np.bincount(items, minlength=n_items))[:-1]
@@ -76,7 +76,7 @@ class RecordedAnswers:
         self._left: list[list[int]] = [[] for _ in self._all]
         self._cycle = [0] * n_items
         self._judge, self._score = judges.tolist(), scores
-        self._rng, self.drawn = rng, drawn
+        self._rng, self.draws = rng, draws
 
     def score_items(self, items: Codes) -> Floats:
         """One judgment of each item."""
@@ -90,10 +90,10 @@ class RecordedAnswers:
         shared = set.intersection(
             *({self._judge[position] for position in self._fresh(item)} for item in items)
         )
-        self.drawn.hits += 1
+        self.draws.hits += 1
         if not shared:
             return [self._draw(item) for item in items]
-        self.drawn.hits_of_one_judge += 1
+        self.draws.hits_of_one_judge += 1
         judge = self._pick(sorted(shared))
         return [self._draw(item, judge) for item in items]
 
@@ -103,8 +103,8 @@ class RecordedAnswers:
         places = fresh if judge is None else [p for p in fresh if self._judge[p] == judge]
         position = self._pick(places)
         fresh.remove(position)
-        self.drawn.judgments += 1
-        self.drawn.repeats += self._cycle[item] > 1
+        self.draws.judgments += 1
+        self.draws.repeats += self._cycle[item] > 1
         return position
 
     def _fresh(self, item: int) -> list[int]:
@@ -146,19 +146,20 @@ def run_item_replay(
     if not replayed_tasks:
         raise ConfigError(TITLE, [Problem("", note) for note in notes])
     steps = Steps(progress, "replay", len(replayed_tasks) * params.repeats * len(ASKERS))
-    tasks, drawn = zip(*(_replay(task, params, steps) for task in replayed_tasks), strict=True)
+    tasks, all_draws = zip(*(_replay(task, params, steps) for task in replayed_tasks), strict=True)
     if any(task.facts["oracle"] == MEANS for task in tasks):
         notes.append(
             "Without a truth the oracle is the mean of all judgments, those drawn among them: "
             "correlations are too high, and 1 once all are drawn."
         )
-    return list(tasks), [*notes, *_about_draws(drawn)]
+    return list(tasks), [*notes, *_about_draws(all_draws)]
 
 
-def _about_draws(drawn: Sequence[Mapping[str, Drawn]]) -> list[str]:
+def _about_draws(all_draws: Sequence[Mapping[str, Drawn]]) -> list[str]:
     """Describe how much was drawn again, and how many of RA's HITs had one judge."""
     total = {
-        method: sum((draws[method] for draws in drawn), start=Drawn()) for method in ("EASL", "RA")
+        method: sum((draws[method] for draws in all_draws), start=Drawn())
+        for method in ("EASL", "RA")
     }
     easl, ra = (draws.repeats / draws.judgments for draws in total.values())
     one_judge = total["RA"].hits_of_one_judge / total["RA"].hits
@@ -227,10 +228,10 @@ def _on_unit_scale(truth: Floats, scale: tuple[float, float]) -> tuple[Floats, b
 def _replay(task: _Replayed, params: ItemReplay, steps: Steps) -> tuple[ItemTask, dict[str, Drawn]]:
     n = len(task.items)
     iterations = params.iterations or max(min(ITERATIONS, task.item.size // n), 1)
-    drawn = {method: Drawn() for method in ASKERS}
+    draws_by_method = {method: Drawn() for method in ASKERS}
 
     def answers(_: int, method: str, rng: np.random.Generator) -> RecordedAnswers:
-        return RecordedAnswers(task.item, task.judge, task.score, n, rng, drawn[method])
+        return RecordedAnswers(task.item, task.judge, task.score, n, rng, draws_by_method[method])
 
     result = repeat_rounds(
         task.task, task.items, task.truth, answers,
@@ -241,6 +242,6 @@ def _replay(task: _Replayed, params: ItemReplay, steps: Steps) -> tuple[ItemTask
             "drawn_again_share": draws.repeats / draws.judgments,
             "hits_of_one_judge_share": draws.hits_of_one_judge / draws.hits if draws.hits else None,
         }
-        for method, draws in drawn.items()
+        for method, draws in draws_by_method.items()
     }
-    return replace(result, facts=task.facts | result.facts | {"draws": shares}), drawn
+    return replace(result, facts=task.facts | result.facts | {"draws": shares}), draws_by_method

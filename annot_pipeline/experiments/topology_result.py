@@ -102,8 +102,8 @@ def topology_result(
     sizes = _groups("sizes", "outputs", [(str(n), by_size[n]) for n in by_size], params)
     ties = _groups("ties", "tied_pairs", _by_ties(pooled.rebuilt), params)
     tables = [_topology_table(every), sizes, ties, _repetitions_table(every), _histogram(every)]
-    shown = every[:MOST_TASKS]
-    more = [f"Figures of the first {len(shown)} of {len(every)} tasks."] * (len(shown) < len(every))
+    parts = every[:MOST_TASKS]
+    more = [f"Figures of the first {len(parts)} of {len(every)} tasks."] * (len(parts) < len(every))
     return Result(
         _findings(pooled),
         [*notes, *_left_out(rankings), *more, *ABOUT],
@@ -115,7 +115,7 @@ def topology_result(
                 _facts(one.rebuilt),
                 [_of_task(tables[0], one.task), *([sizes, ties] if one is pooled else [])],
             )
-            for one in shown
+            for one in parts
         ],
         [_numbers(one) for one in every],
     )

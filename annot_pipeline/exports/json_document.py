@@ -191,9 +191,9 @@ def _at(
         step = str(number) if name is None else name
         if path[0] in (ALL, step):
             is_there = True
-            shown = f"#{number}" if opening.hides_keys and path[0] == ALL else _escaped(step)
+            token = f"#{number}" if opening.hides_keys and path[0] == ALL else _escaped(step)
             own = step if path[0] == ALL and key is None else key
-            yield from _at(event, events, path[1:], opening, f"{pointer}/{shown}", own)
+            yield from _at(event, events, path[1:], opening, f"{pointer}/{token}", own)
         else:
             keys.append(step)
             _skip(event, events)

@@ -55,9 +55,9 @@ def as_written(words: Mapping[str, int]) -> list[str]:
 
 def abstained_note(words: Mapping[str, int]) -> str:
     """Return the comment of ``abstain``."""
-    shown = ", ".join(f"{value.strip()} ({count:,})" for value, count in words.items())
+    text = ", ".join(f"{value.strip()} ({count:,})" for value, count in words.items())
     what = "it if it is an answer" if len(words) == 1 else "those that are answers"
-    return f"no answers: {shown}; remove {what}"
+    return f"no answers: {text}; remove {what}"
 
 
 def _folded(value: str) -> str:

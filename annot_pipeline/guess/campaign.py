@@ -107,10 +107,10 @@ def guess_campaign(
                 allowed=f"names ending in {', '.join(ENDINGS)}, each also with .gz",
             )
         )
-    shown = files.problems[:SHOWN_FILES]
+    problems = files.problems[:SHOWN_FILES]
     raise ConfigError(
         "no campaign can be guessed from these exports",
-        [*shown, Problem("", "no campaign.yaml was written", do=_example(samples_by_path))],
+        [*problems, Problem("", "no campaign.yaml was written", do=_example(samples_by_path))],
     )
 
 

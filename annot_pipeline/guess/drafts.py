@@ -239,6 +239,6 @@ def objections(draft: Draft, trial: Trial) -> list[str]:
 
 def by_length(lines: Sequence[str], longest: int = 5) -> str:
     """Return the first of some names as one text."""
-    shown = ", ".join(lines[:longest])
+    text = ", ".join(lines[:longest])
     more = len(lines) - longest
-    return shown + (f" and {more} more" if more > 0 else "")
+    return text + (f" and {more} more" if more > 0 else "")

@@ -56,13 +56,13 @@ def check_identity(sheet: Sheet, mapping: Mapping) -> Mapping:
     if explained and not is_one:
         return mapping
     if is_one or share < RARELY:
-        shown = ", ".join(field_names)
+        text = ", ".join(field_names)
         near = [
             c.name for c in others if sheet.combinations(judge, *field_names, c.name) == len(sheet)
         ]
         nearest = f" {', '.join(near[:3])} would make rows different: is it part of the item?"
         raise NoJudgmentsError(
-            f"nearest candidate: judge {judge}, item {shown}; but judges would answer one item "
+            f"nearest candidate: judge {judge}, item {text}; but judges would answer one item "
             f"{1 / share:.1f} times on average. Which column is the id of the item?"
             + (nearest if near else "")
         )

@@ -105,10 +105,8 @@ def guessed_ties(sides: Mapping[str, str]) -> str:
     ]
     if not doubtful:
         return ""
-    shown = ", ".join(map(shorten, doubtful[:SHOWN_TIES])) + (
-        ", ..." * (len(doubtful) > SHOWN_TIES)
-    )
-    return f"guessed to mean a tie: {shown} (deleting the entry rejects those rows); "
+    text = ", ".join(map(shorten, doubtful[:SHOWN_TIES])) + (", ..." * (len(doubtful) > SHOWN_TIES))
+    return f"guessed to mean a tie: {text} (deleting the entry rejects those rows); "
 
 
 def mapped(column: Column, values: Mapping[str, str]) -> dict[str, object]:
@@ -121,10 +119,10 @@ def unplaced(column: Column, values: Sequence[str]) -> list[str]:
     """What to know about values that nothing maps."""
     if not values:
         return []
-    shown = ", ".join(f"{value} ({column.counts[value]:,})" for value in values[:SHOWN_WORDS])
+    text = ", ".join(f"{value} ({column.counts[value]:,})" for value in values[:SHOWN_WORDS])
     more = len(values) - SHOWN_WORDS
-    shown += f" and {more} more" if more > 0 else ""
+    text += f" and {more} more" if more > 0 else ""
     return [
-        f"{column.name} also holds {shown}: nothing says which side is meant, so these rows are "
+        f"{column.name} also holds {text}: nothing says which side is meant, so these rows are "
         "rejected; add what they mean to map, as a, b or tie"
     ]

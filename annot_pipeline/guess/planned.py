@@ -80,8 +80,8 @@ def planned_mapping(sheet: Sheet) -> tuple[Mapping, list[PlannedTask]]:
         summary += f", {n_pairs:,} pairs compared"
     notes = [f"no fields are needed: the HITs say them; {summary}"]
     if inconsistent:
-        shown = first_of(list(map(shorten, inconsistent)))
-        notes.append(f"HITs of one task differ in scale or criteria: {shown}; the first is taken")
+        text = first_of(list(map(shorten, inconsistent)))
+        notes.append(f"HITs of one task differ in scale or criteria: {text}; the first is taken")
     answer = Answer("scalar", [], ["score"])
     return Mapping([], answer, judge, item, tasks=sorted(task_by_name), notes=notes), [
         task_by_name[name] for name in sorted(task_by_name)

@@ -92,10 +92,10 @@ def ranks_seen(column: Column) -> str:
         summary += f", {min(ranks):g} to {max(ranks):g}; lower is better"
     wrong = {v: n for v, n in column.counts.items() if not _is_rank(v)}
     if wrong:
-        shown = ", ".join(f"{shorten(v)} ({n:,})" for v, n in list(wrong.items())[:SHOWN])
+        text = ", ".join(f"{shorten(v)} ({n:,})" for v, n in list(wrong.items())[:SHOWN])
         more = f" and {len(wrong) - SHOWN:,} more" if len(wrong) > SHOWN else ""
         summary += f"; {sum(wrong.values()):,} are no whole numbers >= 0 and will be rejected: "
-        summary += shown + more
+        summary += text + more
     return summary
 
 

@@ -106,10 +106,10 @@ def numbered(choice: Choice, judge: Column, row: NumberedRow) -> Mapping:
 def ordinary(choice: Choice, judge: Column, format_: str) -> Mapping:
     """Rows that hold one judgment, or one of each question."""
     sheet, is_mturk = choice.sheet, format_ == "mturk"
-    shown = choice.among(lambda name: name.startswith("Input.")) if is_mturk else choice
-    lines = what_was_judged(sheet, shown, judge)
+    candidates = choice.among(lambda name: name.startswith("Input.")) if is_mturk else choice
+    lines = what_was_judged(sheet, candidates, judge)
     if not lines and is_mturk:
-        inputs = [column for column in shown.offered() if column.n_distinct > 1]
+        inputs = [column for column in candidates.offered() if column.n_distinct > 1]
         shown_item = choice.claim(inputs[0]) if len(inputs) == 1 else sheet["HITId"]
         evidence = f"{shown_item.n_distinct:,} different"
         lines = [("item", shown_item.expression, evidence)]
@@ -118,7 +118,7 @@ def ordinary(choice: Choice, judge: Column, format_: str) -> Mapping:
     item_columns = [sheet[n] for n in sheet.names if ("item", sheet[n].expression) == lines[0][:2]]
     item = item_columns[0] if item_columns else None
     answer, each, notes = pick_answer(choice, judge, item, by_prefix=is_mturk)
-    task, tasks = find_task(shown, lines)
+    task, tasks = find_task(candidates, lines)
     if each:
         task, tasks = [("task", {"value": "{question}"}, "one task a question")], each["question"]
     return Mapping([*task, *lines], answer, judge, item, each, tasks, notes)

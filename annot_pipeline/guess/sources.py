@@ -220,8 +220,8 @@ def _counted(trial: Trial, name: str) -> str:
     """Return how many values a field has, for its comment."""
     counts = trial.counts(name)
     if name in ("label", "task", "preference", "system", "control"):
-        shown = ", ".join(sorted(list(counts)[:10]))
-        return f"{len(counts):,} different: {shown}" + (", ..." if len(counts) > 10 else "")
+        text = ", ".join(sorted(list(counts)[:10]))
+        return f"{len(counts):,} different: {text}" + (", ..." if len(counts) > 10 else "")
     return f"{len(counts):,} different"
 
 
@@ -371,9 +371,9 @@ def _by_task(
 def _evidence(words: list[str], chosen: list[int]) -> str:
     if len(chosen) == 1:
         return "from the file name: one task per file"
-    shown = ", ".join(words[position] for position in chosen[:5])
+    text = ", ".join(words[position] for position in chosen[:5])
     more = ", ..." if len(chosen) > 5 else ""
-    return f"{len(chosen):,} files, a task each: {shown}{more}"
+    return f"{len(chosen):,} files, a task each: {text}{more}"
 
 
 def _own_items(group: Group, sheet: Sheet, mapping: Mapping) -> Mapping:

@@ -40,10 +40,10 @@ def test_each_recorded_judgment_is_drawn_before_any_is_drawn_again() -> None:
     answers = RecordedAnswers(items, judges, scores, 4, rng(), Drawn())
     found = np.stack([answers.score_items(np.arange(4)) for _ in range(3)])
     np.testing.assert_allclose(np.sort(found, axis=0).T.reshape(-1), scores)
-    assert answers.drawn == Drawn(12, 0, 0, 0)
+    assert answers.draws == Drawn(12, 0, 0, 0)
     again = np.stack([answers.score_items(np.arange(4)) for _ in range(3)])
     np.testing.assert_allclose(np.sort(again, axis=0), np.sort(found, axis=0))
-    assert answers.drawn == Drawn(24, 12, 0, 0)
+    assert answers.draws == Drawn(24, 12, 0, 0)
 
 
 def test_a_hit_is_answered_by_one_judge_where_one_has_judged_all() -> None:
@@ -55,9 +55,9 @@ def test_a_hit_is_answered_by_one_judge_where_one_has_judged_all() -> None:
     hit = np.array([[2, 0, 1]])
     assert answers.score_hits(hit).tolist() == [[0.72, 0.70, 0.71]]
     assert answers.score_hits(hit).tolist() == [[0.32, 0.10, 0.21]]  # no one judge is left
-    assert answers.drawn == Drawn(6, 0, 2, 1)
+    assert answers.draws == Drawn(6, 0, 2, 1)
     assert answers.score_hits(hit).tolist() in ([[0.72, 0.70, 0.71]], [[0.32, 0.10, 0.21]])
-    assert answers.drawn.repeats == 3
+    assert answers.draws.repeats == 3
 
 
 def test_a_judge_who_scored_an_item_twice_is_two_judgments() -> None:

@@ -202,12 +202,12 @@ def _all_preferences(
     segment, judge = _hits(params, rng)
     pairs = [tournament([{s} for s in set(row)], rng).pairs for row in same_as.tolist()]
     hit = np.repeat(np.arange(segment.size), [len(pairs[s]) for s in segment.tolist()])
-    shown = rng.permuted(np.concatenate([pairs[s] for s in segment.tolist()]), axis=1)
+    items = rng.permuted(np.concatenate([pairs[s] for s in segment.tolist()]), axis=1)
     n = hit.size
     impressions = worth[segment] + noise[judge, None] * rng.normal(
         size=(segment.size, worth.shape[1])
     )
-    better = impressions[hit, shown[:, 0]] - impressions[hit, shown[:, 1]] + params.first_shown
+    better = impressions[hit, items[:, 0]] - impressions[hit, items[:, 1]] + params.first_shown
     better += rng.normal(0, params.noise_sd, size=n)
     seconds = np.round(SECONDS * rng.lognormal(0, 0.5, size=n), 1)
     night = 1 + np.arange(segment.size) * params.nights // segment.size
@@ -216,8 +216,8 @@ def _all_preferences(
         hit=hit,
         judge=judge[hit],
         segment=segment[hit],
-        first=shown[:, 0],
-        second=shown[:, 1],
+        first=items[:, 0],
+        second=items[:, 1],
         outcome=np.where(np.abs(better) < params.tie_below, 0, np.sign(better)).astype(np.int64),
         submitted_at=times_of_work(rng, night, hit, seconds),
         seconds=seconds,

@@ -42,7 +42,7 @@ OUTPUTS = DESIGN.outputs
 """Ordinary outputs of a HIT, all different."""
 
 _KIND_OF = DESIGN.kinds[:GROUP]
-_OUTPUT_OF = DESIGN.shown.reshape(GROUPS, GROUP)
+_OUTPUT_OF = DESIGN.slot_outputs.reshape(GROUPS, GROUP)
 """``(GROUPS, GROUP)`` which of a HIT's outputs each member of a group shows."""
 
 CENTRE = 55.0
@@ -347,14 +347,14 @@ def _slots(params: ScoreSimulation, rng: np.random.Generator, task: Codes) -> tu
     deals = (int(turn[-1]) // per_deal + 1) * n_tasks
     shuffled = rng.permuted(np.tile(np.arange(n_outputs), (deals, 1)), axis=1)
     shuffled = shuffled[:, : per_deal * OUTPUTS].reshape(deals, per_deal, OUTPUTS)
-    shown = shuffled[turn // per_deal * n_tasks + task, turn % per_deal]
+    outputs = shuffled[turn // per_deal * n_tasks + task, turn % per_deal]
     # members of a group in random order; the outputs are shuffled, so it is no matter which
     # of them have controls
     lots = rng.random((params.n_hits, GROUPS, GROUP), dtype=np.float32)
     order = np.argsort(lots, axis=2, kind="stable")
     places = _OUTPUT_OF[np.arange(GROUPS)[:, None], order].reshape(params.n_hits, SLOTS)
     kind = _KIND_OF[order].reshape(params.n_hits, SLOTS)
-    return np.take_along_axis(shown, places, axis=1), kind
+    return np.take_along_axis(outputs, places, axis=1), kind
 
 
 def _seen(

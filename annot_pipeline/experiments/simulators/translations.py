@@ -85,9 +85,9 @@ def translated(rng: np.random.Generator, worth: Floats) -> tuple[Texts, Texts]:
         ``(n_segments, n_systems)`` in English.
     """
     sentences = np.array(list(itertools.product(*map(range, map(len, PARTS)))))
-    drawn = np.resize(rng.permutation(len(sentences)), len(worth))
+    order = np.resize(rng.permutation(len(sentences)), len(worth))
     sources, texts = [], []
-    for alternatives, segment_worth in zip(sentences[drawn].tolist(), worth, strict=True):
+    for alternatives, segment_worth in zip(sentences[order].tolist(), worth, strict=True):
         parts = [part[here] for part, here in zip(PARTS, alternatives, strict=True)]
         sources.append(" ".join(german for german, _ in parts))
         for places in _PLACES[_of_cost(rng, AVERAGE_COST - COST_OF_WORTH * segment_worth)].tolist():

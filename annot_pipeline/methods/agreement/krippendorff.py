@@ -317,9 +317,9 @@ def _are_alike(moments: _Moments, weights: Floats) -> npt.NDArray[np.bool_]:
     unlike = (moments.low < moments.high).astype(np.float64)
     alike: npt.NDArray[np.bool_] = _total(unlike, weights) == 0
     if alike.any():  # each unit drawn holds one value only
-        drawn = weights[:, alike] > 0
-        low = np.where(drawn, moments.low[:, None], np.inf).min(axis=0)
-        high = np.where(drawn, moments.high[:, None], -np.inf).max(axis=0)
+        is_drawn = weights[:, alike] > 0
+        low = np.where(is_drawn, moments.low[:, None], np.inf).min(axis=0)
+        high = np.where(is_drawn, moments.high[:, None], -np.inf).max(axis=0)
         alike[alike] = low == high
     return alike
 

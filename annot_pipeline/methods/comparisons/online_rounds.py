@@ -157,10 +157,10 @@ def _sequence(table: _Rankings, kind: Round, seed: np.int64) -> npt.NDArray[np.i
     rng = np.random.default_rng(int(seed))
     sequence = np.arange(table.start.size, dtype=np.int32)
     if kind.startswith("drawn") and table.n_units:
-        drawn = np.bincount(
+        times = np.bincount(
             rng.integers(table.n_units, size=table.n_units), minlength=table.n_units
         )
-        sequence = np.repeat(sequence, drawn[table.unit])
+        sequence = np.repeat(sequence, times[table.unit])
     if kind.endswith("permuted"):
         rng.shuffle(sequence)
     return sequence

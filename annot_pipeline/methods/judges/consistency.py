@@ -266,8 +266,8 @@ def _permute(
         if is_exact:
             p_value[code] = reached / n_orders
             continue
-        drawn = (1 + reached) / (1 + n_orders)
-        p_value[code] = drawn if reached >= FEWEST_REACHED else min(drawn, p_value[code])
+        share = (1 + reached) / (1 + n_orders)
+        p_value[code] = share if reached >= FEWEST_REACHED else min(share, p_value[code])
 
 
 def _reached(
@@ -285,8 +285,8 @@ def _reached(
     else:
         products = np.zeros(PERMUTATIONS)
         for x, y in pairs:
-            drawn = np.broadcast_to(x, (PERMUTATIONS, x.size))
-            products += rng.permuted(drawn, axis=1) @ y
+            copies = np.broadcast_to(x, (PERMUTATIONS, x.size))
+            products += rng.permuted(copies, axis=1) @ y
     reached = int((products >= observed - _TOLERANCE * largest).sum())
     return reached, products.size, is_exact
 

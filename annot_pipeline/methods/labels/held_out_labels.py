@@ -121,10 +121,10 @@ def _predict(
     shares: Floats,
 ) -> Predictions:
     labels, members, published = block.labels, [], []
-    for posterior, cells, fitted, shown in zip(
+    for posterior, cells, fitted, value in zip(
         block.posteriors, counts, estimates, published_dependences, strict=True
     ):
-        both = [float(fitted.dependence[0]), shown]
+        both = [float(fitted.dependence[0]), value]
         predicted = held_out_predictions(labels, posterior, cells, fitted.log_pi[0], both)
         members.append(predicted[0])
         published.append(predicted[1])

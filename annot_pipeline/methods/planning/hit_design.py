@@ -107,7 +107,7 @@ class HitDesign:
         return np.tile(np.maximum(member - self.ordinary + 1, ORDINARY), self.groups)
 
     @property
-    def shown(self) -> Codes:
+    def slot_outputs(self) -> Codes:
         """``(slots,)`` which of the outputs each slot shows; those of a group stand together.
 
         The first outputs of a group have controls, in the order of the kinds.
@@ -116,8 +116,8 @@ class HitDesign:
         group, member = np.divmod(np.arange(self.slots), self.group_size)
         away = np.where(group // distance % 2 == 0, group + distance, group - distance)
         of_group = np.where(self.kinds == ORDINARY, group, away)
-        shown: Codes = of_group * self.ordinary + member % self.ordinary
-        return shown
+        slot_outputs: Codes = of_group * self.ordinary + member % self.ordinary
+        return slot_outputs
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,7 +165,7 @@ def controlled_hits(
         for item, (n, tie) in enumerate(zip(judgments, ties, strict=True))
     ]
     heapq.heapify(queue)
-    kinds, shown = design.kinds, design.shown
+    kinds, slot_outputs = design.kinds, design.slot_outputs
     items = np.empty((n_hits, design.slots), np.int64)
     order = np.empty_like(items)
     for hit in range(n_hits):
@@ -173,7 +173,7 @@ def controlled_hits(
         outputs = np.empty((design.groups, design.ordinary), np.int64)
         outputs[:, : len(design.controls)] = rng.permuted(with_control, axis=1).T
         outputs[:, len(design.controls) :] = rng.permutation(others).reshape(design.groups, -1)
-        items[hit] = outputs.reshape(-1)[shown]
+        items[hit] = outputs.reshape(-1)[slot_outputs]
         within = rng.random((design.groups, design.group_size)).argsort(axis=1)
         order[hit] = (within + np.arange(0, design.slots, design.group_size)[:, None]).reshape(-1)
         for item, tie in zip(

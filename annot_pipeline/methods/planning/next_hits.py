@@ -212,12 +212,12 @@ def _adaptive(
     for rows in np.split(own, np.flatnonzero(np.diff(group[seeds[own]])) + 1):
         if rows.size:
             others = candidates.items(group[seeds[rows[0]]])
-            drawn = draw_partners(
+            partners = draw_partners(
                 all_states.take(seeds[rows]), all_states.take(others),
                 n_partners=n - 1, gamma=params.gamma, rng=rng,
             )  # fmt: skip
-            items[rows, 1:] = others[drawn.candidate]
-            probability[rows, 1:] = np.exp(drawn.log_probability)
+            items[rows, 1:] = others[partners.candidate]
+            probability[rows, 1:] = np.exp(partners.log_probability)
     roles = np.full(items.shape, PARTNER)
     roles[:, 0] = SEED
     return items, roles, probability
@@ -264,8 +264,8 @@ def _random_hits(
     for row, item in enumerate(first.tolist()):
         others = by_group.items(group[item])
         # one more than needed, for the item itself may be among them
-        drawn = others[rng.choice(others.size, n, replace=False)]
-        hits[row] = item, *drawn[drawn != item][: n - 1]
+        picks = others[rng.choice(others.size, n, replace=False)]
+        hits[row] = item, *picks[picks != item][: n - 1]
         probability[row] = 1 / items.size, *(1 / (others.size - np.arange(1, n)))
     return hits, np.full(hits.shape, RANDOM), probability
 

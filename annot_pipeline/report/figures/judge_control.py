@@ -100,16 +100,16 @@ def p_against_seconds_svg(
     timed = np.flatnonzero(~np.isnan(time))
     if not len(timed):
         return nothing_svg(KIND, "no judge has a time per judgment")
-    drawn = timed[_shown(p[timed], verdict[timed] == "failed")]
-    notes = _notes(len(time), len(timed), len(drawn))
-    time, p, verdict = time[drawn], p[drawn], verdict[drawn]
+    rows = timed[_shown(p[timed], verdict[timed] == "failed")]
+    notes = _notes(len(time), len(timed), len(rows))
+    time, p, verdict = time[rows], p[rows], verdict[rows]
     tips = None
-    if names is not None and len(drawn) <= MOST_TIPS:
-        tips = [_tip(names[n], s, v) for n, s, v in zip(drawn.tolist(), time, p, strict=True)]
+    if names is not None and len(rows) <= MOST_TIPS:
+        tips = [_tip(names[n], s, v) for n, s, v in zip(rows.tolist(), time, p, strict=True)]
 
     strip = 32 if np.isnan(p).any() else 0
     description = (
-        f"p of the control test against mean seconds per judgment: {counted(len(drawn), 'judge')}"
+        f"p of the control test against mean seconds per judgment: {counted(len(rows), 'judge')}"
     )
     height = TOP + strip + HEIGHT + 52 + 16 * len(notes)
     with new_sheet(KIND, LEFT + WIDTH + 88, height, description) as sheet:

@@ -103,11 +103,11 @@ def _draw(sheet: Sheet, axes: Axes, row: _Row, top: float, most: int) -> None:
     if not len(row.values):
         return
     ordered = np.sort(row.values)
-    shown = ordered[evenly(len(ordered), most)]
-    heights = first + 4 + (last - first - 8) * ((np.arange(len(shown)) + 0.5) * GOLDEN % 1)
+    sample = ordered[evenly(len(ordered), most)]
+    heights = first + 4 + (last - first - 8) * ((np.arange(len(sample)) + 0.5) * GOLDEN % 1)
     (points,) = axes.plot(
-        shown, heights, linestyle="none", marker="o", markersize=5, markeredgewidth=0,
-        color=(row.color, 0.75 if len(shown) <= 200 else 0.25), clip_on=False,
+        sample, heights, linestyle="none", marker="o", markersize=5, markeredgewidth=0,
+        color=(row.color, 0.75 if len(sample) <= 200 else 0.25), clip_on=False,
     )  # fmt: skip
     sheet.part(points, row.part)
     low, median, high = (

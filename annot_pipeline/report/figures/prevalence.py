@@ -61,13 +61,13 @@ def prevalence_svg(
     if not np.isfinite(shares).any():
         return nothing_svg(KIND, "no class has a prevalence")
     notes = []
-    drawn = np.arange(len(labels))
+    classes = np.arange(len(labels))
     if len(labels) > MOST_LABELS:
         order = np.argsort(-np.nan_to_num(shares[0], nan=-1.0), kind="stable")
-        drawn = np.sort(order[:MOST_LABELS])
+        classes = np.sort(order[:MOST_LABELS])
         notes.append(f"The {MOST_LABELS} most prevalent of {len(labels):,} classes are drawn.")
-    names = [short(labels[n]) for n in drawn.tolist()]
-    shares = np.clip(shares[:, drawn], 0, 1)
+    names = [short(labels[n]) for n in classes.tolist()]
+    shares = np.clip(shares[:, classes], 0, 1)
 
     x_left = 24 + px_of(*names)
     pitch = BAR * len(estimates) + SPACE

@@ -152,12 +152,12 @@ def _part(
     title: str, differing: pa.Table, n: int, file: str, columns: list[Column], cells: Any
 ) -> str:
     rows = differing.slice(0, MOST_ROWS).to_pylist()
-    shown = table(title, columns, map(cells, rows), sortable=True, search=len(rows) > 10)
-    return part(f"{title}: {number(n, 'count')}", shown) + left_out(n, MOST_ROWS, file)
+    html = table(title, columns, map(cells, rows), sortable=True, search=len(rows) > 10)
+    return part(f"{title}: {number(n, 'count')}", html) + left_out(n, MOST_ROWS, file)
 
 
 def changed(
-    old: pa.Table, new: pa.Table, key: Sequence[str], by: Sequence[str], shown: Sequence[str]
+    old: pa.Table, new: pa.Table, key: Sequence[str], by: Sequence[str], columns: Sequence[str]
 ) -> pa.Table:
     """Return rows of both tables whose values differ, old ones with ``_old`` in their names.
 
@@ -169,10 +169,10 @@ def changed(
         Columns that tell which rows are the same.
     by
         Columns that are compared; missing equals missing.
-    shown
+    columns
         Columns that are shown, but not compared.
     """
-    names = [*key, *by, *shown]
+    names = [*key, *by, *columns]
     then, now = (plain(table_.select(names)) for table_ in (old, new))
     if then.select([*key, *by]).equals(now.select([*key, *by])):
         return now.slice(0, 0).join(then.slice(0, 0), list(key), right_suffix="_old")
@@ -205,5 +205,5 @@ def _inputs(contents: Contents) -> Iterator[str]:
 
 
 def _input(title: str, columns: list[Column], rows: Sequence[Sequence[Any]]) -> str:
-    shown = table(title, columns, rows[:MOST_ROWS], search=len(rows) > 10)
-    return part(title, shown + left_out(len(rows), MOST_ROWS, "manifest.json"))
+    html = table(title, columns, rows[:MOST_ROWS], search=len(rows) > 10)
+    return part(title, html + left_out(len(rows), MOST_ROWS, "manifest.json"))

@@ -124,11 +124,11 @@ def _cards(contents: Contents) -> str:
         ("Gates", f"{passed} of {len(levels)}", "pass"),
         _changes_since_parent(contents),
     ]  # fmt: skip
-    shown = "".join(
+    html = "".join(
         f"<div><dt>{text(name)}</dt><dd><strong>{value}</strong> <span>{words}</span></dd></div>"
         for name, value, words in cards
     )
-    return Markup(f'<dl class="cards">{shown}</dl>\n')
+    return Markup(f'<dl class="cards">{html}</dl>\n')
 
 
 def _kinds(contents: Contents) -> str:
@@ -236,8 +236,8 @@ def _task_table(contents: Contents) -> str:
             *([votes.get(task)] * bool(votes)), labels.n or None,
             *([labels.decided or None] * decided), labels.usable, _agreement_text(contents, task),
         ])  # fmt: skip
-    shown = table("Tasks", columns, rows, sortable=len(rows) > FEW, search=len(rows) > 10)
-    return part("What was asked", shown + left_out(len(kinds), MOST_TASKS, "manifest.json"))
+    html = table("Tasks", columns, rows, sortable=len(rows) > FEW, search=len(rows) > 10)
+    return part("What was asked", html + left_out(len(kinds), MOST_TASKS, "manifest.json"))
 
 
 def _agreement_text(contents: Contents, task: str) -> str:

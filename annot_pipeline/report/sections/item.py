@@ -101,12 +101,12 @@ def _expert(label: Document) -> str:
 
 def _texts(trace: Document) -> str:
     named = (("What was judged", "text"), ("Source", "source"), ("Reference", "reference"))
-    shown = "".join(
+    html = "".join(
         f'<dt>{name}</dt><dd class="text" dir="auto">{text(trace[key], MOST_TEXT)}</dd>'
         for name, key in named
         if trace.get(key) is not None
     )
-    return f'<dl class="texts">{shown}</dl>\n' if shown else ""
+    return f'<dl class="texts">{html}</dl>\n' if html else ""
 
 
 def _distribution(trace: Document) -> str:
@@ -161,11 +161,11 @@ def _judgments(trace: Document) -> str:
         for row in rows[:MOST_ROWS]
     ]  # fmt: skip
     caption = "Judgments" + (_evidence(trace) if "evidence" in some else "")
-    shown: str = table(caption, columns, cells, sortable=len(cells) > 3)
+    html: str = table(caption, columns, cells, sortable=len(cells) > 3)
     if len(rows) > MOST_ROWS:
-        shown += paragraph(f"{len(rows) - MOST_ROWS:,} more judgments: annot trace.")
-    shown += _records(trace.get("votes") or (), "Anonymous votes")
-    return shown + _records(trace.get("other_records") or (), "Records that are no judgments")
+        html += paragraph(f"{len(rows) - MOST_ROWS:,} more judgments: annot trace.")
+    html += _records(trace.get("votes") or (), "Anonymous votes")
+    return html + _records(trace.get("other_records") or (), "Records that are no judgments")
 
 
 def _evidence(trace: Document) -> str:
@@ -197,8 +197,8 @@ def _likelihoods(trace: Document) -> str:
          *(entry["probability"] for entry in row["likelihoods"][:MOST_CLASSES])]
         for row in rows[:MOST_ROWS]
     )  # fmt: skip
-    shown = table("Probability of the answer by the true class", columns, cells)
-    return more("How likely each answer is under each class", shown)
+    html = table("Probability of the answer by the true class", columns, cells)
+    return more("How likely each answer is under each class", html)
 
 
 def _fate(row: Document) -> Markup:
@@ -290,8 +290,8 @@ def _ranks(trace: Document) -> str:
     )
     heads = [Column("system"), Column("method"), Column("rank", "count"), Column("score", "real"),
              Column("cluster", "count")]  # fmt: skip
-    shown = table("Rank within the segment", columns, segment)
-    return shown + more("Ranks of the system", table("Ranks of the system", heads, systems))
+    html = table("Rank within the segment", columns, segment)
+    return html + more("Ranks of the system", table("Ranks of the system", heads, systems))
 
 
 def _judges(trace: Document) -> str:

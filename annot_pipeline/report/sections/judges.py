@@ -123,14 +123,14 @@ def _table(rows: list[Row]) -> str:
         rows,
         key=lambda r: (not r["dropped"], not r["below_chance"], -r["n_judgments"], r["judge"]),
     )
-    shown = order[:MOST_ROWS]
+    first_rows = order[:MOST_ROWS]
     filled = [
         (name, column)
         for name, column in COLUMNS
         if name in ("judge", "task", "n_judgments", "verdict")
-        or any(_value(row, name) for row in shown)
+        or any(_value(row, name) for row in first_rows)
     ]
-    cells = ([_cell(row, name) for name, _ in filled] for row in shown)
+    cells = ([_cell(row, name) for name, _ in filled] for row in first_rows)
     note = Markup("")
     if len(rows) > MOST_ROWS:
         note = paragraph(

@@ -120,9 +120,9 @@ def _exports(contents: Contents) -> str:
         )
         for s in sources[:MOST_ROWS]
     )  # fmt: skip
-    shown = table("Exports, and the fates of their records", columns, rows, sortable=True,
+    html = table("Exports, and the fates of their records", columns, rows, sortable=True,
                   search=len(sources) > 10)  # fmt: skip
-    return part("Exports", shown + left_out(len(sources), MOST_ROWS, "manifest.json"))
+    return part("Exports", html + left_out(len(sources), MOST_ROWS, "manifest.json"))
 
 
 def _gold_tables(contents: Contents) -> str:
@@ -134,8 +134,8 @@ def _gold_tables(contents: Contents) -> str:
 def _rejections(contents: Contents) -> str:
     rows = contents.facts["rejections"]
     columns = [Column("reason"), Column("records", "count"), Column("as in")]
-    shown = ((row["reason"], row["records"], row["example"]) for row in rows[:MOST_ROWS])
-    return table("Rejected records by reason", columns, shown, sortable=len(rows) > 1) + left_out(
+    cells = ((row["reason"], row["records"], row["example"]) for row in rows[:MOST_ROWS])
+    return table("Rejected records by reason", columns, cells, sortable=len(rows) > 1) + left_out(
         len(rows), MOST_ROWS, "lineage.parquet"
     )
 
@@ -154,11 +154,11 @@ def _excluded_judgments(contents: Contents) -> str:
     rows = [
         (task, what.replace("_", " "), why, n) for (task, what, why), n in sorted(counts.items())
     ]
-    shown = table(
+    html = table(
         "Judgments that count, but that a calculation could not take", columns, rows[:MOST_ROWS],
         sortable=True,
     )  # fmt: skip
-    return more(f"{sum(counts.values()):,} judgments", shown) if shown else shown
+    return more(f"{sum(counts.values()):,} judgments", html) if html else html
 
 
 def _ignored(contents: Contents) -> str:

@@ -145,15 +145,15 @@ class _Work:
                 (f"inter_difference_mean{self.suffix}", [block.n_differing for block in coded]),
             )
         )
-        drawn = [*zip(blocks, alphas, strict=True)]
+        pieces = [*zip(blocks, alphas, strict=True)]
         jobs = [
             partial(sum_up, block, of_units, of_pairs, cuts)
-            for (block, of_units), of_pairs in zip(drawn, differences, strict=True)
+            for (block, of_units), of_pairs in zip(pieces, differences, strict=True)
         ]
         n_rounds = 1 + self.context.campaign.settings.agreement.bootstrap
         sums = sum_in_batches(self.context, jobs, (scale.domain.size + 10) * n_rounds * 8)
         dump(folder / "sums", sums.alphas)
-        more = [partial(ordinal_sum_of, *arguments, folder / "sums") for arguments in drawn]
+        more = [partial(ordinal_sum_of, *arguments, folder / "sums") for arguments in pieces]
         ordinal = sum_in_batches(self.context, more, n_rounds * 8)[0]
         rows = [*self._alpha_rows(alphas_of_sums(sums.alphas, ordinal, scale), coded)]
         for (kind, k), of_cut in sums.kinds.items():

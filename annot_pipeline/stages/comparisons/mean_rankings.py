@@ -111,12 +111,12 @@ def _bootstrap(cells: TaskCells, ranking: Ranking, seed: int) -> list[tuple[Floa
         rng=np.random.default_rng([seed, int.from_bytes(name[:8], "big")]),
     )  # fmt: skip
     intervals = []
-    for drawn, scores in zip(rounds, cells.methods.values(), strict=True):
+    for values, scores in zip(rounds, cells.methods.values(), strict=True):
         n_segments = np.bincount(scores.systems, minlength=len(cells.systems))
-        enough = (n_segments >= CONFIRMED_SEGMENTS) & ~np.isnan(drawn).all(axis=0)
+        enough = (n_segments >= CONFIRMED_SEGMENTS) & ~np.isnan(values).all(axis=0)
         low, high = np.full((2, enough.size), np.nan)
         if enough.any():
-            low[enough], high[enough] = np.nanquantile(drawn[:, enough], TAILS, axis=0)
+            low[enough], high[enough] = np.nanquantile(values[:, enough], TAILS, axis=0)
         intervals.append((low, high))
     return intervals
 

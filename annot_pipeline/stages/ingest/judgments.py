@@ -314,11 +314,11 @@ def _settle(
         tasks=tasks,
         filtered=("records",),
     ) as rows:
-        shown = rows
+        table = rows
         if parameters["pseudonymize"]:
-            shown = _reasons_masked(rows, records, quoted, declared)
+            table = _reasons_masked(rows, records, quoted, declared)
         judgments_file = place_partition(
-            folder, "settled", key, lambda path: write_table(path, shown)
+            folder, "settled", key, lambda path: write_table(path, table)
         )
     named = read_table(judgments_file.path, ["task", "label", "item", "judge", "fate"])
     named = named.filter(pc.invert(is_in(named["fate"], UNREAD_FATES)))

@@ -239,8 +239,8 @@ def _differences(
 def _control_scores(rows: pa.Table, values: Floats, units: Units) -> ControlScores:
     """Return the values of rows with ``task``, ``judge_id``, ``item`` and ``hit``."""
     hit, item = (index(rows[name], null="") for name in ("hit", "item"))
-    shown = index_pairs(hit.codes, item.codes).codes
-    output = index_pairs(units.pair_of_rows(rows), shown).codes
+    pairs = index_pairs(hit.codes, item.codes).codes
+    output = index_pairs(units.pair_of_rows(rows), pairs).codes
     return ControlScores(units.of_rows(rows), values, output, _hits(rows, units, output))
 
 

@@ -159,8 +159,8 @@ def _comparisons(
     document, segment = (coded(pairs[name]) for name in ("document", "segment"))
     kind = np.select([document != NONE, segment != NONE], [2, 1], 0)
     cluster = index_pairs(kind, np.select([kind == 2, kind == 1], [document, segment], pair)).codes
-    shown = pairs["b_shown_first"].to_numpy(zero_copy_only=False)
-    b_first = np.array(shown, np.float64) if is_order_known else np.full(judge.codes.size, np.nan)
+    order = pairs["b_shown_first"].to_numpy(zero_copy_only=False)
+    b_first = np.array(order, np.float64) if is_order_known else np.full(judge.codes.size, np.nan)
     return Comparisons(
         judge.names, systems, judge.codes, pair, cluster, item_a.codes, item_b.codes, first, second,
         pairs["share"].to_numpy(), b_first, pairs["truth"].to_numpy(),

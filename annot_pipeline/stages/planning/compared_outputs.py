@@ -247,15 +247,15 @@ def _digestible(segment: Codes, first: Codes, second: Codes, outcome: Codes, tie
     return b"".join(np.ascontiguousarray(part, np.int64).tobytes() for part in parts)
 
 
-def _note_texts(items: TaskItems, shown: Flags, notes: list[str], *, has_texts: bool) -> None:
+def _note_texts(items: TaskItems, has_text: Flags, notes: list[str], *, has_texts: bool) -> None:
     task = items.question.task
     if not has_texts and items.names:
         system = ", which may reveal the system" * any(s is not None for s in items.systems)
         notes.append(
             f"{task}: no output has a text: judges see its name{system}; map text under items"
         )
-    if not shown.all():
+    if not has_text.all():
         notes.append(
-            f"{task}: {int((~shown).sum()):,} outputs without a text are left out; list them, with "
-            "text, under items"
+            f"{task}: {int((~has_text).sum()):,} outputs without a text are left out; list them, "
+            "with text, under items"
         )

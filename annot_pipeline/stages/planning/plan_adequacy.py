@@ -150,14 +150,14 @@ def plan_adequacy(
         f"answered, {counts['by_reference']:,} adequate by a reference, {counts['by_spread']:,} "
         f"labelled by what dominates or ties with them, {counts['left']:,} left"
     )
-    shown = codes[rows]
-    own = zip(of_task[rows].tolist(), (shown - start[of_task[rows]]).tolist(), strict=True)
+    asked_items = codes[rows]
+    own = zip(of_task[rows].tolist(), (asked_items - start[of_task[rows]]).tolist(), strict=True)
     slots = Slots(
-        items=shown,
-        roles=[ROLE] * shown.size,
+        items=asked_items,
+        roles=[ROLE] * asked_items.size,
         draw=None,
-        controls=["none"] * shown.size,
-        probability=np.full(shown.size, np.nan),
+        controls=["none"] * asked_items.size,
+        probability=np.full(asked_items.size, np.nan),
         texts=[tasks[task].outputs.text(output) for task, output in own],
         sizes=np.array(
             [n for hit in hits[:most] for n in even_parts(hit.size, settings.next_hits.hit_size)]
@@ -191,9 +191,9 @@ def _open_questions(asking: str, task: ComparedTask, votes: pa.Table, notes: lis
     questions = adequacy_questions(outputs.segment, graphs, labelled.adequate)
     questions = questions[compared[questions]]
     # of a component that which can be shown; ties are one question
-    shown = np.flatnonzero(outputs.is_shown)[::-1]
+    items = np.flatnonzero(outputs.is_shown)[::-1]
     shown_of_component = np.full(int(graphs.component.max(initial=-1)) + 1, -1)
-    shown_of_component[graphs.component[shown]] = shown
+    shown_of_component[graphs.component[items]] = items
     questions = shown_of_component[graphs.component[questions]]
     questions = questions[questions >= 0]
     by_source = {

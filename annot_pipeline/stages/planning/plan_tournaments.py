@@ -98,17 +98,17 @@ def plan_tournament(outputs: ComparedOutputs, settings: Campaign, notes: list[st
         chosen_pairs.append(pairs)
         roles += [role] * len(pairs)
         sizes += even_parts(len(pairs), settings.next_hits.hit_size)
-    shown = np.concatenate(chosen_pairs)
+    all_pairs = np.concatenate(chosen_pairs)
     return Slots(
-        items=shown[:, 0],
+        items=all_pairs[:, 0],
         roles=roles,
         draw=None,
-        controls=["none"] * len(shown),
-        probability=np.full(len(shown), np.nan),
-        texts=[outputs.text(item) for item in shown[:, 0].tolist()],
+        controls=["none"] * len(all_pairs),
+        probability=np.full(len(all_pairs), np.nan),
+        texts=[outputs.text(item) for item in all_pairs[:, 0].tolist()],
         sizes=np.array(sizes, np.int64),
-        items_b=shown[:, 1],
-        texts_b=[outputs.text(item) for item in shown[:, 1].tolist()],
+        items_b=all_pairs[:, 1],
+        texts_b=[outputs.text(item) for item in all_pairs[:, 1].tolist()],
     )
 
 

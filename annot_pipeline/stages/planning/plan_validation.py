@@ -284,7 +284,7 @@ def _slots(
 
 
 def _filled(
-    shown: Codes, probability: Floats, sizes: Sequence[int]
+    items: Codes, probability: Floats, sizes: Sequence[int]
 ) -> tuple[Codes, Floats, list[str], list[str]]:
     """Return slots of HITs of scores, which are equally long: shorter ones repeat their first."""
     parts, values, roles, controls = [], [], [], []
@@ -293,15 +293,15 @@ def _filled(
         part = slice(start, start + size)
         start += size
         n_more = max(sizes) - size
-        parts.append(np.append(shown[part], shown[part][:n_more]))
+        parts.append(np.append(items[part], items[part][:n_more]))
         values.append(np.append(probability[part], np.full(n_more, np.nan)))
         roles += [SAMPLED] * size + [REPEATED] * n_more
         controls += ["none"] * size + ["ask_again"] * n_more
     return np.concatenate(parts), np.concatenate(values), roles, controls
 
 
-def _texts(items: TaskItems, shown: Codes) -> list[str | None]:
-    texts = [items.listed_value("text", item) for item in shown.tolist()]
+def _texts(items: TaskItems, codes: Codes) -> list[str | None]:
+    texts = [items.listed_value("text", item) for item in codes.tolist()]
     return [text if text and text.strip() else None for text in texts]
 
 
@@ -341,7 +341,7 @@ def _summary(
 
     is_asked = np.zeros(code.size, np.bool_)
     is_asked[asked_items] = True
-    judged, drawn, new = (by_stratum(r) for r in (population.is_judged, is_drawn, is_asked))
+    judged, n_drawn, new = (by_stratum(r) for r in (population.is_judged, is_drawn, is_asked))
     sizes = cells.stratum_sizes.tolist()
     has_width = present.have_width
     n_items = int(validation_sample_size(cells, present)) if has_width else None
@@ -349,13 +349,13 @@ def _summary(
         "model": present.model,
         "items": int((code >= 0).sum()),
         "judged": sum(judged),
-        "drawn": sum(drawn),
+        "drawn": sum(n_drawn),
         "asked": int(asked_items.size),
         "drawn_to_halve": n_items,
         "halves": bool(has_width and _reaches(present, sample)),
         "strata": [
-            {"stratum": name, "items": sizes[k], "judged": judged[k], "drawn": drawn[k],
-             "asked": new[k], "probability": drawn[k] / sizes[k]}
+            {"stratum": name, "items": sizes[k], "judged": judged[k], "drawn": n_drawn[k],
+             "asked": new[k], "probability": n_drawn[k] / sizes[k]}
             for k, name in enumerate(population.strata.names)
         ],
         "estimands": [
@@ -382,11 +382,11 @@ def _expected_width(variance: float) -> float | None:
 
 
 def _notes(task: str, summary: Mapping[str, Any], settings: Campaign) -> list[str]:
-    n_asked, drawn = summary["asked"], summary["drawn"]
-    repeats_text = f", {drawn - n_asked:,} of them judged before" if drawn > n_asked else ""
+    n_asked, n_drawn = summary["asked"], summary["drawn"]
+    repeats_text = f", {n_drawn - n_asked:,} of them judged before" if n_drawn > n_asked else ""
     notes = [
-        f"{task}: {drawn:,} of {summary['items']:,} items that {summary['model']} judged are drawn"
-        f"{repeats_text}; people judged {summary['judged']:,}"
+        f"{task}: {n_drawn:,} of {summary['items']:,} items that {summary['model']} judged are "
+        f"drawn{repeats_text}; people judged {summary['judged']:,}"
     ]
     most, n_items = settings.next_hits.items, summary["drawn_to_halve"]
     if n_items is None:
@@ -394,7 +394,7 @@ def _notes(task: str, summary: Mapping[str, Any], settings: Campaign) -> list[st
             f"{task}: a first sample, as no interval is known yet; build with its results, then "
             "plan the sample that halves it"
         )
-    elif most is not None and drawn < n_items:
+    elif most is not None and n_drawn < n_items:
         notes.append(
             f"{task}: {n_items:,} items drawn halve the widest interval; "
             f"next_hits.items is {most:,}"
