@@ -46,12 +46,12 @@ def run(arguments: argparse.Namespace) -> int:
         }
         show(arguments, document, lambda: _experiments_text(EXPERIMENTS.values()))
         return 0
-    settings, others = _own_settings(EXPERIMENTS.get(name), arguments.sets)
+    settings, sets = _own_settings(EXPERIMENTS.get(name), arguments.sets)
     campaign = None
     if arguments.campaign is not None:
-        campaign = load_campaign(arguments.campaign, sets=others)
+        campaign = load_campaign(arguments.campaign, sets=sets)
     else:
-        settings |= _pairs(others)  # the experiment says what it does not know
+        settings |= _pairs(sets)  # the experiment says what it does not know
     folder = arguments.output or Path("experiments") / name
     with progress_bar() as tell:
         document = run_experiment(name, settings, campaign, arguments.oracle, folder, tell)

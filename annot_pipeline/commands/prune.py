@@ -197,11 +197,11 @@ def _sources(releases: Releases, version: str, digests: SourceDigests) -> set[st
 
 def _of_others(campaign: LoadedCampaign, given_up: GivenUp, digests: SourceDigests) -> set[str]:
     """Exports of releases elsewhere that this store feeds: they all stay."""
-    others = [
+    golds = [
         Releases.at(location, campaign.store, store=campaign.store)
         for location in other_gold(campaign, given_up)
     ]
-    return {s for other in others for v in other.versions() for s in _sources(other, v, digests)}
+    return {s for other in golds for v in other.versions() for s in _sources(other, v, digests)}
 
 
 def _of_last_build(store: Store) -> set[str]:

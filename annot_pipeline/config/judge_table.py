@@ -34,12 +34,12 @@ def with_judge_table(judges: Any, folder: Path) -> Any:
     """
     if not isinstance(judges, dict) or "table" not in judges:
         return judges
-    others = {key: value for key, value in judges.items() if key != "table"}
+    section = {key: value for key, value in judges.items() if key != "table"}
     name = judges["table"]
     if not isinstance(name, str):
         raise _error(f"{shorten(name)} is not a path", "write table: judges.csv")
-    declared = others.get("declared") or []
-    return others | {"declared": [*declared, *_entries(name, _text(name, folder / name))]}
+    declared = section.get("declared") or []
+    return section | {"declared": [*declared, *_entries(name, _text(name, folder / name))]}
 
 
 def _text(name: str, path: Path) -> str:

@@ -263,10 +263,10 @@ def _check_votes(fields: Mapping[FieldName, Expression]) -> None:
         )
     if "label" not in fields:
         raise ValueError("votes counts labels: fields needs label, which label was counted")
-    others = [name for name in fields if name not in VOTES_FIELDS]
-    if others:
+    names = [name for name in fields if name not in VOTES_FIELDS]
+    if names:
         raise ValueError(
-            f"votes cannot be mapped with {', '.join(sorted(others))}; with votes, fields may map "
+            f"votes cannot be mapped with {', '.join(sorted(names))}; with votes, fields may map "
             f"{', '.join(sorted({*VOTES_FIELDS} - {'votes'}))}"
         )
 

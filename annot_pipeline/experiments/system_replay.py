@@ -71,8 +71,8 @@ class RecordedOutputs:
         """Draw one of these segments."""
         able = np.flatnonzero(self._able[:, seed])
         segment = int(able[self._rng.integers(able.size)])
-        others = np.flatnonzero(self._n_fresh[segment])
-        return segment, others[others != seed]
+        fresh = np.flatnonzero(self._n_fresh[segment])
+        return segment, fresh[fresh != seed]
 
     def judge(self, segment: int, systems: Codes) -> Floats:
         """Draw a judgment of each output that was not drawn so far."""

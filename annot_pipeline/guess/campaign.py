@@ -184,14 +184,14 @@ def _sort_files(
             _leave_out(files, _shown([path], root), sample)
         else:
             samples.append(sample)
-    others: list[tuple[Group, NoJudgmentsError]] = []
+    rest: list[tuple[Group, NoJudgmentsError]] = []
     for group in group_samples(samples, root):
         try:
             files.sources += map(with_placeholder_notes, guess_sources(group, preset))
         except NoJudgmentsError as error:
-            others.append((group, error))
+            rest.append((group, error))
     _leave_out_derived(files, root)
-    for group, missing in others:
+    for group, missing in rest:
         table = guess_item_table(group, files.sources) if files.sources else None
         if isinstance(table, ItemTable):
             files.tables.append(table)

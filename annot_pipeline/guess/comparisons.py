@@ -186,13 +186,13 @@ def _by_name(sheet: Sheet, pair: Pair, column: Column) -> Answer:
     """Return the answer of a column that names what won; words for ties are mapped."""
     contenders = {*sheet[pair.first].counts, *sheet[pair.second].counts}
     sides, _ = placed(column, pair)
-    others = [value for value in column.counts if value not in contenders]
-    ties = {value: "tie" for value in others if sides.get(value) == "tie"}
+    values = [value for value in column.counts if value not in contenders]
+    ties = {value: "tie" for value in values if sides.get(value) == "tie"}
     expression = column.expression
     if {*ties} - {"tie"}:
         inner = expression if isinstance(expression, dict) else {"column": expression}
         expression = inner | {"map": ties}
-    unknown = [value for value in others if value not in ties]
+    unknown = [value for value in values if value not in ties]
     notes = [f"{len(unknown)} values name neither side and are rejected"] if unknown else []
     comment = f"names what won: {column.n_distinct:,} different" + (", with ties" if ties else "")
     return _sides_of(sheet, pair, [("winner", expression, comment)], [column.name], notes)

@@ -49,16 +49,16 @@ def check_identity(sheet: Sheet, mapping: Mapping) -> Mapping:
     is_one = n_things == 1 and len(sheet) > mapping.judge.n_distinct
     if share >= NEARLY and not is_one:
         return mapping
-    others = [c for c in _others(sheet, mapping) if c.name not in field_names and c.name != judge]
-    if item is not None and (better := _missing_part(sheet, judge, item, others)):
+    columns = [c for c in _others(sheet, mapping) if c.name not in field_names and c.name != judge]
+    if item is not None and (better := _missing_part(sheet, judge, item, columns)):
         return _with_item(mapping, item, better, sheet, judge)
-    explained = [c for c in others if REPEATS & {*names.words(c.name)}]
+    explained = [c for c in columns if REPEATS & {*names.words(c.name)}]
     if explained and not is_one:
         return mapping
     if is_one or share < RARELY:
         text = ", ".join(field_names)
         near = [
-            c.name for c in others if sheet.combinations(judge, *field_names, c.name) == len(sheet)
+            c.name for c in columns if sheet.combinations(judge, *field_names, c.name) == len(sheet)
         ]
         nearest = f" {', '.join(near[:3])} would make rows different: is it part of the item?"
         raise NoJudgmentsError(
@@ -116,9 +116,9 @@ def _others(sheet: Sheet, mapping: Mapping) -> list[Column]:
     ]
 
 
-def _missing_part(sheet: Sheet, judge: str, item: Column, others: list[Column]) -> Column | None:
+def _missing_part(sheet: Sheet, judge: str, item: Column, columns: list[Column]) -> Column | None:
     """Return the column that is the item, or a part of it, which several judges met."""
-    for column in others:
+    for column in columns:
         if REPEATS & {*names.words(column.name)} or column.is_unique or column.n_blank:
             continue
         roles = {"item", "segment", "hit"} & names.roles(column.name).keys()

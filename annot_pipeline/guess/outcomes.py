@@ -86,8 +86,8 @@ def _by_words(words: Sequence[str], pair: Pair) -> str | None:
     if word_set & TIE_WORDS:
         return "tie"
     kinds = {*range(X_AND_Y), pair.kind}  # x and y are sides only where columns are named so
-    others = {word for kind in kinds for word in SIDE_WORDS[kind][2:]}
-    if word_set & (TURNED | others):
+    terms = {word for kind in kinds for word in SIDE_WORDS[kind][2:]}
+    if word_set & (TURNED | terms):
         return None
     sides = [{SIDE_WORDS[kind][position] for kind in kinds} for position in (0, 1)]
     first, second = (bool(word_set & spellings) for spellings in sides)

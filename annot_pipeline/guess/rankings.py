@@ -41,8 +41,8 @@ def long_ranking(
     named = choice.with_role("rank")  # `ranking` is the rank only where nothing else is
     named = [c for c in named if "ranking" not in names.roles(c.name)] or named
     column = next(filter(may_be_ranks, named), None)
-    others = [c for c in choice.with_role("answer") if column and c.name != column.name]
-    if column is None or any(answer_in(other, None) for other in others):
+    rivals = [c for c in choice.with_role("answer") if column and c.name != column.name]
+    if column is None or any(answer_in(other, None) for other in rivals):
         return None
     keys = [
         c

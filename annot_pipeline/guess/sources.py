@@ -177,9 +177,9 @@ def _all_drafted(group: Group, drafts: Sequence[Draft]) -> list[SourceGuess]:
     sheet = sheet_of(group.samples)
     used = {name for draft in drafts for name in used_columns(draft, sheet.names)}
     unmapped = unmapped_note([sheet[name] for name in sheet.names if name not in used])
-    first, *others = drafts
+    first, *rest = drafts
     first = replace(first, notes=[*first.notes, *unmapped])
-    return [source for draft in (first, *others) for source in _drafted(group, draft)]
+    return [source for draft in (first, *rest) for source in _drafted(group, draft)]
 
 
 def _drafted(group: Group, draft: Draft) -> list[SourceGuess]:

@@ -117,11 +117,11 @@ def next_batch(
     if not questions and metrics.homeless:
         raise _no_task_error(metrics.homeless, design)
     plan, unplanned = _selected(plan, metrics.unplanned, questions, only, design)
-    others = tuple(f"{q.task}: " for q in questions if only and q.task not in only)
+    prefixes = tuple(f"{q.task}: " for q in questions if only and q.task not in only)
     about = {"campaign": settings.campaign, "design": design}
     more: dict[str, Any] = {
         "unplanned": unplanned,
-        "notes": [note for note in metrics.notes if not note.startswith(others)],
+        "notes": [note for note in metrics.notes if not note.startswith(prefixes)],
     }
     if not plan.num_rows:
         if not unplanned or unplanned.keys() - {*metrics.done}:

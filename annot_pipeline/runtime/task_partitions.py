@@ -127,9 +127,9 @@ class TaskOutput:
     metrics: TaskMetrics
     partitions: Mapping[str, Document]
 
-    def output(self, metrics: type[M], **others: Any) -> StageOutput[M]:
-        """Return it with typed metrics; ``others`` are metrics of the whole stage."""
-        return StageOutput(self.tables, metrics.read(self.metrics | others), self.partitions)
+    def output(self, metrics: type[M], **extra: Any) -> StageOutput[M]:
+        """Return it with typed metrics; ``extra`` are metrics of the whole stage."""
+        return StageOutput(self.tables, metrics.read(self.metrics | extra), self.partitions)
 
 
 @dataclass(frozen=True)

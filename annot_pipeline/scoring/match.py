@@ -152,13 +152,13 @@ def _no_match_error(
                 tuple(matched.unknown_items),
             )
         )  # fmt: skip
-    others = matched.unknown_tasks | matched.other_tasks
-    if others:
+    counts = matched.unknown_tasks | matched.other_tasks
+    if counts:
         problems.append(
             Problem(
-                "task", f"{counted(sum(others.values()), 'row')} of other tasks", _task_list(tasks),
+                "task", f"{counted(sum(counts.values()), 'row')} of other tasks", _task_list(tasks),
                 "spell tasks as gold does, or rename the column task if it is something else",
-                tuple(others),
+                tuple(counts),
             )
         )  # fmt: skip
     return InputError(f"{predictions.name}: no row is about an item of gold", problems)

@@ -98,9 +98,9 @@ def setting_in_words(change: Mapping[str, Any]) -> tuple[str, str, str]:
 
 def _in_words(value: Any) -> str:
     if isinstance(value, Mapping) and _name(value):
-        others = [key for key in value if key not in ("path", "name")]
+        settings = [key for key in value if key not in ("path", "name")]
         fields = value.get("fields")
-        n, what = (len(fields), "field") if fields else (len(others), "setting")
+        n, what = (len(fields), "field") if fields else (len(settings), "setting")
         family = value.get("family")
         identity = f"family {family}" if family else f"{n} {what}{'s' * (n != 1)}"
         value = f"{_name(value)}, {identity}"

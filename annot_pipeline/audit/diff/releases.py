@@ -253,14 +253,16 @@ def compare_releases(
 def _with_causes(between: Between, sides: tuple[Side, Side], tables: Sequence[str]) -> Diff:
     """Compare two releases, and find the cause of each change by recomputation."""
     old, new = (side.release for side in sides)
-    others = with_other_names(*sides)
+    versions = with_other_names(*sides)
     notes = [
         f"judges have other names in {version} than the present key gives: nothing is matched by "
         "judge, and verdicts are not compared"
-        for version in others
+        for version in versions
     ]
     queries = between.queries
-    differing_tables = _differing(queries, old, new, _compared_tables(tables, by_judge=not others))
+    differing_tables = _differing(
+        queries, old, new, _compared_tables(tables, by_judge=not versions)
+    )
     differing_sources = [f.compared.source for f in differing_tables if f.cells.num_rows]
     steps = between.steps(differing_sources) if differing_sources else []
     parts = []
@@ -282,7 +284,7 @@ def _with_causes(between: Between, sides: tuple[Side, Side], tables: Sequence[st
         parts.append(attributed(f.compared, f.schema, f.cells, start, moves, end))
     judgments = between.judgments
     counts = None if judgments is None else counts_of(judgments)
-    inputs = input_changes(queries, old, new, by_judge=not others) | {"judgments": counts}
+    inputs = input_changes(queries, old, new, by_judge=not versions) | {"judgments": counts}
     recomputed = [
         {"state": state.name, "tables": list(state.requests)} for state in between.recomputed
     ]

@@ -142,8 +142,8 @@ def trace_contested(
         queues.append([(r["task"], r["item"]) for r in rows if r["kind"] == kind])
     overruled = [(r["task"], r["item"]) for r in rows if r["overruled"]]
     chosen = list(dict.fromkeys([*overruled, *_in_turn(queues)]))[:most]
-    others = [at for at in chosen if at not in documents]
-    documents |= zip(others, trace_items(folder, manifest, others, queries), strict=True)
+    missing = [at for at in chosen if at not in documents]
+    documents |= zip(missing, trace_items(folder, manifest, missing, queries), strict=True)
     return with_lines([documents[at] for at in chosen], lines)
 
 

@@ -77,7 +77,7 @@ def label_totals(block: LabelBlock, is_ordinal: bool, has_shares: bool) -> Label
     if is_ordinal:
         codes = np.arange(cells.n_labels, dtype=np.float64)
         squares = _dot(items, block.item_pairs(block.squares(codes))[1])
-    paired = block.counts * block.pairs.others
+    paired = block.counts * block.pairs.cross
     width = cells.n_labels if has_shares else 1
     keys = cells.judges * cells.n_labels + cells.labels if has_shares else cells.judges
     judge_labels: Floats = np.bincount(keys, paired, minlength=cells.n_judges * width).astype(

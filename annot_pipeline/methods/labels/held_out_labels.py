@@ -167,8 +167,8 @@ def held_out_predictions(
     )
     chance = others_counts / np.maximum(counts.sum(axis=1)[labels.judge] - of_pair * own, LEAST)
     evidence = labels.sum_by_voter(np.log(chance))
-    others = labels.sum_by_item(evidence)[labels.voter_item] - evidence
-    logs, predicted = others + log_pi, {}
+    rest = labels.sum_by_item(evidence)[labels.voter_item] - evidence
+    logs, predicted = rest + log_pi, {}
     for dependence in set(dependences):
         p = labels.unsupported_by_others.cap(tempered(logs, labels.n_others, dependence))
         predicted[dependence] = np.einsum("ck,ck->c", p[labels.voter], chance)

@@ -169,10 +169,10 @@ def controlled_hits(
     items = np.empty((n_hits, design.slots), np.int64)
     order = np.empty_like(items)
     for hit in range(n_hits):
-        with_control, others, counts = _outputs(queue, eligible, design)
+        with_control, plain, counts = _outputs(queue, eligible, design)
         outputs = np.empty((design.groups, design.ordinary), np.int64)
         outputs[:, : len(design.controls)] = rng.permuted(with_control, axis=1).T
-        outputs[:, len(design.controls) :] = rng.permutation(others).reshape(design.groups, -1)
+        outputs[:, len(design.controls) :] = rng.permutation(plain).reshape(design.groups, -1)
         items[hit] = outputs.reshape(-1)[slot_outputs]
         within = rng.random((design.groups, design.group_size)).argsort(axis=1)
         order[hit] = (within + np.arange(0, design.slots, design.group_size)[:, None]).reshape(-1)
@@ -207,14 +207,14 @@ def _outputs(
         matched = _matched(eligible[:, [item for *_, item in popped]], design.groups)
     is_matched = np.zeros(len(popped), np.bool_)
     is_matched[matched] = True
-    others = np.flatnonzero(~is_matched)
+    plain = np.flatnonzero(~is_matched)
     n_others = design.outputs - matched.size
-    for position in others[n_others:]:
+    for position in plain[n_others:]:
         heapq.heappush(queue, popped[position])
     item = np.array([item for *_, item in popped])
-    others = others[:n_others]
-    counts = {popped[p][2]: popped[p][0] for p in (*matched.reshape(-1), *others)}
-    return item[matched], item[others], counts
+    plain = plain[:n_others]
+    counts = {popped[p][2]: popped[p][0] for p in (*matched.reshape(-1), *plain)}
+    return item[matched], item[plain], counts
 
 
 def _matched(eligible: Flags, groups: int) -> Codes | None:

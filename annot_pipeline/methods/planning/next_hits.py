@@ -211,12 +211,12 @@ def _adaptive(
     own = np.argsort(group[seeds], kind="stable")
     for rows in np.split(own, np.flatnonzero(np.diff(group[seeds[own]])) + 1):
         if rows.size:
-            others = candidates.items(group[seeds[rows[0]]])
+            pool = candidates.items(group[seeds[rows[0]]])
             partners = draw_partners(
-                all_states.take(seeds[rows]), all_states.take(others),
+                all_states.take(seeds[rows]), all_states.take(pool),
                 n_partners=n - 1, gamma=params.gamma, rng=rng,
             )  # fmt: skip
-            items[rows, 1:] = others[partners.candidate]
+            items[rows, 1:] = pool[partners.candidate]
             probability[rows, 1:] = np.exp(partners.log_probability)
     roles = np.full(items.shape, PARTNER)
     roles[:, 0] = SEED
@@ -262,11 +262,11 @@ def _random_hits(
     hits = np.empty((n_hits, n), np.int64)
     probability = np.empty(hits.shape)
     for row, item in enumerate(first.tolist()):
-        others = by_group.items(group[item])
+        pool = by_group.items(group[item])
         # one more than needed, for the item itself may be among them
-        picks = others[rng.choice(others.size, n, replace=False)]
+        picks = pool[rng.choice(pool.size, n, replace=False)]
         hits[row] = item, *picks[picks != item][: n - 1]
-        probability[row] = 1 / items.size, *(1 / (others.size - np.arange(1, n)))
+        probability[row] = 1 / items.size, *(1 / (pool.size - np.arange(1, n)))
     return hits, np.full(hits.shape, RANDOM), probability
 
 

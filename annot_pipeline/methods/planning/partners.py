@@ -131,13 +131,13 @@ def _logsumexp(logs: Floats) -> Floats:
         return np.asarray(base + np.log(np.exp(logs - base[..., None]).sum(axis=-1)))
 
 
-def _log_remaining(draws: Floats, others: Floats) -> Floats:
+def _log_remaining(draws: Floats, rest: Floats) -> Floats:
     """Return the logarithm of what remains before each draw: the draws from it on, all others.
 
     Added up from the end, so that nothing cancels where one candidate outweighs all.
     """
     remaining = np.empty_like(draws)
-    total = others
+    total = rest
     for position in range(draws.shape[1] - 1, -1, -1):
         total = np.logaddexp(total, draws[:, position])
         remaining[:, position] = total

@@ -161,12 +161,12 @@ def log_sums(seeds: States, candidates: States, gamma: float) -> Floats:
         axis=1,
     )
     at = of_seeds.score.reshape(-1), of_seeds.variance.reshape(-1)
-    others = of_candidates.score.reshape(-1), of_candidates.variance.reshape(-1)
+    points = of_candidates.score.reshape(-1), of_candidates.variance.reshape(-1)
     summed = np.empty(at[0].size)
-    step = max(CHUNK // others[0].size, 1)
+    step = max(CHUNK // points[0].size, 1)
     for start in range(0, summed.size, step):
         score, variance = (values[start : start + step, None] for values in at)
-        log_q = log_match_quality(score, variance, *others, gamma=gamma)
+        log_q = log_match_quality(score, variance, *points, gamma=gamma)
         base = log_q.max(axis=1)
         # summed by numpy: BLAS would give other last digits with other numbers of threads
         total = (np.exp(log_q - base[:, None]) * weight.reshape(-1)).sum(axis=1)

@@ -145,8 +145,8 @@ def _round(
     united, pairs = [], []
     while waiting:
         here = waiting.pop()
-        others = waiting[::-1] or _shuffled_others(here, len(in_play), rng)
-        partner, pair = _partner(in_play, here, others, own, asked_pairs, rng)
+        order = waiting[::-1] or _shuffled_others(here, len(in_play), rng)
+        partner, pair = _partner(in_play, here, order, own, asked_pairs, rng)
         if waiting:
             waiting.remove(partner)
         asked_pairs.add((min(pair), max(pair)))
@@ -163,20 +163,20 @@ def _shuffled_others(odd_one_out: int, n_sets: int, rng: np.random.Generator) ->
 def _partner(
     in_play: Sequence[tuple[int, ...]],
     here: int,
-    others: Sequence[int],
+    order: Sequence[int],
     own: dict[int, int],
     asked_pairs: set[tuple[int, int]],
     rng: np.random.Generator,
 ) -> tuple[int, tuple[int, int]]:
     """Return the first of others that has a pair not asked yet, and a random such pair."""
-    for other in others:
+    for other in order:
         pair = _pair(in_play[here], in_play[other], own, asked_pairs, rng)
         if pair is not None:
             return other, pair
-    asked_pair = _pair(in_play[here], in_play[others[0]], own, set(), rng)
+    asked_pair = _pair(in_play[here], in_play[order[0]], own, set(), rng)
     if asked_pair is None:
         raise RuntimeError("two sets in play without a member of its own; this is a bug")
-    return others[0], asked_pair
+    return order[0], asked_pair
 
 
 def _pair(

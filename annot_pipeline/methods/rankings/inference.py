@@ -105,14 +105,16 @@ class SystemEstimates:
         narrow.
         """
         is_connected = (self.component[:, None] == self.component) & ~np.isnan(self.values)
-        others = is_connected & ~np.eye(self.values.size, dtype=np.bool_)
-        contrast = np.eye(self.values.size) - others / np.maximum(others.sum(axis=1), 1)[:, None]
+        is_other = is_connected & ~np.eye(self.values.size, dtype=np.bool_)
+        contrast = (
+            np.eye(self.values.size) - is_other / np.maximum(is_other.sum(axis=1), 1)[:, None]
+        )
 
         def contrast_variance(covariance: Floats) -> Floats:
             return np.asarray(np.maximum(((contrast @ covariance) * contrast).sum(axis=1), 0))
 
         freedom = [
-            np.where(others, kind.degrees_of_freedom, np.inf).min(axis=1, initial=np.inf)
+            np.where(is_other, kind.degrees_of_freedom, np.inf).min(axis=1, initial=np.inf)
             for kind in self.kinds
         ]
         return self._combined(contrast_variance, freedom)

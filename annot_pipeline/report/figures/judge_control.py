@@ -150,9 +150,9 @@ def _shown(p: Numbers, failed: npt.NDArray[np.bool_]) -> npt.NDArray[np.intp]:
         return np.arange(len(p))
     worst = np.flatnonzero(failed)
     worst = worst[np.argsort(-np.nan_to_num(p[worst], nan=2.0), kind="stable")][:MOST_JUDGES]
-    others = np.flatnonzero(~failed)
+    places = np.flatnonzero(~failed)
     room = MOST_JUDGES - len(worst)
-    rest = others[evenly(len(others), room)] if room else others[:0]
+    rest = places[evenly(len(places), room)] if room else places[:0]
     return np.sort(np.concatenate([worst, rest]))
 
 

@@ -71,7 +71,7 @@ def changes(contents: Contents) -> str:
         for key, what in COUNTS.items()
         if differences and differences.get(key)
     ]
-    others = [
+    rows = [
         (key.replace("_", " "), n) for key, n in (differences or {}).items()
         if key not in COUNTS and isinstance(n, int) and n and not isinstance(n, bool)
     ]  # fmt: skip
@@ -84,7 +84,7 @@ def changes(contents: Contents) -> str:
         paragraph(words),
         paragraph(OTHER_NAMES) if other_names else "",
         command(f"annot diff CAMPAIGN {parent['version']} {manifest['version']}"),
-        table("Changes", [Column("what"), Column("count", "count")], [*counts, *others]),
+        table("Changes", [Column("what"), Column("count", "count")], [*counts, *rows]),
         *_tables(contents),
         *_inputs(contents),
     ])  # fmt: skip

@@ -100,11 +100,11 @@ def _sentence(contents: Contents) -> str:
             used = f"{judged} by {counted(n_judges, 'judge')} and {used}"
     gold = f" became {_join_with_and(results)}" if results else " were read"
     measured = fates.get("measured", 0)
-    others = len({row["judge"] for row in contents.judges}) - len(
+    n_rest = len({row["judge"] for row in contents.judges}) - len(
         {row["judge"] for row in contents.used_judges}
     )
     comparison = (
-        f" {counted(measured, 'judgment')} by {counted(others, 'other judge')} "
+        f" {counted(measured, 'judgment')} by {counted(n_rest, 'other judge')} "
         f'{"is" if measured == 1 else "are"} <a href="#models">compared with them</a>.'
     ) * (measured > 0)
     return paragraph(f"<strong>{used}{gold}.</strong>{comparison}")

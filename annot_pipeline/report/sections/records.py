@@ -77,7 +77,7 @@ def records(contents: Contents) -> str:
 def _flow(contents: Contents) -> str:
     sources = [s for s in contents.manifest["sources"] if s["kind"] == "judgments"]
     sources.sort(key=lambda source: -sum(source["records"].values()))
-    others = f"{len(sources) - MOST_EXPORTS:,} other exports"
+    label = f"{len(sources) - MOST_EXPORTS:,} other exports"
     folders = [source["name"].split("/")[:-1] for source in sources]
     shared = next((n for n, names in enumerate(zip(*folders, strict=False)) if len({*names}) > 1),
                   min(map(len, folders), default=0))  # fmt: skip
@@ -85,7 +85,7 @@ def _flow(contents: Contents) -> str:
     rows: Counter[str] = Counter()
     for position, source in enumerate(sources):
         own = "/".join(source["name"].split("/")[shared:])
-        name = own if position < MOST_EXPORTS else others
+        name = own if position < MOST_EXPORTS else label
         rows[name] += source["rows"]
         for fate, n in source["records"].items():
             read[name, fate] += n

@@ -81,8 +81,8 @@ def reconcile_orders(rows: pa.Table, tasks: Sequence[str]) -> Reconciled:
     for name, column in columns.items():
         column_index = reconciled.schema.get_field_index(name)
         reconciled = reconciled.set_column(column_index, name, pa.chunked_array([column]))
-    others = rows.filter(pc.invert(is_selected))
-    same_types = reconciled.cast(others.schema)
+    rest = rows.filter(pc.invert(is_selected))
+    same_types = reconciled.cast(rest.schema)
     return Reconciled(
-        pa.concat_tables([others, same_types]), pa.array(rows_of_tasks[~has_both[group]])
+        pa.concat_tables([rest, same_types]), pa.array(rows_of_tasks[~has_both[group]])
     )

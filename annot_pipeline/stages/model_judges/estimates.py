@@ -102,12 +102,12 @@ class HumanModelComparison:
         item, judge = estimand.unit_item[is_shared], estimand.unit_judge[is_shared]
         n_units = np.bincount(item, minlength=own.size)
         weights = 1 / n_units[item]
-        others = ~np.isnan(own)
+        is_other = ~np.isnan(own)
         strata = None
         if probabilities is None:
-            others &= n_units == 0
+            is_other &= n_units == 0
         else:
-            strata, inverse = _strata(probabilities, others, item)
+            strata, inverse = _strata(probabilities, is_other, item)
             weights = weights * inverse
         clusters, reasons = [answers.items.cluster[item]], []
         if (judge == NONE).any():
@@ -125,8 +125,8 @@ class HumanModelComparison:
             )
         is_even = weights.size == 0 or np.ptp(weights) <= 1e-12 * weights[0]
         return cls(
-            own, estimand.unit_value[is_shared], own[item], own[others], tuple(clusters),
-            answers.items.cluster[others], None if is_even else weights, tuple(reasons), item,
+            own, estimand.unit_value[is_shared], own[item], own[is_other], tuple(clusters),
+            answers.items.cluster[is_other], None if is_even else weights, tuple(reasons), item,
             strata,
         )  # fmt: skip
 

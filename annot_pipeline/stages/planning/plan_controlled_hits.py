@@ -146,8 +146,8 @@ class _Degraded:
         texts, segments = self._texts, self._items.segments
         some = rng.integers(0, len(texts), 2 * DONORS).tolist()
         own = segments[item]
-        others = (texts[i] for i in some if i != item and (own is None or segments[i] != own))
-        return [text for text in others if text and text != texts[item]][:DONORS]
+        donors = (texts[i] for i in some if i != item and (own is None or segments[i] != own))
+        return [text for text in donors if text and text != texts[item]][:DONORS]
 
 
 def _reference(items: TaskItems, item: int) -> str | None:
