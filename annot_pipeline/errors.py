@@ -140,10 +140,10 @@ def printable(text: object) -> str:
     return "".join(c if c.isprintable() or c in KEPT else "\ufffd" for c in whole)
 
 
-def first_of(texts: Sequence[str], shown: int = SHOWN_VALUES, between: str = ", ") -> str:
+def first_of(texts: Sequence[str], most: int = SHOWN_VALUES, between: str = ", ") -> str:
     """The first few of many, and how many more there are."""
-    more = len(texts) - shown
-    return between.join(texts[:shown]) + (f" and {more:,} more" if more > 0 else "")
+    more = len(texts) - most
+    return between.join(texts[:most]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def counted(n: int, noun: str) -> str:
@@ -161,5 +161,5 @@ def row_and_line(row: int, line: int | None) -> str:
 
 def shorten(text: object, limit: int = 60) -> str:
     """A value as it may stand in a message: quoted, on one line, never megabytes."""
-    shown = repr(text if isinstance(text, str) else str(text))
-    return shown if len(shown) <= limit else f"{shown[: limit - 1]}… ({len(str(text))} characters)"
+    line = repr(text if isinstance(text, str) else str(text))
+    return line if len(line) <= limit else f"{line[: limit - 1]}… ({len(str(text))} characters)"

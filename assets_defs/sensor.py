@@ -57,16 +57,16 @@ def exports_sensor(campaign: LoadedCampaign, job: NightlyJob) -> dg.SensorDefini
             if cursor["stat"] != before:
                 context.update_cursor(json.dumps(cursor))
                 return dg.SkipReason("exports may be new; waiting for a second look to be the same")
-            wanted = _wanted(campaign)
+            content_digest = _wanted(campaign)
         except AnnotError as error:
             return dg.SkipReason(str(error))
-        if wanted == cursor.get("asked"):
-            waits = _waits(context.instance, job.name, wanted)
+        if content_digest == cursor.get("asked"):
+            waits = _waits(context.instance, job.name, content_digest)
             if waits:
                 return dg.SkipReason(waits)
-        cursor["asked"] = wanted
+        cursor["asked"] = content_digest
         # no run key: what comes back to what it was is built again
-        request = dg.RunRequest(tags={EXPORTS_TAG: wanted})
+        request = dg.RunRequest(tags={EXPORTS_TAG: content_digest})
         return dg.SensorResult(run_requests=[request], cursor=json.dumps(cursor))
 
     return exports
@@ -86,20 +86,20 @@ def _wanted(campaign: LoadedCampaign) -> str:
     with known_digests(store.export_digests, SECONDS) as sha256:
         exports = present_exports(campaign, sha256=sha256)
     settings = campaign.settings.model_dump(mode="json", by_alias=True, exclude={"schedule"})
-    wanted = digest([exports, settings])
+    content_digest = digest([exports, settings])
     if campaign.settings.privacy.pseudonymize:
         is_new = not (store.root / "runs").exists()
         key = (judge_key if is_new else present_key)(campaign.settings, store.root)
         if key is None:  # lost: the build that is asked for says so
             return digest([[name for _, name, _ in exports], settings])[:16]
-        wanted = published_digest(campaign.settings, key, wanted)
-    return wanted[:16]
+        content_digest = published_digest(campaign.settings, key, content_digest)
+    return content_digest[:16]
 
 
-def _waits(instance: dg.DagsterInstance, job: str, asked: str) -> str:
+def _waits(instance: dg.DagsterInstance, job: str, tag: str) -> str:
     """Return why a build is not requested again now; empty if its failures are long enough ago."""
     records = instance.get_run_records(
-        dg.RunsFilter(job_name=job, tags={EXPORTS_TAG: asked}), limit=MANY_FAILURES
+        dg.RunsFilter(job_name=job, tags={EXPORTS_TAG: tag}), limit=MANY_FAILURES
     )
     failed = list(
         takewhile(lambda record: record.dagster_run.status == dg.DagsterRunStatus.FAILURE, records)

@@ -93,7 +93,7 @@ class FrameTables:
 
 def build_frame(
     frame: Frame,
-    wanted: Sequence[str],
+    table_names: Sequence[str],
     *,
     task: Mapping[str, Any] | None = None,
     settings: Mapping[str, Any] | None = None,
@@ -104,7 +104,7 @@ def build_frame(
     ----------
     frame
         Columns by the names of fields in campaign.yaml.
-    wanted
+    table_names
         Gold tables.
     task
         Settings of the task, as under ``tasks`` in campaign.yaml.
@@ -134,7 +134,7 @@ def build_frame(
             campaign = load_campaign(file)
         except ConfigError as error:
             raise ConfigError("settings that cannot be", error.problems) from None
-        columns = dict.fromkeys(wanted, ()) | {"lineage": ("fate", "reason", "source_row")}
+        columns = dict.fromkeys(table_names, ()) | {"lineage": ("fate", "reason", "source_row")}
         tables, gates = temporary_build(campaign, columns, lambda _: None)
     excluded = _excluded(tables["lineage"])
     if excluded.num_rows == frame.n_rows:

@@ -68,9 +68,9 @@ class Frame:
                     Problem(f"{role}=", f"is {name!r}", "a text", "rename columns to text")
                 )
             elif n == 0:
-                seen = first_of([str(one) for one in names], 20)
+                header_text = first_of([str(one) for one in names], 20)
                 problems.append(
-                    Problem(f"{role}=", f'column "{name}" not found', f"columns are: {seen}")
+                    Problem(f"{role}=", f'column "{name}" not found', f"columns are: {header_text}")
                 )
             elif n > 1:
                 problems.append(

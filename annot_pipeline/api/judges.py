@@ -189,11 +189,11 @@ def judges(
         read, ("judges",), task={"kind": ANSWERS[answer]} | dict(task or {}), settings=settings
     )
     table = gold.table("judges")
-    shown: dict[str, str | None] = {"judge": "judge"}
+    mapping: dict[str, str | None] = {"judge": "judge"}
     for name in table.schema.names:
         if name not in ("task", "judge", "kind") and table[name].null_count < table.num_rows:
-            shown[name] = None
-    return JudgeResult(gold.restore("judges", shown, order=("judge",)), gold.excluded, gold)
+            mapping[name] = None
+    return JudgeResult(gold.restore("judges", mapping, order=("judge",)), gold.excluded, gold)
 
 
 def _answer(frame: AnyFrame, label: str, score: str) -> str:

@@ -366,8 +366,8 @@ def _classes(read: Frame, labels: Sequence[Any] | None) -> pa.Array:
     classes = pa.array(_texts(read, labels), TEXT)
     if len(pc.unique(classes)) < len(classes):
         raise ConfigError("labels that cannot be", [Problem("labels=", "names a class twice")])
-    seen = pc.unique(values.cast(TEXT)).drop_null()
-    unknown = seen.filter(pc.invert(pc.is_in(seen, classes))).to_pylist()
+    distinct_values = pc.unique(values.cast(TEXT)).drop_null()
+    unknown = distinct_values.filter(pc.invert(pc.is_in(distinct_values, classes))).to_pylist()
     if unknown:
         allowed = first_of(classes.to_pylist(), 20)
         problem = Problem(read.names["label"], "holds other labels", allowed, values=tuple(unknown))

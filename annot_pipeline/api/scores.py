@@ -84,8 +84,8 @@ class ScoreResult(Result):
 
     def _summary(self) -> str:
         figures = {name: self[name] for name in ("accuracy", "expected_accuracy", "log_loss")}
-        shown = (f"{name} {value:.4f}" for name, value in figures.items() if value is not None)
-        return ", ".join(shown)
+        texts = (f"{name} {value:.4f}" for name, value in figures.items() if value is not None)
+        return ", ".join(texts)
 
 
 def score(

@@ -104,8 +104,8 @@ def settings_of(
         They are not kept, or the key of the judges' names is missing or another.
     """
     title = f"{release.version} cannot be made again"
-    wanted: str = release.manifest["settings_hash"]
-    text = Store(campaign.store).settings(wanted)
+    expected_hash: str = release.manifest["settings_hash"]
+    text = Store(campaign.store).settings(expected_hash)
     if text is None:
         what = f"its settings are not in {campaign.store / 'settings'}"
         do = "restore the store from a backup"
@@ -114,7 +114,7 @@ def settings_of(
     key = present_key(settings, campaign.store, derivation)
     if key is None:
         raise StoreError(title, [no_key(settings.privacy)])
-    if settings_hash(settings, derive(key, "fingerprint"), json.loads(text)) != wanted:
+    if settings_hash(settings, derive(key, "fingerprint"), json.loads(text)) != expected_hash:
         what = "the settings that are kept, or the key of the judges' names, are not those of then"
         do = f"set ${settings.privacy.key_env} to the key of then, or restore the store"
         raise StoreError(title, [Problem("", what, do=do)])

@@ -27,14 +27,14 @@ def share(value: float | None) -> str:
 
 def signed(value: float) -> str:
     """Three decimals with a sign; none before nothing."""
-    shown = f"{value:+.3f}"
-    return shown if float(shown) else "0.000"
+    digits = f"{value:+.3f}"
+    return digits if float(digits) else "0.000"
 
 
 def short(text: object, limit: int = LONGEST) -> str:
     """Text from exports: one line, its beginning."""
-    shown = printable(str(text)[: limit + 1])
-    return shown if len(shown) <= limit else f"{shown[: limit - 1]}…"
+    line = printable(str(text)[: limit + 1])
+    return line if len(line) <= limit else f"{line[: limit - 1]}…"
 
 
 def first_rows(rows: Sequence[tuple[str, ...]], most: int = ENTRIES) -> Iterator[str]:
@@ -46,9 +46,9 @@ def first_rows(rows: Sequence[tuple[str, ...]], most: int = ENTRIES) -> Iterator
 
 def columns(rows: Sequence[tuple[str, ...]]) -> list[str]:
     """Rows under each other; a column as wide as its widest cell."""
-    shown = [tuple(map(printable, row)) for row in rows]
-    widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
+    lines = [tuple(map(printable, row)) for row in rows]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return [
         "  " + "  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True) if w).rstrip()
-        for row in shown
+        for row in lines
     ]

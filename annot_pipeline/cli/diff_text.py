@@ -43,8 +43,8 @@ def diff_text(document: Document) -> str:
         if row["table"] != table:
             table = row["table"]
             n = sum(_count(counts) for counts in document["summary"] if counts["table"] == table)
-            shown = sum(other["table"] == table for other in document["rows"])
-            lines.append(f"{table}, {shown:,} of {n:,} cells:")
+            n_rows = sum(other["table"] == table for other in document["rows"])
+            lines.append(f"{table}, {n_rows:,} of {n:,} cells:")
         lines.append(f"  {row_text(row)}")
     if "path" in document:
         lines.append(f"all cells: {document['path']}")
@@ -153,8 +153,8 @@ def _cell(row: Mapping[str, Any], age: str) -> str:
     value = row.get(f"{age}_number")
     if value is None:
         return short(row.get(age, "nothing"), 60)
-    shown = f"{value:.6g}"
-    return ">0.999999" if shown == "1" and value < 1 else shown  # no probability is certainty
+    digits = f"{value:.6g}"
+    return ">0.999999" if digits == "1" and value < 1 else digits  # no probability is certainty
 
 
 def _why(row: Mapping[str, Any]) -> str:

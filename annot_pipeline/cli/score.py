@@ -157,28 +157,32 @@ def _coverage(document: Document) -> list[str]:
         f"{document['rows']:,} rows, {document['matched']:,} of {document['gold_items']:,} items "
         "of gold"
     ]
-    for name, says in (
+    for name, description in (
         ("unknown_items", "rows left out, items that gold does not have"),
         ("gold_without_prediction", "items of gold without a prediction, left out"),
     ):
         missing = document[name]
         if missing["n"]:
-            lines.append(f"  {missing['n']:,} {says}: {_names(missing['first'], missing['n'])}")
-    for name, says in (
+            lines.append(
+                f"  {missing['n']:,} {description}: {_names(missing['first'], missing['n'])}"
+            )
+    for name, description in (
         ("unknown_tasks", "rows left out, tasks that gold does not have"),
         ("other_tasks", "rows left out, of other tasks"),
     ):
         if document[name]:
             n = sum(document[name].values())
-            lines.append(f"  {n:,} {says}: {_names(list(document[name]), len(document[name]))}")
+            lines.append(
+                f"  {n:,} {description}: {_names(list(document[name]), len(document[name]))}"
+            )
     form = document["form"]
-    for name, says in (
+    for name, description in (
         ("classes_without_column", "classes without a column, taken as 0"),
         ("ignored", "ignored columns"),
     ):
         if form[name]:
-            lines.append(f"  {says}: {_names(form[name], len(form[name]))}")
-    for name, says in (
+            lines.append(f"  {description}: {_names(form[name], len(form[name]))}")
+    for name, description in (
         ("n_normalized", "items whose probabilities were divided by their sum"),
         ("n_unknown_class", "items with a class that gold does not have, counted as wrong"),
         ("n_tied", "items with several classes of the highest probability: the first counts"),
@@ -187,7 +191,7 @@ def _coverage(document: Document) -> list[str]:
     ):
         n = sum(task[name] for task in document["tasks"])
         if n:
-            lines.append(f"  {n:,} {says}")
+            lines.append(f"  {n:,} {description}")
     return lines
 
 
@@ -202,9 +206,9 @@ ON_BOTH = "some tasks are scored on known items, the others on gold: see scored_
 
 def _names(names: Sequence[str], n: int) -> str:
     """The first three of ``n``, of which ``names`` may be the first few."""
-    shown = [shorten(name, 30) for name in names[:3]]
-    more = n - len(shown)
-    return ", ".join(shown) + (f" and {more:,} more" if more > 0 else "")
+    texts = [shorten(name, 30) for name in names[:3]]
+    more = n - len(texts)
+    return ", ".join(texts) + (f" and {more:,} more" if more > 0 else "")
 
 
 def _figures(part: Document, document: Document) -> list[str]:
@@ -212,14 +216,14 @@ def _figures(part: Document, document: Document) -> list[str]:
     n = part["n_items"]
     lines = [f"{f'{n:,} items':<20}{'model':>8}  {'95% interval':<16}{'majority':>9}"
              f"{'prevalence':>12}{'gold':>9}"]  # fmt: skip
-    for name, says in NAMES.items():
+    for name, title in NAMES.items():
         figure = part["figures"][name]
         majority, prevalence, gold = (
             part["baselines"].get(baseline, {}).get(name, {}).get("value")
             for baseline in ("majority_vote", "prevalence", "gold")
         )
         lines.append(
-            f"{says:<20}{_value(figure['value']):>8}  {_interval(figure):<16}"
+            f"{title:<20}{_value(figure['value']):>8}  {_interval(figure):<16}"
             f"{_value(majority):>9}{_value(prevalence):>12}{_value(gold):>9}"
         )
     reasons = dict.fromkeys(document["why_null"].values())
@@ -299,13 +303,15 @@ def _farthest(rows: Sequence[Document], several: bool) -> list[str]:
     lines = ["largest disagreements with gold:"] if rows else []
     for row in rows:
         by = "an expert" if row["adjudicated"] else f"{row['probability']:.3f}"
-        said = "no class" if row["predicted"] is None else _truncate(shorten(row["predicted"]), 13)
+        prediction = (
+            "no class" if row["predicted"] is None else _truncate(shorten(row["predicted"]), 13)
+        )
         if row["predicted_probability"] is not None:
-            said += f" ({row['predicted_probability']:.3f})"
+            prediction += f" ({row['predicted_probability']:.3f})"
         item, label = _truncate(shorten(row["item"]), 18), _truncate(shorten(row["label"]), 13)
         if several:
             item = f"{_truncate(row['task'], 12)} {_truncate(item, 14)}"
-        lines.append(f"  {item}: gold {label} ({by}), model {said}")
+        lines.append(f"  {item}: gold {label} ({by}), model {prediction}")
     return lines
 
 

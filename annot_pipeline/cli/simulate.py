@@ -46,12 +46,12 @@ def run(arguments: argparse.Namespace) -> int:
         }
         show(arguments, document, lambda: _experiments_text(EXPERIMENTS.values()))
         return 0
-    settings, others = _own_settings(EXPERIMENTS.get(name), arguments.sets)
+    settings, sets = _own_settings(EXPERIMENTS.get(name), arguments.sets)
     campaign = None
     if arguments.campaign is not None:
-        campaign = load_campaign(arguments.campaign, sets=others)
+        campaign = load_campaign(arguments.campaign, sets=sets)
     else:
-        settings |= _pairs(others)  # the experiment says what it does not know
+        settings |= _pairs(sets)  # the experiment says what it does not know
     folder = arguments.output or Path("experiments") / name
     with progress_bar() as tell:
         document = run_experiment(name, settings, campaign, arguments.oracle, folder, tell)
@@ -73,7 +73,7 @@ def _pairs(sets: Iterable[str]) -> dict[str, str]:
 def _experiment_document(experiment: Any) -> Document:
     return {
         "name": experiment.name,
-        "says": experiment.says,
+        "says": experiment.description,
         "takes_campaign": experiment.needs_campaign,
         "settings": {key: default for key, default, _ in experiment.settings()},
     }
@@ -83,9 +83,9 @@ def _experiments_text(experiments: Iterable[Any]) -> str:
     lines = []
     for experiment in experiments:
         campaign = " CAMPAIGN" if experiment.needs_campaign else ""
-        lines.append(f"annot simulate {experiment.name}{campaign}: {experiment.says}")
-        for key, default, says in experiment.settings():
-            lines.append(f"    --set {f'{key}={default}':<28} {says}")
+        lines.append(f"annot simulate {experiment.name}{campaign}: {experiment.description}")
+        for key, default, description in experiment.settings():
+            lines.append(f"    --set {f'{key}={default}':<28} {description}")
     return "\n".join([*lines, "next: annot simulate lexical"])
 
 

@@ -26,8 +26,8 @@ def _status_text(campaign: str, document: Document) -> str:
     from annot_pipeline.gates.gate import statement
 
     release, last = document["release"], document["last_build"]
-    there = "no release is there" if document["rolled_back"] else "no release yet"
-    lines = [f"{document['campaign']}: {there}"]
+    release_text = "no release is there" if document["rolled_back"] else "no release yet"
+    lines = [f"{document['campaign']}: {release_text}"]
     if document["unpointed"]:
         lying = first_of(document["unpointed"])
         lines = [f"{document['campaign']}: {lying} lie there, but latest.json does not"]

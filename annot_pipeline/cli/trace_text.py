@@ -109,8 +109,8 @@ def _outcomes(trace: Row) -> str:
             outcomes[answer.split(" ")[0] if is_side and answer != "a tie" else answer] += 1
     if not outcomes:
         return "no judgment counts" if trace["judgments"] else ""
-    n, said = outcomes.total(), (f"{short(answer)} ({n})" for answer, n in outcomes.most_common())
-    return f"{n} comparison{'s' * (n != 1)}: {', '.join(said)}"
+    n, texts = outcomes.total(), (f"{short(answer)} ({n})" for answer, n in outcomes.most_common())
+    return f"{n} comparison{'s' * (n != 1)}: {', '.join(texts)}"
 
 
 def _answer(trace: Row) -> Iterator[str]:
@@ -151,8 +151,8 @@ def _answer(trace: Row) -> Iterator[str]:
 
 def _distribution(trace: Row) -> Iterable[str]:
     rows = trace["distribution"]
-    there = [*rows[0]] if rows else []
-    published = probability_column(there), probability_column(there, dawid_skene=True)
+    column_names = [*rows[0]] if rows else []
+    published = probability_column(column_names), probability_column(column_names, dawid_skene=True)
     names = dict(zip(dict.fromkeys(published), ("probability", "Dawid-Skene"), strict=False))
     kinds = [k for k in names if rows and rows[0].get(k) is not None]
     if rows and not kinds:
@@ -160,9 +160,9 @@ def _distribution(trace: Row) -> Iterable[str]:
             [("label", "votes"), *((short(r["label"]), str(r["votes"])) for r in rows)]
         )
         return
-    shown = [row for row in rows if row["votes"] or max(row[k] for k in kinds) >= 5e-5]
+    likely = [row for row in rows if row["votes"] or max(row[k] for k in kinds) >= 5e-5]
     yield from columns(
-        [("label", *(names[kind] for kind in kinds), "votes")] * bool(shown)
+        [("label", *(names[kind] for kind in kinds), "votes")] * bool(likely)
         + [
             (
                 short(row["label"]),
@@ -170,11 +170,11 @@ def _distribution(trace: Row) -> Iterable[str]:
                 *(_share(row[kind]) for kind in kinds[1:]),
                 str(row["votes"]),
             )
-            for row in shown
+            for row in likely
         ]
     )
-    if len(rows) > len(shown):
-        n = len(rows) - len(shown)
+    if len(rows) > len(likely):
+        n = len(rows) - len(likely)
         yield f"  and {n} class{'es' * (n != 1)} without votes, each below 0.00005"
 
 
@@ -185,8 +185,8 @@ def _bar(share: float) -> str:
 
 def _share(value: float) -> str:
     """Six decimals; never rounded to certainty."""
-    shown = f"{value:.6f}"
-    return ">0.999999" if shown == "1.000000" and value < 1 else shown
+    digits = f"{value:.6f}"
+    return ">0.999999" if digits == "1.000000" and value < 1 else digits
 
 
 def _segment_ranks(trace: Row) -> Iterable[str]:

@@ -284,14 +284,14 @@ def _row(
     error, freedom = design_error(design, **variances)
     pairs = n_systems * (n_systems - 1)
     n = design.segments * n_systems * design.per_output
-    alone, after_holm = (
+    uncorrected, after_holm = (
         float(detectable_difference(error, freedom, alpha=alpha, power=params.power))
         for alpha in (params.alpha, params.alpha / pairs)
     )
     return asdict(design) | {
         "judgments": round(n),
         "judgments_per_judge": n / design.judges,
-        "detectable_difference": alone,
+        "detectable_difference": uncorrected,
         "detectable_after_holm": after_holm,
         "cost": None if params.price is None else n * params.price,
     }

@@ -146,15 +146,19 @@ def _plan(
     go = [v for v in versions if v not in stay]
     progress("looking at what the releases that stay, and the exports, need")
     digests = SourceDigests(Store(campaign.store), campaign.settings)
-    needed = {sha256 for version in stay for sha256 in _sources(releases, version, digests)}
-    needed |= {sha256 for _, _, sha256 in present_exports(campaign, missing_ok=True)}
+    retained_digests = {
+        sha256 for version in stay for sha256 in _sources(releases, version, digests)
+    }
+    retained_digests |= {sha256 for _, _, sha256 in present_exports(campaign, missing_ok=True)}
     refuse_absent(campaign, releases, given_up)
-    needed |= _of_others(campaign, given_up, digests) | _of_last_build(Store(campaign.store))
+    retained_digests |= _of_others(campaign, given_up, digests) | _of_last_build(
+        Store(campaign.store)
+    )
     archive = Store(campaign.store).archive
-    there = {path: path.stat().st_size for path in sorted(archive.glob("??/*")) if _is_kept(path)}
-    unneeded = [path for path in there if path.name not in needed]
+    sizes = {path: path.stat().st_size for path in sorted(archive.glob("??/*")) if _is_kept(path)}
+    unneeded = [path for path in sizes if path.name not in retained_digests]
     removed: list[dict[str, Any]] = [{"version": v, "bytes": releases.gold.size(v)} for v in go]
-    n_bytes = sum(there[path] for path in unneeded)
+    n_bytes = sum(sizes[path] for path in unneeded)
     document = {
         "campaign": campaign.settings.campaign,
         "kept": [
@@ -166,7 +170,7 @@ def _plan(
         "struck_off": list(given_up.versions),
         "gone_gold": list(given_up.places),
         "archive": {
-            "kept": len(there) - len(unneeded), "removed": len(unneeded), "bytes": n_bytes,
+            "kept": len(sizes) - len(unneeded), "removed": len(unneeded), "bytes": n_bytes,
         },
         "bytes": n_bytes + sum(row["bytes"] for row in removed),
     }  # fmt: skip
@@ -193,11 +197,11 @@ def _sources(releases: Releases, version: str, digests: SourceDigests) -> set[st
 
 def _of_others(campaign: LoadedCampaign, given_up: GivenUp, digests: SourceDigests) -> set[str]:
     """Exports of releases elsewhere that this store feeds: they all stay."""
-    others = [
+    golds = [
         Releases.at(location, campaign.store, store=campaign.store)
         for location in other_gold(campaign, given_up)
     ]
-    return {s for other in others for v in other.versions() for s in _sources(other, v, digests)}
+    return {s for other in golds for v in other.versions() for s in _sources(other, v, digests)}
 
 
 def _of_last_build(store: Store) -> set[str]:

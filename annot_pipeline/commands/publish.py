@@ -182,8 +182,8 @@ def _publish_if_new(build: Build, runs: Mapping[str, StageRun], releases: Releas
         checks += check_names(build, None)
         return Publication(parent, published=False, checks=tuple(checks))
     look = runs["archive_exports"].result
-    seen = runs["archive_exports"].metrics(ExportMetrics).parent
-    refuse_overtaken(parent, seen, build.published(look.key))
+    parent_at_start = runs["archive_exports"].metrics(ExportMetrics).parent
+    refuse_overtaken(parent, parent_at_start, build.published(look.key))
     try:
         build.store.keep_settings(settings, kept_text(build.campaign.settings))
         SourceDigests(build.store, build.campaign.settings).record(digests)
@@ -225,16 +225,16 @@ def _is_new(
     published_outputs = {
         n: sha256 for run in parent.manifest["runs"] for n, sha256 in run["outputs"].items()
     }
-    others = {
+    tables = {
         name: table
         for name, table in outputs.items()
         if name in GOLD
         if table.sha256 not in (files.get(name), published_outputs.get(name))
     }
-    if not others or any(len(table.files) == 1 for table in others.values()):
-        return bool(others)
+    if not tables or any(len(table.files) == 1 for table in tables.values()):
+        return bool(tables)
     with _temporary_folder(build) as folder:  # did partitions end elsewhere?
-        planned = {name: as_published(table, Path(folder, name)) for name, table in others.items()}
+        planned = {name: as_published(table, Path(folder, name)) for name, table in tables.items()}
         written = build.written(planned)
         return any(table.sha256 != files.get(name) for name, table in written.items())
 

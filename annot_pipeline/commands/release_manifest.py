@@ -218,8 +218,8 @@ def changes_since(
     inputs: dict[str, pa.Table | StoredTable] = {}
     new = {table["name"]: stored_table(folder, table) for table in document["tables"]}
     for table in ("lineage", "labels", "judgments"):
-        there = table in parent.tables
-        inputs[f"old_{table}"] = parent.stored(table) if there else GOLD[table].empty()
+        is_present = table in parent.tables
+        inputs[f"old_{table}"] = parent.stored(table) if is_present else GOLD[table].empty()
         inputs[f"new_{table}"] = new[table]
     named_alike = same_names(parent.manifest["settings"], document["settings"])
     queries = Queries(build.campaign.settings.resources, build.campaign.spill)

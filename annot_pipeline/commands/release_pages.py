@@ -63,8 +63,8 @@ def write_pages(
     lines
         Finds the line numbers of rows of exports.
     """
-    there = {table["name"]: stored_table(folder, table) for table in document["tables"]}
-    gold = reported_tables(there, queries)
+    stored_tables = {table["name"]: stored_table(folder, table) for table in document["tables"]}
+    gold = reported_tables(stored_tables, queries)
     (folder / "README.md").write_text(data_card(document, gold), encoding="utf-8")
     (folder / "croissant.json").write_bytes(canonical_json(croissant(document)))
     (folder / "report.html").write_text(
@@ -73,18 +73,20 @@ def write_pages(
             gold,
             drawn_tables(outputs, gold, queries),
             trace_contested(folder, document, MOST_ITEMS, queries, lines),
-            _parent_tables(parent, there, document, queries),
+            _parent_tables(parent, stored_tables, document, queries),
             parent.manifest if parent else None,
         ),
         encoding="utf-8",
     )
 
 
-def reported_tables(there: Mapping[str, StoredTable], queries: Queries) -> dict[str, pa.Table]:
+def reported_tables(
+    stored_tables: Mapping[str, StoredTable], queries: Queries
+) -> dict[str, pa.Table]:
     """Return the gold tables for the pages: large ones only as counts, and rows to draw."""
-    read = {name: read_table(there[name], columns) for name, columns in REPORTED.items()}
-    read |= {name: _count_rows(there[name], columns) for name, columns in COUNTED.items()}
-    inputs = {name: there[name] for name in ("labels", "items", "scores", "judgments")}
+    read = {name: read_table(stored_tables[name], columns) for name, columns in REPORTED.items()}
+    read |= {name: _count_rows(stored_tables[name], columns) for name, columns in COUNTED.items()}
+    inputs = {name: stored_tables[name] for name in ("labels", "items", "scores", "judgments")}
     return read | query_tables(QUERIED, inputs, queries)
 
 
@@ -97,18 +99,18 @@ def drawn_tables(
     }
     queried = ("comparisons", "control_pairs", "segment_ranks")
     inputs = {name: unharmed(outputs[name]) for name in queried}
-    asked = DRAWN | {"control_differences": {"judges": drawn_judges(gold["judges"])}}
-    return tables | query_tables(asked, inputs, queries)
+    parameters_by_name = DRAWN | {"control_differences": {"judges": drawn_judges(gold["judges"])}}
+    return tables | query_tables(parameters_by_name, inputs, queries)
 
 
 def query_tables(
-    asked: Mapping[str, Mapping[str, Any]],
+    parameters_by_name: Mapping[str, Mapping[str, Any]],
     inputs: Mapping[str, StoredTable | pa.Table],
     queries: Queries,
 ) -> dict[str, pa.Table]:
     """Run the report's queries with their parameters; each may read those before it."""
     tables: dict[str, pa.Table] = {}
-    for name, parameters in asked.items():
+    for name, parameters in parameters_by_name.items():
         tables[name] = queries.table(f"report/{name}", {**inputs, **tables}, parameters)
     return tables
 
@@ -126,7 +128,7 @@ def _count_rows(table: StoredTable, columns: Sequence[str]) -> pa.Table:
 
 def _parent_tables(
     parent: Release | None,
-    there: Mapping[str, StoredTable],
+    stored_tables: Mapping[str, StoredTable],
     document: Mapping[str, Any],
     queries: Queries,
 ) -> dict[str, pa.Table] | None:
@@ -138,7 +140,7 @@ def _parent_tables(
         stored = parent.stored(name)
         columns_there = read_schema(stored.paths[0]).names  # an older schema has fewer columns
         tables[name] = read_table(stored, [c for c in columns if c in columns_there])
-    labels = {"old_labels": parent.stored("labels"), "new_labels": there["labels"]}
+    labels = {"old_labels": parent.stored("labels"), "new_labels": stored_tables["labels"]}
     other_names = (document["changes"] or {}).get("judges_have_other_names", False)
     parameters = {"most": MOST_CHANGES, "same_names": not other_names}
     return tables | {"label_changes": queries.table("report/label_changes", labels, parameters)}

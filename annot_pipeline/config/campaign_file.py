@@ -331,8 +331,8 @@ def _problem(detail: dict[str, Any]) -> Problem:
         do = f'put it in quotes: "{literal}"' if not isinstance(value, dict | tuple) else ""
         return Problem(where, f"{literal[:60]} is not a string", do=do)
     message = detail["msg"][:1].lower() + detail["msg"][1:]
-    shown = "" if isinstance(value, dict | list) else f" (found {shorten(value)})"
-    return Problem(where, message + shown)
+    suffix = "" if isinstance(value, dict | list) else f" (found {shorten(value)})"
+    return Problem(where, message + suffix)
 
 
 def _literal(value: Any) -> str:

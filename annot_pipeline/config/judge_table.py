@@ -34,12 +34,12 @@ def with_judge_table(judges: Any, folder: Path) -> Any:
     """
     if not isinstance(judges, dict) or "table" not in judges:
         return judges
-    others = {key: value for key, value in judges.items() if key != "table"}
+    section = {key: value for key, value in judges.items() if key != "table"}
     name = judges["table"]
     if not isinstance(name, str):
         raise _error(f"{shorten(name)} is not a path", "write table: judges.csv")
-    declared = others.get("declared") or []
-    return others | {"declared": [*declared, *_entries(name, _text(name, folder / name))]}
+    declared = section.get("declared") or []
+    return section | {"declared": [*declared, *_entries(name, _text(name, folder / name))]}
 
 
 def _text(name: str, path: Path) -> str:
@@ -68,10 +68,10 @@ def _entries(name: str, text: str) -> list[dict[str, Any]]:
         )
     entries: list[dict[str, Any]] = []
     problems: list[Problem] = []
-    seen: set[str] = set()
+    judges: set[str] = set()
     try:
         for row in rows:
-            entry, problem = _entry(row, f"{name}, line {rows.line_num}", seen)
+            entry, problem = _entry(row, f"{name}, line {rows.line_num}", judges)
             entries += [entry] if problem is None else []
             problems += [problem] if problem is not None else []
     except csv.Error as error:
@@ -82,7 +82,7 @@ def _entries(name: str, text: str) -> list[dict[str, Any]]:
 
 
 def _entry(
-    row: dict[Any, Any], where: str, seen: set[str]
+    row: dict[Any, Any], where: str, judges: set[str]
 ) -> tuple[dict[str, Any], Problem | None]:
     """Return a row as an entry of ``declared``, or what is wrong with it."""
     if None in row or None in row.values():
@@ -91,9 +91,9 @@ def _entry(
     judge = cells.pop("judge", "")
     if not judge:
         return {}, Problem(where, "judge is blank")
-    if judge in seen:
+    if judge in judges:
         return {}, Problem(where, "the judge is already in an earlier row", do="keep one of them")
-    seen.add(judge)
+    judges.add(judge)
     if cells.get("kind", "human") not in ("human", "model"):
         return {}, Problem(where, f"kind is {shorten(cells['kind'])}", "human, model")
     entry: dict[str, Any] = {"name": glob.escape(judge), **cells}

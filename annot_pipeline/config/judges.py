@@ -133,8 +133,8 @@ class Judges(Section):
             }
             for entry in document["declared"]
         ]
-        others = {name for name in self.model_fields_set if name != "declared"}
-        is_plain = all(getattr(self, n) == type(self).model_fields[n].default for n in others)
+        names = {name for name in self.model_fields_set if name != "declared"}
+        is_plain = all(getattr(self, n) == type(self).model_fields[n].default for n in names)
         return document["declared"] if is_plain else document
 
     @property

@@ -206,10 +206,10 @@ class Engine(Section):
     @field_validator("config")
     @classmethod
     def _of_spark(cls, config: dict[str, str]) -> dict[str, str]:
-        others = sorted(name for name in config if not name.startswith("spark."))
-        if others:
+        names = sorted(name for name in config if not name.startswith("spark."))
+        if names:
             raise ValueError(
-                f"Spark ignores names that do not begin with spark.: {', '.join(others)}"
+                f"Spark ignores names that do not begin with spark.: {', '.join(names)}"
             )
         if meant := {"spark.master", "spark.remote"}.intersection(config):
             raise ValueError(f"{meant.pop()} is set by engine.master")

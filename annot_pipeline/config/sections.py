@@ -144,9 +144,9 @@ class Labels(Section):
     def _is_between_half_and_one(cls, value: object) -> object:
         if isinstance(value, int | float) and 0.5 < value < 1:
             return value
-        shown = shorten(value)
+        text = shorten(value)
         raise ValueError(
-            f"{shown} is not allowed: write a probability above 0.5 and below 1, such as 0.95"
+            f"{text} is not allowed: write a probability above 0.5 and below 1, such as 0.95"
         )
 
 

@@ -236,18 +236,18 @@ class Source(Section):
                 "fields needs what was judged: item, segment with system, or a pair "
                 "(item_a and item_b, or system_a and system_b)"
             )
-        alone = sorted({"label", "score", "rank"} & mapped)
-        if alone and not ("item" in mapped or {"segment", "system"} <= mapped):
+        names = sorted({"label", "score", "rank"} & mapped)
+        if names and not ("item" in mapped or {"segment", "system"} <= mapped):
             raise ValueError(
-                f"{alone[0]} is about one item: fields needs item, or segment and system"
+                f"{names[0]} is about one item: fields needs item, or segment and system"
             )
         several = sorted({"preference", "winner", "strength"} & mapped)
         if len(several) > 1:
             raise ValueError(f"{' and '.join(several)} say the same; map one of them")
         if several and not pair:
             raise ValueError(f"{several[0]} is about a pair: map item_a and item_b, or systems")
-        if "judge" not in mapped and (alone := sorted(mapped & set(OF_JUDGES))):
-            raise ValueError(f"{' and '.join(alone)} belong to a judge: fields needs judge")
+        if "judge" not in mapped and (names := sorted(mapped & set(OF_JUDGES))):
+            raise ValueError(f"{' and '.join(names)} belong to a judge: fields needs judge")
         for a, b in (("item_a", "item_b"), ("system_a", "system_b"), ("rank_a", "rank_b")):
             if (a in mapped) != (b in mapped):
                 raise ValueError(f"{a} and {b} go together")
@@ -263,10 +263,10 @@ def _check_votes(fields: Mapping[FieldName, Expression]) -> None:
         )
     if "label" not in fields:
         raise ValueError("votes counts labels: fields needs label, which label was counted")
-    others = [name for name in fields if name not in VOTES_FIELDS]
-    if others:
+    names = [name for name in fields if name not in VOTES_FIELDS]
+    if names:
         raise ValueError(
-            f"votes cannot be mapped with {', '.join(sorted(others))}; with votes, fields may map "
+            f"votes cannot be mapped with {', '.join(sorted(names))}; with votes, fields may map "
             f"{', '.join(sorted({*VOTES_FIELDS} - {'votes'}))}"
         )
 

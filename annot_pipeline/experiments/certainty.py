@@ -87,12 +87,12 @@ def run_certainty(campaign: LoadedCampaign, progress: Progress) -> Result:
     AnnotError
         Exports cannot be read; no item has a known truth.
     """
-    wanted = {
+    columns_by_table = {
         "label_calibration": LABEL_CALIBRATION.schema.names,
         "label_distributions": LABEL_DISTRIBUTIONS.schema.names,
         "items": ("item", "truth"),
     }
-    tables, failed = temporary_build(campaign, wanted, progress)
+    tables, failed = temporary_build(campaign, columns_by_table, progress)
     notes = [f"A gate that stops builds: {gate}" for gate in failed]
     return certainty_result(
         tables["label_calibration"], tables["label_distributions"], tables["items"], notes
@@ -161,10 +161,12 @@ def _certainty(figure_rows: Mapping[tuple[str, str, str], Row], tasks: Sequence[
     )  # fmt: skip
     rows: list[tuple[Cell, ...]] = []
     for task in tasks:
-        for model, said in SAID.items():
+        for model, model_name in SAID.items():
             figures = [figure_rows[task, model, name] for name in AGAINST_TRUTH]
             ends = (figures[-1]["ci_low"], figures[-1]["ci_high"])
-            rows.append((task, said, figures[0]["n"], *(row["value"] for row in figures), *ends))
+            rows.append(
+                (task, model_name, figures[0]["n"], *(row["value"] for row in figures), *ends)
+            )
     return Table("certainty", columns, tuple(rows))
 
 

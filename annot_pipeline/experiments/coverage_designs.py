@@ -122,8 +122,8 @@ def one_system_each(rng: np.random.Generator) -> Design:
 def documents(rng: np.random.Generator) -> Design:
     """Draw 40 judges who judge all systems on 3 of 40 documents, each of 8 segments."""
     cells = np.indices((40, 3, 8, SYSTEMS)).reshape(4, -1)
-    drawn = np.array([rng.choice(40, 3, replace=False) for _ in range(40)])
-    segments = drawn[cells[0], cells[1]] * 8 + cells[2]
+    picks = np.array([rng.choice(40, 3, replace=False) for _ in range(40)])
+    segments = picks[cells[0], cells[1]] * 8 + cells[2]
     names, codes = np.unique(segments, return_inverse=True)
     nothing = np.zeros(segments.size, np.int64)
     return Design(cells[0], cells[3], codes.reshape(-1), nothing, _code(names // 8))

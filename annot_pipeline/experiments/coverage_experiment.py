@@ -30,11 +30,11 @@ NOTES = (
 
 def run_coverage(params: RankingCoverage, progress: Progress) -> Result:
     """Measure all designs."""
-    wanted = [one for one in measurements() if params.design in ("", one.design)]
-    steps = Steps(progress, COVERAGE, len(wanted))
+    selection = [one for one in measurements() if params.design in ("", one.design)]
+    steps = Steps(progress, COVERAGE, len(selection))
     rows: list[tuple[Cell, ...]] = []
     measured: list[tuple[Measurement, Coverage]] = []
-    for one in wanted:
+    for one in selection:
         # methods of one design see the same draws
         coverage = one.run(params.repeats, stream(params.seed, COVERAGE, one.design))
         measured.append((one, coverage))
@@ -56,15 +56,15 @@ def _cell(value: float) -> float | None:
 
 def _findings(measured: list[tuple[Measurement, Coverage]]) -> list[str]:
     """Say the range of coverage and size of the headline where it is confirmed, and of rank-sum."""
-    held = [
+    coverages = [
         coverage for one, coverage in measured
         if one.method in ("adjusted", "bradley_terry") and coverage.is_confirmed > 0
     ]  # fmt: skip
     sentences = []
-    if held:
-        low, high = (end(one.coverage for one in held) for end in (min, max))
-        size = max(one.size for one in held)
-        boundary = max(one.false_boundary for one in held)
+    if coverages:
+        low, high = (end(one.coverage for one in coverages) for end in (min, max))
+        size = max(one.size for one in coverages)
+        boundary = max(one.false_boundary for one in coverages)
         sentences.append(
             f"Headline, where pairs are confirmed: coverage {low:.3f} to {high:.3f}, size at most "
             f"{size:.3f}, false boundaries at most {boundary:.3f}."

@@ -88,5 +88,5 @@ def _confusions(right: Floats, k: int, rng: np.random.Generator) -> Floats:
 def _draw_classes(chance: Floats, rng: np.random.Generator) -> Codes:
     """Draw a class for each row of probabilities."""
     ends = np.cumsum(chance, axis=1)
-    drawn = (rng.random(len(chance))[:, None] >= ends).sum(axis=1)
-    return np.asarray(np.minimum(drawn, chance.shape[1] - 1), np.int64)
+    codes = (rng.random(len(chance))[:, None] >= ends).sum(axis=1)
+    return np.asarray(np.minimum(codes, chance.shape[1] - 1), np.int64)

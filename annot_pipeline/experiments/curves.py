@@ -77,8 +77,8 @@ def correlations(
         Of the bootstrap over items.
     """
     n = truth.size
-    drawn = [np.bincount(rng.integers(n, size=n), minlength=n) for _ in range(rounds)]
-    weights = np.stack([np.ones(n), *drawn])
+    counts = [np.bincount(rng.integers(n, size=n), minlength=n) for _ in range(rounds)]
+    weights = np.stack([np.ones(n), *counts])
     shape = scores.shape[:-1]
     flat = scores.reshape(-1, n)
     by_measure = [
@@ -224,10 +224,10 @@ def _crossings(judgments: Floats, curves: Floats, base: int, at: float) -> Float
 
 
 def _crossing(judgments: Floats, curve: Floats, target: float) -> float:
-    there = np.flatnonzero(curve >= target)  # NaN is nowhere
-    if not there.size:
+    crossings = np.flatnonzero(curve >= target)  # NaN is nowhere
+    if not crossings.size:
         return float("nan")
-    k = int(there[0])
+    k = int(crossings[0])
     if k == 0 or np.isnan(curve[k - 1]):
         return float(judgments[k])
     share = (target - curve[k - 1]) / (curve[k] - curve[k - 1])

@@ -42,7 +42,7 @@ class Drawn:
 
 def curve_figures(correlation: Correlations, interval: Interval, unit: str) -> list[Drawn]:
     """Draw correlations with the oracle by judgments per item or system, a figure per measure."""
-    drawn = []
+    drawings = []
     for n, measure in enumerate(MEASURES):
         curves = [
             Curve(
@@ -55,8 +55,8 @@ def curve_figures(correlation: Correlations, interval: Interval, unit: str) -> l
         svg = correlation_curves_svg(
             curves, x_label=f"judgments per {unit}", y_label=LABELS[measure]
         )
-        drawn.append(Drawn(f"{LABELS[measure]} with the oracle", svg))
-    return drawn
+        drawings.append(Drawn(f"{LABELS[measure]} with the oracle", svg))
+    return drawings
 
 
 def gain_figure(gain: Gains, correlation: Correlations, unit: str, methods: Sequence[str]) -> Drawn:
@@ -94,13 +94,13 @@ def item_figures(task: ItemTask, gamma: float) -> list[Drawn]:
         for n in HEATMAPS
         if n < len(easl.mode)
     ]
-    shown = "" if by_truth.size == task.truth.size else f", {MOST_MATCHED} items evenly spread"
+    suffix = "" if by_truth.size == task.truth.size else f", {MOST_MATCHED} items evenly spread"
     return [
         Drawn(
             "Final scores, first repetition",
             score_histograms_svg(histograms, bins=5, x_label="score"),
         ),
-        Drawn(f"Match quality of EASL, first repetition{shown}", match_quality_svg(panels)),
+        Drawn(f"Match quality of EASL, first repetition{suffix}", match_quality_svg(panels)),
     ]
 
 

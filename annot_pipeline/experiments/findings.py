@@ -81,8 +81,8 @@ def _at(one: Measured, reach: Sequence[int], unit: str) -> str:
     judgments = _judgments(float(one.task.correlations.judgments[point]), unit)
     positions, base, control = _places(one)
     difference = _values(one.gains[0].difference, positions, point)
-    says = verdict(difference)
-    if says == NONE:
+    word = verdict(difference)
+    if word == NONE:
         return (
             f"At {judgments} EASL and DA cannot be compared: a correlation "
             "is undefined where all scores are equal, or a method could not ask so much."
@@ -90,7 +90,7 @@ def _at(one: Measured, reach: Sequence[int], unit: str) -> str:
     ours, theirs = (float(one.bands.value[SPEARMAN, p, point]) for p in (positions, base))
     return (
         f"At {judgments} Spearman's correlation with the oracle is "
-        f"{ours:.3f} for EASL and {theirs:.3f} for DA: {says}, {_signed(difference)}; random HITs "
+        f"{ours:.3f} for EASL and {theirs:.3f} for DA: {word}, {_signed(difference)}; random HITs "
         f"against DA: {_signed(_values(one.gains[0].difference, control, point))} (95% intervals "
         f"over {one.gains[0].over})."
     )
@@ -113,8 +113,8 @@ def _needs(one: Measured, reach: Sequence[int], unit: str) -> str:
 
 
 def _nothing_at(reach: Sequence[int], unit: str) -> str:
-    asked = " or ".join(_judgments(at, unit) for at in reach)
-    return f"DA has no correlation at {asked}: it is undefined, or was not asked so many"
+    counts_text = " or ".join(_judgments(at, unit) for at in reach)
+    return f"DA has no correlation at {counts_text}: it is undefined, or was not asked so many"
 
 
 def _judgments(n: float, unit: str) -> str:
@@ -158,19 +158,19 @@ def _at_in_tasks(all_measured: Sequence[Measured], reach: Sequence[int], unit: s
 def _needs_in_tasks(all_measured: Sequence[Measured], reach: Sequence[int], unit: str) -> str:
     parts = []
     for at in reach:
-        needed = [_needed(one, at, TESTED) for one in all_measured if _point(one, at) is not None]
-        if not needed:
+        needs = [_needed(one, at, TESTED) for one in all_measured if _point(one, at) is not None]
+        if not needs:
             continue
-        there = [value for value, _, _ in needed if not math.isnan(value)]
-        fewer = sum(high < at for _, _, high in needed)
+        values = [value for value, _, _ in needs if not math.isnan(value)]
+        fewer = sum(high < at for _, _, high in needs)
         # an end that is NaN lies beyond all that was asked
-        more = sum(math.isnan(low) or low > at for _, low, _ in needed)
-        median = f"{float(np.median(there)):.3g}" if there else "more than was asked"
-        missing = len(needed) - len(there)
-        beyond = f", where it gets there; in {missing} it does not" if missing and there else ""
+        more = sum(math.isnan(low) or low > at for _, low, _ in needs)
+        median = f"{float(np.median(values)):.3g}" if values else "more than was asked"
+        missing = len(needs) - len(values)
+        beyond = f", where it gets there; in {missing} it does not" if missing and values else ""
         parts.append(
             f"for what DA has at {_judgments(at, unit)} EASL needs fewer in {fewer} of "
-            f"{len(needed)} tasks and more in {more}, in the median {median}{beyond}"
+            f"{len(needs)} tasks and more in {more}, in the median {median}{beyond}"
         )
     text = "; ".join(parts) or _nothing_at(reach, unit)
     return f"{text[0].upper()}{text[1:]}."

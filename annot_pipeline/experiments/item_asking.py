@@ -46,10 +46,10 @@ PRIOR_SD = 1.0
 class Answers(Protocol):
     """Who answers one method's questions in one repetition."""
 
-    def alone(self, items: Codes) -> Floats:
+    def score_items(self, items: Codes) -> Floats:
         """One score in [0, 1] of each of ``(n,)`` different items, asked one at a time."""
 
-    def together(self, hits: Codes) -> Floats:
+    def score_hits(self, hits: Codes) -> Floats:
         """Scores of ``(n_hits, hit_size)`` items, seen HIT by HIT."""
 
 
@@ -98,7 +98,7 @@ class _Tally:
         self.mean = np.divide(total, self.n, out=np.full(self.n_items, 0.5), where=self.n > 0)
         self.rounds.append((self.mean, self.n, beta_variance(self.alpha, self.beta)))
 
-    def asked(self, method: str) -> Asked:
+    def stack_rounds(self, method: str) -> Asked:
         mean, n, variance = (np.stack(parts) for parts in zip(*self.rounds, strict=True))
         return Asked({method: mean[1:]}, n[1:], mean, variance)
 
@@ -144,12 +144,12 @@ def ask(
         else:
             items = _least_asked(tally.n, n_hits * params.hit_size, rng)
         if method == "DA":
-            scores = answers.alone(items)
+            scores = answers.score_items(items)
         else:
             items = items.reshape(n_hits, params.hit_size)
-            scores = answers.together(items)
+            scores = answers.score_hits(items)
         tally.close_round(items, scores)
-    return tally.asked(method)
+    return tally.stack_rounds(method)
 
 
 def _next(
@@ -183,12 +183,12 @@ def _ranking(
     pairs = np.zeros((3, 0), np.int64)
     states = [(bounded.score, bounded.variance)]
     score: dict[str, list[Floats]] = {"RA": [], "TrueSkill": [], "Thurstone": []}
-    asked = []
+    counts = []
     for _ in range(iterations):
         hits = _next(
             bounded.alpha, bounded.beta, n_asked > 0, hits_a_round(n_items, params), params, rng
         )
-        new = pairs_of(hits, answers.together(hits))
+        new = pairs_of(hits, answers.score_hits(hits))
         pairs = np.concatenate([pairs, new], axis=1)
         n_asked = n_asked + np.bincount(hits.reshape(-1), minlength=n_items)
         start = (bounded.alpha, bounded.beta)
@@ -200,11 +200,11 @@ def _ranking(
             ("RA", bounded.score), ("TrueSkill", skills.mean), ("Thurstone", at_once.mean),
         ):  # fmt: skip
             score[name].append(value)
-        asked.append(n_asked)
+        counts.append(n_asked)
         states.append((bounded.score, bounded.variance))
     mode, variance = (np.stack(parts) for parts in zip(*states, strict=True))
     return Asked(
-        {name: np.stack(values) for name, values in score.items()}, np.stack(asked), mode, variance
+        {name: np.stack(values) for name, values in score.items()}, np.stack(counts), mode, variance
     )
 
 

@@ -78,17 +78,17 @@ def _real(params: ItemExperiment, oracle: Path) -> tuple[tuple[str, ...], Floats
     if outside:
         low, high = params.scale
         what = f"the truth lies outside of the scale, {low:g} to {high:g}"
-        shown = tuple(f"{item}: {of_items[item]:g}" for item in outside)
+        texts = tuple(f"{item}: {of_items[item]:g}" for item in outside)
         do = "set scale=lowest,highest, as scale=-2,2"
-        raise ConfigError(CANNOT_BE, [Problem(str(oracle), what, do=do, values=shown)])
+        raise ConfigError(CANNOT_BE, [Problem(str(oracle), what, do=do, values=texts)])
     n = len(items) if params.n_items is None else params.n_items
     if n > len(items):
         what = f"is {n}, and the oracle has {len(items)}"
         raise ConfigError(CANNOT_BE, [Problem("n_items", what, f"up to {len(items)}")])
     _check(n, params, Problem(str(oracle), f"holds {n} items"))
     if n < len(items):
-        drawn = stream(params.seed, "items").choice(len(items), n, replace=False)
-        items, truth = [items[position] for position in np.sort(drawn)], truth[np.sort(drawn)]
+        sample = stream(params.seed, "items").choice(len(items), n, replace=False)
+        items, truth = [items[position] for position in np.sort(sample)], truth[np.sort(sample)]
     return tuple(items), truth
 
 

@@ -42,7 +42,7 @@ class Drawn:
     """What one method drew, over all repetitions."""
 
     judgments: int = 0
-    again: int = 0
+    repeats: int = 0
     hits: int = 0
     hits_of_one_judge: int = 0
 
@@ -62,13 +62,13 @@ class RecordedAnswers:
         Size of the items' code range.
     rng
         Draws.
-    drawn
+    draws
         Counted there.
     """
 
     def __init__(
         self, items: Codes, judges: Codes, scores: Floats, n_items: int,
-        rng: np.random.Generator, drawn: Drawn,
+        rng: np.random.Generator, draws: Drawn,
     ) -> None:  # fmt: skip
         order = np.argsort(items, kind="stable")
         ends = np.cumsum(np.bincount(items, minlength=n_items))[:-1]
@@ -76,13 +76,13 @@ class RecordedAnswers:
         self._left: list[list[int]] = [[] for _ in self._all]
         self._cycle = [0] * n_items
         self._judge, self._score = judges.tolist(), scores
-        self._rng, self.drawn = rng, drawn
+        self._rng, self.draws = rng, draws
 
-    def alone(self, items: Codes) -> Floats:
+    def score_items(self, items: Codes) -> Floats:
         """One judgment of each item."""
         return self._score[[self._draw(item) for item in items.tolist()]]
 
-    def together(self, hits: Codes) -> Floats:
+    def score_hits(self, hits: Codes) -> Floats:
         """One judgment of each item of each HIT, of one judge where there is one."""
         return np.stack([self._score[self._hit(items)] for items in hits.tolist()])
 
@@ -90,10 +90,10 @@ class RecordedAnswers:
         shared = set.intersection(
             *({self._judge[position] for position in self._fresh(item)} for item in items)
         )
-        self.drawn.hits += 1
+        self.draws.hits += 1
         if not shared:
             return [self._draw(item) for item in items]
-        self.drawn.hits_of_one_judge += 1
+        self.draws.hits_of_one_judge += 1
         judge = self._pick(sorted(shared))
         return [self._draw(item, judge) for item in items]
 
@@ -103,8 +103,8 @@ class RecordedAnswers:
         places = fresh if judge is None else [p for p in fresh if self._judge[p] == judge]
         position = self._pick(places)
         fresh.remove(position)
-        self.drawn.judgments += 1
-        self.drawn.again += self._cycle[item] > 1
+        self.draws.judgments += 1
+        self.draws.repeats += self._cycle[item] > 1
         return position
 
     def _fresh(self, item: int) -> list[int]:
@@ -146,21 +146,22 @@ def run_item_replay(
     if not replayed_tasks:
         raise ConfigError(TITLE, [Problem("", note) for note in notes])
     steps = Steps(progress, "replay", len(replayed_tasks) * params.repeats * len(ASKERS))
-    tasks, drawn = zip(*(_replay(task, params, steps) for task in replayed_tasks), strict=True)
+    tasks, all_draws = zip(*(_replay(task, params, steps) for task in replayed_tasks), strict=True)
     if any(task.facts["oracle"] == MEANS for task in tasks):
         notes.append(
             "Without a truth the oracle is the mean of all judgments, those drawn among them: "
             "correlations are too high, and 1 once all are drawn."
         )
-    return list(tasks), [*notes, *_about_draws(drawn)]
+    return list(tasks), [*notes, *_about_draws(all_draws)]
 
 
-def _about_draws(drawn: Sequence[Mapping[str, Drawn]]) -> list[str]:
+def _about_draws(all_draws: Sequence[Mapping[str, Drawn]]) -> list[str]:
     """Describe how much was drawn again, and how many of RA's HITs had one judge."""
     total = {
-        method: sum((draws[method] for draws in drawn), start=Drawn()) for method in ("EASL", "RA")
+        method: sum((draws[method] for draws in all_draws), start=Drawn())
+        for method in ("EASL", "RA")
     }
-    easl, ra = (draws.again / draws.judgments for draws in total.values())
+    easl, ra = (draws.repeats / draws.judgments for draws in total.values())
     one_judge = total["RA"].hits_of_one_judge / total["RA"].hits
     return [
         f"Drawn again, because all judgments of an item were used: {easl:.1%} of EASL's, {ra:.1%} "
@@ -185,18 +186,18 @@ class _Replayed:
 
 
 def _replayed(task: RecordedTask, oracle: Oracle | None, params: ItemReplay) -> _Replayed:
-    truth, says = task.truth, "truth"
+    truth, truth_source = task.truth, "truth"
     if oracle is not None:
         right = oracle.for_task(task.task)
         truth = np.array([right.get(item, np.nan) for item in task.items])
-        says = oracle.file
+        truth_source = oracle.file
     elif np.isnan(truth).all():
-        truth, says = means(task.item, task.score, n_groups=len(task.items)), MEANS
+        truth, truth_source = means(task.item, task.score, n_groups=len(task.items)), MEANS
     with_truth = np.flatnonzero(~np.isnan(truth))
     positions = np.full(truth.size, -1)
     positions[with_truth] = np.arange(with_truth.size)
     rows = positions[task.item] >= 0
-    scale = (0.0, 1.0) if says == MEANS else params.scale or task.scale
+    scale = (0.0, 1.0) if truth_source == MEANS else params.scale or task.scale
     values, mapped = _on_unit_scale(truth[with_truth], scale)
     return _Replayed(
         task=task.task,
@@ -206,7 +207,7 @@ def _replayed(task: RecordedTask, oracle: Oracle | None, params: ItemReplay) -> 
         score=task.score[rows],
         truth=values,
         facts={
-            "oracle": says,
+            "oracle": truth_source,
             "oracle_mapped_by_its_ends": mapped,
             "items_without_truth": int(truth.size - with_truth.size),
             "recorded_judgments": int(rows.sum()),
@@ -227,10 +228,10 @@ def _on_unit_scale(truth: Floats, scale: tuple[float, float]) -> tuple[Floats, b
 def _replay(task: _Replayed, params: ItemReplay, steps: Steps) -> tuple[ItemTask, dict[str, Drawn]]:
     n = len(task.items)
     iterations = params.iterations or max(min(ITERATIONS, task.item.size // n), 1)
-    drawn = {method: Drawn() for method in ASKERS}
+    draws_by_method = {method: Drawn() for method in ASKERS}
 
     def answers(_: int, method: str, rng: np.random.Generator) -> RecordedAnswers:
-        return RecordedAnswers(task.item, task.judge, task.score, n, rng, drawn[method])
+        return RecordedAnswers(task.item, task.judge, task.score, n, rng, draws_by_method[method])
 
     result = repeat_rounds(
         task.task, task.items, task.truth, answers,
@@ -238,9 +239,9 @@ def _replay(task: _Replayed, params: ItemReplay, steps: Steps) -> tuple[ItemTask
     )  # fmt: skip
     shares = {
         method: {
-            "drawn_again_share": draws.again / draws.judgments,
+            "drawn_again_share": draws.repeats / draws.judgments,
             "hits_of_one_judge_share": draws.hits_of_one_judge / draws.hits if draws.hits else None,
         }
-        for method, draws in drawn.items()
+        for method, draws in draws_by_method.items()
     }
-    return replace(result, facts=task.facts | result.facts | {"draws": shares}), drawn
+    return replace(result, facts=task.facts | result.facts | {"draws": shares}), draws_by_method

@@ -53,7 +53,7 @@ class ItemTask:
     def final(self) -> dict[str, Floats]:
         """Return the scores of every method at the end of the first repetition."""
         last_scores = {
-            name: s[-1] for asked in self.first.values() for name, s in asked.score.items()
+            name: s[-1] for result in self.first.values() for name, s in result.score.items()
         }
         return {method: last_scores[method] for method in METHODS}
 
@@ -92,16 +92,16 @@ def repeat_rounds(
             asking, answering = (
                 stream(params.seed, task, repeat, method, what) for what in ("ask", "answer")
             )
-            asked = ask(
+            result = ask(
                 method, answers(repeat, method, answering),
                 n_items=n, iterations=iterations, params=params, rng=asking,
             )  # fmt: skip
-            for name, score in asked.score.items():
+            for name, score in result.score.items():
                 scores[repeat, METHODS.index(name)] = score
             if method == "DA":
-                agreement += _agreement(asked, params.seed)
+                agreement += _agreement(result, params.seed)
             if repeat == 0:
-                first[method] = asked
+                first[method] = result
             steps.step()
     facts: dict[str, object] = {
         "items": n,
@@ -116,13 +116,13 @@ def repeat_rounds(
     return ItemTask(task, items, truth, by_method, first, facts)
 
 
-def _agreement(asked: Asked, seed: int) -> list[float]:
+def _agreement(result: Asked, seed: int) -> list[float]:
     """Return the mean Spearman correlation of DA's answers in two rounds, if there is one.
 
     That is the agreement rate of the paper's footnotes 17 and 20: .37 and .67.
     """
-    n = np.concatenate([np.zeros_like(asked.n_asked[:1]), asked.n_asked])
-    total = n * asked.mode
+    n = np.concatenate([np.zeros_like(result.n_asked[:1]), result.n_asked])
+    total = n * result.mode
     answer = np.round(np.diff(total, axis=0), 9)  # an answer is the growth of a sum
     rounds, items = np.nonzero(np.diff(n, axis=0) == 1)
     if n.shape[1] < FEWEST_ITEMS:

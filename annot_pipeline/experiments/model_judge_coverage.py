@@ -149,9 +149,9 @@ def measure_coverage(
 def _estimate(kind: str, sample: Sample) -> list[_Estimate]:
     """Return the estimates of the methods of a kind, in their order."""
     everywhere = sample.model_everywhere
-    alone = float(everywhere.mean())
+    mean = float(everywhere.mean())
     half = NORMAL * float(everywhere.std()) / math.sqrt(everywhere.size)
-    of_model = (alone, alone - half, alone + half, math.nan)
+    of_model = (mean, mean - half, mean + half, math.nan)
     if not sample.human.size:
         return [of_model if method == MODEL else UNKNOWN for method in METHODS[kind]]
     powered = prediction_powered_mean(

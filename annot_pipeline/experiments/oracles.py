@@ -63,10 +63,10 @@ def _read(path: Path, names: Sequence[str], values: Sequence[str]) -> Oracle:
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         what = str(error.strerror if isinstance(error, OSError) else error)
         raise ConfigError(title, [Problem(str(path), f"cannot be read: {what}")]) from None
-    matched = [next((c for c in wanted if c in columns), None) for wanted in (names, values)]
+    matched = [next((c for c in spellings if c in columns), None) for spellings in (names, values)]
     missing = [
-        Problem(str(path), f"no column {' or '.join(wanted)}", values=tuple(columns))
-        for wanted, column in zip((names, values), matched, strict=True)
+        Problem(str(path), f"no column {' or '.join(spellings)}", values=tuple(columns))
+        for spellings, column in zip((names, values), matched, strict=True)
         if column is None
     ]
     name, value = matched

@@ -23,9 +23,9 @@ _Given = tuple[str, str, str]
 """Setting, what is wrong, what is allowed."""
 
 
-def setting(default: Any, says: str) -> Any:
+def setting(default: Any, description: str) -> Any:
     """A field with its default and a sentence for people."""
-    return field(default=default, metadata={"says": says})
+    return field(default=default, metadata={"description": description})
 
 
 @dataclass(frozen=True)
@@ -387,16 +387,16 @@ def _read(value: Any, kind: Any) -> Any:
 
 
 def _number(value: Any, kind: type) -> int | float:
-    says = WHOLE if kind is int else NUMBER
+    message = WHOLE if kind is int else NUMBER
     if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise ValueError(says)
+        raise ValueError(message)
     try:
         number = float(value)
         if kind is float:
             return number
         return value if isinstance(value, int) else _whole_number(number)
     except (ValueError, OverflowError):
-        raise ValueError(says) from None
+        raise ValueError(message) from None
 
 
 def _whole_number(number: float) -> int:

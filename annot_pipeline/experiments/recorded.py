@@ -105,8 +105,8 @@ def read_recorded(campaign: LoadedCampaign, progress: Progress, *, rank: bool = 
         An export is missing or cannot be read; no scalar task, a task without a scale, a truth
         that is no number.
     """
-    wanted = WANTED | ({"system_rankings": RANKED} if rank else {})
-    tables, failed = temporary_build(campaign, wanted, progress)
+    columns_by_table = WANTED | ({"system_rankings": RANKED} if rank else {})
+    tables, failed = temporary_build(campaign, columns_by_table, progress)
     judged = tables["standardized"]
     judged = judged.filter(judged["kept"])
     judged = judged.filter(_among(judged["control"], ORDINARY))
@@ -185,7 +185,7 @@ def _truths(judgments: pa.Table, item_rows: pa.Table) -> dict[str, dict[str, flo
     texts = texts.group_by(["task", "item", "truth"]).aggregate([]).to_pylist()
     for row in texts:
         recorded.setdefault((row["task"], row["item"]), set()).add(row["truth"])
-    said = {key: min(truths) for key, truths in recorded.items() if len(truths) == 1}
+    record_truths = {key: min(truths) for key, truths in recorded.items() if len(truths) == 1}
     listed: dict[tuple[str | None, str], str] = {}
     for row in sorted(item_rows.to_pylist(), key=lambda row: row["place"]):
         if row["truth"] is not None:
@@ -194,7 +194,7 @@ def _truths(judgments: pa.Table, item_rows: pa.Table) -> dict[str, dict[str, flo
     bad: list[str] = []
     truth_by_task: dict[str, dict[str, float]] = {}
     for task, item in {(row["task"], row["item"]): None for row in tasks}:
-        text = listed.get((task, item), listed.get((None, item), said.get((task, item))))
+        text = listed.get((task, item), listed.get((None, item), record_truths.get((task, item))))
         if text is None or task is None or item is None:
             continue
         number = number_in(text)

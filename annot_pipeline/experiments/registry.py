@@ -57,7 +57,7 @@ class Experiment:
 
     Parameters
     ----------
-    name, says
+    name, description
         For the command line, and for people.
     defaults
         Its params.
@@ -70,7 +70,7 @@ class Experiment:
     """
 
     name: str
-    says: str
+    description: str
     defaults: Any
     needs_campaign: bool
     oracle: str
@@ -79,7 +79,7 @@ class Experiment:
     def settings(self) -> list[tuple[str, Any, str]]:
         """Name, default and meaning of each setting."""
         return [
-            (field.name, getattr(self.defaults, field.name), field.metadata["says"])
+            (field.name, getattr(self.defaults, field.name), field.metadata["description"])
             for field in dataclasses.fields(self.defaults)
         ]
 
@@ -128,7 +128,7 @@ def run_experiment(
     if oracle is not None:
         parameters |= {"oracle": oracle.name}
     title = f"Experiment: {name}"
-    files = write_experiment(folder, title, experiment.says, result, parameters)
+    files = write_experiment(folder, title, experiment.description, result, parameters)
     return {
         "experiment": name,
         "parameters": {

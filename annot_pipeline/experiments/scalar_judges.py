@@ -45,7 +45,7 @@ class Judges:
     params: Judging
 
     def answer(
-        self, judge: Codes, truth: Floats, rng: np.random.Generator, *, together: bool
+        self, judge: Codes, truth: Floats, rng: np.random.Generator, *, is_joint: bool
     ) -> Floats:
         """Return scores in [0, 1].
 
@@ -58,11 +58,11 @@ class Judges:
         together
             Whether the items are seen beside others.
         """
-        remaining = 1 - self.params.context if together else 1.0
+        remaining = 1 - self.params.context if is_joint else 1.0
         noise = rng.normal(0, self.params.noise, size=truth.shape)
         even = rng.random(truth.shape)
-        seen = self.stretch[judge] * (truth - MIDDLE + remaining * noise)
-        score = np.clip(MIDDLE + remaining * self.shift[judge] + seen, 0, 1)
+        deviation = self.stretch[judge] * (truth - MIDDLE + remaining * noise)
+        score = np.clip(MIDDLE + remaining * self.shift[judge] + deviation, 0, 1)
         score = np.where(self.spammer[judge], even, score)
         return np.rint(100 * score) / 100 if self.params.whole_points else score
 
@@ -86,18 +86,18 @@ class AskedJudges:
         self._judges, self._truth, self._rng = judges, truth, rng
         self._asked = np.zeros((truth.size, judges.shift.size), np.int64)
 
-    def alone(self, items: Codes) -> Floats:
+    def score_items(self, items: Codes) -> Floats:
         """One score of each of ``(n,)`` different items, each by itself."""
         lots = self._rng.random((items.size, self._asked.shape[1]))
         judge = np.argmin(self._asked[items] + lots, axis=1)
         self._asked[items, judge] += 1
-        return self._judges.answer(judge, self._truth[items], self._rng, together=False)
+        return self._judges.answer(judge, self._truth[items], self._rng, is_joint=False)
 
-    def together(self, hits: Codes) -> Floats:
+    def score_hits(self, hits: Codes) -> Floats:
         """Scores of ``(n_hits, hit_size)`` items, each HIT by one judge."""
         judge = np.empty(hits.shape, np.int64)
         lots = self._rng.random((len(hits), self._asked.shape[1]))
         for hit, items in enumerate(hits):
             judge[hit] = np.argmin(self._asked[items].sum(axis=0) + lots[hit])
             self._asked[items, judge[hit]] += 1
-        return self._judges.answer(judge, self._truth[hits], self._rng, together=True)
+        return self._judges.answer(judge, self._truth[hits], self._rng, is_joint=True)

@@ -92,11 +92,11 @@ def draw_labels(n_human: int, rng: np.random.Generator) -> Iterator[tuple[Questi
         people = _People.draw(n_human, rng)
         levels = rng.normal(0, LEVEL_SD, N_PEOPLE)
         noise, item = rng.choice(NOISE, n), centre + rng.normal(0, ITEM_SD, n)
-        seen = item[people.items] + levels[people.judges] + _errors(noise[people.items], rng)
-        human = (seen > 0).astype(np.float64)
+        impressions = item[people.items] + levels[people.judges] + _errors(noise[people.items], rng)
+        human = (impressions > 0).astype(np.float64)
         for name, model in MODELS.items():
-            seen = item + model.lenience + _errors(model.noise * noise, rng)
-            answers = _replaced(model, (seen > 0).astype(np.float64), 1.0, rng)
+            impressions = item + model.lenience + _errors(model.noise * noise, rng)
+            answers = _replaced(model, (impressions > 0).astype(np.float64), 1.0, rng)
             yield (
                 Question(LABELS, name, quantity),
                 Sample(
@@ -124,8 +124,8 @@ def draw_comparisons(n_human: int, rng: np.random.Generator) -> Iterator[tuple[Q
     tastes = rng.normal(0, TASTE_SD, (N_PEOPLE, STRENGTHS.size))
     sides = rng.normal(SIDE, SIDE_SD, N_PEOPLE)
     items, judges = people.items, people.judges
-    seen = gap[items] + tastes[judges, first[items]] - tastes[judges, second[items]]
-    human = _win_shares(seen + sides[judges] + _errors(noise[items], rng))
+    impressions = gap[items] + tastes[judges, first[items]] - tastes[judges, second[items]]
+    human = _win_shares(impressions + sides[judges] + _errors(noise[items], rng))
     for name, model in MODELS.items():
         favour = model.favour * ((first == FAVOURITE) * 1.0 - (second == FAVOURITE))
         answers = _win_shares(gap + favour + model.side + _errors(model.noise * noise, rng))
@@ -165,9 +165,9 @@ def win_rate_truths() -> Floats:
     return np.asarray(np.where(is_other, shares, 0).sum(axis=1) / (STRENGTHS.size - 1))
 
 
-def _win_shares(seen: Floats) -> Floats:
+def _win_shares(impressions: Floats) -> Floats:
     """Return 1 where the first wins, 0 where the second does, a half for ties."""
-    return np.where(np.abs(seen) <= TIE, 0.5, (seen > 0).astype(np.float64))
+    return np.where(np.abs(impressions) <= TIE, 0.5, (impressions > 0).astype(np.float64))
 
 
 def _errors(sd: Floats, rng: np.random.Generator) -> Floats:

@@ -155,8 +155,8 @@ def _hits(
     choose_seed, choose_partners = choose
     while (seeds := outputs.seeds()).any():
         seed = choose_seed(alpha, beta, seeds)
-        segment, others = outputs.segment(seed)
-        partners = choose_partners(alpha, beta, seed, others, min(size - 1, others.size))
+        segment, systems = outputs.segment(seed)
+        partners = choose_partners(alpha, beta, seed, systems, min(size - 1, systems.size))
         yield np.append(seed, partners), segment
 
 
@@ -169,13 +169,13 @@ def _by_variance(gamma: float, rng: np.random.Generator) -> _Choice:
         best = able[variance == variance.max()]
         return int(best[rng.integers(best.size)])
 
-    def partners(alpha: Floats, beta: Floats, seed: int, others: Codes, n: int) -> Codes:
-        every = np.append(seed, others)
+    def partners(alpha: Floats, beta: Floats, seed: int, systems: Codes, n: int) -> Codes:
+        every = np.append(seed, systems)
         mode = beta_mode(alpha[every], beta[every])
         variance = beta_variance(alpha[every], beta[every])
         log_q = log_match_quality(mode[0], variance[0], mode[1:], variance[1:], gamma=gamma)
-        key = log_q + rng.gumbel(size=others.size)  # the largest are draws by q
-        return others[np.argsort(-key)[:n]]
+        key = log_q + rng.gumbel(size=systems.size)  # the largest are draws by q
+        return systems[np.argsort(-key)[:n]]
 
     return seed, partners
 
@@ -185,8 +185,8 @@ def _evenly(rng: np.random.Generator) -> _Choice:
         able = np.flatnonzero(seeds)
         return int(able[rng.integers(able.size)])
 
-    def partners(_alpha: Floats, _beta: Floats, _seed: int, others: Codes, n: int) -> Codes:
-        return rng.permutation(others)[:n]
+    def partners(_alpha: Floats, _beta: Floats, _seed: int, systems: Codes, n: int) -> Codes:
+        return rng.permutation(systems)[:n]
 
     return seed, partners
 

@@ -46,7 +46,7 @@ class SimulatedOutputs:
         output = self._rng.integers(self._worth.size, size=n)
         judge = self._rng.integers(self._judges.shift.size, size=n)
         truth = self._worth.reshape(-1)[output]
-        return output % self.n_systems, self._judges.answer(judge, truth, self._rng, together=False)
+        return output % self.n_systems, self._judges.answer(judge, truth, self._rng, is_joint=False)
 
     def seeds(self) -> Flags:
         """All systems."""
@@ -59,7 +59,7 @@ class SimulatedOutputs:
     def judge(self, segment: int, systems: Codes) -> Floats:
         """One judge for all outputs."""
         judge = np.full(systems.size, self._rng.integers(self._judges.shift.size))
-        return self._judges.answer(judge, self._worth[segment, systems], self._rng, together=True)
+        return self._judges.answer(judge, self._worth[segment, systems], self._rng, is_joint=True)
 
 
 def run_system_experiment(params: SystemExperiment, progress: Progress) -> SystemTask:

@@ -55,8 +55,8 @@ class RecordedOutputs:
         n_fresh = np.bincount(cell, minlength=n_segments * n_systems)
         self._next = np.cumsum(n_fresh) - n_fresh
         self._n_fresh = n_fresh.reshape(n_segments, n_systems)
-        there = self._n_fresh > 0
-        self._able = there & (there.sum(axis=1, keepdims=True) >= 2)
+        is_fresh = self._n_fresh > 0
+        self._able = is_fresh & (is_fresh.sum(axis=1, keepdims=True) >= 2)
         self._n_able = self._able.sum(axis=0)
 
     def sample(self, n: int) -> tuple[Codes, Floats]:
@@ -71,8 +71,8 @@ class RecordedOutputs:
         """Draw one of these segments."""
         able = np.flatnonzero(self._able[:, seed])
         segment = int(able[self._rng.integers(able.size)])
-        others = np.flatnonzero(self._n_fresh[segment])
-        return segment, others[others != seed]
+        fresh = np.flatnonzero(self._n_fresh[segment])
+        return segment, fresh[fresh != seed]
 
     def judge(self, segment: int, systems: Codes) -> Floats:
         """Draw a judgment of each output that was not drawn so far."""
@@ -80,8 +80,8 @@ class RecordedOutputs:
         scores = self._scores[self._by_cell[self._next[cells]]]
         self._next[cells] += 1
         self._n_fresh[segment, systems] -= 1
-        there = self._n_fresh[segment] > 0
-        able = there & (there.sum() >= 2)
+        is_fresh = self._n_fresh[segment] > 0
+        able = is_fresh & (is_fresh.sum() >= 2)
         self._n_able += able.astype(np.int64) - self._able[segment]
         self._able[segment] = able
         return np.asarray(scores)
@@ -108,9 +108,10 @@ def run_system_replay(
     tasks: list[tuple[RecordedTask, Mapping[str, float], str]] = []
     for task in recorded.tasks:
         if right_answers is None:
-            right, says = recorded.z_means.get(task.task, {}), "mean z-score of all judgments"
+            right = recorded.z_means.get(task.task, {})
+            truth_source = "mean z-score of all judgments"
         else:
-            right, says = right_answers.for_task(task.task), right_answers.file
+            right, truth_source = right_answers.for_task(task.task), right_answers.file
         judged = {task.systems[code] for code in np.unique(task.system[task.system >= 0]).tolist()}
         unknown = sorted(judged - right.keys())
         if unknown:
@@ -119,7 +120,7 @@ def run_system_replay(
         if n < 2:
             notes.append(f"{task.task} is left out: {n} systems with a rank, 2 or more are needed")
         else:
-            tasks.append((task, right, says))
+            tasks.append((task, right, truth_source))
     if not tasks:
         raise ConfigError(TITLE, [Problem("", note) for note in notes])
     steps = Steps(progress, "replay", len(tasks) * params.repeats * len(METHODS))
@@ -127,7 +128,11 @@ def run_system_replay(
 
 
 def _replay(
-    task: RecordedTask, right: Mapping[str, float], says: str, params: SystemReplay, steps: Steps
+    task: RecordedTask,
+    right: Mapping[str, float],
+    truth_source: str,
+    params: SystemReplay,
+    steps: Steps,
 ) -> SystemTask:
     score = task.score if params.scores == "raw" else _z(task)
     is_ranked = np.array([name in right for name in task.systems] + [False])
@@ -148,7 +153,7 @@ def _replay(
         n_judgments=min(params.per_system * codes.size, n) or n, params=params, steps=steps,
     )  # fmt: skip
     facts: dict[str, object] = {
-        "oracle": says,
+        "oracle": truth_source,
         "segments": int(segments.size),
         "recorded_judgments": n,
         "judgments_left_aside": int(rows.size - n),

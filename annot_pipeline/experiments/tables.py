@@ -153,13 +153,13 @@ def reaches_table(all_measured: Sequence[Measured], unit: str) -> Table:
     for one in all_measured:
         correlation = one.task.correlations
         base = correlation.methods.index(BASELINE)
-        for at, needed in one.reaches.items():
+        for at, needs in one.reaches.items():
             for m, measure in enumerate(MEASURES):
                 curve = one.bands.value[m, base]
                 inside = correlation.judgments[0] <= at <= correlation.judgments[-1]
                 target = float(np.interp(at, correlation.judgments, curve)) if inside else None
                 rows += [
-                    (one.task.task, measure, method, at, target, *_ends(needed, (m, position)))
+                    (one.task.task, measure, method, at, target, *_ends(needs, (m, position)))
                     for position, method in enumerate(correlation.methods)
                 ]
     columns = (

@@ -13,7 +13,7 @@ from annot_pipeline.stages.build import Progress
 
 
 def temporary_build(
-    campaign: LoadedCampaign, wanted: Mapping[str, Sequence[str]], progress: Progress
+    campaign: LoadedCampaign, columns_by_table: Mapping[str, Sequence[str]], progress: Progress
 ) -> tuple[dict[str, pa.Table], list[str]]:
     """Run the stages that some tables need; rankings have no bootstrap intervals.
 
@@ -27,5 +27,5 @@ def temporary_build(
     ranking = campaign.settings.ranking.model_copy(update={"bootstrap": 0, "online_rounds": 0})
     settings = campaign.settings.model_copy(update={"ranking": ranking})
     without_draws = dataclasses.replace(campaign, settings=settings)
-    tables, gates = builds.temporary_build(without_draws, wanted, progress)
+    tables, gates = builds.temporary_build(without_draws, columns_by_table, progress)
     return tables, [str(gate) for gate in gates if gate.level == "error"]

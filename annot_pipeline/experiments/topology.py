@@ -55,14 +55,14 @@ class Rebuilt:
         ``(n_rankings, ways, counts)`` of inferred relations, by `WAYS` and `COUNTS`.
     rank
         ``(n_rankings, n)`` rebuilt.
-    asked
+    pairs
         ``(n_rankings, f(n), 2)`` outputs that were compared.
     """
 
     pearson: Floats
     counts: Codes
     rank: Codes
-    asked: Codes
+    pairs: Codes
 
 
 def rebuild(rank: npt.ArrayLike, rng: np.random.Generator) -> Rebuilt:
@@ -84,11 +84,11 @@ def rebuild(rank: npt.ArrayLike, rng: np.random.Generator) -> Rebuilt:
     n_rankings, n = original.shape
     if n < 2:
         raise ValueError(f"a ranking of {n} outputs has nothing to rebuild")
-    asked = np.empty((n_rankings, n_comparisons(n), 2), np.int64)
+    pairs = np.empty((n_rankings, n_comparisons(n), 2), np.int64)
     for position in range(n_rankings):
-        asked[position] = tournament([(output,) for output in range(n)], rng).pairs
+        pairs[position] = tournament([(output,) for output in range(n)], rng).pairs
     row = np.arange(n_rankings)[:, None]
-    first, second = asked[..., 0], asked[..., 1]
+    first, second = pairs[..., 0], pairs[..., 1]
     outcome = np.sign(original[row, second] - original[row, first])
     graphs = comparison_graphs(
         np.repeat(np.arange(n_rankings), n),
@@ -97,8 +97,8 @@ def rebuild(rank: npt.ArrayLike, rng: np.random.Generator) -> Rebuilt:
         outcome.ravel(),
     )
     rebuilt = graphs.rank.reshape(n_rankings, n)
-    counts = _counts(original, rebuilt, asked, _paths(n, asked, outcome))
-    return Rebuilt(_pearson(original, rebuilt), counts, rebuilt, asked)
+    counts = _counts(original, rebuilt, pairs, _paths(n, pairs, outcome))
+    return Rebuilt(_pearson(original, rebuilt), counts, rebuilt, pairs)
 
 
 def dense(rank: npt.ArrayLike) -> Codes:
@@ -119,26 +119,26 @@ def share_right(counts: Floats, reading: str) -> Floats:
     return np.asarray(np.divide(above, below, out=share, where=below > 0))
 
 
-def _paths(n: int, asked: Codes, outcome: Codes) -> Flags:
+def _paths(n: int, pairs: Codes, outcome: Codes) -> Flags:
     """``(n_rankings, n, n)`` whether a path leads from one output to another."""
-    row = np.arange(len(asked))[:, None]
-    leads = np.zeros((len(asked), n, n), np.bool_)
-    for (a, b), there in (((0, 1), outcome >= 0), ((1, 0), outcome <= 0)):
+    row = np.arange(len(pairs))[:, None]
+    leads = np.zeros((len(pairs), n, n), np.bool_)
+    for (a, b), edges in (((0, 1), outcome >= 0), ((1, 0), outcome <= 0)):
         # pairs may be asked twice: or, not set
-        np.logical_or.at(leads, (np.broadcast_to(row, there.shape), asked[..., a], asked[..., b]),
-                         there)  # fmt: skip
+        np.logical_or.at(leads, (np.broadcast_to(row, edges.shape), pairs[..., a], pairs[..., b]),
+                         edges)  # fmt: skip
     for _ in range(max(n - 1, 1).bit_length()):  # paths of 2, 4, ... steps
         leads |= np.matmul(leads, leads)
     return leads
 
 
-def _counts(original: Codes, rebuilt: Codes, asked: Codes, paths: Flags) -> Codes:
+def _counts(original: Codes, rebuilt: Codes, pairs: Codes, paths: Flags) -> Codes:
     """Count inferred relations, by way."""
     n_rankings, n = original.shape
     was_asked = np.zeros((n_rankings, n, n), np.bool_)
     row = np.arange(n_rankings)[:, None]
     for a, b in ((0, 1), (1, 0)):
-        was_asked[row, asked[..., a], asked[..., b]] = True
+        was_asked[row, pairs[..., a], pairs[..., b]] = True
     first, second = np.triu_indices(n, 1)
     inferred = ~was_asked[:, first, second]
     path = paths[:, first, second] | paths[:, second, first]

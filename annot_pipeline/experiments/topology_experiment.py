@@ -55,7 +55,7 @@ class RebuiltRankings:
     counts: Codes
 
     @property
-    def asked(self) -> int:
+    def comparisons(self) -> int:
         """Comparisons of one ranking."""
         return n_comparisons(self.n)
 
@@ -137,7 +137,7 @@ def rebuild_all(
     }
 
 
-def together(parts: Sequence[RebuiltRankings]) -> RebuiltRankings:
+def merge_rankings(parts: Sequence[RebuiltRankings]) -> RebuiltRankings:
     """Rankings of several tasks with one number of outputs."""
     return RebuiltRankings(
         parts[0].n,
@@ -165,11 +165,11 @@ def interval_of(rebuilt: RebuiltRankings, rounds: int, rng: np.random.Generator)
     n = len(rebuilt.rank)
     value = _measures(*_sums(rebuilt.pearson, rebuilt.counts, np.arange(n)[None]))[:, 0]
     at_once = max(1, _AT_ONCE // max(n, 1))
-    drawn = [
+    parts = [
         _measures(*_sums(rebuilt.pearson, rebuilt.counts, rng.integers(n, size=(part, n))))
         for part in _parts(rounds, at_once)
     ]
-    among = np.concatenate(drawn, axis=1)
+    among = np.concatenate(parts, axis=1)
     low, high = np.full((2, len(MEASURES)), np.nan)
     some = ~np.isnan(among).all(axis=1)
     if some.any():
@@ -181,14 +181,14 @@ def _parts(total: int, most: int) -> list[int]:
     return [min(most, total - start) for start in range(0, total, most)]
 
 
-def _sums(pearson: Floats, counts: Codes, drawn: Codes) -> tuple[Floats, Floats, Floats, Floats]:
+def _sums(pearson: Floats, counts: Codes, indices: Codes) -> tuple[Floats, Floats, Floats, Floats]:
     """Return sums over drawn rankings ``(rounds, n_rankings)``.
 
     Correlations that are defined ``(rounds,)``, their sum by repetition ``(rounds, repeats)``, sum
     of squares ``(rounds,)`` and counts ``(rounds, ways, counts)`` over all repetitions.
     """
     n = pearson.shape[1]
-    weights = np.stack([np.bincount(row, minlength=n) for row in drawn]).astype(np.float64)
+    weights = np.stack([np.bincount(row, minlength=n) for row in indices]).astype(np.float64)
     is_defined = ~np.isnan(pearson).any(axis=0)  # the same in every repetition
     r = np.where(is_defined, pearson, 0.0)
     per_ranking = counts.sum(axis=0).reshape(n, -1).astype(np.float64)
@@ -198,7 +198,7 @@ def _sums(pearson: Floats, counts: Codes, drawn: Codes) -> tuple[Floats, Floats,
     repeats = len(pearson)
     return (
         total[:, 0], total[:, 2 : 2 + repeats], total[:, 1],
-        total[:, 2 + repeats :].reshape(len(drawn), len(WAYS), len(COUNTS)),
+        total[:, 2 + repeats :].reshape(len(indices), len(WAYS), len(COUNTS)),
     )  # fmt: skip
 
 
@@ -209,13 +209,13 @@ def _measures(defined: Floats, sums: Floats, squares: Floats, counts: Floats) ->
     mean = means.mean(axis=1)
     spread = squares / (sums.shape[1] * n) - (means * means).mean(axis=1)
     sd = np.sqrt(np.maximum(spread, 0) * n / np.where(n > 1, n - 1, np.nan))
-    both, alone = counts.sum(axis=1), counts[:, WAYS.index("dominance")]
+    both, dominance = counts.sum(axis=1), counts[:, WAYS.index("dominance")]
     relations = COUNTS.index("relations")
     every = np.where(both[:, relations] > 0, both[:, relations], np.nan)
     return np.stack(
         [
             mean, sd, *(share_right(both, reading) for reading in READINGS),
-            *(share_right(alone, reading) for reading in READINGS),
-            alone[:, relations] / every,
+            *(share_right(dominance, reading) for reading in READINGS),
+            dominance[:, relations] / every,
         ]
     )  # fmt: skip

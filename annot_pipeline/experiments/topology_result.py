@@ -23,8 +23,8 @@ from annot_pipeline.experiments.topology_experiment import (
     TopologyTask,
     interval_of,
     measures,
+    merge_rankings,
     rebuild_all,
-    together,
 )
 from annot_pipeline.experiments.write import Result, Section
 from annot_pipeline.report.figures import rebuilt_ranks_svg
@@ -93,17 +93,17 @@ def topology_result(
     ]
     pooled = tasks[0]
     if len(tasks) > 1:
-        pooled = _task(ALL, together([task.rebuilt for task in tasks]), params)
+        pooled = _task(ALL, merge_rankings([task.rebuilt for task in tasks]), params)
     every = [pooled, *(tasks if len(tasks) > 1 else [])]
     by_size = {
-        n: together([sized[n] for sized in by_task.values() if n in sized])
+        n: merge_rankings([sized[n] for sized in by_task.values() if n in sized])
         for n in sorted({n for sized in by_task.values() for n in sized})
     }
     sizes = _groups("sizes", "outputs", [(str(n), by_size[n]) for n in by_size], params)
     ties = _groups("ties", "tied_pairs", _by_ties(pooled.rebuilt), params)
     tables = [_topology_table(every), sizes, ties, _repetitions_table(every), _histogram(every)]
-    shown = every[:MOST_TASKS]
-    more = [f"Figures of the first {len(shown)} of {len(every)} tasks."] * (len(shown) < len(every))
+    parts = every[:MOST_TASKS]
+    more = [f"Figures of the first {len(parts)} of {len(every)} tasks."] * (len(parts) < len(every))
     return Result(
         _findings(pooled),
         [*notes, *_left_out(rankings), *more, *ABOUT],
@@ -111,11 +111,11 @@ def topology_result(
         [
             Section(
                 one.task,
-                [Drawn(f"Ranks rebuilt from {one.rebuilt.asked} comparisons", _figure(one))],
+                [Drawn(f"Ranks rebuilt from {one.rebuilt.comparisons} comparisons", _figure(one))],
                 _facts(one.rebuilt),
                 [_of_task(tables[0], one.task), *([sizes, ties] if one is pooled else [])],
             )
-            for one in shown
+            for one in parts
         ],
         [_numbers(one) for one in every],
     )
@@ -128,9 +128,11 @@ def _check(rankings: Mapping[str, FullRankings], n: int) -> None:
             sizes[size] = sizes.get(size, 0) + len(rank)
     if n in sizes:
         return
-    there = ", ".join(f"{count:,} of {size}" for size, count in sorted(sizes.items()))
+    counts_text = ", ".join(f"{count:,} of {size}" for size, count in sorted(sizes.items()))
     do = f"--set n_outputs={max(sizes, key=lambda k: (sizes[k], k))}" if sizes else ""
-    what = f"no full ranking of {n} different outputs; there are {there or 'none of 3 or more'}"
+    what = (
+        f"no full ranking of {n} different outputs; there are {counts_text or 'none of 3 or more'}"
+    )
     raise ConfigError(TITLE, [Problem("n_outputs", what, do=do)])
 
 
@@ -172,7 +174,7 @@ def _groups(
         measured = interval_of(rebuilt, params.rounds, stream(params.seed, name, group))
         rows.append(
             (
-                group, len(rebuilt.rank), int(rebuilt.constant.sum()), rebuilt.asked,
+                group, len(rebuilt.rank), int(rebuilt.constant.sum()), rebuilt.comparisons,
                 rebuilt.relations, *_ends(measured, 0), *measured.value[1:].tolist(),
             )
         )  # fmt: skip
@@ -250,9 +252,9 @@ def _facts(rebuilt: RebuiltRankings) -> dict[str, object]:
         "rankings": len(rebuilt.rank),
         "of them constant": int(rebuilt.constant.sum()),
         "outputs": rebuilt.n,
-        "comparisons asked": rebuilt.asked,
+        "comparisons asked": rebuilt.comparisons,
         "all pairs": rebuilt.relations,
-        "saved": f"{100 * (1 - rebuilt.asked / rebuilt.relations):.1f}%",
+        "saved": f"{100 * (1 - rebuilt.comparisons / rebuilt.relations):.1f}%",
         "pairs that are ties": f"{100 * float(rebuilt.tied.mean()):.1f}%",
         "tournaments of each": len(rebuilt.pearson),
     }
@@ -272,8 +274,8 @@ def _findings(one: TopologyTask) -> list[str]:
     constant = int(rebuilt.constant.sum())
     without = f"; {constant:,} tie all outputs and have none" if constant else ""
     first = (
-        f"Ranks rebuilt from {rebuilt.asked} of {rebuilt.relations} comparisons correlate with the "
-        f"{len(rebuilt.rank):,} original rankings of {rebuilt.n} outputs by r = "
+        f"Ranks rebuilt from {rebuilt.comparisons} of {rebuilt.relations} comparisons correlate "
+        f"with the {len(rebuilt.rank):,} original rankings of {rebuilt.n} outputs by r = "
         f"{_interval_text(r)} in the mean, with a standard deviation of {sd[0]:.3f} "
         f"(paper, on WMT10: .93 and .08){without}."
     )
@@ -307,7 +309,7 @@ def _numbers(one: TopologyTask) -> dict[str, object]:
         "rankings": len(rebuilt.rank),
         "constant": int(rebuilt.constant.sum()),
         "outputs": rebuilt.n,
-        "asked": rebuilt.asked,
+        "asked": rebuilt.comparisons,
         "all_pairs": rebuilt.relations,
     } | {
         measure: [None if math.isnan(v) else round(v, 6) for v in _ends(one.interval, position)]

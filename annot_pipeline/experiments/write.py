@@ -59,7 +59,7 @@ class Result:
 
 
 def write_experiment(
-    folder: Path, title: str, says: str, result: Result, parameters: Mapping[str, object]
+    folder: Path, title: str, description: str, result: Result, parameters: Mapping[str, object]
 ) -> list[Path]:
     """Write the tables, then the page.
 
@@ -67,13 +67,13 @@ def write_experiment(
     ----------
     folder
         Made if it is not there; other files in it stay.
-    title, says
+    title, description
         Name of the experiment, and what it is.
     result, parameters
         What is written.
     """
     contents = {f"{table.name}.csv": table.csv() for table in result.tables}
-    page = _page(title, says, result, parameters, sorted(contents))
+    page = _page(title, description, result, parameters, sorted(contents))
     contents[PAGE] = page.encode("utf-8", "backslashreplace")
     folder.mkdir(parents=True, exist_ok=True)
     with contextlib.ExitStack() as files:
@@ -83,11 +83,15 @@ def write_experiment(
 
 
 def _page(
-    title: str, says: str, result: Result, parameters: Mapping[str, object], files: Sequence[str]
+    title: str,
+    description: str,
+    result: Result,
+    parameters: Mapping[str, object],
+    files: Sequence[str],
 ) -> str:
     body = [
         f"<h1>{_text(title)}</h1>",
-        f"<p>{_text(says)}</p>",
+        f"<p>{_text(description)}</p>",
         *(f"<p><strong>{_text(sentence)}</strong></p>" for sentence in result.findings),
         *(f"<p>{_text(note)}</p>" for note in result.notes),
         *(part for section in result.sections for part in _section(section)),

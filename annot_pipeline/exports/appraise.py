@@ -68,13 +68,13 @@ def read_appraise(opening: Opening) -> Export:
         The file has neither the header nor the rows of an Appraise export.
     """
     header = opening.header or _missing_header(opening)
-    inputs = (MADE[name][0] for name in MADE.keys() & (opening.wanted or ()))
-    wanted = None if opening.wanted is None else opening.wanted.union(*inputs)
-    table = read_csv(replace(opening, header=header, wanted=wanted))
+    inputs = (MADE[name][0] for name in MADE.keys() & (opening.used_columns or ()))
+    used_columns = None if opening.used_columns is None else opening.used_columns.union(*inputs)
+    table = read_csv(replace(opening, header=header, used_columns=used_columns))
     derived = [
         name
-        for name, (needed, _) in MADE.items()
-        if name not in table.columns and needed <= {*table.columns, *DOCUMENT}
+        for name, (sources, _) in MADE.items()
+        if name not in table.columns and sources <= {*table.columns, *DOCUMENT}
     ]
     export = Export(iter(()), [*table.columns, *derived])
     export.chunks = _chunks(opening, table, derived, export)
@@ -84,10 +84,10 @@ def read_appraise(opening: Opening) -> Export:
 def _chunks(
     opening: Opening, table: Export, derived: Sequence[str], export: Export
 ) -> Iterator[RawRows]:
-    wanted = {*export.columns} if opening.wanted is None else opening.wanted
+    used_columns = {*export.columns} if opening.used_columns is None else opening.used_columns
     for chunk in table.chunks:
-        columns = {name: column for name, column in chunk.columns.items() if name in wanted}
-        columns |= {name: MADE[name][1](chunk.columns) for name in derived if name in wanted}
+        columns = {name: column for name, column in chunk.columns.items() if name in used_columns}
+        columns |= {name: MADE[name][1](chunk.columns) for name in derived if name in used_columns}
         yield replace(chunk, columns=columns)
     export.n_rows = table.n_rows
 
@@ -132,7 +132,7 @@ def _layouts(n_fields: int) -> list[tuple[str, ...]]:
 def _first_rows(opening: Opening, n_fields: int) -> FirstRows:
     rows: dict[int, list[str | None] | None] = {}
     numbered = tuple(str(position) for position in range(n_fields))
-    for chunk in read_csv(replace(opening, header=numbered, wanted=None)).chunks:
+    for chunk in read_csv(replace(opening, header=numbered, used_columns=None)).chunks:
         for position, number in enumerate(chunk.row[:ROWS_LOOKED_AT].tolist()):
             whole = not chunk.problem[position].is_valid
             cells = [column[position].as_py() for column in chunk.columns.values()]
@@ -212,9 +212,11 @@ def _unit(columns: Columns) -> pa.Array:
     """``document`` or ``segment``: what the score is of; null if that is not said."""
     if "isDocScore" not in columns:
         return pa.repeat("segment", len(columns["itemId"]))
-    said = pc.utf8_lower(pc.utf8_trim_whitespace(columns["isDocScore"]))
+    document_flag = pc.utf8_lower(pc.utf8_trim_whitespace(columns["isDocScore"]))
     return pc.if_else(
-        pc.equal(said, "true"), "document", _where(pc.equal(said, "false"), "segment")
+        pc.equal(document_flag, "true"),
+        "document",
+        _where(pc.equal(document_flag, "false"), "segment"),
     )
 
 

@@ -160,16 +160,19 @@ class Hit:
 
     def document(self) -> dict[str, Any]:
         """As JSON says it; what is null or no control is left out."""
-        asked: dict[str, Any] = {"ask": self.ask}
+        question_fields: dict[str, Any] = {"ask": self.ask}
         if self.scale is not None:
-            asked = {"scale": [*map(plain_number, self.scale)], "criteria": [*self.criteria]}
+            question_fields = {
+                "scale": [*map(plain_number, self.scale)],
+                "criteria": [*self.criteria],
+            }
         elif self.labels:
-            asked["labels"] = [*self.labels]
+            question_fields["labels"] = [*self.labels]
         return {
             "annot": int(VERSION),
             "task": self.task,
             "hit": self.hit,
-            **asked,
+            **question_fields,
             "slots": [
                 {
                     name: value

@@ -102,13 +102,13 @@ def _head(opening: Opening) -> str:
 
 def _chunks(opening: Opening, results: Results, export: Export) -> Iterator[RawRows]:
     parse = lru_cache(maxsize=HITS_KEPT)(_parsed)
-    wanted, n_chunk = opening.wanted, opening.chunk_records or RECORDS_A_CHUNK
-    records = _Records(wanted)
+    used_columns, n_chunk = opening.used_columns, opening.chunk_records or RECORDS_A_CHUNK
+    records = _Records(used_columns)
     for handed_in in results.rows:
         records.add(handed_in, parse(handed_in.bookkeeping))
         if len(records.row) >= n_chunk:
             yield records.chunk(_columns(results))
-            records = _Records(wanted)
+            records = _Records(used_columns)
     export.n_rows = results.inner.n_rows
     export.columns[:] = _columns(results)  # of JSON Lines not known before
     if records.row:
@@ -162,12 +162,12 @@ class _Records:
 
     Parameters
     ----------
-    wanted
+    used_columns
         The columns that are; None for all.
     """
 
-    def __init__(self, wanted: frozenset[str] | None) -> None:
-        self.wanted = wanted
+    def __init__(self, used_columns: frozenset[str] | None) -> None:
+        self.used_columns = used_columns
         self.row: list[int] = []
         self.cell: list[str | None] = []
         self.problem: list[str | None] = []
@@ -206,7 +206,7 @@ class _Records:
 
     def _extend(self, name: str, values: Sequence[str | None], start: int) -> None:
         """Put values into a column, at the place where their rows start."""
-        if self.wanted is None or name in self.wanted:
+        if self.used_columns is None or name in self.used_columns:
             column = self.columns.setdefault(name, [])
             column.extend([None] * (start - len(column)))
             column.extend(values)

@@ -34,8 +34,8 @@ TEXTS = "texts"
 def json_lines_results(opening: Opening) -> Results:
     """Open JSON Lines; that they are not of planned HITs is known once all are read."""
     used = {NAME, TEXTS, *GIVEN.values(), *SHARED.values()}
-    wanted = None if opening.wanted is None else frozenset(used | opening.wanted)
-    inner = read_jsonl(replace(opening, wanted=wanted))
+    used_columns = None if opening.used_columns is None else frozenset(used | opening.used_columns)
+    inner = read_jsonl(replace(opening, used_columns=used_columns))
     return Results(_lines(opening, inner), inner.columns, inner)
 
 
@@ -54,15 +54,15 @@ def _lines(opening: Opening, inner: Export) -> Iterator[HandedIn]:
         raise no_hits(opening, "jsonl", f"no line has {NAME}")
 
 
-def _answers(said: Mapping[str, str | None], hit: Hit) -> list[Answer]:
+def _answers(cells: Mapping[str, str | None], hit: Hit) -> list[Answer]:
     """Return the answers: of ``scores`` a number, a list or an object per slot; of ``answers``
     a choice per slot.
     """
-    texts = _list(said[TEXTS])
+    texts = _list(cells[TEXTS])
     if texts is not None and len(texts) != len(hit.slots):
         raise other_slots(hit)
     key = GIVEN[hit.ask]
-    text = said[key]
+    text = cells[key]
     if text is None or not text.strip():
         raise DamagedError(f"{key} is blank: these HITs have no answers yet")
     values = _list(text)
@@ -97,5 +97,5 @@ def _of_slot(cell: str, score: Any, hit: Hit) -> list[Answer]:
 
 
 def _answer(cell: str, value: Any) -> Answer:
-    said = as_text(value)
-    return Answer(cell, said, None if filled(said) else NOT_ANSWERED)
+    text = as_text(value)
+    return Answer(cell, text, None if filled(text) else NOT_ANSWERED)

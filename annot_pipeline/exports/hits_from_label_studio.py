@@ -62,7 +62,7 @@ def _annotations(tasks: Sequence[Mapping[str, Any]]) -> Iterator[HandedIn]:
     for position, task in enumerate(tasks):
         data = _data(task)
         bookkeeping = as_text(data.get(NAME))
-        shown = _shown(data)
+        counts = _shown(data)
         for number, annotation in enumerate(task["annotations"]):
             row += 1
             pointer = f"/{position}/annotations/{number}"
@@ -72,7 +72,7 @@ def _annotations(tasks: Sequence[Mapping[str, Any]]) -> Iterator[HandedIn]:
                 bookkeeping,
                 {field: own[name] for field, name in SHARED.items()},
                 own,
-                partial(_answers, annotation, pointer, shown),
+                partial(_answers, annotation, pointer, counts),
                 pointer,
                 "cancelled annotation" if annotation.get("was_cancelled") else None,
             )
@@ -103,17 +103,17 @@ def _own_columns(task: Mapping[str, Any], annotation: Mapping[str, Any]) -> dict
 
 
 def _answers(
-    annotation: Mapping[str, Any], pointer: str, shown: tuple[int, int], hit: Hit
+    annotation: Mapping[str, Any], pointer: str, counts: tuple[int, int], hit: Hit
 ) -> list[Answer]:
-    check_texts(*shown, hit)
+    check_texts(*counts, hit)
     values: dict[str, str] = {}
     called: dict[str, str] = {}
     for name, result in _results(annotation):
         content = result.get("value")
         kind = result.get("type")
-        said = content.get(kind) if isinstance(content, dict) else None
+        value = content.get(kind) if isinstance(content, dict) else None
         for answer in map(
-            as_text, said if kind == "choices" and isinstance(said, list) else [said]
+            as_text, value if kind == "choices" and isinstance(value, list) else [value]
         ):
             if name in values:
                 raise DamagedError(f"{result['from_name']} is answered twice")

@@ -52,7 +52,7 @@ def mturk_results(opening: Opening) -> Results:
     InputError
         They are not of planned HITs.
     """
-    columns = read_mturk(replace(opening, wanted=frozenset())).columns
+    columns = read_mturk(replace(opening, used_columns=frozenset())).columns
     if not columns:
         return Results(iter(()), [], Export(iter(()), []))
     if NAME in columns:
@@ -60,10 +60,10 @@ def mturk_results(opening: Opening) -> Results:
         raise opening.broken(what, "give the batch results that MTurk offers to download")
     if BOOKKEEPING not in columns:
         raise no_hits(opening, "mturk", f"no column {BOOKKEEPING}")
-    own = {*columns} if opening.wanted is None else {*columns} & opening.wanted
+    own = {*columns} if opening.used_columns is None else {*columns} & opening.used_columns
     used = {BOOKKEEPING, TASK_ANSWERS, *SHARED.values()} & {*columns}
     used |= {column for column in columns if ANSWERED.fullmatch(column) or _text_number(column)}
-    inner = read_mturk(replace(opening, wanted=frozenset(used | own)))
+    inner = read_mturk(replace(opening, used_columns=frozenset(used | own)))
     rows = (row for chunk in inner.chunks for row in _assignments(chunk, own))
     return Results(rows, columns, inner)
 

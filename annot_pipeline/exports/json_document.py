@@ -53,18 +53,18 @@ class _Rows:
 
 
 def _chunks(opening: Opening, export: Export) -> Iterator[RawRows]:
-    seen: dict[str, None] = {}
+    column_names: dict[str, None] = {}
     collected, n_chunk = _Rows(), opening.chunk_records or CHUNK
     shared = _document_values(opening)
     with opening.open_bytes() as raw:
         try:
             for pointer, key, value in _records(_events(opening, raw), opening):
-                row, problem = _row(value, key, opening.wanted)
+                row, problem = _row(value, key, opening.used_columns)
                 row |= shared
-                if not row.keys() <= seen.keys():
-                    seen.update(dict.fromkeys(row))
-                    opening.check_columns(len(seen))
-                    export.columns[:] = seen
+                if not row.keys() <= column_names.keys():
+                    column_names.update(dict.fromkeys(row))
+                    opening.check_columns(len(column_names))
+                    export.columns[:] = column_names
                 collected.rows.append(row)
                 collected.pointers.append(pointer)
                 collected.problems.append(problem)
@@ -100,7 +100,7 @@ def _values_at(
         return
     for number, (name, event) in enumerate(_children(first, events)):
         path = above + (str(number) if name is None else name)
-        if event[0] in STARTS and any(wanted.startswith(f"{path}.") for wanted in paths):
+        if event[0] in STARTS and any(target.startswith(f"{path}.") for target in paths):
             yield from _values_at(event, events, paths, f"{path}.")
         elif event[0] in STARTS or path not in paths:
             _skip(event, events)
@@ -191,9 +191,9 @@ def _at(
         step = str(number) if name is None else name
         if path[0] in (ALL, step):
             is_there = True
-            shown = f"#{number}" if opening.hides_keys and path[0] == ALL else _escaped(step)
+            token = f"#{number}" if opening.hides_keys and path[0] == ALL else _escaped(step)
             own = step if path[0] == ALL and key is None else key
-            yield from _at(event, events, path[1:], opening, f"{pointer}/{shown}", own)
+            yield from _at(event, events, path[1:], opening, f"{pointer}/{token}", own)
         else:
             keys.append(step)
             _skip(event, events)
@@ -264,14 +264,14 @@ def _plain(event: Event) -> Any:
 
 
 def _row(
-    value: Any, key: str | None, wanted: frozenset[str] | None
+    value: Any, key: str | None, used_columns: frozenset[str] | None
 ) -> tuple[dict[str, str | None], str | None]:
     """Return the cells of a record, and why it has none."""
     row: dict[str, str | None] = {} if key is None else {KEY: key}
     problem = None
     try:
         if isinstance(value, dict):
-            names = value.keys() if wanted is None else wanted
+            names = value.keys() if used_columns is None else used_columns
             row |= {n: as_text(inner) if n in names else None for n, inner in value.items()}
         elif isinstance(value, list):
             row |= {str(index): as_text(inner) for index, inner in enumerate(value)}
@@ -293,9 +293,12 @@ def _escaped(key: str) -> str:
 
 def _emit(opening: Opening, export: Export, collected: _Rows) -> RawRows:
     n = len(collected.rows)
-    wanted = [c for c in export.columns if opening.wanted is None or c in opening.wanted]
+    used_columns = [
+        c for c in export.columns if opening.used_columns is None or c in opening.used_columns
+    ]
     columns = {
-        name: pa.array([row.get(name) for row in collected.rows], pa.string()) for name in wanted
+        name: pa.array([row.get(name) for row in collected.rows], pa.string())
+        for name in used_columns
     }
     last = export.n_rows
     return RawRows(

@@ -135,7 +135,7 @@ def _chunks(opening: Opening, export: Export) -> Iterator[RawRows]:
     rows: list[dict[str, str | None]] = []
     numbers: list[int] = []
     problems: list[tuple[int, str]] = []
-    seen: dict[str, None] = {}
+    column_names: dict[str, None] = {}
     first_problem, number = "", 0
     starts = opening.piece is None or opening.piece[0] == 0
     for number, _, line in numbered_lines(opening):
@@ -143,17 +143,17 @@ def _chunks(opening: Opening, export: Export) -> Iterator[RawRows]:
         if isinstance(row, dict):
             rows.append(row)
             numbers.append(number)
-            if not row.keys() <= seen.keys():
-                seen.update(dict.fromkeys(row))
-                opening.check_columns(len(seen))
-                export.columns[:] = seen
+            if not row.keys() <= column_names.keys():
+                column_names.update(dict.fromkeys(row))
+                opening.check_columns(len(column_names))
+                export.columns[:] = column_names
         else:
             problems.append((number, row))
             first_problem = first_problem or row
         if len(rows) + len(problems) >= (opening.chunk_records or CHUNK):
             yield from _emit(opening, export, rows, numbers, problems)
             rows, numbers, problems = [], [], []
-    if first_problem and not seen and not opening.piece:
+    if first_problem and not column_names and not opening.piece:
         raise opening.broken(
             f"no row can be read: no line holds a JSON object ({first_problem})",
             "check format: jsonl is one object a line; jq -c '.[]' turns an array into lines",
@@ -167,8 +167,8 @@ def _row(opening: Opening, line: bytes, encoding: str) -> dict[str, str | None] 
     try:
         parsed = parse_json(line.decode(encoding).rstrip())
         if isinstance(parsed, dict):
-            wanted = parsed.keys() if opening.wanted is None else opening.wanted
-            return {k: as_text(value) if k in wanted else None for k, value in parsed.items()}
+            used_columns = parsed.keys() if opening.used_columns is None else opening.used_columns
+            return {k: as_text(value) if k in used_columns else None for k, value in parsed.items()}
     except UnicodeDecodeError:
         return "not UTF-8"
     except ValueError as error:
@@ -230,9 +230,13 @@ def _emit(
     numbers: list[int],
     problems: list[tuple[int, str]],
 ) -> Iterator[RawRows]:
-    wanted = [n for n in export.columns if opening.wanted is None or n in opening.wanted]
+    used_columns = [
+        n for n in export.columns if opening.used_columns is None or n in opening.used_columns
+    ]
     if rows:
-        columns = {name: pa.array([row.get(name) for row in rows], pa.string()) for name in wanted}
+        columns = {
+            name: pa.array([row.get(name) for row in rows], pa.string()) for name in used_columns
+        }
         yield RawRows(columns, np.array(numbers, np.int64), pa.nulls(len(rows), pa.string()))
     if problems:
-        yield unreadable(wanted, problems)
+        yield unreadable(used_columns, problems)

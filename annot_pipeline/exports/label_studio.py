@@ -41,7 +41,7 @@ def read_label_studio(opening: Opening) -> Export:
     tasks = load_tasks(opening)
     data_columns = dict.fromkeys(f"data.{key}" for task in tasks for key in task.get("data") or {})
     export = Export(iter(()), [*COLUMNS, *data_columns])
-    export.ignored = dict(_ignored(tasks, opening.wanted))
+    export.ignored = dict(_ignored(tasks, opening.used_columns))
     export.n_rows = sum(len(task["annotations"]) for task in tasks)
     export.chunks = _chunks(opening, tasks, export.columns)
     return export
@@ -90,7 +90,7 @@ def _is_task(task: Any) -> bool:
     )
 
 
-def _ignored(tasks: list[dict[str, Any]], wanted: frozenset[str] | None) -> Counter[str]:
+def _ignored(tasks: list[dict[str, Any]], used_columns: frozenset[str] | None) -> Counter[str]:
     """What is out of scope, by kind."""
     counts: Counter[str] = Counter()
     for task in tasks:
@@ -98,7 +98,7 @@ def _ignored(tasks: list[dict[str, Any]], wanted: frozenset[str] | None) -> Coun
         counts["predictions"] += len(task.get("predictions") or ())
         for annotation in task["annotations"]:
             for result in _results(annotation):
-                if _choices(result) is None and not _plain_answers(result, wanted):
+                if _choices(result) is None and not _plain_answers(result, used_columns):
                     counts[f"{result.get('type')} answers"] += 1
     return +counts
 
@@ -119,11 +119,11 @@ def _choices(result: dict[str, Any]) -> list[str] | None:
 
 
 def _plain_answers(
-    result: dict[str, Any], wanted: frozenset[str] | None
+    result: dict[str, Any], used_columns: frozenset[str] | None
 ) -> list[dict[str, str | None]]:
     """Return the cells of a rating, number, preference or ranking that a field maps."""
     cells = _all_plain_answers(result)
-    return [cell for cell in cells if wanted is None or wanted & cell.keys()]
+    return [cell for cell in cells if used_columns is None or used_columns & cell.keys()]
 
 
 def _all_plain_answers(result: dict[str, Any]) -> list[dict[str, str | None]]:
@@ -209,9 +209,14 @@ def _chunks(opening: Opening, tasks: list[dict[str, Any]], columns: list[str]) -
                 at = "#".join(part for part in (pointer, name, item) if part is not None)
                 cells.append((row, at, replace(answer, columns=shared | answer.columns)))
     if cells:
-        wanted = [c for c in columns if opening.wanted is None or c in opening.wanted]
+        used_columns = [
+            c for c in columns if opening.used_columns is None or c in opening.used_columns
+        ]
         yield RawRows(
-            {c: pa.array([cell.columns.get(c) for *_, cell in cells], pa.string()) for c in wanted},
+            {
+                c: pa.array([cell.columns.get(c) for *_, cell in cells], pa.string())
+                for c in used_columns
+            },
             np.array([row for row, *_ in cells], np.int64),
             pa.array([cell.problem for *_, cell in cells], pa.string()),
             pa.array([at for _, at, _ in cells], pa.string()),
@@ -246,7 +251,7 @@ def _cells(
     plain = [
         _Cell({"from_name": str(result.get("from_name")), "type": str(result["type"]), **cell})
         for result in _results(annotation)
-        for cell in _plain_answers(result, opening.wanted)
+        for cell in _plain_answers(result, opening.used_columns)
     ]
     answers = {name: chosen for name, chosen in _answers(annotation).items() if chosen}
     if not answers and not plain and not any(question.several for question in questions):

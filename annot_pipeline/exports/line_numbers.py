@@ -34,14 +34,14 @@ def row_lines(opening: Opening, format_: str, rows: Iterable[int]) -> dict[int, 
     rows
         Row numbers, from 1, the header not counted.
     """
-    wanted = {row for row in rows if row > 0}
+    row_numbers = {row for row in rows if row > 0}
     lines: dict[int, int] = {}
-    if not wanted or format_ not in STARTS:
+    if not row_numbers or format_ not in STARTS:
         return lines
-    last = max(wanted)
+    last = max(row_numbers)
     try:
         for row, line in STARTS[format_](opening):
-            if row in wanted:
+            if row in row_numbers:
                 lines[row] = line
             if row >= last:
                 break

@@ -72,18 +72,18 @@ def parquet_pieces(opening: Opening, piece_bytes: int) -> list[Piece]:
 
 
 def _wanted(opening: Opening, names: Sequence[str]) -> list[str]:
-    return [name for name in names if opening.wanted is None or name in opening.wanted]
+    return [name for name in names if opening.used_columns is None or name in opening.used_columns]
 
 
 def _chunks(opening: Opening, batches: ParquetBatches, names: list[str]) -> Iterator[RawRows]:
-    wanted, last = _wanted(opening, names), 0
+    used_columns, last = _wanted(opening, names), 0
     try:
         for batch in batches:
             numbers = np.arange(last + 1, last + batch.num_rows + 1)
             last += batch.num_rows
             if batches.columns is None:
                 batch = batch.rename_columns(names)
-            columns = {name: _as_text(batch.column(name)) for name in wanted}
+            columns = {name: _as_text(batch.column(name)) for name in used_columns}
             yield RawRows(columns, numbers, pa.nulls(batch.num_rows, pa.string()))
     except MemoryError:
         raise

@@ -108,7 +108,7 @@ class Opening:
         Where the bytes are (the archive).
     name
         The export's name as the user knows it; its ending tells whether it is gzipped.
-    wanted
+    used_columns
         Columns that the mapping uses; None for all. Others need not be read.
     delimiter, quote, encoding, header, multilabel, multiple
         As `config.ReadOptions`; ``header`` holds the columns of a file without one.
@@ -128,7 +128,7 @@ class Opening:
 
     path: Path
     name: str
-    wanted: frozenset[str] | None = None
+    used_columns: frozenset[str] | None = None
     delimiter: str | None = None
     quote: str = '"'
     encoding: str = "utf-8"

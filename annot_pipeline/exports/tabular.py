@@ -167,7 +167,7 @@ class _Ended(io.RawIOBase):
     def __init__(self, source: Any, n_columns: int, delimiter: str) -> None:
         self.source = source
         self.end = f"\n{END}{delimiter * (n_columns + 1)}\n".encode()
-        self.held = b""
+        self.remainder = b""
         self.decoder = codecs.getincrementaldecoder("utf-8")()
 
     def readable(self) -> bool:
@@ -177,7 +177,7 @@ class _Ended(io.RawIOBase):
         """As many bytes as asked for, or one less: the parser takes a line feed that starts a
         block for the second half of a line end, also inside quotes.
         """
-        parts, room = [self.held], size - len(self.held)
+        parts, room = [self.remainder], size - len(self.remainder)
         while room > 0:
             part = self.source.read(room)
             self._check(part)
@@ -188,8 +188,8 @@ class _Ended(io.RawIOBase):
             parts.append(part)
             room -= len(part)
         data = b"".join(parts)
-        self.held = b"\r" if len(data) > 1 and data.endswith(b"\r") else b""
-        return data.removesuffix(self.held)
+        self.remainder = b"\r" if len(data) > 1 and data.endswith(b"\r") else b""
+        return data.removesuffix(self.remainder)
 
     def _check(self, part: bytes) -> None:
         try:
@@ -280,10 +280,12 @@ def _parsed(
 ) -> Iterator[tuple[bool, RawRows]]:
     names = options.column_names
     invalid = _InvalidRows(1 + options.skip_rows + options.skip_rows_after_names)
-    wanted = [name for name in names if opening.wanted is None or name in opening.wanted]
+    used_columns = [
+        name for name in names if opening.used_columns is None or name in opening.used_columns
+    ]
     longest = opening.limits.row_bytes
     may_be_too_long = 2 * options.block_size > longest
-    places = {name: n for n, name in enumerate(names, start=1) if name in wanted}
+    places = {name: n for n, name in enumerate(names, start=1) if name in used_columns}
     reader = pa_csv.open_csv(
         text,
         read_options=options,
@@ -296,7 +298,7 @@ def _parsed(
         convert_options=pa_csv.ConvertOptions(
             check_utf8=False,
             strings_can_be_null=False,
-            include_columns=names if may_be_too_long else wanted,
+            include_columns=names if may_be_too_long else used_columns,
             column_types=dict.fromkeys(names, pa.binary()),
         ),
     )
@@ -309,11 +311,11 @@ def _parsed(
                 if (too_long := [*numbers[lengths > longest]]) or invalid.longest[0] > longest:
                     first = too_long[0] if too_long else invalid.longest[1]
                     raise _too_long(opening, f"row {first}")
-                batch = batch.select(wanted)
+                batch = batch.select(used_columns)
             if batch.num_rows:
                 yield True, _as_text(batch, places, numbers, bytewise)
-            yield from invalid.take_new_rows(wanted)
-    yield from invalid.take_new_rows(wanted)  # a block without a good row makes no batch
+            yield from invalid.take_new_rows(used_columns)
+    yield from invalid.take_new_rows(used_columns)  # a block without a good row makes no batch
     if may_be_too_long and invalid.longest[0] > longest:
         raise _too_long(opening, f"row {invalid.longest[1]}")
     if invalid.n_rows is None:

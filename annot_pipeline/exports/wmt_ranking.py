@@ -95,7 +95,7 @@ class _Ranking:
         return [*of_hit, self.task.get("id"), self.result.get("user"), systems]
 
     @property
-    def says(self) -> list[object]:
+    def answer_values(self) -> list[object]:
         """What tells rankings of one key apart."""
         outputs = [(output.get("system"), output.get("rank")) for output in self.outputs]
         return [self.result.get("duration"), self.is_skipped, *outputs]
@@ -120,7 +120,7 @@ def read_wmt_ranking(opening: Opening) -> Export:
 
 
 def _chunks(opening: Opening, ordinals: npt.NDArray[np.int64]) -> Iterator[RawRows]:
-    wanted = [n for n in COLUMNS if opening.wanted is None or n in opening.wanted]
+    used_columns = [n for n in COLUMNS if opening.used_columns is None or n in opening.used_columns]
     records: list[Texts] = []
     rows, n_chunk = array("q"), opening.chunk_records or CHUNK
     for row, ranking in enumerate(_rankings(opening, Counter()), start=1):
@@ -129,18 +129,18 @@ def _chunks(opening: Opening, ordinals: npt.NDArray[np.int64]) -> Iterator[RawRo
             records.append((*shared, *cell))
             rows.append(row)
         if len(records) >= n_chunk:
-            yield _raw_rows(records, rows, wanted)
+            yield _raw_rows(records, rows, used_columns)
             records, rows = [], array("q")
     if records:
-        yield _raw_rows(records, rows, wanted)
+        yield _raw_rows(records, rows, used_columns)
 
 
-def _raw_rows(records: list[Texts], rows: array[int], wanted: Sequence[str]) -> RawRows:
+def _raw_rows(records: list[Texts], rows: array[int], used_columns: Sequence[str]) -> RawRows:
     names = (*COLUMNS, "cell", "problem")
     texts = dict(zip(names, zip(*records, strict=True), strict=True))
-    columns = {n: pa.array(texts[n], pa.string()) for n in (*wanted, "cell", "problem")}
+    columns = {n: pa.array(texts[n], pa.string()) for n in (*used_columns, "cell", "problem")}
     return RawRows(
-        {name: columns[name] for name in wanted},
+        {name: columns[name] for name in used_columns},
         np.array(rows, np.int64),
         columns["problem"],
         columns["cell"],
@@ -189,13 +189,13 @@ def _systems(output: Attributes, location: str) -> Iterator[tuple[str | None, st
     if named.count(",") >= MOST_SYSTEMS:
         yield None, location, f"a translation names more than {MOST_SYSTEMS:,} systems"
         return
-    seen: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for system in map(str.strip, named.split(",")):
-        seen[system] += 1
-        cell = f"{location}.{system}" + (f"#{seen[system]}" if seen[system] > 1 else "")
+        counts[system] += 1
+        cell = f"{location}.{system}" + (f"#{counts[system]}" if counts[system] > 1 else "")
         if not system:
             yield None, cell, "a translation without the name of a system"
-        elif seen[system] > 1:
+        elif counts[system] > 1:
             yield system, cell, "a translation names a system twice"
         else:
             yield system, cell, None
@@ -265,12 +265,12 @@ def _ordinals(rankings: Iterator[_Ranking]) -> npt.NDArray[np.int64]:
 
     In the order of what they say, and only then of the file, so that it stays when rows move.
     """
-    keys, says = array("Q"), array("Q")
+    keys, answer_digests = array("Q"), array("Q")
     for ranking in rankings:
         keys.append(int.from_bytes(_digest(ranking.key, 8), "big"))
-        says.append(int.from_bytes(_digest(ranking.says, 8), "big"))
-    key, said = np.array(keys, np.uint64), np.array(says, np.uint64)
-    order = np.lexsort((said, key))  # stable: equal ones stay in the order of the file
+        answer_digests.append(int.from_bytes(_digest(ranking.answer_values, 8), "big"))
+    key, answer_digest = np.array(keys, np.uint64), np.array(answer_digests, np.uint64)
+    order = np.lexsort((answer_digest, key))  # stable: equal ones stay in the order of the file
     starts = np.flatnonzero(np.diff(key[order], prepend=key[order][:1] + np.uint64(1)))
     lengths = np.diff(starts, append=len(key))
     ordinals = np.empty(len(key), np.int64)
@@ -278,5 +278,5 @@ def _ordinals(rankings: Iterator[_Ranking]) -> npt.NDArray[np.int64]:
     return ordinals
 
 
-def _digest(said: Sequence[object], size: int) -> bytes:
-    return hashlib.blake2b(json.dumps(said).encode(), digest_size=size).digest()
+def _digest(values: Sequence[object], size: int) -> bytes:
+    return hashlib.blake2b(json.dumps(values).encode(), digest_size=size).digest()

@@ -54,11 +54,11 @@ def hold_to_suite(
     """
     if not rows.num_rows:
         return [], []
-    needed = [
+    column_names = [
         n for n in dict.fromkeys(c for r in rules for c in r.columns) if n in rows.schema.names
     ]
     try:
-        results = _validate(suite_of(name, rules), rows.select(needed))
+        results = _validate(suite_of(name, rules), rows.select(column_names))
     except Exception as error:  # a defect of the checking, not of the data
         return [], [f"{name}: {_reason(error)}"]
     breaches, unchecked = [], []

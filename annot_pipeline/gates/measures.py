@@ -166,9 +166,9 @@ def verdicts_without_power(metrics: ControlMetrics) -> Finding:
     rows = metrics.verdicts_without_power
     texts = []
     for row in rows:
-        needed = f"{row['needed']:,}" if row["needed"] else "too many to name"
+        count_text = f"{row['needed']:,}" if row["needed"] else "too many to name"
         judges = counted(row["judges"], "judge")
-        texts.append(f"{judges} with {counted(row['n'], 'control')}: {needed} are needed")
+        texts.append(f"{judges} with {counted(row['n'], 'control')}: {count_text} are needed")
     return Finding(sum(row["judges"] for row in rows), first_of(texts, between="; "))
 
 

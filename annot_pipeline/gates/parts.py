@@ -97,11 +97,11 @@ class _Repeats:
                     pc.and_(one.is_null(), other.is_null()),
                 )
             )
-        again = np.append(same, False) | np.insert(same, 0, False)
+        is_repeat = np.append(same, False) | np.insert(same, 0, False)
         n_before = both.num_rows - part.num_rows
-        again[:n_before] &= not self.last_counts  # counted with its own part
-        breached.add(again, start - n_before)
-        self.last, self.last_counts = rows.slice(rows.num_rows - 1), bool(again[-1])
+        is_repeat[:n_before] &= not self.last_counts  # counted with its own part
+        breached.add(is_repeat, start - n_before)
+        self.last, self.last_counts = rows.slice(rows.num_rows - 1), bool(is_repeat[-1])
 
 
 def _flags(values: pa.ChunkedArray) -> Flags:

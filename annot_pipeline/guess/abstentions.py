@@ -23,8 +23,8 @@ OPPOSITES = {"-": "+", "--": "++"}
 def abstentions(counts: Mapping[str, int]) -> dict[str, int]:
     """Return the values of answers that are none, with their counts; {} if no other value is."""
     written = {value: _folded(value) for value in counts}
-    others = [value for value, word in written.items() if word not in AMONG_NUMBERS]
-    are_numbers = bool(others) and all(map(NUMBER.fullmatch, others))
+    values = [value for value, word in written.items() if word not in AMONG_NUMBERS]
+    are_numbers = bool(values) and all(map(NUMBER.fullmatch, values))
     words = AMONG_NUMBERS if are_numbers else WORDS
     present = {*written.values()}
     matches = {
@@ -55,9 +55,9 @@ def as_written(words: Mapping[str, int]) -> list[str]:
 
 def abstained_note(words: Mapping[str, int]) -> str:
     """Return the comment of ``abstain``."""
-    shown = ", ".join(f"{value.strip()} ({count:,})" for value, count in words.items())
+    text = ", ".join(f"{value.strip()} ({count:,})" for value, count in words.items())
     what = "it if it is an answer" if len(words) == 1 else "those that are answers"
-    return f"no answers: {shown}; remove {what}"
+    return f"no answers: {text}; remove {what}"
 
 
 def _folded(value: str) -> str:

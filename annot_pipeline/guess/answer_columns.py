@@ -57,8 +57,8 @@ def pick_answer(
     column, answer = answers[0]
     choice.claim(column)
     if len(answers) > 1:
-        others = ", ".join(other.name for other, _ in answers[1:])
-        notes.append(f"another answer? copy the source, with a task of its own, for {others}")
+        rivals = ", ".join(other.name for other, _ in answers[1:])
+        notes.append(f"another answer? copy the source, with a task of its own, for {rivals}")
     return answer, {}, notes
 
 
@@ -94,13 +94,13 @@ def _only_candidate(
 def _why_none(named: list[Column]) -> str:
     what = "no column says what was answered"
     if named:
-        seen = ", ".join(
+        columns_text = ", ".join(
             f"{c.name} ({c.n_distinct:,} different, {c.mean_length:,.0f} characters on average)"
             for c in named[:5]
         )
         what += (
             f"; free text or several answers in a cell (which each, json and match can "
-            f"split): {seen}"
+            f"split): {columns_text}"
         )
     return what
 
@@ -115,8 +115,8 @@ def _one_task_each(
         for column, answer in answers
         if answer.kind == first.kind and isinstance(column.expression, str)
     ]
-    others = [column.name for column, _ in answers if column not in [c for c, _ in same]]
-    notes = [f"also answers, but of another kind: {', '.join(others)}"] if others else []
+    rivals = [column.name for column, _ in answers if column not in [c for c, _ in same]]
+    notes = [f"also answers, but of another kind: {', '.join(rivals)}"] if rivals else []
     if len(same) < 2:
         choice.claim(answers[0][0])
         return first, {}, notes

@@ -110,8 +110,8 @@ def answer_as(column: Column, kind: str) -> Answer:
 
 def labels_seen(column: Column) -> str:
     """How many labels there are, and the most frequent."""
-    shown = ", ".join(sorted(list(column.counts)[:10], key=natural_key))
-    return f"{column.n_distinct:,} different: {shown}" + (", ..." * (column.n_distinct > 10))
+    labels = ", ".join(sorted(list(column.counts)[:10], key=natural_key))
+    return f"{column.n_distinct:,} different: {labels}" + (", ..." * (column.n_distinct > 10))
 
 
 def scale_of(column: Column) -> tuple[float, float] | None:

@@ -89,11 +89,11 @@ def guess_campaign(
         raise ConfigError("annot init needs exports to look at", [problem] if missing else [])
     root = folder.resolve()
     files = _SortedFiles()
-    seen: dict[Path, Sample | str] = {}
+    samples_by_path: dict[Path, Sample | str] = {}
     for deep in (False, True):
-        paths = list(dict.fromkeys(_files(exports, root, seen, deep=deep)))
-        _read_samples(paths, seen)
-        files = _sort_files(seen, root, preset)
+        paths = list(dict.fromkeys(_files(exports, root, samples_by_path, deep=deep)))
+        _read_samples(paths, samples_by_path)
+        files = _sort_files(samples_by_path, root, preset)
         if files.sources:
             name = _campaign_name([root] if named_by_folder else exports)
             in_order = sorted(files.sources, key=lambda s: natural_key(str(s.group.paths[0])))
@@ -107,16 +107,16 @@ def guess_campaign(
                 allowed=f"names ending in {', '.join(ENDINGS)}, each also with .gz",
             )
         )
-    shown = files.problems[:SHOWN_FILES]
+    problems = files.problems[:SHOWN_FILES]
     raise ConfigError(
         "no campaign can be guessed from these exports",
-        [*shown, Problem("", "no campaign.yaml was written", do=_example(seen))],
+        [*problems, Problem("", "no campaign.yaml was written", do=_example(samples_by_path))],
     )
 
 
-def _example(seen: Mapping[Path, Sample | str]) -> str:
+def _example(samples_by_path: Mapping[Path, Sample | str]) -> str:
     """Return the least campaign.yaml, with the format of the first file that can be read."""
-    first = next(((p, s) for p, s in seen.items() if isinstance(s, Sample)), None)
+    first = next(((p, s) for p, s in samples_by_path.items() if isinstance(s, Sample)), None)
     if first is None or first[1].format not in ("json", "jsonl", "parquet"):
         return EXAMPLE.format(ending="csv", format="csv")
     path, sample = first
@@ -125,7 +125,7 @@ def _example(seen: Mapping[Path, Sample | str]) -> str:
 
 
 def _files(
-    exports: Sequence[Path], root: Path, seen: dict[Path, Sample | str], *, deep: bool
+    exports: Sequence[Path], root: Path, samples_by_path: dict[Path, Sample | str], *, deep: bool
 ) -> Iterator[Path]:
     """Yield the files to look at, with the name that the user gave them.
 
@@ -158,40 +158,40 @@ def _files(
             try:
                 checked_export(path, path.name, location, own_folders)
             except InputError as error:
-                seen[path] = error.problems[0].what
+                samples_by_path[path] = error.problems[0].what
             yield path
 
 
-def _read_samples(files: Sequence[Path], seen: dict[Path, Sample | str]) -> None:
+def _read_samples(files: Sequence[Path], samples_by_path: dict[Path, Sample | str]) -> None:
     """The samples of files not seen yet, or why there is none."""
     limit = min(ROWS_READ, max(FEWEST_ROWS, ROWS_IN_ALL // max(len(files), 1)))
     for path in files:
-        if path not in seen:
+        if path not in samples_by_path:
             try:
-                seen[path] = read_sample(path, limit)
+                samples_by_path[path] = read_sample(path, limit)
             except UnusableError as error:
-                seen[path] = str(error)
+                samples_by_path[path] = str(error)
 
 
 def _sort_files(
-    seen: Mapping[Path, Sample | str], root: Path, preset: str | None = None
+    samples_by_path: Mapping[Path, Sample | str], root: Path, preset: str | None = None
 ) -> _SortedFiles:
     """Find the sources first, then which of the other files describe their items."""
     files = _SortedFiles()
     samples: list[Sample] = []
-    for path, sample in seen.items():
+    for path, sample in samples_by_path.items():
         if isinstance(sample, str):
             _leave_out(files, _shown([path], root), sample)
         else:
             samples.append(sample)
-    others: list[tuple[Group, NoJudgmentsError]] = []
+    rest: list[tuple[Group, NoJudgmentsError]] = []
     for group in group_samples(samples, root):
         try:
             files.sources += map(with_placeholder_notes, guess_sources(group, preset))
         except NoJudgmentsError as error:
-            others.append((group, error))
+            rest.append((group, error))
     _leave_out_derived(files, root)
-    for group, missing in others:
+    for group, missing in rest:
         table = guess_item_table(group, files.sources) if files.sources else None
         if isinstance(table, ItemTable):
             files.tables.append(table)

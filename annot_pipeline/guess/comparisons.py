@@ -116,11 +116,11 @@ def _are_systems(sheet: Sheet, pair: Pair) -> bool:
 def _are_names(sheet: Sheet, pair: Pair) -> bool:
     """Return whether columns hold few short names, which differ in nearly every row."""
     first, second = sheet[pair.first], sheet[pair.second]
-    together = first.counts.keys() | second.counts.keys()
+    all_names = first.counts.keys() | second.counts.keys()
     if not first.counts or not second.counts or 1 in (first.numeric_share, second.numeric_share):
         return False
     is_short = max(first.mean_length, second.mean_length) <= LONGEST_LABEL
-    repeats = FEWEST_ROWS_A_NAME * len(together) <= len(sheet)
+    repeats = FEWEST_ROWS_A_NAME * len(all_names) <= len(sheet)
     differs = pc.not_equal(sheet.table.column(pair.first), sheet.table.column(pair.second))
     n_different = pc.sum(differs).as_py() or 0
     return is_short and repeats and n_different >= DIFFERENT_NAMES * len(sheet)
@@ -176,9 +176,9 @@ def _sides_in(sheet: Sheet, things: list[Pair], column: Column) -> Answer | None
     one = is_told and not unknown and {"a", "b"} & {*sides.values()} and column.numeric_share < 1
     if not both and not one:
         return None
-    seen = ", ".join(f"{value} ({column.counts[value]:,})" for value in sides)
-    seen = guessed_ties(sides) + seen
-    fields: list[Line] = [("preference", mapped(column, sides), seen)]
+    comment = ", ".join(f"{value} ({column.counts[value]:,})" for value in sides)
+    comment = guessed_ties(sides) + comment
+    fields: list[Line] = [("preference", mapped(column, sides), comment)]
     return _sides_of(sheet, pair, fields, [column.name], unplaced(column, unknown))
 
 
@@ -186,16 +186,16 @@ def _by_name(sheet: Sheet, pair: Pair, column: Column) -> Answer:
     """Return the answer of a column that names what won; words for ties are mapped."""
     contenders = {*sheet[pair.first].counts, *sheet[pair.second].counts}
     sides, _ = placed(column, pair)
-    others = [value for value in column.counts if value not in contenders]
-    ties = {value: "tie" for value in others if sides.get(value) == "tie"}
+    values = [value for value in column.counts if value not in contenders]
+    ties = {value: "tie" for value in values if sides.get(value) == "tie"}
     expression = column.expression
     if {*ties} - {"tie"}:
         inner = expression if isinstance(expression, dict) else {"column": expression}
         expression = inner | {"map": ties}
-    unknown = [value for value in others if value not in ties]
+    unknown = [value for value in values if value not in ties]
     notes = [f"{len(unknown)} values name neither side and are rejected"] if unknown else []
-    seen = f"names what won: {column.n_distinct:,} different" + (", with ties" if ties else "")
-    return _sides_of(sheet, pair, [("winner", expression, seen)], [column.name], notes)
+    comment = f"names what won: {column.n_distinct:,} different" + (", with ties" if ties else "")
+    return _sides_of(sheet, pair, [("winner", expression, comment)], [column.name], notes)
 
 
 def _named(sheet: Sheet, things: list[Pair], column: Column) -> Pair | None:
@@ -203,14 +203,14 @@ def _named(sheet: Sheet, things: list[Pair], column: Column) -> Pair | None:
     winner = sheet.table.column(column.name)
     for pair in things:
         ours, theirs = (sheet.table.column(name) for name in (pair.first, pair.second))
-        said = pc.or_(
+        matches = pc.or_(
             pc.fill_null(pc.equal(winner, ours), False),
             pc.fill_null(pc.equal(winner, theirs), False),
         )
         sides, _ = placed(column, pair)
         ties = {value for value, side in sides.items() if side == "tie"}
         n_won = len(column.filled) - sum(column.counts[value] for value in ties)
-        if n_won and pc.sum(said).as_py() >= NAMED_SHARE * n_won:
+        if n_won and pc.sum(matches).as_py() >= NAMED_SHARE * n_won:
             return pair
     return None
 

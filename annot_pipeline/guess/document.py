@@ -233,16 +233,16 @@ def _has_all_labels(source: SourceGuess) -> bool:
 
 def _task(pattern: str, task: Task, *, is_closed: bool = False) -> str:
     lines = [(f"  - name: {scalar(pattern)}", "every task" if pattern == "*" else "")]
-    seen = ""
+    note = ""
     if task.labels:
         ordered = sorted(task.labels.items(), key=lambda pair: (-pair[1], pair[0]))
-        seen = ", ".join(f"{label} ({n:,})" for label, n in ordered[:SHOWN_LABELS])
+        note = ", ".join(f"{label} ({n:,})" for label, n in ordered[:SHOWN_LABELS])
         more = len(ordered) - SHOWN_LABELS
-        seen = f"labels seen: {seen}" + (f" and {more} more" if more > 0 else "")
-    lines.append((f"    kind: {task.kind}", "" if is_closed else seen))
+        note = f"labels seen: {note}" + (f" and {more} more" if more > 0 else "")
+    lines.append((f"    kind: {task.kind}", "" if is_closed else note))
     if is_closed and task.labels:
         names = flow(sorted(task.labels, key=natural_key))
-        lines.append((f"    labels: {names}", f"{seen}; others are rejected"))
+        lines.append((f"    labels: {names}", f"{note}; others are rejected"))
     if task.repeats:
         why = "of a judge's answers to one item, the latest counts"
         lines.append((f"    repeats: {task.repeats}", why))

@@ -195,10 +195,10 @@ def try_draft(draft: Draft, group: Group) -> Trial:
         path = os.path.relpath(sample.path, group.folder)
         tables.append(read_records(rows, source, path=path, campaign=TASK))
     records = pa.concat_tables(tables, promote_options="permissive")
-    asked = records.filter(pc.is_null(records["early_fate"]))
-    is_used = pc.is_null(asked["reason"])
-    reasons = Counter(r for r in asked["reason"].to_pylist() if r)
-    return Trial(asked.filter(is_used), asked.num_rows, reasons)
+    judged_records = records.filter(pc.is_null(records["early_fate"]))
+    is_used = pc.is_null(judged_records["reason"])
+    reasons = Counter(r for r in judged_records["reason"].to_pylist() if r)
+    return Trial(judged_records.filter(is_used), judged_records.num_rows, reasons)
 
 
 def _frozen(value: Any) -> Any:
@@ -239,6 +239,6 @@ def objections(draft: Draft, trial: Trial) -> list[str]:
 
 def by_length(lines: Sequence[str], longest: int = 5) -> str:
     """Return the first of some names as one text."""
-    shown = ", ".join(lines[:longest])
+    text = ", ".join(lines[:longest])
     more = len(lines) - longest
-    return shown + (f" and {more} more" if more > 0 else "")
+    return text + (f" and {more} more" if more > 0 else "")

@@ -94,7 +94,7 @@ def group_samples(samples: Sequence[Sample], folder: Path) -> list[Group]:
         key = (sample.path.parent, sample.format, repr(sorted(sample.options.items())), columns,
                sample.records)  # fmt: skip
         groups.setdefault(key, []).append(sample)
-    return [Group(tuple(together), folder) for together in groups.values()]
+    return [Group(tuple(members), folder) for members in groups.values()]
 
 
 def escaped(path: Path, folder: Path) -> str:
@@ -173,10 +173,10 @@ def captured(paths: Sequence[Path], field: str) -> dict[str, str]:
 
 def contents_clash(sheet: Sheet, item: str) -> bool:
     """Whether an item id of a nested format shows something else in another file."""
-    shown = [name for name in sheet.names if name.startswith("data.")]
+    data_names = [name for name in sheet.names if name.startswith("data.")]
     first: dict[str, Any] = {}
     for part in sheet.parts:
-        columns = [name for name in shown if name in part.column_names]
+        columns = [name for name in data_names if name in part.column_names]
         here = {}
         for row in part.select([item, *columns]).to_pylist():
             here[row.pop(item)] = row

@@ -39,28 +39,30 @@ def check_identity(sheet: Sheet, mapping: Mapping) -> Mapping:
     if mapping.has("control") or mapping.without_judge or not mapping.judge.name:
         return mapping
     fields = [mapping.column(sheet, name) for name in ("task", "item", "system", "segment")]
-    said = [column.name for column in fields if column is not None]
+    field_names = [column.name for column in fields if column is not None]
     item = mapping.column(sheet, "item")
     if item is None and not {"system", "segment"} <= {line[0] for line in mapping.lines}:
         return mapping
     judge = mapping.judge.name
-    share = sheet.combinations(judge, *said) / max(len(sheet), 1)
-    n_things = sheet.combinations(*said) if said else 0
+    share = sheet.combinations(judge, *field_names) / max(len(sheet), 1)
+    n_things = sheet.combinations(*field_names) if field_names else 0
     is_one = n_things == 1 and len(sheet) > mapping.judge.n_distinct
     if share >= NEARLY and not is_one:
         return mapping
-    others = [c for c in _others(sheet, mapping) if c.name not in said and c.name != judge]
-    if item is not None and (better := _missing_part(sheet, judge, item, others)):
+    columns = [c for c in _others(sheet, mapping) if c.name not in field_names and c.name != judge]
+    if item is not None and (better := _missing_part(sheet, judge, item, columns)):
         return _with_item(mapping, item, better, sheet, judge)
-    explained = [c for c in others if REPEATS & {*names.words(c.name)}]
+    explained = [c for c in columns if REPEATS & {*names.words(c.name)}]
     if explained and not is_one:
         return mapping
     if is_one or share < RARELY:
-        shown = ", ".join(said)
-        near = [c.name for c in others if sheet.combinations(judge, *said, c.name) == len(sheet)]
+        text = ", ".join(field_names)
+        near = [
+            c.name for c in columns if sheet.combinations(judge, *field_names, c.name) == len(sheet)
+        ]
         nearest = f" {', '.join(near[:3])} would make rows different: is it part of the item?"
         raise NoJudgmentsError(
-            f"nearest candidate: judge {judge}, item {shown}; but judges would answer one item "
+            f"nearest candidate: judge {judge}, item {text}; but judges would answer one item "
             f"{1 / share:.1f} times on average. Which column is the id of the item?"
             + (nearest if near else "")
         )
@@ -71,14 +73,14 @@ def _whole_segment(sheet: Sheet, mapping: Mapping) -> Mapping:
     """Return comparisons whose segment is whole: of a conversation, question and turn."""
     sides = [mapping.column(sheet, f"{n}_{s}") for n in ("system", "item") for s in "ab"]
     segment = mapping.column(sheet, "segment")
-    said = [column.name for column in sides if column is not None]
-    if segment is None or not mapping.judge.name or len(said) < 2:
+    field_names = [column.name for column in sides if column is not None]
+    if segment is None or not mapping.judge.name or len(field_names) < 2:
         return mapping
-    said += [mapping.judge.name, segment.name]
-    n_once = sheet.combinations(*said)
+    field_names += [mapping.judge.name, segment.name]
+    n_once = sheet.combinations(*field_names)
     for column in _others(sheet, mapping):
-        is_part = PARTS & {*names.words(column.name)} and column.name not in said
-        if is_part and sheet.combinations(*said, column.name) > 1.1 * n_once:
+        is_part = PARTS & {*names.words(column.name)} and column.name not in field_names
+        if is_part and sheet.combinations(*field_names, column.name) > 1.1 * n_once:
             joined = {"join": [segment.expression, column.expression], "sep": ":"}
             why = f"a judge compares one {segment.name} at each {column.name}"
             return mapping.with_lines(("segment", joined, why))
@@ -89,8 +91,10 @@ def choose_repeats(sheet: Sheet, mapping: Mapping) -> Mapping:
     """Return the mapping with ``repeats: last`` where judges answer again and times are known."""
     if mapping.answer.kind not in ("categorical", "scalar") or mapping.has("control"):
         return mapping
-    said = [mapping.column(sheet, name) for name in ("task", "judge", "item", "system", "segment")]
-    columns = [column.name for column in said if column is not None]
+    mapped_columns = [
+        mapping.column(sheet, name) for name in ("task", "judge", "item", "system", "segment")
+    ]
+    columns = [column.name for column in mapped_columns if column is not None]
     item = mapping.column(sheet, "item") or mapping.column(sheet, "segment")
     if item is None or mapping.each or not mapping.has("submitted_at"):
         return mapping
@@ -112,9 +116,9 @@ def _others(sheet: Sheet, mapping: Mapping) -> list[Column]:
     ]
 
 
-def _missing_part(sheet: Sheet, judge: str, item: Column, others: list[Column]) -> Column | None:
+def _missing_part(sheet: Sheet, judge: str, item: Column, columns: list[Column]) -> Column | None:
     """Return the column that is the item, or a part of it, which several judges met."""
-    for column in others:
+    for column in columns:
         if REPEATS & {*names.words(column.name)} or column.is_unique or column.n_blank:
             continue
         roles = {"item", "segment", "hit"} & names.roles(column.name).keys()
@@ -128,8 +132,8 @@ def _missing_part(sheet: Sheet, judge: str, item: Column, others: list[Column]) 
 
 def _with_item(mapping: Mapping, item: Column, other: Column, sheet: Sheet, judge: str) -> Mapping:
     """Return the mapping with a column for the item, or joined to it."""
-    alone = sheet.combinations(judge, other.name) >= NEARLY * len(sheet)
-    if alone and (item.n_distinct == 1 or sheet.determines(other.name, item.name)):
+    is_unique = sheet.combinations(judge, other.name) >= NEARLY * len(sheet)
+    if is_unique and (item.n_distinct == 1 or sheet.determines(other.name, item.name)):
         line = ("item", other.expression, f"{other.n_distinct:,} different")
         return replace(mapping.with_lines(line), item=other)
     joined = {"join": [item.expression, other.expression], "sep": ":"}

@@ -48,9 +48,9 @@ def guess_item_table(group: Group, sources: Sequence[SourceGuess]) -> ItemTable 
         return "no column holds the ids of the judged items, each once"
     choice.claim(item)
     every = frozenset().union(*judged)
-    met = len(item.counts.keys() & every)
+    n_judged = len(item.counts.keys() & every)
     lines: list[Line] = [
-        ("item", item.expression, f"{met:,} of {len(every):,} judged items are here")
+        ("item", item.expression, f"{n_judged:,} of {len(every):,} judged items are here")
     ]
     truth = choice.take("truth") or (None if choice.with_role("system") else choice.take("answer"))
     if truth and _is_possible_truth(truth, sources):
@@ -85,10 +85,10 @@ def _matching(choice: Choice, judged: Sequence[frozenset[str]]) -> Column | None
         named = "item" in names.roles(column.name)
         best = 0
         for items in judged:
-            met = len(column.counts.keys() & items)
-            enough = met >= MATCHED * len(items)
-            if enough or (named and met >= MATCHED_IF_NAMED * column.n_distinct):
-                best = max(best, met)
+            n_matches = len(column.counts.keys() & items)
+            enough = n_matches >= MATCHED * len(items)
+            if enough or (named and n_matches >= MATCHED_IF_NAMED * column.n_distinct):
+                best = max(best, n_matches)
         if best:
             candidates.append((not named, -best, position, column))
     return min(candidates, key=lambda candidate: candidate[:3])[3] if candidates else None

@@ -140,5 +140,5 @@ def unmapped_note(columns: Iterable[Column]) -> list[str]:
         for c in columns
     ]
     more = len(unmapped) - SHOWN_COLUMNS
-    shown = ", ".join(unmapped[:SHOWN_COLUMNS]) + (f" and {more} more" if more > 0 else "")
-    return [f"not mapped: {shown}"] if unmapped else []
+    text = ", ".join(unmapped[:SHOWN_COLUMNS]) + (f" and {more} more" if more > 0 else "")
+    return [f"not mapped: {text}"] if unmapped else []

@@ -62,8 +62,8 @@ def numbered_row(sheet: Sheet, choice: Choice) -> NumberedRow | None:
         numbers = tuple(sorted(families[stem]))
         if numbers != tuple(range(numbers[0], numbers[-1] + 1)):
             continue
-        others = [s for s, n in families.items() if s != stem and tuple(sorted(n)) == numbers]
-        answer = _answer(sheet, others, numbers)
+        stems = [s for s, n in families.items() if s != stem and tuple(sorted(n)) == numbers]
+        answer = _answer(sheet, stems, numbers)
         if answer:
             used = [f"{s}{i}" for s in (stem, answer.columns[0]) for i in numbers]
             return NumberedRow(

@@ -29,10 +29,10 @@ def find_item(sheet: Sheet, choice: Choice, judge: Column) -> Column | None:
     """Return the likeliest item column: one whose values several judges met, if there is one."""
 
     def met_by_several(column: Column) -> bool:
-        met = sheet.combinations(column.name, judge.name)
-        if "task" in names.roles(column.name) and 2 * met < len(sheet):
+        n_pairs = sheet.combinations(column.name, judge.name)
+        if "task" in names.roles(column.name) and 2 * n_pairs < len(sheet):
             return False  # judges answered it again and again: it is a task
-        return met > column.n_distinct > 1
+        return n_pairs > column.n_distinct > 1
 
     candidates = choice.with_role("item")
     shared = [column for column in candidates if met_by_several(column)]
@@ -68,8 +68,10 @@ def what_was_judged(sheet: Sheet, choice: Choice, judge: Column) -> list[Line]:
         item, segment = choice.take("segment"), None
     if not item:
         return []
-    met = rounded(sheet.combinations(item.name, judge.name) / item.n_distinct)
-    lines = [("item", item.expression, f"{item.n_distinct:,} different, {met} judges each")]
+    judges_per_item = rounded(sheet.combinations(item.name, judge.name) / item.n_distinct)
+    lines = [
+        ("item", item.expression, f"{item.n_distinct:,} different, {judges_per_item} judges each")
+    ]
     for field, column in (("system", system), ("segment", segment)):
         if column and sheet.determines(item.name, column.name):
             choice.claim(column)
@@ -138,10 +140,10 @@ def find_control(choice: Choice) -> list[Line]:
         expression = (inner if isinstance(inner, dict) else {"column": inner}) | {"map": recognized}
         if column.n_blank:
             expression["else"] = "none"
-        seen = ", ".join(f"{value} ({count:,})" for value, count in column.counts.items())
+        comment = ", ".join(f"{value} ({count:,})" for value, count in column.counts.items())
         if unknown:
-            seen += f"; NOT KNOWN, their rows are rejected until mapped: {', '.join(unknown)}"
-        return [("control", expression, seen)]
+            comment += f"; NOT KNOWN, their rows are rejected until mapped: {', '.join(unknown)}"
+        return [("control", expression, comment)]
     return []
 
 

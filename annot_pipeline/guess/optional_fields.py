@@ -57,8 +57,8 @@ def optional_lines(
         lines = _test_questions(choice, truths, item)
     for field in ("hit", "status"):
         column = choice.take(field)
-        alone = column and judge and sheet.combinations(judge.name, column.name) == len(sheet)
-        if field == "hit" and controls and alone:
+        is_unique = column and judge and sheet.combinations(judge.name, column.name) == len(sheet)
+        if field == "hit" and controls and is_unique:
             continue  # a control pairs within its HIT: of HITs with one judgment none could
         if column:
             lines.append((field, column.expression, f"{column.n_distinct:,} different"))
@@ -99,8 +99,8 @@ def _test_questions(choice: Choice, labels: dict[str, int], item: Column) -> lis
             continue
         choice.claim(column)
         control = {"column": column.name, "map": {"~.": "known_answer"}, "else": "none"}
-        seen = f"{len(column.filled):,} rows with a known answer"
-        return [("truth", column.expression, seen), ("control", control, seen)]
+        comment = f"{len(column.filled):,} rows with a known answer"
+        return [("truth", column.expression, comment), ("control", control, comment)]
     return []
 
 

@@ -82,15 +82,15 @@ def _by_arrow(value: str) -> str | None:
 
 
 def _by_words(words: Sequence[str], pair: Pair) -> str | None:
-    said = {*words}
-    if said & TIE_WORDS:
+    word_set = {*words}
+    if word_set & TIE_WORDS:
         return "tie"
     kinds = {*range(X_AND_Y), pair.kind}  # x and y are sides only where columns are named so
-    others = {word for kind in kinds for word in SIDE_WORDS[kind][2:]}
-    if said & (TURNED | others):
+    terms = {word for kind in kinds for word in SIDE_WORDS[kind][2:]}
+    if word_set & (TURNED | terms):
         return None
     sides = [{SIDE_WORDS[kind][position] for kind in kinds} for position in (0, 1)]
-    first, second = (bool(said & spellings) for spellings in sides)
+    first, second = (bool(word_set & spellings) for spellings in sides)
     if first == second:
         return None
     return "a" if first else "b"
@@ -105,10 +105,8 @@ def guessed_ties(sides: Mapping[str, str]) -> str:
     ]
     if not doubtful:
         return ""
-    shown = ", ".join(map(shorten, doubtful[:SHOWN_TIES])) + (
-        ", ..." * (len(doubtful) > SHOWN_TIES)
-    )
-    return f"guessed to mean a tie: {shown} (deleting the entry rejects those rows); "
+    text = ", ".join(map(shorten, doubtful[:SHOWN_TIES])) + (", ..." * (len(doubtful) > SHOWN_TIES))
+    return f"guessed to mean a tie: {text} (deleting the entry rejects those rows); "
 
 
 def mapped(column: Column, values: Mapping[str, str]) -> dict[str, object]:
@@ -121,10 +119,10 @@ def unplaced(column: Column, values: Sequence[str]) -> list[str]:
     """What to know about values that nothing maps."""
     if not values:
         return []
-    shown = ", ".join(f"{value} ({column.counts[value]:,})" for value in values[:SHOWN_WORDS])
+    text = ", ".join(f"{value} ({column.counts[value]:,})" for value in values[:SHOWN_WORDS])
     more = len(values) - SHOWN_WORDS
-    shown += f" and {more} more" if more > 0 else ""
+    text += f" and {more} more" if more > 0 else ""
     return [
-        f"{column.name} also holds {shown}: nothing says which side is meant, so these rows are "
+        f"{column.name} also holds {text}: nothing says which side is meant, so these rows are "
         "rejected; add what they mean to map, as a, b or tie"
     ]

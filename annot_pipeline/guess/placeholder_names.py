@@ -43,11 +43,11 @@ def _notes(sheet: Sheet, column: str, words: dict[str, str], *, has_where: bool)
     looks = {value: words[word] for value in counts if (word := _word(value)) in words}
     if not looks or len(looks) == len(counts):
         return []
-    shown = [f"{value} ({_rows(counts[value])}) looks like {why}" for value, why in looks.items()]
+    texts = [f"{value} ({_rows(counts[value])}) looks like {why}" for value, why in looks.items()]
     condition = flow({"column": column, "not": sorted(looks)})
     line = f"{condition} in where" if has_where else f"where: [{condition}]"
     rows = "this row" if sum(counts[value] for value in looks) == 1 else "these rows"
-    return [f"{by_length(shown)}: {line} leaves {rows} out"]
+    return [f"{by_length(texts)}: {line} leaves {rows} out"]
 
 
 def _word(value: str) -> str:

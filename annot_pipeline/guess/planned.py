@@ -73,15 +73,15 @@ def planned_mapping(sheet: Sheet) -> tuple[Mapping, list[PlannedTask]]:
     summary = f"{sheet['hit'].n_distinct:,} HITs, {judge.n_distinct:,} judges"
     n_items = sheet.combinations("task", "item")
     if n_items:
-        met = rounded(sheet.combinations("task", "item", "judge") / n_items)
-        summary += f", {n_items:,} items with {met} judges each"
+        judges_per_item = rounded(sheet.combinations("task", "item", "judge") / n_items)
+        summary += f", {n_items:,} items with {judges_per_item} judges each"
     n_pairs = sheet.combinations("task", "item_a", "item_b")
     if n_pairs:
         summary += f", {n_pairs:,} pairs compared"
     notes = [f"no fields are needed: the HITs say them; {summary}"]
     if inconsistent:
-        shown = first_of(list(map(shorten, inconsistent)))
-        notes.append(f"HITs of one task differ in scale or criteria: {shown}; the first is taken")
+        text = first_of(list(map(shorten, inconsistent)))
+        notes.append(f"HITs of one task differ in scale or criteria: {text}; the first is taken")
     answer = Answer("scalar", [], ["score"])
     return Mapping([], answer, judge, item, tasks=sorted(task_by_name), notes=notes), [
         task_by_name[name] for name in sorted(task_by_name)

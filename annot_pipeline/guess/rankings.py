@@ -41,8 +41,8 @@ def long_ranking(
     named = choice.with_role("rank")  # `ranking` is the rank only where nothing else is
     named = [c for c in named if "ranking" not in names.roles(c.name)] or named
     column = next(filter(may_be_ranks, named), None)
-    others = [c for c in choice.with_role("answer") if column and c.name != column.name]
-    if column is None or any(answer_in(other, None) for other in others):
+    rivals = [c for c in choice.with_role("answer") if column and c.name != column.name]
+    if column is None or any(answer_in(other, None) for other in rivals):
         return None
     keys = [
         c
@@ -50,9 +50,9 @@ def long_ranking(
         for c in choice.with_role(role)
         if c.name != column.name and sheet.determines(c.name, judge.name)
     ]
-    together = next((c for c in keys if _are_rankings(sheet, [c.name], column)), None)
-    if together:
-        return rank_answer(column, [column.name]), together
+    key = next((c for c in keys if _are_rankings(sheet, [c.name], column)), None)
+    if key:
+        return rank_answer(column, [column.name]), key
     gaps = [*rank_notes(column), beyond(column.name)]
     things = [c for role in ("system", "item") for c in choice.with_role(role)]
     for c in keys:
@@ -87,16 +87,16 @@ def rank_answer(column: Column, columns: list[str], notes: Sequence[str] | None 
 def ranks_seen(column: Column) -> str:
     """Which ranks there are, and how many values are none."""
     ranks = [number for number in column.numbers if number.is_integer() and number >= 0]
-    seen = f"{len(ranks):,} different"
+    summary = f"{len(ranks):,} different"
     if ranks:
-        seen += f", {min(ranks):g} to {max(ranks):g}; lower is better"
+        summary += f", {min(ranks):g} to {max(ranks):g}; lower is better"
     wrong = {v: n for v, n in column.counts.items() if not _is_rank(v)}
     if wrong:
-        shown = ", ".join(f"{shorten(v)} ({n:,})" for v, n in list(wrong.items())[:SHOWN])
+        text = ", ".join(f"{shorten(v)} ({n:,})" for v, n in list(wrong.items())[:SHOWN])
         more = f" and {len(wrong) - SHOWN:,} more" if len(wrong) > SHOWN else ""
-        seen += f"; {sum(wrong.values()):,} are no whole numbers >= 0 and will be rejected: "
-        seen += shown + more
-    return seen
+        summary += f"; {sum(wrong.values()):,} are no whole numbers >= 0 and will be rejected: "
+        summary += text + more
+    return summary
 
 
 def rank_notes(column: Column) -> list[str]:

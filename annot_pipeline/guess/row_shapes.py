@@ -47,20 +47,20 @@ def compared(choice: Choice, judge: Column, answer: Answer) -> Mapping:
     return Mapping([*task, *lines], answer, judge, tasks=tasks)
 
 
-def ranked(choice: Choice, judge: Column, answer: Answer, together: Column | None) -> Mapping:
+def ranked(choice: Choice, judge: Column, answer: Answer, ranking: Column | None) -> Mapping:
     """Rows of one ranked output each."""
     for name in answer.columns:
         choice.claim(choice.sheet[name])
-    if together:
-        choice.claim(together)
+    if ranking:
+        choice.claim(ranking)
     lines = what_was_judged(choice.sheet, choice, judge)
     if not lines:
         raise NoJudgmentsError("no column says what was ranked", names.ROLES["system"])
     task, tasks = find_task(choice, lines)
     notes = []
-    if together:
-        seen = f"{together.n_distinct:,} different"
-        lines.append(("ranking", together.expression, seen))
+    if ranking:
+        comment = f"{ranking.n_distinct:,} different"
+        lines.append(("ranking", ranking.expression, comment))
     else:
         notes = ["no ranking: what a judge says of one segment, or in one HIT, is one ranking"]
     return Mapping([*task, *lines], answer, judge, tasks=tasks, notes=notes)
@@ -106,19 +106,19 @@ def numbered(choice: Choice, judge: Column, row: NumberedRow) -> Mapping:
 def ordinary(choice: Choice, judge: Column, format_: str) -> Mapping:
     """Rows that hold one judgment, or one of each question."""
     sheet, is_mturk = choice.sheet, format_ == "mturk"
-    shown = choice.among(lambda name: name.startswith("Input.")) if is_mturk else choice
-    lines = what_was_judged(sheet, shown, judge)
+    candidates = choice.among(lambda name: name.startswith("Input.")) if is_mturk else choice
+    lines = what_was_judged(sheet, candidates, judge)
     if not lines and is_mturk:
-        inputs = [column for column in shown.offered() if column.n_distinct > 1]
+        inputs = [column for column in candidates.offered() if column.n_distinct > 1]
         shown_item = choice.claim(inputs[0]) if len(inputs) == 1 else sheet["HITId"]
         evidence = f"{shown_item.n_distinct:,} different"
         lines = [("item", shown_item.expression, evidence)]
     if not lines:
         raise NoJudgmentsError("no column says what was judged", names.ROLES["item"])
-    said = [sheet[n] for n in sheet.names if ("item", sheet[n].expression) == lines[0][:2]]
-    item = said[0] if said else None
+    item_columns = [sheet[n] for n in sheet.names if ("item", sheet[n].expression) == lines[0][:2]]
+    item = item_columns[0] if item_columns else None
     answer, each, notes = pick_answer(choice, judge, item, by_prefix=is_mturk)
-    task, tasks = find_task(shown, lines)
+    task, tasks = find_task(candidates, lines)
     if each:
         task, tasks = [("task", {"value": "{question}"}, "one task a question")], each["question"]
     return Mapping([*task, *lines], answer, judge, item, each, tasks, notes)
@@ -133,13 +133,15 @@ def _label_studio_answer(choice: Choice, label: Column) -> Answer:
         There are neither.
     """
     if label.counts:
-        seen = labels_seen(label)
-        return Answer("categorical", [("label", label.expression, seen)], [], labels=label.counts)
+        comment = labels_seen(label)
+        return Answer(
+            "categorical", [("label", label.expression, comment)], [], labels=label.counts
+        )
     score = choice.sheet["score"]
     if score.counts:
         choice.claim(score)
-        seen = f"{score.n_distinct:,} different, {score.low:g} to {score.high:g}"
-        return Answer("scalar", [("score", score.expression, seen)], [], scale=scale_of(score))
+        comment = f"{score.n_distinct:,} different, {score.low:g} to {score.high:g}"
+        return Answer("scalar", [("score", score.expression, comment)], [], scale=scale_of(score))
     if choice.sheet["preference"].counts:
         raise NoJudgmentsError(
             "annotations are preferences. Which columns of data hold the two sides? Map them: "
@@ -183,10 +185,10 @@ def label_studio(choice: Choice) -> Mapping:
     edited = "updated_at" in sheet.names and sheet["updated_at"].n_blank == 0
     when = "updated_at" if edited else "created_at"
     tasks = sorted(task.counts)
-    met = rounded(sheet.combinations(item.name, judge.name) / max(item.n_distinct, 1))
+    judges_per_item = rounded(sheet.combinations(item.name, judge.name) / max(item.n_distinct, 1))
     lines: list[Line] = [
         ("task", task.expression, f"{len(tasks):,} different: {', '.join(tasks[:10])}"),
-        ("item", item.expression, f"{item.n_distinct:,} different, {met} judges each"),
+        ("item", item.expression, f"{item.n_distinct:,} different, {judges_per_item} judges each"),
         ("native_id", own.expression, f"{own.n_distinct:,} different"),
         *time_lines(choice.among(lambda name: name in (when, "lead_time"))),
     ]
@@ -239,13 +241,13 @@ def appraise(choice: Choice) -> Mapping:
     if APPRAISE_SCALE[0] <= score.low and score.high <= APPRAISE_SCALE[1]:
         answer = replace(answer, scale=APPRAISE_SCALE)
     control = {"column": kind.name, "map": APPRAISE_CONTROLS}
-    seen = ", ".join(f"{value} ({count:,})" for value, count in kind.counts.items())
+    comment = ", ".join(f"{value} ({count:,})" for value, count in kind.counts.items())
     lines: list[Line] = [
         ("task", {"join": task, "sep": "-"}, ", ".join(tasks[:10])),
         ("system", system.expression, f"{system.n_distinct:,} different"),
         ("segment", segment.expression, f"{segment.n_distinct:,} different"),
         *_documents(sheet),
-        ("control", control, seen),
+        ("control", control, comment),
         *time_lines(choice.among(lambda name: name in ("timeEnd", "seconds"))),
     ]
     if "batchNo" in sheet.names:
@@ -285,8 +287,8 @@ def wmt_ranking(choice: Choice) -> Mapping:
         ("hit", choice.claim(sheet["hit_id"])),
     ):
         if column.counts:
-            seen = f"{column.n_distinct:,} different"
-            lines.append((field, column.expression, seen))
+            comment = f"{column.n_distinct:,} different"
+            lines.append((field, column.expression, comment))
     lines += time_lines(choice.among(lambda name: name == "duration"))
     choice.remaining[:] = [name for name in choice.remaining if sheet[name].n_distinct > 1]
     mapping = Mapping(lines, answer, judge, tasks=tasks, notes=[*answer.notes])

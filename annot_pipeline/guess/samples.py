@@ -55,11 +55,12 @@ def opening_of(sample: Sample) -> Opening:
     """What its reader is called with."""
     options = {n: v for n, v in sample.options.items() if n != "skip_rows"}
     header = options.pop("columns", None)
-    wanted = frozenset(HITS_COLUMNS) if sample.format == "hits" else None  # not the texts, too
+    # not the texts, too
+    used_columns = frozenset(HITS_COLUMNS) if sample.format == "hits" else None
     return Opening(
         sample.path,
         sample.path.name,
-        wanted,
+        used_columns,
         header=tuple(header) if header else None,
         records=sample.records,
         **options,

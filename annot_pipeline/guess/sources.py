@@ -177,9 +177,9 @@ def _all_drafted(group: Group, drafts: Sequence[Draft]) -> list[SourceGuess]:
     sheet = sheet_of(group.samples)
     used = {name for draft in drafts for name in used_columns(draft, sheet.names)}
     unmapped = unmapped_note([sheet[name] for name in sheet.names if name not in used])
-    first, *others = drafts
+    first, *rest = drafts
     first = replace(first, notes=[*first.notes, *unmapped])
-    return [source for draft in (first, *others) for source in _drafted(group, draft)]
+    return [source for draft in (first, *rest) for source in _drafted(group, draft)]
 
 
 def _drafted(group: Group, draft: Draft) -> list[SourceGuess]:
@@ -220,8 +220,8 @@ def _counted(trial: Trial, name: str) -> str:
     """Return how many values a field has, for its comment."""
     counts = trial.counts(name)
     if name in ("label", "task", "preference", "system", "control"):
-        shown = ", ".join(sorted(list(counts)[:10]))
-        return f"{len(counts):,} different: {shown}" + (", ..." if len(counts) > 10 else "")
+        text = ", ".join(sorted(list(counts)[:10]))
+        return f"{len(counts):,} different: {text}" + (", ..." if len(counts) > 10 else "")
     return f"{len(counts):,} different"
 
 
@@ -241,17 +241,17 @@ def _judge_a_file(group: Group, mapping: Mapping) -> list[SourceGuess]:
 
     A file all of whose rows stand in another one is left out: it would be another judge.
     """
-    held = _held_in_others(group.samples)
+    containers = _held_in_others(group.samples)
     sources = []
     for position, single in enumerate(group.split()):
-        if position in held:
+        if position in containers:
             continue
         why = "no column says who: taken for one judge, named after the file"
         line = ("judge", {"value": stem_of(single.paths[0])}, why)
         judged = _mapping(single, mapping.answer.kind).with_lines(line)
         judged.notes += [
             f"left out: {group.paths[part].name}, all of whose rows stand here, too"
-            for part, whole in held.items()
+            for part, whole in containers.items()
             if whole == position
         ]
         sources.append(replace(_source(single, judged), tasks=_tasks(mapping)))
@@ -266,12 +266,12 @@ def _held_in_others(samples: Sequence[Sample]) -> dict[int, int]:
         if sample.is_whole and len(samples) > 1
     }
     by_size = sorted(rows, key=lambda position: (-samples[position].table.num_rows, position))
-    held: dict[int, int] = {}
+    containers: dict[int, int] = {}
     for n, position in enumerate(by_size):
         whole = next((other for other in by_size[:n] if rows[position] <= rows[other]), None)
         if whole is not None:
-            held[position] = whole
-    return held
+            containers[position] = whole
+    return containers
 
 
 def _can_be_split(mapping: Mapping) -> bool:
@@ -341,8 +341,8 @@ def _by_task(
     sources: list[SourceGuess] = []
     for kind in dict.fromkeys(answer.kind for answer in answers):
         places = [position for position, answer in enumerate(answers) if answer.kind == kind]
-        together = Group(tuple(group.samples[position] for position in places), group.folder)
-        alike = len(places) > 1 and together.pattern is not None
+        task_group = Group(tuple(group.samples[position] for position in places), group.folder)
+        alike = len(places) > 1 and task_group.pattern is not None
         for chosen in [places] if alike else [[position] for position in places]:
             part = Group(tuple(group.samples[position] for position in chosen), group.folder)
             mapped = _mapping(part, kind)
@@ -371,9 +371,9 @@ def _by_task(
 def _evidence(words: list[str], chosen: list[int]) -> str:
     if len(chosen) == 1:
         return "from the file name: one task per file"
-    shown = ", ".join(words[position] for position in chosen[:5])
+    text = ", ".join(words[position] for position in chosen[:5])
     more = ", ..." if len(chosen) > 5 else ""
-    return f"{len(chosen):,} files, a task each: {shown}{more}"
+    return f"{len(chosen):,} files, a task each: {text}{more}"
 
 
 def _own_items(group: Group, sheet: Sheet, mapping: Mapping) -> Mapping:

@@ -112,8 +112,8 @@ def write_batch(
                 {"path": str(target), "bytes": path.stat().st_size}
                 for target, path in zip(targets, paths, strict=True)
             ]
-            asked = {"task": name, "ask": task.question.ask}
-            described.append({**asked, "hits": task.n_hits, "slots": task.n_slots, "files": files})
+            entry = {"task": name, "ask": task.question.ask}
+            described.append({**entry, "hits": task.n_hits, "slots": task.n_slots, "files": files})
         if sample is not None:
             path = written.enter_context(replacing(folder / SAMPLE))
             csv.write_csv(sample, path)

@@ -117,11 +117,11 @@ def next_batch(
     if not questions and metrics.homeless:
         raise _no_task_error(metrics.homeless, design)
     plan, unplanned = _selected(plan, metrics.unplanned, questions, only, design)
-    others = tuple(f"{q.task}: " for q in questions if only and q.task not in only)
+    prefixes = tuple(f"{q.task}: " for q in questions if only and q.task not in only)
     about = {"campaign": settings.campaign, "design": design}
     more: dict[str, Any] = {
         "unplanned": unplanned,
-        "notes": [note for note in metrics.notes if not note.startswith(others)],
+        "notes": [note for note in metrics.notes if not note.startswith(prefixes)],
     }
     if not plan.num_rows:
         if not unplanned or unplanned.keys() - {*metrics.done}:
@@ -131,11 +131,11 @@ def next_batch(
         digest = hashlib.sha256("".join(_distinct(plan["hit"])).encode()).hexdigest()
         folder = campaign.folder / FOLDER / f"{design}-{digest[:8]}"
     planned = set(_distinct(plan["task"]))
-    asked = [question for question in questions if question.task in planned]
+    plan_questions = [question for question in questions if question.task in planned]
     _refuse_own_folders(campaign, folder)
     platform = PLATFORMS[settings.next_hits.upload]
     names = [LOG, *(pattern.format(stem) for pattern in platform.files
-                    for stem in file_stems(q.task for q in asked).values())]  # fmt: skip
+                    for stem in file_stems(q.task for q in plan_questions).values())]  # fmt: skip
     sample = pa.concat_tables(samples) if samples else None
     if sample is not None:
         sample = sample.filter(pc.is_in(sample["task"], pa.array(sorted(planned), TEXT)))
@@ -143,7 +143,7 @@ def next_batch(
         more["validation"] = {task: metrics.validation[task] for task in sorted(planned)}
         more["selection_probabilities"] = str(folder / SAMPLE)
     refuse_read_back(campaign, [folder / name for name in names])
-    written = write_batch(plan, asked, folder, platform, force=force, sample=sample)
+    written = write_batch(plan, plan_questions, folder, platform, force=force, sample=sample)
     if sample is not None:
         written["next"] += AFTER_SAMPLE.format(folder / SAMPLE)
     return {**about, **written, **more, "done": False}
@@ -168,12 +168,14 @@ def _tables(
         for row in unread[:5]:
             progress(f"left out, for it cannot be read: {row}")
         return TASKS.empty_table(), items, {}, {}
-    needed = ("tasks", "item_rows", *NEEDED[campaign.settings.next_hits.design])
-    files = last_build(build, *needed, command="annot hits")
+    table_names = ("tasks", "item_rows", *NEEDED[campaign.settings.next_hits.design])
+    files = last_build(build, *table_names, command="annot hits")
     tasks, items = read_unharmed(files["tasks"]), read_unharmed(files["item_rows"])
-    read = {name: read_unharmed(files[name]) for name in (VOTES, PROBABILITIES) if name in needed}
+    read = {
+        name: read_unharmed(files[name]) for name in (VOTES, PROBABILITIES) if name in table_names
+    }
     stored: dict[str, StoredTasks] = {
-        name: StoredTasks(unharmed(files[name])) for name in BY_TASK if name in needed
+        name: StoredTasks(unharmed(files[name])) for name in BY_TASK if name in table_names
     }
     return tasks, items, read, stored
 

@@ -38,16 +38,16 @@ def _write_task(task: TaskPlan, paths: Sequence[Path]) -> list[str]:
         between = "[\n"
         for planned in task.hits():
             data: dict[str, Any] = {NAME: planned.hit.document()}
-            shown = {
+            columns = {
                 name: [NO_CHARACTER.sub("\ufffd", text or "") for text in texts]
                 for name, texts in _columns(task, planned)
             }
             if task.question.ask == "score":
-                for name, texts in shown.items():
+                for name, texts in columns.items():
                     data |= {f"{name}_{n}": text for n, text in enumerate(texts, start=1)}
             else:
-                rows = zip(*shown.values(), strict=True)
-                data["slots"] = [dict(zip(shown, row, strict=True)) for row in rows]
+                rows = zip(*columns.values(), strict=True)
+                data["slots"] = [dict(zip(columns, row, strict=True)) for row in rows]
             line = json.dumps({"data": data}, ensure_ascii=False, allow_nan=False)
             file.write(between + line)
             between = ",\n"
@@ -102,7 +102,7 @@ def _choice_card(task: TaskPlan) -> str:
         f'<Choices name="{ANSWERS[question.ask]}_at_{AT}" toName="text_at_{AT}" '
         'choice="single-radio" showInline="true" required="true">'
     )
-    lines += [f'  <Choice value={_value(shown)} alias="{alias}"/>' for alias, shown in offered]
+    lines += [f'  <Choice value={_value(title)} alias="{alias}"/>' for alias, title in offered]
     lines.append("</Choices>")
     return "\n".join([f'    <View style="{CARD}">', *(f"      {x}" for x in lines), "    </View>"])
 

@@ -25,9 +25,9 @@ def _write_task(task: TaskPlan, paths: Sequence[Path]) -> list[str]:
     with csv.open("w", encoding="utf-8", newline="") as file:
         file.write(_row([NAME, *names]))
         for planned in task.hits():
-            shown = _shown(task, planned)
-            file.write(_row([json_cell(planned.hit.document()).replace('"', '""'), *shown]))
-            if form + sum(len(cell.encode()) for cell in shown) > LARGEST_QUESTION:
+            cells = _shown(task, planned)
+            file.write(_row([json_cell(planned.hit.document()).replace('"', '""'), *cells]))
+            if form + sum(len(cell.encode()) for cell in cells) > LARGEST_QUESTION:
                 too_large.append(planned.hit.hit)
     if not too_large:
         return []

@@ -100,8 +100,8 @@ def _choices(slot: int, ask: str, choices: Iterable[tuple[str, str]]) -> str:
     name = answer_name(slot, ask=ask)
     buttons = "".join(
         f'<label class="choice"><input type="radio" name="{name}" value="{value}" required> '
-        f"{shown}{f'<kbd>{n}</kbd>' if n < 10 else ''}</label>"
-        for n, (value, shown) in enumerate(choices, start=1)
+        f"{label}{f'<kbd>{n}</kbd>' if n < 10 else ''}</label>"
+        for n, (value, label) in enumerate(choices, start=1)
     )
     return f'<div class="answer" role="radiogroup" aria-label="Question {slot}">{buttons}</div>'
 

@@ -76,7 +76,7 @@ class TaskPlan:
         ValueError
             The rows are not sorted, or a HIT is not as its task's HITs are.
         """
-        seen: set[str] = set()
+        hit_ids: set[str] = set()
         rows = (
             row
             for batch in self.slots.to_batches(max_chunksize=ROWS_AT_ONCE)
@@ -86,10 +86,10 @@ class TaskPlan:
             slots = list(group)
             numbers = [row["slot"] for row in slots]
             last = self.n_slots if self.question.ask == "score" else len(numbers)
-            if hit in seen or numbers != list(range(1, last + 1)):
-                what = "apart" if hit in seen else f"{numbers}, not 1 to {last}"
+            if hit in hit_ids or numbers != list(range(1, last + 1)):
+                what = "apart" if hit in hit_ids else f"{numbers}, not 1 to {last}"
                 raise ValueError(f"slots of {hit} of {self.question.task} are {what}")
-            seen.add(hit)
+            hit_ids.add(hit)
             yield self._hit(hit, slots)
 
     def _hit(self, hit: str, slots: Sequence[Mapping[str, Any]]) -> PlannedHit:
@@ -162,7 +162,7 @@ def task_plans(plan: pa.Table, questions: Sequence[Question]) -> list[TaskPlan]:
         The plan is not sorted, or a task in it has no question.
     """
     plan = plan.select(SHOWN).cast(pa.schema([HIT_PLAN.field(name) for name in SHOWN]))
-    asked = {question.task: question for question in questions}
+    questions_by_task = {question.task: question for question in questions}
     plans: list[TaskPlan] = []
     start = 0
     for counted in pc.value_counts(plan["task"].combine_chunks()).to_pylist():
@@ -171,9 +171,9 @@ def task_plans(plan: pa.Table, questions: Sequence[Question]) -> list[TaskPlan]:
         start += n_rows
         if pc.count_distinct(slots["task"], mode="all").as_py() != 1:
             raise ValueError("the plan is not sorted by task")
-        if task not in asked:
+        if task not in questions_by_task:
             raise ValueError(f"no question is given for task {task}")
         n_slots = pc.max(slots["slot"]).as_py()
         has_sources = slots["source"].null_count < n_rows
-        plans.append(TaskPlan(asked[task], slots, n_slots, has_sources))
+        plans.append(TaskPlan(questions_by_task[task], slots, n_slots, has_sources))
     return plans

@@ -25,8 +25,8 @@ def question(manifest: Mapping[str, Any], task: str) -> str | None:
     """What judges of a task were asked, if the campaign says so."""
     for settings in manifest["settings"]["tasks"]:
         if fnmatchcase(task, settings["name"]):
-            asked: str | None = settings["question"]
-            return asked
+            question_text: str | None = settings["question"]
+            return question_text
     return None
 
 

@@ -49,7 +49,7 @@ def segment_figures(outputs: pa.Table, comparisons: pa.Table) -> list[Drawn]:
     comparisons
         Theirs, as ``sql/report/drawn_comparisons`` gives them.
     """
-    drawn = []
+    drawings = []
     for task, of_task in groupby(outputs.to_pylist(), itemgetter("task")):
         for segment, rows in groupby(of_task, itemgetter("segment")):
             of_segment = pc.and_(
@@ -58,9 +58,9 @@ def segment_figures(outputs: pa.Table, comparisons: pa.Table) -> list[Drawn]:
             )
             svg = _graph_svg(list(rows), comparisons.filter(of_segment), segment)
             if svg:
-                drawn.append(Drawn(f"A segment's graph, {task}", svg))
+                drawings.append(Drawn(f"A segment's graph, {task}", svg))
                 break
-    return drawn
+    return drawings
 
 
 def _graph_svg(outputs: list[dict[str, Any]], rows: pa.Table, segment: str) -> str | None:
@@ -102,8 +102,8 @@ def _graph_svg(outputs: list[dict[str, Any]], rows: pa.Table, segment: str) -> s
 def _ties_of_equal_outputs(outputs: list[dict[str, Any]]) -> Iterator[tuple[int, int, int]]:
     """Yield ties of outputs that differ in casing alone, which nobody was asked about."""
     for a, b in combinations(range(len(outputs)), 2):
-        asked = outputs[a]["n_comparisons"] and outputs[b]["n_comparisons"]
-        if not asked and outputs[a]["component"] == outputs[b]["component"]:
+        was_compared = outputs[a]["n_comparisons"] and outputs[b]["n_comparisons"]
+        if not was_compared and outputs[a]["component"] == outputs[b]["component"]:
             yield a, b, 0
 
 
@@ -117,7 +117,7 @@ def win_figures(outcomes: pa.Table, rankings: pa.Table) -> list[Drawn]:
     rankings
         ``system_rankings``.
     """
-    drawn = []
+    drawings = []
     for task, rows in first_tasks(outcomes.filter(outcomes["kept"])):
         named = rows.filter(pc.and_(rows["system_a"].is_valid(), rows["system_b"].is_valid()))
         ranked = [row for part in headline_ranking(rankings, task) for row in part]
@@ -136,8 +136,8 @@ def win_figures(outcomes: pa.Table, rankings: pa.Table) -> list[Drawn]:
             tied = (outcome == 0) & (row >= 0) & (column >= 0) & (row != column)
             np.add.at(ties, (row[tied], column[tied]), n[tied])
         more = f", the first {len(order)}" if len(ranked) > len(order) else ""
-        drawn.append(Drawn(f"Share of wins, {task}{more}", win_matrix_svg(order, wins, ties)))
-    return drawn
+        drawings.append(Drawn(f"Share of wins, {task}{more}", win_matrix_svg(order, wins, ties)))
+    return drawings
 
 
 def effort_figures(adequacy: Mapping[str, Row]) -> list[Drawn]:
@@ -173,7 +173,7 @@ def time_figures(times: pa.Table) -> list[Drawn]:
     times
         As `stages.comparisons.time_comparisons` has them.
     """
-    drawn = []
+    drawings = []
     for task, rows in first_tasks(times):
         cumulative = [r for r in rows.to_pylist() if r["lengths"] == "cumulative" and r["words"]]
         words = sorted({row["words"] for row in cumulative})
@@ -190,5 +190,5 @@ def time_figures(times: pa.Table) -> list[Drawn]:
             words, [f"one {unit}" for unit in units],
             np.array(seconds, np.float64), np.array(counts),
         )  # fmt: skip
-        drawn.append(Drawn(f"Seconds by length of the source, {task}", svg))
-    return drawn
+        drawings.append(Drawn(f"Seconds by length of the source, {task}", svg))
+    return drawings

@@ -89,7 +89,7 @@ def _used(judges: pa.Table, manifest: Manifest) -> pa.Table:
 
 def _about(manifest: Manifest) -> list[str]:
     about = manifest["settings"]["about"]
-    said = {
+    facts = {
         "Published": f"{manifest['created_at']} by annot-pipeline "
         f"{manifest['code']['annot-pipeline']}, campaign `{manifest['campaign']}`",
         "By": escape(", ".join(about["creators"])),
@@ -97,7 +97,7 @@ def _about(manifest: Manifest) -> list[str]:
         "Home": f"<{about['url']}>" if about["url"] else "",
         "Contact": escape(about["contact"] or ""),
     }
-    return [*(f"- {what}: {text}" for what, text in said.items() if text), ""]
+    return [*(f"- {what}: {text}" for what, text in facts.items() if text), ""]
 
 
 def _questions(manifest: Manifest) -> list[str]:
@@ -233,11 +233,11 @@ def _reasons(judges: pa.Table) -> list[str]:
 
 def _adjudicated(manifest: Manifest, label_counts: pa.Table) -> list[str]:
     counts = manifest["facts"]["adjudications"]
-    alone: Counter[str] = Counter()
+    n_unmodelled: Counter[str] = Counter()
     for row in label_counts.to_pylist():
-        alone[row["task"]] += row["n"] * (row["as_model"] is None)
+        n_unmodelled[row["task"]] += row["n"] * (row["as_model"] is None)
     rows = [
-        (task, decisions["decided"], decisions["overridden"], alone[task])
+        (task, decisions["decided"], decisions["overridden"], n_unmodelled[task])
         for task, decisions in sorted(counts.items())
         if decisions["decided"]
     ]

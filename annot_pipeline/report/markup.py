@@ -50,14 +50,14 @@ class Column:
         How its values are written; all kinds but text are numbers, written at the right.
     choose
         Whether the reader can choose one of its values.
-    says
+    tip
         What it is, shown when the mouse rests on the head.
     """
 
     name: str
     kind: Kind = "text"
     choose: bool = False
-    says: str = ""
+    tip: str = ""
 
 
 def text(value: object, most: int = MOST_CHARACTERS) -> Markup:
@@ -67,12 +67,12 @@ def text(value: object, most: int = MOST_CHARACTERS) -> Markup:
     """
     whole = str(value)
     cut = whole[:most]
-    shown: str = escape("\n".join(map(printable, cut.split("\n"))))
+    html: str = escape("\n".join(map(printable, cut.split("\n"))))
     if not cut.isascii():
-        shown = f"<bdi>{shown}</bdi>"
+        html = f"<bdi>{html}</bdi>"
     if len(whole) > most:
-        shown += f'<span class="cut">… ({len(whole):,} characters)</span>'
-    return Markup(shown)
+        html += f'<span class="cut">… ({len(whole):,} characters)</span>'
+    return Markup(html)
 
 
 def label_text(value: object) -> str:
@@ -122,13 +122,13 @@ SIGNS = {
 """Beside the colour, for those who do not see it."""
 
 
-def chip(word: str, says: str = "") -> Markup:
+def chip(word: str, label: str = "") -> Markup:
     """Return a level or a verdict as HTML: its sign, its word, its colour."""
     sign = SIGNS.get(word, "•")
-    shown = text(says or word)
+    html = text(label or word)
     css_class = word if word in SIGNS else "other"
     return Markup(
-        f'<span class="chip {css_class}"><span aria-hidden="true">{sign}</span> {shown}</span>'
+        f'<span class="chip {css_class}"><span aria-hidden="true">{sign}</span> {html}</span>'
     )
 
 
@@ -174,7 +174,7 @@ def table(
 def _head(column: Column) -> str:
     marks = "" if column.kind == "text" else ' class="number"'
     marks += " data-choose" if column.choose else ""
-    marks += f' title="{label_text(column.says)}"' if column.says else ""
+    marks += f' title="{label_text(column.tip)}"' if column.tip else ""
     return f'<th scope="col"{marks}>{text(column.name)}</th>'
 
 
@@ -189,12 +189,12 @@ def _cell(column: Column, value: Any) -> str:
     if value is None:
         return "<td></td>"
     if column.kind == "text":
-        shown = value if isinstance(value, Markup) else text(value)
+        html = value if isinstance(value, Markup) else text(value)
         length = len(TAG.sub("", value) if isinstance(value, Markup) else str(value))
         opening = '<td class="long">' if length > LONG else "<td>"
         if length > CLAMPED:
-            shown = Markup(f'<div class="clamp" tabindex="0">{shown}</div>')
-        return f"{opening}{shown}</td>"
+            html = Markup(f'<div class="clamp" tabindex="0">{html}</div>')
+        return f"{opening}{html}</td>"
     if isinstance(value, Markup):
         return f'<td class="number">{value}</td>'
     written = number(value, column.kind)
@@ -203,7 +203,7 @@ def _cell(column: Column, value: Any) -> str:
     return f'<td class="number"{exact}>{escape(written)}</td>'
 
 
-def figures(drawn: Iterable[Drawn], n_tasks: int = 0) -> Markup:
+def figures(drawings: Iterable[Drawn], n_tasks: int = 0) -> Markup:
     """Figures with their titles, each in a box that scrolls on narrow screens.
 
     Parameters
@@ -211,18 +211,18 @@ def figures(drawn: Iterable[Drawn], n_tasks: int = 0) -> Markup:
     n_tasks
         How many there are, if the figures are those of the first tasks.
     """
-    shown: str = join(
+    html: str = join(
         f"<figure><figcaption>{text(figure.title)}</figcaption>"
         f'<div class="wide" role="group" tabindex="0" aria-label="{label_text(figure.title)}">'
         f"{figure.svg}</div></figure>\n"
-        for figure in drawn
+        for figure in drawings
     )
-    if shown and n_tasks > MOST_TASKS:
-        shown += paragraph(
+    if html and n_tasks > MOST_TASKS:
+        html += paragraph(
             f"Figures of {MOST_TASKS} of {n_tasks:,} tasks, the first by name; all tasks are in "
             "the tables."
         )
-    return Markup(shown)
+    return Markup(html)
 
 
 def part(title: str, content: str) -> Markup:
@@ -242,12 +242,12 @@ def more(summary: str, content: str) -> Markup:
     return Markup(f"<details><summary>{text(summary)}</summary>\n{content}</details>\n")
 
 
-def left_out(n_rows: int, shown: int, where: str) -> Markup:
+def left_out(n_rows: int, n_shown: int, where: str) -> Markup:
     """A sentence on the rows that are not shown."""
-    if n_rows <= shown:
+    if n_rows <= n_shown:
         return Markup("")
     return paragraph(
-        f"{shown:,} of {n_rows:,} rows are shown; all of them are in <code>{where}</code>."
+        f"{n_shown:,} of {n_rows:,} rows are shown; all of them are in <code>{where}</code>."
     )
 
 

@@ -49,12 +49,12 @@ def page(title: str, header: str, parts: Sequence[Part], footer: str) -> str:
     parts
         Sections in order; those without content are left out.
     """
-    shown = [part for part in parts if part.content]
-    links = "".join(f'<li><a href="#{p.anchor}">{text(p.title)}</a></li>' for p in shown)
+    contents = [part for part in parts if part.content]
+    links = "".join(f'<li><a href="#{p.anchor}">{text(p.title)}</a></li>' for p in contents)
     sections = "\n".join(
         f'<section id="{p.anchor}" aria-labelledby="{p.anchor}-title">'
         f'<h2 id="{p.anchor}-title">{text(p.title)}</h2>\n{p.content}</section>'
-        for p in shown
+        for p in contents
     )
     return Markup(
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'

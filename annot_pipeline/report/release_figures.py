@@ -64,8 +64,8 @@ def judge_figures(judges: pa.Table, alpha: float) -> list[Drawn]:
         Level of judge control.
     """
     tested = [row for row in _once_a_judge(judges) if row["verdict"] != "untested"]
-    needed = ("p_value", "seconds_per_judgment")
-    if not all(any(row[name] is not None for row in tested) for name in needed):
+    required_columns = ("p_value", "seconds_per_judgment")
+    if not all(any(row[name] is not None for row in tested) for name in required_columns):
         return []
     svg = p_against_seconds_svg(
         _numbers(tested, "seconds_per_judgment"),
@@ -87,13 +87,13 @@ def difference_figures(judges: pa.Table, pairs: pa.Table) -> list[Drawn]:
     pairs
         As `control_judges` gives them, of `drawn_judges` at least.
     """
-    drawn = []
+    drawings = []
     for which, judge in zip(("smallest", "largest"), drawn_judges(judges), strict=False):
         d1, d2 = (_differences(pairs, judge, kind) for kind in ("ask_again", "bad_reference"))
         if d1.size or d2.size:
             svg = judge_differences_svg(np.abs(d1), d2, judge)
-            drawn.append(Drawn(f"Differences of the judge with the {which} p", svg))
-    return drawn
+            drawings.append(Drawn(f"Differences of the judge with the {which} p", svg))
+    return drawings
 
 
 def drawn_judges(judges: pa.Table) -> list[str]:
@@ -111,7 +111,7 @@ def reliability_figures(known_labels: pa.Table) -> list[Drawn]:
     known_labels
         ``task``, ``probability``, ``right``, ``dawid_skene_probability``, ``dawid_skene_right``.
     """
-    drawn = []
+    drawings = []
     for task, rows in first_tasks(known_labels):
         curves = [
             reliability(rows[f"{model}probability"].to_numpy(), right, right)
@@ -119,8 +119,8 @@ def reliability_figures(known_labels: pa.Table) -> list[Drawn]:
             for right in [rows[f"{model}right"].to_numpy()]
         ]
         svg = reliability_svg(["published", "Dawid-Skene"], curves)
-        drawn.append(Drawn(f"Labels by their probability, {task}", svg))
-    return drawn
+        drawings.append(Drawn(f"Labels by their probability, {task}", svg))
+    return drawings
 
 
 def prevalence_figures(prevalence: pa.Table) -> list[Drawn]:
@@ -154,7 +154,7 @@ def confusion_figures(confusion: pa.Table, judges: pa.Table, prevalence: pa.Tabl
     """
     order = dict(_class_order(prevalence))
     busiest = dict(_busiest(judges))
-    drawn = []
+    drawings = []
     for task, rows in _by_task(confusion):
         names = busiest.get(task, [])
         labels = order[task]
@@ -167,8 +167,8 @@ def confusion_figures(confusion: pa.Table, judges: pa.Table, prevalence: pa.Tabl
                 matrices[cell] = row["probability"]
         if names:
             svg = confusion_svg(labels, matrices, names)
-            drawn.append(Drawn(f"Confusion of the busiest judges, {task}", svg))
-    return drawn
+            drawings.append(Drawn(f"Confusion of the busiest judges, {task}", svg))
+    return drawings
 
 
 def score_figures(scores: pa.Table) -> list[Drawn]:
@@ -179,7 +179,7 @@ def score_figures(scores: pa.Table) -> list[Drawn]:
     scores
         The gold table.
     """
-    drawn = []
+    drawings = []
     for task, rows in first_tasks(scores):
         histograms = [
             (name, rows[column].to_numpy())
@@ -188,8 +188,8 @@ def score_figures(scores: pa.Table) -> list[Drawn]:
         ]
         if histograms and histograms[0][0].startswith("EASL"):
             svg = score_histograms_svg(histograms, bins=10, x_label="score, 0 to 1 of the scale")
-            drawn.append(Drawn(f"Scores of items, {task}", svg))
-    return drawn
+            drawings.append(Drawn(f"Scores of items, {task}", svg))
+    return drawings
 
 
 def ranking_figures(rankings: pa.Table, start: int = 0, end: int = MOST_TASKS) -> list[Drawn]:
@@ -204,7 +204,7 @@ def ranking_figures(rankings: pa.Table, start: int = 0, end: int = MOST_TASKS) -
     start, end
         Which tasks, by place in the order of their names.
     """
-    drawn = []
+    drawings = []
     for task, of_task in first_tasks(rankings, start, end):
         parts = headline_ranking(of_task, task)
         for number, rows in _largest_parts(parts):
@@ -222,8 +222,8 @@ def ranking_figures(rankings: pa.Table, start: int = 0, end: int = MOST_TASKS) -
                 method,
                 why_no_intervals=most_frequent_reason(ranked),
             )
-            drawn.append(Drawn(f"Ranking by {method}, {task}{part}{left_out}", svg))
-    return drawn
+            drawings.append(Drawn(f"Ranking by {method}, {task}{part}{left_out}", svg))
+    return drawings
 
 
 def comparison_figures(comparisons: pa.Table, alpha: float, rankings: pa.Table) -> list[Drawn]:
@@ -238,7 +238,7 @@ def comparison_figures(comparisons: pa.Table, alpha: float, rankings: pa.Table) 
     rankings
         The gold table.
     """
-    drawn = []
+    drawings = []
     for task, rows in first_tasks(comparisons):
         ranked = [row for part in headline_ranking(rankings, task) for row in part][:MOST_SYSTEMS]
         method = ranked[0]["method"] if ranked else ""
@@ -255,8 +255,8 @@ def comparison_figures(comparisons: pa.Table, alpha: float, rankings: pa.Table) 
                 p_values[at] = np.nan if row["p_adjusted"] is None else row["p_adjusted"]
                 wins[at] = bool(row["a_beats_b"])
         svg = comparison_matrix_svg(systems, p_values, wins, alpha)
-        drawn.append(Drawn(f"Systems compared by {method}, p after Holm, {task}", svg))
-    return drawn
+        drawings.append(Drawn(f"Systems compared by {method}, p after Holm, {task}", svg))
+    return drawings
 
 
 def _numbers(rows: Sequence[Row], column: str) -> list[float]:
@@ -266,8 +266,8 @@ def _numbers(rows: Sequence[Row], column: str) -> list[float]:
 def _once_a_judge(judges: pa.Table) -> list[Row]:
     """One row a judge and test: tested over all tasks, a judge's rows say the same."""
     first: dict[tuple[Any, ...], int] = {}
-    said = judges.select(["judge", "verdict", "p_value", "n_pairs"])
-    for position, row in enumerate(said.to_pylist()):
+    verdicts = judges.select(["judge", "verdict", "p_value", "n_pairs"])
+    for position, row in enumerate(verdicts.to_pylist()):
         first.setdefault(tuple(row.values()), position)
     rows: list[Row] = judges.take(pa.array(first.values(), pa.int64())).to_pylist()
     return rows

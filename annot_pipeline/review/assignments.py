@@ -79,9 +79,9 @@ def recommend(
         return "reject", _short(" ".join(reasons), encoding)
     if failed:
         return "decide", _doubt(failed[0])
-    others = [v for v in verdicts if v["verdict"] != "passed"]
-    why = next((v["verdict_reason"] for v in others or verdicts if v["verdict_reason"]), "")
-    return "approve" if verdicts and not others else "decide", why
+    doubts = [v for v in verdicts if v["verdict"] != "passed"]
+    why = next((v["verdict_reason"] for v in doubts or verdicts if v["verdict_reason"]), "")
+    return "approve" if verdicts and not doubts else "decide", why
 
 
 def _is_below(verdict: Mapping[str, Any]) -> bool:

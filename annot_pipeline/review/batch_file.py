@@ -61,16 +61,16 @@ class BatchFile:
 
     def split(self, lines: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
         """Rows as written, with their line ends, and as cells."""
-        held: list[str] = []
+        buffer: list[str] = []
 
         def noted() -> Iterator[str]:
             for n, line in enumerate(lines):
-                held.append(line)
+                buffer.append(line)
                 yield line if n else line.removeprefix("\ufeff")
 
         for cells in csv.reader(noted(), delimiter=self.delimiter, **self._quoting):
-            yield "".join(held), cells
-            held.clear()
+            yield "".join(buffer), cells
+            buffer.clear()
 
     @property
     def _quoting(self) -> dict[str, Any]:

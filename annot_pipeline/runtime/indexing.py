@@ -50,11 +50,11 @@ def is_in(column: pa.ChunkedArray, names: Collection[str] | pa.Array) -> pa.Chun
 
     Only distinct values are compared where the column is encoded, not each row's text.
     """
-    wanted = names if isinstance(names, pa.Array) else pa.array(list(names), TEXT)
+    name_array = names if isinstance(names, pa.Array) else pa.array(list(names), TEXT)
     if not pa.types.is_dictionary(column.type):
-        return pc.is_in(column, wanted)
+        return pc.is_in(column, name_array)
     chunks = [
-        pc.fill_null(pc.is_in(chunk.dictionary, wanted).take(chunk.indices), False)
+        pc.fill_null(pc.is_in(chunk.dictionary, name_array).take(chunk.indices), False)
         for chunk in column.chunks
     ]
     return pa.chunked_array(chunks, pa.bool_())

@@ -75,12 +75,12 @@ def spans_by_size(counts: Sequence[int], most: int) -> list[tuple[int, int]]:
     most
         Of a span, unless it is one code.
     """
-    spans, start, held = [], 0, 0
+    spans, start, total = [], 0, 0
     for code, n in enumerate(counts):
-        if held and held + n > most:
+        if total and total + n > most:
             spans.append((start, code))
-            start, held = code, 0
-        held += n
+            start, total = code, 0
+        total += n
     return [*spans, (start, len(counts))]
 
 

@@ -127,9 +127,9 @@ class TaskOutput:
     metrics: TaskMetrics
     partitions: Mapping[str, Document]
 
-    def output(self, metrics: type[M], **others: Any) -> StageOutput[M]:
-        """Return it with typed metrics; ``others`` are metrics of the whole stage."""
-        return StageOutput(self.tables, metrics.read(self.metrics | others), self.partitions)
+    def output(self, metrics: type[M], **extra: Any) -> StageOutput[M]:
+        """Return it with typed metrics; ``extra`` are metrics of the whole stage."""
+        return StageOutput(self.tables, metrics.read(self.metrics | extra), self.partitions)
 
 
 @dataclass(frozen=True)
@@ -180,7 +180,7 @@ class _TaskPartition:
     """Holds the inputs of one partition: files, the tasks to read of each, and other rows."""
 
     files: Mapping[str, StoredTable]
-    wanted: Mapping[str, Sequence[str]]
+    task_names: Mapping[str, Sequence[str]]
     tasks: Sequence[str]
     small: Mapping[str, pa.Table]
     prior: PriorResults
@@ -240,7 +240,7 @@ def run_by_task(
     for inputs in in_files:
         task_partition = _TaskPartition(
             files=inputs.files,
-            wanted={
+            task_names={
                 name: sorted(tasks_of.get(name, {*inputs.tasks}).intersection(inputs.tasks))
                 for name in names
             },
@@ -251,8 +251,8 @@ def run_by_task(
                         .values()),
         )  # fmt: skip
         fingerprint = [
-            inputs.hashes, task_partition.wanted, hash_values(list(task_partition.small.values())),
-            shared.whole_hashes,
+            inputs.hashes, task_partition.task_names,
+            hash_values(list(task_partition.small.values())), shared.whole_hashes,
             {task: repr(value) for task, value in task_partition.prior.items()},
         ]  # fmt: skip
         blocks = large(WholeTasks(inputs, task_partition.small, task_partition.prior, fingerprint))
@@ -281,7 +281,7 @@ def _make(
 ) -> tuple[Mapping[str, TableFile], Document]:
     """Make a partition: new rows by the work, unchanged tasks from the latest result."""
     inputs = {
-        name: _read(table, shared.columns[name], task_partition.wanted[name])
+        name: _read(table, shared.columns[name], task_partition.task_names[name])
         for name, table in task_partition.files.items()
     }
     inputs |= {name: ByTask(rows) for name, rows in task_partition.small.items()}

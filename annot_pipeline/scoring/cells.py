@@ -139,10 +139,10 @@ def predicted(
 
 def _without_repeated(rows: Rows, faults: Faults) -> Rows:
     first = np.unique(rows.items, return_index=True)[1]
-    again = np.ones(len(rows.items), np.bool_)
-    again[first] = False
-    names = rows.column(rows.form.item).filter(pa.array(again)).to_pylist()
-    faults.add("twice", rows.numbers(again), names)
+    is_repeat = np.ones(len(rows.items), np.bool_)
+    is_repeat[first] = False
+    names = rows.column(rows.form.item).filter(pa.array(is_repeat)).to_pylist()
+    faults.add("twice", rows.numbers(is_repeat), names)
     return rows.take(first)
 
 
@@ -179,10 +179,10 @@ def _from_long(
     values = np.where(bad, np.nan, values)
     is_class = codes != NO_CLASS
     keys = inverse * (len(rows.classes) + 1) + codes
-    again = is_class.copy()
-    again[np.flatnonzero(is_class)[np.unique(keys[is_class], return_index=True)[1]]] = False
-    names = rows.column(rows.form.item).filter(pa.array(again)).to_pylist()
-    faults.add("class_twice", rows.numbers(again), names)
+    is_repeat = is_class.copy()
+    is_repeat[np.flatnonzero(is_class)[np.unique(keys[is_class], return_index=True)[1]]] = False
+    names = rows.column(rows.form.item).filter(pa.array(is_repeat)).to_pylist()
+    faults.add("class_twice", rows.numbers(is_repeat), names)
     cells = np.zeros((n_items, len(rows.classes)))
     cells[inverse[is_class], codes[is_class]] = values[is_class]
     elsewhere = np.zeros(n_items)
@@ -262,8 +262,8 @@ def _checked(
     whole = ~np.isnan(every).any(axis=1)  # what is no number was said already
 
     def fault(kind: str, where: Flags, values: Floats, allowed: str = "") -> None:
-        shown = [f"{value:.9g}" for value in values[where]]
-        faults.add(kind, rows.numbers(where), shown, allowed)
+        texts = [f"{value:.9g}" for value in values[where]]
+        faults.add(kind, rows.numbers(where), texts, allowed)
 
     lowest, highest, total = every.min(axis=1), every.max(axis=1), every.sum(axis=1)
     fault("negative", whole & (lowest < 0), lowest)

@@ -56,7 +56,7 @@ def form(recognised: Form, classes: Sequence[str]) -> Document:
     with_column = dict(recognised.classes)
     return {
         "name": recognised.name,
-        "says": recognised.says(),
+        "says": recognised.describe(),
         "item": recognised.item,
         "task": recognised.task,
         "label": recognised.label,

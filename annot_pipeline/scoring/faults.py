@@ -79,8 +79,8 @@ class Faults:
         problems = []
         for kind, rows in self.rows.items():
             what, allowed, do = KINDS[kind]
-            shown = first_of([f"{row:,}" for row in sorted(rows)])
-            where = f"row{'s' * (len(rows) > 1)} {shown}"
+            text = first_of([f"{row:,}" for row in sorted(rows)])
+            where = f"row{'s' * (len(rows) > 1)} {text}"
             values = tuple(dict.fromkeys(self.values[kind]))
             problems.append(Problem(where, what, self.allowed[kind] or allowed, do, values))
         if problems:

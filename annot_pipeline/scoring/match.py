@@ -44,7 +44,7 @@ class Matched:
     other_tasks: dict[str, int]
 
 
-def choose_tasks(gold: Mapping[str, GoldTask], wanted: str | None) -> dict[str, GoldTask]:
+def choose_tasks(gold: Mapping[str, GoldTask], task_name: str | None) -> dict[str, GoldTask]:
     """Return the requested task, or all.
 
     Raises
@@ -52,17 +52,17 @@ def choose_tasks(gold: Mapping[str, GoldTask], wanted: str | None) -> dict[str, 
     ConfigError
         There is no such task.
     """
-    if wanted is None:
+    if task_name is None:
         return dict(gold)
-    if wanted not in gold:
-        likely = difflib.get_close_matches(wanted, list(gold), 1)
+    if task_name not in gold:
+        likely = difflib.get_close_matches(task_name, list(gold), 1)
         do = f"did you mean {likely[0]}?" if likely else ""
         allowed = _task_list(gold)
         problem = Problem(
-            "--task", "no task that has labels with probabilities", allowed, do, values=(wanted,)
+            "--task", "no task that has labels with probabilities", allowed, do, values=(task_name,)
         )
         raise ConfigError("an unknown task", [problem])
-    return {wanted: gold[wanted]}
+    return {task_name: gold[task_name]}
 
 
 def match(
@@ -152,13 +152,13 @@ def _no_match_error(
                 tuple(matched.unknown_items),
             )
         )  # fmt: skip
-    others = matched.unknown_tasks | matched.other_tasks
-    if others:
+    counts = matched.unknown_tasks | matched.other_tasks
+    if counts:
         problems.append(
             Problem(
-                "task", f"{counted(sum(others.values()), 'row')} of other tasks", _task_list(tasks),
+                "task", f"{counted(sum(counts.values()), 'row')} of other tasks", _task_list(tasks),
                 "spell tasks as gold does, or rename the column task if it is something else",
-                tuple(others),
+                tuple(counts),
             )
         )  # fmt: skip
     return InputError(f"{predictions.name}: no row is about an item of gold", problems)

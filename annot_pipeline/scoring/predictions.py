@@ -101,7 +101,7 @@ class Form:
         prefix = next((column.removesuffix(name) for name, column in self.classes), "")
         return tuple(c for c in self.ignored if prefix and c.startswith(prefix))
 
-    def says(self) -> str:
+    def describe(self) -> str:
         """For people."""
         if self.name == "columns":
             names = first_of([column for _, column in self.classes], 4)
@@ -219,23 +219,23 @@ def recognise(
     ConfigError
         A column is not there, or nothing looks like a prediction.
     """
-    there = list(predictions.columns)
+    columns = list(predictions.columns)
     for option, column in (("--item", item), ("--label", label)):
-        if column is not None and column not in there:
+        if column is not None and column not in columns:
             raise _missing(predictions, option, f"no column {column}", "name one of these")
     item = item or ITEM
-    if item not in there:
-        do = _likely_column(there, "--item", ITEM) or "name the column with --item"
+    if item not in columns:
+        do = _likely_column(columns, "--item", ITEM) or "name the column with --item"
         raise _missing(predictions, "", f"no column {ITEM}", do)
-    task = TASK if TASK in there and item != TASK else None
-    label_column = label or (LABEL if LABEL in there and item != LABEL else None)
+    task = TASK if TASK in columns and item != TASK else None
+    label_column = label or (LABEL if LABEL in columns and item != LABEL else None)
     reserved = {item, task, label}
-    by_class = _class_columns([c for c in there if c not in reserved], classes)
+    by_class = _class_columns([c for c in columns if c not in reserved], classes)
     if form is None:
         form = _likely(predictions, item, task, label, label_column, by_class)
     recognised = Form(form, item, task)
     if form in ("labels", "long") and label_column:
-        column = probability_column(there, dawid_skene=raw) if form == "long" else None
+        column = probability_column(columns, dawid_skene=raw) if form == "long" else None
         recognised = Form(form, item, task, label_column, column)
     elif form == "columns":
         recognised = Form(form, item, task, classes=tuple(by_class.items()))
@@ -248,10 +248,10 @@ def recognise(
         recognised.probability,
         *dict(recognised.classes).values(),
     }
-    lacking = _lacking(recognised, there)
+    lacking = _lacking(recognised, columns)
     if lacking:
         raise _missing(predictions, f"--form {form}", lacking, "choose another form")
-    ignored = tuple(name for name in there if name not in used)
+    ignored = tuple(name for name in columns if name not in used)
     return Form(
         recognised.name, item, task, recognised.label, recognised.probability,
         recognised.classes, ignored,
@@ -288,12 +288,12 @@ def _likely(
     return "labels"
 
 
-def _likely_column(there: Sequence[str], option: str, wanted: str) -> str:
+def _likely_column(columns: Sequence[str], option: str, heading: str) -> str:
     """The option that names a column spelt otherwise, if there is one, or there twice."""
-    twice = [name for name in there if name.startswith(f"{wanted}#")]
+    twice = [name for name in columns if name.startswith(f"{heading}#")]
     if twice:
-        return f"the header has {wanted} {len(twice)} times: choose one, as {option} '{twice[0]}'"
-    column = next((name for name in there if name.strip().casefold() == wanted), None)
+        return f"the header has {heading} {len(twice)} times: choose one, as {option} '{twice[0]}'"
+    column = next((name for name in columns if name.strip().casefold() == heading), None)
     return "" if column is None else f"did you mean {option} {shlex.quote(column)}?"
 
 
@@ -305,10 +305,10 @@ def _repeats(predictions: Predictions, item: str, task: str | None) -> bool:
     return n_keys < len(predictions)
 
 
-def _lacking(form: Form, there: Sequence[str]) -> str:
+def _lacking(form: Form, columns: Sequence[str]) -> str:
     if form.name in ("labels", "long") and form.label is None:
         return f"no column {LABEL}"
-    if form.probability is not None and form.probability not in there:
+    if form.probability is not None and form.probability not in columns:
         return f"no column {form.probability}"
     if form.name == "columns" and not form.classes:
         return "no two classes of gold have a column"

@@ -224,10 +224,10 @@ def _coverage(
     missing: list[str] = []
     n_missing = 0
     for name, task in tasks.items():
-        there = np.zeros(len(task.items), np.bool_)
+        has_prediction = np.zeros(len(task.items), np.bool_)
         if name in predictions_by_task:
-            there[predictions_by_task[name].items] = True
-        lost = np.flatnonzero(~there)
+            has_prediction[predictions_by_task[name].items] = True
+        lost = np.flatnonzero(~has_prediction)
         n_missing += lost.size
         missing += task.items.take(pa.array(lost[: SHOWN - len(missing)])).to_pylist()
     return {

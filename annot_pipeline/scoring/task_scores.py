@@ -168,5 +168,5 @@ def over_tasks(scored: Mapping[str, ScoredTask]) -> Document:
 
 def _common_baselines(scored: Mapping[str, ScoredTask]) -> list[str]:
     """Return the baselines that all tasks have."""
-    first, *others = (task.baselines for task in scored.values())
-    return [name for name in first if all(name in baselines for baselines in others)]
+    first, *rest = (task.baselines for task in scored.values())
+    return [name for name in first if all(name in baselines for baselines in rest)]

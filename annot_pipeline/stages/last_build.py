@@ -11,14 +11,14 @@ from annot_pipeline.storage.stage_result import StageResult
 from annot_pipeline.storage.tables import StoredTable, read_unharmed
 
 
-def last_build(build: Build, *needed: str, command: str) -> dict[str, StoredTable]:
+def last_build(build: Build, *table_names: str, command: str) -> dict[str, StoredTable]:
     """Return the tables of the last build, up to those that are needed.
 
     Parameters
     ----------
     build
         Of the campaign as it is now.
-    needed
+    table_names
         Tables that must be there and up to date.
     command
         What to type again after a new build, for messages.
@@ -28,7 +28,7 @@ def last_build(build: Build, *needed: str, command: str) -> dict[str, StoredTabl
     StoreError
         There is no such build, or it stopped half way, or its key is missing.
     """
-    stages = stages_for(needed)
+    stages = stages_for(table_names)
     results: dict[str, StageResult] = {}
     for stage in stages:
         try:

@@ -62,11 +62,11 @@ MAKER = {table: stage for stage in STAGES for table in stage.outputs}
 
 def stages_for(tables: Iterable[str]) -> tuple[Stage, ...]:
     """Return the stages that make some tables, and all upstream ones, in order."""
-    needed = {MAKER[table].name for table in tables}
+    stage_names = {MAKER[table].name for table in tables}
     for stage in reversed(STAGES):
-        if stage.name in needed:
-            needed |= {MAKER[table].name for table in stage.inputs}
-    return tuple(stage for stage in STAGES if stage.name in needed)
+        if stage.name in stage_names:
+            stage_names |= {MAKER[table].name for table in stage.inputs}
+    return tuple(stage for stage in STAGES if stage.name in stage_names)
 
 
 GOLD_MADE = tuple(name for name in GOLD if name in MAKER)

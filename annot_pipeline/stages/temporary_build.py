@@ -14,7 +14,7 @@ from annot_pipeline.storage.temporary import temporary_store
 
 
 def temporary_build(
-    campaign: LoadedCampaign, wanted: Mapping[str, Sequence[str]], progress: Progress
+    campaign: LoadedCampaign, columns_by_table: Mapping[str, Sequence[str]], progress: Progress
 ) -> tuple[dict[str, pa.Table], list[GateResult]]:
     """Run the stages that some tables need.
 
@@ -22,7 +22,7 @@ def temporary_build(
     ----------
     campaign
         What to build.
-    wanted
+    columns_by_table
         Names of tables, and the columns wanted of each; none means all.
     progress
         Called with a sentence on what is going on.
@@ -41,11 +41,11 @@ def temporary_build(
     """
     with temporary_store(campaign, campaign.settings, continues_previous=False) as temporary:
         build = Build(temporary, progress=progress)
-        runs = [build.run_stage(stage) for stage in stages_for(wanted)]
+        runs = [build.run_stage(stage) for stage in stages_for(columns_by_table)]
         files = {name: file for run in runs for name, file in run.result.tables.items()}
         gates = [gate for run in runs for gate in run.gates]
         tables = {
             name: read_table(files[name], columns or None).combine_chunks()
-            for name, columns in wanted.items()
+            for name, columns in columns_by_table.items()
         }
     return tables, gates

@@ -53,9 +53,9 @@ def given_up_gold(
     if isinstance(names, bool):
         names = [""] if names else []
     versions = [name for name in names if VERSION.fullmatch(name)]
-    others, unlisted = other_gold(campaign, GivenUp()), unlisted_gold(campaign, GivenUp())
+    golds, unlisted = other_gold(campaign, GivenUp()), unlisted_gold(campaign, GivenUp())
     places = {
-        name: _known_place(campaign, name, [*others, *unlisted])
+        name: _known_place(campaign, name, [*golds, *unlisted])
         for name in names
         if name and name not in versions
     }
@@ -67,7 +67,7 @@ def given_up_gold(
     for name, location in places.items():
         if location is None:
             what = f"{name}: the store feeds no such gold"
-            problems.append(Problem("--gone", what, allowed=first_of([*others, *unlisted])))
+            problems.append(Problem("--gone", what, allowed=first_of([*golds, *unlisted])))
         elif (folder := _location(campaign, name, location)) and not _absence(
             folder, campaign.store
         ):
@@ -171,11 +171,11 @@ def _absence(location: str, store: Path) -> str | None:
     return None
 
 
-def _known_place(campaign: LoadedCampaign, name: str, others: Sequence[str]) -> str | None:
+def _known_place(campaign: LoadedCampaign, name: str, golds: Sequence[str]) -> str | None:
     """Return the place, or the stem of gold that is not listed, that a name means."""
     places = _meant_places(campaign, name)
     stems = [_stem(campaign.store, location) for location in places]
-    return next((location for location in [*places, name, *stems] if location in others), None)
+    return next((location for location in [*places, name, *stems] if location in golds), None)
 
 
 def _location(campaign: LoadedCampaign, name: str, location: str) -> str | None:

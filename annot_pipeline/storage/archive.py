@@ -197,10 +197,10 @@ def glob_exports(folder: Path, pattern: str, where: str = "") -> tuple[Path, lis
 
 def _nearby(folder: Path, pattern: str) -> str:
     """What lies where the glob leads, as far as there is such a folder."""
-    there = folder
+    lowest = folder
     for part in Path(pattern).parts:
-        if not (there / part).is_dir():
+        if not (lowest / part).is_dir():
             break
-        there /= part
-    names = sorted((path.name for path in there.iterdir()), key=natural_key)
-    return f"; {there} holds {first_of(names)}" if names else f"; {there} is empty"
+        lowest /= part
+    names = sorted((path.name for path in lowest.iterdir()), key=natural_key)
+    return f"; {lowest} holds {first_of(names)}" if names else f"; {lowest} is empty"

@@ -124,8 +124,8 @@ class Bucket:
         above = f"{self._at(folder)}/"
         with self._asking(folder):
             entries = self._files.find(above, detail=True)  # of what is not there: nothing
-        there = {path.removeprefix(above): entry["size"] for path, entry in entries.items()}
-        return {name: size for name, size in sorted(there.items()) if name}
+        size_by_name = {path.removeprefix(above): entry["size"] for path, entry in entries.items()}
+        return {name: size for name, size in sorted(size_by_name.items()) if name}
 
     def remove(self, names: Sequence[str]) -> None:
         """Remove objects; one that is gone is no error."""

@@ -134,10 +134,10 @@ class GoldBucket(GoldFolder):
         return BucketRelease(version, self.folder / version, manifest, typed, bucket=self.bucket)
 
     @contextmanager
-    def alone(self, waiting: Callable[[], None]) -> Iterator[None]:
+    def write_lock(self, waiting: Callable[[], None]) -> Iterator[None]:
         """Hold the right to write among the builds of this store; of others `point` knows."""
         make_private(self.folder.parent.parent)
-        with super().alone(waiting):
+        with super().write_lock(waiting):
             self._held = self.pointer_bytes()
             yield
 
@@ -145,19 +145,19 @@ class GoldBucket(GoldFolder):
         """Remove what can be published no more, and copies of what is gone."""
         super().tidy()
         pointer = self.pointer()
-        there = self.may_be_releases(pointer)
+        releases = self.may_be_releases(pointer)
         announced = {*self.bucket.sizes(UPLOADS)}
         for version in self.used() if pointer else ():
             is_past = pointer and number(version) < number(pointer.version)
             is_ours = version in announced or (pointer and version in pointer.manifests)
-            if version not in there and is_past and is_ours:
+            if version not in releases and is_past and is_ours:
                 self._remove_objects(version)
         done = [v for v in announced if pointer and number(v) <= number(pointer.version)]
         self._forget(done)
         old = time.time() - ABANDONED_AFTER
         for version in super().versions():
             folder = self.folder / version
-            if version not in there:
+            if version not in releases:
                 shutil.rmtree(folder)
             elif folder.stat().st_mtime < old:
                 for parent in (folder, *(path for path in folder.iterdir() if path.is_dir())):
@@ -234,8 +234,8 @@ class GoldBucket(GoldFolder):
 
     def _held_version(self) -> str | None:
         """The newest release when the right to write was got."""
-        held = self._held
-        return None if held is None else parse_pointer(held, self.location(POINTER)).version
+        content = self._held
+        return None if content is None else parse_pointer(content, self.location(POINTER)).version
 
     def _whole(self, pointer: Pointer | None) -> list[str]:
         """Return versions that have a manifest; all that were published and not pruned have one."""

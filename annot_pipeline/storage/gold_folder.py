@@ -118,7 +118,7 @@ class GoldFolder:
         return Release(version, self.folder / version, manifest, typed)
 
     @contextmanager
-    def alone(self, waiting: Callable[[], None]) -> Iterator[None]:
+    def write_lock(self, waiting: Callable[[], None]) -> Iterator[None]:
         """Hold the right to write; ``waiting`` is called if another process has it.
 
         Raises

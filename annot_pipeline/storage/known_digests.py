@@ -28,7 +28,7 @@ def known_digests(file: Path, seconds: float) -> Iterator[Callable[[Path], str]]
     NotReadYetError
         Time is over; the next call goes on from there.
     """
-    stored, asked = _read(file), dict[str, list[object]]()
+    stored, entries = _read(file), dict[str, list[object]]()
     read: list[Path] = []
     end = time.monotonic() + seconds
 
@@ -41,7 +41,7 @@ def known_digests(file: Path, seconds: float) -> Iterator[Callable[[Path], str]]
                 raise NotReadYetError("not all exports are read; more is read at the next look")
             entry = [*figures, export_sha256(path)]
             read.append(path)
-        asked[str(path)] = entry
+        entries[str(path)] = entry
         return str(entry[-1])
 
     whole = False
@@ -52,7 +52,7 @@ def known_digests(file: Path, seconds: float) -> Iterator[Callable[[Path], str]]
         if read:
             with contextlib.suppress(OSError):  # they are read again then
                 make_private(file.parent)
-                write_json(file, asked if whole else stored | asked)
+                write_json(file, entries if whole else stored | entries)
 
 
 def _read(file: Path) -> dict[str, list[object]]:

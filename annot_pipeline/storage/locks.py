@@ -83,12 +83,12 @@ def take(
     if kind & fcntl.LOCK_NB:
         fcntl.flock(descriptor, kind)
         return
-    end, said = time.monotonic() + longest, -SAID_AGAIN
+    end, reported_at = time.monotonic() + longest, -SAID_AGAIN
     while not _try_lock(descriptor, kind):
         now = time.monotonic()
-        if now - said >= SAID_AGAIN:
+        if now - reported_at >= SAID_AGAIN:
             waiting()
-            said = now
+            reported_at = now
         if now >= end:
             raise _timeout_error(descriptor, path, longest)
         time.sleep(PAUSE)

@@ -104,8 +104,10 @@ def parse_manifest(data: bytes, path: Path | str) -> dict[str, Any]:
 def _words(details: Any) -> str:
     if details["type"] == "missing":
         return "is missing"
-    said: str = details["msg"].removeprefix("Value error, ")
-    return said if isinstance(details["input"], dict) else f"{shorten(details['input'])}: {said}"
+    message: str = details["msg"].removeprefix("Value error, ")
+    return (
+        message if isinstance(details["input"], dict) else f"{shorten(details['input'])}: {message}"
+    )
 
 
 def files_of(table: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -98,12 +98,12 @@ def setting_in_words(change: Mapping[str, Any]) -> tuple[str, str, str]:
 
 def _in_words(value: Any) -> str:
     if isinstance(value, Mapping) and _name(value):
-        others = [key for key in value if key not in ("path", "name")]
+        settings = [key for key in value if key not in ("path", "name")]
         fields = value.get("fields")
-        n, what = (len(fields), "field") if fields else (len(others), "setting")
+        n, what = (len(fields), "field") if fields else (len(settings), "setting")
         family = value.get("family")
-        says = f"family {family}" if family else f"{n} {what}{'s' * (n != 1)}"
-        value = f"{_name(value)}, {says}"
+        identity = f"family {family}" if family else f"{n} {what}{'s' * (n != 1)}"
+        value = f"{_name(value)}, {identity}"
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
@@ -171,12 +171,12 @@ def _paired(old: Sequence[Any], new: Sequence[Any]) -> dict[int, int]:
 
 def _names(entries: Sequence[Any]) -> list[tuple[str, int]]:
     """What tells entries of a list: their names, and how often each came before."""
-    seen: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     names = []
     for entry in entries:
         name = _name(entry)
-        names.append((name, seen[name]))
-        seen[name] += 1
+        names.append((name, counts[name]))
+        counts[name] += 1
     return names
 
 

@@ -94,10 +94,10 @@ def refuse_foreign(folder: Path, kind: FolderKind, campaign_folder: Path | None 
     if not folder.is_dir() or is_marked(folder, kind):
         return
     # a marker of another kind, or what has this one's name and is no regular file
-    others = [n for n in sorted(os.listdir(folder)) if n.startswith(MARKER_PREFIX)]
+    markers = [n for n in sorted(os.listdir(folder)) if n.startswith(MARKER_PREFIX)]
     if is_marked(folder, kind):  # another process came meanwhile
         return
-    foreign = others or kind.foreign(folder)
+    foreign = markers or kind.foreign(folder)
     if not foreign:
         return
     name = kind.setting

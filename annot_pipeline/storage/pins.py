@@ -49,8 +49,8 @@ def unpin(releases: Releases, version: str) -> str:
     pins = read_pins(releases)
     unpinned = releases.get().version if version == "latest" else version
     if unpinned not in pins:
-        there = f"pinned: {first_of(list(pins))}" if pins else "no release is pinned"
-        raise StoreError(f"{unpinned} is not pinned", [Problem("", there)])
+        pins_text = f"pinned: {first_of(list(pins))}" if pins else "no release is pinned"
+        raise StoreError(f"{unpinned} is not pinned", [Problem("", pins_text)])
     _write(releases, {v: pin for v, pin in pins.items() if v != unpinned})
     return unpinned
 

@@ -68,14 +68,14 @@ class Pointer:
 
     def document(self) -> dict[str, Any]:
         """As JSON says it."""
-        said = {
+        content = {
             "version": self.version,
             "manifest_sha256": self.manifests[self.version],
             "manifests": dict(self.manifests),
             "pruned": sorted(self.pruned, key=number),
             "pins": {version: asdict(pin) for version, pin in self.pins.items()},
         }
-        return said | {"sha256": _digest(said)}
+        return content | {"sha256": _digest(content)}
 
 
 def number(version: str) -> int:

@@ -141,8 +141,8 @@ class Release:
         Names that begin with a dot, as desktops leave them, stop no build; `annot verify` names
         them too.
         """
-        others = self._lying() - {MANIFEST, *self.manifest["files"]}
-        return sorted(name for name in others if not name.rpartition("/")[2].startswith("."))
+        names = self._lying() - {MANIFEST, *self.manifest["files"]}
+        return sorted(name for name in names if not name.rpartition("/")[2].startswith("."))
 
     def _is_there(self, name: str) -> bool:
         return (self.folder / name).exists()

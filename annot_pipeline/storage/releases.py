@@ -115,11 +115,11 @@ class Releases:
         pointer = self.gold.pointer()
         if version == "latest":
             self._refuse(self.contradiction())
-        wanted = pointer.version if version == "latest" and pointer else version
-        if pointer is None or wanted not in self.gold.published(pointer):
+        resolved_version = pointer.version if version == "latest" and pointer else version
+        if pointer is None or resolved_version not in self.gold.published(pointer):
             self.refuse_rollback()  # else it may be one that an older pointer does not know
-            raise self._missing(wanted, pointer)
-        return self._read(wanted, pointer)
+            raise self._missing(resolved_version, pointer)
+        return self._read(resolved_version, pointer)
 
     def latest(self) -> Release | None:
         """The newest release that is there, if any; a build goes on from it."""
@@ -272,7 +272,7 @@ class Releases:
             nothing is written.
         """
         self.refuse_another()
-        with self.gold.alone(waiting):
+        with self.gold.write_lock(waiting):
             self.refuse_another()  # the other build may have been the first
             self.refuse_rollback()
             self.gold.tidy()
@@ -335,8 +335,8 @@ class Releases:
         pointer = self.gold.pointer()
         if pointer is None:
             return []
-        there = {*self.gold.versions(), *pointer.pruned}
-        return sorted(pointer.manifests.keys() - there, key=number)
+        versions = {*self.gold.versions(), *pointer.pruned}
+        return sorted(pointer.manifests.keys() - versions, key=number)
 
     def strike_off(self, versions: Sequence[str]) -> None:
         """Know releases that are gone as pruned, pinned or not; the right to publish is held."""
@@ -354,8 +354,8 @@ class Releases:
         pointer = self.gold.pointer()
         if pointer is None or not versions:
             return
-        there = {v: self.gold.manifest_sha256(v) for v in versions}
-        digests = {v: sha256 for v, sha256 in there.items() if sha256} | self._known(pointer)
+        removed = {v: self.gold.manifest_sha256(v) for v in versions}
+        digests = {v: sha256 for v, sha256 in removed.items() if sha256} | self._known(pointer)
         pruned = tuple({*pointer.pruned, *versions})
         self.point(replace(pointer, manifests=digests, pruned=pruned))
         self.gold.remove(versions)
@@ -426,7 +426,7 @@ class Releases:
 
     def _missing(self, version: str, pointer: Pointer | None) -> StoreError:
         """The error of a release that is not there: what is, and what to do."""
-        there = self.gold.published(pointer)
+        versions = self.gold.published(pointer)
         gold = self.gold.location()
         title = f"{gold}: no release {version}"
         near = next((folder for folder in self.gold.near() if (folder / POINTER).exists()), None)
@@ -435,12 +435,12 @@ class Releases:
             do = "name a folder with gold or --set gold=FOLDER"
             do = f"releases are in {near}" if near else do
         elif pointer and version in pointer.pruned:
-            what, do = "annot prune removed it", f"there are {first_of(there[::-1])}"
+            what, do = "annot prune removed it", f"there are {first_of(versions[::-1])}"
         elif pointer and version in pointer.manifests:
             what = "it was published, but its folder does not exist"
             do = "restore it from a backup; older releases can be named, and builds go on"
-        elif there:
-            what, do = f"there are {', '.join(there[-5:])}", "name one of these"
+        elif versions:
+            what, do = f"there are {', '.join(versions[-5:])}", "name one of these"
         elif lying := self.gold.versions():
             what = f"{first_of(lying)} lie there, but {POINTER} does not"
             build = f"annot build {self.typed}"

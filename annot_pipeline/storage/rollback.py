@@ -28,13 +28,13 @@ def rollback(pointer: Pointer, copy: Pointer, copy_path: Path) -> Problem | None
     copy_path
         Path of the copy, for the message.
     """
-    others = [
+    versions = [
         v for v, sha256 in pointer.manifests.items() if copy.manifests.get(v, sha256) != sha256
     ]
-    if others:
+    if versions:
         what = (
-            f"{first_of(sorted(others, key=number))}: another release than the one that this store "
-            f"saw published (its copy of {POINTER}: {copy_path})"
+            f"{first_of(sorted(versions, key=number))}: another release than the one that this "
+            f"store saw published (its copy of {POINTER}: {copy_path})"
         )
         do = (
             f"restore gold from a backup; if gold is right, as after a move to another store, "

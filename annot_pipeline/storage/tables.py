@@ -130,18 +130,18 @@ def _ahead(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 def _regrouped(batches: Iterable[pa.RecordBatch], group_rows: int) -> Iterable[pa.Table]:
     """Row groups of one size, however the rows came in batches."""
-    held: list[pa.RecordBatch] = []
+    buffer: list[pa.RecordBatch] = []
     size = 0
     for batch in batches:
         while size + batch.num_rows >= group_rows:
             take = group_rows - size
-            yield pa.Table.from_batches([*held, batch.slice(0, take)])
-            batch, held, size = batch.slice(take), [], 0
+            yield pa.Table.from_batches([*buffer, batch.slice(0, take)])
+            batch, buffer, size = batch.slice(take), [], 0
         if batch.num_rows:
-            held.append(batch)
+            buffer.append(batch)
             size += batch.num_rows
-    if held:
-        yield pa.Table.from_batches(held)
+    if buffer:
+        yield pa.Table.from_batches(buffer)
 
 
 def as_published(
@@ -220,10 +220,10 @@ def _read_file(
 ) -> pa.Table:
     with pq.ParquetFile(regular(path)) as file:
         metadata, schema = file.metadata, file.schema_arrow
-    wanted = schema.names if columns is None else list(columns)
+    column_names = schema.names if columns is None else list(columns)
     groups = None if tasks is None else _groups_of(metadata, tasks)
     size = path.stat().st_size
-    return _read(path, size, metadata, _encoded(schema), wanted, groups).select(wanted)
+    return _read(path, size, metadata, _encoded(schema), column_names, groups).select(column_names)
 
 
 def tasks_in(file: TableFile) -> list[str]:

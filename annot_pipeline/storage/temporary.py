@@ -48,17 +48,17 @@ def temporary_store(
     """
     shared = campaign.settings.engine.kind == "spark"
     location = campaign.store if shared else Path(tempfile.gettempdir())
-    with ExitStack() as held:
+    with ExitStack() as stack:
         try:
             if shared:
                 claim(location, STORE)
-                held.enter_context(
+                stack.enter_context(
                     Store(location).shared_lock()
                 )  # else a build would clean it away
             temporary = tempfile.TemporaryDirectory(
                 prefix=PREFIX, dir=location, ignore_cleanup_errors=True
             )  # executors may write there yet, of what was given up
-            folder = held.enter_context(temporary)
+            folder = stack.enter_context(temporary)
             claim(Path(folder), STORE)
         except OSError as error:
             raise _cannot_write(location, str(error.strerror), shared=shared) from error

@@ -36,10 +36,10 @@ class Noting:
         self.one_by_one.append(one_by_one)
         return scores
 
-    def alone(self, items: Codes) -> Floats:
+    def score_items(self, items: Codes) -> Floats:
         return self._answer(items, True)
 
-    def together(self, hits: Codes) -> Floats:
+    def score_hits(self, hits: Codes) -> Floats:
         return self._answer(hits, False)
 
 

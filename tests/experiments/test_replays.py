@@ -38,12 +38,12 @@ def test_each_recorded_judgment_is_drawn_before_any_is_drawn_again() -> None:
     items, judges = np.repeat(np.arange(4), 3), np.arange(12)
     scores = np.arange(12) / 12
     answers = RecordedAnswers(items, judges, scores, 4, rng(), Drawn())
-    actual = np.stack([answers.alone(np.arange(4)) for _ in range(3)])
+    actual = np.stack([answers.score_items(np.arange(4)) for _ in range(3)])
     np.testing.assert_allclose(np.sort(actual, axis=0).T.reshape(-1), scores)
-    assert answers.drawn == Drawn(12, 0, 0, 0)
-    again = np.stack([answers.alone(np.arange(4)) for _ in range(3)])
+    assert answers.draws == Drawn(12, 0, 0, 0)
+    again = np.stack([answers.score_items(np.arange(4)) for _ in range(3)])
     np.testing.assert_allclose(np.sort(again, axis=0), np.sort(actual, axis=0))
-    assert answers.drawn == Drawn(24, 12, 0, 0)
+    assert answers.draws == Drawn(24, 12, 0, 0)
 
 
 def test_a_hit_is_answered_by_one_judge_where_one_has_judged_all() -> None:
@@ -53,18 +53,18 @@ def test_a_hit_is_answered_by_one_judge_where_one_has_judged_all() -> None:
     scores = np.array([0.70, 0.71, 0.72, 0.10, 0.21, 0.32])
     answers = RecordedAnswers(items, judges, scores, 3, rng(), Drawn())
     hit = np.array([[2, 0, 1]])
-    assert answers.together(hit).tolist() == [[0.72, 0.70, 0.71]]
-    assert answers.together(hit).tolist() == [[0.32, 0.10, 0.21]]  # no one judge is left
-    assert answers.drawn == Drawn(6, 0, 2, 1)
-    assert answers.together(hit).tolist() in ([[0.72, 0.70, 0.71]], [[0.32, 0.10, 0.21]])
-    assert answers.drawn.again == 3
+    assert answers.score_hits(hit).tolist() == [[0.72, 0.70, 0.71]]
+    assert answers.score_hits(hit).tolist() == [[0.32, 0.10, 0.21]]  # no one judge is left
+    assert answers.draws == Drawn(6, 0, 2, 1)
+    assert answers.score_hits(hit).tolist() in ([[0.72, 0.70, 0.71]], [[0.32, 0.10, 0.21]])
+    assert answers.draws.repeats == 3
 
 
 def test_a_judge_who_scored_an_item_twice_is_two_judgments() -> None:
     answers = RecordedAnswers(
         np.array([0, 0]), np.array([5, 5]), np.array([0.2, 0.4]), 1, rng(), Drawn()
     )
-    assert sorted(answers.alone(np.zeros(1, np.int64))[0] for _ in range(2)) == [0.2, 0.4]
+    assert sorted(answers.score_items(np.zeros(1, np.int64))[0] for _ in range(2)) == [0.2, 0.4]
 
 
 # --- campaigns -----------------------------------------------------------------------------

@@ -88,7 +88,7 @@ def test_against_brute_force(n: int) -> None:
     original = some_rankings(40, n)
     actual = rebuild(original, np.random.default_rng(1))
     for place, row in enumerate(dense(original).tolist()):
-        wanted = by_hand(row, actual.asked[place].tolist())
+        wanted = by_hand(row, actual.pairs[place].tolist())
         assert actual.rank[place].tolist() == wanted["rank"]
         got = {
             (way, count): actual.counts[place, w, c]
@@ -114,7 +114,7 @@ def test_what_a_path_says_is_right_and_only_constant_rankings_have_no_correlatio
     assert (path[:, COUNTS.index("right")] == path[:, COUNTS.index("relations")]).all()
     constant = (original == original[:, :1]).all(axis=1)
     assert (np.isnan(actual.pearson) == constant).all()
-    pairs = [len({tuple(sorted(p)) for p in asked}) for asked in actual.asked.tolist()]
+    pairs = [len({tuple(sorted(p)) for p in asked}) for asked in actual.pairs.tolist()]
     relations = actual.counts[:, :, COUNTS.index("relations")].sum(axis=1)
     assert (relations == n * (n - 1) // 2 - np.array(pairs)).all()
 

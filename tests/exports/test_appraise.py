@@ -160,9 +160,9 @@ def test_options_of_csv_apply(tmp_path):
 
 
 def test_only_wanted_columns_are_given(tmp_path):
-    export = opened(tmp_path / "a.csv", DOCUMENT_ROWS, wanted=frozenset({"score", "segment"}))
+    export = opened(tmp_path / "a.csv", DOCUMENT_ROWS, used_columns=frozenset({"score", "segment"}))
     assert set(rows(export)[1]) == {"score", "segment"}
-    export = opened(tmp_path / "b.csv", DOCUMENT_ROWS, wanted=frozenset({"score", "trgLang"}))
+    export = opened(tmp_path / "b.csv", DOCUMENT_ROWS, used_columns=frozenset({"score", "trgLang"}))
     assert set(rows(export)[1]) == {"score", "trgLang"}
 
 

@@ -109,7 +109,7 @@ def test_a_row_is_refused_at_a_byte_beyond_the_limit(tmp_path, format_, kind, be
         opening = Opening(
             path, path.name, limits=Limits(row_bytes=limit),
             encoding={"utf-16": "utf-16"}.get(kind, "utf-8"),
-            wanted={"a"} if kind == "column that is not read" else None,
+            used_columns={"a"} if kind == "column that is not read" else None,
         )  # fmt: skip
         if n_bytes <= limit:
             n = sum(map(len, READERS[format_](opening).chunks))

@@ -131,7 +131,7 @@ def test_a_header_that_is_not_utf8(tmp_path: Path) -> None:
 
 def test_bytes_of_columns_that_nobody_maps_do_no_harm(tmp_path: Path) -> None:
     path = written(tmp_path, b"a,b\n1,\xff\n\xff,2\n3,4,\xff\n5,6\n")
-    assert read(path, wanted=frozenset({"a"}))[1] == {
+    assert read(path, used_columns=frozenset({"a"}))[1] == {
         1: ["1"],
         2: UNKNOWN.format(1),
         3: RAGGED,

@@ -54,7 +54,7 @@ def test_six_of_ten_comparisons_rebuild_them_as_well_as_in_the_paper(
     rebuilt: RebuiltRankings,
 ) -> None:
     value = dict(zip(MEASURES, measures(rebuilt).mean(axis=0), strict=True))
-    assert (rebuilt.asked, rebuilt.relations) == (6, 10)
+    assert (rebuilt.comparisons, rebuilt.relations) == (6, 10)
     # METHODS.md: about .94; the paper: .93 (.08)
     assert value["pearson"] == pytest.approx(0.941, abs=0.0015)
     assert value["sd_of_pearson"] == pytest.approx(0.068, abs=0.001)

@@ -114,14 +114,14 @@ def held_verdicts(tests: pa.Table, *, scope: str) -> HeldVerdicts:
     return HeldVerdicts({(task, judge): dropped for task, judge, dropped in rows}, of_judge)
 
 
-def control_with(held: HeldVerdicts) -> Work:
+def control_with(verdicts: HeldVerdicts) -> Work:
     """Return work for ``control_judges`` that holds verdicts fixed; ``judge_tests`` is computed."""
 
     def work(context: StageContext) -> StageOutput[ControlMetrics]:
         output = control_judges_of_campaign(context)
         tests: Any = output.tables["judge_tests"]
         at = tests.schema.get_field_index("dropped")
-        applied = tests.set_column(at, "dropped", pa.array(held.dropped(tests), FLAG))
+        applied = tests.set_column(at, "dropped", pa.array(verdicts.dropped(tests), FLAG))
         parts = input_slices(context, "settled")
         controlled, by_part = with_verdicts(context, parts, applied)
         return replace(output, tables={**output.tables, **controlled}, partitions=by_part)

@@ -253,16 +253,18 @@ def compare_releases(
 def _with_causes(between: Between, sides: tuple[Side, Side], tables: Sequence[str]) -> Diff:
     """Compare two releases, and find the cause of each change by recomputation."""
     old, new = (side.release for side in sides)
-    others = with_other_names(*sides)
+    versions = with_other_names(*sides)
     notes = [
         f"judges have other names in {version} than the present key gives: nothing is matched by "
         "judge, and verdicts are not compared"
-        for version in others
+        for version in versions
     ]
     queries = between.queries
-    differing_tables = _differing(queries, old, new, _compared_tables(tables, by_judge=not others))
-    needed = [f.compared.source for f in differing_tables if f.cells.num_rows]
-    steps = between.steps(needed) if needed else []
+    differing_tables = _differing(
+        queries, old, new, _compared_tables(tables, by_judge=not versions)
+    )
+    differing_sources = [f.compared.source for f in differing_tables if f.cells.num_rows]
+    steps = between.steps(differing_sources) if differing_sources else []
     parts = []
     for f in differing_tables:
         start, end = (values_of(queries, f.cells, state) for state in (f.old, f.new))
@@ -282,9 +284,9 @@ def _with_causes(between: Between, sides: tuple[Side, Side], tables: Sequence[st
         parts.append(attributed(f.compared, f.schema, f.cells, start, moves, end))
     judgments = between.judgments
     counts = None if judgments is None else counts_of(judgments)
-    inputs = input_changes(queries, old, new, by_judge=not others) | {"judgments": counts}
+    inputs = input_changes(queries, old, new, by_judge=not versions) | {"judgments": counts}
     recomputed = [
-        {"state": state.name, "tables": list(state.asked)} for state in between.recomputed
+        {"state": state.name, "tables": list(state.requests)} for state in between.recomputed
     ]
     notes += between.notes
     return Diff(old, new, inputs, _concatenate(parts), judgments, recomputed, notes)
@@ -295,11 +297,11 @@ def _compared_tables(tables: Sequence[str], *, by_judge: bool) -> list[Compared]
 
 
 def _differing(
-    queries: Queries, old: Release, new: Release, asked: Sequence[Compared]
+    queries: Queries, old: Release, new: Release, compared_tables: Sequence[Compared]
 ) -> list[_TableDifference]:
     """Return the differences in each table, in the columns that both releases have."""
     differing_tables = []
-    for compared in asked:
+    for compared in compared_tables:
         before, after = (table_of(release, compared.table) for release in (old, new))
         both = set(before.schema.names) & set(after.schema.names)
         columns = tuple(name for name in compared.columns if name in both)

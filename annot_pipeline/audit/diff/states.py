@@ -74,7 +74,7 @@ class Recomputed:
     build: Build
     progress: Progress
     files: dict[str, StoredTable] = field(default_factory=dict)
-    asked: dict[str, None] = field(default_factory=dict)
+    requests: dict[str, None] = field(default_factory=dict)
 
     def make(self, names: Sequence[str]) -> Mapping[str, StoredTable]:
         """Tables, and all that they are made of."""
@@ -82,7 +82,7 @@ class Recomputed:
             self.progress(f"recomputing {self.name}")
             self.files |= recomputed_tables(self.build, names)
             of_judgments = set(names) == set(OF_JUDGMENTS)
-            self.asked |= dict.fromkeys(("judgments", "verdicts") if of_judgments else names)
+            self.requests |= dict.fromkeys(("judgments", "verdicts") if of_judgments else names)
         return self.files
 
     def table(self, name: str) -> pa.Table:

@@ -21,13 +21,13 @@ def chain(runs: Sequence[Mapping[str, Any]], tables: Iterable[str]) -> list[Row]
     """
     maker = {table: run for run in runs for table in run["outputs"]}
     if not all("inputs" in run for run in runs):
-        needed = {run["stage"] for run in runs}
+        stage_names = {run["stage"] for run in runs}
     else:
-        needed, ahead = set(), [maker[table] for table in tables if table in maker]
+        stage_names, ahead = set(), [maker[table] for table in tables if table in maker]
         while ahead:
             run = ahead.pop()
-            if run["stage"] not in needed:
-                needed.add(run["stage"])
+            if run["stage"] not in stage_names:
+                stage_names.add(run["stage"])
                 ahead += [maker[table] for table in run["inputs"] if table in maker]
     return [
         {
@@ -38,5 +38,5 @@ def chain(runs: Sequence[Mapping[str, Any]], tables: Iterable[str]) -> list[Row]
             "inputs": dict(run.get("inputs", {})),
         }
         for run in runs
-        if run["stage"] in needed
+        if run["stage"] in stage_names
     ]

@@ -74,7 +74,7 @@ def trace(
 def trace_items(
     folder: Path,
     manifest: Mapping[str, Any],
-    wanted: Sequence[tuple[str, str]],
+    requests: Sequence[tuple[str, str]],
     queries: Queries | None = None,
     lines: FindLines = no_lines,
 ) -> list[Row]:
@@ -85,7 +85,7 @@ def trace_items(
     folder, manifest
         The release; of the manifest, which may still be in the making, ``campaign``, ``version``,
         ``settings``, ``tables``, ``runs`` and ``facts`` are read.
-    wanted
+    requests
         Task and item.
     queries
         Those that run here; None: with the machine's memory.
@@ -97,10 +97,10 @@ def trace_items(
     StoreError
         A damaged release.
     """
-    if not wanted:
+    if not requests:
         return []
-    rows = rows_about(Release(manifest["version"], folder, dict(manifest)), wanted, queries)
-    documents = [_document(manifest, task, item, rows[item]) for task, item in wanted]
+    rows = rows_about(Release(manifest["version"], folder, dict(manifest)), requests, queries)
+    documents = [_document(manifest, task, item, rows[item]) for task, item in requests]
     return with_lines(documents, lines)
 
 
@@ -142,8 +142,8 @@ def trace_contested(
         queues.append([(r["task"], r["item"]) for r in rows if r["kind"] == kind])
     overruled = [(r["task"], r["item"]) for r in rows if r["overruled"]]
     chosen = list(dict.fromkeys([*overruled, *_in_turn(queues)]))[:most]
-    others = [at for at in chosen if at not in documents]
-    documents |= zip(others, trace_items(folder, manifest, others, queries), strict=True)
+    missing = [at for at in chosen if at not in documents]
+    documents |= zip(missing, trace_items(folder, manifest, missing, queries), strict=True)
     return with_lines([documents[at] for at in chosen], lines)
 
 
@@ -208,8 +208,8 @@ def _item_field(items: Sequence[Row], judgments: Sequence[Row], item: str, name:
     row = next((row for row in items if row["item"] == item), {})
     if row.get(name) is not None or name not in ("segment", "system"):
         return row.get(name)
-    said = {row[name] for row in judgments}
-    value: str | None = said.pop() if len(said) == 1 else None
+    values = {row[name] for row in judgments}
+    value: str | None = values.pop() if len(values) == 1 else None
     return value
 
 

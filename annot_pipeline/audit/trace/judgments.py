@@ -42,11 +42,11 @@ def judgments_about(
     weighed
         Evidence or weight, by judgment id.
     """
-    places, others = defaultdict(list), defaultdict(list)
+    places, peers = defaultdict(list), defaultdict(list)
     for row in lineage:
         places[row["judgment_id"]].append(row)
     for row in other_ranks:
-        others[row["judgment_id"]].append({k: row[k] for k in ("item", "system", "rank")})
+        peers[row["judgment_id"]].append({k: row[k] for k in ("item", "system", "rank")})
     documents = []
     for row in sorted(judgments, key=_by_judge):
         own = [p for p in places[row["judgment_id"]] if p["fate"] == row["fate"]]
@@ -59,7 +59,7 @@ def judgments_about(
                 "answer": answer(item, row),
                 "submitted_at": iso_time(row["submitted_at"]),
                 "reason": own[0]["reason"] if own else None,
-                "beside": sorted(others[row["judgment_id"]], key=lambda r: (r["rank"], r["item"])),
+                "beside": sorted(peers[row["judgment_id"]], key=lambda r: (r["rank"], r["item"])),
                 "places": [
                     {name: p[name] for name in PLACE}
                     | {"source_digest": p.get("source_digest", p.get("source_sha256"))}  # schema 3
@@ -73,8 +73,8 @@ def judgments_about(
 def other_records(judgments: Sequence[Row], lineage: Sequence[Row]) -> list[Row]:
     """Records about the item that are no judgment, nor stand for one: rejected, mostly."""
     ids = {row["judgment_id"] for row in judgments}
-    others = (row for row in lineage if row["judgment_id"] not in ids and not _is_vote(row))
-    return sorted(others, key=_by_fate)
+    records = (row for row in lineage if row["judgment_id"] not in ids and not _is_vote(row))
+    return sorted(records, key=_by_fate)
 
 
 def vote_records(lineage: Sequence[Row]) -> list[Row]:

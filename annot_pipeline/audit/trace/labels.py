@@ -99,8 +99,8 @@ def weigh_labels(
     probabilities = {row["label"]: row["probability"] for row in distribution}
     published = np.array([probabilities.get(k, 0.0) for k in classes])
     label_code = classes.index(model_label)
-    others = np.delete(np.arange(len(classes)), label_code)
-    runner_up = int(others[published[others].argmax()]) if others.size else -1
+    rivals = np.delete(np.arange(len(classes)), label_code)
+    runner_up = int(rivals[published[rivals].argmax()]) if rivals.size else -1
     theta = {(row["judge"], row["observed_label"]): row["likelihoods"] for row in confusion}
     likelihoods = np.array(
         [[theta[row["judge"], row["label"]][k] for k in classes] for row in used]

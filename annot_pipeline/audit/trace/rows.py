@@ -38,7 +38,7 @@ PAIRED = ("pairwise", "ranking")
 
 
 def rows_about(
-    release: Release, wanted: Sequence[tuple[str | None, str]], queries: Queries | None = None
+    release: Release, requests: Sequence[tuple[str | None, str]], queries: Queries | None = None
 ) -> dict[str, ByTask]:
     """Return rows of the gold tables about items, by the item asked for.
 
@@ -46,7 +46,7 @@ def rows_about(
     ----------
     release
         The release.
-    wanted
+    requests
         Task and item; without a task: in every task.
     queries
         Those that run here; None: with the machine's memory.
@@ -57,12 +57,12 @@ def rows_about(
         A table is not as it was published.
     """
     parameters = {
-        "tasks": [task for task, _ in wanted],
-        "items": [item for _, item in wanted],
-        "every_task": any(task is None for task, _ in wanted),
+        "tasks": [task for task, _ in requests],
+        "items": [item for _, item in requests],
+        "every_task": any(task is None for task, _ in requests),
         "paired": [task for task, kind in kinds(release.manifest).items() if kind in PAIRED],
     }
-    rows_by_item: dict[str, ByTask] = {item: {} for _, item in wanted}
+    rows_by_item: dict[str, ByTask] = {item: {} for _, item in requests}
     for row in ask(release, "trace/rows", READ, parameters, queries):
         fields = json.loads(row["row"])
         fields.pop("asked", None)

@@ -43,7 +43,7 @@ def verify_archive(
     whole
         Whether to check what no release names too.
     """
-    needed: dict[str, dict[tuple[str, str], int]] = {}
+    required_files: dict[str, dict[tuple[str, str], int]] = {}
     unknown: dict[str, list[str]] = {}
     for version, manifest in manifests.items():
         for export in manifest["sources"]:
@@ -51,7 +51,7 @@ def verify_archive(
             if sha256 is None:
                 unknown.setdefault(version, []).append(export["name"])
                 continue
-            by = needed.setdefault(sha256, {})
+            by = required_files.setdefault(sha256, {})
             by[version, export["name"]] = export["bytes"]
     for version, names in unknown.items():
         what = (
@@ -60,11 +60,11 @@ def verify_archive(
             "digests know the bytes that their keyed digests stand for"
         )
         checked.find(archive, what, UNKNOWN)
-    checked.progress(f"archive: exports that releases need: {len(needed):,}")
-    for sha256, by in needed.items():
+    checked.progress(f"archive: exports that releases need: {len(required_files):,}")
+    for sha256, by in required_files.items():
         _verify_export(archived(archive, sha256), by, checked)
     if whole:
-        for path in _unnamed_files(archive, needed):
+        for path in _unnamed_files(archive, required_files):
             name = path.name
             if not SHA256.fullmatch(name) or path != archived(archive, name):
                 checked.find(path, "no archived export: its name is no checksum", "move it away")
@@ -93,8 +93,8 @@ def _verify_bytes(path: Path, who: str, checked: Checked) -> bool:
     return sha256 == path.name
 
 
-def _unnamed_files(archive: Path, needed: Iterable[str]) -> list[Path]:
+def _unnamed_files(archive: Path, digests: Iterable[str]) -> list[Path]:
     """Return files of the archive that no release names, except those being written."""
-    named = {archived(archive, sha256) for sha256 in needed}
+    named = {archived(archive, sha256) for sha256 in digests}
     files = [p for p in archive.rglob("*") if p.is_symlink() or not p.is_dir()]
     return sorted(p for p in files if p not in named and not p.name.startswith(TEMPORARY))

@@ -95,15 +95,15 @@ def _aligned_rows(*tables: Sequence[Path]) -> Iterator[tuple[pa.Table, pa.Table]
 def _steps(paths: Sequence[Path]) -> Iterator[pa.Table]:
     """Rows in steps of one size, whatever files and row groups; for ever empty at the end."""
     schema = pq.read_schema(regular(paths[0]))
-    held = schema.empty_table()
+    buffer = schema.empty_table()
     for path in paths:
         with pq.ParquetFile(regular(path)) as file:
             for batch in file.iter_batches(ROWS):
-                held = pa.concat_tables([held, pa.Table.from_batches([batch], schema)])
-                while held.num_rows >= ROWS:
-                    yield held.slice(0, ROWS)
-                    held = held.slice(ROWS)
-    yield held
+                buffer = pa.concat_tables([buffer, pa.Table.from_batches([batch], schema)])
+                while buffer.num_rows >= ROWS:
+                    yield buffer.slice(0, ROWS)
+                    buffer = buffer.slice(ROWS)
+    yield buffer
     while True:
         yield schema.empty_table()
 

@@ -146,8 +146,8 @@ def _versions(releases: Releases, pointer: Pointer | None, version: str | None) 
     folders = releases.gold.versions()
     if version is None and folders:
         return folders
-    wanted = pointer.version if pointer and version in (None, "latest") else version
-    if wanted in folders:
-        return [str(wanted)]
-    releases.get(wanted or "latest")  # says what is missing
+    requested_version = pointer.version if pointer and version in (None, "latest") else version
+    if requested_version in folders:
+        return [str(requested_version)]
+    releases.get(requested_version or "latest")  # says what is missing
     return []

@@ -22,9 +22,9 @@ def verify_history(gold: GoldFolder, pointer: Pointer | None, checked: Checked) 
             do = "copy it too; where a build was killed, annot build writes it"
             checked.find(gold.location(POINTER), what, do)
     else:
-        there = gold.versions()
+        versions = gold.versions()
         for version in sorted(pointer.manifests.keys() - {*pointer.pruned}, key=number):
-            if version not in there:
+            if version not in versions:
                 is_ = "it is pinned, " if version in pointer.pins else "it was published, "
                 what = f"{is_}but its folder does not exist; annot prune did not remove it"
                 do = f"{RESTORE}; or remove it from the list: annot prune CAMPAIGN --keep N --gone"

@@ -59,13 +59,13 @@ def verify_rebuild(campaign: LoadedCampaign, release: Release, checked: Checked)
     try:
         with recomputation(campaign, release, checked.progress, reuse=False) as build:
             tables_made = recomputed_tables(build, tables)
-            again = build.written({
+            rebuilt_tables = build.written({
                 name: as_published(tables_made[name], build.store.root / f"{name}.parquet")
                 for name in tables
             })  # fmt: skip
             for name, table in tables.items():
                 result["tables"] += 1
-                rebuilt = again[name]
+                rebuilt = rebuilt_tables[name]
                 if rebuilt.sha256 == table["sha256"]:
                     result["equal"] += 1
                     continue

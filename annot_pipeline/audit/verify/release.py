@@ -108,8 +108,8 @@ def _verify_files(folder: Path, manifest: dict[str, Any], checked: Checked) -> s
     """Check every file of a release, and return the names of intact ones."""
     listed: dict[str, str] = manifest["files"]
     good = set()
-    there = lying_in(folder, manifest)
-    for name in sorted(there - listed.keys() - {MANIFEST}):
+    present_files = lying_in(folder, manifest)
+    for name in sorted(present_files - listed.keys() - {MANIFEST}):
         passing = " (a write that was killed left it)" if name.startswith(TEMPORARY) else ""
         checked.find(folder / name, f"not in the manifest{passing}", "move it out of the release")
     for name, sha256 in listed.items():
@@ -159,12 +159,12 @@ def _verify_parent(
         checked.find(path, f"its parent {version} is not older", RESTORE)
         return
     parent_sha256 = pointer.manifests.get(version) if pointer else None
-    there = folder.parent / version / MANIFEST
-    if parent_sha256 is None and there.is_file():
-        parent_sha256 = hashlib.sha256(read_regular(there)).hexdigest()
+    parent_manifest = folder.parent / version / MANIFEST
+    if parent_sha256 is None and parent_manifest.is_file():
+        parent_sha256 = hashlib.sha256(read_regular(parent_manifest)).hexdigest()
         if parent_sha256 != sha256:
             what = f"changed since it was published: its child {folder.name} knows other bytes"
-            checked.find(there, what, RESTORE)
+            checked.find(parent_manifest, what, RESTORE)
     elif parent_sha256 is None:
         what = f"its parent {version} is not there, and {POINTER} does not know it"
         checked.find(path, what, "restore the parent, or latest.json, from a backup")

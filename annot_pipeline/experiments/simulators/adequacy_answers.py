@@ -77,16 +77,16 @@ def simulate_answers(
     n_segments, n_systems = worth.shape
     lots = rng.random((n_segments, params.n_judges))
     judges = np.argsort(lots, axis=1)[:, : params.judges_of_answer]
-    seen = worth[:, :, None] + noise[judges][:, None, :] * rng.normal(
+    impressions = worth[:, :, None] + noise[judges][:, None, :] * rng.normal(
         size=(*worth.shape, params.judges_of_answer)
     )
-    adequate = (seen > params.adequate_above).reshape(worth.size, -1)
+    adequate = (impressions > params.adequate_above).reshape(worth.size, -1)
     majority = 2 * adequate.sum(axis=1) > params.judges_of_answer
     item = np.arange(worth.size)
-    asked = greedy_answers(graphs, item % n_systems == 0, majority) != NOT_KNOWN
-    asked &= np.bincount(graphs.part)[graphs.part] > 1  # alone: its comparisons were lost
+    is_asked = greedy_answers(graphs, item % n_systems == 0, majority) != NOT_KNOWN
+    is_asked &= np.bincount(graphs.part)[graphs.part] > 1  # alone: its comparisons were lost
     order = np.lexsort((item, -graphs.n_dominates, item // n_systems))
-    asked_item = order[asked[order]]
+    asked_item = order[is_asked[order]]
 
     segment, system = np.divmod(np.tile(asked_item, params.judges_of_answer), n_systems)
     positions = np.repeat(np.arange(params.judges_of_answer), asked_item.size)

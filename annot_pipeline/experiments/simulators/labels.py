@@ -340,9 +340,9 @@ def _with_corrections(
 
 def _repeats(before: ExportRows, today: ExportRows, count: int, night: int) -> ExportRows:
     """The last rows of the night before; none that today corrects, lest a file hold both."""
-    held = set(zip(today.item.tolist(), today.judge.tolist(), strict=True))
+    keys = set(zip(today.item.tolist(), today.judge.tolist(), strict=True))
     pairs = zip(before.item.tolist(), before.judge.tolist(), strict=True)
-    free = np.flatnonzero([pair not in held for pair in pairs])
+    free = np.flatnonzero([pair not in keys for pair in pairs])
     last = before.take(free[max(free.size - count, 0) :])
     n = len(last)
     repeated = {"night": np.full(n, night), "origin": np.full(n, "repeat", dtype="<U10")}

@@ -105,9 +105,9 @@ def _json_lines(simulated: SimulatedPreferences, rows: PreferenceRows) -> str:
     """One object a line, the outputs shown and what was said of them one level down."""
     lines = []
     for record in _records(simulated, rows):
-        shown = {side: record.pop(side) for side in ("left", "right")}
-        said = {name: record.pop(name) for name in ("outcome", "seconds")}
-        lines.append(json.dumps(record | {"shown": shown, "said": said}, ensure_ascii=False))
+        sides = {side: record.pop(side) for side in ("left", "right")}
+        answer = {name: record.pop(name) for name in ("outcome", "seconds")}
+        lines.append(json.dumps(record | {"shown": sides, "said": answer}, ensure_ascii=False))
     return "".join(f"{line}\n" for line in lines)
 
 

@@ -142,7 +142,7 @@ def simulate_preferences(params: PreferenceSimulation | None = None) -> Simulate
     worth, same_as = _outputs(params, rng)
     sources, texts = _written(rng, worth, same_as)
     noise = params.judge_sd * rng.lognormal(0, params.judge_spread, size=params.n_judges)
-    said = _damaged(params, rng, _all_preferences(params, rng, worth, same_as, noise))
+    preferences = _damaged(params, rng, _all_preferences(params, rng, worth, same_as, noise))
     return SimulatedPreferences(
         params=params,
         systems=(REFERENCE, *names("system", params.n_systems).tolist()),
@@ -153,8 +153,8 @@ def simulate_preferences(params: PreferenceSimulation | None = None) -> Simulate
         quality=worth.mean(axis=0),
         worth=worth,
         same_as=same_as,
-        rows=_exported(params, said),
-        answers=simulate_answers(params, rng, worth, noise, _graphs(same_as, said)),
+        rows=_exported(params, preferences),
+        answers=simulate_answers(params, rng, worth, noise, _graphs(same_as, preferences)),
     )
 
 
@@ -202,10 +202,12 @@ def _all_preferences(
     segment, judge = _hits(params, rng)
     pairs = [tournament([{s} for s in set(row)], rng).pairs for row in same_as.tolist()]
     hit = np.repeat(np.arange(segment.size), [len(pairs[s]) for s in segment.tolist()])
-    shown = rng.permuted(np.concatenate([pairs[s] for s in segment.tolist()]), axis=1)
+    items = rng.permuted(np.concatenate([pairs[s] for s in segment.tolist()]), axis=1)
     n = hit.size
-    seen = worth[segment] + noise[judge, None] * rng.normal(size=(segment.size, worth.shape[1]))
-    better = seen[hit, shown[:, 0]] - seen[hit, shown[:, 1]] + params.first_shown
+    impressions = worth[segment] + noise[judge, None] * rng.normal(
+        size=(segment.size, worth.shape[1])
+    )
+    better = impressions[hit, items[:, 0]] - impressions[hit, items[:, 1]] + params.first_shown
     better += rng.normal(0, params.noise_sd, size=n)
     seconds = np.round(SECONDS * rng.lognormal(0, 0.5, size=n), 1)
     night = 1 + np.arange(segment.size) * params.nights // segment.size
@@ -214,8 +216,8 @@ def _all_preferences(
         hit=hit,
         judge=judge[hit],
         segment=segment[hit],
-        first=shown[:, 0],
-        second=shown[:, 1],
+        first=items[:, 0],
+        second=items[:, 1],
         outcome=np.where(np.abs(better) < params.tie_below, 0, np.sign(better)).astype(np.int64),
         submitted_at=times_of_work(rng, night, hit, seconds),
         seconds=seconds,
@@ -238,22 +240,22 @@ def _hits(params: PreferenceSimulation, rng: np.random.Generator) -> tuple[Codes
 
 
 def _damaged(
-    params: PreferenceSimulation, rng: np.random.Generator, said: PreferenceRows
+    params: PreferenceSimulation, rng: np.random.Generator, preferences: PreferenceRows
 ) -> PreferenceRows:
     """Damage as many rows as were asked for; what they say is lost, in repeats too."""
-    damage = said.damage.copy()
-    places = rng.permutation(len(said))[: params.dirty * len(DAMAGES)]
+    damage = preferences.damage.copy()
+    places = rng.permutation(len(preferences))[: params.dirty * len(DAMAGES)]
     damage[places] = np.resize(DAMAGES, places.size)
-    return PreferenceRows(**{**vars(said), "damage": damage})
+    return PreferenceRows(**{**vars(preferences), "damage": damage})
 
 
-def _exported(params: PreferenceSimulation, said: PreferenceRows) -> PreferenceRows:
+def _exported(params: PreferenceSimulation, preferences: PreferenceRows) -> PreferenceRows:
     """Return the rows of each night in order of time, after the last ones of the night before."""
     places, nights, repeats = [], [], []
     before = np.arange(0)
     for night in range(1, params.nights + 1):
-        today = np.flatnonzero(said.night == night)
-        today = today[np.argsort(said.submitted_at[today], kind="stable")]
+        today = np.flatnonzero(preferences.night == night)
+        today = today[np.argsort(preferences.submitted_at[today], kind="stable")]
         count = min(round(params.repeat_share * today.size), before.size)
         written = np.append(before[before.size - count :], today)
         places.append(written)
@@ -261,16 +263,16 @@ def _exported(params: PreferenceSimulation, said: PreferenceRows) -> PreferenceR
         repeats.append(np.arange(written.size) < count)
         before = today
     columns = {"night": np.concatenate(nights), "repeat": np.concatenate(repeats)}
-    return PreferenceRows(**{**vars(said.take(np.concatenate(places))), **columns})
+    return PreferenceRows(**{**vars(preferences.take(np.concatenate(places))), **columns})
 
 
 # --- what is known once all was said -------------------------------------------------------
 
 
-def _graphs(same_as: Codes, said: PreferenceRows) -> ComparisonGraphs:
+def _graphs(same_as: Codes, preferences: PreferenceRows) -> ComparisonGraphs:
     """Graphs of what most said of each pair, and of outputs that are equal but for case."""
     n_segments, n = same_as.shape
-    intact = said.take(said.damage == "")
+    intact = preferences.take(preferences.damage == "")
     item = np.arange(same_as.size)
     original = same_as.reshape(-1) + item // n * n
     copies = item[original != item]

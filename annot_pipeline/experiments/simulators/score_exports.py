@@ -192,8 +192,8 @@ def _other_slots_of_output(simulated: SimulatedScores, places: Codes) -> npt.NDA
     same = (rows.system[slots] == rows.system[places, None]) & (
         rows.segment[slots] == rows.segment[places, None]
     )
-    others: npt.NDArray[np.bool_] = same & (slots != places[:, None])
-    return others
+    is_same: npt.NDArray[np.bool_] = same & (slots != places[:, None])
+    return is_same
 
 
 # --- what they say -------------------------------------------------------------------------

@@ -71,13 +71,13 @@ def simulate_pairs(
     worth = rng.normal(0, item_sd, size=(n_judges, n_ordinary))
     ordinary = worth + rng.normal(0, noise_sd, size=worth.shape)
     paired, repeated = slice(n_pairs), slice(n_pairs, 2 * n_pairs)
-    again = worth[:, repeated] + rng.normal(0, noise_sd, size=(n_judges, n_pairs))
+    repeats = worth[:, repeated] + rng.normal(0, noise_sd, size=(n_judges, n_pairs))
     degraded = worth[:, paired] - degradation + rng.normal(0, noise_sd, size=(n_judges, n_pairs))
     return ScorePairs(
         judge=np.repeat(np.arange(n_judges), n_pairs),
         ordinary=ordinary[:, paired].reshape(-1),
         degraded=degraded.reshape(-1),
-        repeat_difference=np.abs(ordinary[:, repeated] - again).reshape(-1),
+        repeat_difference=np.abs(ordinary[:, repeated] - repeats).reshape(-1),
         ordinary_judge=np.repeat(np.arange(n_judges), n_ordinary),
         all_ordinary=ordinary.reshape(-1),
     )

@@ -42,7 +42,7 @@ OUTPUTS = DESIGN.outputs
 """Ordinary outputs of a HIT, all different."""
 
 _KIND_OF = DESIGN.kinds[:GROUP]
-_OUTPUT_OF = DESIGN.shown.reshape(GROUPS, GROUP)
+_OUTPUT_OF = DESIGN.slot_outputs.reshape(GROUPS, GROUP)
 """``(GROUPS, GROUP)`` which of a HIT's outputs each member of a group shows."""
 
 CENTRE = 55.0
@@ -261,9 +261,9 @@ def simulate_scores(params: ScoreSimulation | None = None) -> SimulatedScores:
     spread = rng.lognormal(0, params.spread_sd, size=params.n_judges)
     judge, task = _assign_hits(params, rng)
     output, kind = _slots(params, rng, task)
-    seen = _seen(params, rng, worth, task, output, kind)
-    score = CENTRE + location[judge][:, None] + spread[judge][:, None] * seen
-    del seen
+    impressions = _seen(params, rng, worth, task, output, kind)
+    score = CENTRE + location[judge][:, None] + spread[judge][:, None] * impressions
+    del impressions
     _overwrite_careless_scores(rng, score, judge, habit)
     whole = np.clip(np.rint(score, out=score), 0, 100, out=score).astype(np.int64)
     del score
@@ -347,14 +347,14 @@ def _slots(params: ScoreSimulation, rng: np.random.Generator, task: Codes) -> tu
     deals = (int(turn[-1]) // per_deal + 1) * n_tasks
     shuffled = rng.permuted(np.tile(np.arange(n_outputs), (deals, 1)), axis=1)
     shuffled = shuffled[:, : per_deal * OUTPUTS].reshape(deals, per_deal, OUTPUTS)
-    shown = shuffled[turn // per_deal * n_tasks + task, turn % per_deal]
+    outputs = shuffled[turn // per_deal * n_tasks + task, turn % per_deal]
     # members of a group in random order; the outputs are shuffled, so it is no matter which
     # of them have controls
     lots = rng.random((params.n_hits, GROUPS, GROUP), dtype=np.float32)
     order = np.argsort(lots, axis=2, kind="stable")
     places = _OUTPUT_OF[np.arange(GROUPS)[:, None], order].reshape(params.n_hits, SLOTS)
     kind = _KIND_OF[order].reshape(params.n_hits, SLOTS)
-    return np.take_along_axis(shown, places, axis=1), kind
+    return np.take_along_axis(outputs, places, axis=1), kind
 
 
 def _seen(
@@ -367,13 +367,13 @@ def _seen(
 ) -> Floats:
     """What a conscientious judge sees: worth with noise, points above an average output."""
     references = rng.normal(REFERENCE, REFERENCE_SD, size=worth.shape[:2]).reshape(-1)
-    seen: Floats = worth.reshape(len(worth), -1)[task[:, None], output]
-    seen[kind == BAD_REFERENCE] -= params.degradation
+    impressions: Floats = worth.reshape(len(worth), -1)[task[:, None], output]
+    impressions[kind == BAD_REFERENCE] -= params.degradation
     good = kind == GOOD_REFERENCE
     segment = output // params.n_systems + task[:, None] * params.n_segments
-    seen[good] = references[segment[good]]
-    seen += rng.normal(0, params.noise_sd, size=seen.shape)
-    return seen
+    impressions[good] = references[segment[good]]
+    impressions += rng.normal(0, params.noise_sd, size=impressions.shape)
+    return impressions
 
 
 def _overwrite_careless_scores(

@@ -85,14 +85,14 @@ def translated(rng: np.random.Generator, worth: Floats) -> tuple[Texts, Texts]:
         ``(n_segments, n_systems)`` in English.
     """
     sentences = np.array(list(itertools.product(*map(range, map(len, PARTS)))))
-    drawn = np.resize(rng.permutation(len(sentences)), len(worth))
+    order = np.resize(rng.permutation(len(sentences)), len(worth))
     sources, texts = [], []
-    for alternatives, wanted in zip(sentences[drawn].tolist(), worth, strict=True):
+    for alternatives, segment_worth in zip(sentences[order].tolist(), worth, strict=True):
         parts = [part[here] for part, here in zip(PARTS, alternatives, strict=True)]
         sources.append(" ".join(german for german, _ in parts))
-        for places in _PLACES[_of_cost(rng, AVERAGE_COST - COST_OF_WORTH * wanted)].tolist():
-            said = [english[at] for (_, english), at in zip(parts, places, strict=True)]
-            texts.append(" ".join(said))
+        for places in _PLACES[_of_cost(rng, AVERAGE_COST - COST_OF_WORTH * segment_worth)].tolist():
+            words = [english[at] for (_, english), at in zip(parts, places, strict=True)]
+            texts.append(" ".join(words))
     return np.array(sources), np.array(texts).reshape(worth.shape)
 
 

@@ -126,8 +126,8 @@ def _may_be_total(name: str) -> bool:
 
 def _has_majorities(facts: Facts, labels: Sequence[str]) -> bool:
     """Return whether a column names one of the labels in each row, as that of most votes."""
-    others = (facts.column(name).counts for name in facts.names if name not in labels)
-    return any(counts and counts.keys() <= {*labels} for counts in others)
+    values = (facts.column(name).counts for name in facts.names if name not in labels)
+    return any(counts and counts.keys() <= {*labels} for counts in values)
 
 
 def _are_parts(total: str, columns: Sequence[str]) -> bool:

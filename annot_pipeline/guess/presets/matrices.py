@@ -140,12 +140,12 @@ def wide(facts: Facts) -> Draft | None:
     roles = any(names.roles(name) for name in answers)
     if has_blanks and not roles and (item is not None or not rest):
         return _by_judge(facts, answers, "")
-    shown = ", ".join(answers)
+    text = ", ".join(answers)
     raise NoJudgmentsError(
-        f"looks like one row an item, with answers in {shown}. Are these columns judges or "
-        f'questions? If judges: each: {{rater: [{shown}]}}, judge: {{value: "{{rater}}"}}, '
+        f"looks like one row an item, with answers in {text}. Are these columns judges or "
+        f'questions? If judges: each: {{rater: [{text}]}}, judge: {{value: "{{rater}}"}}, '
         f'label: "{{rater}}", item: {item or "{row: true}"}. If questions: who answered them? '
-        f'Or counts of votes? Then each: {{k: [{shown}]}}, label: {{value: "{{k}}"}}, '
+        f'Or counts of votes? Then each: {{k: [{text}]}}, label: {{value: "{{k}}"}}, '
         'votes: "{k}"'
     )
 

@@ -100,8 +100,8 @@ def mlflow(facts: Facts) -> Draft | None:
             continue
         cells = facts.cells(column)
         lists = [c.get(path) if path and isinstance(c, dict) else c for c in cells]
-        held = [one for each in lists if isinstance(each, list) for one in each]
-        feedback = [one for one in held if isinstance(one, dict) and "feedback" in one]
+        assessments = [one for each in lists if isinstance(each, list) for one in each]
+        feedback = [one for one in assessments if isinstance(one, dict) and "feedback" in one]
         if not feedback or "source" not in feedback[0]:
             continue
         name = "assessment_name" if "assessment_name" in feedback[0] else "name"
@@ -118,7 +118,7 @@ def mlflow(facts: Facts) -> Draft | None:
                 (field, steps("{a.value}", json="feedback.value"), ""),
             ],
             "scalar" if is_score else "categorical", each={"a": each},
-            where=[] if len(held) == len(feedback)
+            where=[] if len(assessments) == len(feedback)
             else [steps("{a.value}", json="feedback.value") | {"not": [""]}],
         )  # fmt: skip
     return None

@@ -144,8 +144,8 @@ def zooniverse(facts: Facts) -> Draft | None:
     notes = []
     if len(questions) < len(answers):
         where = [{"column": "{a.value}", "json": "task", "in": questions}]
-        others = [f"{t} ({len(answers[t]):,} answers)" for t in answers if t not in questions]
-        notes = [f"left out, since answers are lists or drawings: {by_length(others, 20)}"]
+        tasks = [f"{t} ({len(answers[t]):,} answers)" for t in answers if t not in questions]
+        notes = [f"left out, since answers are lists or drawings: {by_length(tasks, 20)}"]
     task = steps("{a.value}", json="task")
     return Draft(
         "Zooniverse classifications",
@@ -299,14 +299,14 @@ def label_studio_flat(facts: Facts) -> list[Draft] | None:
     """Map Label Studio's JSON_MIN, CSV and TSV: one row an annotation, a column a question."""
     if not facts.has("annotation_id", "annotator", "id"):
         return None
-    others = [n for n in facts.names if n not in LABEL_STUDIO and facts.column(n).counts]
-    fitting = _answers(facts, others)
+    fields = [n for n in facts.names if n not in LABEL_STUDIO and facts.column(n).counts]
+    fitting = _answers(facts, fields)
     varied = [n for n in fitting if not facts.sheet.determines("id", n)]
     if not varied:
         varied = [n for n in fitting if "text" not in names.roles(n)]
         if len(varied) != 1:
             raise NoJudgmentsError(
-                f"Label Studio: which column is the answer: {', '.join(varied or others)}? Nothing "
+                f"Label Studio: which column is the answer: {', '.join(varied or fields)}? Nothing "
                 "differs between the annotations of a task; export as JSON, which names questions"
             )
     return by_question({name: _label_studio_question(facts, name) for name in varied})

@@ -146,6 +146,6 @@ def webmushra(facts: Facts) -> Draft | None:
         ("score", score, ""),
     ]  # fmt: skip
     if has_controls:
-        seen = "hidden references and anchors"
-        lines.append(("control", steps(stimulus, map=control, otherwise="none"), seen))
+        comment = "hidden references and anchors"
+        lines.append(("control", steps(stimulus, map=control, otherwise="none"), comment))
     return Draft("MUSHRA", lines, "scalar", scale=(0, 100))

@@ -220,10 +220,10 @@ def label_agreement(
     if has_shares:
         shares = judge_shares(totals)
         if table is None:
-            met = blocks.sum(meetings, shares, n_bytes=n_bytes)
+            pair_meetings = blocks.sum(meetings, shares, n_bytes=n_bytes)
         else:
-            met = Meetings(table @ shares)
-        cohen = cohen_coefficient(totals, shares, met)
+            pair_meetings = Meetings(table @ shares)
+        cohen = cohen_coefficient(totals, shares, pair_meetings)
     influence = _influence(blocks, totals, coefficients, cohen, pairs)
     coefficients |= {"percent_agreement": mean}
     if cohen is not None:

@@ -153,9 +153,9 @@ def _two_way(
     parts = (a * columns) ** 2 / (k - 1) + (b * error) ** 2 / ((n - 1) * (k - 1))
     freedom = (a * columns + b * error) ** 2 / parts
     below, above = _quantile(n - 1, freedom), _quantile(freedom, n - 1)
-    others = k * columns + (k * n - k - n) * error if single else columns - error
-    low = n * (rows - below * error) / (below * others + n * rows)
-    high = n * (above * rows - error) / (others + n * above * rows)
+    spread = k * columns + (k * n - k - n) * error if single else columns - error
+    low = n * (rows - below * error) / (below * spread + n * rows)
+    high = n * (above * rows - error) / (spread + n * above * rows)
     return Correlation(value, low, high)
 
 

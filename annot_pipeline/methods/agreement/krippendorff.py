@@ -161,9 +161,9 @@ def krippendorff_alpha(
     estimate = Estimate(float("nan"), float("nan"), float("nan"))
     if m and (metric != "ratio" or domain.size <= most_ratio_values):
         statistic = _statistic(table, domain, metric, pairs_at_once)
-        held = 5 * m + (5 * domain.size if metric != "interval" else 0)
+        n_floats = 5 * m + (5 * domain.size if metric != "interval" else 0)
         estimate = Estimate.from_replicates(
-            replicate_counts(statistic, resamples, floats_per_round=held)[0]
+            replicate_counts(statistic, resamples, floats_per_round=n_floats)[0]
         )
     return Alpha(estimate.value, estimate.ci_low, estimate.ci_high, m, values.size)
 
@@ -317,9 +317,9 @@ def _are_alike(moments: _Moments, weights: Floats) -> npt.NDArray[np.bool_]:
     unlike = (moments.low < moments.high).astype(np.float64)
     alike: npt.NDArray[np.bool_] = _total(unlike, weights) == 0
     if alike.any():  # each unit drawn holds one value only
-        drawn = weights[:, alike] > 0
-        low = np.where(drawn, moments.low[:, None], np.inf).min(axis=0)
-        high = np.where(drawn, moments.high[:, None], -np.inf).max(axis=0)
+        is_drawn = weights[:, alike] > 0
+        low = np.where(is_drawn, moments.low[:, None], np.inf).min(axis=0)
+        high = np.where(is_drawn, moments.high[:, None], -np.inf).max(axis=0)
         alike[alike] = low == high
     return alike
 

@@ -1,6 +1,6 @@
 """Labels of some items, counted: what statistics of agreement add up over blocks of items.
 
-A pair of labels is two labels of one item; `others` are pairs of labels by distinct judges, `own`
+A pair of labels is two labels of one item; `cross` are pairs of labels by distinct judges, `own`
 pairs of two labels by one judge. Disagreement of a pair is 0 or 1, or with scores of the labels the
 square of their difference.
 """
@@ -33,13 +33,13 @@ class PairSums:
 
     Parameters
     ----------
-    others
+    cross
         With labels by other judges.
     own
         Half of those with labels by the same judge, so that both ends of a pair make one.
     """
 
-    others: Floats
+    cross: Floats
     own: Floats | None
 
 
@@ -131,17 +131,17 @@ class LabelBlock:
     @cached_property
     def pairs(self) -> PairSums:
         """Return pairs of each label."""
-        others = self.item_labels - self.own
-        return PairSums(others, (self.own - 1) / 2 if self.has_repeats else None)
+        cross = self.item_labels - self.own
+        return PairSums(cross, (self.own - 1) / 2 if self.has_repeats else None)
 
     @cached_property
     def differing(self) -> PairSums:
         """Return pairs of each label with labels of another class."""
-        others = self.item_labels - self.alike
+        cross = self.item_labels - self.alike
         if not self.has_repeats:
-            return PairSums(others, None)
+            return PairSums(cross, None)
         own = self.own - self.counts
-        return PairSums(others - own, own / 2)
+        return PairSums(cross - own, own / 2)
 
     def squares(self, scores: Floats) -> PairSums:
         """Return sums of squared differences of each label's score to others of its item.
@@ -185,10 +185,10 @@ class LabelBlock:
 
     def item_pairs(self, sums: PairSums) -> tuple[Floats, Floats]:
         """Return sums over pairs of each item ``(n_items,)``: by distinct judges, and all."""
-        others = self.by_item(self.counts * sums.others) / 2
+        cross = self.by_item(self.counts * sums.cross) / 2
         if sums.own is None:
-            return others, others
-        return others, others + self.by_item(self.counts * sums.own)
+            return cross, cross
+        return cross, cross + self.by_item(self.counts * sums.own)
 
     def _run_sums(self, values: Floats) -> Floats:
         """Return sums by item and judge, for each cell ``(n_cells,)``."""

@@ -143,14 +143,14 @@ class _Sums:
     judges: Floats
 
 
-def _powers(block: LabelBlock, others: Floats, own: Floats | None) -> _Sums:
-    """Return sums of powers; ``others`` and ``own`` are influences of cells ``(n_cells,)``.
+def _powers(block: LabelBlock, cross: Floats, own: Floats | None) -> _Sums:
+    """Return sums of powers; ``cross`` and ``own`` are influences of cells ``(n_cells,)``.
 
     Pairs with other judges count in both cells and once in the item.
     """
-    whole = others if own is None else others + own
+    whole = cross if own is None else cross + own
     cells = block.by_run(whole)
-    items = block.by_item(others / 2 if own is None else others / 2 + own)
+    items = block.by_item(cross / 2 if own is None else cross / 2 + own)
     squares = items**2
     return _Sums(
         float(squares.sum()), float((squares**2).sum()), float((cells**2).sum()),
@@ -165,7 +165,7 @@ def _coefficient_sums(block: LabelBlock, coefficient: Coefficient) -> _Sums:
     scores = coefficient.scores
     differing = block.differing if scores is None else block.squares(scores)
     mean = coefficient.observed
-    others = scale * (differing.others - mean * block.pairs.others)
+    cross = scale * (differing.cross - mean * block.pairs.cross)
     own: Floats | None = None
     if coefficient.weights != "pairs" and differing.own is not None and block.pairs.own is not None:
         own = scale * (differing.own - mean * block.pairs.own)
@@ -177,7 +177,7 @@ def _coefficient_sums(block: LabelBlock, coefficient: Coefficient) -> _Sums:
         else:
             labels *= block.item_labels > 1
         own = labels if own is None else own + labels
-    return _powers(block, others, own)
+    return _powers(block, cross, own)
 
 
 def pair_weights(n: Floats, weights: Weights) -> Floats:
@@ -193,17 +193,17 @@ def _cohen_sums(block: LabelBlock, coefficient: Coefficient, judges: JudgeShares
     cells, total = block.cells, coefficient.total
     with_others = judge_products(block, judges.shares)
     observed, expected = coefficient.observed, coefficient.expected
-    pairs = block.pairs.others
-    others = (block.differing.others - observed * pairs) / -expected
-    others -= (observed / expected**2) * (with_others - judges.chance * pairs)
-    others *= block.counts / total
+    pairs = block.pairs.cross
+    cross = (block.differing.cross - observed * pairs) / -expected
+    cross -= (observed / expected**2) * (with_others - judges.chance * pairs)
+    cross *= block.counts / total
     own = (judges.shares * judges.meetings).sum(axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
         values = (judges.meetings - own[:, None]) / judges.weights[:, None]
     values = np.where(judges.weights[:, None] > 0, values, 0.0)
     labels = values[cells.judges, cells.labels] * block.counts * pairs
     labels *= -observed / (expected**2 * total)
-    return _powers(block, others, labels)
+    return _powers(block, cross, labels)
 
 
 def judge_products(block: LabelBlock, shares: Floats) -> Floats:
@@ -232,15 +232,15 @@ def item_shares(block: LabelBlock, shares: Floats) -> Iterator[tuple[slice, Code
 
 def _pairwise_sums(block: LabelBlock, coefficient: Coefficient, judges: JudgePairs) -> _Sums:
     cells, n = block.cells, block.cells.n.size
-    others = np.zeros(n)
+    cross = np.zeros(n)
     for first, second in pairs_of_cells(block):
         influence = (cells.labels[first] != cells.labels[second]) - coefficient.observed
         influence *= -judges.weights[cells.judges[first], cells.judges[second]]
         if block.has_repeats:
             influence *= block.counts[first] * block.counts[second]
         for ends in (first, second):
-            others += np.bincount(ends, influence, minlength=n)
-    return _powers(block, others, None)
+            cross += np.bincount(ends, influence, minlength=n)
+    return _powers(block, cross, None)
 
 
 def pairs_of_cells(block: LabelBlock) -> Iterator[tuple[Codes, Codes]]:

@@ -77,7 +77,7 @@ def label_totals(block: LabelBlock, is_ordinal: bool, has_shares: bool) -> Label
     if is_ordinal:
         codes = np.arange(cells.n_labels, dtype=np.float64)
         squares = _dot(items, block.item_pairs(block.squares(codes))[1])
-    paired = block.counts * block.pairs.others
+    paired = block.counts * block.pairs.cross
     width = cells.n_labels if has_shares else 1
     keys = cells.judges * cells.n_labels + cells.labels if has_shares else cells.judges
     judge_labels: Floats = np.bincount(keys, paired, minlength=cells.n_judges * width).astype(
@@ -264,16 +264,16 @@ def _ordinal_alpha(n: float, shares: Floats, scores: Floats, sums: OrdinalSums) 
 
 
 def cohen_coefficient(
-    totals: LabelTotals, shares: Floats, met: Meetings
+    totals: LabelTotals, shares: Floats, pair_meetings: Meetings
 ) -> tuple[Coefficient, JudgeShares]:
     """Return Cohen's kappa pooled over pairs of judges, and what its influence takes."""
-    chance = _ratio(float((shares * met.shares).sum()) / 2, totals.pairs)
+    chance = _ratio(float((shares * pair_meetings.shares).sum()) / 2, totals.pairs)
     expected = 1 - chance
     coefficient = Coefficient(
         "pairs", totals.pairs, _ratio(totals.differing, totals.pairs), expected
     )
     weights = totals.judge_labels.sum(axis=1)
-    return coefficient, JudgeShares(shares, met.shares, weights, chance)
+    return coefficient, JudgeShares(shares, pair_meetings.shares, weights, chance)
 
 
 def judge_shares(totals: LabelTotals) -> Floats:

@@ -269,7 +269,7 @@ def _share_of_kinds(kinds: PairKinds, rounds: int, rng: Rng) -> Floats:
     if not n.size:
         return np.full(1, np.nan)
     generator = np.random.default_rng(rng)
-    drawn = np.concatenate([n[None, :], generator.multinomial(n.sum(), n / n.sum(), rounds)])
+    counts = np.concatenate([n[None, :], generator.multinomial(n.sum(), n / n.sum(), rounds)])
     # whole numbers: exact in any order
-    shares: Floats = (drawn * kinds.agreeing).sum(axis=1) / (drawn * kinds.pairs).sum(axis=1)
+    shares: Floats = (counts * kinds.agreeing).sum(axis=1) / (counts * kinds.pairs).sum(axis=1)
     return shares

@@ -122,12 +122,12 @@ def ternary_agreement(
     table = _Decisions.from_arrays(items, judges, decisions, segments)
     comparable, agree, partnered = table.pairs(pairs)
     counted = table.of_repeaters() if pairs == "intra" else np.ones(table.items.size, np.bool_)
-    drawn, places = np.unique(table.segments[counted], return_inverse=True)
-    ties = np.bincount(places[table.labels[counted] == 1], minlength=drawn.size)
-    total = np.bincount(places, minlength=drawn.size)
-    at = np.searchsorted(drawn, table.segment_of)[comparable > 0]
+    units, places = np.unique(table.segments[counted], return_inverse=True)
+    ties = np.bincount(places[table.labels[counted] == 1], minlength=units.size)
+    total = np.bincount(places, minlength=units.size)
+    at = np.searchsorted(units, table.segment_of)[comparable > 0]
     by_segment = [
-        np.bincount(at, weights=counts[comparable > 0], minlength=drawn.size)
+        np.bincount(at, weights=counts[comparable > 0], minlength=units.size)
         for counts in (agree, comparable)
     ]
 
@@ -135,7 +135,7 @@ def ternary_agreement(
         return _kappa(*(weighted(counts, weights) for counts in (*by_segment, ties, total)))
 
     values = replicate(
-        statistics, segment_resamples(drawn.size, rounds, rng), floats_per_round=drawn.size
+        statistics, segment_resamples(units.size, rounds, rng), floats_per_round=units.size
     )
     return TernaryAgreement(
         pairs=pairs,
@@ -184,16 +184,16 @@ def most_prolific_kappa(
     decision_counts = [table.counts(table.judges == judge) for judge in chosen]  # (n_items, 3) each
     cells = decision_counts[0][:, :, None] * decision_counts[1][:, None, :]
     shared = cells.any(axis=(1, 2))
-    drawn, places = np.unique(table.segment_of[shared], return_inverse=True)
-    tables = np.zeros((drawn.size, OUTCOMES * OUTCOMES))
+    units, places = np.unique(table.segment_of[shared], return_inverse=True)
+    tables = np.zeros((units.size, OUTCOMES * OUTCOMES))
     np.add.at(tables, places, cells[shared].reshape(-1, OUTCOMES * OUTCOMES))
 
     def kappa(weights: Floats) -> Floats:
         table = np.stack([weighted(column, weights) for column in tables.T])
         return _cohen(table.reshape(OUTCOMES, OUTCOMES, -1))[None, :]
 
-    resamples = segment_resamples(drawn.size, rounds, rng)
-    values = replicate(kappa, resamples, floats_per_round=drawn.size)
+    resamples = segment_resamples(units.size, rounds, rng)
+    values = replicate(kappa, resamples, floats_per_round=units.size)
     first, second = chosen.tolist()
     return ProlificKappa(
         Estimate.from_replicates(values[0]), (first, second), int(shared.sum()), int(cells.sum())

@@ -123,7 +123,7 @@ class Adequacy:
 
 
 def spread_adequacy(
-    graphs: ComparisonGraphs, is_reference: npt.ArrayLike, asked: npt.ArrayLike
+    graphs: ComparisonGraphs, is_reference: npt.ArrayLike, answer_codes: npt.ArrayLike
 ) -> Adequacy:
     """Label outputs by answers, references and dominance.
 
@@ -133,7 +133,7 @@ def spread_adequacy(
         The comparisons.
     is_reference
         ``(n_items,)`` whether the output is a reference.
-    asked
+    answer_codes
         ``(n_items,)`` the answer: 1 adequate, 0 inadequate, -1 not asked.
 
     Raises
@@ -142,20 +142,20 @@ def spread_adequacy(
         Arrays of another length, or an answer that is none of the three.
     """
     component, n_components = graphs.component, int(graphs.component.max(initial=-1)) + 1
-    is_reference, asked = _checked(component.size, is_reference, asked)
-    answered = asked != NOT_KNOWN
+    is_reference, answer_codes = _checked(component.size, is_reference, answer_codes)
+    answered = answer_codes != NOT_KNOWN
     answers, adequate_answers = (
         np.bincount(component[which], minlength=n_components)
-        for which in (answered, asked == ADEQUATE)
+        for which in (answered, answer_codes == ADEQUATE)
     )
     has_answer = (answers > 0)[component]
     majority = (2 * adequate_answers > answers)[component]
-    vouched = _supported(graphs, is_reference & (asked != INADEQUATE))
+    vouched = _supported(graphs, is_reference & (answer_codes != INADEQUATE))
     below = graphs.dominated_by_any(has_answer & ~majority)
 
     rules = [answered, is_reference, has_answer, vouched, below]
     label = np.select(
-        rules, [asked, ADEQUATE, majority.astype(np.int64), ADEQUATE, INADEQUATE], NOT_KNOWN
+        rules, [answer_codes, ADEQUATE, majority.astype(np.int64), ADEQUATE, INADEQUATE], NOT_KNOWN
     )
     source = np.select(rules, [ASKED, REFERENCE, SPREAD, REFERENCE, SPREAD], UNKNOWN)
     vertex = np.unique(component, return_index=True)[1]
@@ -228,13 +228,13 @@ def greedy_answers(
     if (truth == NOT_KNOWN).any():
         raise ValueError(f"truth must be 0 or 1, but {int((truth == NOT_KNOWN).sum())} are -1")
     vertex, members = np.unique(component, return_index=True, return_inverse=True)[1:]
-    needed = ~_supported(graphs, is_reference)
-    inadequate = needed & (truth[vertex] == INADEQUATE)[members]
+    is_open = ~_supported(graphs, is_reference)
+    inadequate = is_open & (truth[vertex] == INADEQUATE)[members]
     # a dominator that is itself inadequate by spread is dominated by one that was asked
-    needed &= ~graphs.dominated_by_any(inadequate)
+    is_open &= ~graphs.dominated_by_any(inadequate)
     answers = np.full(component.size, NOT_KNOWN, np.int64)
-    asked = vertex[needed[vertex]]
-    answers[asked] = truth[asked]
+    question_vertices = vertex[is_open[vertex]]
+    answers[question_vertices] = truth[question_vertices]
     return answers
 
 

@@ -96,8 +96,8 @@ class ComparisonCounts:
             of_data = _cells(self.counts)
             for start in range(0, rounds, width):
                 size = min(width, rounds - start)
-                drawn = rng.multinomial(self.n_units, of_data / self.n_units, size=size)
-                yield _pairs(drawn)
+                times = rng.multinomial(self.n_units, of_data / self.n_units, size=size)
+                yield _pairs(times)
             return
         chunks = ItemResamples.draw(self.n_units, rounds, rng).chunks(width)
         next(chunks)  # the data itself

@@ -248,8 +248,8 @@ def graph_consistency(graph: npt.ArrayLike, graphs: ComparisonGraphs) -> GraphCo
 def _one_graph_each(graph: Codes, pairs: Codes) -> None:
     across = np.flatnonzero(graph[pairs[0]] != graph[pairs[1]])
     if across.size:
-        shown = pairs[:, across[:5]].T.tolist()
-        raise ValueError(f"{across.size} comparisons of items of two graphs: items {shown}")
+        items = pairs[:, across[:5]].T.tolist()
+        raise ValueError(f"{across.size} comparisons of items of two graphs: items {items}")
 
 
 def _connected(source: Codes, target: Codes, n_items: int, *, strong: bool) -> Codes:

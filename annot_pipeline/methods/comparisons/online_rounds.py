@@ -121,8 +121,8 @@ def online_rounds(
         some = slice(start, start + side_by_side)
         kinds = zip(rounds[some], seeds[some], strict=True)
         sequences = [_sequence(table, kind, seed) for kind, seed in kinds]
-        score, met = _run(table, sequences, params, progress, steps_at_once)
-        scores[some] = np.where(met, score, np.nan)[:, :n_systems]
+        score, is_compared = _run(table, sequences, params, progress, steps_at_once)
+        scores[some] = np.where(is_compared, score, np.nan)[:, :n_systems]
     return scores
 
 
@@ -157,10 +157,10 @@ def _sequence(table: _Rankings, kind: Round, seed: np.int64) -> npt.NDArray[np.i
     rng = np.random.default_rng(int(seed))
     sequence = np.arange(table.start.size, dtype=np.int32)
     if kind.startswith("drawn") and table.n_units:
-        drawn = np.bincount(
+        times = np.bincount(
             rng.integers(table.n_units, size=table.n_units), minlength=table.n_units
         )
-        sequence = np.repeat(sequence, drawn[table.unit])
+        sequence = np.repeat(sequence, times[table.unit])
     if kind.endswith("permuted"):
         rng.shuffle(sequence)
     return sequence
@@ -176,20 +176,20 @@ def _run(
     """Return scores after all comparisons, and which systems had any; ``(n_rounds, n_systems)``."""
     shape = len(sequences), table.n_systems
     n = shape[0] * shape[1]
-    met = np.zeros(n, np.bool_)
+    is_compared = np.zeros(n, np.bool_)
     if isinstance(params, TrueSkillParams):
         mean, sd = np.full(n, params.mean, np.float64), np.full(n, params.sd, np.float64)
     else:
         alpha, beta = np.full((2, n), FRESH)
     for pairs, tie in _comparison_chunks(table, sequences, progress, steps_at_once):
-        met[pairs] = True
+        is_compared[pairs] = True
         for pair, tied in waves_side_by_side(pairs, tie, n_items=n):
             if isinstance(params, TrueSkillParams):
                 trueskill_update(mean, sd, pair, tied, params)
             else:
                 bounded_ra_update(alpha, beta, pair, tied, params)
     score = mean if isinstance(params, TrueSkillParams) else beta_mode(alpha, beta)
-    return score.reshape(shape), met.reshape(shape)
+    return score.reshape(shape), is_compared.reshape(shape)
 
 
 def _comparison_chunks(

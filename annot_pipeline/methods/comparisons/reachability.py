@@ -76,11 +76,11 @@ class Reachability:
             Whether to follow edges from target to source.
         """
         beyond = np.zeros_like(own)
-        held = own.copy()
+        sets = own.copy()
         for wave in self._against if against else self._along:
-            union = np.bitwise_or.reduceat(held[wave.ends], wave.starts, axis=0)
+            union = np.bitwise_or.reduceat(sets[wave.ends], wave.starts, axis=0)
             beyond[wave.vertices] = union
-            held[wave.vertices] |= union
+            sets[wave.vertices] |= union
         return beyond
 
 

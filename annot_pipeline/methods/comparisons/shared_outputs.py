@@ -80,14 +80,14 @@ def asked_comparisons(
     one_node, other_node = places.reshape(2, -1)
     output = _outputs(nodes % max(n_items, 1), one_node[same], other_node[same], n_items)
     ends = np.stack([output[one_node], output[other_node]])
-    asked = np.flatnonzero(~same)
-    low, high = ends[:, asked].min(axis=0), ends[:, asked].max(axis=0)
-    keys = np.stack([ranking[asked], low, high])
-    order = np.lexsort((other[asked], one[asked], *keys[::-1]))
+    candidates = np.flatnonzero(~same)
+    low, high = ends[:, candidates].min(axis=0), ends[:, candidates].max(axis=0)
+    keys = np.stack([ranking[candidates], low, high])
+    order = np.lexsort((other[candidates], one[candidates], *keys[::-1]))
     new = np.ones(order.size, np.bool_)
     new[1:] = (np.diff(keys[:, order], axis=1) != 0).any(axis=0)
     chosen = np.sort(order[new])
-    rows = asked[chosen]
+    rows = candidates[chosen]
     return AskedComparisons(low[chosen], high[chosen], rows, ends[0, rows] > ends[1, rows])
 
 

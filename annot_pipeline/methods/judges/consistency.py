@@ -129,12 +129,12 @@ def judge_correlations(
         return total.astype(np.float64)
 
     n = by_judge(sums.n)
-    own, others, cross = (by_judge(weight * x) for x in (sums.own, sums.others, sums.cross))
-    product = by_judge(sums.own * sums.others * weight**2 / np.maximum(sums.freedom, 1))
+    own, rest, cross = (by_judge(weight * x) for x in (sums.own, sums.rest, sums.cross))
+    product = by_judge(sums.own * sums.rest * weight**2 / np.maximum(sums.freedom, 1))
     with np.errstate(invalid="ignore", divide="ignore"):
-        effective = np.where(product > 0, own * others / product, by_judge(sums.freedom)) + 1
-        correlation = np.clip(cross / np.sqrt(own * others), -1, 1)
-    is_tested = (n >= FEWEST_ITEMS) & (others > 0)
+        effective = np.where(product > 0, own * rest / product, by_judge(sums.freedom)) + 1
+        correlation = np.clip(cross / np.sqrt(own * rest), -1, 1)
+    is_tested = (n >= FEWEST_ITEMS) & (rest > 0)
     return Correlations(
         n.astype(np.int64),
         effective,
@@ -250,32 +250,32 @@ def _permute(
     seed: int,
 ) -> None:
     """Put p of the permutations of some judges in the place of those of t."""
-    wanted = np.zeros(p_value.size, np.bool_)
-    wanted[permuted] = True
-    rows = _joined(blocks.map(rows_of_series, reference, wanted[judge]))
+    is_permuted = np.zeros(p_value.size, np.bool_)
+    is_permuted[permuted] = True
+    rows = _joined(blocks.map(rows_of_series, reference, is_permuted[judge]))
     unit = judge[rows.series]
-    order = np.lexsort((rows.own, rows.others, rows.series, unit))
+    order = np.lexsort((rows.own, rows.rest, rows.series, unit))
     unit, series = unit[order], rows.series[order]
-    own, others = (values[order] * np.sqrt(weight[series]) for values in (rows.own, rows.others))
+    own, rest = (values[order] * np.sqrt(weight[series]) for values in (rows.own, rows.rest))
     bounds = np.searchsorted(unit, np.append(permuted, permuted[-1] + 1))
     for n, code in enumerate(permuted.tolist()):
         part = slice(bounds[n], np.searchsorted(unit, code, side="right"))
         digest = hashlib.sha256(names[code].encode()).digest()
         rng = np.random.default_rng([seed, int.from_bytes(digest[:8], "big")])
-        reached, n_orders, is_exact = _reached(own[part], others[part], series[part], rng)
+        reached, n_orders, is_exact = _reached(own[part], rest[part], series[part], rng)
         if is_exact:
             p_value[code] = reached / n_orders
             continue
-        drawn = (1 + reached) / (1 + n_orders)
-        p_value[code] = drawn if reached >= FEWEST_REACHED else min(drawn, p_value[code])
+        share = (1 + reached) / (1 + n_orders)
+        p_value[code] = share if reached >= FEWEST_REACHED else min(share, p_value[code])
 
 
 def _reached(
-    own: Floats, others: Floats, series: Codes, rng: np.random.Generator
+    own: Floats, rest: Floats, series: Codes, rng: np.random.Generator
 ) -> tuple[int, int, bool]:
     """Return how many orders reach the sum of products, of how many; whether these are all."""
     strata = [np.flatnonzero(series == code) for code in np.unique(series)]
-    pairs = [(own[rows] - own[rows].mean(), others[rows] - others[rows].mean()) for rows in strata]
+    pairs = [(own[rows] - own[rows].mean(), rest[rows] - rest[rows].mean()) for rows in strata]
     observed = sum(float(x @ y) for x, y in pairs)
     largest = sum(float(np.sqrt((x @ x) * (y @ y))) for x, y in pairs)
     is_exact = len(pairs) == 1 and own.size <= ALL_ORDERS
@@ -285,8 +285,8 @@ def _reached(
     else:
         products = np.zeros(PERMUTATIONS)
         for x, y in pairs:
-            drawn = np.broadcast_to(x, (PERMUTATIONS, x.size))
-            products += rng.permuted(drawn, axis=1) @ y
+            copies = np.broadcast_to(x, (PERMUTATIONS, x.size))
+            products += rng.permuted(copies, axis=1) @ y
     reached = int((products >= observed - _TOLERANCE * largest).sum())
     return reached, products.size, is_exact
 
@@ -295,6 +295,6 @@ def _joined(blocks: Sequence[LeaveOneOut]) -> LeaveOneOut:
     return LeaveOneOut(
         *(
             np.concatenate([getattr(block, name) for block in blocks])
-            for name in ("series", "own", "others", "n_others")
+            for name in ("series", "own", "rest", "n_others")
         )
     )

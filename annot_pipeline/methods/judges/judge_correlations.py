@@ -210,14 +210,25 @@ class _Scored:
     ) -> _Scored:
         items, judges = np.asarray(items, np.int64), np.asarray(judges, np.int64)
         criteria = np.zeros_like(items) if criteria is None else np.asarray(criteria, np.int64)
-        met = JudgedItems.from_scores(
+        judged_items = JudgedItems.from_scores(
             items, judges, np.asarray(scores, np.float64), criteria,
             n_items=n_items, n_judges=n_judges, n_criteria=int(criteria.max(initial=0)) + 1,
         )  # fmt: skip
-        distinct_items, renumbered = np.unique(met.items, return_inverse=True)
-        values = comparable(met.values, largest=met.largest) if met.is_repeated else met.values
+        distinct_items, renumbered = np.unique(judged_items.items, return_inverse=True)
+        values = (
+            comparable(judged_items.values, largest=judged_items.largest)
+            if judged_items.is_repeated
+            else judged_items.values
+        )
         places = renumbered_values(values)[1]
-        return cls(renumbered, met.units, met.judges, places, distinct_items.size, met.n_judges)
+        return cls(
+            renumbered,
+            judged_items.units,
+            judged_items.judges,
+            places,
+            distinct_items.size,
+            judged_items.n_judges,
+        )
 
 
 def _blocks(scored: _Scored, partners: Partners, common_at_once: int) -> Iterator[Codes]:

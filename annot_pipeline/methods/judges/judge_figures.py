@@ -81,14 +81,14 @@ class SquareSums:
     ----------
     n, freedom
         Units; units less one.
-    own, others, cross, difference
+    own, rest, cross, difference
         Squares of scores and of the others' means, their products, squares of differences.
     """
 
     n: Codes
     freedom: Floats
     own: Floats
-    others: Floats
+    rest: Floats
     cross: Floats
     difference: Floats
 
@@ -101,12 +101,12 @@ class SquareSums:
         def squares(variance: Floats) -> Floats:
             return np.where(n >= 2, variance, 0.0) * freedom
 
-        own, others, difference = (
-            squares(sample.variance) for sample in (moments.own, moments.others, moments.difference)
+        own, rest, difference = (
+            squares(sample.variance) for sample in (moments.own, moments.rest, moments.difference)
         )
-        varies = (own > 0) & (others > 0)
-        cross = np.where(varies, (own + others - difference) / 2, 0.0)
-        return cls(n, freedom, own, others, cross, difference)
+        varies = (own > 0) & (rest > 0)
+        cross = np.where(varies, (own + rest - difference) / 2, 0.0)
+        return cls(n, freedom, own, rest, cross, difference)
 
 
 def judge_figures(
@@ -149,12 +149,12 @@ def judge_figures(
 
     n_shared, freedom = by_judge(n), by_judge(sums.freedom)
     of_others = by_judge(noise_of_means * sums.freedom)
-    others = by_judge(sums.others)
+    rest = by_judge(sums.rest)
     is_defined = n_shared >= FEWEST_ITEMS
-    has_slope = is_defined & (others > 0) & (of_others <= MOST_NOISE * others)
+    has_slope = is_defined & (rest > 0) & (of_others <= MOST_NOISE * rest)
     with np.errstate(invalid="ignore", divide="ignore"):
         variance = (by_judge(sums.difference) - of_others) / freedom
-        spread = by_judge(sums.cross) / (others - of_others)
+        spread = by_judge(sums.cross) / (rest - of_others)
         mean_bias = by_judge(bias * n) / n_shared
     has_noise = is_defined & (freedom > 0)
     return JudgeFigures(

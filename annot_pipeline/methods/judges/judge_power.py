@@ -208,14 +208,14 @@ def typical_sd(variance: Floats, freedom: Codes, strata: Codes) -> Floats:
     return np.asarray(np.where(has_scores, np.sqrt(medians), np.nan), np.float64)
 
 
-def enough_controls(power: Power, wanted: float, *, least: int = 1) -> int | None:
+def enough_controls(power: Power, target: float, *, least: int = 1) -> int | None:
     """Return the number of controls from which on the power stays at a wanted one or above.
 
     Parameters
     ----------
     power
         By the number of controls; may fall a little as it grows, as that of exact tests does.
-    wanted
+    target
         Power.
     least
         Fewest that may be returned.
@@ -228,7 +228,7 @@ def enough_controls(power: Power, wanted: float, *, least: int = 1) -> int | Non
     size = 64
     while size <= SEARCHED:
         n = np.arange(1, size + 1, dtype=np.float64)
-        below = np.flatnonzero(~(power(n) >= wanted))
+        below = np.flatnonzero(~(power(n) >= target))
         last = int(below[-1]) + 1 if below.size else 0
         if last <= size // 2:  # the other half shows that it stays so
             return max(last + 1, least)

@@ -84,14 +84,20 @@ class SharedScores:
         ValueError
             Arrays of different lengths, codes outside their ranges, scores that are not finite.
         """
-        met = JudgedItems.from_scores(
+        judged_items = JudgedItems.from_scores(
             items, judges, scores, criteria,
             n_items=n_items, n_judges=n_judges, n_criteria=n_criteria,
         )  # fmt: skip
-        distinct_units, units = np.unique(met.units, return_inverse=True)
-        values = comparable(met.values) if met.is_repeated else met.values
+        distinct_units, units = np.unique(judged_items.units, return_inverse=True)
+        values = (
+            comparable(judged_items.values) if judged_items.is_repeated else judged_items.values
+        )
         return cls(
-            units.reshape(-1), met.judges, values, distinct_units.size, n_judges * n_criteria
+            units.reshape(-1),
+            judged_items.judges,
+            values,
+            distinct_units.size,
+            n_judges * n_criteria,
         )
 
     def leave_one_out(self, reference: Flags, shift: Floats) -> LeaveOneOut:
@@ -110,8 +116,8 @@ class SharedScores:
         total = np.bincount(self.units[counts], value[counts], minlength=self.n_units)
         n_others = n[self.units] - counts
         some = n_others > 0
-        others = total[self.units] - np.where(counts, value, 0.0)
-        means = comparable(others[some] / n_others[some])
+        rest = total[self.units] - np.where(counts, value, 0.0)
+        means = comparable(rest[some] / n_others[some])
         return LeaveOneOut(self.series[some], value[some], means, n_others[some])
 
 
@@ -123,7 +129,7 @@ class LeaveOneOut:
     ----------
     series
         Codes of series.
-    own, others
+    own, rest
         The score; the mean of the other scores of the unit.
     n_others
         How many others there are, at least one.
@@ -131,15 +137,15 @@ class LeaveOneOut:
 
     series: Codes
     own: Floats
-    others: Floats
+    rest: Floats
     n_others: Codes
 
     def measured(self) -> Measured:
         """Return series and values of what is averaged by series."""
         return {
             "own": (self.series, self.own),
-            "others": (self.series, self.others),
-            "difference": (self.series, comparable(self.own - self.others)),
+            "rest": (self.series, self.rest),
+            "difference": (self.series, comparable(self.own - self.rest)),
             "inverse": (self.series, 1 / self.n_others),
         }
 
@@ -150,14 +156,14 @@ class SharedMoments:
 
     Parameters
     ----------
-    own, others, difference
+    own, rest, difference
         Of the scores, of the means of the others, and of one less the other; points.
     inverse
         Mean of 1 / number of others; NaN without units.
     """
 
     own: Moments
-    others: Moments
+    rest: Moments
     difference: Moments
     inverse: Floats
 
@@ -172,15 +178,15 @@ def shared_moments(blocks: Blocks[SharedScores], reference: Flags, shift: Floats
         return moments_of(extents[name], firsts[name], squares[name])
 
     return SharedMoments(
-        moments("own"), moments("others"), moments("difference"), moments("inverse").mean
+        moments("own"), moments("rest"), moments("difference"), moments("inverse").mean
     )
 
 
-def rows_of_series(block: SharedScores, reference: Flags, wanted: Flags) -> LeaveOneOut:
-    """Return the rows of ``wanted`` series, ``(n_series,)``; as `SharedScores.leave_one_out`."""
+def rows_of_series(block: SharedScores, reference: Flags, is_selected: Flags) -> LeaveOneOut:
+    """Return the rows of some series, ``(n_series,)``; as `SharedScores.leave_one_out`."""
     rows = block.leave_one_out(reference, np.zeros(reference.size))
-    some = wanted[rows.series]
-    return LeaveOneOut(rows.series[some], rows.own[some], rows.others[some], rows.n_others[some])
+    some = is_selected[rows.series]
+    return LeaveOneOut(rows.series[some], rows.own[some], rows.rest[some], rows.n_others[some])
 
 
 def noise_of_others(block: SharedScores, reference: Flags, variance: Floats) -> Floats:

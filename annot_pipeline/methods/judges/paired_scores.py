@@ -82,8 +82,8 @@ class JudgedItems:
         values = means(rows, scores, n_groups=keys.size)
         is_repeated, largest = bool(n.max(initial=1) > 1), furthest(values)
         _, n_met = runs(keys // max(n_judges, 1))
-        met = np.repeat(n_met >= 2, n_met)
-        keys, values = keys[met], values[met]
+        is_shared = np.repeat(n_met >= 2, n_met)
+        keys, values = keys[is_shared], values[is_shared]
         return cls(
             keys // max(width, 1), keys // max(n_judges, 1), keys % max(width, 1), values, width,
             is_repeated, largest,
@@ -114,13 +114,13 @@ class PairedScores:
     second: Floats
 
     @classmethod
-    def from_judged_items(cls, met: JudgedItems, first: int, end: int) -> PairedScores:
+    def from_judged_items(cls, judged_items: JudgedItems, first: int, end: int) -> PairedScores:
         """Pair the judges from ``first`` to before ``end`` with those that follow them."""
-        partners = met.partners()
-        some = (met.judges >= first) & (met.judges < end) & (partners.counts > 0)
+        partners = judged_items.partners()
+        some = (judged_items.judges >= first) & (judged_items.judges < end) & (partners.counts > 0)
         x, y = paired(np.flatnonzero(some), partners)
-        pairs = met.judges[x] * met.n_judges + met.judges[y]
-        return cls(pairs, met.items[x], met.values[x], met.values[y])
+        pairs = judged_items.judges[x] * judged_items.n_judges + judged_items.judges[y]
+        return cls(pairs, judged_items.items[x], judged_items.values[x], judged_items.values[y])
 
 
 @dataclass(frozen=True)

@@ -121,10 +121,10 @@ def _predict(
     shares: Floats,
 ) -> Predictions:
     labels, members, published = block.labels, [], []
-    for posterior, cells, fitted, shown in zip(
+    for posterior, cells, fitted, value in zip(
         block.posteriors, counts, estimates, published_dependences, strict=True
     ):
-        both = [float(fitted.dependence[0]), shown]
+        both = [float(fitted.dependence[0]), value]
         predicted = held_out_predictions(labels, posterior, cells, fitted.log_pi[0], both)
         members.append(predicted[0])
         published.append(predicted[1])
@@ -167,8 +167,8 @@ def held_out_predictions(
     )
     chance = others_counts / np.maximum(counts.sum(axis=1)[labels.judge] - of_pair * own, LEAST)
     evidence = labels.sum_by_voter(np.log(chance))
-    others = labels.sum_by_item(evidence)[labels.voter_item] - evidence
-    logs, predicted = others + log_pi, {}
+    rest = labels.sum_by_item(evidence)[labels.voter_item] - evidence
+    logs, predicted = rest + log_pi, {}
     for dependence in set(dependences):
         p = labels.unsupported_by_others.cap(tempered(logs, labels.n_others, dependence))
         predicted[dependence] = np.einsum("ck,ck->c", p[labels.voter], chance)

@@ -28,7 +28,7 @@ class JudgeAccuracy:
         Unweighted mean of the diagonal, as the paper quotes it; classes that nobody met
         weigh in with their smoothed 1/K.
     mean_met_class_accuracy
-        The same mean over the classes ``met``.
+        The same mean over the classes ``is_observed``.
     chance_accuracy
         Accuracy of the same label shares given without looking.
     bias_label, bias
@@ -44,7 +44,7 @@ class JudgeAccuracy:
 
 
 def judge_accuracy(
-    confusion: Floats, prevalence: Floats, met: npt.NDArray[np.bool_]
+    confusion: Floats, prevalence: Floats, is_observed: npt.NDArray[np.bool_]
 ) -> JudgeAccuracy:
     """Describe judges by their confusion matrices.
 
@@ -54,7 +54,7 @@ def judge_accuracy(
         ``(n_judges, n_labels, n_labels)`` as [judge, true, observed].
     prevalence
         ``(n_labels,)``.
-    met
+    is_observed
         ``(n_labels,)`` whether any item was inferred to have the class.
     """
     # numpy adds in the order of memory, and another machine gives it back in another one
@@ -65,8 +65,8 @@ def judge_accuracy(
     return JudgeAccuracy(
         accuracy=diagonal @ prevalence,
         mean_class_accuracy=diagonal.mean(axis=1),
-        mean_met_class_accuracy=diagonal[:, met].mean(axis=1)
-        if met.any()
+        mean_met_class_accuracy=diagonal[:, is_observed].mean(axis=1)
+        if is_observed.any()
         else np.full(len(confusion), np.nan),
         chance_accuracy=expected @ prevalence,
         bias_label=over.argmax(axis=1),

@@ -122,8 +122,8 @@ def _logs(probabilities: Floats) -> tuple[Floats, Codes]:
 def _log_odds(total: Floats, ruled_out: Codes) -> Floats:
     """Logarithms relative to the best class; -inf for what more answers rule out than others."""
     possible = ruled_out == ruled_out.min(axis=-1, keepdims=True)
-    held = np.where(possible, total, -np.inf)
-    odds: Floats = held - held.max(axis=-1, keepdims=True)
+    possible_totals = np.where(possible, total, -np.inf)
+    odds: Floats = possible_totals - possible_totals.max(axis=-1, keepdims=True)
     return odds
 
 
@@ -141,7 +141,7 @@ def _first_of_best(log_odds: Floats) -> Codes:
 def _evidence(logs: Floats, ruled_out: Codes, label: int, runner_up: int) -> Floats:
     if runner_up < 0:
         return np.zeros(len(logs))
-    alone = ruled_out[:, runner_up] - ruled_out[:, label]  # 1: rules out the runner-up, -1: label
+    sign = ruled_out[:, runner_up] - ruled_out[:, label]  # 1: rules out the runner-up, -1: label
     evidence: Floats = logs[:, label] - logs[:, runner_up]  # of two that are ruled out: 0 - 0
-    evidence[alone != 0] = np.inf * alone[alone != 0]
+    evidence[sign != 0] = np.inf * sign[sign != 0]
     return evidence

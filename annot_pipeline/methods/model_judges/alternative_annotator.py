@@ -153,12 +153,12 @@ def _closeness(items: Codes, scores: Floats, model_scores: Floats) -> tuple[Floa
     They have the order of minus the root of the mean, which the paper takes.
     """
     n_items = model_scores.size
-    others = np.bincount(items, minlength=n_items)[items] - 1.0
+    n_rest = np.bincount(items, minlength=n_items)[items] - 1.0
     total = np.bincount(items, scores, n_items)[items] - scores
     squares = np.bincount(items, scores**2, n_items)[items] - scores**2
 
     def distance(values: Floats) -> Floats:
-        return others * values**2 - 2 * values * total + squares
+        return n_rest * values**2 - 2 * values * total + squares
 
     both = comparable(-np.stack([distance(scores), distance(model_scores[items])]))
     return both[0], both[1]

@@ -135,9 +135,9 @@ def label_validation(
     human_agreement = human_kappa = unknown(NO_TWO_PEOPLE)
     if has_others.any():
         same = cells[item * n_labels + label] - 1
-        others = np.maximum(sizes[item] - 1, 1)
+        n_rest = np.maximum(sizes[item] - 1, 1)
         human_agreement, human_kappa = _agreement(
-            (same / others)[has_others], weight[has_others],
+            (same / n_rest)[has_others], weight[has_others],
             (label[has_others], label[has_others]), (cluster[has_others], judge[has_others]),
             n_labels, is_pair_of_people=True,
         )  # fmt: skip

@@ -206,8 +206,8 @@ def best_power(human: Floats, model: Floats, elsewhere: Floats) -> float:
     if not elsewhere.size:
         return 0.0
     n, n_elsewhere = human.size, elsewhere.size
-    together = np.concatenate([model, elsewhere])
-    variance = float(together.var(ddof=1)) if together.size > 1 else 0.0
+    all_answers = np.concatenate([model, elsewhere])
+    variance = float(all_answers.var(ddof=1)) if all_answers.size > 1 else 0.0
     if variance <= 0:
         return 0.0
     covariance = float((human - human.mean()) @ (model - model.mean())) / n

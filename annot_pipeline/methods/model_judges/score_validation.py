@@ -212,11 +212,11 @@ def _check(items: Codes, judges: Codes, scores: Floats) -> None:
 
 def _human(items: Codes, judges: Codes, scores: Floats, n_judges: int) -> HumanScores:
     """Return the figures of each judge against the mean of the others."""
-    others = np.bincount(items)[items] - 1
-    has_others = others > 0
+    n_rest = np.bincount(items)[items] - 1
+    has_others = n_rest > 0
     totals = np.bincount(items, scores)[items] - scores
     judge, own = judges[has_others], scores[has_others]
-    rest = totals[has_others] / others[has_others]
+    rest = totals[has_others] / n_rest[has_others]
     figures = np.full((4, n_judges), np.nan)
     for code in np.unique(judge).tolist():
         x, y = own[judge == code], rest[judge == code]

@@ -128,8 +128,8 @@ class ItemResamples:
         stored = self._kept
         for start in range(0, self.rounds, width):
             stop = min(start + width, self.rounds)
-            drawn = self._draw(rng, start, stop) if stored is None else stored[start:stop]
-            yield np.ascontiguousarray(drawn.T)
+            part = self._draw(rng, start, stop) if stored is None else stored[start:stop]
+            yield np.ascontiguousarray(part.T)
 
     def chunks(self, width: int) -> Iterator[Floats]:
         """Yield the same as weights, to be multiplied with what is no whole number."""
@@ -152,9 +152,9 @@ class ItemResamples:
         for start in range(0, end - first, step):
             part = times[start : start + step]
             ends = np.cumsum([0, *sizes[start : start + step]], dtype=code)
-            drawn = rng.integers(n, size=ends[-1], dtype=code)
+            items = rng.integers(n, size=ends[-1], dtype=code)
             # a sparse array of ones that are added up where they fall on one place
-            csr_array((np.ones(drawn.size, np.int16), drawn, ends), part.shape).toarray(out=part)
+            csr_array((np.ones(items.size, np.int16), items, ends), part.shape).toarray(out=part)
         return times
 
 

@@ -64,11 +64,11 @@ def resample_segments(
         if k in alike
     }
     start = 0
-    for drawn in _draws(n_segments, rounds, rng, drawn_at_once):
-        some = slice(start, start := start + drawn.shape[1])
-        n_drawn = {k: matrix @ drawn for k, matrix in counts.items()}
+    for times in _draws(n_segments, rounds, rng, drawn_at_once):
+        some = slice(start, start := start + times.shape[1])
+        n_drawn = {k: matrix @ times for k, matrix in counts.items()}
         for scores, own, k in zip(replicates, sums, alike, strict=True):
-            scores[some] = _ratio(own @ drawn, n_drawn[k]).T
+            scores[some] = _ratio(own @ times, n_drawn[k]).T
     return replicates
 
 
@@ -81,8 +81,8 @@ def _draws(
         n = min(at_once, rounds - start)
         # a row a round, turned at the end: a column at a time would be scattered writes
         times = np.empty((n, size), np.int32)
-        for drawn in times:
-            drawn[:] = np.bincount(rng.integers(size, size=size), minlength=size)
+        for row in times:
+            row[:] = np.bincount(rng.integers(size, size=size), minlength=size)
         yield times.T.astype(np.float64, order="C")
 
 

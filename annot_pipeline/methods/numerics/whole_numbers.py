@@ -21,7 +21,7 @@ _MOST: dict[Kind, int] = {np.int16: 2**15 - 1, np.float32: 2**24, np.float64: 2*
 
 def narrowest(most: int) -> Kind:
     """The type of the fewest bytes that holds all whole numbers up to ``most``."""
-    return next((kind for kind, held in _MOST.items() if most <= held), np.float64)
+    return next((kind for kind, largest in _MOST.items() if most <= largest), np.float64)
 
 
 @dataclass(frozen=True)

@@ -97,13 +97,13 @@ def duplicate_words(text: str, rng: np.random.Generator) -> str:
         raise CannotDegradeError(_NO_PLACE)
     first = _draw(movable, rng)
     for gap in rng.permutation(places.open_gaps(first)).tolist():
-        others = [
+        pool = [
             word
             for word in movable
             if word != first and places.counts[word] > places.admits(word, gap)
         ]
-        if others:  # if not, this gap is the one place of all other words
-            second = _draw(others, rng)
+        if pool:  # if not, this gap is the one place of all other words
+            second = _draw(pool, rng)
             other_gap = _draw(
                 [position for position in places.open_gaps(second) if position != gap], rng
             )

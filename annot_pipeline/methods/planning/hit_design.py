@@ -107,7 +107,7 @@ class HitDesign:
         return np.tile(np.maximum(member - self.ordinary + 1, ORDINARY), self.groups)
 
     @property
-    def shown(self) -> Codes:
+    def slot_outputs(self) -> Codes:
         """``(slots,)`` which of the outputs each slot shows; those of a group stand together.
 
         The first outputs of a group have controls, in the order of the kinds.
@@ -116,8 +116,8 @@ class HitDesign:
         group, member = np.divmod(np.arange(self.slots), self.group_size)
         away = np.where(group // distance % 2 == 0, group + distance, group - distance)
         of_group = np.where(self.kinds == ORDINARY, group, away)
-        shown: Codes = of_group * self.ordinary + member % self.ordinary
-        return shown
+        slot_outputs: Codes = of_group * self.ordinary + member % self.ordinary
+        return slot_outputs
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,15 +165,15 @@ def controlled_hits(
         for item, (n, tie) in enumerate(zip(judgments, ties, strict=True))
     ]
     heapq.heapify(queue)
-    kinds, shown = design.kinds, design.shown
+    kinds, slot_outputs = design.kinds, design.slot_outputs
     items = np.empty((n_hits, design.slots), np.int64)
     order = np.empty_like(items)
     for hit in range(n_hits):
-        with_control, others, counts = _outputs(queue, eligible, design)
+        with_control, plain, counts = _outputs(queue, eligible, design)
         outputs = np.empty((design.groups, design.ordinary), np.int64)
         outputs[:, : len(design.controls)] = rng.permuted(with_control, axis=1).T
-        outputs[:, len(design.controls) :] = rng.permutation(others).reshape(design.groups, -1)
-        items[hit] = outputs.reshape(-1)[shown]
+        outputs[:, len(design.controls) :] = rng.permutation(plain).reshape(design.groups, -1)
+        items[hit] = outputs.reshape(-1)[slot_outputs]
         within = rng.random((design.groups, design.group_size)).argsort(axis=1)
         order[hit] = (within + np.arange(0, design.slots, design.group_size)[:, None]).reshape(-1)
         for item, tie in zip(
@@ -207,14 +207,14 @@ def _outputs(
         matched = _matched(eligible[:, [item for *_, item in popped]], design.groups)
     is_matched = np.zeros(len(popped), np.bool_)
     is_matched[matched] = True
-    others = np.flatnonzero(~is_matched)
+    plain = np.flatnonzero(~is_matched)
     n_others = design.outputs - matched.size
-    for position in others[n_others:]:
+    for position in plain[n_others:]:
         heapq.heappush(queue, popped[position])
     item = np.array([item for *_, item in popped])
-    others = others[:n_others]
-    counts = {popped[p][2]: popped[p][0] for p in (*matched.reshape(-1), *others)}
-    return item[matched], item[others], counts
+    plain = plain[:n_others]
+    counts = {popped[p][2]: popped[p][0] for p in (*matched.reshape(-1), *plain)}
+    return item[matched], item[plain], counts
 
 
 def _matched(eligible: Flags, groups: int) -> Codes | None:
@@ -222,6 +222,6 @@ def _matched(eligible: Flags, groups: int) -> Codes | None:
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import maximum_bipartite_matching
 
-    wanted = csr_array(np.repeat(eligible, groups, axis=0).astype(np.int8))
-    partners = maximum_bipartite_matching(wanted, perm_type="column")
+    edges = csr_array(np.repeat(eligible, groups, axis=0).astype(np.int8))
+    partners = maximum_bipartite_matching(edges, perm_type="column")
     return None if (partners < 0).any() else partners.reshape(-1, groups).astype(np.int64)

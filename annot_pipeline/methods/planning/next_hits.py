@@ -130,16 +130,16 @@ def next_hits(
     fits = size >= n
     if not fits.any():
         raise ValueError(f"no group has {n} items; the largest has {size.max(initial=0)}")
-    asked = fits[group]
-    fresh = np.flatnonzero(asked & ~judged)
-    judged_items = np.flatnonzero(asked & judged)
+    is_member = fits[group]
+    fresh = np.flatnonzero(is_member & ~judged)
+    judged_items = np.flatnonzero(is_member & judged)
     budget = alpha.size if params.hits is None else params.hits
-    cover = _hits_of_unjudged(group, fresh, np.flatnonzero(asked), n, budget, rng)
+    cover = _hits_of_unjudged(group, fresh, np.flatnonzero(is_member), n, budget, rng)
     n_judged = np.bincount(group[judged_items], minlength=size.size)
     n_more = min(budget - len(cover[0]), int((n_judged // n).sum()))
     n_random = int(np.ceil(params.random_share * n_more - 1e-9))
     adaptive = _adaptive(alpha, beta, group, judged_items, n_more - n_random, params, rng)
-    even = _random_hits(group, np.flatnonzero(asked), n_random, n, rng)
+    even = _random_hits(group, np.flatnonzero(is_member), n_random, n, rng)
     # random HITs stand anywhere among the adaptive ones: a batch that is cut short keeps its share
     positions = np.concatenate([np.arange(len(adaptive[0])) / max(len(adaptive[0]), 1),
                             rng.random(n_random)])  # fmt: skip
@@ -211,13 +211,13 @@ def _adaptive(
     own = np.argsort(group[seeds], kind="stable")
     for rows in np.split(own, np.flatnonzero(np.diff(group[seeds[own]])) + 1):
         if rows.size:
-            others = candidates.items(group[seeds[rows[0]]])
-            drawn = draw_partners(
-                all_states.take(seeds[rows]), all_states.take(others),
+            pool = candidates.items(group[seeds[rows[0]]])
+            partners = draw_partners(
+                all_states.take(seeds[rows]), all_states.take(pool),
                 n_partners=n - 1, gamma=params.gamma, rng=rng,
             )  # fmt: skip
-            items[rows, 1:] = others[drawn.candidate]
-            probability[rows, 1:] = np.exp(drawn.log_probability)
+            items[rows, 1:] = pool[partners.candidate]
+            probability[rows, 1:] = np.exp(partners.log_probability)
     roles = np.full(items.shape, PARTNER)
     roles[:, 0] = SEED
     return items, roles, probability
@@ -262,11 +262,11 @@ def _random_hits(
     hits = np.empty((n_hits, n), np.int64)
     probability = np.empty(hits.shape)
     for row, item in enumerate(first.tolist()):
-        others = by_group.items(group[item])
+        pool = by_group.items(group[item])
         # one more than needed, for the item itself may be among them
-        drawn = others[rng.choice(others.size, n, replace=False)]
-        hits[row] = item, *drawn[drawn != item][: n - 1]
-        probability[row] = 1 / items.size, *(1 / (others.size - np.arange(1, n)))
+        picks = pool[rng.choice(pool.size, n, replace=False)]
+        hits[row] = item, *picks[picks != item][: n - 1]
+        probability[row] = 1 / items.size, *(1 / (pool.size - np.arange(1, n)))
     return hits, np.full(hits.shape, RANDOM), probability
 
 

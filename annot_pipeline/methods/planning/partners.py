@@ -116,10 +116,10 @@ def _weigh_all(
         top = np.take_along_axis(
             top, np.argsort(-np.take_along_axis(key, top, axis=1), axis=1), axis=1
         )
-        drawn = np.take_along_axis(log_q, top, axis=1)
+        values = np.take_along_axis(log_q, top, axis=1)
         np.put_along_axis(log_q, top, -np.inf, axis=1)
         partners[rows] = top
-        log_probability[rows] = drawn - _log_remaining(drawn, _logsumexp(log_q))
+        log_probability[rows] = values - _log_remaining(values, _logsumexp(log_q))
     return Partners(partners, log_probability)
 
 
@@ -131,15 +131,15 @@ def _logsumexp(logs: Floats) -> Floats:
         return np.asarray(base + np.log(np.exp(logs - base[..., None]).sum(axis=-1)))
 
 
-def _log_remaining(drawn: Floats, others: Floats) -> Floats:
+def _log_remaining(draws: Floats, rest: Floats) -> Floats:
     """Return the logarithm of what remains before each draw: the draws from it on, all others.
 
     Added up from the end, so that nothing cancels where one candidate outweighs all.
     """
-    remaining = np.empty_like(drawn)
-    total = others
-    for position in range(drawn.shape[1] - 1, -1, -1):
-        total = np.logaddexp(total, drawn[:, position])
+    remaining = np.empty_like(draws)
+    total = rest
+    for position in range(draws.shape[1] - 1, -1, -1):
+        total = np.logaddexp(total, draws[:, position])
         remaining[:, position] = total
     return remaining
 
@@ -182,11 +182,11 @@ def _by_cells(
     for start in range(0, n_seeds, step):
         rows = np.arange(start, min(start + step, n_seeds))
         _fill(partners, rows, seeds, candidates, cells, gamma, rng)
-    drawn = log_match_quality(
+    log_q = log_match_quality(
         seeds.score[:, None], seeds.variance[:, None],
         candidates.score[partners], candidates.variance[partners], gamma=gamma,
     )  # fmt: skip
-    log_share = drawn - log_sums(seeds, candidates, gamma)[:, None]
+    log_share = log_q - log_sums(seeds, candidates, gamma)[:, None]
     before = np.cumsum(np.exp(log_share), axis=1) - np.exp(log_share)
     # where the first draws hold nearly all, what is left is no more than rounding: never less
     # than what is drawn next
@@ -222,24 +222,24 @@ def _fill(
         at = np.repeat(row, tries)
         cell = _places(upto, at, rng.random(at.size))
         within = (rng.random(at.size) * cells.n[cell]).astype(np.int64)
-        drawn = cells.order[cells.start[cell] + within]
+        items = cells.order[cells.start[cell] + within]
         own = rows[at]
         log_q = log_match_quality(
             seeds.score[own], seeds.variance[own],
-            candidates.score[drawn], candidates.variance[drawn], gamma=gamma,
+            candidates.score[items], candidates.variance[items], gamma=gamma,
         )  # fmt: skip
         taken = np.log1p(-rng.random(at.size)) <= log_q - bound[at, cell]
-        _take(partners, rows[row], taken.reshape(-1, tries), drawn.reshape(-1, tries))
+        _take(partners, rows[row], taken.reshape(-1, tries), items.reshape(-1, tries))
         row = row[partners[rows[row], -1] < 0]
         if not row.size:
             return
 
 
-def _take(partners: Codes, rows: Codes, taken: npt.NDArray[np.bool_], drawn: Codes) -> None:
+def _take(partners: Codes, rows: Codes, taken: npt.NDArray[np.bool_], items: Codes) -> None:
     """Put the first new ones of the accepted draws in the free places."""
     n = (partners[rows] >= 0).sum(axis=1)
-    for position in range(drawn.shape[1]):
-        one = drawn[:, position]
+    for position in range(items.shape[1]):
+        one = items[:, position]
         new = (
             taken[:, position]
             & (n < partners.shape[1])

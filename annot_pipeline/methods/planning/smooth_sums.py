@@ -110,13 +110,13 @@ def panels(items: States, gamma: float) -> Panels:
     n_panels = int(np.clip(np.ceil((highest - lowest) / narrowest), 1, MOST_PANELS))
     width = max(highest - lowest, 1e-9) / n_panels
     panel = np.minimum(((items.score - lowest) / width).astype(np.int64), n_panels - 1)
-    held, cell = np.unique(size * n_panels + panel, return_inverse=True)
-    middle = np.asarray(lowest + (held % n_panels + 0.5) * width, np.float64)
+    panel_codes, cell = np.unique(size * n_panels + panel, return_inverse=True)
+    middle = np.asarray(lowest + (panel_codes % n_panels + 0.5) * width, np.float64)
     score = np.clip(middle[:, None] + width / 2 * _NODE, 0, 1)
-    of_size = sizes[held // n_panels][:, None]
+    of_size = sizes[panel_codes // n_panels][:, None]
     alpha = 1 + (of_size - 2) * score
     variance = beta_variance(alpha, of_size - alpha)
-    return Panels(cell, middle, np.full(held.size, width / 2), score, variance)
+    return Panels(cell, middle, np.full(panel_codes.size, width / 2), score, variance)
 
 
 def _by_variance(items: States, gamma: float) -> Panels:
@@ -133,8 +133,10 @@ def _by_variance(items: States, gamma: float) -> Panels:
     n_panels = np.clip(np.ceil((highest - lowest) / (np.sqrt(least) / 2)), 1, MOST_PANELS)
     width = max(highest - lowest, 1e-9) / n_panels
     panel = np.minimum((items.score - lowest) / width[octave], n_panels[octave] - 1)
-    held, cell = np.unique(octave * MOST_PANELS + panel.astype(np.int64), return_inverse=True)
-    held_octave, held_panel = np.divmod(held, MOST_PANELS)
+    panel_codes, cell = np.unique(
+        octave * MOST_PANELS + panel.astype(np.int64), return_inverse=True
+    )
+    held_octave, held_panel = np.divmod(panel_codes, MOST_PANELS)
     half = np.asarray(width[held_octave] / 2, np.float64)
     middle = np.asarray(lowest + (2 * held_panel + 1) * half, np.float64)
     of_variance = 1.5 * least[held_octave] - chain, 0.5 * least[held_octave]
@@ -159,12 +161,12 @@ def log_sums(seeds: States, candidates: States, gamma: float) -> Floats:
         axis=1,
     )
     at = of_seeds.score.reshape(-1), of_seeds.variance.reshape(-1)
-    others = of_candidates.score.reshape(-1), of_candidates.variance.reshape(-1)
+    points = of_candidates.score.reshape(-1), of_candidates.variance.reshape(-1)
     summed = np.empty(at[0].size)
-    step = max(CHUNK // others[0].size, 1)
+    step = max(CHUNK // points[0].size, 1)
     for start in range(0, summed.size, step):
         score, variance = (values[start : start + step, None] for values in at)
-        log_q = log_match_quality(score, variance, *others, gamma=gamma)
+        log_q = log_match_quality(score, variance, *points, gamma=gamma)
         base = log_q.max(axis=1)
         # summed by numpy: BLAS would give other last digits with other numbers of threads
         total = (np.exp(log_q - base[:, None]) * weight.reshape(-1)).sum(axis=1)

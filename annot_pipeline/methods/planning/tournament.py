@@ -105,9 +105,9 @@ def tournament(sets: Iterable[Collection[int]], rng: np.random.Generator) -> Tou
     number = 0
     while len(in_play) > 1:
         number += 1
-        in_play, met = _round(in_play, own, asked_pairs, rng)
-        pairs += met
-        rounds += [number] * len(met)
+        in_play, new_pairs = _round(in_play, own, asked_pairs, rng)
+        pairs += new_pairs
+        rounds += [number] * len(new_pairs)
     return Tournament(np.array(pairs, np.int64).reshape(-1, 2), np.array(rounds, np.int64))
 
 
@@ -142,17 +142,17 @@ def _round(
 ) -> tuple[list[tuple[int, ...]], list[tuple[int, int]]]:
     """Unite each set with another, and add the pairs that meet to ``asked_pairs``."""
     waiting: list[int] = rng.permutation(len(in_play)).tolist()
-    united, met = [], []
+    united, pairs = [], []
     while waiting:
         here = waiting.pop()
-        others = waiting[::-1] or _shuffled_others(here, len(in_play), rng)
-        there, pair = _partner(in_play, here, others, own, asked_pairs, rng)
+        order = waiting[::-1] or _shuffled_others(here, len(in_play), rng)
+        partner, pair = _partner(in_play, here, order, own, asked_pairs, rng)
         if waiting:
-            waiting.remove(there)
+            waiting.remove(partner)
         asked_pairs.add((min(pair), max(pair)))
-        met.append(pair)
-        united.append(tuple(sorted({*in_play[here], *in_play[there]})))
-    return united, met
+        pairs.append(pair)
+        united.append(tuple(sorted({*in_play[here], *in_play[partner]})))
+    return united, pairs
 
 
 def _shuffled_others(odd_one_out: int, n_sets: int, rng: np.random.Generator) -> list[int]:
@@ -163,25 +163,25 @@ def _shuffled_others(odd_one_out: int, n_sets: int, rng: np.random.Generator) ->
 def _partner(
     in_play: Sequence[tuple[int, ...]],
     here: int,
-    others: Sequence[int],
+    order: Sequence[int],
     own: dict[int, int],
     asked_pairs: set[tuple[int, int]],
     rng: np.random.Generator,
 ) -> tuple[int, tuple[int, int]]:
     """Return the first of others that has a pair not asked yet, and a random such pair."""
-    for there in others:
-        pair = _pair(in_play[here], in_play[there], own, asked_pairs, rng)
+    for other in order:
+        pair = _pair(in_play[here], in_play[other], own, asked_pairs, rng)
         if pair is not None:
-            return there, pair
-    again = _pair(in_play[here], in_play[others[0]], own, set(), rng)
-    if again is None:
+            return other, pair
+    asked_pair = _pair(in_play[here], in_play[order[0]], own, set(), rng)
+    if asked_pair is None:
         raise RuntimeError("two sets in play without a member of its own; this is a bug")
-    return others[0], again
+    return order[0], asked_pair
 
 
 def _pair(
     here: tuple[int, ...],
-    there: tuple[int, ...],
+    partner: tuple[int, ...],
     own: dict[int, int],
     asked_pairs: set[tuple[int, int]],
     rng: np.random.Generator,
@@ -192,8 +192,8 @@ def _pair(
         return own[a] != own[b] and (min(a, b), max(a, b)) not in asked_pairs
 
     for _ in range(_DRAWS):
-        a, b = here[int(rng.integers(len(here)))], there[int(rng.integers(len(there)))]
+        a, b = here[int(rng.integers(len(here)))], partner[int(rng.integers(len(partner)))]
         if is_open(a, b):
             return a, b
-    fresh = [(a, b) for a in here for b in there if is_open(a, b)]
+    fresh = [(a, b) for a in here for b in partner if is_open(a, b)]
     return fresh[int(rng.integers(len(fresh)))] if fresh else None

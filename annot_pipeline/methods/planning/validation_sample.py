@@ -226,8 +226,8 @@ def draw_strata(stratum: Codes, allocation: Codes, rng: np.random.Generator) -> 
     ordered = stratum[order]
     rank = np.arange(order.size) - np.searchsorted(ordered, ordered)
     is_drawn = np.zeros(stratum.size, np.bool_)
-    wanted = np.append(allocation, 0)[ordered]  # of code -1, the last: none
-    is_drawn[order[rank < wanted]] = True
+    quota = np.append(allocation, 0)[ordered]  # of code -1, the last: none
+    is_drawn[order[rank < quota]] = True
     return is_drawn
 
 
@@ -248,6 +248,6 @@ def _allocation(population: SampledPopulation, scale: float) -> Codes:
     joined = np.clip(scale * population.spreads, earlier, 1)
     is_certain = earlier >= 1
     share = np.where(is_certain, 0.0, (joined - earlier) / np.where(is_certain, 1.0, 1 - earlier))
-    wanted = np.ceil(sizes * share - 1e-9).astype(np.int64)
+    target = np.ceil(sizes * share - 1e-9).astype(np.int64)
     least = np.where(is_certain, 0, np.minimum(LEAST, sizes))
-    return np.asarray(np.clip(wanted, least, sizes), np.int64)
+    return np.asarray(np.clip(target, least, sizes), np.int64)

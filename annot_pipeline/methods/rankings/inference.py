@@ -104,15 +104,17 @@ class SystemEstimates:
         The degrees of freedom are the fewest of the system's pairs, so that intervals are not too
         narrow.
         """
-        together = (self.component[:, None] == self.component) & ~np.isnan(self.values)
-        others = together & ~np.eye(self.values.size, dtype=np.bool_)
-        contrast = np.eye(self.values.size) - others / np.maximum(others.sum(axis=1), 1)[:, None]
+        is_connected = (self.component[:, None] == self.component) & ~np.isnan(self.values)
+        is_other = is_connected & ~np.eye(self.values.size, dtype=np.bool_)
+        contrast = (
+            np.eye(self.values.size) - is_other / np.maximum(is_other.sum(axis=1), 1)[:, None]
+        )
 
         def contrast_variance(covariance: Floats) -> Floats:
             return np.asarray(np.maximum(((contrast @ covariance) * contrast).sum(axis=1), 0))
 
         freedom = [
-            np.where(others, kind.degrees_of_freedom, np.inf).min(axis=1, initial=np.inf)
+            np.where(is_other, kind.degrees_of_freedom, np.inf).min(axis=1, initial=np.inf)
             for kind in self.kinds
         ]
         return self._combined(contrast_variance, freedom)
@@ -251,9 +253,13 @@ def _half_widths(estimates: SystemEstimates, is_tested: Flags, level: float) -> 
     from scipy.special import stdtrit
 
     variance, freedom = estimates.variance_from_others()
-    together = (estimates.component[:, None] == estimates.component) & ~np.isnan(estimates.values)
-    np.fill_diagonal(together, val=False)
-    has_interval = together.any(axis=1) & (is_tested | ~together).all(axis=1) & (freedom >= 1)
+    is_connected = (estimates.component[:, None] == estimates.component) & ~np.isnan(
+        estimates.values
+    )
+    np.fill_diagonal(is_connected, val=False)
+    has_interval = (
+        is_connected.any(axis=1) & (is_tested | ~is_connected).all(axis=1) & (freedom >= 1)
+    )
     half = np.full(estimates.values.size, np.nan)
     half[has_interval] = stdtrit(freedom[has_interval], 0.5 + level / 2) * np.sqrt(
         variance[has_interval]

@@ -45,21 +45,21 @@ def agreement_svg(
         raise ValueError(f"{len(tasks)} tasks, {len(value)} values: lengths differ")
     if np.isnan(value).all():
         return nothing_svg(KIND, "no task has agreement that can be measured")
-    drawn = min(len(tasks), MOST_TASKS)
+    n_rows = min(len(tasks), MOST_TASKS)
     names = [f"{short(t, 26)}, {short(s, 26)}" for t, s in zip(tasks, statistics, strict=True)]
-    names = names[:drawn]
-    value, lower, upper = value[:drawn], lower[:drawn], upper[:drawn]
+    names = names[:n_rows]
+    value, lower, upper = value[:n_rows], lower[:n_rows], upper[:n_rows]
     start = min(0.0, float(np.floor(10 * np.nanmin([value, lower])) / 10))
-    x_left, bottom = 24 + px_of(*names), TOP + PITCH * drawn
+    x_left, bottom = 24 + px_of(*names), TOP + PITCH * n_rows
     notes = [f"Lines through the points: 95% intervals. {scale}"]
     if ((~np.isnan(value)) & ~(lower <= upper)).any():
         notes.append("Hollow points: no interval is known.")
-    if drawn < len(tasks):
-        notes.append(f"The first {drawn} of {len(tasks):,} tasks are drawn.")
-    says = "Agreement by task: " + ", ".join(
+    if n_rows < len(tasks):
+        notes.append(f"The first {n_rows} of {len(tasks):,} tasks are drawn.")
+    description = "Agreement by task: " + ", ".join(
         f"{name} {v:.2f}" for name, v in zip(names[:20], value, strict=False) if not np.isnan(v)
     )
-    with new_sheet(KIND, x_left + WIDTH + 70, bottom + 44 + 16 * len(notes), says) as sheet:
+    with new_sheet(KIND, x_left + WIDTH + 70, bottom + 44 + 16 * len(notes), description) as sheet:
         axes = sheet.axes(x_left, TOP, WIDTH, bottom - TOP, x=(start, 1), y=(0, 1), lines="x")
         sheet.ticks(axes, "x", *steps(start, 1), grid=True)
         zero, _ = sheet.at(axes, 0, 0)
@@ -76,7 +76,7 @@ def agreement_svg(
                 sheet.line(ends, [y, y], BLUE, "interval", width=2)
             part = "value" if has_interval else "value-without-interval"
             sheet.points(np.array([x]), np.array([y]), BLUE, part, size=8, hollow=not has_interval)
-            shown = written(float(value[row]), ".2f")
-            sheet.text(x_left + WIDTH + 10, y + 4, shown, size=SMALL, part="number")
+            text = written(float(value[row]), ".2f")
+            sheet.text(x_left + WIDTH + 10, y + 4, text, size=SMALL, part="number")
         sheet.note(bottom + 42, notes)
         return sheet.svg()

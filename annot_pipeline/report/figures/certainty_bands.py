@@ -51,15 +51,17 @@ def certainty_svg(tasks: Sequence[object], counts: npt.ArrayLike) -> str:
         return nothing_svg(KIND, "no label has a probability")
     decided = count[:, -1].any()
     sure_word = "certain or decided" if decided else "certain"
-    drawn = min(len(tasks), MOST_TASKS)
-    names = [short(task, 30) for task in tasks[:drawn]]
+    n_rows = min(len(tasks), MOST_TASKS)
+    names = [short(task, 30) for task in tasks[:n_rows]]
     x_left = 24 + px_of(*names)
-    bottom = TOP + PITCH * drawn
-    notes = [f"The first {drawn} of {len(tasks):,} tasks are drawn."] if drawn < len(tasks) else []
+    bottom = TOP + PITCH * n_rows
+    notes = (
+        [f"The first {n_rows} of {len(tasks):,} tasks are drawn."] if n_rows < len(tasks) else []
+    )
     share = share_text(float(count[:, -SURE:].sum() / count.sum()))
-    says = f"Probability of the labels by task: {share} of all labels are {sure_word}"
+    description = f"Probability of the labels by task: {share} of all labels are {sure_word}"
     with new_sheet(
-        KIND, x_left + WIDTH + 24 + px_of(sure_word), bottom + 48 + 16 * len(notes), says
+        KIND, x_left + WIDTH + 24 + px_of(sure_word), bottom + 48 + 16 * len(notes), description
     ) as sheet:
         sheet.text(12, 20, "probability of the label", part="axis")
         x = 12.0

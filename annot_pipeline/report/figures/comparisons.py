@@ -64,26 +64,26 @@ def comparison_matrix_svg(
         raise ValueError(
             f"p_values of shape {p.shape} and wins of shape {beats.shape} for {n} systems"
         )
-    shown = min(n, MOST_SYSTEMS)
+    n_rows = min(n, MOST_SYSTEMS)
     beats = beats & ~np.eye(n, dtype=bool)
-    counts = beats.sum(axis=1).tolist()[:shown]
-    off_diagonal = ~np.eye(shown, dtype=bool)
-    p, beats = p[:shown, :shown], beats[:shown, :shown]
+    counts = beats.sum(axis=1).tolist()[:n_rows]
+    off_diagonal = ~np.eye(n_rows, dtype=bool)
+    p, beats = p[:n_rows, :n_rows], beats[:n_rows, :n_rows]
     compared = ~np.isnan(p) & off_diagonal
     if not compared.any():
         return nothing_svg(KIND, "no two systems were tested against each other")
     notes = [] if (compared == off_diagonal).all() else ["Empty cells: not compared."]
-    if shown < n:
-        notes.append(f"The first {shown} of {n:,} systems are drawn.")
+    if n_rows < n:
+        notes.append(f"The first {n_rows} of {n:,} systems are drawn.")
 
-    names = [short(system) for system in systems[:shown]]
-    cell = min(28, max(11, 660 // shown))  # whole pixels, so that edges are sharp
-    size = cell * shown
+    names = [short(system) for system in systems[:n_rows]]
+    cell = min(28, max(11, 660 // n_rows))  # whole pixels, so that edges are sharp
+    size = cell * n_rows
     x_left = 52 + ceil(px_of(*names, size=min(12, cell)))
     bottom = TOP + size
-    says = f"{n} systems compared in pairs, the best: {', '.join(names[:3])}"
+    description = f"{n} systems compared in pairs, the best: {', '.join(names[:3])}"
     width = max(x_left + size + 64, 560)
-    with new_sheet(KIND, width, bottom + 12 + 16 * len(notes), says) as sheet:
+    with new_sheet(KIND, width, bottom + 12 + 16 * len(notes), description) as sheet:
         _key(sheet, alpha)
         sheet.rectangles([(x_left, TOP, size - 1, size - 1)], "none", "ground")
         opacity = np.full(p.shape, NOT_BELOW)

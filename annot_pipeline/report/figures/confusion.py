@@ -110,8 +110,8 @@ def confusion_svg(
     grid = _grid(labels[:k], titles[:n])
     bottom = grid.corner(n - 1)[1] + grid.size + grid.foot
     width = max(grid.x_left + min(n, grid.across) * grid.step, 480)
-    says = f"Confusion matrices of {n} judges over {k} classes"
-    with new_sheet(KIND, width, bottom + 24 + 16 * len(notes), says) as sheet:
+    description = f"Confusion matrices of {n} judges over {k} classes"
+    with new_sheet(KIND, width, bottom + 24 + 16 * len(notes), description) as sheet:
         sheet.text(12, 20, "probability of each observed label (column) given the true label (row)")
         _scale(sheet, 12, 32)
         for position, matrix in enumerate(matrices):

@@ -34,7 +34,7 @@ class _Curve:
     gap: Numbers  # (iterations,), nats
 
     @property
-    def says(self) -> str:
+    def label(self) -> str:
         ended = "" if self.converged else ", not converged"
         return f"{short(self.task)}: {counted(len(self.gap), 'iteration')}{ended}"
 
@@ -55,29 +55,30 @@ def convergence_svg(fits: Sequence[Mapping[str, Any]]) -> str:
     if not curves:
         return nothing_svg(KIND, "no fit made an iteration")
     longest_first = sorted(range(len(curves)), key=lambda n: (-len(curves[n].gap), n))
-    drawn = sorted(longest_first[:MOST_TASKS])
+    rows = sorted(longest_first[:MOST_TASKS])
     longest = len(curves[longest_first[0]].gap)
     labelled = _labelled(curves, longest_first)
 
     notes = []
-    if len(drawn) < len(curves):
-        notes.append(f"{len(drawn):,} of {len(curves):,} tasks drawn, those that took longest.")
-    most = max(2, MOST_POINTS // len(drawn))
+    if len(rows) < len(curves):
+        notes.append(f"{len(rows):,} of {len(curves):,} tasks drawn, those that took longest.")
+    most = max(2, MOST_POINTS // len(rows))
     if longest > most:
         notes.append(f"At most {most:,} iterations of a task are drawn, evenly spread.")
-    gaps = np.concatenate([curves[n].gap for n in drawn])
+    gaps = np.concatenate([curves[n].gap for n in rows])
     top, bottom = ceil(log10(gaps.max())), floor(log10(gaps.min()))
     bottom = min(bottom, top - 1)
     x_left, plot_width, plot_height = 56, 460, 260
     right = max(
-        x_left + plot_width * len(curves[n].gap) / longest + px_of(curves[n].says) for n in labelled
+        x_left + plot_width * len(curves[n].gap) / longest + px_of(curves[n].label)
+        for n in labelled
     )
-    says = (
+    description = (
         "Gap of the log posterior to its final value by iteration: "
         f"{counted(len(curves), 'task')}, up to {counted(longest, 'iteration')}"
     )
     height = plot_height + 84 + 16 * len(notes)
-    with new_sheet(KIND, max(right, x_left + plot_width) + 24, height, says) as sheet:
+    with new_sheet(KIND, max(right, x_left + plot_width) + 24, height, description) as sheet:
         axes = sheet.axes(
             x_left, 36, plot_width, plot_height,
             x=(0, max(longest - 1, 1)), y=(10.0**bottom, 10.0**top), log="y",
@@ -91,19 +92,19 @@ def convergence_svg(fits: Sequence[Mapping[str, Any]]) -> str:
         sheet.text(12, 20, "gap of the log posterior to its final value, nats (log scale)")
         sheet.text(x_left + plot_width / 2, plot_height + 72, "iteration", anchor="center")
         lines = []
-        for n in sorted(drawn, key=lambda n: (n in labelled, n)):
+        for n in sorted(rows, key=lambda n: (n in labelled, n)):
             gap, color = curves[n].gap, labelled.get(n, (BLUE, 0.5))
-            shown = evenly(len(gap), most)
+            points = evenly(len(gap), most)
             (line,) = axes.plot(
-                shown, gap[shown], color=color, linewidth=2 if n in labelled else 1.2,
+                points, gap[points], color=color, linewidth=2 if n in labelled else 1.2,
                 marker="o" if len(gap) == 1 else "", markersize=5, clip_on=False,
             )  # fmt: skip
-            sheet.part(line, "task", curves[n].says)
+            sheet.part(line, "task", curves[n].label)
             if n in labelled:
                 path = [
-                    sheet.at(axes, position, float(gap[position])) for position in shown.tolist()
+                    sheet.at(axes, position, float(gap[position])) for position in points.tolist()
                 ]
-                lines.append((path, curves[n].says, labelled[n]))
+                lines.append((path, curves[n].label, labelled[n]))
         _label(sheet, lines, plot_height + 32)
         sheet.note(plot_height + 96, notes)
         return sheet.svg()

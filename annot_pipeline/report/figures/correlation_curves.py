@@ -62,19 +62,19 @@ def correlation_curves_svg(
                 f"curve {short(curve.name)}: {len(wrong)} values beyond [-1, 1] are no "
                 f"correlations: {wrong[:5]}"
             )
-    drawn = curves[: len(STYLES)]
+    first = curves[: len(STYLES)]
     lines = [
         replace(line, low=np.clip(line.low, -1, 1), high=np.clip(line.high, -1, 1))
-        for line in lines_of(drawn)
+        for line in lines_of(first)
     ]
     notes = notes_of(lines)
-    lines = [line for line in lines if line.shown.any()]
+    lines = [line for line in lines if line.is_drawn.any()]
     if not lines:
         return nothing_svg(KIND, "no method has a correlation")
     if any(line.banded.any() for line in lines):
         notes.insert(0, "Shaded: 95% intervals.")
-    if len(drawn) < len(curves):
-        notes.append(f"The first {len(drawn)} of {len(curves):,} methods are drawn.")
+    if len(first) < len(curves):
+        notes.append(f"The first {len(first)} of {len(curves):,} methods are drawn.")
 
     heading = "" if title is None else short(title, 60)
     top = 60 if heading else 38

@@ -47,14 +47,14 @@ def coverage_svg(
         raise ValueError(f"no shares: {wrong}")
     if np.isnan(shares).all():
         return nothing_svg(KIND, "no method has intervals")
-    drawn = min(len(rows), MOST_ROWS)
-    words = [short(name, 48) for name in names[:drawn]]
+    n_rows = min(len(rows), MOST_ROWS)
+    words = [short(name, 48) for name in names[:n_rows]]
     notes = ["A point: one quantity. The number: the mean of the row's quantities."]
-    if drawn < len(rows):
-        notes.append(f"The first {drawn} of {len(rows):,} rows are drawn.")
-    x_left, bottom = 24 + px_of(*words), TOP + PITCH * drawn
-    says = f"Coverage of intervals whose level is {100 * nominal:g}%, by method"
-    with new_sheet(KIND, x_left + WIDTH + 70, bottom + 60 + 16 * len(notes), says) as sheet:
+    if n_rows < len(rows):
+        notes.append(f"The first {n_rows} of {len(rows):,} rows are drawn.")
+    x_left, bottom = 24 + px_of(*words), TOP + PITCH * n_rows
+    description = f"Coverage of intervals whose level is {100 * nominal:g}%, by method"
+    with new_sheet(KIND, x_left + WIDTH + 70, bottom + 60 + 16 * len(notes), description) as sheet:
         axes = sheet.axes(x_left, TOP, WIDTH, bottom - TOP, x=(0, 1), y=(0, 1), lines="x")
         sheet.ticks(axes, "x", *steps(0, 1), grid=True)
         x, _ = sheet.at(axes, nominal, 0)

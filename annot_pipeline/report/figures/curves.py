@@ -88,24 +88,24 @@ class Line:
     n_missing: int
 
     @property
-    def shown(self) -> npt.NDArray[np.bool_]:
+    def is_drawn(self) -> npt.NDArray[np.bool_]:
         """Points that have a place."""
         return ~np.isnan(self.y)
 
     @property
     def n_shown(self) -> int:
         """How many."""
-        return int(self.shown.sum())
+        return int(self.is_drawn.sum())
 
     @property
     def banded(self) -> npt.NDArray[np.bool_]:
         """Points that have a band as well."""
-        return self.shown & (self.low <= self.high)
+        return self.is_drawn & (self.low <= self.high)
 
     @property
     def last(self) -> float:
         """y at the end of the line."""
-        return float(self.y[self.shown][-1])
+        return float(self.y[self.is_drawn][-1])
 
 
 def lines_of(curves: Sequence[Curve], columns: float = MOST_COLUMNS) -> list[Line]:
@@ -143,9 +143,9 @@ def _line(curve: Curve, style: Style, columns: float) -> Line:
     order = np.argsort(x, kind="stable")
     order = order[~np.isnan(x[order])]
     missing = np.isnan(y[order])
-    shown, gaps = np.flatnonzero(~missing), np.flatnonzero(missing)
-    sizes = len(x), len(x) - len(shown)
-    order = order[np.union1d(shown[evenly(len(shown), MOST_POINTS)], gaps)]
+    points, gaps = np.flatnonzero(~missing), np.flatnonzero(missing)
+    sizes = len(x), len(x) - len(points)
+    order = order[np.union1d(points[evenly(len(points), MOST_POINTS)], gaps)]
     name = short(curve.name, columns)
     return Line(name, style, x[order], y[order], low[order], high[order], *sizes)
 
@@ -164,9 +164,9 @@ def notes_of(lines: Sequence[Line], inside: str = "") -> list[str]:
 
 def ends_of(lines: Sequence[Line], *more: float) -> tuple[Ends, Ends]:
     """Ranges of x and of y that hold all lines and bands, and more y, with some room."""
-    x = np.concatenate([line.x[line.shown] for line in lines])
+    x = np.concatenate([line.x[line.is_drawn] for line in lines])
     y = np.concatenate(
-        [more, *(line.y[line.shown] for line in lines),
+        [more, *(line.y[line.is_drawn] for line in lines),
          *(ends[line.banded] for line in lines for ends in (line.low, line.high))]
     )  # fmt: skip
     return padded(float(x.min()), float(x.max()), 0.02), padded(float(y.min()), float(y.max()))
@@ -183,12 +183,12 @@ def x_ticks(lines: Sequence[Line], ends: Ends, n: int) -> tuple[list[float], lis
 
 def draw_zeros(sheet: Sheet, axes: Axes, sides: str) -> None:
     """A line where x is 0, where y is, or both, if that is inside."""
-    for side, drawn, (low, high) in (
+    for side, draw_line, (low, high) in (
         ("x", axes.axvline, axes.get_xlim()),
         ("y", axes.axhline, axes.get_ylim()),
     ):
         if side in sides and low < 0 < high:
-            sheet.part(drawn(0, color=SOFT, linewidth=1, zorder=0.7, clip_on=False), "zero")
+            sheet.part(draw_line(0, color=SOFT, linewidth=1, zorder=0.7, clip_on=False), "zero")
 
 
 def draw_lines(sheet: Sheet, axes: Axes, lines: Sequence[Line]) -> None:
@@ -197,10 +197,10 @@ def draw_lines(sheet: Sheet, axes: Axes, lines: Sequence[Line]) -> None:
         _band(sheet, axes, line, 0.16 if len(lines) <= 3 else 0.1)
     for position, line in reversed([*enumerate(lines)]):
         style = line.style
-        (drawn,) = axes.plot(
+        (artist,) = axes.plot(
             line.x, line.y, color=style.color, linewidth=2, linestyle=_dashes(style), clip_on=False
         )
-        sheet.part(drawn, "curve", line.name)
+        sheet.part(artist, "curve", line.name)
         marked = _marked(line, position)
         larger = 1 if len(marked) == line.n_shown else 1.2
         (points,) = axes.plot(
@@ -242,21 +242,21 @@ def _band(sheet: Sheet, axes: Axes, line: Line, shade: float) -> None:
         sheet.part(edge, "band-edge")
 
 
-def _runs(held: npt.NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
+def _runs(flags: npt.NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
     """First place, and place after the last, of each stretch that holds."""
-    turns = np.flatnonzero(np.diff(held.astype(np.int8), prepend=0, append=0)).tolist()
+    turns = np.flatnonzero(np.diff(flags.astype(np.int8), prepend=0, append=0)).tolist()
     return ((first, last) for first, last in list(pairwise(turns))[::2])
 
 
 def _marked(line: Line, position: int) -> npt.NDArray[np.intp]:
     """Points with a marker: all of a few, else some, elsewhere on each line, and lone ones."""
-    shown = np.flatnonzero(line.shown)
-    if len(shown) <= EACH_MARKED:
-        return shown
-    step = len(shown) / SOME_MARKED
+    points = np.flatnonzero(line.is_drawn)
+    if len(points) <= EACH_MARKED:
+        return points
+    step = len(points) / SOME_MARKED
     some = ((np.arange(SOME_MARKED) + (position + 0.5) / len(STYLES)) * step).astype(np.intp)
-    alone = [first for first, last in _runs(line.shown) if last - first == 1]
-    return np.union1d(shown[some], np.array(alone, dtype=np.intp))
+    lone_points = [first for first, last in _runs(line.is_drawn) if last - first == 1]
+    return np.union1d(points[some], np.array(lone_points, dtype=np.intp))
 
 
 def _dashes(style: Style) -> Any:

@@ -22,14 +22,14 @@ class Drawing:
         Of figure, for those who style or read it.
     width, height
         px.
-    says
+    description
         The figure in a sentence, for those who do not see it.
     links
         Whether parts of it are links: it is then a group to screen readers, not one image.
     """
 
     def __init__(
-        self, kind: str, width: float, height: float, says: str, *, links: bool = False
+        self, kind: str, width: float, height: float, description: str, *, links: bool = False
     ) -> None:
         self.root = Element(
             "svg",
@@ -40,7 +40,7 @@ class Drawing:
                 "height": str(ceil(height)),
                 "style": "max-width:100%;height:auto",
                 "role": "group" if links else "img",
-                "aria-label": clean(says),
+                "aria-label": clean(description),
                 "data-figure": kind,
                 "font-family": "system-ui, sans-serif",
                 "font-size": str(FONT_SIZE),
@@ -96,9 +96,9 @@ def band(x: float, top: float, right: float, right_top: float, height: float) ->
     middle, bottom, right_bottom = (x + right) / 2, top + height, right_top + height
     points = [x, top, middle, top, middle, right_top, right, right_top]
     back = [right, right_bottom, middle, right_bottom, middle, bottom, x, bottom]
-    first, there = _steps(points)
+    first, upper_steps = _steps(points)
     start, home = _steps(back)
-    return f"M{first}C{there}L{start}C{home}z"
+    return f"M{first}C{upper_steps}L{start}C{home}z"
 
 
 def _steps(points: list[float]) -> tuple[str, str]:

@@ -96,8 +96,8 @@ def _left_out(component: Codes, chosen: Sequence[int]) -> str:
     if of_drawn:
         parts.append(f"{counted(of_drawn, 'output')} of the largest component")
     if more:
-        others = counted(omitted.size - of_drawn, "output")
-        parts.append(f"{others} in {counted(more, 'smaller component')}")
+        text = counted(omitted.size - of_drawn, "output")
+        parts.append(f"{text} in {counted(more, 'smaller component')}")
     return f"Left out: {' and '.join(parts)}; f and ranks count all outputs." if parts else ""
 
 

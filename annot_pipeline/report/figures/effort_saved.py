@@ -40,7 +40,7 @@ def effort_saved_svg(counts: Mapping[str, int]) -> str:
     ValueError
         If a count is missing, not known or negative, or parts exceed the whole.
     """
-    outputs, collapsed, by_reference, by_spread, asked, rest = _checked(counts)
+    outputs, collapsed, by_reference, by_spread, n_asked, rest = _checked(counts)
     if not outputs:
         return nothing_svg(KIND, "no output has an absolute label")
     unique = outputs - collapsed
@@ -56,17 +56,17 @@ def effort_saved_svg(counts: Mapping[str, int]) -> str:
             "by_spread", "inadequate by spread", unique - by_reference - by_spread,
             unique - by_reference, VERMILLION, _count_text(-by_spread, unique, "vertices"),
         ),
-        ("asked", "asked", 0, asked, BLUE, _count_text(asked, outputs)),
+        ("asked", "asked", 0, n_asked, BLUE, _count_text(n_asked, outputs)),
     ]  # fmt: skip
     if rest:
-        says = _count_text(-rest, unique, "vertices")
-        steps.insert(5, ("rest", "not answered", asked, asked + rest, FAINT, says))
-    saved = f"{100 * (1 - asked / outputs):.2f}% of asking about every output was saved."
-    says = f"{counted(outputs, 'output')}, {unique:,} vertices, {asked:,} asked. {saved}"
+        description = _count_text(-rest, unique, "vertices")
+        steps.insert(5, ("rest", "not answered", n_asked, n_asked + rest, FAINT, description))
+    saved = f"{100 * (1 - n_asked / outputs):.2f}% of asking about every output was saved."
+    description = f"{counted(outputs, 'output')}, {unique:,} vertices, {n_asked:,} asked. {saved}"
     x_left = 24 + px_of(*(words for _, words, *_ in steps))
-    right = 20 + px_of(*(said for *_, said in steps), size=SMALL)
+    right = 20 + px_of(*(count_text for *_, count_text in steps), size=SMALL)
     bottom = TOP + PITCH * len(steps)
-    with new_sheet(KIND, x_left + WIDTH + right, bottom + 28, says) as sheet:
+    with new_sheet(KIND, x_left + WIDTH + right, bottom + 28, description) as sheet:
         for row, step in enumerate(steps):
             _step(sheet, step, row, x_left, WIDTH / outputs)
         _joints(sheet, steps, x_left, WIDTH / outputs)
@@ -81,12 +81,12 @@ def _checked(counts: Mapping[str, int]) -> tuple[int, int, int, int, int, int]:
         raise ValueError(f"counts: missing {missing}, not known {unknown}")
     if wrong := {name: n for name, n in counts.items() if n < 0}:
         raise ValueError(f"counts below 0: {wrong}")
-    outputs, collapsed, by_reference, by_spread, asked = (int(counts[name]) for name in GIVEN)
+    outputs, collapsed, by_reference, by_spread, n_asked = (int(counts[name]) for name in GIVEN)
     unique = outputs - collapsed
-    rest = unique - by_reference - by_spread - asked
+    rest = unique - by_reference - by_spread - n_asked
     if unique < 0 or rest < 0 or counts.get("unique", unique) != unique:
         raise ValueError(f"counts do not add up: {dict(counts)}")
-    return outputs, collapsed, by_reference, by_spread, asked, rest
+    return outputs, collapsed, by_reference, by_spread, n_asked, rest
 
 
 def _count_text(n: int, total: int, noun: str = "outputs") -> str:
@@ -96,13 +96,13 @@ def _count_text(n: int, total: int, noun: str = "outputs") -> str:
 
 
 def _step(sheet: Sheet, step: Step, row: int, x_left: float, scale: float) -> None:
-    part, words, first, last, color, said = step
+    part, words, first, last, color, count_text = step
     y = TOP + PITCH * row
     sheet.text(x_left - 10, y + BAR / 2 + 4, words, anchor="right", part="step")
     if last > first:
         box = (x_left + scale * first, y, scale * (last - first), BAR)
-        sheet.rectangles([box], color, part, tip=f"{words}: {said}")
-    sheet.text(x_left + scale * last + 8, y + BAR / 2 + 4, said, size=SMALL, part="count")
+        sheet.rectangles([box], color, part, tip=f"{words}: {count_text}")
+    sheet.text(x_left + scale * last + 8, y + BAR / 2 + 4, count_text, size=SMALL, part="count")
 
 
 def _joints(sheet: Sheet, steps: list[Step], x_left: float, scale: float) -> None:

@@ -100,19 +100,19 @@ def p_against_seconds_svg(
     timed = np.flatnonzero(~np.isnan(time))
     if not len(timed):
         return nothing_svg(KIND, "no judge has a time per judgment")
-    drawn = timed[_shown(p[timed], verdict[timed] == "failed")]
-    notes = _notes(len(time), len(timed), len(drawn))
-    time, p, verdict = time[drawn], p[drawn], verdict[drawn]
+    rows = timed[_shown(p[timed], verdict[timed] == "failed")]
+    notes = _notes(len(time), len(timed), len(rows))
+    time, p, verdict = time[rows], p[rows], verdict[rows]
     tips = None
-    if names is not None and len(drawn) <= MOST_TIPS:
-        tips = [_tip(names[n], s, v) for n, s, v in zip(drawn.tolist(), time, p, strict=True)]
+    if names is not None and len(rows) <= MOST_TIPS:
+        tips = [_tip(names[n], s, v) for n, s, v in zip(rows.tolist(), time, p, strict=True)]
 
     strip = 32 if np.isnan(p).any() else 0
-    says = (
-        f"p of the control test against mean seconds per judgment: {counted(len(drawn), 'judge')}"
+    description = (
+        f"p of the control test against mean seconds per judgment: {counted(len(rows), 'judge')}"
     )
     height = TOP + strip + HEIGHT + 52 + 16 * len(notes)
-    with new_sheet(KIND, LEFT + WIDTH + 88, height, says) as sheet:
+    with new_sheet(KIND, LEFT + WIDTH + 88, height, description) as sheet:
         sheet.text(12, 20, "p-value of the control test (scale of the normal quantile)")
         ends = _time_ends(time)
         deepest = max(3.4, 0.3 + float(np.nanmax(_depth(p), initial=0)))
@@ -150,9 +150,9 @@ def _shown(p: Numbers, failed: npt.NDArray[np.bool_]) -> npt.NDArray[np.intp]:
         return np.arange(len(p))
     worst = np.flatnonzero(failed)
     worst = worst[np.argsort(-np.nan_to_num(p[worst], nan=2.0), kind="stable")][:MOST_JUDGES]
-    others = np.flatnonzero(~failed)
+    places = np.flatnonzero(~failed)
     room = MOST_JUDGES - len(worst)
-    rest = others[evenly(len(others), room)] if room else others[:0]
+    rest = places[evenly(len(places), room)] if room else places[:0]
     return np.sort(np.concatenate([worst, rest]))
 
 

@@ -73,11 +73,11 @@ def judge_differences_svg(
     ]
     ends = padded(min(everything.min(), 0.0), max(everything.max(), 0.0))
     bottom = TOP + 2 * ROW
-    says = f"Differences of {heading}: " + ", ".join(
+    description = f"Differences of {heading}: " + ", ".join(
         f"{row.name} of {len(row.values):,} pairs" for row in rows
     )
     width = max(LEFT + WIDTH + 32, 24 + px_of(heading, size=15))
-    with new_sheet(KIND, width, bottom + 52 + 16 * len(notes), says) as sheet:
+    with new_sheet(KIND, width, bottom + 52 + 16 * len(notes), description) as sheet:
         axes = sheet.axes(LEFT, TOP, WIDTH, 2 * ROW, x=ends, y=(2 * ROW, 0), lines="x")
         sheet.ticks(axes, "x", *steps(*ends), grid=True)
         zero, _ = sheet.at(axes, 0, 0)
@@ -103,11 +103,11 @@ def _draw(sheet: Sheet, axes: Axes, row: _Row, top: float, most: int) -> None:
     if not len(row.values):
         return
     ordered = np.sort(row.values)
-    shown = ordered[evenly(len(ordered), most)]
-    heights = first + 4 + (last - first - 8) * ((np.arange(len(shown)) + 0.5) * GOLDEN % 1)
+    sample = ordered[evenly(len(ordered), most)]
+    heights = first + 4 + (last - first - 8) * ((np.arange(len(sample)) + 0.5) * GOLDEN % 1)
     (points,) = axes.plot(
-        shown, heights, linestyle="none", marker="o", markersize=5, markeredgewidth=0,
-        color=(row.color, 0.75 if len(shown) <= 200 else 0.25), clip_on=False,
+        sample, heights, linestyle="none", marker="o", markersize=5, markeredgewidth=0,
+        color=(row.color, 0.75 if len(sample) <= 200 else 0.25), clip_on=False,
     )  # fmt: skip
     sheet.part(points, row.part)
     low, median, high = (

@@ -64,31 +64,31 @@ def match_quality_svg(
     if not any(np.isfinite(matrix).any() for matrix in matrices):
         return nothing_svg(KIND, "no pair of items has a match quality")
     n = len(matrices[0])
-    drawn = matrices[:MOST_PANELS]
+    images = matrices[:MOST_PANELS]
     notes = []
     if n > MOST_PIXELS:
         block = ceil(n / MOST_PIXELS)
         notes.append(f"Means of blocks of up to {block} × {block} pairs are drawn.")  # noqa: RUF001
-    if any(np.isnan(matrix).any() for matrix in drawn):
+    if any(np.isnan(matrix).any() for matrix in images):
         notes.append("Empty: pairs without a match quality.")
-    if len(drawn) < len(panels):
-        notes.append(f"The first {len(drawn)} of {len(panels)} matrices are drawn.")
+    if len(images) < len(panels):
+        notes.append(f"The first {len(images)} of {len(panels)} matrices are drawn.")
 
     heading = "" if title is None else short(title, 60)
     top = 58 + (24 if heading else 0)
-    across = min(len(drawn), ACROSS)
+    across = min(len(images), ACROSS)
     side = _side(n, (PAGE - LEFT) // max(across, 3) - GAP)
-    end = round_up(max(float(np.nanmax(m)) for m in drawn if np.isfinite(m).any()), 10)
+    end = round_up(max(float(np.nanmax(m)) for m in images if np.isfinite(m).any()), 10)
     width = max(LEFT + across * (side + GAP), 480)
-    bottom = top + ceil(len(drawn) / across) * (HEAD + side + FOOT)
-    says = f"Match quality of the pairs of {n:,} items: " + ", ".join(
-        short(name) for name, _ in panels[: len(drawn)]
+    bottom = top + ceil(len(images) / across) * (HEAD + side + FOOT)
+    description = f"Match quality of the pairs of {n:,} items: " + ", ".join(
+        short(name) for name, _ in panels[: len(images)]
     )
-    with new_sheet(KIND, width, bottom + 36 + 16 * len(notes), says) as sheet:
+    with new_sheet(KIND, width, bottom + 36 + 16 * len(notes), description) as sheet:
         sheet.text(12, 20, heading, size=13, weight=700, part="title")
         palette = _palette()
         _scale(sheet, top - 48, end, palette)
-        for position, ((name, _), matrix) in enumerate(zip(panels, drawn, strict=False)):
+        for position, ((name, _), matrix) in enumerate(zip(panels, images, strict=False)):
             x = LEFT + position % across * (side + GAP)
             y = top + HEAD + position // across * (HEAD + side + FOOT)
             heads = short(name, bold_columns_in(side))

@@ -61,22 +61,22 @@ def prevalence_svg(
     if not np.isfinite(shares).any():
         return nothing_svg(KIND, "no class has a prevalence")
     notes = []
-    drawn = np.arange(len(labels))
+    classes = np.arange(len(labels))
     if len(labels) > MOST_LABELS:
         order = np.argsort(-np.nan_to_num(shares[0], nan=-1.0), kind="stable")
-        drawn = np.sort(order[:MOST_LABELS])
+        classes = np.sort(order[:MOST_LABELS])
         notes.append(f"The {MOST_LABELS} most prevalent of {len(labels):,} classes are drawn.")
-    names = [short(labels[n]) for n in drawn.tolist()]
-    shares = np.clip(shares[:, drawn], 0, 1)
+    names = [short(labels[n]) for n in classes.tolist()]
+    shares = np.clip(shares[:, classes], 0, 1)
 
     x_left = 24 + px_of(*names)
     pitch = BAR * len(estimates) + SPACE
     bottom = TOP + pitch * len(names) + 4
     end = _round_up(float(np.nanmax(shares)))
-    says = "Prevalence of the classes: " + ", ".join(
+    description = "Prevalence of the classes: " + ", ".join(
         f"{name} {share:.2f}" for name, share in zip(names[:20], shares[0], strict=False)
     )
-    with new_sheet(KIND, x_left + WIDTH + 56, bottom + 52 + 16 * len(notes), says) as sheet:
+    with new_sheet(KIND, x_left + WIDTH + 56, bottom + 52 + 16 * len(notes), description) as sheet:
         axes = sheet.axes(x_left, TOP, WIDTH, bottom - TOP, x=(0, end), y=(0, 1), lines="x")
         sheet.ticks(axes, "x", *steps(0, end), grid=True)
         sheet.key(12, 22, [("■", color, words) for _, words, color, _ in estimates])

@@ -68,34 +68,36 @@ def ranking_svg(
         )
     if np.isnan(score).all():
         return nothing_svg(KIND, f"no system has a score by {short(method)}")
-    shown = min(n, MOST_SYSTEMS)
-    has_interval = low[:shown] <= high[:shown]  # not where one is NaN
-    names = [short(system) for system in systems[:shown]]
+    n_rows = min(n, MOST_SYSTEMS)
+    has_interval = low[:n_rows] <= high[:n_rows]  # not where one is NaN
+    names = [short(system) for system in systems[:n_rows]]
     x_left = 24 + px_of(*names)
     width = x_left + WIDTH + 84
     notes = ["Lines: 95% intervals, the mean of the other systems held fixed."]
-    is_scored = ~np.isnan(score[:shown])
+    is_scored = ~np.isnan(score[:n_rows])
     bare = int((is_scored & ~has_interval).sum())
     if not has_interval.any():
         notes = _no_intervals(why_no_intervals, width - 24)
     elif bare:
         notes.append(f"Hollow points: no interval for {counted(bare, 'system')}.")
-    if missing := int(np.isnan(score[:shown]).sum()):
+    if missing := int(np.isnan(score[:n_rows]).sum()):
         notes.append(f"Without a score: {counted(missing, 'system')}.")
-    if shown < n:
-        notes.append(f"The first {shown} of {n:,} systems are drawn.")
+    if n_rows < n:
+        notes.append(f"The first {n_rows} of {n:,} systems are drawn.")
 
-    pitch = 22.0 if shown <= 40 else 16.0
-    bottom = TOP + pitch * shown + 4
-    values = np.concatenate([score[:shown], low[:shown][has_interval], high[:shown][has_interval]])
+    pitch = 22.0 if n_rows <= 40 else 16.0
+    bottom = TOP + pitch * n_rows + 4
+    values = np.concatenate(
+        [score[:n_rows], low[:n_rows][has_interval], high[:n_rows][has_interval]]
+    )
     ends = padded(float(np.nanmin(values)), float(np.nanmax(values)))
-    says = (
+    description = (
         f"{counted(n, 'system')} in rank order by {short(method)}, the best: {', '.join(names[:3])}"
     )
-    with new_sheet(KIND, width, bottom + 52 + 16 * len(notes), says) as sheet:
+    with new_sheet(KIND, width, bottom + 52 + 16 * len(notes), description) as sheet:
         axes = sheet.axes(x_left, TOP, WIDTH, bottom - TOP, x=ends, y=(bottom - TOP, 0), lines="x")
         sheet.ticks(axes, "x", *steps(*ends), grid=True)
-        middles = pitch * (np.arange(shown) + 0.5)
+        middles = pitch * (np.arange(n_rows) + 0.5)
         for row, name in enumerate(names):
             sheet.text(x_left - 10, TOP + middles[row] + 4, name, anchor="right", part="system")
         for row in np.flatnonzero(has_interval).tolist():
@@ -113,7 +115,7 @@ def ranking_svg(
             )  # fmt: skip
             tips = [_tip(names[n], score[n], low[n], high[n], cluster[n]) for n in rows]
             sheet.part(points, "system-score", tips)
-        _clusters(sheet, cluster[:shown], x_left, pitch)
+        _clusters(sheet, cluster[:n_rows], x_left, pitch)
         sheet.text(x_left + WIDTH / 2, bottom + 38, f"score by {short(method)}", anchor="center")
         sheet.note(bottom + 60, notes)
         return sheet.svg()

@@ -67,10 +67,11 @@ def rebuilt_ranks_svg(
         notes.append("Upright lines: published values.")
     second = LEFT + WIDTH + GAP + px_of("", *words)
     bottom = TOP + HEIGHT
-    says = f"Correlations of {counted(correlations.size, 'ranking')} with rebuilt ones, mean " + (
+    description = (
+        f"Correlations of {counted(correlations.size, 'ranking')} with rebuilt ones, mean "
         f"{correlations.mean():.3f}"
     )
-    with new_sheet(KIND, second + WIDTH + 56, bottom + 52 + 16 * len(notes), says) as sheet:
+    with new_sheet(KIND, second + WIDTH + 56, bottom + 52 + 16 * len(notes), description) as sheet:
         _histogram(sheet, correlations, paper_pearson)
         _shares(sheet, second, words, share, lows, highs, paper_right)
         sheet.note(bottom + 60, notes)

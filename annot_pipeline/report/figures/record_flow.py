@@ -96,8 +96,8 @@ def record_flow_svg(read: Flows, produced: Flows, notes: Mapping[str, str] | Non
             node.top = top + (node.slot - node.height) / 2
             top += node.slot + GAP
     lefts, width = _lefts(columns)
-    says = "Records by fate: " + ", ".join(f"{n.note} {n.name}" for n in columns[1].values())
-    drawing = Drawing(KIND, width, TOP + height, says)
+    description = "Records by fate: " + ", ".join(f"{n.note} {n.name}" for n in columns[1].values())
+    drawing = Drawing(KIND, width, TOP + height, description)
     _bands(drawing, columns[0], columns[1], lefts[:2], read, by_source=False)
     _bands(drawing, columns[1], columns[2], lefts[1:], produced, by_source=True)
     for position, (nodes, x_left, head) in enumerate(zip(columns, lefts, HEADS, strict=True)):

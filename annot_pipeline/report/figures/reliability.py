@@ -41,11 +41,11 @@ def reliability_svg(names: Sequence[object], curves: Sequence[Reliability]) -> s
         raise ValueError(f"{len(names)} names, {len(curves)} models, at most {len(SERIES)}")
     if not any(curve.n_items.sum() for curve in curves):
         return nothing_svg(KIND, "no label whose truth is known")
-    says = "Share of labels that are right by their probability: " + ", ".join(
+    description = "Share of labels that are right by their probability: " + ", ".join(
         f"{short(name)} is off by {curve.label_error:.3f} on average"
         for name, curve in zip(names, curves, strict=True)
     )
-    with new_sheet(KIND, LEFT + SIDE + 30, TOP + SIDE + 74, says) as sheet:
+    with new_sheet(KIND, LEFT + SIDE + 30, TOP + SIDE + 74, description) as sheet:
         axes = sheet.axes(LEFT, TOP, SIDE, SIDE, x=(0, 1), y=(0, 1))
         for side in ("x", "y"):
             sheet.ticks(axes, side, *steps(0, 1), grid=True)

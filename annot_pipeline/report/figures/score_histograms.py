@@ -74,33 +74,33 @@ def score_histograms_svg(
     panels = [_histogram(name, values, bins) for name, values in histograms]
     if not any(histogram.n for histogram in panels):
         return nothing_svg(KIND, "no method has a score")
-    drawn = panels[:MOST_PANELS]
+    plots = panels[:MOST_PANELS]
     notes = [
         f"Without a score: {counted(histogram.n_missing, 'item')} of {histogram.name}."
-        for histogram in drawn
+        for histogram in plots
         if histogram.n_missing
     ]
-    if len(drawn) < len(panels):
-        notes.append(f"The first {len(drawn)} of {len(panels)} methods are drawn.")
+    if len(plots) < len(panels):
+        notes.append(f"The first {len(plots)} of {len(panels)} methods are drawn.")
 
-    oracle = drawn[0] if drawn[0].n and len(drawn) > 1 else None
+    oracle = plots[0] if plots[0].n and len(plots) > 1 else None
     heading = "" if title is None else short(title, 60)
     head = 24 if heading else 0
     first_top = head + 72
-    down, across = ceil(len(drawn) / ACROSS), min(len(drawn), ACROSS)
+    down, across = ceil(len(plots) / ACROSS), min(len(plots), ACROSS)
     pitch = HEIGHT + FOOT + 52
     bottom = first_top + (down - 1) * pitch + HEIGHT + FOOT
-    end = round_up(max(float(histogram.shares.max()) for histogram in drawn))
+    end = round_up(max(float(histogram.shares.max()) for histogram in plots))
     width = max(LEFT + across * (WIDTH + GAP), 480, 24 + px_of("", *notes, size=SMALL))
-    says = f"Histograms of {short(x_label)} in {counted(bins, 'bin')}: " + ", ".join(
-        histogram.name for histogram in drawn
+    description = f"Histograms of {short(x_label)} in {counted(bins, 'bin')}: " + ", ".join(
+        histogram.name for histogram in plots
     )
-    with new_sheet(KIND, width, bottom + 20 + 16 * len(notes), says) as sheet:
+    with new_sheet(KIND, width, bottom + 20 + 16 * len(notes), description) as sheet:
         sheet.text(12, 20, heading, size=13, weight=700, part="title")
         sheet.text(12, head + 20, "share of items, %", part="axis")
         if oracle is not None:
             _key(sheet, LEFT + 110, head + 16, oracle.name)
-        for position, histogram in enumerate(drawn):
+        for position, histogram in enumerate(plots):
             x_left = LEFT + position % ACROSS * (WIDTH + GAP)
             top = first_top + position // ACROSS * pitch
             color = SERIES[(position - 1) % len(SERIES)] if position else GREY

@@ -88,7 +88,7 @@ def seconds_by_length_svg(
         for name, row, lo, hi in zip(names, y, *ends, strict=True)
     ]
     lines = lines_of(curves)
-    if not any(line.shown.any() for line in lines):
+    if not any(line.is_drawn.any() for line in lines):
         return nothing_svg(KIND, "nothing was timed by the length of its text")
     return _draw_svg(lines, x, n, y_label)
 
@@ -97,8 +97,8 @@ def _draw_svg(lines: Sequence[Line], x: Numbers, counts: Numbers, y_label: str) 
     notes = ["Each point: texts of so many words or fewer."]
     if any(line.banded.any() for line in lines):
         notes.append("Shaded: 95% intervals.")
-    drawn = [line for line in lines if line.shown.any()]
-    x_ends, (_, most) = ends_of(drawn)
+    curves = [line for line in lines if line.is_drawn.any()]
+    x_ends, (_, most) = ends_of(curves)
     bottom = TOP + HEIGHT
     rows = bottom + 62
     width = LEFT + WIDTH + 20 + max(map(sample_width, lines)) + 12
@@ -111,7 +111,7 @@ def _draw_svg(lines: Sequence[Line], x: Numbers, counts: Numbers, y_label: str) 
         sheet.ticks(axes, "x", x[ticked].tolist(), labels, grid=False)
         sheet.text(12, 20, short(y_label, 60), part="axis")
         sheet.text(LEFT + WIDTH / 2, bottom + 38, "words of the source, at most", anchor="center")
-        draw_lines(sheet, axes, drawn)
+        draw_lines(sheet, axes, curves)
         sheet.text(LEFT - 8, rows + 4, "n", size=SMALL, anchor="right", part="axis")
         for row, line in enumerate(lines):
             y = rows + PITCH * row
@@ -134,5 +134,5 @@ def _brief(n: float) -> str:
 
 
 def _description(lines: Sequence[Line], x: Numbers, y_label: str) -> str:
-    ends = ", ".join(f"{line.name} {line.last:.3g}" for line in lines if line.shown.any())
+    ends = ", ".join(f"{line.name} {line.last:.3g}" for line in lines if line.is_drawn.any())
     return f"{short(y_label)} at {counted(x.size, 'length')} of text, over all: {ends}"

@@ -135,8 +135,8 @@ def _draw_before(sheet: Sheet, graph: DrawnGraph, centre: Point, radius: float) 
         kinds = [kind for kind in every if kind in graph.edges]
         offset = ASIDE * (2 * kinds.index((a, b, tie)) - len(kinds) + 1)
         offset = offset if a < b else -offset  # seen from the other end, the sides change
-        said = "ties with" if tie else "is better than"
-        tip = f"{graph.names[a]} {said} {graph.names[b]}"
+        relation = "ties with" if tie else "is better than"
+        tip = f"{graph.names[a]} {relation} {graph.names[b]}"
         tip += f": {counted(times, 'comparison')}" if times > 1 else ""
         line = _offset_line(at[a], at[b], offset)
         part = "tie" if tie else "preference"
@@ -201,7 +201,7 @@ class _Sides:
     """Widths of each component's box and of what is beside it, px, and what is written."""
 
     box: list[float]
-    said: list[str]
+    labels: list[str]
     members: list[list[str]]
 
 
@@ -212,17 +212,17 @@ def _layout_after(graph: DrawnGraph) -> tuple[Layout, _Sides]:
         members[own].append(output)
     listed = [[graph.names[output] for output in outputs] for outputs in members]
     firsts = [outputs[0] for outputs in members]
-    said = [f"f {written(graph.dominance[v], 'd')}, rank {graph.rank[v]}" for v in firsts]
+    labels = [f"f {written(graph.dominance[v], 'd')}, rank {graph.rank[v]}" for v in firsts]
     box = [px_of(*names, size=SMALL) + 2 * INSIDE for names in listed]
     # as much room at the left of a box as at its right: edges lead to the middle of boxes
     sizes = [
         (own + 2 * (px_of(text, size=SMALL) + 8), LINE * len(names) + INSIDE)
-        for own, text, names in zip(box, said, listed, strict=True)
+        for own, text, names in zip(box, labels, listed, strict=True)
     ]
     levels = {rank: at for at, rank in enumerate(sorted(set(graph.rank)))}
     layers = [levels[graph.rank[v]] for v in firsts]
     layout = layered(layers, sizes, list(_compared_components(graph)), across=4.0, down=DOWN)
-    return layout, _Sides(box, said, listed)
+    return layout, _Sides(box, labels, listed)
 
 
 def _compared_components(graph: DrawnGraph) -> Iterator[tuple[int, int]]:
@@ -252,7 +252,7 @@ def _draw_after(sheet: Sheet, graph: DrawnGraph, layout: Layout, sides: _Sides, 
         x_left, top = at[0] + x - width / 2, at[1] + y - height / 2
         contradicts = own in graph.contradicts
         color, edge = (VERMILLION, VERMILLION) if contradicts else (BLUE, SOFT)
-        tip = f"{', '.join(names)}: {sides.said[own]}"
+        tip = f"{', '.join(names)}: {sides.labels[own]}"
         tip += ", a contradiction" if contradicts else ""
         sheet.rectangles(
             [(x_left, top, width, height)], (color, 0.14), "component", edge=edge, tip=tip
@@ -261,4 +261,6 @@ def _draw_after(sheet: Sheet, graph: DrawnGraph, layout: Layout, sides: _Sides, 
             sheet.text(
                 at[0] + x, top + LINE * (line + 1), name, size=SMALL, anchor="center", part="member"
             )
-        sheet.text(x_left + width + 8, at[1] + y + 4, sides.said[own], size=SMALL, part="dominance")
+        sheet.text(
+            x_left + width + 8, at[1] + y + 4, sides.labels[own], size=SMALL, part="dominance"
+        )

@@ -41,7 +41,7 @@ _LOCK = RLock()
 
 
 @contextmanager
-def new_sheet(kind: str, width: float, height: float, says: str) -> Iterator[Sheet]:
+def new_sheet(kind: str, width: float, height: float, description: str) -> Iterator[Sheet]:
     """A sheet to draw on, under the settings of this package.
 
     Parameters
@@ -50,7 +50,7 @@ def new_sheet(kind: str, width: float, height: float, says: str) -> Iterator[She
         Of figure; begins the ids inside the SVG.
     width, height
         px.
-    says
+    description
         The figure in a sentence, for those who do not see it.
     """
     import matplotlib
@@ -59,7 +59,7 @@ def new_sheet(kind: str, width: float, height: float, says: str) -> Iterator[She
         defaults = matplotlib.rcParamsDefault
         settings = {key: defaults[key] for key in defaults if key != "backend"}
         with matplotlib.rc_context(settings | SETTINGS):
-            yield Sheet(kind, width, height, says)
+            yield Sheet(kind, width, height, description)
 
 
 def nothing_svg(kind: str, why: str) -> str:
@@ -73,11 +73,12 @@ def nothing_svg(kind: str, why: str) -> str:
 class Sheet:
     """A figure in the making; made by `new_sheet`."""
 
-    def __init__(self, kind: str, width: float, height: float, says: str) -> None:
+    def __init__(self, kind: str, width: float, height: float, description: str) -> None:
         from matplotlib.figure import Figure
         from matplotlib.transforms import Affine2D
 
-        self.kind, self.width, self.height, self.says = kind, ceil(width), ceil(height), says
+        self.kind, self.description = kind, description
+        self.width, self.height = ceil(width), ceil(height)
         self.figure: Figure = Figure((self.width / 72, self.height / 72), 72, frameon=False)
         self.px = Affine2D().scale(1, -1).translate(0, self.height)
         self._texts: dict[str, str] = {}
@@ -289,6 +290,6 @@ class Sheet:
         nothing: dict[str, Any] = dict.fromkeys(("Date", "Creator", "Format", "Type"))
         self.figure.savefig(raw, format="svg", transparent=True, metadata=nothing)
         return page_svg(
-            raw.getvalue(), kind=self.kind, says=clean(self.says), texts=self._texts,
+            raw.getvalue(), kind=self.kind, description=clean(self.description), texts=self._texts,
             parts=self._parts,
         )  # fmt: skip

@@ -70,9 +70,11 @@ def stage_graph_svg(stages: Sequence[StageNode]) -> str:
         for text in lines
     ]
     layout = layered(layer, sizes, edges, across=ACROSS, down=DOWN)
-    says = f"How the release was made, in {len(stages)} stages, each a link to its row below: "
-    says += ", ".join(stage.name.replace("_", " ") for stage in stages)
-    drawing = Drawing(KIND, layout.width + 16, layout.height + 16, says, links=True)
+    description = (
+        f"How the release was made, in {len(stages)} stages, each a link to its row below: "
+    )
+    description += ", ".join(stage.name.replace("_", " ") for stage in stages)
+    drawing = Drawing(KIND, layout.width + 16, layout.height + 16, description, links=True)
     _arrows(drawing, layout)
     for stage, text, (width, height), (x, y) in zip(
         stages, lines, sizes, layout.middle, strict=True

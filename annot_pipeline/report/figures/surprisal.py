@@ -89,24 +89,24 @@ def surprisal_svg(panels: Sequence[tuple[object, object, Sequence[Curve]]]) -> s
     laid_out = [_panel(*panel, width) for panel in panels]
     if not any(panel.lines for panel in laid_out):
         return nothing_svg(KIND, "no curve has a point")
-    drawn = laid_out[:MOST_PANELS]
-    notes = [note for panel in drawn for note in panel.notes]
-    if len(drawn) < len(laid_out):
-        notes.append(f"The first {len(drawn)} of {len(laid_out)} panels are drawn.")
+    grid = laid_out[:MOST_PANELS]
+    notes = [note for panel in grid for note in panel.notes]
+    if len(grid) < len(laid_out):
+        notes.append(f"The first {len(grid)} of {len(laid_out)} panels are drawn.")
 
     whole = across * (LEFT + width + GAP)
-    once = all(panel.names == drawn[0].names for panel in drawn)
-    keys = [_Key(panel.lines, whole - LEFT if once else width) for panel in drawn]
+    once = all(panel.names == grid[0].names for panel in grid)
+    keys = [_Key(panel.lines, whole - LEFT if once else width) for panel in grid]
     top = ROW * keys[0].n_rows + 16 if once else 8
     head = 24 + (0 if once else ROW * max(key.n_rows for key in keys))
     pitch = head + HEIGHT + 64
-    bottom = top + ceil(len(drawn) / across) * pitch
-    says = "Surprisal of outcomes: " + ", ".join(panel.title for panel in drawn)
+    bottom = top + ceil(len(grid) / across) * pitch
+    description = "Surprisal of outcomes: " + ", ".join(panel.title for panel in grid)
     room = max(whole, 24 + px_of("", *notes, size=SMALL))
-    with new_sheet(KIND, room, bottom + 16 * len(notes), says) as sheet:
+    with new_sheet(KIND, room, bottom + 16 * len(notes), description) as sheet:
         if once:
             keys[0].draw(sheet, LEFT, 18)
-        for position, (panel, key) in enumerate(zip(drawn, keys, strict=True)):
+        for position, (panel, key) in enumerate(zip(grid, keys, strict=True)):
             x_left = LEFT + position % across * (LEFT + width + GAP)
             y = top + position // across * pitch
             sheet.text(x_left, y + 14, panel.title, weight=700, part="panel")
@@ -131,7 +131,7 @@ def _panel(title: object, x_label: object, curves: Sequence[Curve], width: float
     return _Panel(
         name,
         short(x_label, bold_columns_in(width)),
-        [line for line in lines if line.shown.any()],
+        [line for line in lines if line.is_drawn.any()],
         notes,
     )
 

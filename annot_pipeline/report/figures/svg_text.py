@@ -50,7 +50,7 @@ class Part:
 
 
 def page_svg(
-    raw: str, *, kind: str, says: str, texts: Mapping[str, str], parts: Mapping[str, Part]
+    raw: str, *, kind: str, description: str, texts: Mapping[str, str], parts: Mapping[str, Part]
 ) -> str:
     """The figure as text for a page.
 
@@ -60,7 +60,7 @@ def page_svg(
         What matplotlib wrote.
     kind
         Of figure; begins the ids.
-    says
+    description
         The figure in a sentence, for those who do not see it.
     texts
         What each text of ``raw`` stands for.
@@ -78,7 +78,7 @@ def page_svg(
             "height": height,
             "style": "max-width:100%;height:auto",
             "role": "img",
-            "aria-label": says,
+            "aria-label": description,
             "font-family": "system-ui, sans-serif",
             "font-size": str(FONT_SIZE),
             "fill": "currentColor",

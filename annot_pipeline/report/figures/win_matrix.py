@@ -71,26 +71,26 @@ def win_matrix_svg(
     won = np.nan_to_num(numbers(wins))
     tied = np.zeros((n, n)) if ties is None else np.nan_to_num(numbers(ties))
     _check(n, won, tied)
-    shown = min(n, MOST_SYSTEMS)
-    won, tied = won[:shown, :shown], tied[:shown, :shown]
-    compared = ((won + won.T + tied) > 0) & ~np.eye(shown, dtype=bool)
+    n_rows = min(n, MOST_SYSTEMS)
+    won, tied = won[:n_rows, :n_rows], tied[:n_rows, :n_rows]
+    compared = ((won + won.T + tied) > 0) & ~np.eye(n_rows, dtype=bool)
     if not compared.any():
         return nothing_svg(KIND, "no two systems were compared")
     total = np.where(compared, won + won.T + tied, np.nan)
     share = (won + tied / 2) / total
-    names = [short(system) for system in systems[:shown]]
-    notes = _notes(n, shown, compared)
+    names = [short(system) for system in systems[:n_rows]]
+    notes = _notes(n, n_rows, compared)
 
-    cell = min(32, max(11, 660 // shown))  # whole pixels, so that edges are sharp
+    cell = min(32, max(11, 660 // n_rows))  # whole pixels, so that edges are sharp
     x_left = 52 + ceil(px_of(*names, size=min(12, cell)))
-    bottom = TOP + cell * shown
-    says = f"Share of wins among {n} systems, the best: {', '.join(names[:3])}"
-    width = max(x_left + cell * shown + 24, 560)
-    with new_sheet(KIND, width, bottom + 12 + 16 * len(notes), says) as sheet:
+    bottom = TOP + cell * n_rows
+    description = f"Share of wins among {n} systems, the best: {', '.join(names[:3])}"
+    width = max(x_left + cell * n_rows + 24, 560)
+    with new_sheet(KIND, width, bottom + 12 + 16 * len(notes), description) as sheet:
         _key(sheet)
-        sheet.rectangles([(x_left, TOP, cell * shown - 1, cell * shown - 1)], "none", "ground")
+        sheet.rectangles([(x_left, TOP, cell * n_rows - 1, cell * n_rows - 1)], "none", "ground")
         _cells(sheet, names, share, won, tied, x_left, cell)
-        diagonal = np.arange(shown)
+        diagonal = np.arange(n_rows)
         sheet.rectangles(_boxes(diagonal, diagonal, x_left, cell), FAINT, "diagonal")
         _names(sheet, names, x_left, cell)
         sheet.note(bottom + 24, notes)
@@ -107,12 +107,12 @@ def _check(n: int, won: Numbers, tied: Numbers) -> None:
         raise ValueError("ties are not symmetric: a tie of a with b is one of b with a")
 
 
-def _notes(n: int, shown: int, compared: npt.NDArray[np.bool_]) -> list[str]:
+def _notes(n: int, n_rows: int, compared: npt.NDArray[np.bool_]) -> list[str]:
     notes = []
-    if not (compared | np.eye(shown, dtype=bool)).all():
+    if not (compared | np.eye(n_rows, dtype=bool)).all():
         notes.append("Empty cells: never compared.")
-    if shown < n:
-        notes.append(f"The first {shown} of {n:,} systems are drawn.")
+    if n_rows < n:
+        notes.append(f"The first {n_rows} of {n:,} systems are drawn.")
     return notes
 
 

@@ -54,7 +54,7 @@ def agreement(contents: Contents) -> str:
         return ""
     headlines = [(task, contents.headline(task)) for task in sorted(contents.facts["kinds"])]
     defined = [(task, row) for task, row in headlines if row]
-    drawn = [Drawn("Agreement by task", agreement_svg(
+    drawings = [Drawn("Agreement by task", agreement_svg(
         [task for task, _ in defined], [row["statistic"] for _, row in defined],
         [row["value"] for _, row in defined], [row["ci_low"] for _, row in defined],
         [row["ci_high"] for _, row in defined],
@@ -79,7 +79,7 @@ def agreement(contents: Contents) -> str:
     )
     return join([
         paragraph(words),
-        figures(drawn),
+        figures(drawings),
         table("Agreement", columns, cells, sortable=True, search=True),
         left_out(n_rows, len(rows), "agreement.parquet"),
     ])  # fmt: skip

@@ -35,7 +35,7 @@ def calibration(contents: Contents, *, most_tasks: int = MOST_TASKS) -> str:
         by_task.setdefault(row["task"], {})[row["model"], row["statistic"]] = row
     if not by_task:
         return ""
-    shown = dict(list(by_task.items())[:most_tasks])
+    tasks = dict(list(by_task.items())[:most_tasks])
     return join([
         paragraph(
             "Each label is predicted from the labels that other judges gave the item. The higher "
@@ -47,7 +47,7 @@ def calibration(contents: Contents, *, most_tasks: int = MOST_TASKS) -> str:
             Column("task"), Column("labels", "count"),
             *(Column(name, "real") for name in MODELS.values()),
             Column("dependence of judges", "real"), Column("weight of votes", "share"),
-        ], _held_out(shown), sortable=True),
+        ], _held_out(tasks), sortable=True),
         paragraph(
             "How many labels are right follows from their probabilities. Where 50 items or more "
             "are known, their errors correct it; without them, mistakes that judges share cannot "
@@ -56,12 +56,12 @@ def calibration(contents: Contents, *, most_tasks: int = MOST_TASKS) -> str:
         table("Accuracy to expect", [
             Column("task"), Column("accuracy", "share"), Column("95% interval"),
             Column("known items", "count"), Column("temperature", "real"),
-        ], _expected(shown), sortable=True),
+        ], _expected(tasks), sortable=True),
         figures(
             reliability_figures(contents.tables["known_labels"]),
             len({task for task, rows in by_task.items() if ("published", "log_loss") in rows}),
         ),
-        _against_truth(shown),
+        _against_truth(tasks),
         left_out(len(by_task), most_tasks, "label_calibration.parquet"),
     ])  # fmt: skip
 
@@ -94,7 +94,7 @@ def _expected(tasks: dict[str, Figures]) -> Iterator[list[object]]:
 def _against_truth(tasks: dict[str, Figures]) -> str:
     cells = []
     for task, statistics in tasks.items():
-        for model, said in MODELS.items():
+        for model, model_name in MODELS.items():
             if (model, "log_loss") not in statistics:
                 continue
             row = {s: statistics[model, s] for s in (
@@ -103,7 +103,7 @@ def _against_truth(tasks: dict[str, Figures]) -> str:
             )}  # fmt: skip
             right = row["certain_accuracy"]
             cells.append([
-                task, said, row["log_loss"]["n"], row["log_loss"]["value"],
+                task, model_name, row["log_loss"]["n"], row["log_loss"]["value"],
                 row["accuracy"]["value"], row["expected_calibration_error"]["value"],
                 row["certain_share"]["value"],
                 f"{number(right['value'], 'share')} "

@@ -127,8 +127,8 @@ def _accuracies(contents: Contents) -> str:
         (row.task, row.which, row.n, row.right, row.share, interval(*row.interval, "share"))
         for row in shares[:MOST_ROWS]
     )
-    shown = table("Labels that are the truth of the item tables", columns, cells, sortable=True)
-    return shown + left_out(len(shares), MOST_ROWS, "labels.parquet")
+    html = table("Labels that are the truth of the item tables", columns, cells, sortable=True)
+    return html + left_out(len(shares), MOST_ROWS, "labels.parquet")
 
 
 def bands_by_task(

@@ -71,7 +71,7 @@ def changes(contents: Contents) -> str:
         for key, what in COUNTS.items()
         if differences and differences.get(key)
     ]
-    others = [
+    rows = [
         (key.replace("_", " "), n) for key, n in (differences or {}).items()
         if key not in COUNTS and isinstance(n, int) and n and not isinstance(n, bool)
     ]  # fmt: skip
@@ -84,7 +84,7 @@ def changes(contents: Contents) -> str:
         paragraph(words),
         paragraph(OTHER_NAMES) if other_names else "",
         command(f"annot diff CAMPAIGN {parent['version']} {manifest['version']}"),
-        table("Changes", [Column("what"), Column("count", "count")], [*counts, *others]),
+        table("Changes", [Column("what"), Column("count", "count")], [*counts, *rows]),
         *_tables(contents),
         *_inputs(contents),
     ])  # fmt: skip
@@ -152,12 +152,12 @@ def _part(
     title: str, differing: pa.Table, n: int, file: str, columns: list[Column], cells: Any
 ) -> str:
     rows = differing.slice(0, MOST_ROWS).to_pylist()
-    shown = table(title, columns, map(cells, rows), sortable=True, search=len(rows) > 10)
-    return part(f"{title}: {number(n, 'count')}", shown) + left_out(n, MOST_ROWS, file)
+    html = table(title, columns, map(cells, rows), sortable=True, search=len(rows) > 10)
+    return part(f"{title}: {number(n, 'count')}", html) + left_out(n, MOST_ROWS, file)
 
 
 def changed(
-    old: pa.Table, new: pa.Table, key: Sequence[str], by: Sequence[str], shown: Sequence[str]
+    old: pa.Table, new: pa.Table, key: Sequence[str], by: Sequence[str], columns: Sequence[str]
 ) -> pa.Table:
     """Return rows of both tables whose values differ, old ones with ``_old`` in their names.
 
@@ -169,19 +169,19 @@ def changed(
         Columns that tell which rows are the same.
     by
         Columns that are compared; missing equals missing.
-    shown
+    columns
         Columns that are shown, but not compared.
     """
-    names = [*key, *by, *shown]
+    names = [*key, *by, *columns]
     then, now = (plain(table_.select(names)) for table_ in (old, new))
     if then.select([*key, *by]).equals(now.select([*key, *by])):
         return now.slice(0, 0).join(then.slice(0, 0), list(key), right_suffix="_old")
     both = now.join(then, list(key), join_type="inner", right_suffix="_old")
     differs = pa.chunked_array([pa.array([False] * both.num_rows, pa.bool_())])
     for name in by:
-        here, there = both[name], both[f"{name}_old"]
-        unequal = pc.fill_null(pc.not_equal(here, there), False)
-        lost = pc.not_equal(here.is_null(), there.is_null())
+        here, old_values = both[name], both[f"{name}_old"]
+        unequal = pc.fill_null(pc.not_equal(here, old_values), False)
+        lost = pc.not_equal(here.is_null(), old_values.is_null())
         differs = pc.or_(differs, pc.or_(unequal, lost))
     return both.filter(differs).sort_by([(name, "ascending") for name in key])
 
@@ -205,5 +205,5 @@ def _inputs(contents: Contents) -> Iterator[str]:
 
 
 def _input(title: str, columns: list[Column], rows: Sequence[Sequence[Any]]) -> str:
-    shown = table(title, columns, rows[:MOST_ROWS], search=len(rows) > 10)
-    return part(title, shown + left_out(len(rows), MOST_ROWS, "manifest.json"))
+    html = table(title, columns, rows[:MOST_ROWS], search=len(rows) > 10)
+    return part(title, html + left_out(len(rows), MOST_ROWS, "manifest.json"))

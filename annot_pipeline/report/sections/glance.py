@@ -100,11 +100,11 @@ def _sentence(contents: Contents) -> str:
             used = f"{judged} by {counted(n_judges, 'judge')} and {used}"
     gold = f" became {_join_with_and(results)}" if results else " were read"
     measured = fates.get("measured", 0)
-    others = len({row["judge"] for row in contents.judges}) - len(
+    n_rest = len({row["judge"] for row in contents.judges}) - len(
         {row["judge"] for row in contents.used_judges}
     )
     comparison = (
-        f" {counted(measured, 'judgment')} by {counted(others, 'other judge')} "
+        f" {counted(measured, 'judgment')} by {counted(n_rest, 'other judge')} "
         f'{"is" if measured == 1 else "are"} <a href="#models">compared with them</a>.'
     ) * (measured > 0)
     return paragraph(f"<strong>{used}{gold}.</strong>{comparison}")
@@ -124,11 +124,11 @@ def _cards(contents: Contents) -> str:
         ("Gates", f"{passed} of {len(levels)}", "pass"),
         _changes_since_parent(contents),
     ]  # fmt: skip
-    shown = "".join(
+    html = "".join(
         f"<div><dt>{text(name)}</dt><dd><strong>{value}</strong> <span>{words}</span></dd></div>"
         for name, value, words in cards
     )
-    return Markup(f'<dl class="cards">{shown}</dl>\n')
+    return Markup(f'<dl class="cards">{html}</dl>\n')
 
 
 def _kinds(contents: Contents) -> str:
@@ -229,15 +229,15 @@ def _task_table(contents: Contents) -> str:
     rows = []
     for task in sorted(kinds)[:MOST_TASKS]:
         labels = contents.labelled.get(task, Labelled())
-        asked = [text(questions[task] or "", 1000)] if any(questions.values()) else []
+        question_cells = [text(questions[task] or "", 1000)] if any(questions.values()) else []
         rows.append([
-            task, kinds[task], *asked, n_judges.get(task),
+            task, kinds[task], *question_cells, n_judges.get(task),
             contents.judgments_by_task.get((task, "used"), 0),
             *([votes.get(task)] * bool(votes)), labels.n or None,
             *([labels.decided or None] * decided), labels.usable, _agreement_text(contents, task),
         ])  # fmt: skip
-    shown = table("Tasks", columns, rows, sortable=len(rows) > FEW, search=len(rows) > 10)
-    return part("What was asked", shown + left_out(len(kinds), MOST_TASKS, "manifest.json"))
+    html = table("Tasks", columns, rows, sortable=len(rows) > FEW, search=len(rows) > 10)
+    return part("What was asked", html + left_out(len(kinds), MOST_TASKS, "manifest.json"))
 
 
 def _agreement_text(contents: Contents, task: str) -> str:

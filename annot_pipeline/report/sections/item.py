@@ -69,9 +69,9 @@ def _decision(trace: Document) -> str:
         return ""
     decided, (probability, certain) = label.get("adjudicated"), certainty(label)
     share = text(number(probability, "share"))
-    says = f"the model gives it {share}" if decided else f"probability {share}"
+    chance_text = f"the model gives it {share}" if decided else f"probability {share}"
     lines = [paragraph(
-        f"Label: <strong>{text(label['label'])}</strong>", f", {says} " if share else " ",
+        f"Label: <strong>{text(label['label'])}</strong>", f", {chance_text} " if share else " ",
         chip("other", "decided by an expert") if decided else
         chip("passed", "certain") if certain else chip("warn", "not certain"),
     )]  # fmt: skip
@@ -101,12 +101,12 @@ def _expert(label: Document) -> str:
 
 def _texts(trace: Document) -> str:
     named = (("What was judged", "text"), ("Source", "source"), ("Reference", "reference"))
-    shown = "".join(
+    html = "".join(
         f'<dt>{name}</dt><dd class="text" dir="auto">{text(trace[key], MOST_TEXT)}</dd>'
         for name, key in named
         if trace.get(key) is not None
     )
-    return f'<dl class="texts">{shown}</dl>\n' if shown else ""
+    return f'<dl class="texts">{html}</dl>\n' if html else ""
 
 
 def _distribution(trace: Document) -> str:
@@ -141,17 +141,17 @@ def _judgments(trace: Document) -> str:
     optional = [
         ("criterion", Column("criterion")),
         ("rank", Column("rank", "count")),
-        ("z", Column("z", "real", says="In standard deviations from the judge's mean")),
-        ("evidence", Column("evidence, nats", "real", says="Log likelihood ratio of this "
+        ("z", Column("z", "real", tip="In standard deviations from the judge's mean")),
+        ("evidence", Column("evidence, nats", "real", tip="Log likelihood ratio of this "
                             "answer")),
-        ("weight", Column("weight", "share", says="Share in the item's mean")),
+        ("weight", Column("weight", "share", tip="Share in the item's mean")),
         ("seconds", Column("seconds", "real")),
         ("submitted_at", Column("when, UTC")),
     ]  # fmt: skip
     filled = [(key, column) for key, column in optional if key in some]
     columns = [
         Column("judge"), Column("answer"), Column("fate"),
-        *(column for _, column in filled), Column("file and row", says=ROWS),
+        *(column for _, column in filled), Column("file and row", tip=ROWS),
     ]  # fmt: skip
     cells = [
         [
@@ -161,11 +161,11 @@ def _judgments(trace: Document) -> str:
         for row in rows[:MOST_ROWS]
     ]  # fmt: skip
     caption = "Judgments" + (_evidence(trace) if "evidence" in some else "")
-    shown: str = table(caption, columns, cells, sortable=len(cells) > 3)
+    html: str = table(caption, columns, cells, sortable=len(cells) > 3)
     if len(rows) > MOST_ROWS:
-        shown += paragraph(f"{len(rows) - MOST_ROWS:,} more judgments: annot trace.")
-    shown += _records(trace.get("votes") or (), "Anonymous votes")
-    return shown + _records(trace.get("other_records") or (), "Records that are no judgments")
+        html += paragraph(f"{len(rows) - MOST_ROWS:,} more judgments: annot trace.")
+    html += _records(trace.get("votes") or (), "Anonymous votes")
+    return html + _records(trace.get("other_records") or (), "Records that are no judgments")
 
 
 def _evidence(trace: Document) -> str:
@@ -197,8 +197,8 @@ def _likelihoods(trace: Document) -> str:
          *(entry["probability"] for entry in row["likelihoods"][:MOST_CLASSES])]
         for row in rows[:MOST_ROWS]
     )  # fmt: skip
-    shown = table("Probability of the answer by the true class", columns, cells)
-    return more("How likely each answer is under each class", shown)
+    html = table("Probability of the answer by the true class", columns, cells)
+    return more("How likely each answer is under each class", html)
 
 
 def _fate(row: Document) -> Markup:
@@ -237,15 +237,15 @@ def _flips(trace: Document) -> str:
     names = ", ".join(f"<strong>{text(judge)}</strong>" for judge in flipping[:MOST_NAMES])
     if len(flipping) > MOST_NAMES:
         names += f" ({MOST_NAMES} of {len(flipping):,} such judges shown)"
-    alone = " (each taken alone)" if len(flipping) > 1 else ""
-    return paragraph(f"Without the judgments of {names}{alone} the label changes.")
+    condition = " (each taken alone)" if len(flipping) > 1 else ""
+    return paragraph(f"Without the judgments of {names}{condition} the label changes.")
 
 
 def _without_judges(trace: Document) -> str:
     rows = list(trace.get("without_judge") or ())
-    held = paragraph(text(trace["held_fixed"], 600)) if trace.get("held_fixed") else ""
+    note = paragraph(text(trace["held_fixed"], 600)) if trace.get("held_fixed") else ""
     if not rows:
-        return held if trace.get("kind") == "categorical" else ""
+        return note if trace.get("kind") == "categorical" else ""
     if "label" in rows[0]:
         columns = [Column("without"), Column("judgments", "count"), Column("label"),
                    Column("probability", "share"), Column("changes it")]  # fmt: skip
@@ -262,7 +262,7 @@ def _without_judges(trace: Document) -> str:
             [r["judge"], r["n_judgments"], *(r.get(name) for name in names)]
             for r in rows[:MOST_ROWS]
         ]
-    return more("Result without each judge", table("Without one judge", columns, cells) + held)
+    return more("Result without each judge", table("Without one judge", columns, cells) + note)
 
 
 def _scores(trace: Document) -> str:
@@ -290,8 +290,8 @@ def _ranks(trace: Document) -> str:
     )
     heads = [Column("system"), Column("method"), Column("rank", "count"), Column("score", "real"),
              Column("cluster", "count")]  # fmt: skip
-    shown = table("Rank within the segment", columns, segment)
-    return shown + more("Ranks of the system", table("Ranks of the system", heads, systems))
+    html = table("Rank within the segment", columns, segment)
+    return html + more("Ranks of the system", table("Ranks of the system", heads, systems))
 
 
 def _judges(trace: Document) -> str:

@@ -37,34 +37,34 @@ COLUMNS: tuple[tuple[str, Column], ...] = (
     ("task", Column("task", choose=True)),
     ("n_judgments", Column("judgments", "count")),
     ("verdict", Column("verdict", choose=True)),
-    ("dropped", Column("dropped", choose=True, says="Whether the judgments count")),
+    ("dropped", Column("dropped", choose=True, tip="Whether the judgments count")),
     ("verdict_reason", Column("why")),
-    ("p_value", Column("p", "p", says="One-sided p of the test")),
-    ("p_adjusted", Column("p adjusted", "p", says="Corrected over judges")),
-    ("effect", Column("effect", "real", says="Difference that the test is about")),
-    ("effect_high", Column("at most", "real", says="Upper end of the effect's 95% interval")),
-    ("required_effect", Column("required", "real", says="Required effect")),
-    ("power", Column("power", "share", says="Chance that a careful judge passes")),
-    ("n_pairs", Column("pairs", "count", says="Pairs, scores or known answers in the test")),
-    ("n_needed", Column("needed", "count", says="Number needed for a verdict")),
-    ("accuracy", Column("accuracy", "share", says="By the model, weighted by prevalence")),
+    ("p_value", Column("p", "p", tip="One-sided p of the test")),
+    ("p_adjusted", Column("p adjusted", "p", tip="Corrected over judges")),
+    ("effect", Column("effect", "real", tip="Difference that the test is about")),
+    ("effect_high", Column("at most", "real", tip="Upper end of the effect's 95% interval")),
+    ("required_effect", Column("required", "real", tip="Required effect")),
+    ("power", Column("power", "share", tip="Chance that a careful judge passes")),
+    ("n_pairs", Column("pairs", "count", tip="Pairs, scores or known answers in the test")),
+    ("n_needed", Column("needed", "count", tip="Number needed for a verdict")),
+    ("accuracy", Column("accuracy", "share", tip="By the model, weighted by prevalence")),
     ("mean_class_accuracy", Column("mean class accuracy", "share")),
-    ("chance_accuracy", Column("by chance", "share", says="Accuracy by chance")),
+    ("chance_accuracy", Column("by chance", "share", tip="Accuracy by chance")),
     ("below_chance", Column("below chance", choose=True)),
     ("known_answer_accuracy", Column("known answers right", "share")),
     ("bias_label", Column("overuses")),
-    ("label_bias", Column("by", "share", says="Share of answers beyond its prevalence")),
-    ("correlation", Column("correlation", "real", says="With the mean of the others")),
-    ("n_shared_items", Column("shared items", "count", says="Items that others scored too")),
-    ("score_bias", Column("bias", "real", says="Points above the other judges")),
-    ("spread", Column("spread", "real", says="Points per point of the other judges")),
-    ("inconsistency", Column("inconsistency", "real", says="Noise, points")),
+    ("label_bias", Column("by", "share", tip="Share of answers beyond its prevalence")),
+    ("correlation", Column("correlation", "real", tip="With the mean of the others")),
+    ("n_shared_items", Column("shared items", "count", tip="Items that others scored too")),
+    ("score_bias", Column("bias", "real", tip="Points above the other judges")),
+    ("spread", Column("spread", "real", tip="Points per point of the other judges")),
+    ("inconsistency", Column("inconsistency", "real", tip="Noise, points")),
     ("mean", Column("mean score", "real")),
     ("sd", Column("sd", "real")),
     ("mean_ordinary", Column("mean, ordinary", "real")),
     ("mean_good_reference", Column("mean, references", "real")),
     ("mean_bad_reference", Column("mean, degraded", "real")),
-    ("consistency", Column("consistency", "share", says="Outputs without contradictions")),
+    ("consistency", Column("consistency", "share", tip="Outputs without contradictions")),
     ("seconds_per_judgment", Column("seconds a judgment", "real")),
     ("longest_constant_run", Column("longest constant run", "count")),
     ("share_at_ends", Column("at ends of the scale", "share")),
@@ -123,14 +123,14 @@ def _table(rows: list[Row]) -> str:
         rows,
         key=lambda r: (not r["dropped"], not r["below_chance"], -r["n_judgments"], r["judge"]),
     )
-    shown = order[:MOST_ROWS]
+    first_rows = order[:MOST_ROWS]
     filled = [
         (name, column)
         for name, column in COLUMNS
         if name in ("judge", "task", "n_judgments", "verdict")
-        or any(_value(row, name) for row in shown)
+        or any(_value(row, name) for row in first_rows)
     ]
-    cells = ([_cell(row, name) for name, _ in filled] for row in shown)
+    cells = ([_cell(row, name) for name, _ in filled] for row in first_rows)
     note = Markup("")
     if len(rows) > MOST_ROWS:
         note = paragraph(

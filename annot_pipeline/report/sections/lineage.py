@@ -61,5 +61,5 @@ def _node(run: Document, gold: Document) -> StageNode:
 
 
 def _table(name: str, sha: str | None, gold: Document) -> str:
-    shown = f"<strong>{text(name)}</strong>" if name in gold else str(text(name))
-    return shown + (f" <code>{text(sha[:HASH])}</code>" if sha else "")
+    html = f"<strong>{text(name)}</strong>" if name in gold else str(text(name))
+    return html + (f" <code>{text(sha[:HASH])}</code>" if sha else "")

@@ -67,21 +67,21 @@ def _words(contents: Contents) -> str:
 
 def _against(validation: Sequence[Row], bias: Mapping[Key, Row]) -> str:
     """Return a figure and a table of all models."""
-    drawn = [row for row in validation if row["agreement"] is not None][:MOST_MODELS]
-    value, low, high = ([row[f"agreement{end}"] for row in drawn] for end in ("", "_low", "_high"))
+    rows = [row for row in validation if row["agreement"] is not None][:MOST_MODELS]
+    value, low, high = ([row[f"agreement{end}"] for row in rows] for end in ("", "_low", "_high"))
     figure = agreement_svg(
-        [row["task"] for row in drawn],
-        [f"{row['judge']} ({row['reference']})" for row in drawn],
+        [row["task"] for row in rows],
+        [f"{row['judge']} ({row['reference']})" for row in rows],
         value, low, high,
         "Share of answers that are the same, not corrected for chance: kappa is below.",
     )  # fmt: skip
-    shown = [Drawn("Agreement of models with people, and with known answers", figure)]
+    drawings = [Drawn("Agreement of models with people, and with known answers", figure)]
     columns = [
         Column("model"), Column("task", choose=True), Column("against", choose=True),
         Column("items", "count"), Column("people", "count"), Column("agreement", "share"),
-        Column("95% interval"), Column("ceiling", "share", says="Agreement of people"),
+        Column("95% interval"), Column("ceiling", "share", tip="Agreement of people"),
         Column("kappa", "real"), Column("correlation", "real"), Column("bias", "real"),
-        Column("error", "real"), Column("winning rate", "share", says="Alternative annotator test"),
+        Column("error", "real"), Column("winning rate", "share", tip="Alternative annotator test"),
         Column("first shown wins", "share"), Column("note"),
     ]  # fmt: skip
     cells = [
@@ -96,7 +96,7 @@ def _against(validation: Sequence[Row], bias: Mapping[Key, Row]) -> str:
         for row in validation
     ]  # fmt: skip
     columns, cells = _without_empty(columns, cells)
-    return figures(shown if drawn else []) + table(
+    return figures(drawings if rows else []) + table(
         "Models", columns, cells, sortable=True, search=True
     )
 
@@ -114,7 +114,7 @@ def _estimates(contents: Contents) -> str:
     rows = contents.tables["estimates"].to_pylist()
     keys = ("task", "quantity", "criterion", "system", "label")
     people = {tuple(row[k] for k in keys): row for row in rows if row["method"] == "people"}
-    alone = {
+    model_rows = {
         (*(row[k] for k in keys), row["judge"]): row for row in rows if row["method"] == "model"
     }
     corrected = [row for row in rows if row["method"] == "prediction_powered"]
@@ -122,14 +122,14 @@ def _estimates(contents: Contents) -> str:
         Column("of"), Column("corrected", "real"), Column("95% interval"),
         Column("people alone", "real"), Column("95% interval"), Column("model alone", "real"),
         Column("people's answers", "count"),
-        Column("worth", "count", says="Human answers with the same interval, without the model"),
+        Column("worth", "count", tip="Human answers with the same interval, without the model"),
         Column("model", choose=True), Column("quantity", choose=True), Column("task", choose=True),
         Column("note"),
     ]  # fmt: skip
     cells = []
     for row in corrected[:MOST_ESTIMATES]:
         key = tuple(row[k] for k in keys)
-        human, model = people.get(key, {}), alone.get((*key, row["judge"]), {})
+        human, model = people.get(key, {}), model_rows.get((*key, row["judge"]), {})
         what = ", ".join(str(row[k]) for k in keys[2:] if row[k] is not None) or "all items"
         cells.append((
             what, row["value"], interval(row["ci_low"], row["ci_high"]), human.get("value"),
@@ -137,8 +137,8 @@ def _estimates(contents: Contents) -> str:
             row["n_human"], row["effective_n_human"], row["judge"],
             row["quantity"].replace("_", " "), row["task"], row["reason"] or "",
         ))  # fmt: skip
-    shown = table("Estimates", columns, cells, sortable=True, search=True)
-    return shown + left_out(len(corrected), len(cells), "estimates.parquet")
+    html = table("Estimates", columns, cells, sortable=True, search=True)
+    return html + left_out(len(corrected), len(cells), "estimates.parquet")
 
 
 def _items(contents: Contents, kind: str) -> str:
@@ -171,7 +171,7 @@ def _pages(contents: Contents, validation: Sequence[Row], bias: Mapping[Key, Row
     confusions: dict[Key, list[Row]] = {}
     for row in contents.tables["validation_confusion"].to_pylist():
         confusions.setdefault((row["task"], row["judge"]), []).append(row)
-    shown = []
+    pages = []
     for key in sorted(by_model)[:MOST_MODELS]:
         facts = [
             *_identity(judges.get(key, {})), *_validated(by_model[key]), *_biases(bias.get(key)),
@@ -187,9 +187,9 @@ def _pages(contents: Contents, validation: Sequence[Row], bias: Mapping[Key, Row
             [(r["reference"], r["reference_answer"], r["model_answer"], r["n_items"], r["share"])
              for r in confusions.get(key, ())],
         )  # fmt: skip
-        shown.append(more(f"{key[1]}, {key[0]}", figures_of_model + confusion))
+        pages.append(more(f"{key[1]}, {key[0]}", figures_of_model + confusion))
     n = len(by_model)
-    return [*shown, left_out(n, min(n, MOST_MODELS), "judge_validation.parquet")]
+    return [*pages, left_out(n, min(n, MOST_MODELS), "judge_validation.parquet")]
 
 
 Fact = tuple[str, str, str]
@@ -197,12 +197,12 @@ Fact = tuple[str, str, str]
 
 def _identity(judge: Row) -> list[Fact]:
     names = ("model", "family", "version", "prompt_hash", "temperature")
-    shown = [
+    facts = [
         (name.replace("_", " "), str(value), "")
         for name in names
         if (value := judge.get(name)) is not None
     ]
-    return [*shown, ("judgments", number(judge.get("n_judgments"), "count"), "")]
+    return [*facts, ("judgments", number(judge.get("n_judgments"), "count"), "")]
 
 
 def _validated(rows: Sequence[Row]) -> list[Fact]:

@@ -119,21 +119,21 @@ def _best(rankings_table: pa.Table, variance: pa.Table) -> str:
     )
     if has_components:
         words += f" {COMPONENTS}"
-    shown: str = table(
+    html: str = table(
         "Best systems by task", [*compress(columns, shows)],
         [[*compress(line, shows)] for line in lines], sortable=True, search=len(lines) > 10,
     )  # fmt: skip
     if n_left_out:
-        shown += paragraph(
+        html += paragraph(
             f"The first {MOST_COMPONENTS} components of a task; {counted(n_left_out, 'other')} in "
             "<code>system_rankings.parquet</code>."
         )
     if n_tasks > MOST_TASKS:
-        shown += paragraph(
+        html += paragraph(
             f"The first {MOST_TASKS} of {n_tasks:,} tasks; all of them are in "
             "<code>system_rankings.parquet</code>."
         )
-    return paragraph(words) + shown if shown else ""
+    return paragraph(words) + html if html else ""
 
 
 def _note(reason: str | None) -> Markup | None:
@@ -171,9 +171,9 @@ def _length_effects(systems_compared: Mapping[str, Mapping[str, Any]]) -> str:
 def _others(rankings_table: pa.Table, n_tasks: int) -> tuple[str, str]:
     """Return heading and figures of the rankings of tasks that are not among the first."""
     end = min(n_tasks, MOST_DRAWN)
-    drawn = figures(ranking_figures(rankings_table, DRAWN, end))
+    html = figures(ranking_figures(rankings_table, DRAWN, end))
     out_of = f", of {n_tasks:,}" if n_tasks > end else ""
-    return f"Rankings of tasks {DRAWN + 1} to {end:,}{out_of}, as figures", drawn
+    return f"Rankings of tasks {DRAWN + 1} to {end:,}{out_of}, as figures", html
 
 
 def _table(rankings_table: pa.Table) -> str:
@@ -193,8 +193,8 @@ def _table(rankings_table: pa.Table) -> str:
         )
         for row in of_every_task(rankings_table, MOST_ROWS).to_pylist()
     )  # fmt: skip
-    shown = table("Rankings of systems", columns, rows, sortable=True, search=True)
-    return shown + left_out(
+    html = table("Rankings of systems", columns, rows, sortable=True, search=True)
+    return html + left_out(
         rankings_table.num_rows,
         of_every_task(rankings_table, MOST_ROWS).num_rows,
         "system_rankings.parquet",
@@ -222,8 +222,8 @@ def _contradicted(segments: pa.Table) -> str:
         for r in contradicted.slice(0, MOST_ROWS).to_pylist()
     )
     caption = "Segments with contradictions of single judges, the least consistent first"
-    shown = table(caption, columns, rows, sortable=True, search=True)
-    return more(f"{contradicted.num_rows:,} segments", shown) if shown else ""
+    html = table(caption, columns, rows, sortable=True, search=True)
+    return more(f"{contradicted.num_rows:,} segments", html) if html else ""
 
 
 def _times(times: pa.Table) -> str:
@@ -236,8 +236,8 @@ def _times(times: pa.Table) -> str:
     names = ("task", "unit", "lengths", "words", "n", "mean", "median", "n_breaks",
              "mean_without_breaks", "mean_per_word")  # fmt: skip
     rows = ([row[name] for name in names] for row in of_every_task(times, MOST_ROWS).to_pylist())
-    shown = table("Seconds by length of the source", columns, rows, sortable=True)
+    html = table("Seconds by length of the source", columns, rows, sortable=True)
     return more(
         "As a table",
-        shown + left_out(times.num_rows, of_every_task(times, MOST_ROWS).num_rows, "the store"),
+        html + left_out(times.num_rows, of_every_task(times, MOST_ROWS).num_rows, "the store"),
     )

@@ -77,7 +77,7 @@ def records(contents: Contents) -> str:
 def _flow(contents: Contents) -> str:
     sources = [s for s in contents.manifest["sources"] if s["kind"] == "judgments"]
     sources.sort(key=lambda source: -sum(source["records"].values()))
-    others = f"{len(sources) - MOST_EXPORTS:,} other exports"
+    label = f"{len(sources) - MOST_EXPORTS:,} other exports"
     folders = [source["name"].split("/")[:-1] for source in sources]
     shared = next((n for n, names in enumerate(zip(*folders, strict=False)) if len({*names}) > 1),
                   min(map(len, folders), default=0))  # fmt: skip
@@ -85,7 +85,7 @@ def _flow(contents: Contents) -> str:
     rows: Counter[str] = Counter()
     for position, source in enumerate(sources):
         own = "/".join(source["name"].split("/")[shared:])
-        name = own if position < MOST_EXPORTS else others
+        name = own if position < MOST_EXPORTS else label
         rows[name] += source["rows"]
         for fate, n in source["records"].items():
             read[name, fate] += n
@@ -120,9 +120,9 @@ def _exports(contents: Contents) -> str:
         )
         for s in sources[:MOST_ROWS]
     )  # fmt: skip
-    shown = table("Exports, and the fates of their records", columns, rows, sortable=True,
+    html = table("Exports, and the fates of their records", columns, rows, sortable=True,
                   search=len(sources) > 10)  # fmt: skip
-    return part("Exports", shown + left_out(len(sources), MOST_ROWS, "manifest.json"))
+    return part("Exports", html + left_out(len(sources), MOST_ROWS, "manifest.json"))
 
 
 def _gold_tables(contents: Contents) -> str:
@@ -134,8 +134,8 @@ def _gold_tables(contents: Contents) -> str:
 def _rejections(contents: Contents) -> str:
     rows = contents.facts["rejections"]
     columns = [Column("reason"), Column("records", "count"), Column("as in")]
-    shown = ((row["reason"], row["records"], row["example"]) for row in rows[:MOST_ROWS])
-    return table("Rejected records by reason", columns, shown, sortable=len(rows) > 1) + left_out(
+    cells = ((row["reason"], row["records"], row["example"]) for row in rows[:MOST_ROWS])
+    return table("Rejected records by reason", columns, cells, sortable=len(rows) > 1) + left_out(
         len(rows), MOST_ROWS, "lineage.parquet"
     )
 
@@ -154,11 +154,11 @@ def _excluded_judgments(contents: Contents) -> str:
     rows = [
         (task, what.replace("_", " "), why, n) for (task, what, why), n in sorted(counts.items())
     ]
-    shown = table(
+    html = table(
         "Judgments that count, but that a calculation could not take", columns, rows[:MOST_ROWS],
         sortable=True,
     )  # fmt: skip
-    return more(f"{sum(counts.values()):,} judgments", shown) if shown else shown
+    return more(f"{sum(counts.values()):,} judgments", html) if html else html
 
 
 def _ignored(contents: Contents) -> str:

@@ -67,14 +67,14 @@ class SparkEngine:
         if not jobs:
             return []
         session = spark_session(self.settings.master, tuple(sorted(self.settings.config.items())))
-        asked = partial(session.rows, wait=self.settings.wait_seconds, progress=self.progress)
+        read_rows = partial(session.rows, wait=self.settings.wait_seconds, progress=self.progress)
         try:
             if self.store not in session.stores:
-                check_workers(asked, self.store)
+                check_workers(read_rows, self.store)
                 session.stores.add(self.store)
             with _handed_over(self.store, jobs) as (folder, hashes):
                 make, n = _maker(str(folder), hashes, traits()), len(jobs)
-                rows = asked(
+                rows = read_rows(
                     lambda spark: spark.range(0, n, 1, n).mapInArrow(make, RESULT),
                     "jobs of a stage",
                     done=lambda n_done: done(n_done) if n_done < n else None,

@@ -66,7 +66,7 @@ class Session:
 
     def rows(
         self,
-        asked: Callable[[SparkSession], DataFrame],
+        make_frame: Callable[[SparkSession], DataFrame],
         what: str,
         do: str = LOG,
         *,
@@ -109,7 +109,7 @@ class Session:
             try:
                 with in_words(what, do):
                     self._tag(tag)
-                    answers.append(asked(self.spark).collect())
+                    answers.append(make_frame(self.spark).collect())
             except BaseException as error:
                 errors.append(error)
             ended.set()
@@ -148,7 +148,7 @@ class Session:
         progress: Callable[[str], None],
         done: Callable[[int], None],
     ) -> None:
-        seen = reported_at = time.monotonic()
+        active_at = reported_at = time.monotonic()
         n_reported = 0
         while not ended.wait(min(LOOK, wait)):
             served, n_done, now = watch.is_served(), watch.n_done(), time.monotonic()
@@ -156,11 +156,13 @@ class Session:
                 done(n_done)
                 n_reported = n_done
             if served:
-                seen = reported_at = now
-            elif now - seen >= wait:
+                active_at = reported_at = now
+            elif now - active_at >= wait:
                 raise self._is_gone(what, wait)
             elif now - reported_at >= PROGRESS_INTERVAL_S:
-                progress(f"{what}: no executor has worked for {now - seen:.0f} of {wait:.0f} s")
+                progress(
+                    f"{what}: no executor has worked for {now - active_at:.0f} of {wait:.0f} s"
+                )
                 reported_at = now
 
     def _is_gone(self, what: str, wait: float) -> EngineError:

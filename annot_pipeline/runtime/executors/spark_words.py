@@ -52,6 +52,6 @@ def _cause(text: str) -> str:
     """Return the line of a long trace that says what happened."""
     lines = [re.sub(r"^(: |Caused by: )", "", line.lstrip()).rstrip() for line in text.splitlines()]
     lines = list(filter(None, lines))
-    said = [line for line in lines if re.match(r"(\w+\.)*\w*(Error|Exception)\b.*: ", line)]
-    said = [line for line in said if NO_PYTHON.search(line)] or said
-    return (said or lines or ["no word"])[-1 if said else 0][:500]
+    error_lines = [line for line in lines if re.match(r"(\w+\.)*\w*(Error|Exception)\b.*: ", line)]
+    error_lines = [line for line in error_lines if NO_PYTHON.search(line)] or error_lines
+    return (error_lines or lines or ["no word"])[-1 if error_lines else 0][:500]

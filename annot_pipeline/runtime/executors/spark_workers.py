@@ -124,17 +124,19 @@ def _look(
 
 
 def _wrong(answer: dict[str, Any], here: dict[str, Any], store: Path) -> Iterator[Problem]:
-    where, seen = f"executor on {answer['host']}", answer.get("store", True)
-    if seen is not True:
-        what = f"the store cannot be read and written there: {seen or 'another folder'}"
+    where, store_answer = f"executor on {answer['host']}", answer.get("store", True)
+    if store_answer is not True:
+        what = f"the store cannot be read and written there: {store_answer or 'another folder'}"
         do = (
             "set store to a folder that the driver and all executors share, by the same path, and "
             "run executors as the user that builds"
         )
         yield Problem(where, what, allowed=str(store), do=do)
     versions = {name: expected for name, expected in here.items() if name != "digits"}
-    others = {name: expected for name, expected in versions.items() if answer.get(name) != expected}
-    for name, version in others.items():
+    wrong_versions = {
+        name: expected for name, expected in versions.items() if answer.get(name) != expected
+    }
+    for name, version in wrong_versions.items():
         if answer.get(name) is None:
             do = f"install {name}=={version} where executors run, or ship it: docs/spark.md"
             yield Problem(where, f"{name} is not installed", do=do)
@@ -144,7 +146,7 @@ def _wrong(answer: dict[str, Any], here: dict[str, Any], store: Path) -> Iterato
             yield Problem(where, what, allowed=f"{version}, as here", do=do)
     of_there = answer.get("digits") or {}
     wrong = [name for name, expected in here["digits"].items() if of_there.get(name) != expected]
-    if wrong and not others:
+    if wrong and not wrong_versions:
         what = "its processor computes other digits than this one, so other bytes"
         do = (
             "give executors the same kind of processor, or set NPY_DISABLE_CPU_FEATURES and "

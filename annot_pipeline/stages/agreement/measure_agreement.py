@@ -74,9 +74,9 @@ def measure_agreement(
         if task["kind"] == "categorical":
             return list(label_rows(InMemoryBlocks([labels[task["task"]]]), task))
         if task["kind"] == "scalar":
-            scores, again, tests, own = (table[task["task"]] for table in scored)
+            scores, repeats, tests, own = (table[task["task"]] for table in scored)
             return list(
-                score_rows(scores, again, tests, own, task, bootstrap, arithmetic=arithmetic)
+                score_rows(scores, repeats, tests, own, task, bootstrap, arithmetic=arithmetic)
             )
         return []
 

@@ -121,12 +121,14 @@ class _Judged:
     """Comparisons of some judges: as they count for systems, and as they were asked."""
 
     expanded: OutputComparisons
-    asked: OutputComparisons
+    questions: OutputComparisons
     graphs: JudgeGraphs
 
     @classmethod
     def from_comparisons(cls, compared: OutputComparisons) -> _Judged:
-        return cls(compared, compared.asked(), JudgeGraphs.from_comparisons(compared))
+        return cls(
+            compared, compared.merge_shared_outputs(), JudgeGraphs.from_comparisons(compared)
+        )
 
     def rank_agreement(self, bootstrap: BootstrapRounds) -> RankAgreement:
         graphs = self.graphs
@@ -137,15 +139,15 @@ class _Judged:
 
     def rows(self, ranks: RankAgreement, suffix: str, bootstrap: BootstrapRounds) -> Iterator[Row]:
         """Yield the rows of all statistics; the suffix goes behind their names."""
-        n_drawn = n_distinct(self.expanded.drawn(self.expanded.pairs()))
+        n_drawn = n_distinct(self.expanded.resampled_units(self.expanded.pairs()))
         for statistic, estimate, n_items, n_judges in (
             *_ternary(self.expanded, "", bootstrap),
-            *(_ternary(self.asked, "_collapsed", bootstrap) if self._shared() else ()),
-            *_between_judges(self.asked, bootstrap),
+            *(_ternary(self.questions, "_collapsed", bootstrap) if self._shared() else ()),
+            *_between_judges(self.questions, bootstrap),
             ("inter_pearson_ranks", ranks.pearson, ranks.n_segments, ranks.n_judges),
             ("inter_spearman_ranks", ranks.spearman, ranks.n_segments, ranks.n_judges),
             *self._contradictions(bootstrap),
-            *_first_shown(self.asked, bootstrap),
+            *_first_shown(self.questions, bootstrap),
         ):
             row = {"task": self.expanded.names.task, "statistic": statistic + suffix}
             low, high, reason = bootstrap_interval(
@@ -168,14 +170,14 @@ class _Judged:
             n_distinct(graphs.judges),
         )
         lone = graphs.segments == len(self.expanded.names.segments)
-        drawn = np.where(lone, graphs.segments + np.arange(n_graphs), graphs.segments)
+        units = np.where(lone, graphs.segments + np.arange(n_graphs), graphs.segments)
         name = "share_of_graphs_with_contradictions"
         estimate = segment_ratio(
-            drawn, graphs.contradicts, np.ones(n_graphs), **bootstrap.arguments(name)
+            units, graphs.contradicts, np.ones(n_graphs), **bootstrap.arguments(name)
         )
         yield name, estimate, n_graphs, n_judges
         outside = n_outputs - graphs.n_in_contradiction
-        estimate = segment_ratio(drawn, outside, n_outputs, **bootstrap.arguments("consistency"))
+        estimate = segment_ratio(units, outside, n_outputs, **bootstrap.arguments("consistency"))
         yield "consistency", estimate, int(n_outputs.sum()), n_judges
 
 
@@ -186,7 +188,7 @@ StatisticRow = tuple[str, Any, int, int]
 def _decisions(compared: OutputComparisons) -> tuple[Codes, Codes, Codes, Codes]:
     """Return the codes of pairs of outputs and judges, decisions, and codes of what is drawn."""
     pairs = compared.pairs()
-    return pairs, compared.judges, compared.outcome, compared.drawn(pairs)
+    return pairs, compared.judges, compared.outcome, compared.resampled_units(pairs)
 
 
 def _ternary(
@@ -203,28 +205,34 @@ def _ternary(
         yield name, agreement.percent_agreement, agreement.n_items, agreement.n_judges
 
 
-def _between_judges(asked: OutputComparisons, bootstrap: BootstrapRounds) -> Iterator[StatisticRow]:
+def _between_judges(
+    comparisons: OutputComparisons, bootstrap: BootstrapRounds
+) -> Iterator[StatisticRow]:
     name = "cohen_kappa_ternary"
-    cohen = most_prolific_kappa(*_decisions(asked), **bootstrap.arguments(name))
+    cohen = most_prolific_kappa(*_decisions(comparisons), **bootstrap.arguments(name))
     yield name, cohen.kappa, cohen.n_items, 2 if cohen.n_items else 0
     name = "majority_class_agreement"
-    majority = majority_class(*_decisions(asked), **bootstrap.arguments(name))
+    majority = majority_class(*_decisions(comparisons), **bootstrap.arguments(name))
     yield name, majority.agreement, majority.n_items, majority.n_judges
     chance = Estimate(majority.chance, np.nan, np.nan)  # exact
     yield "majority_class_chance", chance, majority.n_items, majority.n_judges
 
 
-def _first_shown(asked: OutputComparisons, bootstrap: BootstrapRounds) -> Iterator[StatisticRow]:
-    if (asked.second_shown_first == UNKNOWN).all():
+def _first_shown(
+    comparisons: OutputComparisons, bootstrap: BootstrapRounds
+) -> Iterator[StatisticRow]:
+    if (comparisons.second_shown_first == UNKNOWN).all():
         return
-    shown = asked.only((asked.second_shown_first != UNKNOWN) & (asked.outcome != 0))
-    is_turned = shown.second_shown_first == 1
-    weights = order_weights(shown.first_system, shown.second_system, is_turned)
-    shown, weights = shown.only(weights > 0), weights[weights > 0]
-    pairs, judges, outcome, drawn = _decisions(shown)
-    won = outcome == np.where(shown.second_shown_first == 1, -1, 1)
+    rows = comparisons.only(
+        (comparisons.second_shown_first != UNKNOWN) & (comparisons.outcome != 0)
+    )
+    is_turned = rows.second_shown_first == 1
+    weights = order_weights(rows.first_system, rows.second_system, is_turned)
+    rows, weights = rows.only(weights > 0), weights[weights > 0]
+    pairs, judges, outcome, units = _decisions(rows)
+    won = outcome == np.where(rows.second_shown_first == 1, -1, 1)
     name = "first_shown_win_share"
-    share = segment_ratio(drawn, won * weights, weights, **bootstrap.arguments(name))
+    share = segment_ratio(units, won * weights, weights, **bootstrap.arguments(name))
     yield name, share, n_distinct(pairs), n_distinct(judges)
 
 

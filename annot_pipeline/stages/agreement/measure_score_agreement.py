@@ -99,10 +99,10 @@ def score_rows(
     repeats = repeats_of(pairs, judge_tests, judge_scores, arithmetic)
     scores = standardized["score"].to_numpy()
     points = n_points(task, is_whole=bool((scores == np.round(scores)).all()))
-    for suffix, scored, again in _scores(standardized, repeats):
+    for suffix, scored, repeat_pairs in _scores(standardized, repeats):
         cuts = ScaleCuts.from_z_scores(task, points, np.sort(scored.all_z))
         yield from _score_rows(scored, cuts, task, suffix, bootstrap)
-        yield from intra_rows(again, cuts, task, suffix, bootstrap)
+        yield from intra_rows(repeat_pairs, cuts, task, suffix, bootstrap)
 
 
 def _scores(rows: pa.Table, repeats: Repeats) -> Iterator[tuple[str, _Scores, Repeats]]:
@@ -130,8 +130,8 @@ def repeats_of(
     arithmetic: Arithmetic,
 ) -> Repeats:
     """Return the outputs that judges saw twice; parameters are those of `measure_agreement`."""
-    again = pc.and_(is_in(pairs["control"], ("ask_again",)), pc.is_null(pairs["reason"]))
-    rows = pairs.filter(again)
+    is_repeat = pc.and_(is_in(pairs["control"], ("ask_again",)), pc.is_null(pairs["reason"]))
+    rows = pairs.filter(is_repeat)
     first, second = rows["ordinary_score"].to_numpy(), rows["score"].to_numpy()
     judge = index(rows["judge_id"])
     criterion = index(rows["criterion"], null="")
@@ -199,13 +199,13 @@ def intra_rows(
     for kind, k in cuts.named:
         bins = [cuts.bins(kind, k, *showing) for showing in repeats.showings]
         has_bins = (bins[0] >= 0) & (bins[1] >= 0)
-        seen = repeats.only(has_bins)
+        subset = repeats.only(has_bins)
         name = f"intra_kappa_{kind}_{k}{suffix}"
         agreement = binned_agreement(
-            bins[0][has_bins], bins[1][has_bins], seen.items, n_items=seen.n_items, n_categories=k,
-            **bootstrap.arguments(name),
+            bins[0][has_bins], bins[1][has_bins], subset.items, n_items=subset.n_items,
+            n_categories=k, **bootstrap.arguments(name),
         )  # fmt: skip
-        n_judges = np.unique(seen.judges).size
+        n_judges = np.unique(subset.judges).size
         yield from cut_rows(task, name, agreement, n_judges, bootstrap.rounds)
     name = f"intra_difference_mean{suffix}"
     intra = score_differences(

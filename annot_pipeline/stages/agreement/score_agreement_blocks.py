@@ -96,7 +96,7 @@ def score_agreement_in_blocks(
     tables = [block.files["standardized"] for block in inputs.slices("standardized")]
     rows: list[Row] = []
     left_out: dict[str, int] = {}
-    again: list[tuple[str, ScaleCuts]] = []
+    cut_pairs: list[tuple[str, ScaleCuts]] = []
     for suffix in ("", UNFILTERED):
         domain = ScoreDomain.from_blocks(
             context.run([partial(scan, table, suffix) for table in tables])
@@ -107,12 +107,12 @@ def score_agreement_in_blocks(
         work = _Work(context, folder, tables, domain, task, suffix)
         more, undefined, cuts = work.measured()
         rows += more
-        again.append((suffix, cuts))
+        cut_pairs.append((suffix, cuts))
         if undefined:
             left_out[f"inter_spearman{suffix}"] = undefined
     stored = {name: inputs.files[name] for name in ("control_pairs", "judge_scores")}
     [intra] = context.run(
-        [partial(_intra, stored, small["judge_tests"], task, again, context.campaign.settings)]
+        [partial(_intra, stored, small["judge_tests"], task, cut_pairs, context.campaign.settings)]
     )
     return agreement_table(rows + intra), left_out
 
@@ -145,15 +145,15 @@ class _Work:
                 (f"inter_difference_mean{self.suffix}", [block.n_differing for block in coded]),
             )
         )
-        drawn = [*zip(blocks, alphas, strict=True)]
+        pieces = [*zip(blocks, alphas, strict=True)]
         jobs = [
             partial(sum_up, block, of_units, of_pairs, cuts)
-            for (block, of_units), of_pairs in zip(drawn, differences, strict=True)
+            for (block, of_units), of_pairs in zip(pieces, differences, strict=True)
         ]
         n_rounds = 1 + self.context.campaign.settings.agreement.bootstrap
         sums = sum_in_batches(self.context, jobs, (scale.domain.size + 10) * n_rounds * 8)
         dump(folder / "sums", sums.alphas)
-        more = [partial(ordinal_sum_of, *arguments, folder / "sums") for arguments in drawn]
+        more = [partial(ordinal_sum_of, *arguments, folder / "sums") for arguments in pieces]
         ordinal = sum_in_batches(self.context, more, n_rounds * 8)[0]
         rows = [*self._alpha_rows(alphas_of_sums(sums.alphas, ordinal, scale), coded)]
         for (kind, k), of_cut in sums.kinds.items():
@@ -237,7 +237,7 @@ def _intra(
 ) -> list[Row]:
     """Return the agreement of judges with themselves, from pairs of controls."""
     read = {name: read_unharmed(table) for name, table in stored.items()}
-    again = repeats_of(
+    repeats = repeats_of(
         read["control_pairs"], judge_tests, read["judge_scores"],
         arithmetic=settings.standardize.arithmetic,
     )  # fmt: skip
@@ -246,6 +246,6 @@ def _intra(
         row
         for suffix, cut in cuts
         for row in intra_rows(
-            again if suffix else again.only(~again.dropped), cut, task, suffix, bootstrap
+            repeats if suffix else repeats.only(~repeats.dropped), cut, task, suffix, bootstrap
         )
     ]

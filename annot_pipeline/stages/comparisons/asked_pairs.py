@@ -35,7 +35,7 @@ def comparisons_of_pairs(rows: pa.Table) -> pa.Table:
         for name in ("item", "system")
         for side, other in (("a", "b"), ("b", "a"))
     }
-    together, seconds = _together(rows)
+    rankings, seconds = _together(rows)
     return pa.table(
         {
             **{name: rows[name] for name in ("task", "judge", "kept", "segment", "document")},
@@ -44,7 +44,7 @@ def comparisons_of_pairs(rows: pa.Table) -> pa.Table:
             "share_a": pc.if_else(flip, pc.subtract(1.0, rows["strength"]), rows["strength"]),
             "same_output": np.zeros(rows.num_rows, np.bool_),
             "b_shown_first": pc.if_else(stated, flip, pa.scalar(None, pa.bool_())),
-            "ranking": together,
+            "ranking": rankings,
             "submitted_at": rows["submitted_at"],
             "seconds": seconds,
             "judgment_id": rows["judgment_id"],

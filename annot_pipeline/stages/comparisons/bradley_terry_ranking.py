@@ -69,7 +69,7 @@ def unranked(task: TaskComparisons, method: str, reason: str) -> Ranked:
     """Return a ranking without scores and ranks, for one reason."""
     n = len(task.names)
     none = np.zeros(n, np.int64)
-    reasons = [[reason if seen else NOT_KEPT] for seen in task.part >= 0]
+    reasons = [[reason if is_compared else NOT_KEPT] for is_compared in task.part >= 0]
     return Ranked([MethodRanking(
         method, np.full(n, np.nan), none, none - 1, task.n_segments, task.n_comparisons, reasons
     )])  # fmt: skip
@@ -146,8 +146,8 @@ def rank_by_strengths(
 def _is_one_way(block: ComparisonBlock) -> bool:
     """Return whether order effects are estimated although no pair was shown in both orders."""
     has_order = block.orders >= 0
-    shown = {*zip(block.first[has_order].tolist(), block.second[has_order].tolist(), strict=True)}
-    return bool(shown) and not any((b, a) in shown for a, b in shown)
+    pairs = {*zip(block.first[has_order].tolist(), block.second[has_order].tolist(), strict=True)}
+    return bool(pairs) and not any((b, a) in pairs for a, b in pairs)
 
 
 def _block(task: TaskComparisons, *, is_known: bool) -> tuple[ComparisonBlock, Flags, int]:
@@ -276,10 +276,10 @@ def _order_metrics(
 ) -> dict[str, Any]:
     """Return effects of the order by group, and how lopsided orders are."""
     has_order = (task.second_shown_first >= 0) & is_known
-    shown = np.where(task.second_shown_first == 1, task.second, task.first)[has_order]
+    first = np.where(task.second_shown_first == 1, task.second, task.first)[has_order]
     both = np.concatenate([task.first[has_order], task.second[has_order]])
     n = np.bincount(both, minlength=len(task.names))
-    share = np.bincount(shown, minlength=len(task.names)) / np.maximum(n, 1)
+    share = np.bincount(first, minlength=len(task.names)) / np.maximum(n, 1)
     often = n >= 20
     return {
         "order_effects": [

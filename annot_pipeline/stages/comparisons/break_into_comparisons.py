@@ -111,7 +111,7 @@ def break_into_comparisons(
     unplaced = _unplaced(valued, pairs)
     left_out = pa.concat_tables(
         [
-            _left_out(placed.alone, "comparisons", reasons),
+            _left_out(placed.lone_rows, "comparisons", reasons),
             _left_out(unranked, "comparisons", NO_RANK),
             _left_out(pairs.take(reconciled.lacking), "comparisons", ONE_ORDER),
             *unplaced,
@@ -128,7 +128,7 @@ def break_into_comparisons(
             if kind in ("pairwise", "ranking")
         },
         "ranked": _count(ranked["task"]),
-        "left_out": _count(placed.alone["task"], unranked["task"]),
+        "left_out": _count(placed.lone_rows["task"], unranked["task"]),
         "compared": _count(valued["task"], pairs["task"]),
         "unplaced": _count(*(part["task"] for part in unplaced)),
         "repeated_outputs": _repeated(valued),
@@ -194,7 +194,7 @@ class _Placings:
     """Comparisons that placings imply; and judgments that are in none, and why (`REASONS`)."""
 
     rows: pa.Table
-    alone: pa.Table
+    lone_rows: pa.Table
     why: Codes
 
 
@@ -252,8 +252,8 @@ def _placings(rows: pa.Table, value: Floats, margin: float) -> _Placings:
             "judgment_id": rows["judgment_id"].take(at),
         }
     )
-    alone = np.flatnonzero(pairs.row_reason >= 0)
-    return _Placings(table, rows.take(pa.array(alone)), pairs.row_reason[alone])
+    lone_rows = np.flatnonzero(pairs.row_reason >= 0)
+    return _Placings(table, rows.take(pa.array(lone_rows)), pairs.row_reason[lone_rows])
 
 
 def _left_out(rows: pa.Table, what: str, reasons: pa.Array | str) -> pa.Table:

@@ -60,16 +60,16 @@ def win_rankings(task: TaskComparisons, context: RankingContext) -> Ranked:
         shares = _graded_shares(task)
         return Ranked([description(task, "wins_ties_half", shares, None, GRADED)])
     why = why_no_interval(task, context)
-    drawn: dict[str, list[Floats]] = {method: [] for method in WAYS}
+    draws: dict[str, list[Floats]] = {method: [] for method in WAYS}
     if not why:
         rng = np.random.default_rng(task.seed)
         for counts in task.counted.resampled(ranking.bootstrap, rng):
-            for method, rounds in drawn.items():
+            for method, rounds in draws.items():
                 rounds.append(_shares(task, counts, method))
     return Ranked([
         description(
             task, method, _shares(task, task.counted.counts, method)[0],
-            _interval(task, drawn[method], task.n_segments), why, "ties only: no share of wins",
+            _interval(task, draws[method], task.n_segments), why, "ties only: no share of wins",
         )
         for method in WAYS
     ])  # fmt: skip
@@ -102,16 +102,16 @@ def dominance_rankings(task: TaskComparisons, context: RankingContext) -> Ranked
     systems, segments = np.divmod(cells, max(width, 1))
     n_segments = np.bincount(systems, minlength=n)
     why = why_no_interval(task, context)
-    drawn: list[Floats] = []
+    rounds: list[Floats] = []
     if not why:
-        drawn = resample_segments(
+        rounds = resample_segments(
             [SegmentScores(systems, segments, of_cell)], n_systems=n, n_segments=width,
             rounds=ranking.bootstrap, rng=np.random.default_rng(task.seed),
         )  # fmt: skip
     return Ranked([
         description(
             task, "dominance", means(systems, of_cell, n_groups=n),
-            _interval(task, drawn, n_segments), why, "no output in a graph of a segment",
+            _interval(task, rounds, n_segments), why, "no output in a graph of a segment",
             n_segments,
         )
     ])  # fmt: skip
@@ -165,13 +165,13 @@ def _permuted(
         return _level(task, rounds, params.mean)
 
     score = scores("permuted", min(n_rounds, MOST_ORDERS), task.ranking).mean(axis=0)
-    drawn = scores("drawn_permuted", n_rounds, np.arange(task.first.size))
-    drawn = comparable(np.where(np.isnan(drawn), score, drawn))
+    values = scores("drawn_permuted", n_rounds, np.arange(task.first.size))
+    values = comparable(np.where(np.isnan(values), score, values))
     cluster = np.zeros(score.size, np.int64)
     for part in range(task.n_parts):
         members = np.flatnonzero(task.part == part)
         members = members[np.argsort(-score[members], kind="stable")]
-        cluster[members] = rank_clusters(*rank_ranges(ranks(drawn[:, members])))
+        cluster[members] = rank_clusters(*rank_ranges(ranks(values[:, members])))
     return score, cluster
 
 
@@ -255,11 +255,11 @@ def why_no_interval(task: TaskComparisons, context: RankingContext) -> str:
     return FEW_SEGMENTS if task.counted.n_units < CONFIRMED_SEGMENTS else ""
 
 
-def _interval(task: TaskComparisons, drawn: list[Floats], n_segments: Codes) -> Intervals | None:
+def _interval(task: TaskComparisons, parts: list[Floats], n_segments: Codes) -> Intervals | None:
     """Return the 95% interval of systems with enough segments and other than ties."""
-    if not drawn:
+    if not parts:
         return None
-    rounds = comparable(np.concatenate(drawn))
+    rounds = comparable(np.concatenate(parts))
     enough = (n_segments >= CONFIRMED_SEGMENTS) | ~task.has_segment.any()
     enough &= ~np.isnan(rounds).all(axis=0) & ~task.only_ties(task.part)
     low, high = np.full((2, enough.size), np.nan)

@@ -37,13 +37,13 @@ def equal_outputs(items: pa.Table) -> pa.Table:
     pyarrow.Table
         `EQUAL_OUTPUTS`. Rows without a task speak of every task that knows their item.
     """
-    seen: set[tuple[str | None, str]] = set()
+    keys: set[tuple[str | None, str]] = set()
     alike: dict[tuple[str, ...], list[dict[str, str | None]]] = {}
     columns = (items[name].to_pylist() for name in ("task", "segment", "item", "system", "text"))
     for task, segment, item, system, text in zip(*columns, strict=True):
-        if (task, item) in seen:
+        if (task, item) in keys:
             continue
-        seen.add((task, item))
+        keys.add((task, item))
         appearance = (text or "").strip().casefold()
         if appearance:
             row = {"task": task, "segment": segment, "item": item, "system": system}

@@ -108,11 +108,11 @@ def imply_comparisons(
     cells = index_pairs(groups, items)  # an item in a HIT
     n_groups = int(groups.max(initial=-1)) + 1
     n_in_group = np.bincount(cells.first, minlength=n_groups)
-    together = np.zeros(n_groups, np.bool_)
-    together[groups] = belongs
-    too_many = n_in_group > np.where(together, MOST_OF_SEGMENT, MOST_ITEMS)
+    is_segment = np.zeros(n_groups, np.bool_)
+    is_segment[groups] = belongs
+    too_many = n_in_group > np.where(is_segment, MOST_OF_SEGMENT, MOST_ITEMS)
     compared = (n_in_group > 1) & ~too_many
-    why = np.where(compared, -1, np.where(too_many, np.where(together, 3, CROWDED), ALONE))
+    why = np.where(compared, -1, np.where(too_many, np.where(is_segment, 3, CROWDED), ALONE))
     row_reason[some] = why[groups]
     order, least, last = _order(rows, groups, compared)
     first, second = _pairs(n_in_group, order)

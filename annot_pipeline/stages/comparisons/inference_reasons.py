@@ -35,9 +35,9 @@ Flags = npt.NDArray[np.bool_]
 
 def inference_reasons(estimates: SystemEstimates, inference: RankingInference) -> list[list[str]]:
     """Return for each system what limits its intervals, tests and clusters."""
-    together = estimates.component[:, None] == estimates.component
+    is_connected = estimates.component[:, None] == estimates.component
     is_tested = inference.reason == TESTED
-    has_clusters = (inference.is_confirmed & together).any(axis=1)
+    has_clusters = (inference.is_confirmed & is_connected).any(axis=1)
     reasons = []
     for code in range(estimates.values.size):
         own: list[str] = []

@@ -111,12 +111,12 @@ def _bootstrap(cells: TaskCells, ranking: Ranking, seed: int) -> list[tuple[Floa
         rng=np.random.default_rng([seed, int.from_bytes(name[:8], "big")]),
     )  # fmt: skip
     intervals = []
-    for drawn, scores in zip(rounds, cells.methods.values(), strict=True):
+    for values, scores in zip(rounds, cells.methods.values(), strict=True):
         n_segments = np.bincount(scores.systems, minlength=len(cells.systems))
-        enough = (n_segments >= CONFIRMED_SEGMENTS) & ~np.isnan(drawn).all(axis=0)
+        enough = (n_segments >= CONFIRMED_SEGMENTS) & ~np.isnan(values).all(axis=0)
         low, high = np.full((2, enough.size), np.nan)
         if enough.any():
-            low[enough], high[enough] = np.nanquantile(drawn[:, enough], TAILS, axis=0)
+            low[enough], high[enough] = np.nanquantile(values[:, enough], TAILS, axis=0)
         intervals.append((low, high))
     return intervals
 
@@ -129,9 +129,9 @@ def _rank_sum(
     if n > context.most_systems:
         return None, None
     compared = compare_systems(scores.systems, scores.scores, n_systems=n)
-    together = component[:, None] == component
+    is_connected = component[:, None] == component
     difference, p_value = (
-        np.where(together, part, np.nan) for part in (compared.difference, compared.p_value)
+        np.where(is_connected, part, np.nan) for part in (compared.difference, compared.p_value)
     )
     p_adjusted = adjust(p_value.reshape(-1), "holm").reshape(p_value.shape)
     p_decisive = p_adjusted if ranking.correction == "holm" else p_value

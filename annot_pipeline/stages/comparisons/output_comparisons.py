@@ -101,7 +101,7 @@ class OutputComparisons:
             np.array([position[name] for name in end.names], np.int64)[end.codes] for end in ends
         )
         first_system, second_system = _systems(rows, first, second)
-        shown = pc.fill_null(rows["b_shown_first"].cast(pa.int64()), UNKNOWN)
+        order = pc.fill_null(rows["b_shown_first"].cast(pa.int64()), UNKNOWN)
         return cls(
             judges=judges.codes,
             segments=codes,
@@ -112,7 +112,7 @@ class OutputComparisons:
             second_system=second_system,
             outcome=rows["outcome"].cast(pa.int64()).to_numpy(),
             same_output=rows["same_output"].to_numpy(),
-            second_shown_first=shown.to_numpy(),
+            second_shown_first=order.to_numpy(),
             is_kept=rows["kept"].to_numpy(),
             seconds=rows["seconds"].to_numpy(),  # null is NaN
             names=Names(task, judges.names, segments.names, items),
@@ -123,13 +123,13 @@ class OutputComparisons:
         arrays = {f.name: getattr(self, f.name)[rows] for f in fields(self) if f.name != "names"}
         return replace(self, **arrays)
 
-    def asked(self) -> Self:
+    def merge_shared_outputs(self) -> Self:
         """Return one row per comparison asked for: what systems share is one output."""
         questions = asked_comparisons(
             self.rankings, self.first, self.second, self.same_output, n_items=len(self.names.items)
         )
         rows, flip = self.only(questions.rows), questions.reversed_
-        shown = rows.second_shown_first
+        order = rows.second_shown_first
         return replace(
             rows,
             first=questions.first,
@@ -137,7 +137,7 @@ class OutputComparisons:
             first_system=np.where(flip, rows.second_system, rows.first_system),
             second_system=np.where(flip, rows.first_system, rows.second_system),
             outcome=np.where(flip, -rows.outcome, rows.outcome),
-            second_shown_first=np.where(flip & (shown != UNKNOWN), 1 - shown, shown),
+            second_shown_first=np.where(flip & (order != UNKNOWN), 1 - order, order),
         )
 
     def pairs(self) -> Codes:
@@ -145,7 +145,7 @@ class OutputComparisons:
         outputs = index_pairs(self.first, self.second).codes
         return index_pairs(self.segments, outputs).codes
 
-    def drawn(self, otherwise: Codes) -> Codes:
+    def resampled_units(self, otherwise: Codes) -> Codes:
         """Return the codes of what a bootstrap draws: segments, or ``otherwise`` without one."""
         lone = self.segments == len(self.names.segments)
         return np.where(lone, len(self.names.segments) + otherwise, self.segments)

@@ -141,7 +141,7 @@ def _comparisons(table: pa.Table) -> tuple[_Comparisons, dict[str, dict[str, int
     segment = np.full(rows.num_rows, -1)
     valid = rows["segment"].is_valid().to_numpy()
     segment[valid] = index(rows["segment"].filter(pa.array(valid))).codes
-    shown = pc.fill_null(rows["b_shown_first"].cast(pa.int64()), -1)
+    order = pc.fill_null(rows["b_shown_first"].cast(pa.int64()), -1)
     compared_systems = _Comparisons(
         index(rows["task"]),
         system.names,
@@ -149,7 +149,7 @@ def _comparisons(table: pa.Table) -> tuple[_Comparisons, dict[str, dict[str, int
         second[two],
         rows["outcome"].to_numpy().astype(np.int64),
         rows["share_a"].to_numpy(),
-        shown.to_numpy(),
+        order.to_numpy(),
         rows["kept"].to_numpy(),
         rows["ranking"].to_numpy(),
         index(rows["judge"]),

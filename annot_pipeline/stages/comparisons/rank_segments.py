@@ -224,19 +224,21 @@ def _by_judge(outputs: _Outputs) -> dict[str, Any]:
 
     The mean is over the judges who compared the output: to be judged more often is not better.
     """
-    seen = index_pairs(np.concatenate([outputs.first, outputs.second]), np.tile(outputs.judge, 2))
+    judged_outputs = index_pairs(
+        np.concatenate([outputs.first, outputs.second]), np.tile(outputs.judge, 2)
+    )
     # what is equal to an output that a judge compared is in the judge's graph as well
     order = np.argsort(outputs.like, kind="stable")
-    starts, ends = (np.searchsorted(outputs.like[order], seen.first, side=side)
+    starts, ends = (np.searchsorted(outputs.like[order], judged_outputs.first, side=side)
                     for side in ("left", "right"))  # fmt: skip
-    of_node = np.repeat(np.arange(seen.first.size), ends - starts)
+    of_node = np.repeat(np.arange(judged_outputs.first.size), ends - starts)
     nth = np.arange(of_node.size) - np.repeat(
         np.cumsum(ends - starts) - (ends - starts), ends - starts
     )
     twin = outputs.twin[order[starts[of_node] + nth]]
-    first = np.append(outputs.first, seen.first[of_node])
+    first = np.append(outputs.first, judged_outputs.first[of_node])
     second = np.append(outputs.second, twin)
-    judge = np.append(outputs.judge, seen.second[of_node])
+    judge = np.append(outputs.judge, judged_outputs.second[of_node])
     outcome = np.append(outputs.outcome, np.zeros_like(twin))
     nodes = index_pairs(np.concatenate([first, second]), np.tile(judge, 2))
     graph = index_pairs(outputs.graph[nodes.first], nodes.second).codes
@@ -256,12 +258,12 @@ def _by_judge(outputs: _Outputs) -> dict[str, Any]:
 def _adequacy(outputs: _Outputs, graphs: ComparisonGraphs, task: Row, votes: pa.Table) -> Adequacy:
     """Return the labels of outputs, from answers, references and dominance."""
     is_reference = pc.is_in(outputs.system, pa.array(task["references"] or [], TEXT))
-    asked = np.full(outputs.graph.size, NOT_KNOWN)
+    answers = np.full(outputs.graph.size, NOT_KNOWN)
     if task["adequacy_task"] is not None:
-        asked = adequacy_answers(
+        answers = adequacy_answers(
             votes, outputs.item, task=task["adequacy_task"], adequate=task["adequate"]
         )
-    return spread_adequacy(graphs, is_reference.to_numpy(zero_copy_only=False), asked)
+    return spread_adequacy(graphs, is_reference.to_numpy(zero_copy_only=False), answers)
 
 
 # --- the table, and what gates, report and manifest say -------------------------------------

@@ -178,9 +178,9 @@ def _inference_columns(inference: RankingInference, component: Codes) -> dict[st
     Where systems without sizes are ranked too, the tests say nothing of ranks and clusters.
     """
     untested = ~(inference.reason == TESTED).any(axis=1)
-    together = component[:, None] == component
-    is_partial = ((inference.reason == NOT_CONNECTED) & together).any(axis=1) | untested
-    unconfirmed = is_partial | ~(inference.is_confirmed & together).any(axis=1)
+    is_connected = component[:, None] == component
+    is_partial = ((inference.reason == NOT_CONNECTED) & is_connected).any(axis=1) | untested
+    unconfirmed = is_partial | ~(inference.is_confirmed & is_connected).any(axis=1)
     return {
         "rank_low": pa.array(inference.best_rank, mask=is_partial),
         "rank_high": pa.array(inference.worst_rank, mask=is_partial),

@@ -44,10 +44,10 @@ def reconcile_orders(rows: pa.Table, tasks: Sequence[str]) -> Reconciled:
         One comparison for each judge and pair: a win where all its judgments agree, else a tie;
         a graded share is the mean over both orders. The order of showing is null.
     """
-    wanted = is_in(rows["task"], tasks)
-    if not pc.any(wanted).as_py():
+    is_selected = is_in(rows["task"], tasks)
+    if not pc.any(is_selected).as_py():
         return Reconciled(rows, pa.array([], pa.int64()))
-    rows_of_tasks = np.flatnonzero(wanted.to_numpy())
+    rows_of_tasks = np.flatnonzero(is_selected.to_numpy())
     some = rows.take(pa.array(rows_of_tasks))
     group = np.zeros(some.num_rows, np.int64)
     for name in PAIR:
@@ -81,8 +81,8 @@ def reconcile_orders(rows: pa.Table, tasks: Sequence[str]) -> Reconciled:
     for name, column in columns.items():
         column_index = reconciled.schema.get_field_index(name)
         reconciled = reconciled.set_column(column_index, name, pa.chunked_array([column]))
-    others = rows.filter(pc.invert(wanted))
-    same_types = reconciled.cast(others.schema)
+    rest = rows.filter(pc.invert(is_selected))
+    same_types = reconciled.cast(rest.schema)
     return Reconciled(
-        pa.concat_tables([others, same_types]), pa.array(rows_of_tasks[~has_both[group]])
+        pa.concat_tables([rest, same_types]), pa.array(rows_of_tasks[~has_both[group]])
     )

@@ -74,15 +74,15 @@ class _Votes:
 
 def rank_outputs(context: StageContext) -> StageOutput[SegmentRankMetrics]:
     """Ranks of the outputs of every segment."""
-    asked = {
+    adequacy_tasks = {
         row["task"]: row["adequacy_task"]
         for row in context.read("tasks").to_pylist()
         if row["adequacy_task"] is not None
     }
-    votes = ByTask(context.read("label_distributions", tasks={*asked.values()}))
+    votes = ByTask(context.read("label_distributions", tasks={*adequacy_tasks.values()}))
     task_votes = {
         task: _Votes(labelling, hash_values([votes[labelling]]), votes[labelling])
-        for task, labelling in asked.items()
+        for task, labelling in adequacy_tasks.items()
     }
     output = run_by_task(
         context, _rank_outputs, "comparisons", whole=("item_rows",),

@@ -74,10 +74,10 @@ class TaskScores:
     @cached_property
     def connected(self) -> Codes:
         """Return components of systems that judges connect; -1 without judgments of judges kept."""
-        seen = np.concatenate(self.blocks.map(_judge_systems), axis=1)
-        component = connected_systems(seen[0], seen[1], len(self.names))
+        pairs = np.concatenate(self.blocks.map(_judge_systems), axis=1)
+        component = connected_systems(pairs[0], pairs[1], len(self.names))
         without = np.ones(component.size, np.bool_)
-        without[seen[1]] = False
+        without[pairs[1]] = False
         component = np.where(without, -1, component)
         return np.unique(np.append(component, -1), return_inverse=True)[1].reshape(-1)[:-1] - 1
 

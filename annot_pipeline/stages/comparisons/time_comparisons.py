@@ -76,8 +76,8 @@ def time_comparisons(
     )
     length = np.full(rankings.size, UNKNOWN, np.int64)
     np.maximum.at(length, positions, _words(compared, item_rows))
-    asked = compared.asked().rankings
-    n_asked = np.bincount(np.searchsorted(rankings, asked), minlength=rankings.size)
+    asked_rankings = compared.merge_shared_outputs().rankings
+    n_asked = np.bincount(np.searchsorted(rankings, asked_rankings), minlength=rankings.size)
     seconds, put = compared.seconds[first], n_asked > 0
     metrics = {
         "rankings_without_seconds": int(np.isnan(seconds[put]).sum()),

@@ -121,8 +121,8 @@ def _system_variance(adjusted: AdjustedScores) -> Statistic:
     """Return the variance of systems less that of their estimates, within components."""
     estimates = adjusted.estimates
     variance, _ = estimates.variance()
-    together = estimates.component[:, None] == estimates.component
-    pairs = np.triu(together & ~np.isnan(estimates.values[:, None] - estimates.values), 1)
+    is_connected = estimates.component[:, None] == estimates.component
+    pairs = np.triu(is_connected & ~np.isnan(estimates.values[:, None] - estimates.values), 1)
     if not pairs.any():
         return Statistic(np.nan, reason=NO_OVERLAP)
     gaps = (estimates.values[:, None] - estimates.values)[pairs]

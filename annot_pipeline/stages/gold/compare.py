@@ -87,7 +87,7 @@ def _vanished(context: StageContext, release: Release | None) -> pa.Table:
         "released_labels": _released(release, "labels"),
     }
 
-    def asked(lineage: pa.Table | StoredTable, tasks: Sequence[str]) -> pa.Table:
+    def query_vanished(lineage: pa.Table | StoredTable, tasks: Sequence[str]) -> pa.Table:
         inputs = {"lineage": lineage, **released}
         selected = Tasks.from_names(tasks, none=False)
         query = f"audit/{VANISHED}"
@@ -96,16 +96,16 @@ def _vanished(context: StageContext, release: Release | None) -> pa.Table:
 
     nothing = GOLD["lineage"].empty()
     if release is None:
-        return asked(nothing, ())
+        return query_vanished(nothing, ())
     partitions = [part for part in input_partitions(context, "lineage") if part.tasks]
     starts = [part.tasks[0] for part in partitions]
-    tables = [asked(nothing, ())]
+    tables = [query_vanished(nothing, ())]
     gone = context.queries.table("audit/released_tasks", released)
     for task in gone["task"].to_pylist():
         n = bisect.bisect_right(starts, task) - 1
         if n < 0 or task > partitions[n].tasks[-1]:  # in no part: all of it has vanished
-            tables.append(asked(nothing, [task]))
-    tables += [asked(unharmed(part.files["lineage"]), part.tasks) for part in partitions]
+            tables.append(query_vanished(nothing, [task]))
+    tables += [query_vanished(unharmed(part.files["lineage"]), part.tasks) for part in partitions]
     return pa.concat_tables(tables).sort_by("task")
 
 

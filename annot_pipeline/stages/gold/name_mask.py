@@ -57,10 +57,10 @@ class NameMask:
         short = {cell for cell in QUOTED_CELL.findall(text) if cell_key(cell) in keys}
         if not names and not short:
             return text
-        shown = own_words() | _mapped(records)
-        masked = search.masked(text, {name for name in names if name.lower() not in shown})
+        public = own_words() | _mapped(records)
+        masked = search.masked(text, {name for name in names if name.lower() not in public})
         for cell in short:
-            if cell_key(cell) not in shown:
+            if cell_key(cell) not in public:
                 masked = re.sub(rf"(['\"]){re.escape(cell)}\1", NOT_SHOWN, masked)
         return masked
 

@@ -188,8 +188,8 @@ def masked_reasons(
     """
     encoded = reasons.dictionary_encode()
     encoded = encoded.combine_chunks() if isinstance(encoded, pa.ChunkedArray) else encoded
-    shown = [masked_reason(text, search, cells) for text in encoded.dictionary.to_pylist()]
-    return pa.array(shown, pa.string()).take(encoded.indices)
+    texts = [masked_reason(text, search, cells) for text in encoded.dictionary.to_pylist()]
+    return pa.array(texts, pa.string()).take(encoded.indices)
 
 
 def reader_without_names(
@@ -213,8 +213,8 @@ def reader_without_names(
         reasons = batch.column(position)
         if reasons.null_count == len(reasons):
             return batch
-        shown = masked_reasons(reasons, *searches())
-        return batch.set_column(position, rows.schema.field(position), shown)
+        texts = masked_reasons(reasons, *searches())
+        return batch.set_column(position, rows.schema.field(position), texts)
 
     return pa.RecordBatchReader.from_batches(rows.schema, map(masked, rows))
 

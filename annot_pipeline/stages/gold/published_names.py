@@ -90,10 +90,10 @@ class PublishedNames:
 
     def add_pages(self, pages: Sequence[Path]) -> None:
         """Search other files of the release, which show what the tables hold."""
-        shown = self.search.without(self.exempt)
+        search = self.search.without(self.exempt)
         for page in pages:
             text = page.read_text(encoding="utf-8")
-            names = shown.in_text(text) | shown.in_text(html.unescape(text))
+            names = search.in_text(text) | search.in_text(html.unescape(text))
             self.by_place[page.name] = _without_our_words(names)
 
     def metrics(self) -> ReleaseMetrics:

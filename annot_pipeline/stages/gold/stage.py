@@ -135,11 +135,11 @@ def add_up_costs(context: StageContext) -> StageOutput[CostMetrics]:
     """Add up the cost of judgments by task; empty if no export has rewards."""
     from annot_pipeline.stages.ingest.read_rewards import COSTS, read_rewards
 
-    def asked(query: str, inputs: Mapping[str, Any]) -> pa.Table:
+    def run_query(query: str, inputs: Mapping[str, Any]) -> pa.Table:
         [table] = context.run([partial(_asked, context.partition_queries, query, inputs)])
         return table
 
-    listed = asked("audit/rewards", context.inputs)
+    listed = run_query("audit/rewards", context.inputs)
     rewards, unread = read_rewards(listed["reward"].to_pylist())
     if unread:
         places = dict(zip(listed["reward"].to_pylist(), listed["place"].to_pylist(), strict=True))
@@ -152,8 +152,8 @@ def add_up_costs(context: StageContext) -> StageOutput[CostMetrics]:
     costs, of_models = COSTS.empty_table(), []
     if rewards.num_rows:
         inputs = {**context.inputs, "rewards": rewards}
-        costs = asked("audit/cost", inputs).cast(COSTS)
-        of_models = asked("audit/model_cost", inputs).to_pylist()
+        costs = run_query("audit/cost", inputs).cast(COSTS)
+        of_models = run_query("audit/model_cost", inputs).to_pylist()
     return StageOutput({"costs": costs}, CostMetrics(costs.to_pylist(), of_models, unread))
 
 

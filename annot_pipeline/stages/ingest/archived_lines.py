@@ -128,12 +128,12 @@ def released_lines(
         for name, digest, row in places:
             rows[name, digest].add(row)
         lines_by_place: dict[Place, int] = {}
-        for (name, digest), wanted in rows.items():
+        for (name, digest), row_numbers in rows.items():
             sources, sha256 = mapped.get((name, digest), []), digests.sha256(digest)
             if sha256 is None or not sources or any(s != sources[0] for s in sources):
                 continue  # two sources may read one export in two ways
             archive_path, limits = archived(store.archive, sha256), campaign.settings.limits
-            lines = export_lines(archive_path, name, sources[0], limits, wanted, most_bytes)
+            lines = export_lines(archive_path, name, sources[0], limits, row_numbers, most_bytes)
             lines_by_place |= {(name, digest, row): line for row, line in lines.items()}
         return lines_by_place
 

@@ -58,8 +58,8 @@ def declared_judges(
         for n in entries:
             matched[n].add(name)
         members.update(entries[:1])
-        others = [n for n in entries[1:] if settings[n].name != "*"]  # what is left
-        overlaps.update((entries[0], n) for n in others)
+        narrow = [n for n in entries[1:] if settings[n].name != "*"]  # what is left
+        overlaps.update((entries[0], n) for n in narrow)
     ambiguous = {
         pair: n for pair, n in overlaps.items()
         if _contradict(settings, matched, *pair)

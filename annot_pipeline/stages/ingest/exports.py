@@ -144,19 +144,21 @@ def read_exports(context: StageContext) -> StageOutput[RecordMetrics]:
     judged = [export for export in exports if export["kind"] == "judgments"]
     parsed, n_new = parse_all(context, judged)
     files: list[dict[str, Any]] = []
-    seen: dict[int, dict[str, None]] = {}
+    columns_by_source: dict[int, dict[str, None]] = {}
     for export, (parsing, came_of_it) in zip(judged, parsed, strict=True):
         if came_of_it.columns is not None:  # a row may leave out what is null, a source may not
-            seen.setdefault(parsing.position, {}).update(dict.fromkeys(came_of_it.columns))
+            columns_by_source.setdefault(parsing.position, {}).update(
+                dict.fromkeys(came_of_it.columns)
+            )
         counts = came_of_it.counts
         files.append(
             {name: export[name] for name in EXPORTS.names if name != "kind"}
             | {"filename": parsing.target.name, "records_sha256": came_of_it.sha256, **counts}
             | {"ignored": json.dumps(counts["ignored"], sort_keys=True)}
         )
-    for position, met in seen.items():
+    for position, columns in columns_by_source.items():
         source = settings.sources[position]
-        check_columns(source, list(met), source.path, f"sources.{position}.fields")
+        check_columns(source, list(columns), source.path, f"sources.{position}.fields")
     n_rows, n_records = (sum(file[what] for file in files) for what in ("rows", "records"))
     context.progress(
         f"{counted(n_rows, 'row')}, {counted(n_records, 'record')}; "

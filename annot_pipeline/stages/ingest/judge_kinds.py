@@ -74,8 +74,8 @@ def _model(
         temperature = declared["temperature"]
     is_versioned = any(recorded[part] is not None for part in RECORDED)
     plain = plain_name(name) if is_versioned else name
-    shown = None if temperature is None else f"{temperature:g}"
-    public = versioned_name(plain, version, prompt, shown)
+    text = None if temperature is None else f"{temperature:g}"
+    public = versioned_name(plain, version, prompt, text)
     return {
         "judge_id": name if public in taken else public,
         "model": plain_name(plain), "family": declared["family"], "version": version,

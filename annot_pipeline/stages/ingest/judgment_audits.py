@@ -143,10 +143,12 @@ def rejections_with_lines(
         key = kind["source_order"], kind["source_file"]
         rows.setdefault(key, set()).add(kind["source_row"])
     lines: dict[tuple[int, str], dict[int, int]] = {}
-    for key, wanted in rows.items():
+    for key, row_numbers in rows.items():
         archive_path = archived(context.store.archive, exports[key]["source_sha256"])
         source = settings.sources[key[0]]
-        lines[key] = export_lines(archive_path, key[1], source, settings.limits, wanted, MOST_BYTES)
+        lines[key] = export_lines(
+            archive_path, key[1], source, settings.limits, row_numbers, MOST_BYTES
+        )
     kinds = []
     for kind in rejections:
         name, row = kind["source_file"], kind["source_row"]

@@ -89,19 +89,19 @@ def settle_judgments(context: StageContext) -> StageOutput[JudgmentMetrics]:
     slices: Slices = {}
     partitions = [
         Partition(
-            [asdict(some), together.files.to_pylist(), together.tasks.to_pylist(),
-             _native_ids_of(native_ids, together.files),
+            [asdict(some), task_group.files.to_pylist(), task_group.tasks.to_pylist(),
+             _native_ids_of(native_ids, task_group.files),
              *quoted],
             partial(
-                _settle, context.partition_queries, together.records,
-                {"record_files": together.files, "tasks": together.tasks, "judges": judges,
+                _settle, context.partition_queries, task_group.records,
+                {"record_files": task_group.files, "tasks": task_group.tasks, "judges": judges,
                  "native_ids": native_ids},
                 parameters, some, quoted, settings.judges.declared,
             ),
             continues_previous=n > 0,
         )
-        for together in _tasks_together(context, inputs, record_files, names, tasks)
-        for n, some in enumerate(_slices(context, together, slices))
+        for task_group in _tasks_together(context, inputs, record_files, names, tasks)
+        for n, some in enumerate(_slices(context, task_group, slices))
     ]  # fmt: skip
     # a query works on all cores; two write one part while they sort another, in twice the memory
     at_once = 1 if settings.resources.memory_limit else 2
@@ -235,7 +235,7 @@ def _tasks_together(
     rows = names.group_by("task").aggregate([("records", "sum")]).to_pylist()
     sizes = {row["task"]: row["records_sum"] for row in rows if row["task"] is not None}
     task_groups = context.sizes.chunk_tasks(sizes)
-    held = context.queries.table("ingest/files_of_tasks", inputs)
+    task_files = context.queries.table("ingest/files_of_tasks", inputs)
     ordered = record_files.sort_by([(name, "ascending") for name in ("source_order", "file_order")])
     published = partial(published_digest, context.campaign.settings, context.judge_key())
     digests = pa.array(map(published, ordered["source_sha256"].to_pylist()), TEXT)
@@ -243,10 +243,10 @@ def _tasks_together(
     ordered = ordered.append_column("source_digest", digests)
     for position, task_names in enumerate(task_groups, start=1):
         none = position == len(task_groups)
-        named = is_in(held["task"], task_names)
+        named = is_in(task_files["task"], task_names)
         if none:
-            named = pc.or_(named, held["task"].is_null())
-        files = ordered.filter(is_in(ordered["filename"], held.filter(named)["filename"]))
+            named = pc.or_(named, task_files["task"].is_null())
+        files = ordered.filter(is_in(ordered["filename"], task_files.filter(named)["filename"]))
         known_tasks = tasks.filter(is_in(tasks["task"], task_names))
         read = files if files.num_rows else ordered  # no record at all: any file tells the columns
         yield _Together(
@@ -258,24 +258,26 @@ def _tasks_together(
         )
 
 
-def _slices(context: StageContext, together: _Together, ends_by_key: Slices) -> list[Tasks]:
+def _slices(context: StageContext, task_group: _Together, ends_by_key: Slices) -> list[Tasks]:
     """Return the task group, or slices of the items of a task that is too large.
 
     Ids name their item, too. Where slices end is kept in ``ends_by_key``: all items are looked at
     for it.
     """
-    if together.n_records <= context.sizes.partition_rows:
-        return [together.named]
-    key = digest([together.named.first, [path.name for path in together.records]])
+    if task_group.n_records <= context.sizes.partition_rows:
+        return [task_group.named]
+    key = digest([task_group.named.first, [path.name for path in task_group.records]])
     latest = context.latest()
     ends = latest.document.get("slices", {}).get(key) if latest else None
     if ends is None:
-        context.progress(f"{shorten(together.named.first)} is large: it is split by item")
-        queries, named = context.partition_queries, together.named
-        [ends] = context.run([partial(_ends, queries, together.records, named, context.sizes)])
+        context.progress(f"{shorten(task_group.named.first)} is large: it is split by item")
+        queries, named = context.partition_queries, task_group.named
+        [ends] = context.run([partial(_ends, queries, task_group.records, named, context.sizes)])
     ends_by_key[key] = ends
     return [
-        replace(together.named, none=together.named.none and last is None, items=Items(after, last))
+        replace(
+            task_group.named, none=task_group.named.none and last is None, items=Items(after, last)
+        )
         for after, last in pairwise([None, *ends, None])
     ]
 
@@ -312,11 +314,11 @@ def _settle(
         tasks=tasks,
         filtered=("records",),
     ) as rows:
-        shown = rows
+        table = rows
         if parameters["pseudonymize"]:
-            shown = _reasons_masked(rows, records, quoted, declared)
+            table = _reasons_masked(rows, records, quoted, declared)
         judgments_file = place_partition(
-            folder, "settled", key, lambda path: write_table(path, shown)
+            folder, "settled", key, lambda path: write_table(path, table)
         )
     named = read_table(judgments_file.path, ["task", "label", "item", "judge", "fate"])
     named = named.filter(pc.invert(is_in(named["fate"], UNREAD_FATES)))

@@ -42,7 +42,7 @@ def open_export(
     """
     opening = replace(_opening(source, path, name), piece=piece, limits=limits)
     if whole:
-        opening = replace(opening, wanted=None)
+        opening = replace(opening, used_columns=None)
     return READERS[source.format](opening)
 
 

@@ -183,8 +183,8 @@ class Parsing:
 
     def _join(self, campaign: str, pieces: Sequence[tuple[Path, Parsed]]) -> Parsed:
         columns = [parsed.columns for _, parsed in pieces]
-        met = None if None in columns else [*dict.fromkeys(chain(*filter(None, columns)))]
-        if met == []:  # no row can be read: the reader says so, who now sees all of them
+        column_names = None if None in columns else [*dict.fromkeys(chain(*filter(None, columns)))]
+        if column_names == []:  # no row can be read: the reader says so, who now sees all of them
             return self.parse(campaign)
         hashes = 0
 
@@ -212,7 +212,7 @@ class Parsing:
         for _, parsed in pieces:
             ignored.update(parsed.counts["ignored"])
         counts |= {"ignored": dict(ignored), "row_hashes": hashes}
-        return self._noted(Parsed(counts, met, written.sha256))
+        return self._noted(Parsed(counts, column_names, written.sha256))
 
     def _noted(self, parsed: Parsed) -> Parsed:
         document = {

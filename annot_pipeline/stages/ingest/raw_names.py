@@ -85,9 +85,9 @@ def system_names(records: Iterable[Path]) -> set[str]:
     names: set[str] = set()
     for path in records:
         with pq.ParquetFile(regular(path)) as file:
-            wanted = {"system", "system_a", "system_b"} & set(file.schema_arrow.names)
-            for group in range(file.num_row_groups if wanted else 0):
-                rows = file.read_row_group(group, sorted(wanted))
+            system_columns = {"system", "system_a", "system_b"} & set(file.schema_arrow.names)
+            for group in range(file.num_row_groups if system_columns else 0):
+                rows = file.read_row_group(group, sorted(system_columns))
                 for column in rows.itercolumns():
                     names.update(name for name in column.unique().to_pylist() if name is not None)
     return names

@@ -295,9 +295,9 @@ def _demands(fields: dict[str, pa.Array]) -> list[pa.Array | None]:
         mapped = [names for names in mapped if names != ("preference",)]
     incomplete = [reduce(pc.or_, (is_blank(fields[n]) for n in names)) for names in mapped]
     unanswered = reduce(pc.and_, incomplete)
-    asked = " and ".join(name for names in mapped for name in names)
+    field_names = " and ".join(name for names in mapped for name in names)
     verb = "is" if len(mapped) == len(mapped[0]) == 1 else "are"
-    return [*reasons, *_what(fields), reason_where(unanswered, f"{asked} {verb} blank")]
+    return [*reasons, *_what(fields), reason_where(unanswered, f"{field_names} {verb} blank")]
 
 
 def _what(fields: dict[str, pa.Array]) -> list[pa.Array | None]:

@@ -141,13 +141,13 @@ def _repeated(cells: RecordCells, name: str, each: EachElement | EachKey) -> Rec
     if column is None:
         column = pa.nulls(n, pa.string())
     encoded = column.dictionary_encode(null_encoding="encode")
-    held = [_elements(each, value) for value in encoded.dictionary.to_pylist()]
+    cell_elements = [_elements(each, value) for value in encoded.dictionary.to_pylist()]
     codes = encoded.indices.to_numpy()
-    lengths = np.array([max(len(one.keys), 1) for one in held])[codes]
+    lengths = np.array([max(len(one.keys), 1) for one in cell_elements])[codes]
     indices = np.repeat(np.arange(n), lengths)
     index = np.arange(indices.size) - np.repeat(np.cumsum(lengths) - lengths, lengths)
     repeated = take_cells(cells, indices)
-    starts = np.cumsum([0, *(max(len(one.keys), 1) for one in held)])[:-1]
+    starts = np.cumsum([0, *(max(len(one.keys), 1) for one in cell_elements)])[:-1]
     at = pa.array(starts[codes][indices] + index)
 
     def column_of(values: list[list[str | None]]) -> pa.Array:
@@ -155,15 +155,15 @@ def _repeated(cells: RecordCells, name: str, each: EachElement | EachKey) -> Rec
         return pa.array(flat, pa.string()).take(at)
 
     def reasons(kind: str) -> pa.Array:
-        return pa.array([getattr(one, kind) for one in held], pa.string()).take(
+        return pa.array([getattr(one, kind) for one in cell_elements], pa.string()).take(
             pa.array(codes[indices])
         )
 
     columns = repeated.rows.columns | {
-        f"{{{name}}}": column_of([one.keys for one in held]),
-        f"{{{name}.value}}": column_of([one.values for one in held]),
+        f"{{{name}}}": column_of([one.keys for one in cell_elements]),
+        f"{{{name}.value}}": column_of([one.values for one in cell_elements]),
         f"{{{name}.index}}": pc.if_else(
-            column_of([one.keys for one in held]).is_valid(),
+            column_of([one.keys for one in cell_elements]).is_valid(),
             pa.array(index).cast(pa.string()), pa.scalar(None, pa.string()),
         ),
     }  # fmt: skip

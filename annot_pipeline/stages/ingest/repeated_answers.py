@@ -88,7 +88,7 @@ def _telling_columns(context: StageContext, source_order: int, name: str, sha256
 
 
 def _columns_telling(chunks: Iterable[RawRows], source: Source, name: str) -> list[str]:
-    seen: dict[str, set[Any]] = {}
+    values_by_column: dict[str, set[Any]] = {}
     keys: set[Any] = set()
     repeated = False
     n_rows = 0
@@ -109,13 +109,15 @@ def _columns_telling(chunks: Iterable[RawRows], source: Source, name: str) -> li
         values = _values_by_row(rows, usable["row"].to_pylist(), candidates)
         for column in [*candidates]:
             pairs = list(zip(own, values[column], strict=True))
-            before = seen.setdefault(column, set())
+            before = values_by_column.setdefault(column, set())
             if None in values[column] or len({*pairs} | before) < len(pairs) + len(before):
                 candidates.discard(column)
             before |= {*pairs}
     if not repeated or not candidates:
         return []
-    n_values = {column: len({value for _, value in seen[column]}) for column in candidates}
+    n_values = {
+        column: len({value for _, value in values_by_column[column]}) for column in candidates
+    }
     return sorted(candidates, key=lambda column: (n_values[column], column))[:MOST_COLUMNS]
 
 

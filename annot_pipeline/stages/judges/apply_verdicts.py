@@ -43,8 +43,8 @@ def _places(tasks: pa.ChunkedArray, judges: pa.ChunkedArray, keys: pa.Array) -> 
     """Return the key number of each row's task and judge; null where there is none."""
     task, judge = index(tasks, null=""), index(judges, null="")
     pairs = index_pairs(task.codes, judge.codes)
-    asked = text_keys(names_of(task.names, pairs.first), names_of(judge.names, pairs.second))
-    return pc.index_in(asked, keys).take(pa.array(pairs.codes))
+    row_keys = text_keys(names_of(task.names, pairs.first), names_of(judge.names, pairs.second))
+    return pc.index_in(row_keys, keys).take(pa.array(pairs.codes))
 
 
 def _what(dropped: pa.Table) -> pa.ChunkedArray:

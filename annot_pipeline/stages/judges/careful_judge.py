@@ -140,7 +140,7 @@ class CarefulJudge:
         self, undetermined: Flags, alpha: Floats, fewest: int, quality: Quality
     ) -> Floats:
         """Return how many controls undetermined judges need, infinite beyond `SEARCHED`."""
-        needed = np.full(self.strata.size, np.nan)
+        n_needed = np.full(self.strata.size, np.nan)
         totals = [_stratum_sums(self.strata, n) for n in self.test.controls]
         needed_by_key: dict[tuple[float, ...], float] = {}
         for unit in np.flatnonzero(undetermined).tolist():
@@ -154,8 +154,8 @@ class CarefulJudge:
                 sizes = [float(total[unit]) for total in totals]
                 needed_by_key[key] = self._enough(unit, float(alpha[unit]), sizes, fewest, quality)
             n = int(self.test.result.n[unit])
-            needed[unit] = max(needed_by_key[key], n + 1)
-        return needed
+            n_needed[unit] = max(needed_by_key[key], n + 1)
+        return n_needed
 
     def _enough(
         self, unit: int, alpha: float, sizes: list[float], fewest: int, quality: Quality

@@ -226,10 +226,10 @@ def _test(
     """Test the judges of all tasks."""
     from annot_pipeline.stages.judges.control_judges import control_judges
 
-    met, pairs, answers = (read_unharmed(stored[name], TESTED[name]) for name in TESTED)
+    controls, pairs, answers = (read_unharmed(stored[name], TESTED[name]) for name in TESTED)
     scalar = tasks.filter(is_in(tasks["kind"], ("scalar",)))["task"].to_pylist()
     scores = _joined(judgments_table, scored, scalar)
-    return control_judges(met, pairs, answers, tasks, scores, quality=quality, seed=seed)
+    return control_judges(controls, pairs, answers, tasks, scores, quality=quality, seed=seed)
 
 
 def _control(
@@ -243,10 +243,11 @@ def _control(
     from annot_pipeline.stages.judges.control_judges import apply_control_test
     from annot_pipeline.stages.judges.control_samples import with_degraded_copies
 
-    met, pairs, answers = (read_unharmed(stored[name], TESTED[name]) for name in TESTED)
+    controls, pairs, answers = (read_unharmed(stored[name], TESTED[name]) for name in TESTED)
     pooled = quality.has_contrast and quality.contrast == "pooled"
-    scores = _joined(judgments_table, scored, sorted(with_degraded_copies(met)) if pooled else [])
-    return apply_control_test(met, pairs, answers, tasks, scores, quality=quality)
+    degraded = sorted(with_degraded_copies(controls)) if pooled else []
+    scores = _joined(judgments_table, scored, degraded)
+    return apply_control_test(controls, pairs, answers, tasks, scores, quality=quality)
 
 
 def _compare_in_blocks(

@@ -94,7 +94,7 @@ class TestedJudges:
 
 
 def control_judges(
-    met: pa.Table,
+    control_judgments: pa.Table,
     pairs: pa.Table,
     answers: pa.Table,
     tasks: pa.Table,
@@ -107,7 +107,7 @@ def control_judges(
 
     Parameters
     ----------
-    met
+    control_judgments
         As sql/control/controls_met.sql gives it.
     pairs
         As `orient_pairs` gives them.
@@ -128,13 +128,13 @@ def control_judges(
     judge_tests, metrics
         One row per task and judge.
     """
-    tested = apply_control_test(met, pairs, answers, tasks, scores, quality=quality)
+    tested = apply_control_test(control_judgments, pairs, answers, tasks, scores, quality=quality)
     scored = ScoredJudges.from_rows(scores, tasks)
     return finish_control(tested, scored, tasks, quality=quality, seed=seed)
 
 
 def apply_control_test(
-    met: pa.Table,
+    control_judgments: pa.Table,
     pairs: pa.Table,
     answers: pa.Table,
     tasks: pa.Table,
@@ -146,7 +146,7 @@ def apply_control_test(
 
     ``scores`` are looked at where the contrast is ``pooled``, of tasks with degraded copies.
     """
-    units = Units.of_controls(met, quality)
+    units = Units.of_controls(control_judgments, quality)
     usable = answers.filter(pc.is_null(answers["reason"]))
     answer_units = answers_of(usable, units)
     floor = quality.known_accuracy
@@ -170,7 +170,7 @@ def apply_control_test(
         )
         sampled = set(answers["task"].to_pylist())
     elif quality.has_contrast:
-        controls = tested_scores(met, pairs, tasks, scores, units, quality)
+        controls = tested_scores(control_judgments, pairs, tasks, scores, units, quality)
         test = score_test(controls.test, controls.samples, units.stratum, quality)
         sampled = controls.tasks
     if test:

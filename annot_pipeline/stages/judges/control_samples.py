@@ -58,9 +58,9 @@ class Units:
     size: int
 
     @classmethod
-    def of_controls(cls, met: pa.Table, quality: Quality) -> Units:
+    def of_controls(cls, control_judgments: pa.Table, quality: Quality) -> Units:
         """Return the units of the controls that judges met, as ``quality.scope`` has them."""
-        task, judge = index(met["task"]), index(met["judge_id"])
+        task, judge = index(control_judgments["task"]), index(control_judgments["judge_id"])
         pairs = index_pairs(task.codes, judge.codes)
         if quality.scope == "task":
             size = pairs.first.size
@@ -104,14 +104,14 @@ class TestedScores:
     tasks: set[str]
 
 
-def with_degraded_copies(met: pa.Table) -> set[str]:
+def with_degraded_copies(control_judgments: pa.Table) -> set[str]:
     """Return the tasks of which judges met degraded copies."""
-    degraded = met.filter(is_in(met["control"], ("bad_reference",)))
+    degraded = control_judgments.filter(is_in(control_judgments["control"], ("bad_reference",)))
     return set(pc.unique(degraded["task"]).to_pylist())
 
 
 def tested_scores(
-    met: pa.Table,
+    control_judgments: pa.Table,
     pairs: pa.Table,
     tasks: pa.Table,
     scores: pa.Table,
@@ -120,7 +120,7 @@ def tested_scores(
 ) -> TestedScores:
     """Test every unit by scores; parameters as `control_judges` has them."""
     scalar = {row["task"] for row in tasks.to_pylist() if row["kind"] == "scalar"}
-    sampled = with_degraded_copies(met) & scalar
+    sampled = with_degraded_copies(control_judgments) & scalar
     points = _points(tasks, sampled, quality)
     samples: tuple[ControlScores, ...]
     if quality.contrast == "pooled":
@@ -239,8 +239,8 @@ def _differences(
 def _control_scores(rows: pa.Table, values: Floats, units: Units) -> ControlScores:
     """Return the values of rows with ``task``, ``judge_id``, ``item`` and ``hit``."""
     hit, item = (index(rows[name], null="") for name in ("hit", "item"))
-    shown = index_pairs(hit.codes, item.codes).codes
-    output = index_pairs(units.pair_of_rows(rows), shown).codes
+    pairs = index_pairs(hit.codes, item.codes).codes
+    output = index_pairs(units.pair_of_rows(rows), pairs).codes
     return ControlScores(units.of_rows(rows), values, output, _hits(rows, units, output))
 
 

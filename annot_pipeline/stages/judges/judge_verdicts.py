@@ -113,11 +113,11 @@ def judge_verdicts(
     by_crowd = tested & can_pass & ~fails & reference.none_of_many_passes(power)
     fails |= by_crowd
     verdict = np.select([passes, fails, controlled], [PASSED, FAILED, UNDETERMINED], UNTESTED)
-    needed = reference.controls_needed(verdict == UNDETERMINED, alpha, fewest, quality)
+    n_needed = reference.controls_needed(verdict == UNDETERMINED, alpha, fewest, quality)
     reason = verdict_reasons(
-        test, verdict, tested, can_pass, by_crowd, alpha, power, needed, reference, quality
+        test, verdict, tested, can_pass, by_crowd, alpha, power, n_needed, reference, quality
     )
     return JudgeVerdicts(
-        verdict, reason, p_adjusted, power, needed, tested & (verdict == UNDETERMINED),
+        verdict, reason, p_adjusted, power, n_needed, tested & (verdict == UNDETERMINED),
         reference.required,
     )  # fmt: skip

@@ -115,6 +115,6 @@ def _shortages(verdicts: JudgeVerdicts, test: ControlTest | None) -> list[PowerS
         (int(test.result.n[unit]), float(verdicts.n_needed[unit])) for unit in some.tolist()
     )
     return [
-        {"n": n, "needed": int(needed) if np.isfinite(needed) else None, "judges": judges}
-        for (n, needed), judges in sorted(counts.items())
+        {"n": n, "needed": int(n_required) if np.isfinite(n_required) else None, "judges": judges}
+        for (n, n_required), judges in sorted(counts.items())
     ]

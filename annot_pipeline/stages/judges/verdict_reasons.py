@@ -30,7 +30,7 @@ def verdict_reasons(
     by_crowd: Flags,
     alpha: Floats,
     power: Floats,
-    needed: Floats,
+    n_needed: Floats,
     reference: CarefulJudge,
     quality: Quality,
 ) -> pa.Array:
@@ -55,7 +55,7 @@ def verdict_reasons(
     for unit in np.flatnonzero(verdict == UNDETERMINED).tolist():
         n = int(result.n[unit])
         if tested[unit] and not can_pass[unit]:
-            texts[unit] = _imperfect_text(test, unit, alpha[unit], needed[unit], quality)
+            texts[unit] = _imperfect_text(test, unit, alpha[unit], n_needed[unit], quality)
             continue
         if quality.test == "consistency" and n >= FEWEST_ITEMS and not tested[unit]:
             texts[unit] = "the means of the other judges do not vary"
@@ -63,18 +63,18 @@ def verdict_reasons(
         if quality.test == "consistency" and tested[unit] and np.isnan(power[unit]):
             texts[unit] = "no judge agrees enough with the others to decide who is right"
             continue
-        text = _shortage(n, needed[unit], quality)
+        text = _shortage(n, n_needed[unit], quality)
         if tested[unit]:
             text += f": {_power_text(power[unit], reference, unit, quality)}"
         texts[unit] = text
     return pa.array(texts, TEXT)
 
 
-def _shortage(n: int, needed: float, quality: Quality) -> str:
+def _shortage(n: int, n_needed: float, quality: Quality) -> str:
     """Return how many controls a judge has and needs; no number where there is none to tell by."""
     if n == 0 and quality.test == "known_answer":
         return "no known answers"
-    return f"{_held_text(n, quality)}, {_needed_text(needed)} needed"
+    return f"{_held_text(n, quality)}, {_needed_text(n_needed)} needed"
 
 
 def _held_text(n: int, quality: Quality) -> str:
@@ -87,12 +87,12 @@ def _held_text(n: int, quality: Quality) -> str:
     return counted(n, "pair")
 
 
-def _needed_text(needed: float) -> str:
-    return f"{needed:,.0f} are" if np.isfinite(needed) else f"more than {SEARCHED:,} are"
+def _needed_text(n_needed: float) -> str:
+    return f"{n_needed:,.0f} are" if np.isfinite(n_needed) else f"more than {SEARCHED:,} are"
 
 
 def _imperfect_text(
-    test: ControlTest, unit: int, alpha: float, needed: float, quality: Quality
+    test: ControlTest, unit: int, alpha: float, n_needed: float, quality: Quality
 ) -> str:
     """Return why a perfect record cannot pass, from how many on it can, and how many give power."""
     text = (
@@ -102,7 +102,7 @@ def _imperfect_text(
     chance = 0.5 if quality.test == "signed_rank" else float(test.chance[unit])
     if quality.test in ("known_answer", "signed_rank") and 0 < chance < 1 and alpha > 0:
         text += f" ({_fewest_of_perfect_record(chance, alpha):,} are enough)"
-    return f"{text}; {_needed_text(needed)} needed for a power of {quality.required_power:g}"
+    return f"{text}; {_needed_text(n_needed)} needed for a power of {quality.required_power:g}"
 
 
 def _fewest_of_perfect_record(chance: float, alpha: float) -> int:

@@ -64,14 +64,14 @@ def adjudicate(
     decision_rows = pc.index_in(_keys(labels, "task", "item"), _keys(decisions, "task", "item"))
     overridden = _override(labels, decisions, distributions, decision_rows)
     positions = pc.index_in(_keys(decisions, "task", "item"), _keys(labels, "task", "item"))
-    alone = _decided_alone(decisions.filter(pc.is_null(positions)))
-    whole = pa.concat_tables([overridden, alone])
+    lone_decisions = _decided_alone(decisions.filter(pc.is_null(positions)))
+    whole = pa.concat_tables([overridden, lone_decisions])
     whole = whole.sort_by([(name, "ascending") for name in LABELS.key]).combine_chunks()
     return whole, {
         "adjudications": _counts(whole, superseded),
         "decided_not_judged": {
             task: [shorten(item) for item in rows["item"].to_pylist()]
-            for rows_of in [ByTask(alone)]
+            for rows_of in [ByTask(lone_decisions)]
             for task in rows_of.names
             for rows in [rows_of[task]]
         },
@@ -83,8 +83,10 @@ def _override(
     labels: pa.Table, decisions: pa.Table, distributions: pa.Table, decision: pa.ChunkedArray
 ) -> pa.Table:
     """Replace labels by decisions; ``decision`` is the row of each label's, or null."""
-    wanted = ("task", "item", "label")
-    at = pc.index_in(_keys(decisions, *wanted), _keys(distributions, *wanted)).combine_chunks()
+    key_columns = ("task", "item", "label")
+    at = pc.index_in(
+        _keys(decisions, *key_columns), _keys(distributions, *key_columns)
+    ).combine_chunks()
     # a class that the model does not know has no votes
     votes = pc.fill_null(distributions["votes"].combine_chunks().take(at), 0).take(decision)
     is_decided = pc.is_valid(decision)

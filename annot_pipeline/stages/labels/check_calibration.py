@@ -113,7 +113,7 @@ def held_against_truth(rows: pa.Table, items: pa.Table) -> tuple[dict[str, Float
     names = rows["item"].cast(TEXT).take(pa.array(np.arange(0, rows.num_rows, k)))
     with_truth = items.filter(items["truth"].is_valid())
     positions = pc.index_in(names, with_truth["item"].cast(TEXT).combine_chunks())
-    held = positions.is_valid().to_numpy()
+    has_truth = positions.is_valid().to_numpy()
     named = with_truth["truth"].cast(TEXT).take(positions.combine_chunks().drop_null())
     truth = pc.fill_null(pc.index_in(named, classes), NO_CLASS).to_numpy().astype(np.int64)
     if not truth.size:
@@ -124,7 +124,11 @@ def held_against_truth(rows: pa.Table, items: pa.Table) -> tuple[dict[str, Float
     )
     votes += votes.sum(axis=0) / votes.sum()  # one more, shared as all are
     shares = votes / votes.sum(axis=1, keepdims=True)
-    return {"published": published[held], "dawid_skene": own[held], "votes": shares[held]}, truth
+    return {
+        "published": published[has_truth],
+        "dawid_skene": own[has_truth],
+        "votes": shares[has_truth],
+    }, truth
 
 
 def _figures(model: str, probabilities: Floats, truth: Codes, certain_at: float) -> Iterator[Row]:

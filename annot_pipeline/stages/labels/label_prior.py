@@ -75,18 +75,18 @@ def _shared_weights(
     settings = context.campaign.settings
     if settings.label_model != "hierarchical" or len(names) < 2:
         return (), set()
-    asked = sorted(names, key=lambda name: hashlib.sha256(name.encode()).digest())[:MOST_TASKS]
+    sample = sorted(names, key=lambda name: hashlib.sha256(name.encode()).digest())[:MOST_TASKS]
     tasks = context.read("tasks")
     jobs = []
     for inputs in input_partitions(context, "controlled"):
         table = inputs.files["controlled"]
-        wanted = sorted({*inputs.tasks}.intersection(asked))
-        if wanted and len(table.files) == 1:  # else it is one large task
-            rows = tasks.filter(is_in(tasks["task"], wanted))
+        names_to_read = sorted({*inputs.tasks}.intersection(sample))
+        if names_to_read and len(table.files) == 1:  # else it is one large task
+            rows = tasks.filter(is_in(tasks["task"], names_to_read))
             jobs.append(partial(_predictions, table, rows, settings))
     by_task = {name: task for of_file in context.run(jobs) for name, task in of_file.items()}
-    predictions = [by_task[name] for name in asked if name in by_task]
-    large = {*asked} - by_task.keys()
+    predictions = [by_task[name] for name in sample if name in by_task]
+    large = {*sample} - by_task.keys()
     if sum(task.item.size for task in predictions) < ENOUGH:
         return (), large
     from annot_pipeline.methods.labels.held_out_labels import pool_predictions

@@ -138,8 +138,8 @@ def label_tasks(
         for code in answers:
             positions[code] = classes.index(label.names[code])
         of_task = judges.second[judge_ends[t] : judge_ends[t + 1]].tolist()
-        shown = {judge.names[c]: public[c] for c in of_task}
-        families = judge_families([*shown], related)
+        public_names = {judge.names[c]: public[c] for c in of_task}
+        families = judge_families([*public_names], related)
         codes = LabelCodes(
             items.codes[rows] - item_ends[t],
             judges.codes[rows] - judge_ends[t],
@@ -151,7 +151,9 @@ def label_tasks(
         )
         names = [item.names[c] for c in items.second[item_ends[t] : item_ends[t + 1]]]
         items_with_truth = known_items(names, classes, truths or Truths(), decisions.get(name, {}))
-        categorical_tasks.append(LabelTask(name, names, shown, classes, codes, items_with_truth))
+        categorical_tasks.append(
+            LabelTask(name, names, public_names, classes, codes, items_with_truth)
+        )
     return categorical_tasks
 
 

@@ -290,15 +290,15 @@ def _pair_truths(pairs: pa.Table, is_turned: Flags) -> Floats:
         equal = [pc.fill_null(pc.equal(truth, pairs[c].cast(TEXT)), False) for c in columns]
         return np.asarray(equal[0].to_numpy() | equal[1].to_numpy())
 
-    def says(word: str) -> Flags:
+    def is_truth(word: str) -> Flags:
         return np.asarray(pc.fill_null(pc.equal(truth, word), False).to_numpy())
 
     is_first, is_second = names("system_a", "item_a"), names("system_b", "item_b")
     is_named = is_first | is_second
-    first, second = is_first | (says("a") & ~is_named), is_second | (says("b") & ~is_named)
+    first, second = is_first | (is_truth("a") & ~is_named), is_second | (is_truth("b") & ~is_named)
     sides = (np.where(is_turned, B, A), np.where(is_turned, A, B))
     return np.select(
-        [first, second, says("tie")], [*map(np.float64, sides), np.float64(TIE)], np.nan
+        [first, second, is_truth("tie")], [*map(np.float64, sides), np.float64(TIE)], np.nan
     )
 
 

@@ -159,8 +159,8 @@ def _comparisons(
     document, segment = (coded(pairs[name]) for name in ("document", "segment"))
     kind = np.select([document != NONE, segment != NONE], [2, 1], 0)
     cluster = index_pairs(kind, np.select([kind == 2, kind == 1], [document, segment], pair)).codes
-    shown = pairs["b_shown_first"].to_numpy(zero_copy_only=False)
-    b_first = np.array(shown, np.float64) if is_order_known else np.full(judge.codes.size, np.nan)
+    order = pairs["b_shown_first"].to_numpy(zero_copy_only=False)
+    b_first = np.array(order, np.float64) if is_order_known else np.full(judge.codes.size, np.nan)
     return Comparisons(
         judge.names, systems, judge.codes, pair, cluster, item_a.codes, item_b.codes, first, second,
         pairs["share"].to_numpy(), b_first, pairs["truth"].to_numpy(),
@@ -206,8 +206,8 @@ def _both_orders(own: Comparisons) -> Row:
         with np.errstate(invalid="ignore"):
             share = np.bincount(of_side, own.share[rows], n_pairs)
             mean = share / np.bincount(of_side, minlength=n_pairs)
-        said = np.select([mean > 0.5, mean < 0.5], [A, B], TIE).astype(np.float64)
-        answers.append(np.where(np.isnan(mean), np.nan, said))
+        answer = np.select([mean > 0.5, mean < 0.5], [A, B], TIE).astype(np.float64)
+        answers.append(np.where(np.isnan(mean), np.nan, answer))
     forward, reverse = answers
     both = ~np.isnan(forward) & ~np.isnan(reverse)
     truth = np.full(n_pairs, np.nan)
@@ -228,8 +228,8 @@ def _unanswered(rows: pa.Table) -> dict[str, int]:
     """Return by judge the pairs that were asked in both orders and answered in neither."""
     is_blank = pc.and_(rows["preference"].is_null(), rows["rank_a"].is_null())
     named = pc.and_(rows["item_a"].is_valid(), rows["item_b"].is_valid())
-    asked = pc.and_(is_in(rows["fate"], UNANSWERED), pc.and_(is_blank, named))
-    blank = rows.filter(pc.and_(asked, rows["judge_id"].is_valid()))
+    is_unanswered = pc.and_(is_in(rows["fate"], UNANSWERED), pc.and_(is_blank, named))
+    blank = rows.filter(pc.and_(is_unanswered, rows["judge_id"].is_valid()))
     item_a, item_b = (blank[name].cast(TEXT) for name in ("item_a", "item_b"))
     is_turned = pc.greater(item_a, item_b)
     sides = [pc.if_else(is_turned, *both) for both in ((item_b, item_a), (item_a, item_b))]

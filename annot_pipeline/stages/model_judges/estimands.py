@@ -119,22 +119,22 @@ def _prevalences(
     """Yield the prevalence of each class: an item has the label of more than half of its people."""
     n_items = len(answers.items.names)
     n = np.bincount(item, minlength=n_items)
-    asked = np.flatnonzero(n)
+    codes = np.flatnonzero(n)
     lone = np.full(n_items, NONE)
     lone[item] = judge
-    person = np.where(n[asked] == 1, lone[asked], NONE)
+    person = np.where(n[codes] == 1, lone[codes], NONE)
     if len(answers.classes) > MOST_CLASSES:
         return
     for system, is_in in _populations(answers.items.system, answers.items.systems):
         if system is not None and len(answers.classes) > MOST_OF_SYSTEMS:
             return
         population = np.ones(n_items, np.bool_) if is_in is None else is_in
-        units = population[asked]
+        units = population[codes]
         for code, label in enumerate(answers.classes):
             votes = np.bincount(item[value == code], minlength=n_items)
-            is_label = (2 * votes > n)[asked].astype(np.float64)
+            is_label = (2 * votes > n)[codes].astype(np.float64)
             yield Estimand(
-                "prevalence", None, system, label, asked[units], person[units], is_label[units],
+                "prevalence", None, system, label, codes[units], person[units], is_label[units],
                 population,
             ), code  # fmt: skip
 

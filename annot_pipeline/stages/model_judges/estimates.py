@@ -102,12 +102,12 @@ class HumanModelComparison:
         item, judge = estimand.unit_item[is_shared], estimand.unit_judge[is_shared]
         n_units = np.bincount(item, minlength=own.size)
         weights = 1 / n_units[item]
-        others = ~np.isnan(own)
+        is_other = ~np.isnan(own)
         strata = None
         if probabilities is None:
-            others &= n_units == 0
+            is_other &= n_units == 0
         else:
-            strata, inverse = _strata(probabilities, others, item)
+            strata, inverse = _strata(probabilities, is_other, item)
             weights = weights * inverse
         clusters, reasons = [answers.items.cluster[item]], []
         if (judge == NONE).any():
@@ -125,8 +125,8 @@ class HumanModelComparison:
             )
         is_even = weights.size == 0 or np.ptp(weights) <= 1e-12 * weights[0]
         return cls(
-            own, estimand.unit_value[is_shared], own[item], own[others], tuple(clusters),
-            answers.items.cluster[others], None if is_even else weights, tuple(reasons), item,
+            own, estimand.unit_value[is_shared], own[item], own[is_other], tuple(clusters),
+            answers.items.cluster[is_other], None if is_even else weights, tuple(reasons), item,
             strata,
         )  # fmt: skip
 
@@ -148,8 +148,8 @@ def _strata(
     that of people's items alone, or a stratum has fewer than two of these, there are no strata,
     and an item stands for 1 / its probability.
     """
-    of_all, asked = probabilities[is_population], np.unique(item)
-    values, of_asked = np.unique(probabilities[asked], return_inverse=True)
+    of_all, asked_items = probabilities[is_population], np.unique(item)
+    values, of_asked = np.unique(probabilities[asked_items], return_inverse=True)
     n_asked = np.bincount(of_asked.reshape(-1), minlength=values.size)
     is_whole = np.isin(of_all, values).all()  # NaN is in none
     if not item.size or not is_whole or n_asked.min() < 2:
@@ -189,8 +189,8 @@ def _of_model(
         if name == ALL_MODELS:
             yield key | {"method": "prediction_powered", "reason": NO_COMMON_ITEM}
         return
-    alone = {"value": float(np.nanmean(both.own)), "reason": UNCORRECTED}
-    yield key | {"method": "model"} | alone
+    model_estimate = {"value": float(np.nanmean(both.own)), "reason": UNCORRECTED}
+    yield key | {"method": "model"} | model_estimate
     reason = refusal or (None if both.human.size else NO_SHARED_ITEM)
     corrected = key | {"method": "prediction_powered"}
     if reason is not None:
@@ -220,10 +220,10 @@ def _rogan_gladen(both: HumanModelComparison, n_model: int, reason: str | None) 
         reason = NO_PROBABILITIES
     if reason is not None:
         return {"reason": reason}
-    has, says = both.human == 1, both.model == 1
+    has, model_positive = both.human == 1, both.model == 1
     corrected = rogan_gladen(
-        int(np.nansum(both.own)), n_model, int((has & says).sum()), int(has.sum()),
-        int((~has & ~says).sum()), int((~has).sum()),
+        int(np.nansum(both.own)), n_model, int((has & model_positive).sum()), int(has.sum()),
+        int((~has & ~model_positive).sum()), int((~has).sum()),
     )  # fmt: skip
     if np.isnan(corrected.value):
         return {"reason": corrected.reason}

@@ -60,14 +60,14 @@ def people_probabilities(
     answers: TaskAnswers, people_items: Literal["random", "chosen"]
 ) -> tuple[Floats | None, str | None]:
     """Return the probabilities of people's items if they are known, and why nothing can be said."""
-    asked = np.unique(answers.item[answers.by_people])
-    is_known = ~np.isnan(answers.items.probability[asked])
+    items = np.unique(answers.item[answers.by_people])
+    is_known = ~np.isnan(answers.items.probability[items])
     if is_known.all():
         return answers.items.probability, None
     if is_known.any():
         n = int(is_known.sum())
         return None, (
-            f"selection_probability is known for {n:,} of {asked.size:,} items of people: list "
+            f"selection_probability is known for {n:,} of {items.size:,} items of people: list "
             "the others under items, from selection_probabilities.csv of the batch"
         )
     return None, CHOSEN if people_items == "chosen" else None
@@ -81,11 +81,11 @@ def sample_imbalance(
     for name, values in models.items():
         for estimand, label in estimands:
             own = estimand.of_models(values, label)
-            asked = np.zeros(own.size, np.bool_)
-            asked[estimand.unit_item] = True
-            p_value = balance_p_value(own, asked, answers.items.cluster)
+            is_asked = np.zeros(own.size, np.bool_)
+            is_asked[estimand.unit_item] = True
+            p_value = balance_p_value(own, is_asked, answers.items.cluster)
             if not np.isnan(p_value):
-                means = [float(np.nanmean(own[part])) for part in (asked, ~asked)]
+                means = [float(np.nanmean(own[part])) for part in (is_asked, ~is_asked)]
                 tests.append((p_value, name, estimand, means))
     worst = min(tests, key=lambda test: test[0], default=None)
     if worst is None or worst[0] * len(tests) >= BALANCE_ALPHA:

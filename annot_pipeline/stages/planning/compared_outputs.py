@@ -70,9 +70,9 @@ class ComparedOutputs:
     @cached_property
     def graphs(self) -> ComparisonGraphs:
         """Return the graphs of all segments; one output stands for all that are equal to it."""
-        asked = np.concatenate([np.stack([self.first, self.second]), self.same], axis=1)
+        pairs = np.concatenate([np.stack([self.first, self.second]), self.same], axis=1)
         outcome = np.append(self.outcome, np.zeros(self.same.shape[1], np.int64))
-        first, second = self._first_of_tied(self.equal)[asked]
+        first, second = self._first_of_tied(self.equal)[pairs]
         differ = first != second
         edges = majority_outcomes(self.segment, first[differ], second[differ], outcome[differ])
         ties = (*self.equal, np.zeros(self.equal.shape[1], np.int64))
@@ -142,11 +142,11 @@ def compared_outputs(
     segments, names, systems = zip(*nodes, strict=True) if nodes else ((), (), ())
     comparisons, first, second = _placed(comparisons, segments, names)
     is_kept = comparisons["kept"].to_numpy()
-    asked = is_kept & ~comparisons["same_output"].to_numpy()
+    is_asked = is_kept & ~comparisons["same_output"].to_numpy()
     outcome = comparisons["outcome"].to_numpy().astype(np.int64)
-    unasked = is_kept & ~asked
+    unasked = is_kept & ~is_asked
     same, alike = np.stack([first[unasked], second[unasked]]), _ties(segments, names, equal)
-    first, second, outcome = first[asked], second[asked], outcome[asked]
+    first, second, outcome = first[is_asked], second[is_asked], outcome[is_asked]
     segment = index(pa.array([s or "" for s in segments], TEXT)).codes
     n_judgments = np.bincount(np.append(first, second), minlength=len(names))
     unscored = np.full(len(names), np.nan)
@@ -247,15 +247,15 @@ def _digestible(segment: Codes, first: Codes, second: Codes, outcome: Codes, tie
     return b"".join(np.ascontiguousarray(part, np.int64).tobytes() for part in parts)
 
 
-def _note_texts(items: TaskItems, shown: Flags, notes: list[str], *, has_texts: bool) -> None:
+def _note_texts(items: TaskItems, has_text: Flags, notes: list[str], *, has_texts: bool) -> None:
     task = items.question.task
     if not has_texts and items.names:
         system = ", which may reveal the system" * any(s is not None for s in items.systems)
         notes.append(
             f"{task}: no output has a text: judges see its name{system}; map text under items"
         )
-    if not shown.all():
+    if not has_text.all():
         notes.append(
-            f"{task}: {int((~shown).sum()):,} outputs without a text are left out; list them, with "
-            "text, under items"
+            f"{task}: {int((~has_text).sum()):,} outputs without a text are left out; list them, "
+            "with text, under items"
         )

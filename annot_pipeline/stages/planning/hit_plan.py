@@ -205,8 +205,8 @@ def plan_table(
     names = [items.names[i] for i in item.tolist()]
     names_b = None if second is None else [items.names[i] for i in second]
     sources = [items.listed_value("source", i) for i in item.tolist()]
-    shown = [names, slots.controls, slots.texts, sources, names_b, slots.texts_b]
-    ids = _hit_ids(items, slots.hit_sizes, shown, campaign=campaign, seed=seed)
+    contents = [names, slots.controls, slots.texts, sources, names_b, slots.texts_b]
+    ids = _hit_ids(items, slots.hit_sizes, contents, campaign=campaign, seed=seed)
     sizes = slots.hit_sizes
     adaptive = slots.draw is not None
     nulls = pa.nulls(n_slots, TEXT)
@@ -245,21 +245,23 @@ def _real(values: Floats) -> pa.Array:
 def _hit_ids(
     items: TaskItems,
     sizes: Sequence[int],
-    shown: Sequence[Sequence[Any] | None],
+    contents: Sequence[Sequence[Any] | None],
     *,
     campaign: str,
     seed: int,
 ) -> list[str]:
     """Return an id for each HIT; scored HITs keep the ids of earlier versions."""
     question, state = items.question, items.state
-    asked: list[Any] = [] if question.ask == "score" else [question.ask, question.labels]
+    question_content: list[Any] = [] if question.ask == "score" else [question.ask, question.labels]
     ids: list[str] = []
     end = 0
     for hit, size in enumerate(sizes):
         part = slice(end, end + size)
         end += size
         content: list[Any] = [campaign, question.task, seed, state, hit]
-        content += [list(values[part]) for values in shown if values is not None] + asked
+        content += [
+            list(values[part]) for values in contents if values is not None
+        ] + question_content
         text = json.dumps(content, ensure_ascii=True, separators=(",", ":"))
         ids.append(hashlib.sha256(text.encode()).hexdigest()[:16])
     return ids

@@ -121,8 +121,8 @@ def _adequate(labelling: str, listed: Listed, settings: Campaign) -> list[str]:
 
 def _seen(name: str, votes: pa.Table) -> list[str]:
     of_task = votes.filter(pc.equal(votes["task"].cast(TEXT), name))
-    seen: list[str] = pc.unique(of_task["label"].cast(TEXT)).to_pylist()
-    return seen
+    labels: list[str] = pc.unique(of_task["label"].cast(TEXT)).to_pylist()
+    return labels
 
 
 def _kind(name: str, task_rows: dict[str, Any], settings: Campaign) -> str | None:

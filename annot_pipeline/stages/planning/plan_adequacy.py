@@ -143,21 +143,21 @@ def plan_adequacy(
             f"{question.task}: {len(hits) - most:,} of {len(hits):,} segments wait for the next "
             f"batch; next_hits.segments is {most:,}"
         )
-    asked = np.concatenate(hits[:most])
-    counts = _counts(effort, asked.size)
+    rows = np.concatenate(hits[:most])
+    counts = _counts(effort, rows.size)
     notes.append(
         f"{question.task}: {counts['asked']:,} outputs are asked about; {counts['answered']:,} are "
         f"answered, {counts['by_reference']:,} adequate by a reference, {counts['by_spread']:,} "
         f"labelled by what dominates or ties with them, {counts['left']:,} left"
     )
-    shown = codes[asked]
-    own = zip(of_task[asked].tolist(), (shown - start[of_task[asked]]).tolist(), strict=True)
+    asked_items = codes[rows]
+    own = zip(of_task[rows].tolist(), (asked_items - start[of_task[rows]]).tolist(), strict=True)
     slots = Slots(
-        items=shown,
-        roles=[ROLE] * shown.size,
+        items=asked_items,
+        roles=[ROLE] * asked_items.size,
         draw=None,
-        controls=["none"] * shown.size,
-        probability=np.full(shown.size, np.nan),
+        controls=["none"] * asked_items.size,
+        probability=np.full(asked_items.size, np.nan),
         texts=[tasks[task].outputs.text(output) for task, output in own],
         sizes=np.array(
             [n for hit in hits[:most] for n in even_parts(hit.size, settings.next_hits.hit_size)]
@@ -191,9 +191,9 @@ def _open_questions(asking: str, task: ComparedTask, votes: pa.Table, notes: lis
     questions = adequacy_questions(outputs.segment, graphs, labelled.adequate)
     questions = questions[compared[questions]]
     # of a component that which can be shown; ties are one question
-    shown = np.flatnonzero(outputs.is_shown)[::-1]
+    items = np.flatnonzero(outputs.is_shown)[::-1]
     shown_of_component = np.full(int(graphs.component.max(initial=-1)) + 1, -1)
-    shown_of_component[graphs.component[shown]] = shown
+    shown_of_component[graphs.component[items]] = items
     questions = shown_of_component[graphs.component[questions]]
     questions = questions[questions >= 0]
     by_source = {
@@ -214,9 +214,9 @@ def _not_compared(asking: str, outputs: ComparedOutputs) -> list[str]:
     n_segments = int(outputs.segment.max(initial=-1)) + 1
     askable = np.bincount(outputs.segment[outputs.can_be_asked], minlength=n_segments)
     is_alone = askable[outputs.segment] < 2
-    without_text, alone = lone & ~outputs.is_shown, lone & outputs.is_shown & is_alone
+    without_text, lone_shown = lone & ~outputs.is_shown, lone & outputs.is_shown & is_alone
     name = outputs.items.question.task
-    counts = [int(which.sum()) for which in (lone, without_text, alone)]
+    counts = [int(which.sum()) for which in (lone, without_text, lone_shown)]
     open_ = counts[0] - counts[1] - counts[2]
     notes = []
     if open_:
@@ -260,13 +260,13 @@ def _all_items(question: Question, parts: Sequence[TaskItems], votes: pa.Table) 
 
 def _once(items: TaskItems, codes: Codes, hits: Sequence[Codes], notes: list[str]) -> list[Codes]:
     """Return the HITs without items that another HIT asks under the same name."""
-    seen: set[str] = set()
+    names: set[str] = set()
     new_hits: list[Codes] = []
     twice = 0
     for hit in hits:
-        fresh = [position for position in hit.tolist() if items.names[codes[position]] not in seen]
+        fresh = [position for position in hit.tolist() if items.names[codes[position]] not in names]
         twice += hit.size - len(fresh)
-        seen |= {items.names[codes[position]] for position in fresh}
+        names |= {items.names[codes[position]] for position in fresh}
         if fresh:
             new_hits.append(np.array(fresh, np.int64))
     if twice:

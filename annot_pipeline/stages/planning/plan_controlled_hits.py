@@ -37,19 +37,19 @@ def plan_controlled(items: TaskItems, settings: Campaign, notes: list[str]) -> S
     design, task = controlled.hit_design, items.question.task
     rng = items.rng(settings.seed)
     texts = [items.listed_value("text", item) for item in range(len(items.names))]
-    shown = np.flatnonzero([bool(text and text.strip()) for text in texts])
-    if not shown.size:
+    rows = np.flatnonzero([bool(text and text.strip()) for text in texts])
+    if not rows.size:
         raise CannotPlanError(
             "no item has a text, and controls are made of texts: map text under items"
         )
-    if shown.size < len(texts):
-        notes.append(f"{task}: {len(texts) - shown.size:,} items without a text are left out")
-    if shown.size < design.outputs:
+    if rows.size < len(texts):
+        notes.append(f"{task}: {len(texts) - rows.size:,} items without a text are left out")
+    if rows.size < design.outputs:
         raise CannotPlanError(
-            f"{shown.size:,} items have a text, and a HIT shows {design.outputs}: list more "
+            f"{rows.size:,} items have a text, and a HIT shows {design.outputs}: list more "
             "under items"
         )
-    order = shown[np.lexsort((rng.random(shown.size), items.n_judgments[shown]))].tolist()
+    order = rows[np.lexsort((rng.random(rows.size), items.n_judgments[rows]))].tolist()
     degraded = _Degraded(items, texts, settings)
     makers: dict[str, Callable[[int], str | None]] = {
         "ask_again": lambda item: texts[item],
@@ -63,22 +63,22 @@ def plan_controlled(items: TaskItems, settings: Campaign, notes: list[str]) -> S
     notes += degraded.notes()
     eligible = np.array([[c is not None for c in copies[kind]] for kind in controlled.controls])
     try:
-        drawn = controlled_hits(
+        hits = controlled_hits(
             items.n_judgments[pool], eligible, n_hits=controlled.hits, rng=rng, design=design
         )
     except ValueError as error:
         raise CannotPlanError(
             f"{error}; {_what_to_do(eligible, controlled.controls, design.groups)}"
         ) from None
-    kinds = drawn.kinds.reshape(-1).tolist()
-    places = drawn.items.reshape(-1).tolist()
+    kinds = hits.kinds.reshape(-1).tolist()
+    places = hits.items.reshape(-1).tolist()
     names = ["none", *controlled.controls]
     return Slots(
-        items=pool[drawn.items],
+        items=pool[hits.items],
         roles=["least_judged" if kind == ORDINARY else "control" for kind in kinds],
         draw=None,
         controls=[names[kind] for kind in kinds],
-        probability=np.full(drawn.items.shape, np.nan),
+        probability=np.full(hits.items.shape, np.nan),
         texts=[
             texts[pool[position]] if kind == ORDINARY else copies[names[kind]][position]
             for kind, position in zip(kinds, places, strict=True)
@@ -146,8 +146,8 @@ class _Degraded:
         texts, segments = self._texts, self._items.segments
         some = rng.integers(0, len(texts), 2 * DONORS).tolist()
         own = segments[item]
-        others = (texts[i] for i in some if i != item and (own is None or segments[i] != own))
-        return [text for text in others if text and text != texts[item]][:DONORS]
+        donors = (texts[i] for i in some if i != item and (own is None or segments[i] != own))
+        return [text for text in donors if text and text != texts[item]][:DONORS]
 
 
 def _reference(items: TaskItems, item: int) -> str | None:

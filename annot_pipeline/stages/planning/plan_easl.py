@@ -46,30 +46,30 @@ def plan_easl(items: TaskItems, settings: Campaign, notes: list[str]) -> Slots:
             )
     judged = items.n_judgments > 0
     can_be_asked = np.ones(n_items, np.bool_) if groups is None else (sizes >= n)[groups]
-    drawn = next_hits(
+    hits = next_hits(
         items.alpha, items.beta,
         judged=judged, groups=groups, rng=items.rng(settings.seed),
         params=NextHitsParams(easl.gamma, n, easl.hits, easl.random_share),
     )  # fmt: skip
-    covered = int((drawn.roles == ROLES.index("cover")).sum())
+    covered = int((hits.roles == ROLES.index("cover")).sum())
     fresh = int((can_be_asked & ~judged).sum())
     if covered < fresh:
         notes.append(
             f"{task}: {fresh - covered:,} of {fresh:,} items without judgments wait for the next "
             f"batch; a HIT shows {n}, and easl.hits is {easl.hits:,}"
         )
-    if len(drawn.items) < easl.hits and covered == fresh:
+    if len(hits.items) < easl.hits and covered == fresh:
         notes.append(
-            f"{task}: {len(drawn.items):,} HITs, not {easl.hits:,} (easl.hits): more would not fit "
+            f"{task}: {len(hits.items):,} HITs, not {easl.hits:,} (easl.hits): more would not fit "
             "into a round"
         )
-    texts = [items.listed_value("text", i) for i in drawn.items.reshape(-1).tolist()]
+    texts = [items.listed_value("text", i) for i in hits.items.reshape(-1).tolist()]
     return Slots(
-        items=drawn.items,
-        roles=np.array(ROLES, object)[drawn.roles].reshape(-1).tolist(),
-        draw=drawn.draw,
+        items=hits.items,
+        roles=np.array(ROLES, object)[hits.roles].reshape(-1).tolist(),
+        draw=hits.draw,
         controls=["none"] * len(texts),
-        probability=drawn.probability,
+        probability=hits.probability,
         texts=texts,
     )
 
@@ -85,20 +85,22 @@ def _segments(items: TaskItems) -> np.ndarray | None:
 def with_text(items: TaskItems, notes: list[str]) -> TaskItems:
     """Return the items that have a text; all items if none has one."""
     task = items.question.task
-    shown = [bool((items.listed_value("text", i) or "").strip()) for i in range(len(items.names))]
-    if all(shown):
+    has_text = [
+        bool((items.listed_value("text", i) or "").strip()) for i in range(len(items.names))
+    ]
+    if all(has_text):
         return items
-    if not any(shown):
+    if not any(has_text):
         system = ", which may reveal the system" * any(s is not None for s in items.systems)
         notes.append(
             f"{task}: no item has a text: judges see its name{system}; map text under items"
         )
         return items
     notes.append(
-        f"{task}: {shown.count(False):,} items without a text are left out; list them, with text, "
-        "under items"
+        f"{task}: {has_text.count(False):,} items without a text are left out; list them, "
+        "with text, under items"
     )
-    shown_items = np.flatnonzero(shown).tolist()
+    shown_items = np.flatnonzero(has_text).tolist()
     return replace(
         items,
         names=[items.names[i] for i in shown_items],

@@ -262,8 +262,8 @@ def _planned(
 def _task_items(question: Question, rows: pa.Table, all_listed: Listed) -> TaskItems:
     listed = all_listed.by_task[question.task]
     judged = rows["item"].cast(TEXT).to_pylist()
-    seen = set(judged)
-    fresh = [item for item in listed if item not in seen]
+    judged_items = set(judged)
+    fresh = [item for item in listed if item not in judged_items]
     names = index(pa.array([*judged, *fresh], TEXT))
     order = np.argsort(names.codes, kind="stable")  # every item stands once
 

@@ -86,7 +86,7 @@ def plan_tournament(outputs: ComparedOutputs, settings: Campaign, notes: list[st
             f"next_hits.segments is {most:,}"
         )
     members = _by_segment(outputs.segment, can_be_asked)
-    asked: list[Codes] = []
+    chosen_pairs: list[Codes] = []
     roles: list[str] = []
     sizes: list[int] = []
     for segment in order[:most].tolist():
@@ -95,20 +95,20 @@ def plan_tournament(outputs: ComparedOutputs, settings: Campaign, notes: list[st
             pairs, role = tournament(sets, rng).pairs, ROLES[0]
         else:
             pairs, role = rng.permuted(segments.top[segment])[None, :], ROLES[1]
-        asked.append(pairs)
+        chosen_pairs.append(pairs)
         roles += [role] * len(pairs)
         sizes += even_parts(len(pairs), settings.next_hits.hit_size)
-    shown = np.concatenate(asked)
+    all_pairs = np.concatenate(chosen_pairs)
     return Slots(
-        items=shown[:, 0],
+        items=all_pairs[:, 0],
         roles=roles,
         draw=None,
-        controls=["none"] * len(shown),
-        probability=np.full(len(shown), np.nan),
-        texts=[outputs.text(item) for item in shown[:, 0].tolist()],
+        controls=["none"] * len(all_pairs),
+        probability=np.full(len(all_pairs), np.nan),
+        texts=[outputs.text(item) for item in all_pairs[:, 0].tolist()],
         sizes=np.array(sizes, np.int64),
-        items_b=shown[:, 1],
-        texts_b=[outputs.text(item) for item in shown[:, 1].tolist()],
+        items_b=all_pairs[:, 1],
+        texts_b=[outputs.text(item) for item in all_pairs[:, 1].tolist()],
     )
 
 
@@ -141,9 +141,9 @@ def _top_pairs(
 ) -> Iterator[tuple[int, tuple[int, int]]]:
     """Yield segments whose two best outputs are isolated, and which outputs to show."""
     component = outputs.graphs.component
-    asked = np.flatnonzero(can_be_asked)
+    nodes = np.flatnonzero(can_be_asked)
     least = np.full(int(component.max(initial=-1)) + 1, -1)
-    least[component[asked[::-1]]] = asked[::-1]  # of a component the first that can be asked
+    least[component[nodes[::-1]]] = nodes[::-1]  # of a component the first that can be asked
     top_pairs = isolated_top_pairs(outputs.segment, outputs.graphs)
     for segment, *pair in zip(
         top_pairs.graph.tolist(),
@@ -157,9 +157,9 @@ def _top_pairs(
 
 def _by_segment(segment: Codes, can_be_asked: Flags) -> list[Codes]:
     """Return the outputs that can be asked about, by segment."""
-    asked = np.flatnonzero(can_be_asked)
-    ends = np.searchsorted(segment[asked], np.arange(int(segment.max(initial=-1)) + 2))
-    return [asked[start:end] for start, end in itertools.pairwise(ends)]
+    nodes = np.flatnonzero(can_be_asked)
+    ends = np.searchsorted(segment[nodes], np.arange(int(segment.max(initial=-1)) + 2))
+    return [nodes[start:end] for start, end in itertools.pairwise(ends)]
 
 
 def _sets(part: Codes, members: Codes) -> list[list[int]]:
@@ -178,10 +178,10 @@ def _say(task: str, outputs: ComparedOutputs, segments: _Segments, notes: list[s
             f"{task}: {equal:,} outputs are equal to another of their segment except in case: "
             "ties, and not asked about"
         )
-    alone = int((segments.n_outputs < 2).sum())
-    if alone:
+    n_small = int((segments.n_outputs < 2).sum())
+    if n_small:
         notes.append(
-            f"{task}: {alone:,} of {segments.n_outputs.size:,} segments have fewer than two "
+            f"{task}: {n_small:,} of {segments.n_outputs.size:,} segments have fewer than two "
             "outputs to compare"
         )
 

@@ -148,18 +148,18 @@ def plan_validation(
     is_drawn = draw_strata(population.strata.code, sample.allocation, rng)
     share = np.append(sample.allocation / sizes, 0.0)[population.strata.code]  # of code -1: none
     joined = joined_probability(population.earlier, share)
-    asked = rng.permutation(np.flatnonzero(is_drawn & ~population.is_judged))
-    if not asked.size:
+    asked_items = rng.permutation(np.flatnonzero(is_drawn & ~population.is_judged))
+    if not asked_items.size:
         raise CannotPlanError(
             f"people judged all {int(is_drawn.sum()):,} items that were drawn; set another seed, "
             "or raise next_hits.items"
         )
-    slots = _slots(items, population, asked, joined, pairs, settings.next_hits.hit_size, rng)
+    slots = _slots(items, population, asked_items, joined, pairs, settings.next_hits.hit_size, rng)
     if None in (slots.texts if slots.texts_b is None else [*slots.texts, *slots.texts_b]):
         notes.append(
             f"{task}: judges see the names of outputs without a text; map text under items"
         )
-    summary = _summary(population, present, cells, sample, is_drawn, asked)
+    summary = _summary(population, present, cells, sample, is_drawn, asked_items)
     notes += _notes(task, summary, settings)
     return ValidationPlan(
         items, slots, _probability_rows(task, population.names, joined, pairs), summary
@@ -249,24 +249,24 @@ def _task_items(
 def _slots(
     items: TaskItems,
     population: JudgedPopulation,
-    asked: Codes,
+    asked_items: Codes,
     joined: Floats,
     pairs: Mapping[str, tuple[str, str]] | None,
     hit_size: int,
     rng: np.random.Generator,
 ) -> Slots:
     """Return slots in the order in which items were drawn."""
-    sizes = even_parts(asked.size, hit_size)
-    names = [population.names[code] for code in asked.tolist()]
-    probability = joined[asked]
+    sizes = even_parts(asked_items.size, hit_size)
+    names = [population.names[code] for code in asked_items.tolist()]
+    probability = joined[asked_items]
     if pairs is None:
-        first, second = asked, None
+        first, second = asked_items, None
     else:
         code_by_name = {name: code for code, name in enumerate(items.names)}
         sides = np.array([[code_by_name[side] for side in pairs[name]] for name in names], np.int64)
         sides = rng.permuted(sides, axis=1)  # which is shown first
         first, second = sides[:, 0], sides[:, 1]
-    roles, controls = [SAMPLED] * asked.size, ["none"] * asked.size
+    roles, controls = [SAMPLED] * asked_items.size, ["none"] * asked_items.size
     if items.question.ask == "score":
         first, probability, roles, controls = _filled(first, probability, sizes)
         sizes = [max(sizes)] * len(sizes)
@@ -284,7 +284,7 @@ def _slots(
 
 
 def _filled(
-    shown: Codes, probability: Floats, sizes: Sequence[int]
+    items: Codes, probability: Floats, sizes: Sequence[int]
 ) -> tuple[Codes, Floats, list[str], list[str]]:
     """Return slots of HITs of scores, which are equally long: shorter ones repeat their first."""
     parts, values, roles, controls = [], [], [], []
@@ -293,15 +293,15 @@ def _filled(
         part = slice(start, start + size)
         start += size
         n_more = max(sizes) - size
-        parts.append(np.append(shown[part], shown[part][:n_more]))
+        parts.append(np.append(items[part], items[part][:n_more]))
         values.append(np.append(probability[part], np.full(n_more, np.nan)))
         roles += [SAMPLED] * size + [REPEATED] * n_more
         controls += ["none"] * size + ["ask_again"] * n_more
     return np.concatenate(parts), np.concatenate(values), roles, controls
 
 
-def _texts(items: TaskItems, shown: Codes) -> list[str | None]:
-    texts = [items.listed_value("text", item) for item in shown.tolist()]
+def _texts(items: TaskItems, codes: Codes) -> list[str | None]:
+    texts = [items.listed_value("text", item) for item in codes.tolist()]
     return [text if text and text.strip() else None for text in texts]
 
 
@@ -330,7 +330,7 @@ def _summary(
     cells: SampledPopulation,
     sample: ValidationSample,
     is_drawn: Flags,
-    asked: Codes,
+    asked_items: Codes,
 ) -> dict[str, Any]:
     code = population.strata.code
     n_strata = len(population.strata.names)
@@ -340,22 +340,22 @@ def _summary(
         return counts
 
     is_asked = np.zeros(code.size, np.bool_)
-    is_asked[asked] = True
-    judged, drawn, new = (by_stratum(r) for r in (population.is_judged, is_drawn, is_asked))
+    is_asked[asked_items] = True
+    judged, n_drawn, new = (by_stratum(r) for r in (population.is_judged, is_drawn, is_asked))
     sizes = cells.stratum_sizes.tolist()
     has_width = present.have_width
-    needed = int(validation_sample_size(cells, present)) if has_width else None
+    n_items = int(validation_sample_size(cells, present)) if has_width else None
     return {
         "model": present.model,
         "items": int((code >= 0).sum()),
         "judged": sum(judged),
-        "drawn": sum(drawn),
-        "asked": int(asked.size),
-        "drawn_to_halve": needed,
+        "drawn": sum(n_drawn),
+        "asked": int(asked_items.size),
+        "drawn_to_halve": n_items,
         "halves": bool(has_width and _reaches(present, sample)),
         "strata": [
-            {"stratum": name, "items": sizes[k], "judged": judged[k], "drawn": drawn[k],
-             "asked": new[k], "probability": drawn[k] / sizes[k]}
+            {"stratum": name, "items": sizes[k], "judged": judged[k], "drawn": n_drawn[k],
+             "asked": new[k], "probability": n_drawn[k] / sizes[k]}
             for k, name in enumerate(population.strata.names)
         ],
         "estimands": [
@@ -382,21 +382,22 @@ def _expected_width(variance: float) -> float | None:
 
 
 def _notes(task: str, summary: Mapping[str, Any], settings: Campaign) -> list[str]:
-    asked, drawn = summary["asked"], summary["drawn"]
-    again = f", {drawn - asked:,} of them judged before" if drawn > asked else ""
+    n_asked, n_drawn = summary["asked"], summary["drawn"]
+    repeats_text = f", {n_drawn - n_asked:,} of them judged before" if n_drawn > n_asked else ""
     notes = [
-        f"{task}: {drawn:,} of {summary['items']:,} items that {summary['model']} judged are drawn"
-        f"{again}; people judged {summary['judged']:,}"
+        f"{task}: {n_drawn:,} of {summary['items']:,} items that {summary['model']} judged are "
+        f"drawn{repeats_text}; people judged {summary['judged']:,}"
     ]
-    most, needed = settings.next_hits.items, summary["drawn_to_halve"]
-    if needed is None:
+    most, n_items = settings.next_hits.items, summary["drawn_to_halve"]
+    if n_items is None:
         notes.append(
             f"{task}: a first sample, as no interval is known yet; build with its results, then "
             "plan the sample that halves it"
         )
-    elif most is not None and drawn < needed:
+    elif most is not None and n_drawn < n_items:
         notes.append(
-            f"{task}: {needed:,} items drawn halve the widest interval; next_hits.items is {most:,}"
+            f"{task}: {n_items:,} items drawn halve the widest interval; "
+            f"next_hits.items is {most:,}"
         )
     elif not summary["halves"]:
         notes.append(

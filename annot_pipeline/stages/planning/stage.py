@@ -43,13 +43,13 @@ def _plan(
         plan_hits,
     )
 
-    needed = NEEDED[settings.next_hits.design]
-    wanted = {"tasks", "item_rows"} | ({VOTES, PROBABILITIES} & {*needed})
-    read = {name: read_unharmed(stored[name], columns[name]) for name in wanted}
+    required_tables = NEEDED[settings.next_hits.design]
+    table_names = {"tasks", "item_rows"} | ({VOTES, PROBABILITIES} & {*required_tables})
+    read = {name: read_unharmed(stored[name], columns[name]) for name in table_names}
     by_task = {
         name: StoredTasks(unharmed(stored[name]), columns[name])
         for name in BY_TASK
-        if name in needed
+        if name in required_tables
     }
     return plan_hits(
         by_task.get("scores"),

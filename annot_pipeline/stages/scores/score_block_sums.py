@@ -185,7 +185,7 @@ class ScoresOfBlock:
         return self.folder / f"differences-{self.n}"
 
     @property
-    def met(self) -> Path:
+    def judged_items(self) -> Path:
         """Return the path of the block's `JudgedItems`."""
         return self.folder / f"met-{self.n}"
 
@@ -232,20 +232,20 @@ def code(table: StoredTable, block: ScoresOfBlock, domain: ScoreDomain, suffix: 
         n_items=scores.n_units,
         centre=domain.scale.centre,
     )
-    met = JudgedItems.from_scores(
+    judged_items = JudgedItems.from_scores(
         scores.items, scores.judges, scores.scores, scores.criteria,
         n_items=scores.n_items, n_judges=n_judges, n_criteria=n_criteria,
     )  # fmt: skip
     for path, what in (
         (block.scores, scores), (block.units, units), (block.differences, differences),
-        (block.met, met),
+        (block.judged_items, judged_items),
     ):  # fmt: skip
         dump(path, what)
     several = np.bincount(scores.units, minlength=scores.n_units)[scores.units] >= 2
     judges = np.zeros(n_judges, np.bool_)
     judges[scores.judges[several]] = True
     _, shared = shared_items(scores.units, scores.judges, n_items=scores.n_units, n_judges=n_judges)
-    partners = met.partners()
+    partners = judged_items.partners()
     return Coded(
         n_items=scores.n_items,
         n_units=units.n_units,
@@ -253,11 +253,13 @@ def code(table: StoredTable, block: ScoresOfBlock, domain: ScoreDomain, suffix: 
         judges=judges,
         shared_judges=shared,
         z=cell_counts(_all_z(rows)),
-        pairs=np.bincount(met.judges, partners.counts, n_judges * n_criteria).astype(np.int64),
+        pairs=np.bincount(judged_items.judges, partners.counts, n_judges * n_criteria).astype(
+            np.int64
+        ),
         squares=differences.squares,
         n_pairs=int(differences.pairs.sum()),
-        is_repeated=met.is_repeated,
-        largest=met.largest,
+        is_repeated=judged_items.is_repeated,
+        largest=judged_items.largest,
     )
 
 
@@ -324,7 +326,7 @@ def correlate(
     """
     paired = []
     for block, start in zip(blocks, starts, strict=False):
-        pairs = PairedScores.from_judged_items(load(block.met), first, end)
+        pairs = PairedScores.from_judged_items(load(block.judged_items), first, end)
         paired.append(PairedScores(pairs.pairs, pairs.items + start, pairs.first, pairs.second))
     correlation = CorrelationSums.from_blocks(paired, n_judges=n_judges, largest=largest)
     flags = np.zeros(starts[-1], np.bool_)

@@ -130,8 +130,8 @@ def score_items(
 def _metrics_of_task(scores: pa.Table) -> dict[str, Any]:
     """Count items without a system by number of judgments, and all scored items."""
     n = scores["n_judgments"].to_numpy()
-    alone = pc.is_null(scores["system"]).to_numpy() & (n > 0)
-    judgments, n_items = np.unique(n[alone], return_counts=True)
+    is_lone = pc.is_null(scores["system"]).to_numpy() & (n > 0)
+    judgments, n_items = np.unique(n[is_lone], return_counts=True)
     return {
         "items_by_judgments": np.column_stack([judgments, n_items]).tolist(),
         "items_scored": int((n > 0).sum()),
@@ -258,22 +258,24 @@ def _compared_before(
     """Return the rows of `score_online` by item name; for other items, the reason."""
     positions = pc.index_in(pa.array(names, TEXT), online.scores["item"].combine_chunks())
     online_rows = online.scores.take(positions)
-    seen = pc.or_(rows["hit"].is_valid(), rows["ranking"].is_valid()).to_numpy()
-    alone = np.zeros(len(names), np.int64)
-    alone[items[ordinary & seen]] = implied.ALONE
-    alone[items[ordinary & _in_crowd(rows, online.crowded)]] = implied.CROWDED
+    is_grouped = pc.or_(rows["hit"].is_valid(), rows["ranking"].is_valid()).to_numpy()
+    reason_codes = np.zeros(len(names), np.int64)
+    reason_codes[items[ordinary & is_grouped]] = implied.ALONE
+    reason_codes[items[ordinary & _in_crowd(rows, online.crowded)]] = implied.CROWDED
     columns = {name: online_rows[name].combine_chunks() for name in ONLINE.names[2:]}
     columns["n_comparisons"] = columns["n_comparisons"].fill_null(0)
-    reason = np.where(positions.is_valid(), online_rows["reason"].fill_null(-1).to_numpy(), alone)
+    reason = np.where(
+        positions.is_valid(), online_rows["reason"].fill_null(-1).to_numpy(), reason_codes
+    )
     return _Compared(columns, reason)
 
 
 def _in_crowd(rows: pa.Table, crowded: pa.Table) -> npt.NDArray[np.bool_]:
     """Return whether a judgment was given in a HIT of `Online.crowded`."""
     loose = pc.and_(rows["segment"].is_null(), rows["ranking"].is_null())
-    wanted = pa.array(text_keys(crowded["judge"], crowded["hit"]).to_pylist(), TEXT)
-    there = pc.is_in(text_keys(rows["judge"], rows["hit"]), wanted)
-    return np.asarray(pc.and_(loose, there).to_numpy(), np.bool_)
+    crowd_keys = pa.array(text_keys(crowded["judge"], crowded["hit"]).to_pylist(), TEXT)
+    is_crowded = pc.is_in(text_keys(rows["judge"], rows["hit"]), crowd_keys)
+    return np.asarray(pc.and_(loose, is_crowded).to_numpy(), np.bool_)
 
 
 def _reasons(n_kept: Codes, unscaled: npt.NDArray[np.bool_], no_comparison: Codes) -> pa.Array:

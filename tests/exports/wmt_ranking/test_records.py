@@ -198,7 +198,7 @@ def test_kinds_of_what_is_ignored_are_bounded(tmp_path: Path) -> None:
 
 def test_only_wanted_columns_are_made(tmp_path: Path) -> None:
     content = document(hit(task(result())))
-    export = opened(tmp_path / "w.xml", content, wanted=frozenset({"rank", "user"}))
+    export = opened(tmp_path / "w.xml", content, used_columns=frozenset({"rank", "user"}))
     assert export.columns == list(wmt_ranking.COLUMNS)
     [chunk] = export.chunks
     assert sorted(chunk.columns) == ["rank", "user"]

@@ -20,7 +20,7 @@ def test_others_are_all_but_oneself_and_who_is_no_reference():
     table = np.array([[1.0, 4, 7], [2, NAN, 8], [3, NAN, NAN], [5, 6, NAN]])
     shared = block(table)
     rows = shared.leave_one_out(np.array([True, True, False]), np.array([0.0, 0, 1]))
-    columns = (rows.series, rows.own, rows.others, rows.n_others)
+    columns = (rows.series, rows.own, rows.rest, rows.n_others)
     listed = sorted(zip(*(column.tolist() for column in columns), strict=True))
     assert listed == [
         (0, 1, 4, 1),  # the third judge is no other
