@@ -136,7 +136,7 @@ MESSY_TASKS = [
         {"quality": {"test": "paired_t", "undetermined": "drop", "alpha": 0.4}},
         pytest.param(
             {"quality": {"test": "mann_whitney", "contrast": "difference", "scope": "task"},
-             "ranking": {"bootstrap": 20, "resample": "judges"}},
+             "ranking": {"bootstrap": 20}},
             marks=pytest.mark.slow,
         ),
         pytest.param(
