@@ -42,7 +42,8 @@ MASC, SNOW = "masc-wordsense/munged", "snow2008/all_collected_data"
         ),
         pytest.param(
             "wmt22-appraise/calibration-HITs", 10_751, 0,
-            {"task", "judge", "system", "segment", "score", "control", "submitted_at", "seconds"},
+            {"task", "judge", "system", "segment", "document", "score", "control", "submitted_at",
+             "seconds"},
             marks=pytest.mark.slow,
         ),
         pytest.param(
