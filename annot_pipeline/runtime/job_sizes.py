@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class JobSizes:
-    """Sizes of jobs. They move no number that is published, but for sums' last digits.
+    """Sizes of jobs. They change no published number, except for rounding in sums.
 
     Parameters
     ----------
@@ -22,7 +22,7 @@ class JobSizes:
     least_rows
         Number of rows from which a partition may end.
     end_one_in
-        One task or item in so many, by the hash of its name, ends a partition that may end.
+        A name whose CRC-32 is divisible by it ends a partition of ``least_rows`` or more.
     task_judgments
         Maximum number of judgments of a task that one job works on; a task with more is worked on
         in blocks.
@@ -32,8 +32,8 @@ class JobSizes:
         Maximum number of rows of lineage, before and now, that are compared at once; 10 million
         would need 4 GB.
     result_rows
-        Number of rows of a stage's result beyond which memory is given back after it: to start
-        DuckDB anew costs little beside the memory that it keeps.
+        Number of rows of a stage's result beyond which DuckDB is restarted after the stage, to
+        release its memory.
     """
 
     partition_rows: int = 250_000

@@ -202,7 +202,8 @@ def run_by_task(
     Parameters
     ----------
     work
-        Makes tables, sorted by task, and metrics by task; of a module, for machines to find it.
+        Makes tables, sorted by task, and metrics by task; a module-level function, which workers
+        can import.
     names
         Inputs with the same partitions; of other inputs, rows are handed over.
     kinds
@@ -270,7 +271,7 @@ def run_by_task(
                 and latest[task].document[TASK_FINGERPRINTS][task] == hashes[task]]  # fmt: skip
         if 0 < len(same) < len(hashes):
             n = len(hashes)
-            context.progress(f"{n - len(same)} of {n} tasks are not as they were")
+            context.progress(f"{n - len(same)} of {n} tasks changed")
     return TaskOutput(
         tables, _joined([document[METRICS_BY_TASK] for document in documents.values()]), documents
     )
@@ -344,8 +345,8 @@ def _cached_rows(
 
 
 def _in_order(tables: Sequence[pa.Table]) -> pa.Table:
-    """Return rows of several tables by task; names plain, as codes depend on the tables."""
-    schema = tables[-1].schema  # as the work makes it; what was read again may name parts of it
+    """Return rows of several tables by task, without dictionaries: their codes differ by table."""
+    schema = tables[-1].schema  # of new rows; rows of the latest result may have dictionaries
     for position, field in enumerate(schema):
         if pa.types.is_dictionary(field.type):
             schema = schema.set(position, field.with_type(field.type.value_type))

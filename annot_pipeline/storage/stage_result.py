@@ -45,7 +45,7 @@ class StageResult:
             The document is not as it was written.
         """
         if document.pop("sha256") != digest_of_read(document):
-            raise ValueError("not as it was written")
+            raise ValueError("its content does not have its digest")
         tables = {
             name: StoredTable(
                 tuple(

@@ -281,7 +281,7 @@ class Store:
         Raises
         ------
         StoreError
-            It has had it for too long.
+            Another process held the exclusive lock for longer than the limit.
         """
         with self._lock(fcntl.LOCK_SH, waiting=waiting):
             yield
@@ -314,8 +314,8 @@ class Store:
     ) -> Iterator[None]:
         """Hold a lock, that of the whole store or of a file.
 
-        The file stays: who waits for one that is deleted would hold nothing. The kernel gives back
-        what a process held that died.
+        The file is never deleted: a process that waits for it would lock a file that no other
+        finds. The kernel releases the locks of a process that dies.
         """
         longest = locks.LONGEST_WAIT if path else locks.LONGEST_STAGE
         path = path or self.root / LOCK

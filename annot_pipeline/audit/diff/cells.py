@@ -20,7 +20,7 @@ from annot_pipeline.storage.queries import Queries
 ITEM_TABLES, OTHER_RECORDS = "item tables", "other records"
 VERDICTS, SETTINGS, CODE = "verdicts", "settings", "code"
 CAUSES = (*JUDGMENT_CHANGES, OTHER_RECORDS, ITEM_TABLES, VERDICTS, SETTINGS, CODE)
-"""In the order in which changes are made, but for code: it is what remains."""
+"""In the order in which changes are applied; code is the remainder."""
 NOT_USED = "the task uses judgments of other judges: judges.use"
 """Why gold/judges.sql has no verdict on a judge who is only measured."""
 KEYS = (
@@ -31,11 +31,20 @@ KEYS = (
 
 @dataclass(frozen=True)
 class Compared:
-    """A gold table whose cells are compared: what tells its rows apart, and which columns.
+    """A gold table whose cells are compared.
 
-    ``made_of`` is the table that counterfactual builds make instead, if another; ``flag`` the
-    column that is true in the rows that are compared, ``unless`` a column and its text in those
-    that are not, if not all are.
+    Parameters
+    ----------
+    table
+        Its name.
+    key, columns
+        Columns that identify a row, and columns that are compared.
+    made_of
+        The table that recomputed states hold in its place, if another.
+    flag
+        A boolean column: only rows in which it is true are compared.
+    unless
+        A column and a value: rows that have this value are not compared.
     """
 
     table: str
@@ -51,14 +60,14 @@ class Compared:
         return self.made_of or self.table
 
 
-OF_MODEL = (
+MODEL_COLUMNS = (
     "label", "model_label", "probability", "certain",
     "dawid_skene_label", "dawid_skene_probability", "dawid_skene_certain",
 )  # fmt: skip
-OF_EXPERTS = ("adjudicated", "adjudicator", "adjudicated_at", "adjudication_reason")
+EXPERT_COLUMNS = ("adjudicated", "adjudicator", "adjudicated_at", "adjudication_reason")
 
 COMPARED: Mapping[str, tuple[Compared, ...]] = {
-    "labels": (Compared("labels", ("task", "item"), (*OF_MODEL, *OF_EXPERTS)),),
+    "labels": (Compared("labels", ("task", "item"), (*MODEL_COLUMNS, *EXPERT_COLUMNS)),),
     "scores": (
         Compared(
             "scores",
@@ -150,11 +159,11 @@ class Values:
             np.bool_,
         )
 
-    def texts(self, *, whole: Flags) -> list[str | None]:
-        """The values in words, numbers with all their digits; ``whole`` marks whole numbers."""
+    def texts(self, *, is_integer: Flags) -> list[str | None]:
+        """Return the values as text, numbers with all their digits; ``is_integer`` by cell."""
         numbers = (
             None if np.isnan(x) else str(int(x)) if is_whole else repr(float(x))
-            for x, is_whole in zip(self.number, whole, strict=True)
+            for x, is_whole in zip(self.number, is_integer, strict=True)
         )
         return [t if t is not None else n for t, n in zip(self.text, numbers, strict=True)]
 
@@ -232,27 +241,27 @@ def attributed(
     """
     n = cells.num_rows
     names = cells["column"].to_pylist()
-    of_whole = {f.name: pa.types.is_integer(f.type) for f in schema}
-    whole = np.array([of_whole[name] for name in names], np.bool_)
+    is_integer_column = {f.name: pa.types.is_integer(f.type) for f in schema}
+    is_integer = np.array([is_integer_column[name] for name in names], np.bool_)
     states = (start, *(step.values for step in steps), end)
-    numbers = np.all([~np.isnan(state.number) for state in states], axis=0)
+    is_numeric = np.all([~np.isnan(state.number) for state in states], axis=0)
     columns: dict[str, object] = {
         "table": pa.repeat(compared.table, n),
         **{name: cells[name] for name in (*KEYS, "column", "change")},
-        "old": start.texts(whole=whole),
-        "new": end.texts(whole=whole),
+        "old": start.texts(is_integer=is_integer),
+        "new": end.texts(is_integer=is_integer),
         "old_number": pa.array(start.number, REAL, mask=np.isnan(start.number)),
         "new_number": pa.array(end.number, REAL, mask=np.isnan(end.number)),
-        "delta": pa.array(end.number - start.number, REAL, mask=~numbers),
+        "delta": pa.array(end.number - start.number, REAL, mask=~is_numeric),
     }
     if steps:
-        columns |= _moves(start, steps, numbers=numbers, whole=whole)
+        columns |= _moves(start, steps, is_numeric=is_numeric, is_integer=is_integer)
     nulls = {f.name: pa.nulls(n, f.type) for f in DIFF}
     return pa.table(nulls | columns, schema=DIFF)
 
 
 def _moves(
-    start: Values, steps: Sequence[Step], *, numbers: Flags, whole: Flags
+    start: Values, steps: Sequence[Step], *, is_numeric: Flags, is_integer: Flags
 ) -> dict[str, object]:
     """What each step moved, and what the cells held after it."""
     n = start.number.size
@@ -268,10 +277,10 @@ def _moves(
     columns: dict[str, object] = {"causes": causes}
     after = {step.cause: step.values for step in steps[:-1]}  # without the last, which is of code
     before = after[CODE]
-    columns["old_recomputed"] = before.texts(whole=whole)
+    columns["old_recomputed"] = before.texts(is_integer=is_integer)
     for cause in CAUSES:
-        columns[column_of("delta", cause)] = pa.array(deltas[cause], REAL, mask=~numbers)
+        columns[column_of("delta", cause)] = pa.array(deltas[cause], REAL, mask=~is_numeric)
         if cause != CODE:
             before = after.get(cause, before)
-            columns[column_of("after", cause)] = before.texts(whole=whole)
+            columns[column_of("after", cause)] = before.texts(is_integer=is_integer)
     return columns

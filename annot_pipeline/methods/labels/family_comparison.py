@@ -36,24 +36,24 @@ class FamilyComparison:
 
     Parameters
     ----------
-    without, with_families, votes
+    without_families, with_families, votes
         By the best fit without the families found, by the best one with them, and by votes.
     """
 
-    without: float
+    without_families: float
     with_families: float
     votes: float
 
     @property
     def families_help(self) -> bool:
         """Whether labels are predicted best by a fit with these families."""
-        return self.with_families > max(self.without, self.votes)
+        return self.with_families > max(self.without_families, self.votes)
 
 
 def compare_families(
     tasks: Blocks[LabelCodes],
     families: Codes,
-    without: Sequence[Estimates],
+    without_families: Sequence[Estimates],
     with_families: Sequence[Estimates],
     smoothing: float = 0.01,
 ) -> FamilyComparison:
@@ -62,27 +62,28 @@ def compare_families(
     Parameters
     ----------
     tasks
-        Labels of one task, in blocks of items, as ``without`` was fitted to them.
+        Labels of one task, in blocks of items, as ``without_families`` was fitted to them.
     families
         ``(n_judges,)`` families found.
-    without, with_families
+    without_families, with_families
         Fits of ``hierarchical`` with each of `stacking.DEPENDENCE`, without and with them.
     smoothing
         As the model was fitted with.
     """
     related = tasks.keep(_with_families, families)
     scores = []
-    for blocks, estimates in ((tasks, without), (related, with_families)):
+    for blocks, estimates in ((tasks, without_families), (related, with_families)):
         k = estimates[0].log_pi.shape[1]
         for fitted, dependence in zip(estimates, DEPENDENCE, strict=True):
             cells = blocks.sum(_cell_counts, fitted).reshape(-1, k, k)
             counts = cells + borrowed_counts(cells.sum(axis=0)[None], smoothing)[0]
             shared = (families, fitted, counts, dependence)
             scores.append(blocks.sum(_log_scores, *shared))
-    shares = label_shares(cells.sum(axis=(0, 2))[None], smoothing)[0]
+    n_observed = cells.sum(axis=(0, 2))  # of each label; the same by every fit
+    shares = label_shares(n_observed[None], smoothing)[0]
     log_score, weight = tasks.sum(_vote_scores, families, shares).tolist()
     by_fit = [float(score[0]) / max(weight, LEAST) for score in scores]
-    n = len(without)
+    n = len(without_families)
     return FamilyComparison(max(by_fit[:n]), max(by_fit[n:]), log_score / max(weight, LEAST))
 
 

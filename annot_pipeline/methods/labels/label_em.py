@@ -1,8 +1,7 @@
 """EM of label models: from sums over items to estimates, and again.
 
-Labels lie in blocks of items; what is asked of them are their expected counts under some estimates,
-a sum over items. The counts are small; all that is done with them is done here, and nothing is
-known here of any item.
+Labels are in blocks of items. Each E-step sums the expected counts over blocks; the counts are
+small, and all else is computed from them, without any item.
 
 EM that stops on the posterior is accelerated where a model allows it (SQUAREM, Varadhan & Roland
 2008): each third iteration extrapolates the expected counts of the three E-steps before it. The log
@@ -175,7 +174,7 @@ class EMState:
 
 @dataclass(frozen=True)
 class EMResult:
-    """Estimates of all tasks when each had settled, and how each settled, in order."""
+    """Estimates of all tasks when each ended, and how each ended, in order."""
 
     estimates: Estimates
     convergence: Sequence[Convergence]
@@ -189,7 +188,7 @@ def run_em(
     progress: Callable[[int, EMState], None] = lambda _, __: None,
     state: EMState | None = None,
 ) -> EMResult:
-    """Run EM; each task leaves when its own objective and posteriors have settled.
+    """Run EM; each task ends when its own objective and posteriors have converged.
 
     A task has converged when the relative change of its objective is at most ``params.tolerance``
     and no item's posterior changes by more than ``params.posterior_tolerance``. Accelerated EM
@@ -204,14 +203,14 @@ def run_em(
     params
         Settings.
     progress
-        Told after each iteration how many tasks have settled, and where EM stands.
+        Called after each iteration with the number of tasks that have ended, and the state of EM.
     state
         Where an earlier run stood.
     """
     state = state or start_em(labels, _first_estimates(labels, prior, params))
     starts, tasks = labels.judge_starts, np.arange(labels.n_items.size)
     final = Estimates(*(np.empty_like(array) for array in vars(state.estimates).values()))
-    courses: dict[int, Convergence] = {}
+    convergence_by_task: dict[int, Convergence] = {}
     running = np.ones(tasks.size, np.bool_)
     while running.any():
         state, converged = _iterate(state, labels, prior, params, running)
@@ -219,7 +218,7 @@ def run_em(
         ends = running & (converged | (state.iteration >= params.max_iterations))
         for position in np.flatnonzero(ends).tolist():
             task = int(tasks[position])
-            courses[task] = Convergence(
+            convergence_by_task[task] = Convergence(
                 bool(converged[position]),
                 state.iteration,
                 params.stop_on,
@@ -237,8 +236,8 @@ def run_em(
             labels, prior = labels.keep(running), None if prior is None else prior[running]
             tasks = tasks[running]
             running = np.ones(tasks.size, np.bool_)
-        progress(len(courses), state)
-    return EMResult(final, [courses[task] for task in range(starts.size - 1)])
+        progress(len(convergence_by_task), state)
+    return EMResult(final, [convergence_by_task[task] for task in range(starts.size - 1)])
 
 
 def _iterate(
@@ -254,7 +253,7 @@ def _iterate(
     extrapolates = accelerates and len(state.earlier) == 2
     extrapolated = np.zeros_like(running)
     if extrapolates:
-        extrapolated = _has_settled(state.log_posterior, SLOW)
+        extrapolated = _is_stable(state.log_posterior, SLOW)
     if extrapolated.any():
         limits = extrapolate_counts((*state.earlier, counts), starts)
         counts = counts.replace_tasks(starts, extrapolated, limits)
@@ -288,14 +287,14 @@ def _have_converged(
     running: Flags,
 ) -> Flags:
     """Return which ``running`` tasks changed little from a state to the one evaluated next."""
-    converged = running & _has_settled(evaluated.objective_trace(params.stop_on), params.tolerance)
+    converged = running & _is_stable(evaluated.objective_trace(params.stop_on), params.tolerance)
     if params.stop_on == "posterior" and params.posterior_tolerance < np.inf and converged.any():
         changes = _posterior_changes(labels, state.estimates, evaluated.estimates, converged)
         converged[converged] = changes <= params.posterior_tolerance
     return converged
 
 
-def _has_settled(objective_trace: tuple[Floats, ...], tolerance: float) -> Flags:
+def _is_stable(objective_trace: tuple[Floats, ...], tolerance: float) -> Flags:
     before, after = objective_trace[-2:]
     return np.asarray(np.abs(after - before) <= tolerance * np.abs(before))
 

@@ -136,37 +136,37 @@ def _matrix_of(tasks: Sequence[LabelCodes], members: Sequence[int]) -> LabelMatr
 def fit_models(
     tasks: Blocks[Sequence[LabelCodes]],
     shapes: Sequence[Shape],
-    models: Sequence[DawidSkeneParams],
+    params_by_model: Sequence[DawidSkeneParams],
     watch: Watch,
 ) -> list[list[ModelFit]]:
     """Fit label models to every task, those with one number of classes side by side.
 
     Each model starts where the one before it ended.
     """
-    groups = label_groups(tasks, shapes, models[0])
-    before: list[EMResult | None] = [None] * len(groups)
+    groups = label_groups(tasks, shapes, params_by_model[0])
+    previous: list[EMResult | None] = [None] * len(groups)
     by_model = []
-    for params in models:
+    for params in params_by_model:
         state, progress = watch(_name_of(params))
         fits: dict[int, ModelFit] = {}
         for n, group in enumerate(groups):
-            start = state or _start_at(group.labels, before[n], params)
+            start = state or _start_at(group.labels, previous[n], params)
             on_iteration = _add_finished(len(fits), progress)
             em = run_em(group.labels, None, params, progress=on_iteration, state=start)
             fits |= group.fits(em, params)
-            before[n] = em
+            previous[n] = em
         by_model.append([fits[t] for t in range(len(shapes))])
     return by_model
 
 
 def _start_at(
-    labels: LabelBlocks, before: EMResult | None, params: DawidSkeneParams
+    labels: LabelBlocks, previous: EMResult | None, params: DawidSkeneParams
 ) -> EMState | None:
     """Return where a fit starts that follows another; None for the first."""
-    if before is None:
+    if previous is None:
         return None
     dependence = np.full(labels.n_items.size, params.dependence)
-    estimates = replace(before.estimates, dependence=dependence)
+    estimates = replace(previous.estimates, dependence=dependence)
     return start_em(labels, estimates)
 
 

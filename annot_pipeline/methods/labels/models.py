@@ -1,4 +1,4 @@
-"""Label models: which confusion matrices judges may have. To add one, add its M-step here."""
+"""The registry of label models: by name, the M-step of each, from a module of its own."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ class TaskLabels:
 
 @dataclass(frozen=True)
 class ItemFit:
-    """What the probabilities of a task's items follow from.
+    """Everything that the probabilities of a task's items are computed from.
 
     Parameters
     ----------

@@ -113,7 +113,7 @@ def infer_labels(
     shared_weights
         Weights of the published model's members that tasks with few labels share.
     progress
-        Told what is going on.
+        Called with messages about the progress.
 
     Returns
     -------
@@ -129,7 +129,7 @@ def infer_labels(
         InMemoryBlocks([[t.labels for t in fitted]]),
         params=params,
         shared_weights=shared_weights,
-        watch=_telling(progress, len(fitted)) if progress else watch_nothing,
+        watch=_progress_watch(progress, len(fitted)) if progress else watch_nothing,
     )
     items = [
         labelled_items(task, fit.item_fit, settings.certain_at)
@@ -231,15 +231,13 @@ def _used_by_task(judgments: pa.Table, names: Sequence[str]) -> dict[str, pa.Tab
     return {name: rows[name] for name in names}
 
 
-def _telling(progress: Callable[[str], None], n_tasks: int) -> Watch:
+def _progress_watch(progress: Callable[[str], None], n_tasks: int) -> Watch:
     """Return what reports the progress of each fit."""
 
     def watch(fitted: str) -> tuple[None, Callable[[int, EMState], None]]:
-        def on_iteration(n_settled: int, state: EMState) -> None:
+        def on_iteration(n_ended: int, state: EMState) -> None:
             if state.iteration % 25 == 0:
-                progress(
-                    f"{fitted}: iteration {state.iteration}, {n_settled}/{n_tasks} tasks settled"
-                )
+                progress(f"{fitted}: iteration {state.iteration}, {n_ended}/{n_tasks} tasks ended")
 
         return None, on_iteration
 

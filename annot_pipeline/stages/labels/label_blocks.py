@@ -100,16 +100,15 @@ def labels_in_blocks(
     tasks: pa.Table,
     prior: LabelPrior,
 ) -> list[Make]:
-    """Fit the model of one task; what makes the rows of each block.
+    """Fit the model of one task; return a callable for each block that writes its rows.
 
-    What comes of it lies in files that jobs read: judges, and how each confuses classes, may be
-    more than each job can be given.
+    Results of the fit are in files that jobs read: judges and their confusion matrices may be too
+    large to send with each job.
 
     Parameters
     ----------
     folder
-        Where it may put what is of no use when the stage has ended; named by all that its files
-        are made of.
+        For files that are deleted when the stage ends.
     part
         Its judgments, ``controlled``.
     tasks

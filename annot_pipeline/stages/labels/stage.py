@@ -36,7 +36,7 @@ def infer_label_tables(context: StageContext) -> StageOutput[LabelMetrics]:
         from annot_pipeline.stages.labels.em_checkpoints import forget_checkpoints
 
         forget_checkpoints(context, folder)
-        shutil.rmtree(folder, ignore_errors=True)  # machines that were given up may write there yet
+        shutil.rmtree(folder, ignore_errors=True)  # workers that timed out may still write there
     if new := task_output.metrics["decided_new_classes"]:
         from annot_pipeline.stages.labels.adjudicate import new_classes_in_words
 
@@ -82,7 +82,7 @@ def _infer_labels(inputs: TaskRows) -> tuple[Mapping[str, pa.Table], TaskMetrics
     from annot_pipeline.stages.labels.infer_labels import LabelSettings, infer_labels
 
     settings = inputs.settings
-    # all have the same truths, and the same weights, but for those too large to take them
+    # truths are the same for all tasks; weights too, except that large tasks have none
     prior = max(inputs.prior.values(), key=lambda prior: len(prior.weights), default=LabelPrior())
     return infer_labels(
         inputs["controlled"],
