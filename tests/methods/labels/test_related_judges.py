@@ -88,7 +88,7 @@ def test_a_planted_family_is_found_and_accuracy_rises(k):
             InMemoryBlocks(in_blocks(alone, 3)), actual.families, without, with_families
         )
         assert in_parts.with_families == pytest.approx(compared.with_families)
-        assert in_parts.without == pytest.approx(compared.without)
+        assert in_parts.without_families == pytest.approx(compared.without_families)
         assert in_parts.votes == pytest.approx(compared.votes)
 
 
@@ -271,7 +271,7 @@ def test_comparison_is_of_the_best_predictions_of_each_fit():
             scores.append(float(np.average(np.log(chance), weights=labels.weights)))
         best.append(max(scores))
     compared = compare_families(InMemoryBlocks([task]), families, without, with_families)
-    assert [compared.without, compared.with_families] == pytest.approx(best)
+    assert [compared.without_families, compared.with_families] == pytest.approx(best)
     shares = np.bincount(task.labels) + 0.01
     votes = held_out_votes(labels, shares / shares.sum())
     assert compared.votes == pytest.approx(np.average(np.log(votes), weights=labels.weights))
