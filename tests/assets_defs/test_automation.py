@@ -167,8 +167,8 @@ def test_gold_that_is_away_when_it_is_compared_with(retried, monkeypatch):
 )
 def test_steps_that_lean_on_another_machine_are_tried_again(tmp_path, engine, retried):
     definitions = build_definitions(write_campaign(tmp_path / "small", engine={"kind": engine}))
-    assets = [of for of in definitions.assets if isinstance(of, dg.AssetsDefinition)]
-    actual = {of.op.name.partition("__")[2] for of in assets if of.op.retry_policy}
+    assets = [asset for asset in definitions.assets if isinstance(asset, dg.AssetsDefinition)]
+    actual = {asset.op.name.partition("__")[2] for asset in assets if asset.op.retry_policy}
     assert actual == retried
 
 

@@ -42,7 +42,7 @@ def evaluations(campaign: Path) -> dict[str, dg.AssetCheckEvaluation]:
 def test_every_ruled_table_of_the_release_is_held_to_its_suite(campaign):
     actual = evaluations(campaign)
     assert actual.keys() == GOLD.keys()
-    assert all(of.passed and not of.blocking for of in actual.values())
+    assert all(check.passed and not check.blocking for check in actual.values())
     assert actual["labels"].description == "9 expectations on 9 rows of v0001"
     assert actual["scores"].description == "no row to check"
 

@@ -226,7 +226,7 @@ def test_lines_are_those_of_the_archived_bytes(build_campaign, capsys, tmp_path)
         assert main(["trace", str(campaign), "i1", "--json", *options]) == 0
         (actual,) = json.loads(capsys.readouterr().out)["traces"]
         assert main(["trace", str(campaign), "i1", *options]) == 0
-        places = [place for row in actual["judgments"] for place in row["places"]]
+        places = [source for row in actual["judgments"] for source in row["places"]]
         rows = [*places, *actual["other_records"]]
         numbers = sorted((row["source_row"], row["line"]) for row in rows)
         return numbers, capsys.readouterr().out
@@ -254,4 +254,4 @@ def test_two_sources_that_read_an_export_in_two_ways_have_no_lines(
     build_campaign({"a.csv": "item,judge,label\ni1,a,x\n"}, sources=[source, other])
     assert main(["trace", str(tmp_path / "campaign"), "i1", "--json", "--task", "b"]) == 0
     (actual,) = json.loads(capsys.readouterr().out)["traces"]
-    assert [place["line"] for row in actual["judgments"] for place in row["places"]] == [None]
+    assert [location["line"] for row in actual["judgments"] for location in row["places"]] == [None]

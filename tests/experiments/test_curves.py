@@ -84,8 +84,8 @@ def test_a_correlation_with_a_constant_is_undefined_and_counted() -> None:
     scores[1] = truth
     actual = correlations(("DA",), X[:2], scores, truth, rounds=10, rng=rng())
     assert np.isnan(actual.value[:, 0]).all()
-    told = bands(actual)
-    assert told.value == pytest.approx(np.ones((2, 1, 2)))
+    curve_bands = bands(actual)
+    assert curve_bands.value == pytest.approx(np.ones((2, 1, 2)))
     repeats, rounds = undefined(actual)
     assert (repeats == 1).all()
     assert (rounds >= 10).all()
@@ -108,10 +108,13 @@ def test_the_score_of_a_missing_item_makes_a_point_undefined() -> None:
 def test_a_band_pools_all_repetitions() -> None:
     rounds = np.arange(200.0).reshape(2, 1, 1, 100) / 200
     actual = of_values(np.array([[[0.2]], [[0.4]]]), rounds)
-    told = bands(actual)
-    assert told.value[0, 0, 0] == pytest.approx(0.3)
+    curve_bands = bands(actual)
+    assert curve_bands.value[0, 0, 0] == pytest.approx(0.3)
     low, high = np.percentile(np.arange(200) / 200, [2.5, 97.5])
-    assert (told.low[0, 0, 0], told.high[0, 0, 0]) == (pytest.approx(low), pytest.approx(high))
+    assert (curve_bands.low[0, 0, 0], curve_bands.high[0, 0, 0]) == (
+        pytest.approx(low),
+        pytest.approx(high),
+    )
 
 
 def test_gains_are_paired_within_repetitions() -> None:

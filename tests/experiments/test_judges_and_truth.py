@@ -24,9 +24,9 @@ def test_perfect_judges_are_perfect_from_the_first_round() -> None:
     for name in ("lexical", "political"):
         actual = run_item_experiment(name, params, None, silent).correlations
         for method in ("DA", "EASL", "random"):
-            place = actual.methods.index(method)
-            assert (actual.value[:, :, place] > 1 - 1e-12).all()
-            assert (actual.rounds[:, :, place] > 1 - 1e-9).all()
+            position = actual.methods.index(method)
+            assert (actual.value[:, :, position] > 1 - 1e-12).all()
+            assert (actual.rounds[:, :, position] > 1 - 1e-9).all()
 
 
 def test_spammers_know_nothing() -> None:

@@ -43,11 +43,11 @@ def test_whole_points() -> None:
 def test_context_takes_a_share_of_shift_and_noise_away_where_items_are_seen_together() -> None:
     one = judges([0.2], [1.0], noise=0.1, context=0.25)
     truth, judge = np.full(20_000, 0.4), np.zeros(20_000, np.int64)
-    alone, beside = (one.answer(judge, truth, rng(), is_joint=t) for t in (False, True))
+    singly, jointly = (one.answer(judge, truth, rng(), is_joint=t) for t in (False, True))
     # the same draws of noise: all that differs is the context
-    np.testing.assert_allclose(beside - 0.4, 0.75 * (alone - 0.4), atol=1e-12)
-    assert alone.mean() == pytest.approx(0.6, abs=0.005)
-    assert alone.std() == pytest.approx(0.1, rel=0.05)
+    np.testing.assert_allclose(jointly - 0.4, 0.75 * (singly - 0.4), atol=1e-12)
+    assert singly.mean() == pytest.approx(0.6, abs=0.005)
+    assert singly.std() == pytest.approx(0.1, rel=0.05)
     same = judges([0.2], [1.0], noise=0.1)
     assert (
         same.answer(judge, truth, rng(), is_joint=True)

@@ -84,7 +84,9 @@ def assert_alike(blocks: pa.Table, whole: pa.Table, what: str) -> None:
         actual, expected = blocks[name].to_pylist(), whole[name].to_pylist()
         if pa.types.is_floating(whole.schema.field(name).type):
             assert [x is None for x in actual] == [x is None for x in expected], (what, name)
-            actual, expected = ([x for x in of if x is not None] for of in (actual, expected))
+            actual, expected = (
+                [x for x in values if x is not None] for values in (actual, expected)
+            )
             expected = pytest.approx(expected, rel=1e-9, abs=1e-9)
         assert actual == expected, (what, name)
 

@@ -131,11 +131,13 @@ def test_sums_by_group_are_those_of_the_resamples():
     resamples = ItemResamples.draw(60, 50, 7)
     actual = resample_scores(scores, groups, resamples, n_groups=4)
     weights = np.concatenate(list(resamples.chunks(9)), axis=1)
-    for sums, of in zip(actual, scores, strict=True):
+    for sums, score in zip(actual, scores, strict=True):
         for group in range(3):
             mine = groups == group
             assert sums.counts[group] == pytest.approx(weights[mine].sum(axis=0))
-            by_hand = np.array([(of.values[mine] * w[mine, None]).sum(axis=0) for w in weights.T])
+            by_hand = np.array(
+                [(score.values[mine] * w[mine, None]).sum(axis=0) for w in weights.T]
+            )
             assert pytest.approx(by_hand, nan_ok=True) == sums.values[group].T
     whole = actual[0].all_groups().estimates()
     means = np.array([w @ scores[0].values for w in weights.T])[1:] / 60
