@@ -11,15 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from annot_pipeline.methods.numerics.additive import Additive
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
@@ -29,6 +25,8 @@ PRIOR = 1 / 9
 LITTLE_PRIOR = 1e-6
 """Of order effects, coefficients and the frequency of ties."""
 ROUNDS, TOLERANCE, LARGEST_STEP = 100, 1e-9, 2.0
+CELLS_AT_ONCE = 2**20
+"""Products of a design's entries that are in memory at one time."""
 
 
 @dataclass(frozen=True)
@@ -107,37 +105,69 @@ class ComparisonModel:
         preference = wins + tie / 2
         return preference, tie, wins + tie / 4 - preference**2
 
-    def design(self, first: Codes, second: Codes, orders: Codes, covariates: Floats) -> csr_array:
-        """Return what the log odds add up from, ``(n_rows, n_linear)``."""
-        from scipy.sparse import coo_array, csr_array, hstack
-
-        rows = np.arange(first.size)
+    def design(self, first: Codes, second: Codes, orders: Codes, covariates: Floats) -> Design:
+        """Return what the log odds add up, ``(n_rows, n_linear)``; parameters of `log_odds`."""
+        ones = np.ones(first.size)
         has_order = orders >= 0
-        values = np.concatenate([np.ones(rows.size), -np.ones(rows.size), np.ones(has_order.sum())])
-        places = (
-            np.concatenate([rows, rows, rows[has_order]]),
-            np.concatenate([first, second, self.n_systems + orders[has_order]]),
-        )
-        design = csr_array((values, places), shape=(rows.size, self.n_not_covariates))
-        if self.n_covariates:
-            design = hstack([design, coo_array(covariates)], format="csr")
-        return design
+        entries = [(first, ones), (second, -ones)]
+        if has_order.any():
+            parameter = np.where(has_order, self.n_systems + orders, first)
+            entries.append((parameter, has_order.astype(np.float64)))
+        for code, values in enumerate(covariates.T):
+            entries.append((np.full(first.size, self.n_not_covariates + code), values))
+        parameters, factors = zip(*entries, strict=True)
+        return Design(np.stack(parameters, axis=1), np.stack(factors, axis=1), self.n_linear)
 
     def derivatives(
-        self, design: csr_array, log_odds: Floats, n: Floats, preferences: Floats, ties: Floats
+        self, design: Design, log_odds: Floats, n: Floats, preferences: Floats, ties: Floats
     ) -> Derivatives:
         """Return the derivatives of rows of n comparisons, with sums of preferences and ties."""
         preference, tie, variance = self.expected(log_odds)
         size = self.n_linear
         gradient, information = np.zeros(size + 1), np.zeros((size + 1, size + 1))
-        gradient[:size] = design.T @ (preferences - n * preference)
-        information[:size, :size] = (design.T @ design.multiply((n * variance)[:, None])).toarray()
+        gradient[:size] = design.sums(preferences - n * preference)
+        information[:size, :size] = design.products(n * variance)
         if self.has_ties:
             gradient[-1] = (ties - n * tie).sum()
-            cross = design.T @ (n * tie * (0.5 - preference))
+            cross = design.sums(n * tie * (0.5 - preference))
             information[:size, -1] = information[-1, :size] = cross
             information[-1, -1] = (n * tie * (1 - tie)).sum()
         return Derivatives(gradient, information)
+
+
+@dataclass(frozen=True)
+class Design:
+    """A design matrix of few entries per row: as it is sparse, and mostly small.
+
+    Parameters
+    ----------
+    parameters, factors
+        ``(n_rows, n_entries)`` codes of parameters, and how often each is added.
+    n_parameters
+        How many there are.
+    """
+
+    parameters: Codes
+    factors: Floats
+    n_parameters: int
+
+    def sums(self, values: Floats) -> Floats:
+        """Return the transposed matrix times ``(n_rows,)`` values, ``(n_parameters,)``."""
+        weights = self.factors * values[:, None]
+        sums = np.bincount(self.parameters.ravel(), weights.ravel(), self.n_parameters)
+        return np.asarray(sums, np.float64)
+
+    def products(self, weights: Floats) -> Floats:
+        """Return the sum of outer products of rows, times weights, ``(n_parameters,) * 2``."""
+        products = np.zeros(self.n_parameters**2)
+        rows_at_once = max(CELLS_AT_ONCE // self.parameters.shape[1] ** 2, 1)
+        for start in range(0, weights.size, rows_at_once):
+            rows = slice(start, start + rows_at_once)
+            codes, factors = self.parameters[rows], self.factors[rows]
+            cells = codes[:, :, None] * self.n_parameters + codes[:, None, :]
+            weighted = factors * weights[rows, None]
+            np.add.at(products, cells.ravel(), (factors[:, :, None] * weighted[:, None]).ravel())
+        return products.reshape(self.n_parameters, self.n_parameters)
 
 
 def maximise(

@@ -6,13 +6,17 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from annot_pipeline.config import Source
+from annot_pipeline.contracts import TEXT
 from annot_pipeline.errors import AnnotError, counted, shorten
 from annot_pipeline.exports.raw_rows import RawRows
 from annot_pipeline.runtime.context import Document, StageContext
+from annot_pipeline.runtime.indexing import index_pairs
 from annot_pipeline.stages.ingest.metrics import RepeatedAnswers
 from annot_pipeline.stages.ingest.opened_exports import open_export
 from annot_pipeline.stages.ingest.read_records import columns_of, read_records
@@ -88,42 +92,41 @@ def _telling_columns(context: StageContext, source_order: int, name: str, sha256
 
 
 def _columns_telling(chunks: Iterable[RawRows], source: Source, name: str) -> list[str]:
-    values_by_column: dict[str, set[Any]] = {}
-    keys: set[Any] = set()
-    repeated = False
-    n_rows = 0
-    candidates: set[str] | None = None
     mapped = {*columns_of(source)}
+    candidates: set[str] | None = None
+    identities: list[pa.Table] = []
+    raw: list[Mapping[str, pa.Array]] = []
+    n_rows = 0
     for rows in chunks:
         if n_rows >= MOST_ROWS:
             break
+        unmapped = {column for column in rows.columns if column not in mapped}
+        candidates = unmapped if candidates is None else candidates & unmapped
+        if not candidates:
+            return []
         n_rows += len(rows)
         records = read_records(rows, source, path=name, campaign="-")
-        usable = records.filter(pc.is_null(records["reason"]))
-        names = [field for field in IDENTITY if field in usable.column_names]
-        own = list(zip(*(usable[field].to_pylist() for field in names), strict=True))
-        unmapped = [column for column in rows.columns if column not in mapped]
-        candidates = {*unmapped} if candidates is None else candidates & {*unmapped}
-        repeated |= len({*own} | keys) < len(own) + len(keys)
-        keys |= {*own}
-        values = _values_by_row(rows, usable["row"].to_pylist(), candidates)
-        for column in [*candidates]:
-            pairs = list(zip(own, values[column], strict=True))
-            before = values_by_column.setdefault(column, set())
-            if None in values[column] or len({*pairs} | before) < len(pairs) + len(before):
-                candidates.discard(column)
-            before |= {*pairs}
-    if not repeated or not candidates:
+        usable = pc.is_null(records["reason"]).combine_chunks()
+        fields = [field for field in IDENTITY if field in records.column_names]
+        identities.append(records.select(fields).filter(usable))
+        raw.append({column: rows.columns[column].filter(usable) for column in candidates})
+    if not candidates:
         return []
-    n_values = {
-        column: len({value for _, value in values_by_column[column]}) for column in candidates
-    }
-    return sorted(candidates, key=lambda column: (n_values[column], column))[:MOST_COLUMNS]
+    answers = np.zeros(sum(map(len, identities)), np.int64)
+    for column in pa.concat_tables(identities).columns:
+        answers = index_pairs(answers, _codes(column)).codes
+    if answers.max(initial=-1) + 1 == answers.size:
+        return []  # none is repeated
+    n_values: dict[str, int] = {}
+    for column in candidates:
+        values = pa.chunked_array([part[column].cast(TEXT) for part in raw], TEXT)
+        codes = _codes(values)
+        if not values.null_count and index_pairs(answers, codes).first.size == answers.size:
+            n_values[column] = int(codes.max()) + 1
+    return sorted(n_values, key=lambda column: (n_values[column], column))[:MOST_COLUMNS]
 
 
-def _values_by_row(
-    rows: RawRows, numbers: Sequence[int], columns: set[str]
-) -> dict[str, list[str | None]]:
-    indices = {int(number): index for index, number in enumerate(rows.row)}
-    at = pa.array([indices[number] for number in numbers], pa.int64())
-    return {column: rows.columns[column].take(at).to_pylist() for column in columns}
+def _codes(column: pa.ChunkedArray) -> npt.NDArray[np.int64]:
+    """Return a code from 0 for each distinct value, nulls included."""
+    encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")
+    return np.asarray(encoded.indices, np.int64)
