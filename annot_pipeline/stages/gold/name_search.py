@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -34,24 +34,37 @@ class NameSearch:
     Parameters
     ----------
     by_word
-        The names by the first word of each, its first run of letters and digits, in lower case.
+        The names by the word of each that the fewest names have, in lower case, each with the
+        place where that word begins in the name. Words are runs of letters and digits.
+    first_words
+        The first word of each name, in lower case.
     """
 
-    by_word: dict[str, tuple[str, ...]]
+    by_word: dict[str, tuple[tuple[str, int], ...]]
+    first_words: frozenset[str]
 
     @classmethod
     def of_names(cls, names: Iterable[str]) -> NameSearch:
         """Return the search for those names that can be checked."""
-        by_word: dict[str, list[str]] = defaultdict(list)
-        for name in map(_composed, names):
-            if can_be_checked(name):
-                by_word[WORD.search(name)[0].lower()].append(name)  # type: ignore[index]
-        return cls({word: tuple(names) for word, names in by_word.items()})
+        words = {
+            name: [(word[0].lower(), word.start()) for word in WORD.finditer(name)]
+            for name in map(_composed, names)
+            if can_be_checked(name)
+        }
+        n_names = Counter(word for pairs in words.values() for word in {word for word, _ in pairs})
+        by_word: dict[str, list[tuple[str, int]]] = defaultdict(list)
+        for name, pairs in words.items():
+            word, start = min(pairs, key=lambda pair: n_names[pair[0]])
+            by_word[word].append((name, start))
+        return cls(
+            {word: tuple(names) for word, names in by_word.items()},
+            frozenset(pairs[0][0] for pairs in words.values()),
+        )
 
     def without(self, names: Iterable[str]) -> NameSearch:
         """Return the search for the other names."""
         left_out = set(map(_composed, names))
-        names_left = (name for group in self.by_word.values() for name in group)
+        names_left = (name for group in self.by_word.values() for name, _ in group)
         return self.of_names(name for name in names_left if name not in left_out)
 
     def in_text(self, text: str) -> set[str]:
@@ -64,7 +77,7 @@ class NameSearch:
             return set()
         values = pc.unique(pc.utf8_normalize(column.cast(pa.string()), "NFC")).drop_null()
         words = pc.split_pattern_regex(pc.utf8_lower(values), r"[^\pL\pN]+")
-        is_first_word = pc.is_in(words.flatten(), pa.array(self.by_word, pa.string()))
+        is_first_word = pc.is_in(words.flatten(), pa.array(sorted(self.first_words), pa.string()))
         rows = pc.unique(pc.list_parent_indices(words).filter(is_first_word))
         names: set[str] = set()
         for text in values.take(rows).to_pylist():
@@ -85,11 +98,11 @@ class NameSearch:
 
     def _matches(self, text: str) -> Iterator[str]:
         words = {word.lower() for word in set(WORD.findall(text))}
-        if self.by_word.keys().isdisjoint(words):  # most pages, and quickly found
+        if self.first_words.isdisjoint(words):  # most pages, and quickly found
             return
         for word in WORD.finditer(text):
-            for name in self.by_word.get(word[0].lower(), ()):
-                start = word.start() - WORD.search(name).start()  # type: ignore[union-attr]
+            for name, offset in self.by_word.get(word[0].lower(), ()):
+                start = word.start() - offset
                 end = start + len(name)
                 is_name = start >= 0 and text[start:end].lower() == name.lower()
                 if is_name and _is_whole(text, start, end):

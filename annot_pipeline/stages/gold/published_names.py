@@ -19,7 +19,7 @@ from annot_pipeline.contracts import GOLD
 from annot_pipeline.errors import counted
 from annot_pipeline.stages.gold.metrics import ReleaseMetrics
 from annot_pipeline.stages.gold.name_search import NameSearch, can_be_checked
-from annot_pipeline.stages.gold.published_words import own_words, prose_words
+from annot_pipeline.stages.gold.published_words import is_prose, own_words
 from annot_pipeline.storage.files import canonical_json
 from annot_pipeline.storage.tables import StoredTable, read_groups
 
@@ -61,8 +61,7 @@ class PublishedNames:
         tables: Mapping[str, StoredTable],
         manifest: Mapping[str, Any],
     ) -> None:
-        common = prose_words()
-        checked = [n for n in judges if can_be_checked(n) and n.lower() not in common]
+        checked = [name for name in judges if can_be_checked(name) and not is_prose(name)]
         self.unchecked = len(judges) - len(checked)
         self.search = NameSearch.of_names(checked)
         self.exempt: set[str] = set()

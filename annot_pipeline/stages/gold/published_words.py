@@ -44,6 +44,11 @@ def own_words() -> frozenset[str]:
     return frozenset(word.lower() for text in texts for word in WORD.findall(text))
 
 
+def is_prose(name: str) -> bool:
+    """Return whether a name is one of our `prose_words`; most names have digits and are none."""
+    return bool(PROSE.fullmatch(name.lower())) and name.lower() in prose_words()
+
+
 @cache
 def prose_words() -> frozenset[str]:
     """Return common words of our published sentences: they name nobody where exports use them.
