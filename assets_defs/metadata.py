@@ -19,7 +19,7 @@ from annot_pipeline.stages.ingest.metrics import JudgmentMetrics, Rejections
 from annot_pipeline.stages.judges.metrics import ControlMetrics
 from annot_pipeline.stages.labels.metrics import LabelMetrics
 from annot_pipeline.storage.releases import Release
-from annot_pipeline.storage.tables import StoredTable, groups_unharmed
+from annot_pipeline.storage.tables import StoredTable, read_verified_groups
 
 INTERNAL = {
     "exports": "Exports of this build. One row per file.",
@@ -118,7 +118,7 @@ def stage_metadata(
 def _certain_share(labels: StoredTable) -> float:
     """Return the share of the labels to train on."""
     usable = 0
-    for rows in groups_unharmed(labels, ["certain"]):
+    for rows in read_verified_groups(labels, ["certain"]):
         usable += pc.sum(rows["certain"]).as_py() or 0
     return float(usable / labels.rows)
 

@@ -30,7 +30,7 @@ from annot_pipeline.storage.releases import Releases
 from annot_pipeline.storage.shortages import cannot_write
 from annot_pipeline.storage.source_digests import SourceDigests
 from annot_pipeline.storage.store import Store
-from annot_pipeline.storage.tables import read_unharmed
+from annot_pipeline.storage.tables import read_verified
 
 WAITING = "a build publishes; waiting"
 
@@ -210,7 +210,7 @@ def _of_last_build(store: Store) -> set[str]:
         tables = store.recorded("latest", "archive_exports").tables
     except StoreError:
         return set()
-    return set(read_unharmed(tables["exports"], ["source_sha256"])["source_sha256"].to_pylist())
+    return set(read_verified(tables["exports"], ["source_sha256"])["source_sha256"].to_pylist())
 
 
 def _is_kept(path: Path) -> bool:

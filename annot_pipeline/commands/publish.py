@@ -52,7 +52,7 @@ from annot_pipeline.storage.tables import (
     as_published,
     damaged,
     placed,
-    read_unharmed,
+    read_verified,
     write_table,
 )
 
@@ -147,7 +147,7 @@ def _publish_if_new(build: Build, runs: Mapping[str, StageRun], releases: Releas
     settings = settings_hash(build.campaign.settings, derive(build.key, "fingerprint"))
     digests = {
         build.published(export["source_sha256"]): export["source_sha256"]
-        for export in read_unharmed(outputs["exports"]).to_pylist()
+        for export in read_verified(outputs["exports"]).to_pylist()
     }
     checks = [gate.document() for run in runs.values() for gate in run.gates]
 

@@ -14,7 +14,7 @@ from annot_pipeline.stages.gold.published_names import PublishedNames
 from annot_pipeline.stages.ingest.raw_names import raw_names
 from annot_pipeline.storage.tables import (
     StoredTable,
-    read_unharmed,
+    read_verified,
 )
 
 NO_NAMES = ReleaseMetrics(places=[], names=0, unchecked=0)
@@ -31,7 +31,7 @@ def names_in_release(
     """Return the raw names of judges in tables and manifest; None without pseudonyms."""
     if not build.campaign.settings.privacy.pseudonymize:
         return None
-    files = dict.fromkeys(read_unharmed(outputs["record_files"])["filename"].to_pylist())
+    files = dict.fromkeys(read_verified(outputs["record_files"])["filename"].to_pylist())
     declared = build.campaign.settings.judges.declared
     names = raw_names((build.store.records / name for name in files), declared)
     return PublishedNames(sorted(names), tables, document)

@@ -38,7 +38,7 @@ from annot_pipeline.storage.releases import Release
 from annot_pipeline.storage.tables import (
     StoredTable,
     read_table,
-    read_unharmed,
+    read_verified,
 )
 from annot_pipeline.version import __version__, numeric_packages
 
@@ -53,10 +53,10 @@ def exports_with_fates(
     }
     ignored = {
         (row["source_order"], row["file_order"]): json.loads(row["ignored"])
-        for row in read_unharmed(tables["record_files"]).to_pylist()
+        for row in read_verified(tables["record_files"]).to_pylist()
     }
     rows = []
-    for export in read_unharmed(tables["exports"]).to_pylist():
+    for export in read_verified(tables["exports"]).to_pylist():
         row = {
             "kind": export["kind"],
             "source": export["source_order"],
@@ -101,7 +101,7 @@ def release_manifest(
     campaign = build.campaign.settings
     used_judges = runs["settle_judgments"].metrics(JudgmentMetrics).used_judges
     note = {"note": text} if (text := model_note(used_judges)) else {}
-    fits = read_unharmed(runs["infer_labels"].result.tables["label_fits"]).drop(["trace"])
+    fits = read_verified(runs["infer_labels"].result.tables["label_fits"]).drop(["trace"])
     return {
         "campaign": campaign.campaign,
         "version": version_,

@@ -36,7 +36,7 @@ from annot_pipeline.storage.tables import (
     StoredTable,
     read_groups,
     read_table,
-    unharmed,
+    verify_table,
 )
 
 
@@ -95,10 +95,10 @@ def drawn_tables(
 ) -> dict[str, pa.Table]:
     """Return the tables that the report draws, from the outputs of stages."""
     tables = {
-        name: read_table(unharmed(outputs[name]), columns) for name, columns in INTERNAL.items()
+        name: read_table(verify_table(outputs[name]), columns) for name, columns in INTERNAL.items()
     }
     queried = ("comparisons", "control_pairs", "segment_ranks")
-    inputs = {name: unharmed(outputs[name]) for name in queried}
+    inputs = {name: verify_table(outputs[name]) for name in queried}
     parameters_by_name = DRAWN | {"control_differences": {"judges": drawn_judges(gold["judges"])}}
     return tables | query_tables(parameters_by_name, inputs, queries)
 

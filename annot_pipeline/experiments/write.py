@@ -16,7 +16,7 @@ from annot_pipeline.errors import printable
 from annot_pipeline.experiments.figures import Drawn
 from annot_pipeline.experiments.tables import Cell, Table, written
 from annot_pipeline.report.report import STYLE
-from annot_pipeline.storage.files import replacing
+from annot_pipeline.storage.files import atomic_write
 
 PAGE = "experiment.html"
 MOST_ROWS = 60
@@ -78,7 +78,7 @@ def write_experiment(
     folder.mkdir(parents=True, exist_ok=True)
     with contextlib.ExitStack() as files:
         for name, data in contents.items():
-            files.enter_context(replacing(folder / name)).write_bytes(data)
+            files.enter_context(atomic_write(folder / name)).write_bytes(data)
     return [folder / name for name in contents]
 
 

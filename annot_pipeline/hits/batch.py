@@ -15,7 +15,7 @@ from annot_pipeline.errors import ConfigError, Problem
 from annot_pipeline.hits.file_names import file_stems
 from annot_pipeline.hits.plan import TaskPlan, task_plans
 from annot_pipeline.stages.planning.hit_plan import Question
-from annot_pipeline.storage.files import file_sha256, replacing
+from annot_pipeline.storage.files import atomic_write, file_sha256
 from annot_pipeline.storage.tables import write_table
 
 LOG = "plan.parquet"
@@ -101,12 +101,12 @@ def write_batch(
     described: list[dict[str, Any]] = []
     warnings: list[str] = []
     with contextlib.ExitStack() as written:
-        log = written.enter_context(replacing(folder / LOG))  # in place last
+        log = written.enter_context(atomic_write(folder / LOG))  # in place last
         stale = _files_of_other_batch(folder, write_table(log, plan).sha256, force=force)
         for task in tasks:
             name = task.question.task
             targets = [folder / pattern.format(stems[name]) for pattern in platform.files]
-            paths = [written.enter_context(replacing(target)) for target in targets]
+            paths = [written.enter_context(atomic_write(target)) for target in targets]
             warnings += [f"{name}: {what}" for what in platform.write_task(task, paths)]
             files = [
                 {"path": str(target), "bytes": path.stat().st_size}
@@ -115,7 +115,7 @@ def write_batch(
             entry = {"task": name, "ask": task.question.ask}
             described.append({**entry, "hits": task.n_hits, "slots": task.n_slots, "files": files})
         if sample is not None:
-            path = written.enter_context(replacing(folder / SAMPLE))
+            path = written.enter_context(atomic_write(folder / SAMPLE))
             csv.write_csv(sample, path)
     new = {Path(file["path"]) for task in described for file in task["files"]}
     new |= set() if sample is None else {folder / SAMPLE}

@@ -30,7 +30,7 @@ from annot_pipeline.stages.planning.plan_hits import (
     plan_hits,
     questions_of,
 )
-from annot_pipeline.storage.tables import StoredTasks, read_unharmed, unharmed
+from annot_pipeline.storage.tables import StoredTasks, read_verified, verify_table
 
 FOLDER = "hits"
 """Where `annot hits` writes beside campaign.yaml, a folder a batch."""
@@ -170,12 +170,12 @@ def _tables(
         return TASKS.empty_table(), items, {}, {}
     table_names = ("tasks", "item_rows", *NEEDED[campaign.settings.next_hits.design])
     files = last_build(build, *table_names, command="annot hits")
-    tasks, items = read_unharmed(files["tasks"]), read_unharmed(files["item_rows"])
+    tasks, items = read_verified(files["tasks"]), read_verified(files["item_rows"])
     read = {
-        name: read_unharmed(files[name]) for name in (VOTES, PROBABILITIES) if name in table_names
+        name: read_verified(files[name]) for name in (VOTES, PROBABILITIES) if name in table_names
     }
     stored: dict[str, StoredTasks] = {
-        name: StoredTasks(unharmed(files[name])) for name in BY_TASK if name in table_names
+        name: StoredTasks(verify_table(files[name])) for name in BY_TASK if name in table_names
     }
     return tasks, items, read, stored
 

@@ -15,7 +15,7 @@ from annot_pipeline.stages.build import Build
 from annot_pipeline.stages.ingest.read_records import columns_by_field
 from annot_pipeline.storage.archive import archived
 from annot_pipeline.storage.files import file_sha256
-from annot_pipeline.storage.tables import StoredTable, read_unharmed
+from annot_pipeline.storage.tables import StoredTable, read_verified
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def batches_of(build: Build, tables: Mapping[str, StoredTable]) -> list[Batch]:
     settings = build.campaign.settings
     exports: dict[str, dict[str, Any]] = {}
     mapped: dict[str, list[Source]] = {}
-    for row in read_unharmed(tables["record_files"]).to_pylist():
+    for row in read_verified(tables["record_files"]).to_pylist():
         source = settings.sources[row["source_order"]]
         if source.format == "mturk":
             exports.setdefault(row["source_file"], row)

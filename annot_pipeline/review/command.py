@@ -25,8 +25,8 @@ from annot_pipeline.review.upload import Judges, Upload
 from annot_pipeline.runtime.read_back import refuse_read_back
 from annot_pipeline.stages.build import Build
 from annot_pipeline.stages.last_build import last_build
-from annot_pipeline.storage.files import TEMPORARY, file_sha256, replacing, write_json
-from annot_pipeline.storage.tables import StoredTable, read_unharmed
+from annot_pipeline.storage.files import TEMPORARY, atomic_write, file_sha256, write_json
+from annot_pipeline.storage.tables import StoredTable, read_verified
 
 FOLDER = "review"
 """Where `annot review` writes beside campaign.yaml unless it is told otherwise."""
@@ -79,13 +79,13 @@ def review(
     with long_cells(), contextlib.ExitStack() as files:
         for batch in batches:
             progress(f"{batch.target}: {batch.rows:,} rows")
-            temporary = files.enter_context(replacing(folder / batch.target))
+            temporary = files.enter_context(atomic_write(folder / batch.target))
             upload = Upload(batch, matching(rows, len(uploads)), judges, quality)
             with private(temporary, upload.file.encoding) as file:
                 sheet += upload.write(file)
             uploads.append({"path": str(folder / batch.target), **upload.counts()})
             written[batch.target] = [file_sha256(temporary), *known_hashes.get(batch.target, [])]
-        temporary = files.enter_context(replacing(folder / SHEET))
+        temporary = files.enter_context(atomic_write(folder / SHEET))
         write_sheet(temporary, sheet)
         written[SHEET] = [file_sha256(temporary), *known_hashes.get(SHEET, [])]
         write_json(folder / WRITTEN, known_hashes | written)  # a kill from here on loses nothing
@@ -106,5 +106,5 @@ def review(
 def _judges(tables: Mapping[str, StoredTable]) -> Judges:
     names = ["task", "judge", "verdict", "verdict_reason", "test", "contrast"]
     names += ["p_adjusted", "known_answer_accuracy", *FIGURES]
-    rows = read_unharmed(tables["judges"], names).to_pylist()
+    rows = read_verified(tables["judges"], names).to_pylist()
     return {(row["task"], row["judge"]): row for row in rows}

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from annot_pipeline.contracts import INT, TEXT, UNREAD_FATES
 from annot_pipeline.review.batches import Batch
-from annot_pipeline.storage.tables import StoredTable, read_groups, unharmed
+from annot_pipeline.storage.tables import StoredTable, read_groups, verify_table
 
 _KEYS = ("batch", "row", "task", "judge_id")
 _SUMS = ("counted", "rejected", "records")
@@ -29,7 +29,7 @@ def found_rows(controlled: StoredTable, batches: Sequence[Batch]) -> pa.Table:
     names = pa.array([batch.opening.name for batch in batches], TEXT)
     columns = ["source_file", "source_row", "fate", *_KEYS[2:], *_NAMES]
     whole: pa.Table | None = None
-    for rows in read_groups(unharmed(controlled), columns, plain=True):
+    for rows in read_groups(verify_table(controlled), columns, plain=True):
         at = pc.index_in(rows["source_file"], names)
         part = _part(rows, at.cast(INT)).filter(pc.is_valid(at))
         whole = _merged([part] if whole is None else [whole, part])

@@ -24,7 +24,7 @@ from annot_pipeline.runtime.partitions import (
     never_called,
     partition_key,
 )
-from annot_pipeline.storage.tables import StoredTable, groups_unharmed
+from annot_pipeline.storage.tables import StoredTable, read_verified_groups
 
 T = TypeVar("T")
 
@@ -61,7 +61,8 @@ def has_blocks(
 
 def _n_of_fates(table: StoredTable, fates: Sequence[str]) -> int:
     return sum(
-        pc.sum(is_in(rows["fate"], fates)).as_py() or 0 for rows in groups_unharmed(table, ["fate"])
+        pc.sum(is_in(rows["fate"], fates)).as_py() or 0
+        for rows in read_verified_groups(table, ["fate"])
     )
 
 

@@ -32,7 +32,7 @@ from annot_pipeline.storage.tables import (
     StoredTable,
     TableFile,
     damaged,
-    is_unharmed,
+    is_intact,
     placed,
     streamed,
     tasks_in,
@@ -195,7 +195,7 @@ def link_partition(folder: Path, table: str, key: str, file: TableFile) -> Table
         os.link(file.path, path)
         return linked
     except FileExistsError:
-        if is_unharmed(linked):  # that partition was made already
+        if is_intact(linked):  # that partition was made already
             return linked
     except OSError:  # a disk without links
         pass
@@ -205,7 +205,7 @@ def link_partition(folder: Path, table: str, key: str, file: TableFile) -> Table
 def _copied(file: TableFile, path: Path) -> TableFile:
     shutil.copyfile(regular(file.path), path)
     copy = TableFile(path, file.sha256, file.rows)
-    if not is_unharmed(copy):
+    if not is_intact(copy):
         raise damaged(file)
     return copy
 

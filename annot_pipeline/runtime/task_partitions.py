@@ -38,7 +38,7 @@ from annot_pipeline.storage.tables import (
     StoredTable,
     TableFile,
     read_as_written,
-    read_unharmed,
+    read_verified,
 )
 
 TASK_FINGERPRINTS = "tasks_made_of"
@@ -308,7 +308,7 @@ def _make(
     if changed or not results:
         rows = {name: table.only(changed) for name, table in inputs.items()}
         rows |= {
-            name: read_unharmed(table, shared.columns[name]) for name, table in shared.whole.items()
+            name: read_verified(table, shared.columns[name]) for name, table in shared.whole.items()
         }
         prior = {task: value for task, value in task_partition.prior.items() if task not in copied}
         task_rows = TaskRows(shared.settings, rows, prior, shared.workers, shared.progress)
@@ -326,7 +326,7 @@ def _make(
 
 def _read(table: StoredTable, columns: Sequence[str], tasks: Sequence[str]) -> ByTask:
     """Return the rows of some tasks, by task."""
-    read = ByTask(read_unharmed(table, columns, tasks))
+    read = ByTask(read_verified(table, columns, tasks))
     return ByTask(read.only(tasks))
 
 

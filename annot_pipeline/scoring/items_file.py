@@ -10,7 +10,7 @@ import pyarrow.csv as pa_csv
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.errors import ConfigError, Problem
 from annot_pipeline.runtime.read_back import refuse_read_back
-from annot_pipeline.storage.files import replacing
+from annot_pipeline.storage.files import atomic_write
 from annot_pipeline.storage.tables import write_table
 
 ENDINGS = (".csv", ".parquet")
@@ -41,7 +41,7 @@ def items_path(campaign: LoadedCampaign, output: Path) -> Path:
 
 def write_items(items: pa.Table, path: Path) -> None:
     """Write one row per item, in one step."""
-    with replacing(path) as temporary:
+    with atomic_write(path) as temporary:
         if path.suffix == ".csv":
             pa_csv.write_csv(items, temporary)
         else:

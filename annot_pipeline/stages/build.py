@@ -43,7 +43,7 @@ from annot_pipeline.storage.releases import Releases
 from annot_pipeline.storage.shortages import cannot_write, running
 from annot_pipeline.storage.stage_result import StageFingerprint, StageResult
 from annot_pipeline.storage.store import LastFailure, Store
-from annot_pipeline.storage.tables import StoredTable, TableFile, read_unharmed
+from annot_pipeline.storage.tables import StoredTable, TableFile, read_verified
 from annot_pipeline.version import __version__, numeric_packages
 
 __all__ = [
@@ -226,7 +226,7 @@ class Build:
         key = digest([stage.name, asdict(fingerprint), "" if cached else self.run])[:32]
         result = self.store.result(stage.name, key) if cached else None
         if result and not (
-            result.is_unharmed and is_checked(stage.name, stage.outputs, result.document)
+            result.is_intact and is_checked(stage.name, stage.outputs, result.document)
         ):
             self.store.discard(result)
             result = None
@@ -296,7 +296,7 @@ class Build:
                 inputs=inputs,
                 columns=stage.inputs,
                 progress=self.progress,
-                read=lambda name, *, tasks=None: read_unharmed(
+                read=lambda name, *, tasks=None: read_verified(
                     inputs[name], stage.inputs[name], tasks
                 ),
                 latest=cache(lambda: self._latest(stage, fingerprint)),
@@ -326,7 +326,7 @@ class Build:
         except StoreError:
             return None
         is_same = latest.fingerprint.settings == fingerprint.settings
-        return latest if is_same and latest.is_unharmed else None
+        return latest if is_same and latest.is_intact else None
 
 
 def check_one_build(build: Build, runs: Mapping[str, StageRun]) -> None:

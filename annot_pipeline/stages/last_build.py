@@ -8,7 +8,7 @@ from annot_pipeline.stages.build_state import build_state
 from annot_pipeline.stages.ingest.present_exports import present_exports
 from annot_pipeline.storage.keys import no_key, present_key
 from annot_pipeline.storage.stage_result import StageResult
-from annot_pipeline.storage.tables import StoredTable, read_unharmed
+from annot_pipeline.storage.tables import StoredTable, read_verified
 
 
 def last_build(build: Build, *table_names: str, command: str) -> dict[str, StoredTable]:
@@ -101,7 +101,7 @@ def _check_exports(build: Build, exports: StoredTable, command: str) -> None:
     before = {
         (row["source_order"] + n_sources * (row["kind"] == "items"), row["source_file"]):
             row["source_sha256"]
-        for row in read_unharmed(exports).to_pylist()
+        for row in read_verified(exports).to_pylist()
     }  # fmt: skip
     now = {(n, name): sha256 for n, name, sha256 in present_exports(build.campaign)}
     news = {

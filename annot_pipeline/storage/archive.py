@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from annot_pipeline.errors import ConfigError, InputError, Problem, first_of
 from annot_pipeline.storage.checked_export import FoundExport, OwnFolders, checked_export
-from annot_pipeline.storage.files import file_sha256, open_regular, replacing
+from annot_pipeline.storage.files import atomic_write, file_sha256, open_regular
 
 MAGIC = "*?["
 NOTHING: Mapping[str, Path] = {}
@@ -98,7 +98,7 @@ def archive_file(
     was_archived = archived_path.exists()
     if not (was_archived and file_sha256(archived_path) == digest):
         archived_path.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(archived_path) as temporary:
+        with atomic_write(archived_path) as temporary:
             _copy(path, temporary)
             if file_sha256(temporary) != digest:
                 raise _changing(path)

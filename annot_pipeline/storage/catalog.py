@@ -15,7 +15,7 @@ from typing import Any
 import duckdb
 
 from annot_pipeline.errors import Problem, StoreError
-from annot_pipeline.storage.files import make_private, regular, replacing
+from annot_pipeline.storage.files import atomic_write, make_private, regular
 from annot_pipeline.storage.manifest import files_of
 from annot_pipeline.storage.queries import no_glob, parquet_scan
 from annot_pipeline.storage.releases import Release, Releases
@@ -53,7 +53,7 @@ def write_catalog(store: Path, releases: Releases) -> Path:
     newest = releases.get()
     try:
         make_private(store)
-        with replacing(target) as temporary, _attached(temporary) as connection:
+        with atomic_write(target) as temporary, _attached(temporary) as connection:
             _add_release(connection, newest, "main", columns=True)
             for version in releases.versions():
                 with suppress(StoreError, duckdb.Error):

@@ -88,7 +88,7 @@ def file_sha256(path: Path) -> str:
 
 
 @contextlib.contextmanager
-def replacing(target: Path, *, keep: bool = False) -> Iterator[Path]:
+def atomic_write(target: Path, *, keep: bool = False) -> Iterator[Path]:
     """Yield a temporary file that replaces ``target`` if the block ends without an error.
 
     With ``keep``, a target that appeared meanwhile stays instead.
@@ -108,7 +108,7 @@ def replacing(target: Path, *, keep: bool = False) -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def appearing(target: Path) -> Iterator[Path]:
+def atomic_directory(target: Path) -> Iterator[Path]:
     """Yield a temporary folder that becomes ``target`` in one step; an existing target stays."""
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary = temp_sibling(target)
@@ -151,7 +151,7 @@ def remove(path: Path) -> None:
 def write_json(path: Path, document: Any) -> None:
     """Write canonical JSON in one step."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(path) as temporary:
+    with atomic_write(path) as temporary:
         temporary.write_bytes(canonical_json(document))
 
 

@@ -26,11 +26,11 @@ from typing import Any
 from annot_pipeline.errors import Problem, StoreError
 from annot_pipeline.storage.bucket import Bucket
 from annot_pipeline.storage.files import (
+    atomic_write,
     canonical_json,
     make_private,
     read_regular,
     remove_unfinished,
-    replacing,
 )
 from annot_pipeline.storage.gold_folder import Fill, GoldFolder
 from annot_pipeline.storage.manifest import COPY_AGAIN, MANIFEST, verified_manifest, written_in
@@ -120,7 +120,7 @@ class GoldBucket(GoldFolder):
         manifest = verified_manifest(data, version, sha256, self.location(name))
         if not has_copy:
             path.parent.mkdir(parents=True, exist_ok=True)
-            with replacing(path) as temporary:
+            with atomic_write(path) as temporary:
                 temporary.write_bytes(data)
         return manifest
 
@@ -286,7 +286,7 @@ class BucketRelease(Release):
         if sha256 is None or has_digest(path, sha256):
             return path
         path.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(path) as temporary:
+        with atomic_write(path) as temporary:
             digest = self.bucket.fetch(f"{self.version}/{name}", temporary)
             if digest is None:
                 raise self._half(name)

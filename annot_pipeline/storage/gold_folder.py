@@ -15,7 +15,7 @@ from typing import Any
 
 from annot_pipeline.storage.files import (
     TEMPORARY,
-    appearing,
+    atomic_directory,
     canonical_json,
     file_sha256,
     remove,
@@ -141,7 +141,7 @@ class GoldFolder:
 
     def add(self, version: str, fill: Fill) -> dict[str, Any]:
         """Let ``fill`` make a release, which appears whole or not at all; its manifest."""
-        with appearing(self.folder / version) as folder:
+        with atomic_directory(self.folder / version) as folder:
             manifest = fill(folder)
             (folder / MANIFEST).write_bytes(canonical_json(manifest))
         return manifest

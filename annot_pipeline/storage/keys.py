@@ -14,10 +14,10 @@ from typing import Any
 from annot_pipeline.config import Campaign, Privacy
 from annot_pipeline.errors import Problem, StoreError, counted
 from annot_pipeline.storage.files import (
+    atomic_write,
     make_private,
     read_json,
     read_regular,
-    replacing,
     write_json,
 )
 from annot_pipeline.storage.store_layout import has_notes
@@ -51,7 +51,7 @@ def judge_key(settings: Campaign, store: Path) -> bytes:
         path = store / KEY_FILE
         make_private(store)
         record_derivation(store, key_derivation(store))
-        with replacing(path, keep=True) as temporary:
+        with atomic_write(path, keep=True) as temporary:
             temporary.touch(mode=0o600)
             temporary.write_bytes(secrets.token_hex(32).encode())
         # another process may have been first

@@ -13,7 +13,7 @@ from functools import cached_property
 from annot_pipeline.config import Campaign
 from annot_pipeline.config.signature import digest
 from annot_pipeline.errors import StoreError
-from annot_pipeline.storage.files import canonical_json, read_json, replacing
+from annot_pipeline.storage.files import atomic_write, canonical_json, read_json
 from annot_pipeline.storage.keys import present_key, published_digest
 from annot_pipeline.storage.pointer import SHA256
 from annot_pipeline.storage.store import Store
@@ -46,7 +46,7 @@ class SourceDigests:
         if not new:
             return
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with replacing(self._folder / f"{digest(new)}.json") as temporary:
+        with atomic_write(self._folder / f"{digest(new)}.json") as temporary:
             temporary.touch(mode=0o600)
             temporary.write_bytes(canonical_json(new))
         self.__dict__.pop("_recorded", None)

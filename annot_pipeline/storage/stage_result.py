@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from annot_pipeline.storage.files import canonical_json
-from annot_pipeline.storage.tables import StoredTable, TableFile, is_unharmed
+from annot_pipeline.storage.tables import StoredTable, TableFile, is_intact
 
 
 @dataclass(frozen=True)
@@ -65,9 +65,9 @@ class StageResult:
         )
 
     @property
-    def is_unharmed(self) -> bool:
+    def is_intact(self) -> bool:
         """Return whether the bytes of all tables are those that were written."""
-        return all(is_unharmed(file) for table in self.tables.values() for file in table.files)
+        return all(is_intact(file) for table in self.tables.values() for file in table.files)
 
     def stored(self) -> dict[str, Any]:
         """Return it as it is stored beside the tables."""

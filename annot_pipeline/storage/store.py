@@ -24,12 +24,12 @@ import pyarrow as pa
 from annot_pipeline.errors import Problem, StoreError
 from annot_pipeline.storage import locks
 from annot_pipeline.storage.files import (
-    appearing,
+    atomic_directory,
+    atomic_write,
     read_json,
     read_regular,
     regular,
     remove_unfinished,
-    replacing,
     temp_sibling,
     write_json,
 )
@@ -92,7 +92,7 @@ class Store:
         path = self._settings / f"{settings_hash}.json"
         if self.settings(settings_hash) != text:
             path.parent.mkdir(parents=True, exist_ok=True)
-            with replacing(path) as temporary:
+            with atomic_write(path) as temporary:
                 temporary.touch(mode=0o600)
                 temporary.write_text(text, encoding="utf-8")
 
@@ -137,7 +137,7 @@ class Store:
     def result(self, stage: str, key: str) -> StageResult | None:
         """Return an earlier result of the same inputs, settings and code, if all files exist.
 
-        Bytes of tables are not checked here; see `StageResult.is_unharmed`.
+        Bytes of tables are not checked here; see `StageResult.is_intact`.
         """
         path = self._stage_folder(stage, key) / RESULT
         result = self._results.get(path) or self._read_result(path)
@@ -170,7 +170,7 @@ class Store:
         folder = self._stage_folder(stage, key)
         self._results.pop(folder / RESULT, None)
         self._remove(folder, lambda: self.result(stage, key) is None)  # damaged
-        with appearing(folder) as temporary:
+        with atomic_directory(folder) as temporary:
             tables, document = work(temporary)
             seconds = round(time.monotonic() - started, 3)
             result = StageResult(stage, key, fingerprint, tables, document, run, seconds)

@@ -341,8 +341,8 @@ class StoredTasks:
         return rows.filter(pc.equal(rows["task"].cast(pa.string()), task))
 
 
-def unharmed(table: StoredTable) -> StoredTable:
-    """A table of the store, looked at before it is read.
+def verify_table(table: StoredTable) -> StoredTable:
+    """Return a table of the store whose files all hold the bytes that were written.
 
     Raises
     ------
@@ -354,7 +354,7 @@ def unharmed(table: StoredTable) -> StoredTable:
     return table
 
 
-def read_unharmed(
+def read_verified(
     table: StoredTable, columns: Sequence[str] = (), tasks: Collection[str] | None = None
 ) -> pa.Table:
     """Read a table of the store; some columns, or all; see `read_table`.
@@ -364,7 +364,7 @@ def read_unharmed(
     StoreError
         The bytes are not those that were written.
     """
-    return read_table(unharmed(table), columns or None, tasks)
+    return read_table(verify_table(table), columns or None, tasks)
 
 
 def read_as_written(file: TableFile) -> pa.Table:
@@ -378,7 +378,7 @@ def read_as_written(file: TableFile) -> pa.Table:
     return pa.concat_tables(read_groups(_checked(file), plain=True))
 
 
-def groups_unharmed(table: StoredTable, columns: Sequence[str] = ()) -> Iterator[pa.Table]:
+def read_verified_groups(table: StoredTable, columns: Sequence[str] = ()) -> Iterator[pa.Table]:
     """Read a table of the store row group by row group; see `read_groups`.
 
     Raises
@@ -392,12 +392,12 @@ def groups_unharmed(table: StoredTable, columns: Sequence[str] = ()) -> Iterator
 
 def _checked(file: TableFile) -> Path:
     """Where a table lies whose bytes are those that were written."""
-    if not is_unharmed(file):
+    if not is_intact(file):
         raise damaged(file)
     return file.path
 
 
-def is_unharmed(file: TableFile) -> bool:
+def is_intact(file: TableFile) -> bool:
     """Whether the bytes are those that were written."""
     return file_sha256(file.path) == file.sha256
 

@@ -28,10 +28,10 @@ from annot_pipeline.storage.files import file_sha256
 from annot_pipeline.storage.tables import (
     StoredTable,
     as_published,
-    is_unharmed,
+    is_intact,
     read_groups,
     read_table,
-    read_unharmed,
+    read_verified,
     write_table,
 )
 from benchmarks.exports import Shape, write_campaign
@@ -254,7 +254,7 @@ def test_harm_to_a_file_that_several_results_share(campaign, tmp_path):
     at_once, _ = made_in_parts(campaign, "quality.test=none", f"store={tmp_path}/other")
     assert {n: t.sha256 for n, t in after.items()} == {n: t.sha256 for n, t in at_once.items()}
     for table in after.values():
-        read_unharmed(table)
+        read_verified(table)
 
 
 @pytest.mark.slow
@@ -348,7 +348,7 @@ def test_a_copy_that_was_broken_off_is_made_again(tmp_path, monkeypatch, links):
         if left:
             (tmp_path / "t-key.parquet").write_bytes(left)
         made = parts.link_partition(tmp_path, "t", "key", file)
-        assert is_unharmed(made)
+        assert is_intact(made)
         assert made.path == tmp_path / "t-key.parquet"
 
 

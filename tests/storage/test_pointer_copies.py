@@ -99,14 +99,14 @@ def test_a_copy_that_cannot_be_written_is_told_and_mended(tmp_path, monkeypatch)
 @pytest.mark.parametrize("module", [store, files], ids=["settings", "note of gold"])
 def test_a_store_that_is_full_is_not_said_to_be_gold(tmp_path, monkeypatch, module):
     build = ready_to_publish(tmp_path / "campaign", [])
-    replacing = files.replacing
+    atomic_write = files.atomic_write
 
     def full(target: Path, **options: Any) -> Any:
         if target.parent.name == "settings" or target.name == "gold.json":
             no_space(target)
-        return replacing(target, **options)
+        return atomic_write(target, **options)
 
-    monkeypatch.setattr(module, "replacing", full)
+    monkeypatch.setattr(module, "atomic_write", full)
     with pytest.raises(StoreError, match="store: cannot write store"):
         publish_build(build)
     assert Releases.for_campaign(build.campaign).versions() == []

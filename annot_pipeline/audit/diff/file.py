@@ -9,7 +9,7 @@ from annot_pipeline.audit.diff.releases import Diff
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.errors import ConfigError, Problem
 from annot_pipeline.runtime.read_back import refuse_read_back
-from annot_pipeline.storage.files import replacing
+from annot_pipeline.storage.files import atomic_write
 from annot_pipeline.storage.tables import write_table
 
 ENDING = ".parquet"
@@ -51,5 +51,5 @@ def write_diff(diff: Diff, paths: list[Path]) -> None:
     judgments = JUDGMENTS.empty_table() if diff.judgments is None else diff.judgments
     for path, table in zip(paths, (diff.cells, judgments), strict=False):
         path.parent.mkdir(exist_ok=True)
-        with replacing(path) as temporary:
+        with atomic_write(path) as temporary:
             write_table(temporary, table)

@@ -43,7 +43,7 @@ from annot_pipeline.stages.ingest.metrics import JudgmentMetrics
 from annot_pipeline.stages.ingest.resolve_tasks import TASKS
 from annot_pipeline.storage.queries import Queries
 from annot_pipeline.storage.releases import Release
-from annot_pipeline.storage.tables import StoredTable, read_unharmed
+from annot_pipeline.storage.tables import StoredTable, read_verified
 
 OF_ITEMS = ("item_rows", "item_probabilities")
 OF_JUDGMENTS = ("settled", "tasks", "judge_kinds", *OF_ITEMS, "judge_tests")
@@ -87,13 +87,13 @@ class Recomputed:
 
     def table(self, name: str) -> pa.Table:
         """A table."""
-        return read_unharmed(self.make([name])[name])
+        return read_verified(self.make([name])[name])
 
     def resolved_judgments(self) -> Settled:
         """Return its judgments, with fates so far."""
         files = self.make(OF_JUDGMENTS)
         metrics = self.build.recorded(MAKER["settled"]).metrics(JudgmentMetrics)
-        tasks, kinds = (read_unharmed(files[name]) for name in ("tasks", "judge_kinds"))
+        tasks, kinds = (read_verified(files[name]) for name in ("tasks", "judge_kinds"))
         return Settled(files["settled"], tasks.cast(TASKS), kinds.cast(JUDGE_KINDS), metrics)
 
 

@@ -17,7 +17,7 @@ from annot_pipeline.runtime.context import StageContext
 from annot_pipeline.runtime.partitions import InputPartition
 from annot_pipeline.stages.agreement.measure_agreement import agreement_table
 from annot_pipeline.stages.agreement.measure_label_agreement import COLUMNS, label_rows
-from annot_pipeline.storage.tables import read_unharmed
+from annot_pipeline.storage.tables import read_verified
 
 
 def label_agreement_in_blocks(
@@ -38,7 +38,7 @@ def label_agreement_in_blocks(
     folder.mkdir(parents=True)
     context.progress(f"agreement of {shorten(task['task'])}")
     opened = [
-        partial(read_unharmed, block.files["controlled"], COLUMNS)
+        partial(read_verified, block.files["controlled"], COLUMNS)
         for block in inputs.slices("controlled")
     ]
     judgments = StoredBlocks[pa.Table](context, folder, opened)

@@ -65,7 +65,7 @@ from annot_pipeline.stages.scores.score_block_sums import (
     sum_up,
     z_values,
 )
-from annot_pipeline.storage.tables import StoredTable, read_unharmed
+from annot_pipeline.storage.tables import StoredTable, read_verified
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
@@ -236,7 +236,7 @@ def _intra(
     settings: Campaign,
 ) -> list[Row]:
     """Return the agreement of judges with themselves, from pairs of controls."""
-    read = {name: read_unharmed(table) for name, table in stored.items()}
+    read = {name: read_verified(table) for name, table in stored.items()}
     repeats = repeats_of(
         read["control_pairs"], judge_tests, read["judge_scores"],
         arithmetic=settings.standardize.arithmetic,

@@ -31,7 +31,7 @@ from annot_pipeline.runtime.task_partitions import (
     throttle_progress,
 )
 from annot_pipeline.stages.agreement.metrics import AgreementMetrics
-from annot_pipeline.storage.tables import StoredTable, TableFile, read_unharmed
+from annot_pipeline.storage.tables import StoredTable, TableFile, read_verified
 
 AGAINST_CHANCE = ("alpha_interval", "alpha_ordinal", "alpha_nominal", "inter_kappa_ternary")
 """Statistics that are 0 where judges agree as by chance; of a task the first that it has."""
@@ -84,7 +84,7 @@ def _with_preferences(
     key: str,
 ) -> tuple[Mapping[str, TableFile], Document]:
     """Write the agreement of a task together with that on its comparisons."""
-    whole, preferences = _with_preferences_of(rows, read_unharmed(comparisons), settings)
+    whole, preferences = _with_preferences_of(rows, read_verified(comparisons), settings)
     files = {AGREEMENT.name: write_partition(folder, AGREEMENT.name, key, partial(iter, [whole]))}
     return files, {TASK_FINGERPRINTS: {}, METRICS_BY_TASK: metrics | preferences}
 

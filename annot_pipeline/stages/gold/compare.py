@@ -16,7 +16,7 @@ from annot_pipeline.stages.gold.metrics import ReleaseChangeMetrics
 from annot_pipeline.storage.keys import fingerprint, same_names
 from annot_pipeline.storage.queries import Tasks
 from annot_pipeline.storage.releases import Release, Releases
-from annot_pipeline.storage.tables import StoredTable, unharmed
+from annot_pipeline.storage.tables import StoredTable, verify_table
 
 COMPARED = {
     "agreement_changes": ("agreement", "agreement"),
@@ -46,7 +46,7 @@ def compare_releases(context: StageContext) -> StageOutput[ReleaseChangeMetrics]
     changes = {
         changed: context.queries.table(
             f"audit/{changed}",
-            {table: unharmed(context.inputs[table]), "released": _released(release, released)},
+            {table: verify_table(context.inputs[table]), "released": _released(release, released)},
         )
         for changed, (table, released) in COMPARED.items()
     }
@@ -54,7 +54,7 @@ def compare_releases(context: StageContext) -> StageOutput[ReleaseChangeMetrics]
     new_classes = context.queries.table(
         "audit/new_classes",
         {
-            "prevalence": unharmed(context.inputs["prevalence"]),
+            "prevalence": verify_table(context.inputs["prevalence"]),
             "released": _released(release, "prevalence"),
         },
     )
@@ -105,7 +105,9 @@ def _vanished(context: StageContext, release: Release | None) -> pa.Table:
         n = bisect.bisect_right(starts, task) - 1
         if n < 0 or task > partitions[n].tasks[-1]:  # in no part: all of it has vanished
             tables.append(query_vanished(nothing, [task]))
-    tables += [query_vanished(unharmed(part.files["lineage"]), part.tasks) for part in partitions]
+    tables += [
+        query_vanished(verify_table(part.files["lineage"]), part.tasks) for part in partitions
+    ]
     return pa.concat_tables(tables).sort_by("task")
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from annot_pipeline.storage.tables import StoredTable, groups_unharmed
+from annot_pipeline.storage.tables import StoredTable, read_verified_groups
 
 if TYPE_CHECKING:
     from annot_pipeline.stages.ingest.listed_items import ListedItems
@@ -17,4 +17,4 @@ def listed_of(items: StoredTable, judgments: Iterable[pa.Table]) -> ListedItems:
     """Return what item tables say of the items that judgments name."""
     from annot_pipeline.stages.ingest.listed_items import COLUMNS, ListedItems
 
-    return ListedItems.named(groups_unharmed(items, COLUMNS), judgments if items.rows else ())
+    return ListedItems.named(read_verified_groups(items, COLUMNS), judgments if items.rows else ())

@@ -43,9 +43,9 @@ from annot_pipeline.storage.queries import Queries
 from annot_pipeline.storage.tables import (
     StoredTable,
     TableFile,
-    groups_unharmed,
-    read_unharmed,
-    unharmed,
+    read_verified,
+    read_verified_groups,
+    verify_table,
 )
 
 
@@ -77,7 +77,7 @@ def describe_judges(context: StageContext) -> StageOutput[JudgeMetrics]:
 def describe_items(context: StageContext) -> StageOutput[ItemMetrics]:
     """Describe the items that were judged or listed."""
     table = _by_query(context, "gold/items", "items")
-    inputs = {name: unharmed(rows) for name, rows in context.inputs.items()}
+    inputs = {name: verify_table(rows) for name, rows in context.inputs.items()}
     repeated = [
         f"{row['item']} (truth {' or '.join(map(shorten, row['truths']))})"
         if row["truths"]
@@ -121,11 +121,11 @@ def _list(
     """List the judgments of some tasks."""
     from annot_pipeline.stages.gold.list_judgments import judgment_rows
 
-    z = read_unharmed(files["standardized"], ["z"])["z"]
-    listed = listed_of(items, groups_unharmed(files["controlled"], ["item"]))
+    z = read_verified(files["standardized"], ["z"])["z"]
+    listed = listed_of(items, read_verified_groups(files["controlled"], ["item"]))
 
     def rows() -> Iterator[pa.Table]:
-        records = groups_unharmed(files["controlled"], columns)
+        records = read_verified_groups(files["controlled"], columns)
         return judgment_rows(records, z, tasks, listed, salt=salt)
 
     return {"judgments": write_partition(folder, "judgments", key, rows)}, {}
@@ -163,7 +163,7 @@ def _asked(queries: Queries, query: str, inputs: Mapping[str, StoredTable | pa.T
 
 
 def _looked_at(table: StoredTable | pa.Table) -> StoredTable | pa.Table:
-    return unharmed(table) if isinstance(table, StoredTable) else table
+    return verify_table(table) if isinstance(table, StoredTable) else table
 
 
 def trace_lineage(context: StageContext) -> StageOutput[LineageMetrics]:
@@ -189,7 +189,7 @@ def _trace(
     from annot_pipeline.stages.gold.trace_lineage import lineage_rows
 
     lineage = write_partition(
-        folder, "lineage", key, lambda: lineage_rows(groups_unharmed(controlled, columns))
+        folder, "lineage", key, lambda: lineage_rows(read_verified_groups(controlled, columns))
     )
     return {"lineage": lineage}, {}
 
@@ -233,7 +233,7 @@ def _query(
     records: Sequence[Path] | None,
     declared: Sequence[JudgeSettings],
 ) -> TableFile:
-    inputs = {name: unharmed(read) for name, read in inputs.items()}
+    inputs = {name: verify_table(read) for name, read in inputs.items()}
 
     @contextmanager
     def rows() -> Iterator[pa.RecordBatchReader]:

@@ -54,7 +54,7 @@ from annot_pipeline.storage.tables import (
     StoredTable,
     TableFile,
     read_table,
-    unharmed,
+    verify_table,
     write_table,
 )
 
@@ -193,7 +193,7 @@ def _parsed_exports(context: StageContext, record_files: pa.Table) -> StoredTabl
     """
     columns = (record_files[name].to_pylist() for name in ("filename", "records_sha256", "records"))
     files = {name: (sha256, rows) for name, sha256, rows in zip(*columns, strict=True)}
-    return unharmed(
+    return verify_table(
         StoredTable(
             tuple(TableFile(context.store.records / name, *files[name]) for name in sorted(files))
         )

@@ -28,14 +28,14 @@ from annot_pipeline.stages.ingest.raw_names import CELLS
 from annot_pipeline.stages.ingest.read_records import CODE_VERSION as RECORDS_VERSION
 from annot_pipeline.stages.ingest.read_records import FIELD_TYPES, read_records
 from annot_pipeline.storage.archive import archived
-from annot_pipeline.storage.files import file_sha256, read_json, replacing, write_json
+from annot_pipeline.storage.files import atomic_write, file_sha256, read_json, write_json
 from annot_pipeline.storage.shortages import reading_export
 from annot_pipeline.storage.stage_result import digest_of, digest_of_read
 from annot_pipeline.storage.tables import (
     StoredTable,
     TableFile,
     read_groups,
-    unharmed,
+    verify_table,
     write_table,
 )
 
@@ -164,7 +164,7 @@ class Parsing:
             of_rows.counted(read_records(chunk, self.source, path=self.name, campaign=campaign))
             for chunk in export.chunks
         )
-        with replacing(target) as temporary:
+        with atomic_write(target) as temporary:
             written = write_table(temporary, _numbered(tables))
         counts = {
             "rows": export.n_rows,
@@ -193,7 +193,7 @@ class Parsing:
             before = 0
             for path, parsed in pieces:
                 piece = TableFile(path, parsed.sha256, parsed.counts["records"])
-                for records in read_groups(unharmed(StoredTable((piece,))), plain=True):
+                for records in read_groups(verify_table(StoredTable((piece,))), plain=True):
                     if not records.num_rows:
                         continue
                     rows = pc.add(records["row"], before)
@@ -202,7 +202,7 @@ class Parsing:
                     yield records.set_column(position, "row", rows).drop_columns("record")
                 before += parsed.counts["rows"]
 
-        with replacing(self.target) as temporary:
+        with atomic_write(self.target) as temporary:
             written = write_table(temporary, _numbered(tables()))
         counts: dict[str, Any] = {
             name: sum(parsed.counts[name] for _, parsed in pieces)

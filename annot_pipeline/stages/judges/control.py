@@ -39,10 +39,10 @@ from annot_pipeline.storage.queries import Judges, Queries, Tasks
 from annot_pipeline.storage.tables import (
     StoredTable,
     TableFile,
-    groups_unharmed,
     read_groups,
-    read_unharmed,
-    unharmed,
+    read_verified,
+    read_verified_groups,
+    verify_table,
 )
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def _judges(context: StageContext, inputs: InputPartition, tasks: pa.Table) -> l
 def _by_judge(judgments_file: StoredTable) -> dict[str, int]:
     """Count the judgments that are not excluded so far, by judge."""
     n: Counter[str] = Counter()
-    for rows in groups_unharmed(judgments_file, ["judge", "fate"]):
+    for rows in read_verified_groups(judgments_file, ["judge", "fate"]):
         judges = rows.filter(is_in(rows["fate"], COUNTED))["judge"].cast(TEXT)
         n.update({row["values"]: row["counts"] for row in judges.value_counts().to_pylist()})
     return dict(n)
@@ -128,7 +128,7 @@ def _pair(
     """Pair the controls of some tasks, or of some judges of one."""
     from annot_pipeline.stages.judges.control_judges import orient_pairs
 
-    judgments = unharmed(judgments_table)
+    judgments = verify_table(judgments_table)
     inputs = {
         "judgments": judgments, "all_judgments": judgments, "tasks": tasks, "item_rows": listed,
     }  # fmt: skip
@@ -195,13 +195,13 @@ def _are_large(context: StageContext, scored: Sequence[StoredTable]) -> bool:
 
 
 def _n_counted(table: StoredTable) -> int:
-    groups = groups_unharmed(table, ["fate"])
+    groups = read_verified_groups(table, ["fate"])
     return sum(pc.sum(is_in(rows["fate"], COUNTED)).as_py() or 0 for rows in groups)
 
 
 def _scores(table: StoredTable, tasks: Sequence[str]) -> pa.Table:
     """Return the judgments of some tasks that count."""
-    rows = read_unharmed(table, SCORED, tasks)
+    rows = read_verified(table, SCORED, tasks)
     rows = rows.filter(is_in(rows["task"], tasks))
     return rows.filter(is_in(rows["fate"], COUNTED))
 
@@ -226,7 +226,7 @@ def _test(
     """Test the judges of all tasks."""
     from annot_pipeline.stages.judges.control_judges import control_judges
 
-    controls, pairs, answers = (read_unharmed(stored[name], TESTED[name]) for name in TESTED)
+    controls, pairs, answers = (read_verified(stored[name], TESTED[name]) for name in TESTED)
     scalar = tasks.filter(is_in(tasks["kind"], ("scalar",)))["task"].to_pylist()
     scores = _joined(judgments_table, scored, scalar)
     return control_judges(controls, pairs, answers, tasks, scores, quality=quality, seed=seed)
@@ -243,7 +243,7 @@ def _control(
     from annot_pipeline.stages.judges.control_judges import apply_control_test
     from annot_pipeline.stages.judges.control_samples import with_degraded_copies
 
-    controls, pairs, answers = (read_unharmed(stored[name], TESTED[name]) for name in TESTED)
+    controls, pairs, answers = (read_verified(stored[name], TESTED[name]) for name in TESTED)
     pooled = quality.has_contrast and quality.contrast == "pooled"
     degraded = sorted(with_degraded_copies(controls)) if pooled else []
     scores = _joined(judgments_table, scored, degraded)
@@ -311,7 +311,7 @@ def _apply(
     else:
         table = StoredTable((judgments_file,))
         controlled = write_partition(
-            folder, "controlled", key, lambda: apply_verdicts(groups_unharmed(table), dropped)
+            folder, "controlled", key, lambda: apply_verdicts(read_verified_groups(table), dropped)
         )
     return {"controlled": controlled}, {ACCOUNT: account(read_groups(controlled.path, ACCOUNTED))}
 

@@ -20,7 +20,7 @@ from annot_pipeline.methods.labels.label_em import EMState
 from annot_pipeline.methods.labels.model_fits import Watch
 from annot_pipeline.runtime.context import StageContext
 from annot_pipeline.runtime.task_partitions import throttle_progress
-from annot_pipeline.storage.files import open_regular, replacing
+from annot_pipeline.storage.files import atomic_write, open_regular
 from annot_pipeline.version import __version__, numeric_packages
 
 SECONDS = 10.0
@@ -89,7 +89,7 @@ class Checkpoint:
             It cannot be, as where another build, which is done with this task, removes the folder.
         """
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(self.path) as temporary, temporary.open("wb") as file:
+        with atomic_write(self.path) as temporary, temporary.open("wb") as file:
             np.savez(
                 file,
                 iteration=state.iteration,

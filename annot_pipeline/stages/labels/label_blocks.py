@@ -42,7 +42,7 @@ from annot_pipeline.stages.labels.vote_labels import (
     used_rows,
     vote_classes,
 )
-from annot_pipeline.storage.tables import TableFile, read_unharmed
+from annot_pipeline.storage.tables import TableFile, read_verified
 
 CODED = ("task", "item", "judge", "judge_id", "label", "votes", "fate")
 """What codes are made of."""
@@ -119,14 +119,14 @@ def labels_in_blocks(
     folder.mkdir(parents=True)
     dump(folder / TRUTHS, prior.truths)
     tables = [block.files["controlled"] for block in part.slices("controlled")]
-    opened = [partial(read_unharmed, table, CODED) for table in tables]
+    opened = [partial(read_verified, table, CODED) for table in tables]
     rows = StoredBlocks[pa.Table](context, folder, opened)
     vocabulary = _vocabulary(rows, tasks, context)
     dump(folder / VOCABULARY, vocabulary)
     if vocabulary.is_fitted:
         _fit(context, folder, rows, vocabulary, prior)
     columns = context.columns["controlled"]
-    return [partial(_make, folder, n, partial(read_unharmed, table, columns))
+    return [partial(_make, folder, n, partial(read_verified, table, columns))
             for n, table in enumerate(tables)]  # fmt: skip
 
 

@@ -16,7 +16,7 @@ from annot_pipeline.runtime.context import StageContext
 from annot_pipeline.runtime.indexing import is_in
 from annot_pipeline.runtime.partitions import input_partitions
 from annot_pipeline.stages.labels.known_items import Truths
-from annot_pipeline.storage.tables import StoredTable, groups_unharmed, read_unharmed
+from annot_pipeline.storage.tables import StoredTable, read_verified, read_verified_groups
 
 if TYPE_CHECKING:
     from annot_pipeline.config import Campaign
@@ -55,7 +55,7 @@ class LabelPrior:
 
 def label_priors(context: StageContext) -> dict[str, LabelPrior]:
     """Return what is known beside judgments, by task."""
-    items = groups_unharmed(context.inputs["items"], context.columns["items"])
+    items = read_verified_groups(context.inputs["items"], context.columns["items"])
     truths = Truths.from_items(items)
     own, names = LabelPrior(truths), context.tasks_of("categorical")
     tasks = context.read("tasks")
@@ -105,7 +105,7 @@ def _predictions(table: StoredTable, tasks: pa.Table, settings: Campaign) -> dic
     from annot_pipeline.stages.labels.label_tasks import label_tasks
 
     names, params = tasks["task"].to_pylist(), settings.dawid_skene_params
-    rows = read_unharmed(table, COLUMNS, names)
+    rows = read_verified(table, COLUMNS, names)
     small = [
         task
         for task in label_tasks(

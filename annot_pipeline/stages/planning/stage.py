@@ -15,8 +15,8 @@ from annot_pipeline.stages.planning.metrics import PlanMetrics
 from annot_pipeline.storage.tables import (
     StoredTable,
     StoredTasks,
-    read_unharmed,
-    unharmed,
+    read_verified,
+    verify_table,
 )
 
 
@@ -45,9 +45,9 @@ def _plan(
 
     required_tables = NEEDED[settings.next_hits.design]
     table_names = {"tasks", "item_rows"} | ({VOTES, PROBABILITIES} & {*required_tables})
-    read = {name: read_unharmed(stored[name], columns[name]) for name in table_names}
+    read = {name: read_verified(stored[name], columns[name]) for name in table_names}
     by_task = {
-        name: StoredTasks(unharmed(stored[name]), columns[name])
+        name: StoredTasks(verify_table(stored[name]), columns[name])
         for name in BY_TASK
         if name in required_tables
     }

@@ -36,7 +36,7 @@ from annot_pipeline.runtime.blocks import dump, load
 from annot_pipeline.runtime.indexing import index
 from annot_pipeline.stages.agreement.scale_cuts import ScaleCuts
 from annot_pipeline.stages.scores.coded_scores import CodedScores, coded_scores
-from annot_pipeline.storage.tables import StoredTable, read_unharmed
+from annot_pipeline.storage.tables import StoredTable, read_verified
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
@@ -109,7 +109,7 @@ class ScoreDomain:
 
 def scan(table: StoredTable, suffix: str) -> ScoreDomain:
     """Look at a block before it is coded; behind names of statistics stands the suffix."""
-    everybody = read_unharmed(table, COLUMNS)
+    everybody = read_verified(table, COLUMNS)
     all_scores = everybody["score"].to_numpy()
     rows = _counted(everybody, suffix)
     judges, criteria = index(rows["judge"]).names, index(rows["criterion"], null="").names
@@ -209,7 +209,7 @@ class BlockSums:
 
 
 def _rows(table: StoredTable, suffix: str) -> pa.Table:
-    return _counted(read_unharmed(table, COLUMNS), suffix)
+    return _counted(read_verified(table, COLUMNS), suffix)
 
 
 def _counted(rows: pa.Table, suffix: str) -> pa.Table:

@@ -37,9 +37,9 @@ from annot_pipeline.storage.queries import Queries
 from annot_pipeline.storage.tables import (
     StoredTable,
     TableFile,
-    groups_unharmed,
-    read_unharmed,
-    unharmed,
+    read_verified,
+    read_verified_groups,
+    verify_table,
 )
 
 MOST_TOGETHER = {"most_items": MOST_ITEMS}
@@ -150,7 +150,7 @@ def _sum_cells(
     standardized: StoredTable, columns: Sequence[str], tasks: pa.Table, path: Path
 ) -> tuple[int, pa.Table]:
     """Write the sums of a block; return how many judgments name no system, and its documents."""
-    rows = read_unharmed(standardized, columns)
+    rows = read_verified(standardized, columns)
     table, without = cell_sums(rows, tasks)
     dump(path, table)
     return without, document_names(rows)
@@ -169,8 +169,8 @@ def _rank(
     """Write the rankings of a task, with those by comparisons."""
     tables, metrics = load(ranked)
     whole, compared = with_comparisons(
-        tables, read_unharmed(comparisons), small["segment_ranks"], settings,
-        None if items is None else read_unharmed(items, columns),
+        tables, read_verified(comparisons), small["segment_ranks"], settings,
+        None if items is None else read_verified(items, columns),
     )  # fmt: skip
     files = {
         name: write_partition(folder, name, key, partial(iter, [rows]))
@@ -181,7 +181,7 @@ def _rank(
 
 def _judged_together(queries: Queries, standardized: StoredTable) -> pa.Table:
     return queries.table(
-        "gold/judged_together", {"standardized": unharmed(standardized)}, MOST_TOGETHER
+        "gold/judged_together", {"standardized": verify_table(standardized)}, MOST_TOGETHER
     )
 
 
@@ -203,7 +203,7 @@ def _score(
     key: str,
 ) -> tuple[Mapping[str, TableFile], Document]:
     """Score the items of a block."""
-    rows = read_unharmed(standardized, columns)
+    rows = read_verified(standardized, columns)
     table, metrics = score_items(rows, tasks, settings=settings, online=load(online))
     files = {"scores": write_partition(folder, "scores", key, partial(iter, [table]))}
     return files, {TASK_FINGERPRINTS: {}, METRICS_BY_TASK: metrics}
@@ -212,7 +212,7 @@ def _score(
 def _n_ordinary(standardized: StoredTable) -> int:
     return sum(
         pc.sum(is_in(rows["control"], ("none",))).as_py() or 0
-        for rows in groups_unharmed(standardized, ["control"])
+        for rows in read_verified_groups(standardized, ["control"])
     )
 
 
@@ -229,12 +229,12 @@ def _compare(
 ) -> tuple[Mapping[str, TableFile], Document]:
     """Break what was given side by side into comparisons."""
     [task] = tasks["task"].to_pylist()
-    judgments = read_unharmed(files["controlled"], columns["controlled"], [])  # none is a ranking
+    judgments = read_verified(files["controlled"], columns["controlled"], [])  # none is a ranking
     tables, metrics = break_into_comparisons(
         judgments,
         _judged_together(queries, files["standardized"]).select(columns["standardized"]),
         tasks,
-        next(groups_unharmed(items, columns["item_rows"])).slice(0, 0),  # they are described
+        next(read_verified_groups(items, columns["item_rows"])).slice(0, 0),  # they are described
         margin=settings.easl.margin,
         n_scored={task: n_scored},
     )

@@ -29,7 +29,7 @@ from annot_pipeline.stages.scores.metrics import StandardizeMetrics
 from annot_pipeline.storage.tables import (
     StoredTable,
     TableFile,
-    read_unharmed,
+    read_verified,
 )
 
 
@@ -87,7 +87,7 @@ def _standardize(
     from annot_pipeline.stages.scores.standardize_scores import standardize_scores
 
     scalar = tasks.filter(is_in(tasks["kind"], ("scalar",)))["task"].to_pylist()
-    judgments = read_unharmed(controlled, columns, scalar)
+    judgments = read_verified(controlled, columns, scalar)
     listed = listed_of(items, [judgments])
     tables, metrics = standardize_scores(judgments, tasks, listed, settings=settings)
     files = {

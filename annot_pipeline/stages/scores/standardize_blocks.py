@@ -40,7 +40,7 @@ from annot_pipeline.stages.scores.standardize_scores import (
     standardized_rows,
     takes_part,
 )
-from annot_pipeline.storage.tables import StoredTable, TableFile, read_unharmed
+from annot_pipeline.storage.tables import StoredTable, TableFile, read_verified
 
 Codes = npt.NDArray[np.int64]
 
@@ -101,7 +101,7 @@ def standardized_in_blocks(
 
 
 def _rows(table: StoredTable, columns: Sequence[str], tasks: pa.Table) -> pa.Table:
-    read = read_unharmed(table, columns)
+    read = read_verified(table, columns)
     return read.filter(takes_part(read, tasks))
 
 

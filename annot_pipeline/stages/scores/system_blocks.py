@@ -27,7 +27,7 @@ from annot_pipeline.runtime.context import StageContext
 from annot_pipeline.runtime.indexing import index, is_in
 from annot_pipeline.stages.scores.judge_sums import ORDINARY
 from annot_pipeline.stages.scores.segment_scores import named_outputs, segment_codes, segment_keys
-from annot_pipeline.storage.tables import StoredTable, read_unharmed
+from annot_pipeline.storage.tables import StoredTable, read_verified
 
 SCORED = ("item", "segment", "system", "criterion", "judge", "control", "kept", "score")
 """Columns of ``standardized`` that blocks are made of."""
@@ -124,7 +124,7 @@ def stored_score_blocks(
     """
     paths = [folder / f"scores-{n}.arrow" for n in range(len(tables))]
     blocks = StoredBlocks[pa.Table](
-        context, folder, [partial(read_unharmed, table, SCORED) for table in tables]
+        context, folder, [partial(read_verified, table, SCORED) for table in tables]
     )
     has_systems = bool(systems)
     names = blocks.map(_cut, len(tables), has_systems, clusters, each=paths)
