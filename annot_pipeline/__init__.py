@@ -63,7 +63,7 @@ def __dir__() -> list[str]:
 def load_gold(
     gold: str | Path, table: str, version: str = "latest", *, store: str | Path | None = None
 ) -> pa.Table:
-    """A table of a release, its checksum verified.
+    """Return a table of a release, its checksum verified.
 
     Of ``labels`` and ``label_distributions`` train and test on ``probability`` and ``certain``;
     ``dawid_skene_probability`` and ``dawid_skene_certain`` are Dawid-Skene's own, as papers have

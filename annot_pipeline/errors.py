@@ -80,7 +80,7 @@ class AnnotError(Exception):
         super().__init__(title)
 
     def document(self) -> dict[str, object]:
-        """As JSON says it."""
+        """Return the JSON document."""
         return {"title": self.title, "problems": [problem.document() for problem in self.problems]}
 
     def reveal(self) -> None:
@@ -120,7 +120,7 @@ class GateError(AnnotError):
         self.checks = tuple(checks)
 
     def document(self) -> dict[str, object]:
-        """As JSON says it."""
+        """Return the JSON document."""
         return super().document() | {"checks": list(self.checks)}
 
 
@@ -133,7 +133,7 @@ class EngineError(AnnotError):
 
 
 def printable(text: object) -> str:
-    """Text from exports as a terminal may show it: one line, no control characters."""
+    """Return the text from exports as a terminal may show it: one line, no control characters."""
     whole = str(text)
     if whole.isprintable():
         return whole
@@ -141,13 +141,13 @@ def printable(text: object) -> str:
 
 
 def first_of(texts: Sequence[str], most: int = SHOWN_VALUES, between: str = ", ") -> str:
-    """The first few of many, and how many more there are."""
+    """Return the first few of many, and how many more there are."""
     more = len(texts) - most
     return between.join(texts[:most]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def counted(n: int, noun: str) -> str:
-    """A number and what it counts: 1 file, 2 files."""
+    """Return a number and what it counts: 1 file, 2 files."""
     return f"{n:,} {noun}{'s' * (n != 1)}"
 
 
@@ -160,6 +160,6 @@ def row_and_line(row: int, line: int | None) -> str:
 
 
 def shorten(text: object, limit: int = 60) -> str:
-    """A value as it may stand in a message: quoted, on one line, never megabytes."""
+    """Return a value as it may stand in a message: quoted, on one line, never megabytes."""
     line = repr(text if isinstance(text, str) else str(text))
     return line if len(line) <= limit else f"{line[: limit - 1]}… ({len(str(text))} characters)"

@@ -11,5 +11,5 @@ NUMERIC_PACKAGES = ("numpy", "scipy", "pyarrow", "duckdb")
 
 @cache
 def numeric_packages() -> dict[str, str]:
-    """The installed versions of those packages; to look one up takes 2 ms."""
+    """Return the installed versions of those packages; to look one up takes 2 ms."""
     return {name: metadata.version(name) for name in NUMERIC_PACKAGES}

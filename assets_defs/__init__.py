@@ -24,7 +24,7 @@ LAZY = {"FailedBuild": "assets_defs.alerts", "build_definitions": "assets_defs.d
 
 
 def __getattr__(name: str) -> Any:
-    """What is not loaded yet."""
+    """Return a name that is not loaded yet."""
     if name not in LAZY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(importlib.import_module(LAZY[name]), name)

@@ -84,7 +84,7 @@ def resolved(on_failure: OnFailure | str | None) -> OnFailure | None:
 def failure_sensor(
     campaign: LoadedCampaign, job: NightlyJob, on_failure: OnFailure | None
 ) -> dg.SensorDefinition:
-    """Calls ``on_failure`` for each failed run of the job; without it, logs the message."""
+    """Return a sensor that calls ``on_failure`` for each failed run, or logs the message."""
     name = campaign.settings.campaign
 
     @dg.run_failure_sensor(
@@ -112,7 +112,7 @@ def failure_sensor(
 
 
 def _message(campaign: LoadedCampaign, context: dg.RunFailureSensorContext) -> str:
-    """In our words if a step failed with them or by a gate, else in Dagster's."""
+    """Return our message if a step failed with one or by a gate, else Dagster's."""
     noted = Store(campaign.store).last_outcome() or {}
     is_noted = noted.get("run") == context.dagster_run.run_id
     for event in context.get_step_failure_events():

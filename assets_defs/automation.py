@@ -24,7 +24,7 @@ CAMPAIGN_TAG, EXPORTS_TAG, ATTENDED_TAG = "annot/campaign", "annot/exports", "an
 
 
 def nightly_job(campaign: LoadedCampaign) -> NightlyJob:
-    """The job that builds everything of a campaign; `annot build` runs it too."""
+    """Return the job that builds everything of a campaign; `annot build` runs it too."""
     name = campaign.settings.campaign
     return dg.define_asset_job(
         f"{name}_nightly",
@@ -40,7 +40,7 @@ def nightly_job(campaign: LoadedCampaign) -> NightlyJob:
 
 
 def nightly_schedule(campaign: LoadedCampaign, job: NightlyJob) -> dg.ScheduleDefinition:
-    """The nightly schedule.
+    """Return the nightly schedule.
 
     Raises
     ------

@@ -39,7 +39,7 @@ def _checked_key(campaign: LoadedCampaign, gate: Gate[Any] | GateResult) -> dg.A
 
 
 def check_result(campaign: LoadedCampaign, gate: GateResult) -> dg.AssetCheckResult:
-    """How a gate went."""
+    """Return how a gate went."""
     metadata: dict[str, float | str] = {
         name: value
         for name, value in (

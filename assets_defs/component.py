@@ -46,7 +46,7 @@ class JudgmentCampaign(dg.Component, dg.Model, dg.Resolvable):
 
     @classmethod
     def get_spec(cls) -> dg.ComponentTypeSpec:
-        """What `dg list components` says."""
+        """Return what `dg list components` says."""
         return dg.ComponentTypeSpec(
             description="Builds versioned gold datasets from raw judgment exports: judge control, "
             "labels, scores, rankings, gates, lineage.",
@@ -54,7 +54,7 @@ class JudgmentCampaign(dg.Component, dg.Model, dg.Resolvable):
         )
 
     def build_defs(self, context: dg.ComponentLoadContext) -> dg.Definitions:
-        """Assets, checks, job, schedule and sensors of the campaign."""
+        """Return assets, checks, job, schedule and sensors of the campaign."""
         from annot_pipeline.config.campaign_file import load_campaign
         from annot_pipeline.errors import AnnotError
         from assets_defs.definitions import definitions_of

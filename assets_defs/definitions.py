@@ -21,7 +21,7 @@ from assets_defs.stage_assets import stage_assets
 def build_definitions(
     campaign: str | Path, *, on_failure: OnFailure | str | None = None, **overrides: Any
 ) -> dg.Definitions:
-    """Assets, checks, job, schedule and sensors of a campaign.
+    """Return assets, checks, job, schedule and sensors of a campaign.
 
     Parameters
     ----------
@@ -47,7 +47,10 @@ def definitions_of(
     progress: Progress | None = None,
     on_failure: OnFailure | str | None = None,
 ) -> dg.Definitions:
-    """The same for a campaign that is read already; ``progress`` hears what Dagster's log does."""
+    """Return the same for a campaign that is read already.
+
+    ``progress`` hears what Dagster's log does.
+    """
     job = nightly_job(campaign)
     schedule = nightly_schedule(campaign, job)  # refuses a wrong cron, which assets rest on
     return dg.Definitions(

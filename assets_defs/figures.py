@@ -53,7 +53,7 @@ class Tables:
 
 
 def figures_of(build: Build, run: StageRun, table: str) -> dict[str, Any]:
-    """The figures of one table of a stage, by title: Markdown with the image inside."""
+    """Return the figures of one table of a stage, by title: Markdown with the image inside."""
     images = {}
     for figure in FIGURES[table](Tables(build), run) if table in FIGURES else ():
         image = base64.b64encode(figure.svg.encode()).decode()

@@ -22,7 +22,7 @@ START = datetime(2024, 1, 1)
 
 
 def freshness(campaign: LoadedCampaign) -> dg.FreshnessPolicy | None:
-    """The policy of a campaign's gold tables and release.
+    """Return the policy of a campaign's gold tables and release.
 
     None where nobody says how often gold is made: the schedule is not active, and the campaign
     gives no hours.
@@ -41,7 +41,7 @@ def freshness(campaign: LoadedCampaign) -> dg.FreshnessPolicy | None:
 
 @lru_cache
 def longest_gap(cron: str, timezone: str) -> timedelta:
-    """Longest time between two ticks of three years and the next.
+    """Return the longest time between two ticks of three years and the next.
 
     Every day that has ticks has them at the same times, so that the longest gap lies where the
     most days have none, or within one such day: only there minutes are looked at.
@@ -53,7 +53,10 @@ def longest_gap(cron: str, timezone: str) -> timedelta:
 
 
 def _ticks(cron: str, timezone: str, start: datetime, end: datetime) -> list[datetime]:
-    """Ticks of a span and the next: where partitions begin that Dagster would cut it into."""
+    """Return ticks of a span and the next.
+
+    Where partitions begin that Dagster would cut it into.
+    """
     cut = dg.TimeWindowPartitionsDefinition(
         start=start.replace(tzinfo=None), cron_schedule=cron, timezone=timezone,
         fmt="%Y-%m-%dT%H:%M:%S%z", end_offset=1,

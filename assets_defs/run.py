@@ -64,7 +64,7 @@ def _instance() -> dg.DagsterInstance:
 
 
 def _runs(build: Build) -> list[StageRun]:
-    """Results of the stages that this build finished."""
+    """Return results of the stages that this build finished."""
     runs = []
     for stage in STAGES:
         try:

@@ -57,7 +57,7 @@ class CampaignScaffolder(dg.Scaffolder[ScaffoldParams]):
 
     @classmethod
     def get_scaffold_params(cls) -> type[ScaffoldParams]:
-        """What `dg scaffold defs` takes."""
+        """Return what `dg scaffold defs` takes."""
         return ScaffoldParams
 
     def scaffold(self, request: dg.ScaffoldRequest[ScaffoldParams]) -> None:
@@ -87,6 +87,6 @@ def _campaign_text(folder: Path, params: ScaffoldParams) -> str:
 
 
 def campaign_name(text: str) -> str:
-    """A valid name of a campaign that is like a text."""
+    """Return a valid name of a campaign that is like a text."""
     name = re.sub(r"[^a-z0-9_]+", "_", text.lower()).strip("_")
     return name if re.match(r"[a-z]", name) else f"campaign_{name}".rstrip("_")

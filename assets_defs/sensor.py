@@ -30,7 +30,7 @@ MANY_FAILURES = 10
 
 
 def exports_sensor(campaign: LoadedCampaign, job: NightlyJob) -> dg.SensorDefinition:
-    """Asks for a build when exports or settings are new, by content, and have settled.
+    """Return a sensor that requests a build when exports or settings are new and have settled.
 
     Each look asks the file system for sizes and times, which is cheap. When two looks in a row
     find the same, nobody writes any more; the bytes of what changed are read, once, and all is
@@ -73,7 +73,7 @@ def exports_sensor(campaign: LoadedCampaign, job: NightlyJob) -> dg.SensorDefini
 
 
 def pause(failures: int) -> timedelta:
-    """How long to wait before the same is asked for again."""
+    """Return how long to wait before the same is asked for again."""
     return min(FIRST_PAUSE * (1 << (failures - 1)), LONGEST_PAUSE)
 
 
@@ -117,7 +117,7 @@ def _waits(instance: dg.DagsterInstance, job: str, tag: str) -> str:
 
 
 def _read_cursor(text: str | None) -> dict[str, Any]:
-    """What the last look noted; what is not ours, or of an older form, is forgotten."""
+    """Return what the last look noted; what is not ours, or of an older form, is forgotten."""
     try:
         noted = json.loads(text or "{}")
     except ValueError:

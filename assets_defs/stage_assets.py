@@ -94,12 +94,12 @@ def in_dagster(step: str, work: Callable[[], T]) -> T:
 
 
 def _may_pass(campaign: LoadedCampaign, stage: Stage) -> bool:
-    """Whether a stage can fail by what is not of this machine."""
+    """Return whether a stage can fail by what is not of this machine."""
     return stage.name in READ_ELSEWHERE or campaign.settings.engine.kind == "spark"
 
 
 def retry_policy(campaign: LoadedCampaign, progress: Progress | None) -> dg.RetryPolicy | None:
-    """Again, waiting twice as long each time; builds of many campaigns do not go in step.
+    """Return a policy that waits twice as long each time, with jitter for many campaigns.
 
     None where a person waits, who hears the progress: Dagster would also try again what Ctrl-C
     stopped.

@@ -53,7 +53,7 @@ def recomputation(
     reuse: bool = True,
     sizes: JobSizes = DEFAULT_SIZES,
 ) -> Iterator[Build]:
-    """A build of a release's exports with the settings that it was made with.
+    """Yield a build of a release's exports with the settings that it was made with.
 
     Parameters
     ----------
@@ -202,7 +202,7 @@ def temporary_build(
 
 
 def recomputed_tables(build: Build, names: Iterable[str]) -> dict[str, StoredTable]:
-    """The tables, and all that they are made of, by name; runs the stages needed.
+    """Return the tables, and all that they are made of, by name; runs the stages needed.
 
     Gates are measured, but stop nothing: what was published passed them.
     """

@@ -192,7 +192,7 @@ class PrintableStream(io.TextIOBase):
 
 
 def console() -> NoReturn:
-    """The command as installed: ends without the destructors of native libraries.
+    """Return the command as installed: ends without the destructors of native libraries.
 
     Their threads may still be ending then, and now and then abort a process that has done all that
     it was asked for. What Python has to do at the end is done.
@@ -217,7 +217,7 @@ class _Command(argparse.ArgumentParser):
     _nested = False
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Options and positional arguments in any order, which argparse alone does not take."""
+        """Return arguments in any order, which argparse itself does not take."""
         if self._nested:
             return super().parse_known_args(args, namespace)
         self._nested = True

@@ -10,7 +10,7 @@ from annot_pipeline.cli.fates import fates_text
 
 
 def add(build: argparse.ArgumentParser) -> None:
-    """Its arguments."""
+    """Add its arguments."""
     add_campaign(build)
     text = "mark the releases of lost gold as removed, and publish a new one"
     build.add_argument("--gone", action="store_true", help=text)

@@ -8,7 +8,7 @@ FLAGS = {"settings_changed": "other settings", "judges_have_other_names": "judge
 
 
 def changes_text(changes: Document) -> str:
-    """Counts and flags of a manifest's ``changes`` that are not nought; empty if none is."""
+    """Return counts and flags of a manifest's ``changes`` that are not nought; empty if none is."""
     counts = [
         f"{n:,} {(what if n > 1 else what.removesuffix('s')).replace('_', ' ')}"
         for what, n in changes.items()

@@ -14,38 +14,38 @@ ENTRIES = 12
 
 
 def number(value: float | None) -> str:
-    """Four digits of a number."""
+    """Return a number with four digits."""
     return "unknown" if value is None else f"{value:.4g}"
 
 
 def share(value: float | None) -> str:
-    """A probability; never rounded to certainty, nor to nothing."""
+    """Return a probability; never rounded to certainty, nor to nothing."""
     if value is not None and 0 < value < 1 and not 0.0001 <= value <= 0.9999:
         return ">0.9999" if value > 0.5 else "<0.0001"
     return number(value)
 
 
 def signed(value: float) -> str:
-    """Three decimals with a sign; none before nothing."""
+    """Return three decimals with a sign; none before 0."""
     digits = f"{value:+.3f}"
     return digits if float(digits) else "0.000"
 
 
 def short(text: object, limit: int = LONGEST) -> str:
-    """Text from exports: one line, its beginning."""
+    """Return the text from exports: one line, its beginning."""
     line = printable(str(text)[: limit + 1])
     return line if len(line) <= limit else f"{line[: limit - 1]}…"
 
 
 def first_rows(rows: Sequence[tuple[str, ...]], most: int = ENTRIES) -> Iterator[str]:
-    """Columns of the first rows, and how many more there are."""
+    """Yield columns of the first rows, and how many more there are."""
     yield from columns(rows[:most])
     if len(rows) > most:
         yield f"  and {len(rows) - most:,} more; --json has all"
 
 
 def columns(rows: Sequence[tuple[str, ...]]) -> list[str]:
-    """Rows under each other; a column as wide as its widest cell."""
+    """Return rows under each other; a column as wide as its widest cell."""
     lines = [tuple(map(printable, row)) for row in rows]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return [

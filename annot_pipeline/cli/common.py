@@ -23,7 +23,7 @@ TASK_HELP = "read only this task (default: all)"
 
 
 def add_campaign(command: argparse.ArgumentParser) -> None:
-    """CAMPAIGN and its settings."""
+    """Add CAMPAIGN and its settings."""
     command.add_argument("campaign", metavar="CAMPAIGN", help=CAMPAIGN_HELP)
     command.add_argument(
         "--set", action="append", default=[], metavar="a.b=c", dest="sets", help=SET_HELP
@@ -31,31 +31,31 @@ def add_campaign(command: argparse.ArgumentParser) -> None:
 
 
 def add_output(command: argparse.ArgumentParser, text: str, default: Path | None = None) -> None:
-    """-o DIR."""
+    """Add -o DIR."""
     command.add_argument("-o", "--output", metavar="DIR", type=Path, default=default, help=text)
 
 
 def load(arguments: argparse.Namespace) -> LoadedCampaign:
-    """The campaign that the arguments name."""
+    """Return the campaign that the arguments name."""
     from annot_pipeline.config.campaign_file import load_campaign
 
     return load_campaign(arguments.campaign, sets=arguments.sets)
 
 
 def typed(arguments: argparse.Namespace) -> str:
-    """The campaign as it was typed, for the next command."""
+    """Return the campaign as it was typed, for the next command."""
     from annot_pipeline.config.campaign import as_typed
 
     return as_typed(arguments.campaign, arguments.sets)
 
 
 def say(message: str) -> None:
-    """Progress, on stderr."""
+    """Print progress on stderr."""
     print(f"  {printable(message)}", file=sys.stderr, flush=True)
 
 
 def show(arguments: argparse.Namespace, document: Document, text: Callable[[], str]) -> None:
-    """The result, on stdout: one JSON document with --json, else text for people."""
+    """Print the result on stdout: one JSON document with --json, else text for people."""
     if arguments.json:
         print(json.dumps(document, sort_keys=True, indent=2))  # ASCII: safe on any terminal
     else:

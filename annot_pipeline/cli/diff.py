@@ -11,7 +11,7 @@ TABLES = ("labels", "scores", "ranks", "verdicts", "model_judges")
 
 
 def add(diff: argparse.ArgumentParser) -> None:
-    """Its arguments."""
+    """Add its arguments."""
     add_campaign(diff)
     diff.add_argument("old", metavar="V1", help="older release, as v0001")
     diff.add_argument("new", metavar="V2", help="newer release, as v0002 or latest")

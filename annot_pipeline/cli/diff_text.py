@@ -92,7 +92,7 @@ def _count_text(what: str, n: int) -> str:
 
 
 def _judgments_text(document: Document) -> Iterator[str]:
-    """The first judgments that differ, each with its answers and places."""
+    """Yield the first judgments that differ, each with its answers and places."""
     rows = document["judgments"][:JUDGMENTS]
     for row in rows:
         what = f"{row['change']} decision" if row["is_adjudication"] else row["change"]
@@ -140,7 +140,7 @@ def _count(row: Mapping[str, Any]) -> int:
 
 
 def row_text(row: Mapping[str, Any]) -> str:
-    """A cell: where it is, what it was and is, and why."""
+    """Return a cell: where it is, what it was and is, and why."""
     cell = ", ".join(row[key] for key in SHOWN_KEYS if key in row)
     values = f"{_cell(row, 'old')} to {_cell(row, 'new')}"
     if row["change"] != "changed":
@@ -149,7 +149,7 @@ def row_text(row: Mapping[str, Any]) -> str:
 
 
 def _cell(row: Mapping[str, Any], age: str) -> str:
-    """A value in words; numbers with few digits."""
+    """Return a value in words; numbers with few digits."""
     value = row.get(f"{age}_number")
     if value is None:
         return short(row.get(age, "nothing"), 60)

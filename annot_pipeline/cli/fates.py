@@ -7,7 +7,7 @@ from annot_pipeline.errors import counted, printable
 
 
 def fates_text(records: int, fates: Document, rejections: list[Document]) -> list[str]:
-    """How many records had which fate, and why some were rejected."""
+    """Return how many records had which fate, and why some were rejected."""
     from annot_pipeline.contracts import fates_text as by_fate
 
     lines = [f"{counted(records, 'record')}: {by_fate(fates)}"]

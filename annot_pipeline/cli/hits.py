@@ -12,7 +12,7 @@ WIDEST_SHOWN = 5
 
 
 def add(hits: argparse.ArgumentParser) -> None:
-    """Its arguments."""
+    """Add its arguments."""
     add_campaign(hits)
     text = "folder for the batch (default: a new folder in hits/ next to campaign.yaml)"
     add_output(hits, text)

@@ -11,7 +11,7 @@ from annot_pipeline.errors import ConfigError, Problem
 
 
 def add(init: argparse.ArgumentParser) -> None:
-    """Its arguments."""
+    """Add its arguments."""
     init.add_argument(
         "exports", nargs="+", metavar="EXPORT", type=Path, help="export files, or folders of them"
     )

@@ -9,7 +9,7 @@ from annot_pipeline.errors import ConfigError, Problem, printable
 
 
 def add(pin: argparse.ArgumentParser) -> None:
-    """Its arguments."""
+    """Add its arguments."""
     add_campaign(pin)
     text = "release to keep, as v0012 or latest (default: list the pins)"
     pin.add_argument("version", metavar="V", nargs="?", help=text)

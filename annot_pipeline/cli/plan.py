@@ -23,7 +23,7 @@ ASSUMED = "judge_system=20,segment_system=20,residual=200"
 
 
 def add(plan: argparse.ArgumentParser) -> None:
-    """Its arguments."""
+    """Add its arguments."""
     plan.add_argument("campaign", metavar="CAMPAIGN", nargs="?", help=CAMPAIGN_HELP)
     plan.add_argument(
         "--set", action="append", default=[], metavar="a.b=c", dest="sets", help=SET_HELP

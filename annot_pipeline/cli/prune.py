@@ -9,7 +9,7 @@ from annot_pipeline.errors import printable
 
 
 def add(prune: argparse.ArgumentParser) -> None:
-    """Its arguments."""
+    """Add its arguments."""
     add_campaign(prune)
     text = "number of newest releases to keep; pinned ones are kept too"
     prune.add_argument("--keep", metavar="N", type=int, required=True, help=text)

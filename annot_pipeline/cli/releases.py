@@ -10,7 +10,7 @@ from annot_pipeline.errors import printable
 
 
 def add(releases: argparse.ArgumentParser) -> None:
-    """Its arguments."""
+    """Add its arguments."""
     add_campaign(releases)
 
 

@@ -9,7 +9,7 @@ from annot_pipeline.errors import counted, first_of, printable, row_and_line
 
 
 def add(review: argparse.ArgumentParser) -> None:
-    """Its arguments."""
+    """Add its arguments."""
     add_campaign(review)
     add_output(review, "folder for the files (default: review/ next to campaign.yaml)")
     review.add_argument("--force", action="store_true", help="overwrite files that were edited")

@@ -8,7 +8,7 @@ from annot_pipeline.cli.common import show
 
 
 def add(schema: argparse.ArgumentParser) -> None:
-    """Its arguments: none."""
+    """Add its arguments: none."""
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -36,7 +36,7 @@ TERMINAL_WIDTH = 80
 
 
 def add(score: argparse.ArgumentParser) -> None:
-    """Its arguments."""
+    """Add its arguments."""
     add_campaign(score)
     score.add_argument(
         "predictions", metavar="PREDICTIONS", type=Path,
@@ -113,7 +113,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _next(arguments: argparse.Namespace, document: Document) -> str:
-    """What to look at: the item that gold and the model disagree on most."""
+    """Return what to look at: the item that gold and the model disagree on most."""
     if not document["farthest"]:
         if all(task["scored_on"] == "known" for task in document["tasks"]):
             return "nothing to do, the model gives each known item its class"
@@ -205,7 +205,7 @@ ON_BOTH = "some tasks are scored on known items, the others on gold: see scored_
 
 
 def _names(names: Sequence[str], n: int) -> str:
-    """The first three of ``n``, of which ``names`` may be the first few."""
+    """Return the first three of ``n``, of which ``names`` may be the first few."""
     texts = [shorten(name, 30) for name in names[:3]]
     more = n - len(texts)
     return ", ".join(texts) + (f" and {more:,} more" if more > 0 else "")

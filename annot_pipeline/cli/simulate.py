@@ -12,7 +12,7 @@ from annot_pipeline.errors import printable
 
 
 def add(simulate: argparse.ArgumentParser) -> None:
-    """Its arguments."""
+    """Add its arguments."""
     simulate.add_argument(
         "experiment",
         metavar="EXPERIMENT",

@@ -9,7 +9,7 @@ from annot_pipeline.errors import counted, first_of, printable
 
 
 def add(status: argparse.ArgumentParser) -> None:
-    """Its arguments."""
+    """Add its arguments."""
     add_campaign(status)
 
 
@@ -117,7 +117,7 @@ def _status_text(campaign: str, document: Document) -> str:
 
 
 def _idle(document: Document) -> str:
-    """What is left to do where no build is due: what was warned of above, or nothing."""
+    """Return what is left to do where no build is due: what was warned of above, or nothing."""
     release = document["release"] or {"checks": []}
     warnings = sum(gate["level"] != "pass" for gate in release["checks"])
     warnings += bool(document["unread"]) + bool(document["exposed_secrets"])

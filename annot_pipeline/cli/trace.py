@@ -8,7 +8,7 @@ from annot_pipeline.cli.common import RELEASE_HELP, TASK_HELP, add_campaign, loa
 
 
 def add(trace: argparse.ArgumentParser) -> None:
-    """Its arguments."""
+    """Add its arguments."""
     add_campaign(trace)
     text = "an item, one of two compared items, or both as 'a | b'"
     trace.add_argument("item", metavar="ITEM", help=text)

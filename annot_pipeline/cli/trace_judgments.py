@@ -16,7 +16,7 @@ MOST = 200
 
 
 def judgments_title(trace: Row) -> str:
-    """How many judgments, and what their numbers mean."""
+    """Return how many judgments, and what their numbers mean."""
     fates = [row["fate"] for row in trace["judgments"]]
     decisions, measured = fates.count("adjudication"), fates.count("measured")
     counts = [f"{len(fates) - decisions - measured}"]
@@ -36,7 +36,7 @@ def judgments_title(trace: Row) -> str:
 
 
 def _only_file(trace: Row) -> str | None:
-    """The file where all judgments stand, if they do in one."""
+    """Return the file where all judgments stand, if they do in one."""
     files = {p["source_file"] for row in trace["judgments"] for p in row["places"]}
     return files.pop() if len(files) == 1 else None
 
@@ -102,7 +102,7 @@ def _weight(row: Row) -> str:
 
 
 def other_places(trace: Row) -> Iterable[str]:
-    """Records that say a judgment again, or said it otherwise."""
+    """Return records that say a judgment again, or said it otherwise."""
     return records(
         [
             location | {"judge": row["judge"]}
@@ -123,7 +123,7 @@ def records(rejected: Sequence[Row]) -> Iterable[str]:
 
 
 def set_aside(trace: Row) -> Iterable[str]:
-    """Judgments that a calculation could not take."""
+    """Return judgments that a calculation could not take."""
     return first_rows(
         [(r["judge"], r["left_out_of"], short(r["reason"], 100)) for r in trace["set_aside"]]
     )
@@ -139,7 +139,7 @@ COUNTED_BY = {
 
 
 def excluded(trace: Row) -> Iterable[str]:
-    """Judges whose judgments do not count, with what their test found."""
+    """Return judges whose judgments do not count, with what their test found."""
     rows = [
         (
             row["judge"],
@@ -158,7 +158,7 @@ def excluded(trace: Row) -> Iterable[str]:
 
 
 def flips(trace: Row) -> str:
-    """How many judges would change the label if they were left out."""
+    """Return how many judges would change the label if they were left out."""
     if trace["kind"] != "categorical" or not trace["without_judge"]:
         return ""
     n = len(trace["flipped_by"])
@@ -168,7 +168,7 @@ def flips(trace: Row) -> str:
 
 
 def without(trace: Row) -> Iterator[str]:
-    """What would change without each judge."""
+    """Yield what would change without each judge."""
     rows = trace["without_judge"]
     table: list[tuple[str, ...]]
     if trace["kind"] == "categorical":

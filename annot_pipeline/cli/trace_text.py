@@ -36,7 +36,7 @@ WHOLE = 3
 
 
 def traces_text(campaign: str, traces: Sequence[Row]) -> str:
-    """All documents about an item, as lines."""
+    """Return all documents about an item, as lines."""
     lines = [f"item {traces[0]['item']}: {traces[0]['campaign']}, release {traces[0]['release']}"]
     if len(traces) > WHOLE:
         lines += [f"  in {len(traces)} tasks; --task NAME shows one of them in full", ""]
@@ -179,12 +179,12 @@ def _distribution(trace: Row) -> Iterable[str]:
 
 
 def _bar(share: float) -> str:
-    """A probability as marks, 20 for certainty."""
+    """Return a probability as marks, 20 for certainty."""
     return " " * (share >= 0.025) + "#" * round(20 * share)
 
 
 def _share(value: float) -> str:
-    """Six decimals; never rounded to certainty."""
+    """Return six decimals; never rounded to certainty."""
     digits = f"{value:.6f}"
     return ">0.999999" if digits == "1.000000" and value < 1 else digits
 
@@ -221,7 +221,7 @@ def _system_rankings(trace: Row) -> Iterable[str]:
 
 
 def _chain(trace: Row) -> Iterable[str]:
-    """Stages with the tables that later ones, or the answer, take from them."""
+    """Return stages with the tables that later ones, or the answer, take from them."""
     taken = {table for run in trace["chain"] for table in run["inputs"]} | set(GOLD_TABLES)
     return columns(
         [

@@ -10,7 +10,7 @@ from annot_pipeline.errors import AnnotError, counted, first_of, printable
 
 
 def add(validate: argparse.ArgumentParser) -> None:
-    """Its arguments."""
+    """Add its arguments."""
     add_campaign(validate)
 
 

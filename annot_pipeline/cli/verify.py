@@ -9,7 +9,7 @@ from annot_pipeline.errors import first_of, printable
 
 
 def add(verify: argparse.ArgumentParser) -> None:
-    """Its arguments."""
+    """Add its arguments."""
     add_campaign(verify)
     text = "release to verify, as v0012 or latest (default: all releases and the archive)"
     verify.add_argument("version", metavar="V", nargs="?", help=text)

@@ -16,8 +16,8 @@ from annot_pipeline.errors import ConfigError, Problem, StoreError, first_of
 from annot_pipeline.stages.build import Progress
 from annot_pipeline.stages.ingest.present_exports import present_exports
 from annot_pipeline.storage.absent_gold import (
-    GivenUp,
-    given_up_gold,
+    AbandonedGold,
+    abandoned_gold,
     other_gold,
     refuse_absent,
 )
@@ -81,9 +81,9 @@ def prune(
     store.refuse_foreign(campaign.folder)
     releases = Releases.for_campaign(campaign)
     releases.get()  # there is something to keep
-    given_up = given_up_gold(campaign, releases, gone)
+    abandoned = abandoned_gold(campaign, releases, gone)
     if dry_run:
-        document, _ = _plan(campaign, releases, keep, given_up, progress)
+        document, _ = _plan(campaign, releases, keep, abandoned, progress)
         return document | {"dry_run": True}
     try:
         with (
@@ -92,10 +92,10 @@ def prune(
             ),
             releases.publishing(lambda: progress(WAITING)),
         ):
-            document, unneeded = _plan(campaign, releases, keep, given_up, progress)
-            releases.strike_off(given_up.versions)
+            document, unneeded = _plan(campaign, releases, keep, abandoned, progress)
+            releases.strike_off(abandoned.versions)
             releases.remove([row["version"] for row in document["removed"]])
-            forget_gold(campaign.store, given_up.places)
+            forget_gold(campaign.store, abandoned.places)
             for path in unneeded:
                 path.unlink(missing_ok=True)
             if document["removed"] and store.root.is_dir():
@@ -136,10 +136,10 @@ def _plan(
     campaign: LoadedCampaign,
     releases: Releases,
     keep: int,
-    given_up: GivenUp,
+    abandoned: AbandonedGold,
     progress: Progress,
 ) -> tuple[dict[str, Any], list[Path]]:
-    """What stays and what goes, and the archived files that go."""
+    """Return what stays and what goes, and the archived files that go."""
     versions, pins = releases.versions(), read_pins(releases)
     newest = set(versions[-keep:])
     stay = [v for v in versions if v in newest or v in pins]
@@ -150,8 +150,8 @@ def _plan(
         sha256 for version in stay for sha256 in _sources(releases, version, digests)
     }
     retained_digests |= {sha256 for _, _, sha256 in present_exports(campaign, missing_ok=True)}
-    refuse_absent(campaign, releases, given_up)
-    retained_digests |= _of_others(campaign, given_up, digests) | _of_last_build(
+    refuse_absent(campaign, releases, abandoned)
+    retained_digests |= _of_others(campaign, abandoned, digests) | _of_last_build(
         Store(campaign.store)
     )
     archive = Store(campaign.store).archive
@@ -167,8 +167,8 @@ def _plan(
             for v in stay
         ],
         "removed": removed,
-        "struck_off": list(given_up.versions),
-        "gone_gold": list(given_up.places),
+        "struck_off": list(abandoned.versions),
+        "gone_gold": list(abandoned.places),
         "archive": {
             "kept": len(sizes) - len(unneeded), "removed": len(unneeded), "bytes": n_bytes,
         },
@@ -195,17 +195,19 @@ def _sources(releases: Releases, version: str, digests: SourceDigests) -> set[st
     return {sha256 for sha256 in sha256_by_name.values() if sha256}
 
 
-def _of_others(campaign: LoadedCampaign, given_up: GivenUp, digests: SourceDigests) -> set[str]:
-    """Exports of releases elsewhere that this store feeds: they all stay."""
+def _of_others(
+    campaign: LoadedCampaign, abandoned: AbandonedGold, digests: SourceDigests
+) -> set[str]:
+    """Return exports of releases elsewhere that this store feeds: they all stay."""
     golds = [
         Releases.at(location, campaign.store, store=campaign.store)
-        for location in other_gold(campaign, given_up)
+        for location in other_gold(campaign, abandoned)
     ]
     return {s for other in golds for v in other.versions() for s in _sources(other, v, digests)}
 
 
 def _of_last_build(store: Store) -> set[str]:
-    """Exports of the last build, also of one that has not published yet."""
+    """Return exports of the last build, also of one that has not published yet."""
     try:
         tables = store.recorded("latest", "archive_exports").tables
     except StoreError:

@@ -125,7 +125,10 @@ def _is_within(error: OSError, folder: Path) -> bool:
 
 
 def _recorded(build: Build) -> dict[str, StageRun]:
-    """The results of all stages; a gate that failed is told before a stage that is missing."""
+    """Return the results of all stages.
+
+    A gate that failed is told before a stage that is missing.
+    """
     runs: dict[str, StageRun] = {}
     missing: StoreError | None = None
     for stage in STAGES:

@@ -129,7 +129,7 @@ def _released_exports(
 
 
 def _decisions(release: Release) -> dict[str, int]:
-    """Labels that experts decided, and those of which the model says otherwise."""
+    """Return labels that experts decided, and those of which the model says otherwise."""
     tasks = (release.manifest["facts"].get("adjudications") or {}).values()
     return {name: sum(task[name] for task in tasks) for name in DECIDED}
 
@@ -171,7 +171,7 @@ def other_key(campaign: LoadedCampaign, release: Release | None) -> Problem | No
 
 
 def _changed_settings(campaign: LoadedCampaign, release: Release | None) -> list[str]:
-    """Published settings for which a build would publish, by dotted path, without their values."""
+    """Return settings for which a build would publish, by dotted path, without their values."""
     if release is None:
         return []
     derivation = derivation_of(release.manifest) or key_derivation(campaign.store)

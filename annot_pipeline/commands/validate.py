@@ -109,7 +109,7 @@ def _document(campaign: LoadedCampaign, runs: dict[str, StageRun], records: Path
 
 
 def _ignored(notes: Iterable[str]) -> dict[str, int]:
-    """What the exports hold besides records, by kind."""
+    """Return what the exports hold besides records, by kind."""
     total: Counter[str] = Counter()
     for note in notes:
         total.update(json.loads(note))
@@ -117,7 +117,7 @@ def _ignored(notes: Iterable[str]) -> dict[str, int]:
 
 
 def _fields(source: Source, paths: list[Path]) -> list[dict[str, Any]]:
-    """Each field: its expression, how many records have it, how many values, a few of them.
+    """Return each field: expression, how many records have it, how many values, a few of them.
 
     Records that are filtered or were not asked are left out.
     """
@@ -165,13 +165,16 @@ def _filled(columns: list[pa.ChunkedArray]) -> tuple[int, pa.Array]:
 
 
 def _examples(values: pa.Array, judges: set[str]) -> list[str]:
-    """A few values; who judged stays out of terminals and logs, in whatever field it stands."""
+    """Return a few values.
+
+    Who judged stays out of terminals and logs, in whatever field it stands.
+    """
     texts = (str(value.as_py()) for value in values)
     return list(islice((t for t in texts if not any(j in t for j in judges)), EXAMPLES))
 
 
 def expression_text(expression: Expression, each: Iterable[str] = ()) -> str:
-    """An expression in a few words; ``each``: names whose values it may hold."""
+    """Return an expression in a few words; ``each``: names whose values it may hold."""
     if isinstance(expression, ConstantExpression):
         varies = any(f"{{{name}" in expression.value for name in each)
         text = f"{'for each' if varies else 'always'} {expression.value!r}"

@@ -64,7 +64,7 @@ DawidSkene = create_model(
 
 
 def _params_of(section: Section, params: type[T]) -> T:
-    """A method's Params, from the section that has its keys."""
+    """Return a method's Params, from the section that has its keys."""
     names = {field.name for field in dataclasses.fields(params)}  # type: ignore[arg-type]
     return params(**{n: getattr(section, n) for n in type(section).model_fields if n in names})
 
@@ -191,13 +191,13 @@ class Campaign(Section):
 
     @property
     def dawid_skene_params(self) -> DawidSkeneParams:
-        """The model's part of the section."""
+        """Return the model's part of the section."""
         params = _params_of(self.dawid_skene, DawidSkeneParams)
         return dataclasses.replace(params, model=self.label_model)
 
 
 def as_typed(path: str, sets: Iterable[str]) -> str:
-    """Words for a shell: a campaign, and the settings given beside its file."""
+    """Return words for a shell: a campaign, and the settings given beside its file."""
     return shlex.join([path, *(word for one in sets for word in ("--set", one))])
 
 
@@ -212,39 +212,42 @@ class LoadedCampaign:
 
     @property
     def typed(self) -> str:
-        """The campaign as commands take it, for messages."""
+        """Return the campaign as commands take it, for messages."""
         path = self.folder if self.file.name == "campaign.yaml" else self.file
         return as_typed(str(path), self.sets)
 
     @property
     def folder(self) -> Path:
-        """Where relative paths start."""
+        """Return where relative paths start."""
         return self.file.parent
 
     @property
     def store(self) -> Path:
-        """Folder of the working state."""
+        """Return the folder of the working state."""
         return Path(os.path.normpath(self.folder / self.settings.store))
 
     @property
     def spill(self) -> Path:
-        """Folder where SQL puts what does not fit into memory."""
+        """Return the folder where SQL puts what does not fit into memory."""
         folder = self.settings.resources.spill
         return self.folder / folder if folder else self.store / "spill"
 
     @property
     def gold(self) -> Path:
-        """Folder of the releases; where they are in an object store, of copies of them."""
+        """Return the folder of the releases.
+
+        For releases in an object store it holds copies.
+        """
         if self.gold_url:
             return copy_folder(self.store, self.gold_url)
         return Path(os.path.normpath(self.folder / self.settings.gold))
 
     @property
     def own_folders(self) -> dict[str, Path]:
-        """Folders that builds write, by name: nothing in them is an export."""
+        """Return folders that builds write, by name: nothing in them is an export."""
         return {"store": self.store, "gold": self.gold}
 
     @property
     def gold_url(self) -> str | None:
-        """Where the releases are, if that is an object store."""
+        """Return where the releases are, if that is an object store."""
         return self.settings.gold if is_url(self.settings.gold) else None

@@ -103,12 +103,12 @@ def load_campaign(
 
 
 def kept_text(settings: Campaign) -> str:
-    """Settings as the store keeps them, whole."""
+    """Return settings as the store keeps them, whole."""
     return settings.model_dump_json(by_alias=True, indent=1)
 
 
 def kept_settings(text: str, name: str) -> Campaign:
-    """What `kept_text` wrote.
+    """Return what `kept_text` wrote.
 
     Raises
     ------
@@ -174,7 +174,7 @@ def _parse(text: str, name: str) -> Any:
 
 
 def _not_yaml(error: Exception, text: str) -> Problem:
-    """What the parser found, where, and what to do about the usual mistakes."""
+    """Return what the parser found, where, and what to do about the usual mistakes."""
     if isinstance(error, ReaderError):
         where = f"line {text.count(chr(10), 0, error.position) + 1}"
         return Problem(where, "a control character", do="delete it, or write it as an escape")
@@ -236,7 +236,7 @@ def _validated(data: dict[str, Any], name: str) -> Campaign:
 
 
 def _not_plain(value: Any, path: tuple[str, ...]) -> Iterable[Problem]:
-    """Keys and values that YAML reads as something other than what was written."""
+    """Yield keys and values that YAML reads as something other than what was written."""
     if len(path) > DEEPEST:
         yield Problem(".".join(path[:3]), "is nested too deeply; does an alias contain itself?")
     elif isinstance(value, dict):
@@ -259,7 +259,10 @@ def _not_plain(value: Any, path: tuple[str, ...]) -> Iterable[Problem]:
 
 
 def _joined(text: str) -> str | None:
-    r"""Text with ``\ud83d\ude00``, as JSON writes it, as one character; None if half is missing."""
+    r"""Return the text with ``\ud83d\ude00``, as JSON writes it, as one character.
+
+    None if half is missing.
+    """
     try:
         return text.encode("utf-16", "surrogatepass").decode("utf-16")
     except UnicodeDecodeError:
@@ -267,7 +270,7 @@ def _joined(text: str) -> str | None:
 
 
 def _frozen(value: Any) -> Any:
-    """Lists as tuples, which is what the strict models hold."""
+    """Return lists as tuples, which is what the strict models hold."""
     if isinstance(value, dict):
         return {_joined(key): _frozen(inner) for key, inner in value.items()}
     if isinstance(value, list):
@@ -276,7 +279,7 @@ def _frozen(value: Any) -> Any:
 
 
 def _problems(details: Sequence[dict[str, Any]]) -> list[Problem]:
-    """One problem a mistake: a list is not also too short because its elements are wrong."""
+    """Return one problem a mistake: a list is not also too short because its elements are wrong."""
     words = {detail["loc"][:-1] for detail in details if _is_word(detail)}
     details = [d for d in details if _is_word(d) or d["loc"][:-1] not in words]
     paths = [detail["loc"] for detail in details]
@@ -295,7 +298,10 @@ def _problems(details: Sequence[dict[str, Any]]) -> list[Problem]:
 
 
 def _is_word(detail: Mapping[str, Any]) -> bool:
-    """Whether it is a word that is wrong where a number may stand too: pydantic tells both."""
+    """Return whether it is a word that is wrong where a number may stand too.
+
+    Pydantic reports both.
+    """
     return detail["type"] == "literal_error" and str(detail["loc"][-1]).startswith("literal[")
 
 
@@ -389,7 +395,7 @@ def _fields(model: Any) -> dict[str, Any]:
 
 
 def _models_in(annotation: Any) -> list[Any]:
-    """The sections named in a type, however deep in unions, tuples and dicts."""
+    """Return the sections named in a type, however deep in unions, tuples and dicts."""
     if _fields(annotation):
         return [annotation]
     return [model for argument in get_args(annotation) for model in _models_in(argument)]

@@ -43,7 +43,7 @@ class _Steps(Section):
 
     @property
     def has_steps(self) -> bool:
-        """Whether any step follows the text."""
+        """Return whether any step follows the text."""
         return self.match is not None or self.map is not None or self.time is not None
 
     @model_validator(mode="after")
@@ -80,7 +80,7 @@ class ColumnExpression(_Steps):
 
     @property
     def is_plain(self) -> bool:
-        """Whether the column is taken as written (but for ``time``)."""
+        """Return whether the column is taken as written (but for ``time``)."""
         steps = (self.split, self.json_path, self.is_set, self.has, self.match, self.map)
         return all(step is None for step in steps)
 

@@ -12,12 +12,12 @@ COPIES = "releases"
 
 
 def is_url(gold: str) -> bool:
-    """Whether gold is an object store, and no folder."""
+    """Return whether gold is an object store, and no folder."""
     return "://" in gold
 
 
 def plain_url(gold: str) -> str:
-    """A URL in its one spelling: ``s3://bucket/a/b``.
+    """Return a URL in its one spelling: ``s3://bucket/a/b``.
 
     Raises
     ------
@@ -41,6 +41,6 @@ def plain_url(gold: str) -> str:
 
 
 def copy_folder(store: Path, url: str) -> Path:
-    """Where a store keeps copies of the releases of a URL."""
+    """Return where a store keeps copies of the releases of a URL."""
     words = re.sub(r"[^a-z0-9]+", "-", url.lower())[:40].strip("-")
     return store / COPIES / f"{words}-{hashlib.sha256(url.encode()).hexdigest()[:8]}"

@@ -104,7 +104,7 @@ class ControlledHits(Section):
 
     @property
     def hit_design(self) -> HitDesign:
-        """The section as the method takes it."""
+        """Return the section as the method takes it."""
         if len(set(self.controls)) < len(self.controls):
             raise ValueError("controls: one is listed twice")
         return HitDesign(groups=self.groups, controls=self.controls, spacing=self.spacing)

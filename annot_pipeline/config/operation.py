@@ -130,7 +130,7 @@ class Resources(Section):
 
     @property
     def workers(self) -> int:
-        """How much is done side by side."""
+        """Return how much is done side by side."""
         return self.threads or os.cpu_count() or 1
 
 

@@ -106,22 +106,25 @@ class Quality(Section):
 
     @property
     def is_chosen_test(self) -> bool:
-        """Whether the campaign asks for a test other than the default."""
+        """Return whether the campaign asks for a test other than the default."""
         return self.test not in ("paired_t", "none")
 
     @property
     def has_contrast(self) -> bool:
-        """Whether the test compares scores of controls, as ``contrast`` says."""
+        """Return whether the test compares scores of controls, as ``contrast`` says."""
         return self.test in TESTS_WITH_CONTRAST
 
     @property
     def uses_controls(self) -> bool:
-        """Whether the test needs controls; the others take the ordinary scores of all judges."""
+        """Return whether the test needs controls.
+
+        Other tests take the ordinary scores of all judges.
+        """
         return self.test not in ("consistency", "bt500")
 
     @property
     def required_power(self) -> float:
-        """Power from which on a judge who does not pass fails.
+        """Return the power from which on a judge who does not pass fails.
 
         A test without controls must not fail a judge who agrees as the typical judge does more
         often than at alpha.
@@ -132,7 +135,7 @@ class Quality(Section):
 
     @property
     def paired_controls(self) -> tuple[str, ...]:
-        """Kinds of controls that the test compares with their ordinary judgments."""
+        """Return kinds of controls that the test compares with their ordinary judgments."""
         if self.contrast == "pooled" or not self.has_contrast:
             return ()
         return ("bad_reference",) if self.contrast == "paired" else ("bad_reference", "ask_again")

@@ -25,7 +25,7 @@ next cannot.
 
 
 def settings_document(settings: Campaign, keys: Iterable[str] = MOVING) -> dict[str, Any]:
-    """Sections, or single settings (``section.key``), as plain JSON values with defaults."""
+    """Return sections, or single settings (``section.key``), as plain JSON values with defaults."""
     document = settings.model_dump(
         mode="json", by_alias=True, exclude={"tasks": {"__all__": {"question"}}}
     )
@@ -80,7 +80,7 @@ def _known_keys(value: Any, stored: Any) -> Any:
 
 
 def signature(settings: Campaign) -> str:
-    """The methods in one line, to be quoted beside any figure.
+    """Return the methods in one line, to be quoted beside any figure.
 
     Example: ``dawid_skene:start=diagonal,smoothing=0.01,...|version=0.1.0``
     """
@@ -95,6 +95,9 @@ def signature(settings: Campaign) -> str:
 
 
 def digest(document: Any) -> str:
-    """SHA-256 of a JSON value; the order of its keys counts, for in ``map`` it has a meaning."""
+    """Return SHA-256 of a JSON value.
+
+    The order of its keys counts, for in ``map`` it has a meaning.
+    """
     text = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()

@@ -51,7 +51,7 @@ class Table:
         object.__setattr__(self, "schema", pa.schema(fields, about))
 
     def empty(self) -> pa.Table:
-        """The table without rows."""
+        """Return the table without rows."""
         return self.schema.empty_table()
 
     def from_columns(self, columns: dict[str, pa.Array | Iterable[object]]) -> pa.Table:
@@ -77,22 +77,22 @@ class Table:
 
 
 def share(name: str, description: str, *, nullable: bool = False) -> Column:
-    """A column of shares, 0 to 1."""
+    """Return a column of shares, 0 to 1."""
     return Column(name, REAL, description, nullable, minimum=0, maximum=1)
 
 
 def count(name: str, description: str, *, nullable: bool = False) -> Column:
-    """A column of whole numbers from 0."""
+    """Return a column of whole numbers from 0."""
     return Column(name, INT, description, nullable, minimum=0)
 
 
 def text(name: str, description: str, *, nullable: bool = False) -> Column:
-    """A column of text."""
+    """Return a column of text."""
     return Column(name, TEXT, description, nullable)
 
 
 def real(name: str, description: str, *, nullable: bool = True) -> Column:
-    """A column of numbers."""
+    """Return a column of numbers."""
     return Column(name, REAL, description, nullable)
 
 

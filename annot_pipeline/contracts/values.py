@@ -37,7 +37,7 @@ TIME = pa.timestamp("us", tz="UTC")
 
 
 def share_text(share: float, digits: int = 1) -> str:
-    """A percentage for people; 100% and 0% are all and none, not nearly so."""
+    """Return a percentage for people; 100% and 0% are all and none, not nearly so."""
     size, least = abs(share), 0.1**digits
     sign = "\u2212" if share < 0 else ""
     if 0 < size < least / 200:

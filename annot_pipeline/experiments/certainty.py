@@ -141,7 +141,7 @@ def certainty_result(
 
 
 def _judgments(name: str, task: LabelCodes) -> pa.Table:
-    """Labels of a crowd, as a build has them."""
+    """Return labels of a crowd, as a build has them."""
     n = task.items.size
     judges = [f"judge {code}" for code in task.judges.tolist()]
     return pa.table({

@@ -76,7 +76,7 @@ def draw_crowd(params: CrowdParams, rng: np.random.Generator) -> tuple[LabelCode
 
 
 def _confusions(right: Floats, k: int, rng: np.random.Generator) -> Floats:
-    """Confusions ``(n_judges, k, k)``; how a judge errs is drawn for each class."""
+    """Return confusions ``(n_judges, k, k)``; how a judge errs is drawn for each class."""
     wrong = rng.dirichlet(np.ones(k - 1), (right.size, k))
     theta = np.empty((right.size, k, k))
     for true in range(k):

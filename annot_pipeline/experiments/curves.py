@@ -90,7 +90,7 @@ def correlations(
 
 
 def _ranks(values: Floats) -> Floats:
-    """Mean ranks along the last axis; a row with NaN is NaN throughout."""
+    """Return the mean ranks along the last axis; a row with NaN is NaN throughout."""
     from scipy.stats import rankdata
 
     rounded = np.array([comparable(row) for row in values])
@@ -118,7 +118,7 @@ def _weighted(x: Floats, y: Floats, weights: Floats) -> Floats:
 
 
 def _standard(values: Floats) -> Floats:
-    """Rows with mean 0 and standard deviation 1; of equal values 0."""
+    """Return rows with mean 0 and standard deviation 1; of equal values 0."""
     centred = values - values.mean(axis=-1, keepdims=True)
     largest = np.abs(values).max(axis=-1, keepdims=True)
     sd = np.sqrt((centred * centred).mean(axis=-1, keepdims=True))
@@ -243,7 +243,7 @@ def _mean(values: Floats, axis: int) -> Floats:
 
 
 def _percentiles(values: Floats) -> tuple[Floats, Floats]:
-    """Ends of the 95% interval along the last axis, of what is defined."""
+    """Return ends of the 95% interval along the last axis, of what is defined."""
     low, high = (np.full(values.shape[:-1], np.nan) for _ in TAILS)
     some = ~np.isnan(values).all(axis=-1)
     if some.any():

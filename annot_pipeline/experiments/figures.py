@@ -78,7 +78,7 @@ def gain_figure(gain: Gains, correlation: Correlations, unit: str, methods: Sequ
 
 
 def item_figures(task: ItemTask, gamma: float) -> list[Drawn]:
-    """Final scores beside the oracle, and match quality as EASL sees it."""
+    """Return final scores beside the oracle, and match quality as EASL sees it."""
     final = task.final()
     histograms = [("oracle", task.truth), *((name, final[name]) for name in BOUNDED)]
     by_truth = np.lexsort((np.arange(task.truth.size), task.truth))

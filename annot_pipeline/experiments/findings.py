@@ -51,7 +51,7 @@ def numbers(one: Measured) -> dict[str, object]:
 
 
 def verdict(values: Values) -> str:
-    """What a difference with its interval says."""
+    """Return what a difference with its interval says."""
     value, low, high = values
     if math.isnan(value) or math.isnan(low) or math.isnan(high):
         return NONE
@@ -185,7 +185,7 @@ def _places(one: Measured) -> tuple[int, int, int]:
 
 
 def _point(one: Measured, at: float) -> int | None:
-    """The point nearest to a number of judgments; None beyond the curve."""
+    """Return the point nearest to a number of judgments; None beyond the curve."""
     judgments = one.task.correlations.judgments
     if not judgments[0] <= at <= judgments[-1] + 1e-9:
         return None
@@ -193,7 +193,7 @@ def _point(one: Measured, at: float) -> int | None:
 
 
 def _first_point(one: Measured, reach: Sequence[int]) -> int:
-    """The point of the first number of judgments that is on the curve; else the last."""
+    """Return the point of the first number of judgments that is on the curve; else the last."""
     points = (_point(one, at) for at in reach)
     last = one.task.correlations.judgments.size - 1
     return next((point for point in points if point is not None), last)

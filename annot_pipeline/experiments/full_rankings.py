@@ -140,7 +140,7 @@ def _by_size(
 def read_full_rankings(
     campaign: LoadedCampaign, progress: Progress
 ) -> tuple[dict[str, FullRankings], list[str]]:
-    """Full rankings of each task by judges who count, and gates that would stop a build.
+    """Return full rankings of each task by judges who count, and gates that would stop a build.
 
     The stages up to comparisons are built in a temporary folder; the campaign's own store and
     releases are not touched.
@@ -161,7 +161,7 @@ def read_full_rankings(
 
 
 def rankings_by_task(comparisons: pa.Table) -> dict[str, FullRankings]:
-    """Full rankings by task, of a table of comparisons (`COLUMNS`)."""
+    """Return full rankings by task, of a table of comparisons (`COLUMNS`)."""
     task, items = index(comparisons["task"]), pa.chunked_array(
         [*comparisons["item_a"].chunks, *comparisons["item_b"].chunks]
     )  # fmt: skip

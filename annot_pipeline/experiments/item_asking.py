@@ -47,10 +47,10 @@ class Answers(Protocol):
     """Who answers one method's questions in one repetition."""
 
     def score_items(self, items: Codes) -> Floats:
-        """One score in [0, 1] of each of ``(n,)`` different items, asked one at a time."""
+        """Return one score in [0, 1] of each of ``(n,)`` different items, asked one at a time."""
 
     def score_hits(self, hits: Codes) -> Floats:
-        """Scores of ``(n_hits, hit_size)`` items, seen HIT by HIT."""
+        """Return scores of ``(n_hits, hit_size)`` items, seen HIT by HIT."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +104,7 @@ class _Tally:
 
 
 def hits_a_round(n_items: int, params: Rounds) -> int:
-    """Number of HITs in a round: N/n."""
+    """Return the number of HITs in a round: N/n."""
     return n_items // params.hit_size
 
 
@@ -165,7 +165,7 @@ def _next(
 
 
 def _least_asked(n_asked: Codes, n: int, rng: np.random.Generator) -> Codes:
-    """The n items that were asked least, in random order; chance decides among equals."""
+    """Return the n items that were asked least, in random order; chance decides among equals."""
     least = np.lexsort((rng.random(n_asked.size), n_asked))[:n]
     return rng.permutation(least)
 
@@ -209,7 +209,7 @@ def _ranking(
 
 
 def pairs_of(hits: Codes, scores: Floats) -> Codes:
-    """``(3, n_pairs)`` first item, second item and outcome of each pair of each HIT.
+    """Return ``(3, n_pairs)`` first item, second item and outcome of each pair of each HIT.
 
     HITs in their order, the pairs of one by item: online methods depend on it. A tie is an
     equal score.

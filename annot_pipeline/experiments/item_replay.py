@@ -79,11 +79,11 @@ class RecordedAnswers:
         self._rng, self.draws = rng, draws
 
     def score_items(self, items: Codes) -> Floats:
-        """One judgment of each item."""
+        """Return one judgment of each item."""
         return self._score[[self._draw(item) for item in items.tolist()]]
 
     def score_hits(self, hits: Codes) -> Floats:
-        """One judgment of each item of each HIT, of one judge where there is one."""
+        """Return one judgment of each item of each HIT, of one judge where there is one."""
         return np.stack([self._score[self._hit(items)] for items in hits.tolist()])
 
     def _hit(self, items: Sequence[int]) -> list[int]:

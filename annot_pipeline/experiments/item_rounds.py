@@ -135,6 +135,6 @@ def _agreement(result: Asked, seed: int) -> list[float]:
 
 
 def stream(seed: int, *what: object) -> np.random.Generator:
-    """Randomness of its own for each purpose, whatever else is drawn."""
+    """Return randomness of its own for each purpose, whatever else is drawn."""
     digest = hashlib.sha256("\0".join(map(str, what)).encode("utf-8", "surrogatepass")).digest()
     return np.random.default_rng([seed, int.from_bytes(digest[:8], "big")])

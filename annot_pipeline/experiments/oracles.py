@@ -38,7 +38,7 @@ class Oracle:
 
 
 def read_item_oracle(path: Path) -> Oracle:
-    """Truth of items.
+    """Return truth of items.
 
     Raises
     ------
@@ -49,7 +49,7 @@ def read_item_oracle(path: Path) -> Oracle:
 
 
 def read_system_oracle(path: Path) -> Oracle:
-    """Scores of systems; of ranks their negatives, so that more is better."""
+    """Return scores of systems; of ranks their negatives, so that more is better."""
     return _read(path, SYSTEM_COLUMNS, SCORE_COLUMNS)
 
 
@@ -102,7 +102,7 @@ def _read(path: Path, names: Sequence[str], values: Sequence[str]) -> Oracle:
 
 
 def number_in(text: object) -> float | None:
-    """A finite number, or None."""
+    """Return a finite number, or None."""
     try:
         number = float(str(text))
     except ValueError:
@@ -111,6 +111,6 @@ def number_in(text: object) -> float | None:
 
 
 def on_scale(values: Floats, scale: tuple[float, float]) -> Floats:
-    """Values of a scale as shares of it: 0 at its lower end, 1 at its upper."""
+    """Return values of a scale as shares of it: 0 at its lower end, 1 at its upper."""
     low, high = scale
     return (values - low) / (high - low)

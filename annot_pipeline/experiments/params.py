@@ -19,12 +19,12 @@ from annot_pipeline.experiments.coverage_designs import PAIR_DESIGNS, SCORE_DESI
 WHOLE, NUMBER, FLAG = "a whole number", "a number", "true or false"
 CANNOT_BE = "an experiment that cannot be"
 
-_Given = tuple[str, str, str]
+_InvalidSetting = tuple[str, str, str]
 """Setting, what is wrong, what is allowed."""
 
 
 def setting(default: Any, description: str) -> Any:
-    """A field with its default and a sentence for people."""
+    """Return a field with its default and a sentence for people."""
     return field(default=default, metadata={"description": description})
 
 
@@ -41,12 +41,12 @@ class Repeated:
         if problems:
             raise ConfigError(CANNOT_BE, problems)
 
-    def _problems(self) -> Iterator[_Given]:
+    def _problems(self) -> Iterator[_InvalidSetting]:
         yield from self._below(1, "repeats", "rounds")
         yield from self._below(0, "seed")
 
-    def _below(self, least: int, *names: str) -> Iterator[_Given]:
-        """Those of the settings that are no number from ``least`` on; None is not set."""
+    def _below(self, least: int, *names: str) -> Iterator[_InvalidSetting]:
+        """Yield settings that are no number from ``least`` on; None is not set."""
         for name in names:
             value = getattr(self, name)
             if value is not None and not least <= value < math.inf:
@@ -60,13 +60,13 @@ class Hits(Repeated):
     hit_size: int = setting(5, "items (or systems) of a HIT: n")
     gamma: float = setting(0.1, "skill chain of the match quality")
 
-    def _problems(self) -> Iterator[_Given]:
+    def _problems(self) -> Iterator[_InvalidSetting]:
         yield from super()._problems()
         yield from self._below(2, "hit_size")
         if not 0 < self.gamma < math.inf:
             yield "gamma", f"is {self.gamma}", "above 0"
 
-    def _reach(self, reach: tuple[int, ...]) -> Iterator[_Given]:
+    def _reach(self, reach: tuple[int, ...]) -> Iterator[_InvalidSetting]:
         if not reach or min(reach) < 1:
             allowed = "one or more numbers of judgments, each 1 or more"
             yield "reach", f"is {_comma_separated(reach) or 'empty'}", allowed
@@ -81,7 +81,7 @@ class Rounds(Hits):
         (3, 6), "judgments an item: how many does each method need for what DA has there?"
     )
 
-    def _problems(self) -> Iterator[_Given]:
+    def _problems(self) -> Iterator[_InvalidSetting]:
         yield from super()._problems()
         yield from self._below(0, "epsilon")
         yield from self._reach(self.reach)
@@ -103,7 +103,7 @@ class Judging(Hits):
     )
     whole_points: bool = setting(True, "whether answers are whole points of 0 to 100")
 
-    def _problems(self) -> Iterator[_Given]:
+    def _problems(self) -> Iterator[_InvalidSetting]:
         yield from super()._problems()
         yield from self._below(1, "n_judges")
         yield from self._below(0, "noise", "bias", "stretch")
@@ -122,7 +122,7 @@ class ItemExperiment(Rounds, Judging):
     iterations: int = setting(10, "rounds; in each one DA asks about every item once")
     scale: tuple[float, float] = setting((0.0, 1.0), "ends of the oracle's scale: lowest,highest")
 
-    def _problems(self) -> Iterator[_Given]:
+    def _problems(self) -> Iterator[_InvalidSetting]:
         yield from super()._problems()
         yield from self._below(1, "iterations")
         if self.n_items is not None and (allowed := too_few(self.n_items, self.hit_size)):
@@ -146,7 +146,7 @@ class ItemReplay(Rounds):
         None, "ends of the truth's scale; null: the task's. It moves histograms and examples only"
     )
 
-    def _problems(self) -> Iterator[_Given]:
+    def _problems(self) -> Iterator[_InvalidSetting]:
         yield from super()._problems()
         yield from self._below(1, "iterations")
         if self.scale and not -math.inf < self.scale[0] < self.scale[1] < math.inf:
@@ -162,7 +162,7 @@ class Points(Hits):
         (100, 300), "judgments a system: how many does each method need for what DA has there?"
     )
 
-    def _problems(self) -> Iterator[_Given]:
+    def _problems(self) -> Iterator[_InvalidSetting]:
         yield from super()._problems()
         yield from self._below(2, "points")
         yield from self._reach(self.reach)
@@ -182,7 +182,7 @@ class SystemExperiment(Points, Judging):
     item_sd: float = setting(0.22, "standard deviation of the worth of a system's outputs")
     segment_sd: float = setting(0.12, "the part of it that is common to all systems of a segment")
 
-    def _problems(self) -> Iterator[_Given]:
+    def _problems(self) -> Iterator[_InvalidSetting]:
         yield from super()._problems()
         if allowed := too_few(self.n_systems, self.hit_size):
             yield "n_systems", f"is {self.n_systems}", allowed
@@ -208,7 +208,7 @@ class SystemReplay(Points):
         "z", "z: standardised by judge, put on 0 to 1 by the least and the largest; raw: as judged"
     )
 
-    def _problems(self) -> Iterator[_Given]:
+    def _problems(self) -> Iterator[_InvalidSetting]:
         yield from super()._problems()
         yield from self._below(0, "per_system")
 
@@ -243,7 +243,7 @@ class Topology(Repeated):
         5, "different outputs of a ranking; sizes.csv has the other numbers of outputs too"
     )
 
-    def _problems(self) -> Iterator[_Given]:
+    def _problems(self) -> Iterator[_InvalidSetting]:
         yield from super()._problems()
         if self.n_outputs < 3:
             yield "n_outputs", f"is {self.n_outputs}", "3 or more: of two there is one relation"
@@ -323,7 +323,10 @@ def _check_least(params: Any, *problems: Problem, **least: int) -> None:
 
 
 def too_few(n: int, hit_size: int) -> str:
-    """How many items there should be, where n cannot be ranked or do not fill a HIT; or nothing."""
+    """Return how many items there should be, where n cannot be ranked or do not fill a HIT.
+
+    Empty where nothing is wrong.
+    """
     if n < 2:
         return "2 or more: one alone has no order"
     return f"{hit_size} or more, as a HIT has" if n < hit_size else ""
@@ -360,7 +363,7 @@ def with_settings(defaults: Params, settings: Mapping[str, Any]) -> Params:
 
 
 def _read(value: Any, kind: Any) -> Any:
-    """A value as its type; ValueError says what it should have been."""
+    """Return a value as its type; ValueError says what it should have been."""
     options = get_args(kind)
     if type(None) in options:
         if value is None or (isinstance(value, str) and value.strip().lower() in ("", "null")):

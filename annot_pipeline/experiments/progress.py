@@ -37,7 +37,7 @@ class Steps:
         self._done, self._told = 0, time.monotonic()
 
     def step(self) -> None:
-        """One more step is done."""
+        """Count one more step."""
         self._done += 1
         now = time.monotonic()
         if now - self._told >= SECONDS or self._done == self._total:
@@ -47,7 +47,7 @@ class Steps:
 
 @contextlib.contextmanager
 def progress_bar(stream: TextIO | None = None) -> Iterator[Progress]:
-    """Something to tell progress to: on a terminal one line with a bar, written over each time.
+    """Yield a progress callback: on a terminal one line with a bar, overwritten each time.
 
     Elsewhere (a file, a pipe) every message is a line. Both can stand in one command: what has
     no numbers at its end is a line of its own on a terminal too.
@@ -76,7 +76,7 @@ def progress_bar(stream: TextIO | None = None) -> Iterator[Progress]:
 
 
 def _share(text: str) -> float | None:
-    """Done as a share of the total, where a message ends in such numbers."""
+    """Return the share that is done, where a message ends in such numbers."""
     done, slash, total = text.rpartition(" ")[2].replace(",", "").partition("/")
     if not slash or not done.isdigit() or not total.isdigit() or not int(total):
         return None

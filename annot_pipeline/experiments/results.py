@@ -116,7 +116,7 @@ def _curves_result(
 
 
 def _rows_of(task: str, table: Table) -> Table:
-    """One task's rows, without its name."""
+    """Return one task's rows, without its name."""
     rows = tuple(row[1:] for row in table.rows if row[0] == task)
     return Table(table.name, table.columns[1:], rows)
 

@@ -87,14 +87,14 @@ class AskedJudges:
         self._asked = np.zeros((truth.size, judges.shift.size), np.int64)
 
     def score_items(self, items: Codes) -> Floats:
-        """One score of each of ``(n,)`` different items, each by itself."""
+        """Return one score of each of ``(n,)`` different items, each by itself."""
         lots = self._rng.random((items.size, self._asked.shape[1]))
         judge = np.argmin(self._asked[items] + lots, axis=1)
         self._asked[items, judge] += 1
         return self._judges.answer(judge, self._truth[items], self._rng, is_joint=False)
 
     def score_hits(self, hits: Codes) -> Floats:
-        """Scores of ``(n_hits, hit_size)`` items, each HIT by one judge."""
+        """Return scores of ``(n_hits, hit_size)`` items, each HIT by one judge."""
         judge = np.empty(hits.shape, np.int64)
         lots = self._rng.random((len(hits), self._asked.shape[1]))
         for hit, items in enumerate(hits):

@@ -44,7 +44,7 @@ class Surprisal:
 
 
 def surprisal_curves(params: SurprisalCurves) -> Surprisal:
-    """All curves at one epsilon."""
+    """Return all curves at one epsilon."""
     t = np.linspace(-params.limit, params.limit, params.points)
     v_win, w_win = surprisal_of_win(t, params.epsilon)
     v_tie, w_tie = surprisal_of_tie(t, params.epsilon)

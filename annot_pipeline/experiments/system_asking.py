@@ -40,16 +40,16 @@ class Outputs(Protocol):
     n_systems: int
 
     def sample(self, n: int) -> tuple[Codes, Floats]:
-        """Systems and scores in [0, 1] of n outputs drawn at random, asked one at a time."""
+        """Return systems and scores in [0, 1] of n outputs drawn at random, asked one at a time."""
 
     def seeds(self) -> Flags:
-        """``(n_systems,)`` which have an output left for a HIT, beside one of another system."""
+        """Return ``(n_systems,)`` which have an output left for a HIT with another system."""
 
     def segment(self, seed: int) -> tuple[int, Codes]:
-        """A random segment for such a HIT, and the other systems that have an output there."""
+        """Return a random segment for such a HIT, and the other systems with an output there."""
 
     def judge(self, segment: int, systems: Codes) -> Floats:
-        """Scores in [0, 1] of the outputs of a HIT."""
+        """Return scores in [0, 1] of the outputs of a HIT."""
 
 
 @dataclass
@@ -60,12 +60,15 @@ class HitSizes:
 
     @property
     def hits(self) -> int:
-        """HITs of any size."""
+        """Return HITs of any size."""
         return int(self.counts.sum())
 
     @property
     def short_share(self) -> float | None:
-        """Share of the HITs with fewer systems than there should be; None without HITs."""
+        """Return the share of the HITs with fewer systems than there should be.
+
+        None without HITs.
+        """
         return float(self.counts[:-1].sum() / self.hits) if self.hits else None
 
 
@@ -78,7 +81,7 @@ def ask_systems(
     sizes: HitSizes,
     rng: np.random.Generator,
 ) -> Floats:
-    """Mean scores ``(n_budgets, n_systems)`` after each number of judgments.
+    """Return the mean scores ``(n_budgets, n_systems)`` after each number of judgments.
 
     A row is NaN where the method could not ask that many.
 
@@ -151,7 +154,7 @@ def _in_hits(
 def _hits(
     outputs: Outputs, alpha: Floats, beta: Floats, size: int, choose: _Choice
 ) -> Iterator[tuple[Codes, int]]:
-    """Systems and segment of one HIT after the other, by the states of that moment."""
+    """Yield systems and segment of one HIT after the other, by the states of that moment."""
     choose_seed, choose_partners = choose
     while (seeds := outputs.seeds()).any():
         seed = choose_seed(alpha, beta, seeds)
@@ -161,7 +164,7 @@ def _hits(
 
 
 def _by_variance(gamma: float, rng: np.random.Generator) -> _Choice:
-    """Algorithm 1: the seed by variance, the others by match quality without replacement."""
+    """Return algorithm 1: the seed by variance, the others by match quality without replacement."""
 
     def seed(alpha: Floats, beta: Floats, seeds: Flags) -> int:
         able = np.flatnonzero(seeds)

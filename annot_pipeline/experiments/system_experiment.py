@@ -42,22 +42,22 @@ class SimulatedOutputs:
         self._all = np.arange(self.n_systems)
 
     def sample(self, n: int) -> tuple[Codes, Floats]:
-        """Outputs at random, each by another judge."""
+        """Return outputs at random, each by another judge."""
         output = self._rng.integers(self._worth.size, size=n)
         judge = self._rng.integers(self._judges.shift.size, size=n)
         truth = self._worth.reshape(-1)[output]
         return output % self.n_systems, self._judges.answer(judge, truth, self._rng, is_joint=False)
 
     def seeds(self) -> Flags:
-        """All systems."""
+        """Return all systems."""
         return np.ones(self.n_systems, np.bool_)
 
     def segment(self, seed: int) -> tuple[int, Codes]:
-        """Any segment, with all systems."""
+        """Return any segment, with all systems."""
         return int(self._rng.integers(len(self._worth))), self._all[self._all != seed]
 
     def judge(self, segment: int, systems: Codes) -> Floats:
-        """One judge for all outputs."""
+        """Return one judge for all outputs."""
         judge = np.full(systems.size, self._rng.integers(self._judges.shift.size))
         return self._judges.answer(judge, self._worth[segment, systems], self._rng, is_joint=True)
 

@@ -60,11 +60,11 @@ class RecordedOutputs:
         self._n_able = self._able.sum(axis=0)
 
     def sample(self, n: int) -> tuple[Codes, Floats]:
-        """The first judgments of all, in random order."""
+        """Return the first judgments of all, in random order."""
         return self._systems[:n], self._scores[:n]
 
     def seeds(self) -> Flags:
-        """Systems with a segment where they and another one have a judgment left."""
+        """Return systems with a segment where they and another one have a judgment left."""
         return np.asarray(self._n_able > 0)
 
     def segment(self, seed: int) -> tuple[int, Codes]:
@@ -162,6 +162,6 @@ def _replay(
 
 
 def _z(task: RecordedTask) -> Floats:
-    """Standardised scores on 0 to 1: moved and stretched alike, so means keep their order."""
+    """Return standardised scores on 0 to 1, moved and stretched alike: means keep their order."""
     low, high = np.nanmin(task.z), np.nanmax(task.z)
     return on_scale(task.z, (float(low), float(high)))

@@ -51,7 +51,7 @@ class Table:
     rows: tuple[tuple[Cell, ...], ...]
 
     def csv(self) -> bytes:
-        """As csv, UTF-8."""
+        """Return the table as csv, UTF-8."""
         text = io.StringIO(newline="")
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(self.columns)
@@ -60,7 +60,7 @@ class Table:
 
 
 def written(cell: Cell) -> str:
-    """A cell as text."""
+    """Return a cell as text."""
     if cell is None or (isinstance(cell, float) and math.isnan(cell)):
         return ""
     return f"{cell + 0.0:.6g}" if isinstance(cell, float) else str(cell)
@@ -170,7 +170,7 @@ def reaches_table(all_measured: Sequence[Measured], unit: str) -> Table:
 
 
 def scores_table(tasks: Sequence[Task]) -> Table:
-    """Final scores of the first repetition, beside the truth."""
+    """Return final scores of the first repetition, beside the truth."""
     rows: list[tuple[Cell, ...]] = []
     methods = tasks[0].correlations.methods
     for task in tasks:
@@ -184,7 +184,7 @@ def scores_table(tasks: Sequence[Task]) -> Table:
 
 
 def examples_table(tasks: Sequence[ItemTask]) -> Table:
-    """Table 1 of the paper: two items of each fifth of the gold, scores times 100."""
+    """Return table 1 of the paper: two items of each fifth of the gold, scores times 100."""
     rows: list[tuple[Cell, ...]] = []
     for task in tasks:
         final = task.final()
@@ -196,7 +196,7 @@ def examples_table(tasks: Sequence[ItemTask]) -> Table:
 
 
 def example_items(truth: Floats) -> list[int]:
-    """The items of highest and of lowest truth in each of five equal bands, highest first.
+    """Return the items of highest and of lowest truth in each of five equal bands, highest first.
 
     A truth on an edge is of the band above it, 1 of the highest; among equals the first counts.
     """
@@ -210,7 +210,7 @@ def example_items(truth: Floats) -> list[int]:
 
 
 def percent(share: float) -> str:
-    """A share times 100 with one decimal, rounded half up as Table 1 is.
+    """Return a share times 100 with one decimal, rounded half up as Table 1 is.
 
     Noise beyond the ninth decimal does not decide: .3215 is 32.2, however it is stored.
     """

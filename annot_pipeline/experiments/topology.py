@@ -113,14 +113,14 @@ def dense(rank: npt.ArrayLike) -> Codes:
 
 
 def share_right(counts: Floats, reading: str) -> Floats:
-    """``(...,)`` share of ``counts`` ``(..., counts)`` that is right; NaN of none."""
+    """Return ``(...,)`` share of ``counts`` ``(..., counts)`` that is right; NaN of none."""
     above, below = (counts[..., COUNTS.index(name)] for name in READINGS[reading])
     share = np.full(np.shape(below), np.nan)
     return np.asarray(np.divide(above, below, out=share, where=below > 0))
 
 
 def _paths(n: int, pairs: Codes, outcome: Codes) -> Flags:
-    """``(n_rankings, n, n)`` whether a path leads from one output to another."""
+    """Return ``(n_rankings, n, n)`` whether a path leads from one output to another."""
     row = np.arange(len(pairs))[:, None]
     leads = np.zeros((len(pairs), n, n), np.bool_)
     for (a, b), edges in (((0, 1), outcome >= 0), ((1, 0), outcome <= 0)):
@@ -157,7 +157,10 @@ def _counts(original: Codes, rebuilt: Codes, pairs: Codes, paths: Flags) -> Code
 
 
 def _pearson(x: Codes, y: Codes) -> Floats:
-    """``(n_rows,)`` correlation of rows; exact sums of integers, NaN where one is constant."""
+    """Return ``(n_rows,)`` correlation of rows.
+
+    Exact sums of integers, NaN where one is constant.
+    """
     n = x.shape[1]
     both = n * (x * y).sum(axis=1) - x.sum(axis=1) * y.sum(axis=1)
     var_x, var_y = (n * (v * v).sum(axis=1) - v.sum(axis=1) ** 2 for v in (x, y))

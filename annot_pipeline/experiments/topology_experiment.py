@@ -56,27 +56,27 @@ class RebuiltRankings:
 
     @property
     def comparisons(self) -> int:
-        """Comparisons of one ranking."""
+        """Return comparisons of one ranking."""
         return n_comparisons(self.n)
 
     @property
     def relations(self) -> int:
-        """Pairs of one ranking."""
+        """Return pairs of one ranking."""
         return self.n * (self.n - 1) // 2
 
     @property
     def constant(self) -> npt.NDArray[np.bool_]:
-        """``(n_rankings,)`` those that tie all their outputs."""
+        """Return ``(n_rankings,)`` those that tie all their outputs."""
         return np.asarray((self.rank == self.rank[:, :1]).all(axis=1))
 
     @property
     def tied(self) -> Floats:
-        """``(n_rankings,)`` share of pairs that are ties in the original."""
+        """Return ``(n_rankings,)`` share of pairs that are ties in the original."""
         first, second = np.triu_indices(self.n, 1)
         return np.asarray((self.rank[:, first] == self.rank[:, second]).mean(axis=1))
 
     def only(self, which: npt.NDArray[np.bool_]) -> RebuiltRankings:
-        """Some of the rankings."""
+        """Return some of the rankings."""
         return RebuiltRankings(
             self.n, self.rank[which], self.pearson[:, which], self.counts[:, which]
         )
@@ -129,7 +129,7 @@ def rebuild_rankings(
 def rebuild_all(
     rank: Mapping[str, Mapping[int, Codes]], params: Topology, progress: Progress
 ) -> dict[str, dict[int, RebuiltRankings]]:
-    """All rankings by task and number of outputs."""
+    """Return all rankings by task and number of outputs."""
     steps = Steps(progress, "topology", params.repeats * sum(map(len, rank.values())))
     return {
         task: {n: rebuild_rankings(task, sized[n], params, steps) for n in sorted(sized)}
@@ -138,7 +138,7 @@ def rebuild_all(
 
 
 def merge_rankings(parts: Sequence[RebuiltRankings]) -> RebuiltRankings:
-    """Rankings of several tasks with one number of outputs."""
+    """Return rankings of several tasks with one number of outputs."""
     return RebuiltRankings(
         parts[0].n,
         np.concatenate([part.rank for part in parts]),
@@ -203,7 +203,7 @@ def _sums(pearson: Floats, counts: Codes, indices: Codes) -> tuple[Floats, Float
 
 
 def _measures(defined: Floats, sums: Floats, squares: Floats, counts: Floats) -> Floats:
-    """``(measures, rounds)``; the standard deviation is that within a repetition."""
+    """Return ``(measures, rounds)``; the standard deviation is that within a repetition."""
     n = np.where(defined > 0, defined, np.nan)
     means = sums / n[:, None]
     mean = means.mean(axis=1)

@@ -220,7 +220,7 @@ def _histogram(every: Sequence[TopologyTask]) -> Table:
 
 
 def _of_task(table: Table, task: str) -> Table:
-    """One task's rows, without its name."""
+    """Return one task's rows, without its name."""
     rows = tuple(row[1:] for row in table.rows if row[0] == task)
     return Table(table.name, table.columns[1:], rows)
 

@@ -143,7 +143,7 @@ def _value_text(value: object) -> str:
 
 
 def _shown(cell: Cell) -> str:
-    """A cell of the page, with fewer digits than that of the file."""
+    """Return a cell of the page, with fewer digits than that of the file."""
     return f"{cell:.4g}" if isinstance(cell, float) and not math.isnan(cell) else written(cell)
 
 

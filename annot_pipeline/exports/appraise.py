@@ -176,7 +176,7 @@ def _no_export(opening: Opening, first: Sequence[str], rows: FirstRows) -> Input
 
 
 def _what_is_wrong(first: Sequence[str], rows: FirstRows) -> str:
-    """Without any value: it may tell who judged."""
+    """Return what is wrong, without any value: it may tell who judged."""
     if NAMED & {*first}:
         return f"the header lacks {', '.join(n for n in (*HEAD, *TIMES) if n not in first)}"
     text = f"a row has {len(first)} fields"
@@ -196,7 +196,7 @@ def _what_is_wrong(first: Sequence[str], rows: FirstRows) -> str:
 
 
 def _seconds(columns: Columns) -> pa.Array:
-    """``timeEnd`` - ``timeStart``; null where they are no numbers or in the wrong order."""
+    """Return ``timeEnd`` - ``timeStart``; null where they are no numbers or in the wrong order."""
     start, end = (_numbers(columns[name]) for name in TIMES)
     took = pc.round(pc.subtract(end, start), 6)  # epoch seconds as doubles hold no more
     return _where(pc.greater_equal(took, 0), pc.cast(took, pa.string()))
@@ -209,7 +209,7 @@ def _numbers(texts: pa.Array) -> pa.Array:
 
 
 def _unit(columns: Columns) -> pa.Array:
-    """``document`` or ``segment``: what the score is of; null if that is not said."""
+    """Return ``document`` or ``segment``: what the score is of; null if that is not said."""
     if "isDocScore" not in columns:
         return pa.repeat("segment", len(columns["itemId"]))
     document_flag = pc.utf8_lower(pc.utf8_trim_whitespace(columns["isDocScore"]))
@@ -221,8 +221,10 @@ def _unit(columns: Columns) -> pa.Array:
 
 
 def _segment(columns: Columns) -> pa.Array:
-    """``itemId``, in documents ``docId/itemId``, each part percent-encoded; a document's score
-    has the ``docId`` alone. A degraded twin is a twin although ``#bad`` ends its ``docId``.
+    """Return ``itemId``, in documents ``docId/itemId``.
+
+    Each part is percent-encoded; a document's score has the ``docId`` alone. A degraded twin is a
+    twin although ``#bad`` ends its ``docId``.
     """
     item = columns["itemId"]
     if "docId" not in columns:
@@ -233,7 +235,10 @@ def _segment(columns: Columns) -> pa.Array:
 
 
 def _document(columns: Columns) -> pa.Array:
-    """``docId``, of a degraded twin without the ``#bad`` at its end; null where there is none."""
+    """Return ``docId``, of a degraded twin without the ``#bad`` at its end.
+
+    Null where there is none.
+    """
     if "docId" not in columns:
         return pa.nulls(len(columns["itemId"]), pa.string())
     document = columns["docId"]
@@ -247,7 +252,7 @@ def _encoded(texts: pa.Array) -> pa.Array:
 
 
 def _where(mask: pa.Array, values: pa.Array | str) -> pa.Array:
-    """The values where the mask holds, null elsewhere."""
+    """Return the values where the mask holds, null elsewhere."""
     return pc.if_else(mask, values, pa.scalar(None, pa.string()))
 
 

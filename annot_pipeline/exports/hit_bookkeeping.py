@@ -140,7 +140,7 @@ class Hit:
 
     @cached_property
     def answers(self) -> tuple[tuple[int, int | None], ...]:
-        """What is asked, in order: the slot's number, and the criterion's; both from 1."""
+        """Return what is asked, in order: the slot's number, and the criterion's; both from 1."""
         places: list[int | None] = [*range(1, len(self.criteria) + 1)] or [None]
         return tuple(
             (slot, position) for slot in range(1, len(self.slots) + 1) for position in places
@@ -148,18 +148,18 @@ class Hit:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """The name of each answer on a form: ``score_SLOT``, ``score_SLOT_CRITERION``,
+        """Return the name of each answer on a form: ``score_SLOT``, ``score_SLOT_CRITERION``,
         ``preference_SLOT`` or ``label_SLOT``.
         """
         return tuple(answer_name(slot, position, self.ask) for slot, position in self.answers)
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """What can be chosen; empty where a number is asked."""
+        """Return what can be chosen; empty where a number is asked."""
         return PREFERENCES if self.ask == "compare" else self.labels
 
     def document(self) -> dict[str, Any]:
-        """As JSON says it; what is null or no control is left out."""
+        """Return the JSON document, without what is null or no control."""
         question_fields: dict[str, Any] = {"ask": self.ask}
         if self.scale is not None:
             question_fields = {
@@ -185,18 +185,18 @@ class Hit:
 
 
 def answer_name(slot: int, criterion: int | None = None, ask: str = "score") -> str:
-    """What the answer of a slot (for a criterion) is called on a form."""
+    """Return what the answer of a slot (for a criterion) is called on a form."""
     name = f"{ANSWERS[ask]}_{slot}"
     return name if criterion is None else f"{name}_{criterion}"
 
 
 def plain_number(number: float) -> int | float:
-    """A number as people write it: 100, not 100.0."""
+    """Return a number as people write it: 100, not 100.0."""
     return int(number) if float(number).is_integer() else number
 
 
 def parse_hit(text: str | None) -> Hit:
-    """The HIT that some bookkeeping says.
+    """Return the HIT that some bookkeeping says.
 
     Raises
     ------

@@ -72,7 +72,7 @@ class Results:
 
 
 def filled(value: str | None) -> bool:
-    """Whether a cell holds more than blanks."""
+    """Return whether a cell holds more than blanks."""
     return bool(value and value.strip())
 
 
@@ -104,7 +104,7 @@ def _named(cell: str, value: str | None, hit: Hit) -> Answer:
 
 
 def check_texts(n_named: int, last_filled: int, hit: Hit) -> None:
-    """The texts that came back must be as many as the slots.
+    """Refuse results with more or fewer texts than slots.
 
     Parameters
     ----------
@@ -124,13 +124,13 @@ def check_texts(n_named: int, last_filled: int, hit: Hit) -> None:
 
 
 def other_slots(hit: Hit) -> DamagedError:
-    """What to say where row and bookkeeping do not belong together."""
+    """Return what to say where row and bookkeeping do not belong together."""
     n_slots = len(hit.slots)
     return DamagedError(f"{NAME} has another number of slots than there are texts: {n_slots:,}")
 
 
 def no_hits(opening: Opening, format_: str, what: str) -> InputError:
-    """What to say of a file that holds no HIT of `annot hits`."""
+    """Return what to say of a file that holds no HIT of `annot hits`."""
     return opening.broken(
         f"contains no HIT planned by annot hits: {what}",
         f"for other results write format: {format_} with fields, as annot init does",

@@ -68,7 +68,7 @@ def read_hits(opening: Opening) -> Export:
 
 
 def _open(opening: Opening) -> Results:
-    """The results, opened as what their first characters say they are."""
+    """Return the results, opened as what their first characters say they are."""
     return OPENERS[results_format(opening)](opening)
 
 
@@ -92,7 +92,7 @@ def results_format(opening: Opening) -> str:
 
 
 def _head(opening: Opening) -> str:
-    """The beginning of the text, from the first character that is not blank."""
+    """Return the beginning of the text, from the first character that is not blank."""
     with (
         opening.open_bytes() as raw,
         io.TextIOWrapper(raw, opening.encoding, errors="replace") as text,
@@ -212,7 +212,7 @@ class _Records:
             column.extend(values)
 
     def chunk(self, names: Sequence[str]) -> RawRows:
-        """The records as readers give them."""
+        """Return the records as readers give them."""
         for name in names:
             self._extend(name, (), len(self.row))
         return RawRows(

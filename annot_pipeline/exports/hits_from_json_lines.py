@@ -76,7 +76,7 @@ def _answers(cells: Mapping[str, str | None], hit: Hit) -> list[Answer]:
 
 
 def _list(text: str | None) -> list[Any] | None:
-    """A value that is a list; None for any other, or none."""
+    """Return a value that is a list; None for any other, or none."""
     try:
         value = parse_json(text or "")
     except ValueError:  # not JSON itself, so it was a string

@@ -79,7 +79,7 @@ def _annotations(tasks: Sequence[Mapping[str, Any]]) -> Iterator[HandedIn]:
 
 
 def _shown(data: Mapping[str, Any]) -> tuple[int, int]:
-    """The last slot that there is, and the last whose text is not blank."""
+    """Return the last slot that there is, and the last whose text is not blank."""
     texts = {int(match[1]): data[match[0]] for match in map(TEXT.fullmatch, data) if match}
     slots = data.get("slots")
     if not texts and isinstance(slots, list):  # as many as the HIT has, blank or not
@@ -124,13 +124,13 @@ def _answers(
 
 
 def _called(name: str, hit: Hit) -> str:
-    """What the configuration calls an answer that was not given."""
+    """Return what the configuration calls an answer that was not given."""
     kind, _, number = name.partition("_")
     return name if hit.ask == "score" else f"{kind}_at_{int(number) - 1}"
 
 
 def _results(annotation: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Its results, each with the name of the answer; empty where it is none."""
+    """Yield its results, each with the name of the answer; empty where it is none."""
     for result in annotation.get("result") or ():
         if isinstance(result, dict):
             name = str(result.get("from_name"))
@@ -141,7 +141,7 @@ def _results(annotation: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, 
 
 
 def _ignored(tasks: Sequence[Mapping[str, Any]]) -> Counter[str]:
-    """What is out of scope, by kind."""
+    """Return what is out of scope, by kind."""
     counts: Counter[str] = Counter()
     for task in tasks:
         counts["tasks without annotations"] += not task["annotations"]

@@ -69,7 +69,7 @@ def mturk_results(opening: Opening) -> Results:
 
 
 def _text_number(column: str) -> int:
-    """3 of ``Input.text_3``; 0 for any other column."""
+    """Return 3 for ``Input.text_3``; 0 for any other column."""
     match = re.fullmatch(rf"Input\.{TEXT.pattern}", column)
     return int(match[1]) if match else 0
 
@@ -148,8 +148,9 @@ def _answers_by_name(cells: Iterable[Given]) -> dict[str, str]:
 
 
 def _unpacked(text: str) -> Iterator[Given]:
-    """The answers of ``[{"score_1": "55", "label_2": {"1": true, "2": false}, ...}]``, as forms
-    without flat answers are given back.
+    """Yield the answers of ``[{"score_1": "55", "label_2": {"1": true, "2": false}, ...}]``.
+
+    Forms without flat answers are given back so.
     """
     try:
         parsed = parse_json(text)
@@ -180,7 +181,7 @@ MTURK_TIME = re.compile(
 
 @lru_cache(maxsize=4096)
 def iso_time(value: str | None) -> str | None:
-    """``Sat Nov 21 04:45:23 PST 2026`` as ISO 8601; anything else as it is."""
+    """Return ``Sat Nov 21 04:45:23 PST 2026`` as ISO 8601; anything else as it is."""
     match = MTURK_TIME.fullmatch(" ".join((value or "").split()))
     if match is None:
         return value

@@ -41,7 +41,7 @@ def read_jsonl(opening: Opening) -> Export:
 
 
 def jsonl_pieces(opening: Opening, piece_bytes: int) -> list[Piece]:
-    """Lines that can be read by themselves; none of text that must be read from its start.
+    """Return lines that can be read by themselves; none of text that must be read from its start.
 
     A piece has ``piece_bytes`` or more, to the end of a line.
     """
@@ -59,7 +59,7 @@ def jsonl_pieces(opening: Opening, piece_bytes: int) -> list[Piece]:
 
 
 def as_text(value: Any) -> str | None:
-    """A parsed JSON value as a cell: strings as they are, the rest as JSON writes it."""
+    """Return a parsed JSON value as a cell: strings as they are, the rest as JSON writes it."""
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, Number):
@@ -185,7 +185,7 @@ def _json_kind(parsed: Any) -> str:
 
 
 def numbered_lines(opening: Opening) -> Iterator[tuple[int, int, bytes]]:
-    """Yield row number, line number and bytes (UTF-8) of the lines that are not blank, from 1.
+    """Yield the row number, line number and bytes (UTF-8) of the lines that are not blank, from 1.
 
     Raises
     ------

@@ -48,7 +48,7 @@ def read_label_studio(opening: Opening) -> Export:
 
 
 def load_tasks(opening: Opening) -> list[dict[str, Any]]:
-    """The tasks of an export, each with its annotations.
+    """Return the tasks of an export, each with its annotations.
 
     Raises
     ------
@@ -91,7 +91,7 @@ def _is_task(task: Any) -> bool:
 
 
 def _ignored(tasks: list[dict[str, Any]], used_columns: frozenset[str] | None) -> Counter[str]:
-    """What is out of scope, by kind."""
+    """Return what is out of scope, by kind."""
     counts: Counter[str] = Counter()
     for task in tasks:
         counts["tasks without annotations"] += not task["annotations"]
@@ -108,7 +108,7 @@ def _results(annotation: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _choices(result: dict[str, Any]) -> list[str] | None:
-    """The choices of one answer about the whole task; None if it is something else."""
+    """Return the choices of one answer about the whole task; None if it is something else."""
     value = result.get("value")
     if result.get("type") not in CHOICE_TYPES or not isinstance(value, dict) or "start" in value:
         return None
@@ -168,7 +168,7 @@ class _Question:
 def _questions(
     tasks: list[dict[str, Any]], multiple: Mapping[str, Sequence[str]]
 ) -> list[_Question]:
-    """The questions that are declared or were answered with choices, in order of their names."""
+    """Return the questions that are declared or were answered with choices, sorted by name."""
     types: dict[str, str] = dict.fromkeys(multiple, "choices")
     offered: dict[str, set[str]] = {name: {*choices} for name, choices in multiple.items()}
     several: set[str] = {*multiple}
@@ -225,7 +225,7 @@ def _chunks(opening: Opening, tasks: list[dict[str, Any]], columns: list[str]) -
 
 
 def _shared(task: dict[str, Any], annotation: dict[str, Any]) -> dict[str, str | None]:
-    """The columns that all answers of an annotation have in common."""
+    """Return the columns that all answers of an annotation have in common."""
     judge = annotation.get("completed_by")
     person = judge if isinstance(judge, dict) else {"id": judge}
     return {

@@ -50,7 +50,7 @@ def read_parquet(
 
 
 def parquet_pieces(opening: Opening, piece_bytes: int) -> list[Piece]:
-    """Row groups that can be read by themselves; none of a file that cannot be read.
+    """Return the row groups that can be read by themselves; none of a file that cannot be read.
 
     A piece has ``piece_bytes`` or more, decoded.
     """

@@ -98,7 +98,7 @@ class ParquetBatches:
         )
 
     def _leaves(self) -> dict[int, str]:
-        """Paths of the columns that are read, by their place in the footer."""
+        """Return paths of the columns that are read, by their place in the footer."""
         schema, names = self.metadata.schema, self.columns
         paths = {position: schema.column(position).path for position in range(len(schema))}
         if names is None:
@@ -123,7 +123,7 @@ class ParquetBatches:
         self.opening.check_unpacked(n_bytes, self._packed_bytes)
 
     def _opaque(self, leaves: dict[int, str]) -> set[str]:
-        """Paths of columns whose largest value cannot be looked at before rows are decoded."""
+        """Return paths of columns whose largest value is not known before rows are decoded."""
         opaque = {path for path, n in Counter(leaves.values()).items() if n > 1}
         for group in map(self.metadata.row_group, self.groups):
             for position, path in leaves.items():
@@ -132,7 +132,10 @@ class ParquetBatches:
         return opaque
 
     def _largest_values(self, leaves: dict[int, str], opaque: set[str]) -> dict[str, int]:
-        """Bytes of the largest value of each text column's dictionaries; else of the column."""
+        """Return bytes of the largest value of each text column's dictionaries.
+
+        Where a column has no dictionary, all of its bytes count.
+        """
         schema = self.metadata.schema
         texts = {n: p for n, p in leaves.items() if schema.column(n).physical_type == "BYTE_ARRAY"}
         largest = dict.fromkeys(texts.values(), 0)
@@ -152,7 +155,7 @@ class ParquetBatches:
     def _rows_at_once(
         self, leaves: dict[int, str], largest: dict[str, int], large: set[str]
     ) -> int:
-        """Rows that take at most ``batch_bytes`` decoded, as the average row of a group does."""
+        """Return how many average rows of a group take ``batch_bytes`` decoded, at most."""
         n_rows = BATCH_ROWS
         for group in map(self.metadata.row_group, self.groups):
             row_bytes, rows = 0, max(1, group.num_rows)

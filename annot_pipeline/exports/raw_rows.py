@@ -145,17 +145,17 @@ class Opening:
 
     @property
     def gzipped(self) -> bool:
-        """Whether the export is read through gzip."""
+        """Return whether the export is read through gzip."""
         return self.name.lower().endswith(".gz")
 
     @property
     def is_utf8(self) -> bool:
-        """Whether the text is UTF-8, with or without a byte order mark."""
+        """Return whether the text is UTF-8, with or without a byte order mark."""
         return codecs.lookup(self.encoding).name in ("utf-8", "utf-8-sig")
 
     @contextmanager
     def open_bytes(self) -> Iterator[IO[bytes]]:
-        """The export's bytes, unzipped.
+        """Yield the export's bytes, unzipped.
 
         Raises
         ------
@@ -263,7 +263,7 @@ class Opening:
                 raise self.broken("is an HTML page, not an export", do)
 
     def broken(self, what: str, do: str, *, may_pass: bool = False) -> InputError:
-        """The error of a file that cannot be read as a whole."""
+        """Return the error of a file that cannot be read as a whole."""
         problem = Problem("", " ".join(what.split()), do=do)
         return InputError(f"{self.name}: cannot be read", [problem], may_pass=may_pass)
 
@@ -320,7 +320,7 @@ def distinct(names: Sequence[str]) -> list[str]:
 
 
 def unreadable(columns: Sequence[str], rows: Sequence[tuple[int, str]]) -> RawRows:
-    """Rows that have no readable columns, each with its reason."""
+    """Return rows that have no readable columns, each with its reason."""
     n = len(rows)
     return RawRows(
         {name: pa.nulls(n, pa.string()) for name in columns},

@@ -65,7 +65,7 @@ def read_csv(opening: Opening, *, left_out: Sequence[str] = ()) -> Export:
 
 
 def _head(opening: Opening) -> tuple[str, int]:
-    """The beginning of the text, from the first line that is not blank; how many are.
+    """Return the beginning of the text, from the first line that is not blank; how many are.
 
     A first line that tells Excel the delimiter counts as blank.
     """
@@ -93,7 +93,7 @@ def csv_delimiter(opening: Opening) -> str | None:
 def _fields(
     opening: Opening, head: str, delimiter: str, *, skip: int = 0, strict: bool = False
 ) -> list[str]:
-    """The fields of the first record, or of a later one."""
+    """Return the fields of the first record, or of a later one."""
     csv.field_size_limit(max(csv.field_size_limit(), LAST_BLOCK))  # of 131,072 characters: no bound
     quoting: dict[str, Any] = (
         {"quotechar": opening.quote} if opening.quote else {"quoting": csv.QUOTE_NONE}
@@ -119,7 +119,7 @@ def _header(opening: Opening, head: str, delimiter: str) -> list[str]:
 
 
 def _likely_delimiter(opening: Opening, head: str) -> str:
-    """The delimiter that splits the first line most often; a comma if none does."""
+    """Return the delimiter that splits the first line most often; a comma if none does."""
     first = io.StringIO(head, newline="").readline()
     return max(DELIMITERS, key=lambda delimiter: len(_fields(opening, first, delimiter)))
 
@@ -174,8 +174,10 @@ class _Ended(io.RawIOBase):
         return True
 
     def read(self, size: int = -1) -> bytes:
-        """As many bytes as asked for, or one less: the parser takes a line feed that starts a
-        block for the second half of a line end, also inside quotes.
+        """Return as many bytes as asked for, or one less.
+
+        The parser takes a line feed that starts a block for the second half of a line end, also
+        inside quotes.
         """
         parts, room = [self.remainder], size - len(self.remainder)
         while room > 0:
@@ -203,7 +205,7 @@ class _NotUtf8Error(Exception):
 
 
 def _chunks(opening: Opening, export: Export, delimiter: str, n_blank: int) -> Iterator[RawRows]:
-    """The rows; starts again with a larger block when a row does not fit into one.
+    """Yield the rows; starts again with a larger block when a row does not fit into one.
 
     Arrow takes rows that two blocks hold together, so rows are measured where two blocks are longer
     than the limit. Bytes that are read as Latin-1 may take twice the room.
@@ -237,7 +239,7 @@ def _chunks(opening: Opening, export: Export, delimiter: str, n_blank: int) -> I
 def _blocks(
     opening: Opening, export: Export, delimiter: str, n_blank: int, block: int, bytewise: bool
 ) -> Iterator[tuple[bool, RawRows]]:
-    """(whether the rows could be split into fields, the rows), each kind in row order.
+    """Yield (whether the rows could be split into fields, the rows), each kind in row order.
 
     ``bytewise``: each byte is a character to the parser (Latin-1), so that it takes any bytes;
     `_as_text` turns them back.
@@ -335,7 +337,7 @@ def _lengths(batch: pa.RecordBatch, bytewise: bool) -> np.ndarray:
 
 
 def _number(count: int, last: int, invalid: dict[int, str]) -> tuple[np.ndarray, int]:
-    """Numbers of the next ``count`` good rows after row ``last``, stepping over invalid ones."""
+    """Return numbers of the next ``count`` good rows after row ``last``, without invalid ones."""
     if not invalid:
         return np.arange(last + 1, last + count + 1), last + count
     numbers = np.arange(last + 1, last + count + len(invalid) + 1)

@@ -84,7 +84,7 @@ class _Ranking:
 
     @property
     def key(self) -> list[object]:
-        """Who ranked what; a judge may do so twice.
+        """Return who ranked what; a judge may do so twice.
 
         The systems are part of it, in no order: two rankings of one segment that stand in two
         files must not become one, which would compare what was never shown together.
@@ -96,7 +96,7 @@ class _Ranking:
 
     @property
     def answer_values(self) -> list[object]:
-        """What tells rankings of one key apart."""
+        """Return what tells rankings of one key apart."""
         outputs = [(output.get("system"), output.get("rank")) for output in self.outputs]
         return [self.result.get("duration"), self.is_skipped, *outputs]
 
@@ -148,7 +148,7 @@ def _raw_rows(records: list[Texts], rows: array[int], used_columns: Sequence[str
 
 
 def _shared(ranking: _Ranking, ordinal: int) -> Texts:
-    """The columns `OF_RANKING`."""
+    """Return the columns `OF_RANKING`."""
     duration = ranking.result.get("duration")
     return (
         *(ranking.hit.get(name) for name in OF_HIT.values()),
@@ -161,7 +161,7 @@ def _shared(ranking: _Ranking, ordinal: int) -> Texts:
 
 
 def _seconds(duration: str | None) -> str | None:
-    """A duration as seconds, in plain decimals; None where it is none."""
+    """Return a duration as seconds, in plain decimals; None where it is none."""
     match = DURATION.fullmatch((duration or "").strip())
     if not match:
         return None
@@ -171,7 +171,7 @@ def _seconds(duration: str | None) -> str | None:
 
 
 def _cells(ranking: _Ranking) -> Iterator[Texts]:
-    """Position, system, rank, place in the row, and why it is no judgment, of each system."""
+    """Yield position, system, rank, place in the row, and why it is no judgment, of each system."""
     if ranking.is_skipped and ranking.outputs:
         yield None, None, None, None, "the ranking is marked as skipped, but holds outputs"
     elif not ranking.outputs:
@@ -184,7 +184,7 @@ def _cells(ranking: _Ranking) -> Iterator[Texts]:
 
 
 def _systems(output: Attributes, location: str) -> Iterator[tuple[str | None, str, str | None]]:
-    """The systems of an output, each with its cell and what is wrong with its name."""
+    """Yield the systems of an output, each with its cell and what is wrong with its name."""
     named = output.get("system", "")
     if named.count(",") >= MOST_SYSTEMS:
         yield None, location, f"a translation names more than {MOST_SYSTEMS:,} systems"
@@ -205,7 +205,7 @@ def _systems(output: Attributes, location: str) -> Iterator[tuple[str | None, st
 
 
 def _rankings(opening: Opening, ignored: Counter[str]) -> Iterator[_Ranking]:
-    """The rankings of a file, in order; what is none of them is counted in ``ignored``."""
+    """Yield the rankings of a file, in order; what is none of them is counted in ``ignored``."""
     hit, task, ranking = NONE, NONE, None
     root, n_tasks, n_results = "", 0, 0
     for event in xml_events(opening):
@@ -261,7 +261,7 @@ def _ignore(ignored: Counter[str], kind: str) -> None:
 
 
 def _ordinals(rankings: Iterator[_Ranking]) -> npt.NDArray[np.int64]:
-    """``(n_rankings,)`` the number of each among those of its key, from 1.
+    """Return ``(n_rankings,)`` the number of each among those of its key, from 1.
 
     In the order of what they say, and only then of the file, so that it stays when rows move.
     """

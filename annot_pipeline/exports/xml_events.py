@@ -42,7 +42,7 @@ class XmlEvent(NamedTuple):
 
 
 def xml_events(opening: Opening) -> Iterator[XmlEvent]:
-    """The events of a file, in order; none if it is blank.
+    """Yield the events of a file, in order; none if it is blank.
 
     The encoding is ``options.encoding`` where that is not UTF-8, else what the file declares.
 
@@ -72,7 +72,7 @@ def xml_events(opening: Opening) -> Iterator[XmlEvent]:
 
 
 def _parser(opening: Opening) -> tuple[expat.XMLParserType, list[XmlEvent]]:
-    """A parser, and the list that its events go to."""
+    """Return a parser, and the list that its events go to."""
     parser = expat.ParserCreate(None if opening.is_utf8 else "utf-8")
     parser.buffer_text = True
     events: list[XmlEvent] = []
@@ -121,7 +121,7 @@ def _parse(
 
 
 def _blocks(opening: Opening, raw: IO[bytes]) -> Iterator[bytes]:
-    """The file, block by block; in UTF-8 where ``options.encoding`` says what it is in."""
+    """Yield the file, block by block; in UTF-8 where ``options.encoding`` says what it is in."""
     n_bytes = opening.block_bytes or BLOCK
     if opening.is_utf8:
         while block := raw.read(n_bytes):

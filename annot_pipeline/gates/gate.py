@@ -109,7 +109,7 @@ class Gate(Generic[M]):
 
     @property
     def stage(self) -> str:
-        """Name of the stage; empty if any stage that makes the table."""
+        """Return the name of the stage; empty if any stage that makes the table."""
         return self.metrics.stage
 
     def find(self, metrics: M, levels: Levels) -> Finding:

@@ -73,7 +73,7 @@ class Answer:
 
 
 def kind_of(column: Column, truth: Column | None) -> str | None:
-    """``scalar`` or ``categorical``; None for what is no answer, such as free text."""
+    """Return ``scalar`` or ``categorical``; None for what is no answer, such as free text."""
     column = without_abstentions(column)
     if not column.counts:
         return None
@@ -88,13 +88,13 @@ def kind_of(column: Column, truth: Column | None) -> str | None:
 
 
 def answer_in(column: Column, truth: Column | None) -> Answer | None:
-    """The answer that a column holds, if it holds one."""
+    """Return the answer that a column holds, if it holds one."""
     kind = kind_of(column, truth)
     return answer_as(column, kind) if kind else None
 
 
 def answer_as(column: Column, kind: str) -> Answer:
-    """The answer that a column holds, as labels or as scores."""
+    """Return the answer that a column holds, as labels or as scores."""
     abstained = abstentions(column.counts)
     column = without_abstentions(column)
     if kind == "categorical":
@@ -109,11 +109,11 @@ def answer_as(column: Column, kind: str) -> Answer:
 
 
 def labels_seen(column: Column) -> str:
-    """How many labels there are, and the most frequent."""
+    """Return how many labels there are, and the most frequent."""
     labels = ", ".join(sorted(list(column.counts)[:10], key=natural_key))
     return f"{column.n_distinct:,} different: {labels}" + (", ..." * (column.n_distinct > 10))
 
 
 def scale_of(column: Column) -> tuple[float, float] | None:
-    """The usual scale that holds all numbers; None if no usual one does."""
+    """Return the usual scale that holds all numbers; None if no usual one does."""
     return next((s for s in SCALES if s[0] <= column.low and column.high <= s[1]), None)

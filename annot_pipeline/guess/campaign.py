@@ -163,7 +163,7 @@ def _files(
 
 
 def _read_samples(files: Sequence[Path], samples_by_path: dict[Path, Sample | str]) -> None:
-    """The samples of files not seen yet, or why there is none."""
+    """Read the samples of new files, or note why there is none."""
     limit = min(ROWS_READ, max(FEWEST_ROWS, ROWS_IN_ALL // max(len(files), 1)))
     for path in files:
         if path not in samples_by_path:
@@ -241,7 +241,7 @@ def _shown(paths: Sequence[Path], root: Path) -> str:
 
 
 def _campaign_name(exports: Sequence[Path]) -> str:
-    """A name from the one folder or file given, else from the folder of the first file."""
+    """Return a name from the one folder or file given, else from the folder of the first file."""
     first = exports[0].resolve()
     named = first if len(exports) == 1 or not first.is_file() else first.parent
     stem = named.name.lower()

@@ -35,18 +35,18 @@ class Column:
 
     @cached_property
     def counts(self) -> dict[str, int]:
-        """Value to how often it stands there; the most frequent first."""
+        """Return the value to how often it stands there; the most frequent first."""
         pairs = [(c["values"], c["counts"]) for c in pc.value_counts(self.filled).to_pylist()]
         return dict(sorted(pairs, key=lambda pair: (-pair[1], pair[0])))
 
     @property
     def n_distinct(self) -> int:
-        """How many different values there are."""
+        """Return how many different values there are."""
         return len(self.counts)
 
     @property
     def is_unique(self) -> bool:
-        """Whether every row has another value, and none is blank."""
+        """Return whether every row has another value, and none is blank."""
         return self.n_blank == 0 and self.n_distinct == len(self.filled) > 0
 
     @cached_property
@@ -61,27 +61,30 @@ class Column:
 
     @cached_property
     def numeric_share(self) -> float:
-        """Share of the values there are that are numbers."""
+        """Return the share of the values there are that are numbers."""
         return sum(self.numbers.values()) / max(len(self.filled), 1)
 
     @property
     def is_whole(self) -> bool:
-        """Whether there are numbers only, and all of them whole."""
+        """Return whether there are numbers only, and all of them whole."""
         return self.numeric_share == 1 and all(number.is_integer() for number in self.numbers)
 
     @property
     def low(self) -> float:
-        """The smallest number."""
+        """Return the smallest number."""
         return min(self.numbers)
 
     @property
     def high(self) -> float:
-        """The largest number."""
+        """Return the largest number."""
         return max(self.numbers)
 
     @property
     def is_row_number(self) -> bool:
-        """Whether the values are 0, 1, 2... or 1, 2, 3...: they say nothing but the place."""
+        """Return whether the values are 0, 1, 2... or 1, 2, 3....
+
+        Such values give only the place.
+        """
         return (
             self.is_unique
             and self.is_whole
@@ -91,7 +94,7 @@ class Column:
 
     @cached_property
     def mean_length(self) -> float:
-        """Characters a value has on average."""
+        """Return characters a value has on average."""
         return float(pc.mean(pc.utf8_length(self.filled)).as_py() or 0)
 
 
@@ -125,26 +128,26 @@ class Sheet:
         return self._columns[name]
 
     def part(self, position: int) -> Sheet:
-        """The rows of one file."""
+        """Return the rows of one file."""
         return Sheet([self.parts[position]], self._expressions)
 
     def is_unique(self, name: str) -> bool:
-        """Whether no value stands twice in one file."""
+        """Return whether no value stands twice in one file."""
         return all(Column(name, name, part.column(name)).is_unique for part in self.parts)
 
     def combinations(self, *columns: str) -> int:
-        """How many different rows there are of some columns, nulls left out."""
+        """Return how many different rows there are of some columns, nulls left out."""
         chosen = self.table.select(list(dict.fromkeys(columns))).drop_null()
         return int(chosen.group_by(chosen.column_names).aggregate([]).num_rows)
 
     def pairs(self, first: str, second: str) -> list[tuple[str, str]]:
-        """The different pairs of values of two columns, sorted."""
+        """Return the different pairs of values of two columns, sorted."""
         chosen = self.table.select([first, second]).drop_null()
         rows = chosen.group_by([first, second]).aggregate([])
         return sorted(zip(rows[first].to_pylist(), rows[second].to_pylist(), strict=True))
 
     def determines(self, column: str, other: str) -> bool:
-        """Whether a value of a column always comes with the same value of another."""
+        """Return whether a value of a column always comes with the same value of another."""
         return self.combinations(column, other) <= self.combinations(column)
 
 
@@ -204,5 +207,5 @@ class Choice:
 
 
 def rounded(number: float) -> str:
-    """A mean as comments show it."""
+    """Return a mean as comments show it."""
     return f"{number:,.1f}".removesuffix(".0")

@@ -199,7 +199,10 @@ def _by_name(sheet: Sheet, pair: Pair, column: Column) -> Answer:
 
 
 def _named(sheet: Sheet, things: list[Pair], column: Column) -> Pair | None:
-    """The columns of which one holds, in each row, what this column says; None if none do."""
+    """Return the columns of which one holds, in each row, what this column says.
+
+    None if none do.
+    """
     winner = sheet.table.column(column.name)
     for pair in things:
         ours, theirs = (sheet.table.column(name) for name in (pair.first, pair.second))

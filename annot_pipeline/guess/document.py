@@ -33,7 +33,7 @@ def write_campaign(
     tables: Sequence[ItemTable],
     left_out: Sequence[tuple[str, str]],
 ) -> str:
-    """The whole document.
+    """Return the whole document.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def write_campaign(
 
 
 def flow(value: Any) -> str:
-    """A value as YAML on one line."""
+    """Return a value as YAML on one line."""
     if isinstance(value, str):
         return scalar(value)
     if isinstance(value, bool | int):
@@ -76,14 +76,14 @@ def flow(value: Any) -> str:
 
 
 def scalar(text: str) -> str:
-    """A string as YAML: plain where that is safe, else in double quotes."""
+    """Return a string as YAML: plain where that is safe, else in double quotes."""
     if _PLAIN.fullmatch(text) and text.lower() not in _READ_OTHERWISE:
         return text
     return '"' + "".join(map(_escaped, text)) + '"'
 
 
 def comment(text: str, longest: int = WIDTH) -> str:
-    """Text on one line that cannot end the comment."""
+    """Return the text on one line that cannot end the comment."""
     line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     return line if len(line) <= longest else line[: longest - 4].rpartition(" ")[0] + " ..."
 
@@ -95,7 +95,7 @@ def _escaped(character: str) -> str:
 
 
 def _aligned(lines: Iterable[tuple[str, str]]) -> str:
-    """Lines with their comments in one column, unless a line is long."""
+    """Return lines with their comments in one column, unless a line is long."""
     pairs = [(text, comment(why)) for text, why in lines]
     width = max((len(text) for text, why in pairs if why and len(text) <= 40), default=0)
     return "".join(f"{text.ljust(width)}  # {why}\n" if why else f"{text}\n" for text, why in pairs)
@@ -106,7 +106,7 @@ def _comments(title: str, lines: Sequence[str]) -> str:
 
 
 def _wrapped(text: str, indent: str = "") -> str:
-    """A comment of several lines."""
+    """Return a comment of several lines."""
     return (
         textwrap.fill(
             comment(text, LONGEST_NOTE),
@@ -163,14 +163,14 @@ def _entry(
 
 
 def _only_this_file(group: Group) -> str:
-    """Later exports would not be read, and nobody would miss them."""
+    """Return the comment that later exports would not be read."""
     later = group.later_pattern
     glob_ = f"path: {scalar(later)}" if later else "a glob as path, or another source,"
     return f"only this file is read: {glob_} takes later exports, too"
 
 
 def _files(group: Group) -> str:
-    """How much was looked at, and what of it cannot be read."""
+    """Return how much was looked at, and what of it cannot be read."""
     n_files, n_rows = len(group.samples), sum(s.table.num_rows for s in group.samples)
     partly = [sample for sample in group.samples if not sample.is_whole]
     text = f"{n_files:,} files, " if n_files > 1 else ""
@@ -206,7 +206,7 @@ def _have_truth(tables: Sequence[ItemTable]) -> bool:
 
 
 def _tasks(sources: Sequence[SourceGuess], *, has_truth: bool) -> list[str]:
-    """One entry for all tasks if they are alike, else one a task."""
+    """Return one entry for all tasks if they are alike, else one a task."""
     tasks = {task.name: task for source in sources for task in source.tasks}
     kinds = {(t.kind, t.scale, t.criteria, t.is_planned, t.repeats) for t in tasks.values()}
     if len(kinds) == 1:

@@ -65,15 +65,15 @@ class Mapping:
     scored: dict[str, tuple[float, float] | None] = field(default_factory=dict)
 
     def has(self, name: str) -> bool:
-        """Whether a field is mapped."""
+        """Return whether a field is mapped."""
         return any(line[0] == name for line in self.lines)
 
     def column(self, sheet: Sheet, name: str) -> Column | None:
-        """The column that a field is, if it is one."""
+        """Return the column that a field is, if it is one."""
         expression = next((line[1] for line in self.lines if line[0] == name), None)
         return next((sheet[n] for n in sheet.names if sheet[n].expression == expression), None)
 
     def with_lines(self, *lines: Line) -> Mapping:
-        """The same with some lines replaced or added, in the usual order."""
+        """Return the same with some lines replaced or added, in the usual order."""
         fields = {line[0]: line for line in (*self.lines, *lines)}
         return replace(self, lines=sorted(fields.values(), key=lambda f: ORDER.index(f[0])))

@@ -39,17 +39,17 @@ class Group:
 
     @property
     def paths(self) -> list[Path]:
-        """The files, in natural order."""
+        """Return the files, in natural order."""
         return [sample.path for sample in self.samples]
 
     @property
     def first(self) -> Sample:
-        """What stands for all: format and options are the same."""
+        """Return what stands for all: format and options are the same."""
         return self.samples[0]
 
     @property
     def pattern(self) -> str | None:
-        """The glob, relative to the campaign, that matches these files and no others."""
+        """Return the glob, relative to the campaign, that matches these files and no others."""
         if len(self.samples) == 1:
             if dated := self._dated_pattern():
                 return dated
@@ -63,7 +63,7 @@ class Group:
         return None
 
     def _dated_pattern(self) -> str | None:
-        """Of one file with a date in its name: the glob that takes those of other days, too."""
+        """Return the glob for a file with a date in its name that takes those of other days too."""
         path = self.paths[0]
         parts = _DATE.split(path.name)
         name = "*".join(map(glob.escape, parts))
@@ -73,7 +73,7 @@ class Group:
 
     @property
     def later_pattern(self) -> str | None:
-        """Of one file: a glob that takes later ones like it, and none that is there already."""
+        """Return a glob for one file that takes later ones like it, and no other existing one."""
         path = self.paths[0]
         ending = glob.escape(path.name[len(stem_of(path)) :])
         parent = path.parent
@@ -82,7 +82,7 @@ class Group:
         return f"{escaped(parent, self.folder)}/*{ending}".removeprefix("./")
 
     def split(self) -> list[Group]:
-        """One group a file."""
+        """Return one group a file."""
         return [Group((sample,), self.folder) for sample in self.samples]
 
 
@@ -98,7 +98,7 @@ def group_samples(samples: Sequence[Sample], folder: Path) -> list[Group]:
 
 
 def escaped(path: Path, folder: Path) -> str:
-    """A path relative to the campaign, as a glob that matches it alone."""
+    """Return a path relative to the campaign, as a glob that matches it alone."""
     return glob.escape(Path(os.path.relpath(path, folder)).as_posix())
 
 
@@ -112,7 +112,7 @@ def matches(folder: Path, pattern: str) -> set[Path]:
 
 
 def name_frame(paths: Sequence[Path]) -> tuple[str, str]:
-    """What file names have in common before and after the part that differs, in whole words."""
+    """Return the whole words that file names share before and after the part that differs."""
     all_names = [path.name for path in paths]
     prefix = _common_start(all_names)
     suffix = _common_start([name[::-1] for name in all_names])[::-1]
@@ -130,12 +130,12 @@ def _common_start(texts: Sequence[str]) -> str:
 
 
 def stem_of(path: Path) -> str:
-    """A file's name without its endings."""
+    """Return a file's name without its endings."""
     return _ENDINGS.sub("", path.name.lower())
 
 
 def words_in_names(paths: Sequence[Path]) -> list[str] | None:
-    """The parts of file names that differ, if they are words; None for numbers and dates."""
+    """Return the parts of file names that differ, if they are words; None for numbers and dates."""
     prefix, suffix = name_frame(paths)
     parts = [path.name[len(prefix) : len(path.name) - len(suffix)] for path in paths]
     without_digits = {re.sub(r"[\d\W_]+", "", part) for part in parts}
@@ -154,7 +154,7 @@ def items_restart(sheet: Sheet, item: str) -> bool:
 
 
 def judges_restart(sheet: Sheet, judge: Column) -> bool:
-    """Whether judges are small numbers that mean another person in every file."""
+    """Return whether judges are small numbers that mean another person in every file."""
     if not judge.is_whole or judge.high > LARGEST_LOCAL_JUDGE:
         return False
     parts = [Column(judge.name, judge.name, p.column(judge.name)) for p in sheet.parts]
@@ -166,13 +166,13 @@ def judges_restart(sheet: Sheet, judge: Column) -> bool:
 
 
 def captured(paths: Sequence[Path], field: str) -> dict[str, str]:
-    """The expression that takes the differing part of the file name."""
+    """Return the expression that takes the differing part of the file name."""
     prefix, suffix = name_frame(paths)
     return {"capture": f"{re.escape(prefix)}(?P<{field}>[^/]+){re.escape(suffix)}$"}
 
 
 def contents_clash(sheet: Sheet, item: str) -> bool:
-    """Whether an item id of a nested format shows something else in another file."""
+    """Return whether an item id of a nested format shows something else in another file."""
     data_names = [name for name in sheet.names if name.startswith("data.")]
     first: dict[str, Any] = {}
     for part in sheet.parts:

@@ -83,7 +83,10 @@ def _is_nameless(sheet: Sheet) -> bool:
 
 
 def _judge(choice: Choice, format_: str) -> Column:
-    """Who judged; of comparisons that name nobody, as those of one model do not, one judge."""
+    """Return who judged.
+
+    Comparisons that name nobody, as those of one model, have one judge.
+    """
     judge = choice.take("judge", lambda c: not c.is_unique) or choice.take("judge")
     if judge is not None:
         return judge

@@ -110,17 +110,17 @@ _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_A-Za-z]
 
 
 def words(name: str) -> list[str]:
-    """The words of a column name, small: ``Input.sysId`` is sys, id."""
+    """Return the words of a column name, small: ``Input.sysId`` is sys, id."""
     return [word.lower() for word in _WORD.findall(_PREFIX.sub("", name, count=1))]
 
 
 def plain(name: str) -> str:
-    """A column name as the tables here spell it."""
+    """Return a column name as the tables here spell it."""
     return "".join(words(name))
 
 
 def bare(name: str) -> str:
-    """The same without ``id`` and the like at the end."""
+    """Return the same without ``id`` and the like at the end."""
     return "".join(without_id(words(name)))
 
 
@@ -146,7 +146,7 @@ def roles(name: str) -> dict[str, int]:
 
 
 def without_id(parts: list[str]) -> list[str]:
-    """Words of a name without ``id`` and the like at the end."""
+    """Return words of a name without ``id`` and the like at the end."""
     parts = list(parts)
     while len(parts) > 1 and parts[-1] in ID_ENDINGS:
         parts.pop()
@@ -154,7 +154,7 @@ def without_id(parts: list[str]) -> list[str]:
 
 
 def _spellings(parts: list[str]) -> list[str]:
-    """The whole name, then its ends, longest first."""
+    """Return the whole name, then its ends, longest first."""
     ends = ["".join(parts[start:]) for start in range(1, len(parts))]
     return ["".join(parts), *(e for e in ends if len(e) >= 4 and e not in TOO_GENERAL)]
 

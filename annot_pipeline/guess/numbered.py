@@ -89,7 +89,10 @@ def _answer(sheet: Sheet, stems: list[str], numbers: Numbers) -> Answer | None:
 
 
 def _ranks(sheet: Sheet, stems: list[str], numbers: Numbers) -> Answer | None:
-    """The family that ranks; one that goes beyond their number only where none is an answer."""
+    """Return the family that ranks.
+
+    A family that goes beyond their number ranks only where none is an answer.
+    """
     families = {
         stem: column
         for stem in stems
@@ -106,7 +109,7 @@ def _ranks(sheet: Sheet, stems: list[str], numbers: Numbers) -> Answer | None:
 
 
 def _family(sheet: Sheet, stem: str, numbers: Numbers) -> Column:
-    """The values of all columns of a family as one column."""
+    """Return the values of all columns of a family as one column."""
     chunks = [c for i in numbers for c in sheet.table.column(f"{stem}{i}").chunks]
     name = stem + "{i}"
     return Column(name, name, pa.chunked_array(chunks, pa.string()))

@@ -33,7 +33,7 @@ def optional_lines(
     *,
     is_place: Callable[[Column], bool] = lambda _: True,
 ) -> list[Line]:
-    """Lines for the fields that are there and can be read.
+    """Return lines for the fields that are there and can be read.
 
     Parameters
     ----------
@@ -121,13 +121,13 @@ def time_lines(choice: Choice) -> list[Line]:
 
 
 def reward_lines(choice: Choice) -> list[Line]:
-    """What an assignment was paid; for exports whose rows are assignments."""
+    """Return what an assignment was paid; for exports whose rows are assignments."""
     paid = choice.take("reward", lambda c: not read_rewards(c.counts)[1])
     return [("reward", paid.expression, first_of(list(paid.counts)))] if paid else []
 
 
 def read_times(column: Column) -> tuple[Any, str] | None:
-    """The expression that reads a column's times, and what it rests on."""
+    """Return the expression that reads a column's times, and what it rests on."""
     values = list(column.counts)[:TIMES_TRIED]
     for pattern in TIMES:
         try:

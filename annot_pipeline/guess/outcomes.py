@@ -43,7 +43,7 @@ _WHOLE = re.compile(r"\s*(-?\d+)(\.0*)?\s*")
 
 
 def is_outcome(name: str) -> bool:
-    """Whether a column's name says that it holds what came out."""
+    """Return whether a column's name says that it holds what came out."""
     return bool(OUTCOME_WORDS & {*names.words(name)})
 
 
@@ -72,7 +72,10 @@ def side_of(value: str, pair: Pair) -> str | None:
 
 
 def _by_arrow(value: str) -> str | None:
-    """``A>B``, ``>>``, ``B<A``, ``=``: also in the brackets of a model's verdict, ``[[A>B]]``."""
+    """Return ``A>B``, ``>>``, ``B<A``, ``=``.
+
+    The brackets of a model's verdict, ``[[A>B]]``, may stand around it.
+    """
     bare = "".join(value.casefold().split()).strip("[]()")
     for pattern, greater in ((_ARROW, "a"), (_TURNED_ARROW, "b")):
         if match := pattern.fullmatch(bare):
@@ -110,13 +113,13 @@ def guessed_ties(sides: Mapping[str, str]) -> str:
 
 
 def mapped(column: Column, values: Mapping[str, str]) -> dict[str, object]:
-    """The column's expression with a map."""
+    """Return the column's expression with a map."""
     inner = column.expression
     return (inner if isinstance(inner, dict) else {"column": inner}) | {"map": dict(values)}
 
 
 def unplaced(column: Column, values: Sequence[str]) -> list[str]:
-    """What to know about values that nothing maps."""
+    """Return what to know about values that nothing maps."""
     if not values:
         return []
     text = ", ".join(f"{value} ({column.counts[value]:,})" for value in values[:SHOWN_WORDS])

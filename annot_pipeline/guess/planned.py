@@ -32,7 +32,7 @@ class PlannedTask:
 
 
 def read_planned(sample: Sample, head: bytes, columns: list[str], limit: int) -> Sample | None:
-    """The first rows, if a file holds planned HITs; else None.
+    """Return the first rows, if a file holds planned HITs; else None.
 
     Parameters
     ----------

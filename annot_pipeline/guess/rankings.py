@@ -69,7 +69,10 @@ def long_ranking(
 
 
 def may_be_ranks(column: Column) -> bool:
-    """Whether most values can be ranks; half ranks are, though no such record can be read."""
+    """Return whether most values can be ranks.
+
+    Half ranks can, though no such record can be read.
+    """
     fit = [number for number in column.numbers if (2 * number).is_integer()]
     fit = [number for number in fit if number >= 0 or number == NOT_RANKED]
     n_fit = sum(column.numbers[number] for number in fit)
@@ -85,7 +88,7 @@ def rank_answer(column: Column, columns: list[str], notes: Sequence[str] | None 
 
 
 def ranks_seen(column: Column) -> str:
-    """Which ranks there are, and how many values are none."""
+    """Return which ranks there are, and how many values are none."""
     ranks = [number for number in column.numbers if number.is_integer() and number >= 0]
     summary = f"{len(ranks):,} different"
     if ranks:
@@ -100,7 +103,7 @@ def ranks_seen(column: Column) -> str:
 
 
 def rank_notes(column: Column) -> list[str]:
-    """What people should do about ranks that cannot be read."""
+    """Return what people should do about ranks that cannot be read."""
     if any(not number.is_integer() and (2 * number).is_integer() for number in column.numbers):
         return [
             f"{column.name} holds half ranks, which are rejected: of ranks only the order counts, "
@@ -110,7 +113,7 @@ def rank_notes(column: Column) -> list[str]:
 
 
 def beyond(name: str) -> str:
-    """What to know about numbers that are larger than rankings are long."""
+    """Return what to know about numbers that are larger than rankings are long."""
     return (
         f"{name} goes beyond the number of outputs ranked together: taken for ranks with gaps, of "
         f"which lower is better; if higher is better, score: {name} in place of rank"
@@ -118,7 +121,7 @@ def beyond(name: str) -> str:
 
 
 def rank_doubts(sheet: Sheet, answer: Answer) -> list[str]:
-    """What to know about columns that are named as ranks but were not taken for ranks."""
+    """Return what to know about columns that are named as ranks but were not taken for ranks."""
     if answer.kind in ("ranking", "pairwise"):
         return []
     notes = []
@@ -139,13 +142,13 @@ def rank_doubts(sheet: Sheet, answer: Answer) -> list[str]:
 
 
 def differs_within(sheet: Sheet, group: Sequence[str], name: str) -> bool:
-    """Whether no two rows that share some values share that of a column."""
+    """Return whether no two rows that share some values share that of a column."""
     rows = sheet.table.select([*group, name]).drop_null()
     return bool(rows.group_by(rows.column_names).aggregate([]).num_rows == rows.num_rows)
 
 
 def ranks_in_rows(table: pa.Table, columns: Sequence[str]) -> bool:
-    """Whether the numbers of each row, over some columns, are ranks without a doubt."""
+    """Return whether the numbers of each row, over some columns, are ranks without a doubt."""
     ranks = np.stack([_numbers(table.column(name)) for name in columns])
     highest = np.where(ranks >= 0, ranks, 0).max(axis=0, initial=0)
     several = (ranks >= 0).sum(axis=0) > 1
@@ -169,7 +172,7 @@ def _are_rankings(sheet: Sheet, group: Sequence[str], column: Column) -> bool:
 def _ranks_several(
     sheet: Sheet, group: Sequence[str], column: Column, things: Sequence[Column]
 ) -> bool:
-    """Whether rows that share some values give several things several numbers."""
+    """Return whether rows that share some values give several things several numbers."""
     n_groups = sheet.combinations(*group)
     return n_groups < sheet.combinations(*group, column.name) and any(
         2 * n_groups <= sheet.combinations(*group, thing.name)
@@ -184,7 +187,7 @@ def _is_rank(value: str) -> bool:
 
 
 def _numbers(texts: pa.ChunkedArray) -> npt.NDArray[np.float64]:
-    """As numbers; NaN where a cell holds none."""
+    """Return cells as numbers; NaN where a cell holds none."""
     return np.array([_number(value) for value in texts.to_pylist()], np.float64)
 
 

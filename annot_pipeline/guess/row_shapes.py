@@ -30,7 +30,7 @@ from annot_pipeline.guess.rankings import rank_answer
 
 
 def compared(choice: Choice, judge: Column, answer: Answer) -> Mapping:
-    """Rows that say which of two is better."""
+    """Return rows that say which of two is better."""
     for name in answer.columns:
         choice.claim(choice.sheet[name])
     segment = choice.take("segment") or find_item(choice.sheet, choice, judge)
@@ -48,7 +48,7 @@ def compared(choice: Choice, judge: Column, answer: Answer) -> Mapping:
 
 
 def ranked(choice: Choice, judge: Column, answer: Answer, ranking: Column | None) -> Mapping:
-    """Rows of one ranked output each."""
+    """Return rows of one ranked output each."""
     for name in answer.columns:
         choice.claim(choice.sheet[name])
     if ranking:
@@ -104,7 +104,7 @@ def numbered(choice: Choice, judge: Column, row: NumberedRow) -> Mapping:
 
 
 def ordinary(choice: Choice, judge: Column, format_: str) -> Mapping:
-    """Rows that hold one judgment, or one of each question."""
+    """Return rows that hold one judgment, or one of each question."""
     sheet, is_mturk = choice.sheet, format_ == "mturk"
     candidates = choice.among(lambda name: name.startswith("Input.")) if is_mturk else choice
     lines = what_was_judged(sheet, candidates, judge)
@@ -296,7 +296,7 @@ def wmt_ranking(choice: Choice) -> Mapping:
 
 
 def judge_line(column: Column) -> Line:
-    """The judge's line, with how often judges stand there."""
+    """Return the judge's line, with how often judges stand there."""
     each = rounded(len(column.filled) / max(column.n_distinct, 1))
     evidence = f"{column.n_distinct:,} different, {each} rows each on average"
     return ("judge", column.expression, evidence)

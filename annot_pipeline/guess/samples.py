@@ -52,7 +52,7 @@ class Sample:
 
 
 def opening_of(sample: Sample) -> Opening:
-    """What its reader is called with."""
+    """Return what its reader is called with."""
     options = {n: v for n, v in sample.options.items() if n != "skip_rows"}
     header = options.pop("columns", None)
     # not the texts, too
@@ -68,7 +68,7 @@ def opening_of(sample: Sample) -> Opening:
 
 
 def read_rows(sample: Sample, limit: int) -> Sample:
-    """The first rows, as the reader of the format gives them with these options."""
+    """Return the first rows, as the reader of the format gives them with these options."""
     export = READERS[sample.format](opening_of(sample))
     tables: list[pa.Table] = []
     unreadable: Counter[str] = Counter()
@@ -90,5 +90,5 @@ def read_rows(sample: Sample, limit: int) -> Sample:
 
 
 def sheet_of(samples: Sequence[Sample], expressions: dict[str, Any] | None = None) -> Sheet:
-    """The rows of several samples with the same columns."""
+    """Return the rows of several samples with the same columns."""
     return Sheet([sample.table for sample in samples], expressions)

@@ -63,28 +63,31 @@ class Pair(NamedTuple):
 
     @property
     def is_rank(self) -> bool:
-        """Whether the columns hold ranks."""
+        """Return whether the columns hold ranks."""
         return "rank" in self.stem.split("_")
 
     @property
     def are_outputs(self) -> bool:
-        """Whether the columns hold outputs, or what they are called; no systems."""
+        """Return whether the columns hold outputs, or what they are called; no systems."""
         return self.stem.rpartition("_")[2] in OUTPUTS
 
     @property
     def are_systems(self) -> bool:
-        """Whether the stem says that the columns name systems."""
+        """Return whether the stem says that the columns name systems."""
         return "system" in names.roles(self.stem) or self.stem.rpartition("_")[2] in SYSTEMS
 
     @property
     def may_be_systems(self) -> bool:
-        """Whether the columns can name systems although the stem does not say so."""
+        """Return whether the columns can name systems although the stem does not say so."""
         is_known = bool(names.roles(self.stem)) or self.is_rank or self.are_outputs
         return not is_known and not NO_SYSTEMS & {*self.stem.split("_")}
 
     @property
     def likelihood(self) -> tuple[bool, int, int] | None:
-        """What to prefer, the least first, among columns that name things; None for others."""
+        """Return what to prefer, the least first, among columns that name things.
+
+        None for others.
+        """
         roles = names.roles(self.stem)
         if self.is_rank:
             return None

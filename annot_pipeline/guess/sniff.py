@@ -153,7 +153,7 @@ def _read_delimited(path: Path, head: bytes, limit: int) -> Sample:
 
 
 def _encoding(head: bytes) -> str:
-    """UTF-8, unless a byte order mark or what UTF-8 cannot read says otherwise."""
+    """Return UTF-8, unless a byte order mark or what UTF-8 cannot read says otherwise."""
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
     text = codecs.getincrementaldecoder("utf-8")("replace").decode(head)
@@ -168,7 +168,7 @@ def _encoding(head: bytes) -> str:
 
 
 def _delimiter(sample: Sample) -> tuple[str, int]:
-    """The delimiter that leaves the fewest rows ragged, then makes the most columns."""
+    """Return the delimiter that leaves the fewest rows ragged, then makes the most columns."""
     n_columns: dict[str, int] = {}
     for delimiter in (*DELIMITERS, " "):
         tried = replace(sample, options=sample.options | {"delimiter": delimiter})
@@ -215,7 +215,7 @@ def _missing_header(sample: Sample, n_columns: int) -> tuple[str, ...] | None:
 
 
 def _is_appraise(sample: Sample) -> bool:
-    """Whether it has the header or the rows of an Appraise export."""
+    """Return whether it has the header or the rows of an Appraise export."""
     first = READERS["csv"](opening_of(sample)).columns
     if not NAMED.issubset(first) and len(first) not in map(len, LAYOUTS):
         return False

@@ -102,7 +102,7 @@ class SourceGuess:
 
 
 def guess_sources(group: Group, preset: str | None = None) -> list[SourceGuess]:
-    """The sources of a group of files: one for all if a glob can say which.
+    """Return the sources of a group of files: one for all if a glob can say which.
 
     Parameters
     ----------
@@ -226,7 +226,7 @@ def _counted(trial: Trial, name: str) -> str:
 
 
 def _planned(group: Group) -> list[SourceGuess]:
-    """One source, or one a file; the tasks are those of all."""
+    """Return one source, or one a file; the tasks are those of all."""
     mapping, planned = planned_mapping(sheet_of(group.samples))
     tasks = [
         Task(task.name, task.kind, task.scale, {}, task.criteria, is_planned=True)
@@ -259,7 +259,7 @@ def _judge_a_file(group: Group, mapping: Mapping) -> list[SourceGuess]:
 
 
 def _held_in_others(samples: Sequence[Sample]) -> dict[int, int]:
-    """Place of a file to that of the largest which holds all its rows, where there is one."""
+    """Return the place of a file to that of the largest file that holds all its rows, if any."""
     rows = {
         position: Counter(zip(*sample.table.to_pydict().values(), strict=True))
         for position, sample in enumerate(samples)
@@ -285,7 +285,7 @@ def _sheet(group: Group) -> Sheet:
 
 
 def _mapping(group: Group, kind: str) -> Mapping:
-    """The mapping of some files, with the kind of answer that is known of them."""
+    """Return the mapping of some files, with the kind of answer that is known of them."""
     sheet = _sheet(group)
     mapping = guess_mapping(sheet, group.first.format)
     if {mapping.answer.kind, kind} != {"categorical", "scalar"}:
@@ -377,7 +377,7 @@ def _evidence(words: list[str], chosen: list[int]) -> str:
 
 
 def _own_items(group: Group, sheet: Sheet, mapping: Mapping) -> Mapping:
-    """Task ids of different projects, told apart by file where they clash."""
+    """Return the task ids of different projects, told apart by file where they clash."""
     item = mapping.item
     if item is None or not contents_clash(sheet, item.name):
         return mapping

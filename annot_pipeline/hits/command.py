@@ -190,7 +190,7 @@ def _had_exports(build: Build) -> bool:
 
 
 def _refuse_own_folders(campaign: LoadedCampaign, folder: Path) -> None:
-    """A release never changes, and the store is the pipeline's own."""
+    """Refuse to write into releases, which never change, and into the store."""
     if folder.exists() and not folder.is_dir():
         raise ConfigError("no folder", [Problem(str(folder), "is a file", do="name a folder")])
     for name, own in (("gold", campaign.gold), ("store", campaign.store)):

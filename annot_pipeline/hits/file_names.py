@@ -9,7 +9,7 @@ LONGEST = 60
 
 
 def file_stems(tasks: Iterable[str]) -> dict[str, str]:
-    """A stem for each task: ASCII, and another one for each on every file system."""
+    """Return a stem for each task: ASCII, and another one for each on every file system."""
     stems: dict[str, str] = {}
     taken: set[str] = set()
     for task in tasks:

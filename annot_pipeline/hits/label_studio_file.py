@@ -64,7 +64,7 @@ def _columns(task: TaskPlan, planned: PlannedHit) -> Iterator[tuple[str, Sequenc
 
 
 def labeling_config(task: TaskPlan) -> str:
-    """The configuration to paste into the project: a card a slot.
+    """Return the configuration to paste into the project: a card a slot.
 
     Of scores the cards are written out, a number a score. HITs of choices differ in how many
     slots they have, so their card is repeated for each slot of the data.
@@ -125,8 +125,9 @@ def _card(task: TaskPlan, slot: int) -> str:
 
 
 def _value(text: str) -> str:
-    """A text as an attribute, with no ``$`` that would name a value of the task, and no number
-    of what is repeated.
+    """Return a text as an attribute of the labelling interface.
+
+    It has no ``$`` that would name a value of the task, and no number of what is repeated.
     """
     text = NO_CHARACTER.sub("\ufffd", text).replace("$", "\uff04")
     return quoteattr(text.replace("{{", "\uff5b\uff5b"))
@@ -141,7 +142,7 @@ def _number(question: Question, slot: int, position: int | None) -> str:
 
 
 def _slider(scale: tuple[float, float]) -> str:
-    """``slider`` and ``step``, as far as Label Studio can check them.
+    """Return ``slider`` and ``step``, as far as Label Studio can check them.
 
     Its sliders move in steps of 1 unless told otherwise, and a step that is told must divide
     (value - min) with no remainder in floating point. Powers of two do that, those of ten do

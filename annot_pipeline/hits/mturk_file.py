@@ -38,7 +38,7 @@ def _write_task(task: TaskPlan, paths: Sequence[Path]) -> list[str]:
 
 
 def _names(task: TaskPlan) -> list[str]:
-    """Columns beside the bookkeeping: of all slots that the largest HIT has."""
+    """Return columns beside the bookkeeping: of all slots that the largest HIT has."""
     places = range(1, task.n_slots + 1)
     names = [] if task.question.ask == "score" else [USED]
     names += [f"text_{n}" for n in places]
@@ -47,7 +47,7 @@ def _names(task: TaskPlan) -> list[str]:
 
 
 def _shown(task: TaskPlan, planned: PlannedHit) -> list[str]:
-    """Their cells; those of slots that the HIT does not have are blank."""
+    """Return their cells; those of slots that the HIT does not have are blank."""
     n_used = len(planned.texts)
     unused = [""] * (task.n_slots - n_used)
     cells = [] if task.question.ask == "score" else [str(n_used)]

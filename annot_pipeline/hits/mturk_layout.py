@@ -43,7 +43,7 @@ OPEN = {
 
 
 def mturk_layout(question: Question, n_slots: int, *, with_sources: bool) -> str:
-    """The HTML to paste into an MTurk project.
+    """Return the HTML to paste into an MTurk project.
 
     Parameters
     ----------
@@ -120,7 +120,10 @@ def _number(question: Question, slot: int, position: int | None) -> str:
 
 
 def slider_step(scale: tuple[float, float]) -> str:
-    """The step of a slider, at most 1: a power of ten that both ends of the scale can reach."""
+    """Return the step of a slider, at most 1.
+
+    It is a power of ten that both ends of the scale can reach.
+    """
     low, high = (Decimal(repr(level)) for level in scale)
     width = high - low
     step = min(Decimal(1), Decimal(10) ** math.floor(math.log10(width / POSITIONS)))

@@ -65,11 +65,11 @@ class TaskPlan:
 
     @property
     def n_hits(self) -> int:
-        """How many HITs there are."""
+        """Return how many HITs there are."""
         return int(pc.sum(pc.equal(self.slots["slot"], 1)).as_py())
 
     def hits(self) -> Iterator[PlannedHit]:
-        """The HITs, one after the other.
+        """Yield the HITs, one after the other.
 
         Raises
         ------
@@ -128,12 +128,12 @@ class TaskPlan:
 
 
 def _texts(slots: Sequence[Mapping[str, Any]], item: str, text: str) -> tuple[str, ...]:
-    """What is shown: the texts, or the name of an item that has none."""
+    """Return what is shown: the texts, or the name of an item that has none."""
     return tuple(row[item] if row[text] is None else row[text] for row in slots)
 
 
 def scale_of(question: Question) -> tuple[float, float]:
-    """The scale of a question that asks for scores.
+    """Return the scale of a question that asks for scores.
 
     Raises
     ------

@@ -34,7 +34,7 @@ SHORT_ESCAPES = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 
 
 def html_cell(text: str) -> str:
-    """A text as a cell that shows it in HTML (with ``white-space: pre-wrap``)."""
+    """Return a text as a cell that shows it in HTML (with ``white-space: pre-wrap``)."""
     text = NO_CHARACTER.sub("\ufffd", text).translate(ENTITIES)
     if "-" in text:
         text = MINUS.sub("&#45;", text)
@@ -46,8 +46,9 @@ def _entity(match: re.Match[str]) -> str:
 
 
 def json_cell(document: Mapping[str, Any]) -> str:
-    """A JSON object as a cell: strings hold letters, digits, blanks and brackets as they are,
-    and everything else as ``\\uXXXX``.
+    """Return a JSON object as a cell.
+
+    Strings hold letters, digits, blanks and brackets as they are; all else is ``\\uXXXX``.
     """
     return "{" + ",".join(f"{_json(key)}:{_json(value)}" for key, value in document.items()) + "}"
 

@@ -31,18 +31,18 @@ class Accuracy:
 
     @property
     def share(self) -> float:
-        """Of labels that are right."""
+        """Return the share of labels that are right."""
         return self.right / self.n
 
     @property
     def interval(self) -> tuple[float, float]:
-        """95% of the share, after Wilson."""
+        """Return 95% of the share, after Wilson."""
         low, high = wilson_interval([self.right], [self.n])
         return float(low[0]), float(high[0])
 
 
 def accuracies(label_counts: Sequence[Mapping[str, Any]]) -> list[Accuracy]:
-    """How often labels are the truth of their item, by task: all labels, those to rely on.
+    """Return how often labels are the truth of their item, by task: all labels, those to rely on.
 
     Parameters
     ----------

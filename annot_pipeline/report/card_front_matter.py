@@ -20,13 +20,13 @@ LICENSE_ID = re.compile(r"[A-Za-z0-9]+([.+-][A-Za-z0-9.]++)*+\+?")
 
 
 def main_table(manifest: Mapping[str, Any]) -> str:
-    """Name of the table that most readers want."""
+    """Return the name of the table that most readers want."""
     rows = {table["name"]: table["rows"] for table in manifest["tables"]}
     return next((name for name in MAIN if rows[name]), "lineage")
 
 
 def front_matter(manifest: Mapping[str, Any]) -> list[str]:
-    """Its lines, with the fences; values are quoted as JSON, which is YAML too."""
+    """Return its lines, with the fences; values are quoted as JSON, which is YAML too."""
     about = manifest["settings"]["about"]
     main = main_table(manifest)
     filled = [table for table in manifest["tables"] if table["rows"]]
@@ -53,7 +53,7 @@ def _quoted(value: str | list[str]) -> str:
 
 
 def _license(license_: str | None) -> dict[str, str]:
-    """Ids as the hub writes them; any other licence is ``other`` with a name or a link."""
+    """Return ids as the hub writes them; any other licence is ``other`` with a name or a link."""
     if license_ is None:
         return {}
     if LICENSE_ID.fullmatch(license_):
@@ -67,5 +67,5 @@ def _size(rows: int) -> str:
 
 
 def _data_files(table: Mapping[str, Any]) -> str:
-    """The files of a table, as Hugging Face takes them."""
+    """Return the files of a table, as Hugging Face takes them."""
     return f"{table['file']}/*.parquet" if "files" in table else str(table["file"])

@@ -50,7 +50,7 @@ SOFT_VOTES = (
 
 
 def how_to_read(manifest: Mapping[str, Any]) -> list[str]:
-    """Lines of the section."""
+    """Return lines of the section."""
     main, version = main_table(manifest), manifest["version"]
     file = f"{main}.parquet"
     return [
@@ -89,7 +89,7 @@ def how_to_read(manifest: Mapping[str, Any]) -> list[str]:
 
 
 def tables(manifest: Mapping[str, Any]) -> list[str]:
-    """Lines of the section: every table; of those with rows the columns, to open."""
+    """Return lines of the section: every table; of those with rows the columns, to open."""
     lines = [
         "| table | one row per | rows |",
         "|---|---|---|",

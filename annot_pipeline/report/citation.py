@@ -11,7 +11,7 @@ from annot_pipeline.errors import printable
 
 
 def title(manifest: Mapping[str, Any]) -> str:
-    """The name of the dataset, for people."""
+    """Return the name of the dataset, for people."""
     return manifest["settings"]["about"]["title"] or str(manifest["campaign"])
 
 
@@ -22,7 +22,7 @@ def described(manifest: Mapping[str, Any]) -> str:
 
 
 def question(manifest: Mapping[str, Any], task: str) -> str | None:
-    """What judges of a task were asked, if the campaign says so."""
+    """Return what judges of a task were asked, if the campaign says so."""
     for settings in manifest["settings"]["tasks"]:
         if fnmatchcase(task, settings["name"]):
             question_text: str | None = settings["question"]
@@ -31,7 +31,7 @@ def question(manifest: Mapping[str, Any], task: str) -> str | None:
 
 
 def citation(manifest: Mapping[str, Any]) -> str:
-    """How to cite the release, in one line; its content hash tells it from any other."""
+    """Return how to cite the release, in one line; its content hash tells it from any other."""
     about = manifest["settings"]["about"]
     who = ", ".join(about["creators"])
     parts = [
@@ -44,7 +44,7 @@ def citation(manifest: Mapping[str, Any]) -> str:
 
 
 def bibtex(manifest: Mapping[str, Any]) -> str:
-    """The same as a BibTeX entry; what TeX would take for commands is escaped."""
+    """Return the same as a BibTeX entry; what TeX would take for commands is escaped."""
     about = manifest["settings"]["about"]
     fields = {
         "title": f"{{{_tex(title(manifest))}}}",

@@ -46,7 +46,7 @@ class Labelled:
 
     @property
     def usable(self) -> float | None:
-        """Share that is certain or decided; None without labels."""
+        """Return the share that is certain or decided; None without labels."""
         return (self.certain + self.decided) / self.n if self.n else None
 
 
@@ -75,29 +75,29 @@ class Contents:
 
     @property
     def facts(self) -> Document:
-        """What the build counted."""
+        """Return what the build counted."""
         facts: Document = self.manifest["facts"]
         return facts
 
     @property
     def settings(self) -> Document:
-        """As published."""
+        """Return the settings as published."""
         settings: Document = self.manifest["settings"]
         return settings
 
     @property
     def about(self) -> Document:
-        """What the campaign says of itself; only what it does say."""
+        """Return what the campaign says of itself; only what it does say."""
         return {key: value for key, value in (self.settings.get("about") or {}).items() if value}
 
     @cached_property
     def rows(self) -> Mapping[str, int]:
-        """Rows of every gold table."""
+        """Return rows of every gold table."""
         return {table["name"]: table["rows"] for table in self.manifest["tables"]}
 
     @cached_property
     def label_counts(self) -> list[dict[str, Any]]:
-        """How many labels are alike, as sql/report/label_counts.sql tells them."""
+        """Return how many labels are alike, as sql/report/label_counts.sql tells them."""
         rows: list[dict[str, Any]] = self.tables["label_counts"].to_pylist()
         return rows
 
@@ -131,7 +131,7 @@ class Contents:
 
     @cached_property
     def judgments_by_task(self) -> Mapping[tuple[Any, ...], int]:
-        """Judgments, by task and fate."""
+        """Return judgments, by task and fate."""
         rows = self.tables["judgments"].to_pylist()
         return {(row["task"], row["fate"]): row["n"] for row in rows}
 
@@ -149,7 +149,7 @@ class Contents:
 
     @cached_property
     def judges(self) -> list[dict[str, Any]]:
-        """Rows of the gold table."""
+        """Return rows of the gold table."""
         rows: list[dict[str, Any]] = self.tables["judges"].to_pylist()
         return rows
 
@@ -168,7 +168,7 @@ class Contents:
         return by_task
 
     def task_settings(self, task: str) -> Document:
-        """Of the first pattern that matches the task's name; empty where none does."""
+        """Return the settings of the first pattern that matches the task's name; else none."""
         every = self.settings.get("tasks", ())
         return next((s for s in every if fnmatchcase(task, s["name"])), {})
 
@@ -183,19 +183,19 @@ class Contents:
 
 
 def plain(table: pa.Table) -> pa.Table:
-    """The table with names as texts, not as codes."""
+    """Return the table with names as texts, not as codes."""
     return table.cast(pa.schema(
         [(f.name, TEXT if pa.types.is_dictionary(f.type) else f.type) for f in table.schema]
     ))  # fmt: skip
 
 
 def of_task(table: pa.Table, task: str) -> pa.Table:
-    """The rows of a task."""
+    """Return the rows of a task."""
     return table.filter(pc.equal(table["task"].cast(TEXT), task))
 
 
 def count_tasks(table: pa.Table) -> int:
-    """How many tasks have rows in a table."""
+    """Return how many tasks have rows in a table."""
     n: int = pc.count_distinct(table["task"].cast(TEXT)).as_py()
     return n
 

@@ -142,7 +142,10 @@ def _judged(manifest: Manifest, gold: Gold) -> list[str]:
 
 
 def _counts(rows: pa.Table) -> Iterator[tuple[str, np.ndarray[Any, Any]]]:
-    """``n_judgments`` by task, by which rows are sorted; ``n`` times where a row is of many."""
+    """Yield ``n_judgments`` by task, by which rows are sorted.
+
+    ``n`` times where a row is of many.
+    """
     tasks = rows["task"].cast(TEXT).combine_chunks()
     counts = rows["n_judgments"].to_numpy()
     times = rows["n"].to_numpy() if "n" in rows.column_names else np.ones_like(counts)

@@ -16,7 +16,10 @@ MOST_ROWS = 60
 
 
 def escape(text: str) -> str:
-    """Text from exports as it may stand in Markdown: no markup, no table, no link, one line."""
+    """Return the text from exports as it may stand in Markdown.
+
+    No markup, no table, no link, one line.
+    """
     flat = html.escape(printable(" ".join(text.split())), quote=False)
     marked = re.sub(r"([\\`*_{}\[\]|#!~])", r"\\\1", flat)
     unlinked = re.sub(r"(?i)://|\bwww\.", lambda m: f"&#{ord(m[0][0])};{m[0][1:]}", marked)
@@ -30,7 +33,7 @@ def paragraphs(text: str) -> list[str]:
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[Any]], whole: str) -> list[str]:
-    """Lines of a table and a blank one; none without rows.
+    """Return lines of a table and a blank one; none without rows.
 
     ``whole`` says where the rows are that are too many to be shown. Cells are escaped but for
     those that are `Marked`.

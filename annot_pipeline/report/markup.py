@@ -61,7 +61,9 @@ class Column:
 
 
 def text(value: object, most: int = MOST_CHARACTERS) -> Markup:
-    """A text from anywhere: no markup, no characters that reorder a line, of a long one the start.
+    """Return a text from anywhere.
+
+    No markup, no characters that reorder a line, of a long one the start.
 
     Letters of all scripts stay; what runs from right to left does so by itself.
     """
@@ -76,18 +78,18 @@ def text(value: object, most: int = MOST_CHARACTERS) -> Markup:
 
 
 def label_text(value: object) -> str:
-    """The same for an attribute: one line, no element."""
+    """Return the same for an attribute: one line, no element."""
     line = " ".join(str(value)[:MOST_CHARACTERS].split())
     return escape(printable(line))
 
 
 def join(parts: Iterable[str], between: str = "") -> Markup:
-    """HTML out of HTML; each part is `Markup` or written here."""
+    """Return HTML out of HTML; each part is `Markup` or written here."""
     return Markup(between.join(parts))
 
 
 def number(value: float | None, kind: Kind = "real") -> str:
-    """A number for people; empty where there is none."""
+    """Return a number for people; empty where there is none."""
     if value is None or value != value:
         return ""
     if kind == "count":
@@ -104,14 +106,14 @@ def number(value: float | None, kind: Kind = "real") -> str:
 
 
 def interval(low: float | None, high: float | None, kind: Kind = "real") -> str:
-    """Ends of an interval, or nothing."""
+    """Return ends of an interval, or nothing."""
     if low is None or high is None:
         return ""
     return f"{number(low, kind)} to {number(high, kind)}"
 
 
 def flag(value: bool | None) -> str:
-    """A yes or no."""
+    """Return a yes or no."""
     return "" if value is None else "yes" if value else "no"
 
 
@@ -141,7 +143,7 @@ def table(
     search: bool = False,
     ids: Sequence[str] = (),
 ) -> Markup:
-    """A table in a box of its own that scrolls; nothing where there are no rows.
+    """Return a table in a box of its own that scrolls; nothing where there are no rows.
 
     Parameters
     ----------
@@ -204,7 +206,7 @@ def _cell(column: Column, value: Any) -> str:
 
 
 def figures(drawings: Iterable[Drawn], n_tasks: int = 0) -> Markup:
-    """Figures with their titles, each in a box that scrolls on narrow screens.
+    """Return figures with their titles, each in a box that scrolls on narrow screens.
 
     Parameters
     ----------
@@ -226,24 +228,24 @@ def figures(drawings: Iterable[Drawn], n_tasks: int = 0) -> Markup:
 
 
 def part(title: str, content: str) -> Markup:
-    """A part of a section with its heading; nothing where there is no content."""
+    """Return a part of a section with its heading; nothing where there is no content."""
     return Markup(f"<h3>{text(title)}</h3>\n{content}" if content else "")
 
 
 def paragraph(*parts: str) -> Markup:
-    """A paragraph out of HTML."""
+    """Return a paragraph out of HTML."""
     return Markup(f"<p>{''.join(parts)}</p>\n")
 
 
 def more(summary: str, content: str) -> Markup:
-    """Content that the reader opens; nothing where there is none."""
+    """Return the content that the reader opens; nothing where there is none."""
     if not content:
         return Markup("")
     return Markup(f"<details><summary>{text(summary)}</summary>\n{content}</details>\n")
 
 
 def left_out(n_rows: int, n_shown: int, where: str) -> Markup:
-    """A sentence on the rows that are not shown."""
+    """Return a sentence on the rows that are not shown."""
     if n_rows <= n_shown:
         return Markup("")
     return paragraph(
@@ -252,5 +254,5 @@ def left_out(n_rows: int, n_shown: int, where: str) -> Markup:
 
 
 def command(line: str) -> Markup:
-    """A command to type."""
+    """Return a command to type."""
     return Markup(f'<pre class="command"><code>{text(line, 1000)}</code></pre>\n')

@@ -29,7 +29,10 @@ class Part:
 
 
 def policy() -> str:
-    """What the page may load: its own script, by its hash; styles and images that it holds."""
+    """Return what the page may load: its own script, by its hash.
+
+    Styles and images that it holds.
+    """
     digest = b64encode(sha256(SCRIPT.encode()).digest()).decode()
     return (
         f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; "
@@ -38,7 +41,7 @@ def policy() -> str:
 
 
 def page(title: str, header: str, parts: Sequence[Part], footer: str) -> str:
-    """The whole document.
+    """Return the whole document.
 
     Parameters
     ----------

@@ -78,7 +78,7 @@ def judge_figures(judges: pa.Table, alpha: float) -> list[Drawn]:
 
 
 def difference_figures(judges: pa.Table, pairs: pa.Table) -> list[Drawn]:
-    """d1 and d2 of the judges with the smallest and the largest p.
+    """Return d1 and d2 of the judges with the smallest and the largest p.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def difference_figures(judges: pa.Table, pairs: pa.Table) -> list[Drawn]:
 
 
 def drawn_judges(judges: pa.Table) -> list[str]:
-    """The judge with the smallest p, and the one with the largest."""
+    """Return the judge with the smallest p, and the one with the largest."""
     decided = [row for row in _once_a_judge(judges) if row["p_value"] is not None]
     decided.sort(key=lambda row: (row["p_value"], row["judge"]))
     return [row["judge"] for row in (*decided[:1], *decided[1:][-1:])]
@@ -124,7 +124,7 @@ def reliability_figures(known_labels: pa.Table) -> list[Drawn]:
 
 
 def prevalence_figures(prevalence: pa.Table) -> list[Drawn]:
-    """Prevalence of each task's classes, by the model and by votes."""
+    """Return the prevalence of each task's classes, by the model and by votes."""
     return [
         Drawn(
             f"Prevalence, {task}",
@@ -141,7 +141,7 @@ def prevalence_figures(prevalence: pa.Table) -> list[Drawn]:
 
 
 def confusion_figures(confusion: pa.Table, judges: pa.Table, prevalence: pa.Table) -> list[Drawn]:
-    """Confusion matrices of the judges with most judgments, by task.
+    """Return the confusion matrices of the judges with most judgments, by task.
 
     Parameters
     ----------
@@ -193,7 +193,7 @@ def score_figures(scores: pa.Table) -> list[Drawn]:
 
 
 def ranking_figures(rankings: pa.Table, start: int = 0, end: int = MOST_TASKS) -> list[Drawn]:
-    """Systems with scores, intervals and clusters, by task: a figure for each part.
+    """Return systems with scores, intervals and clusters, by task: a figure for each part.
 
     Scores, ranks and clusters say nothing across parts, so these share no axis.
 
@@ -227,7 +227,7 @@ def ranking_figures(rankings: pa.Table, start: int = 0, end: int = MOST_TASKS) -
 
 
 def comparison_figures(comparisons: pa.Table, alpha: float, rankings: pa.Table) -> list[Drawn]:
-    """Every system against every other, by task: method and order are those of the ranking.
+    """Return every system against every other, by task, with method and order of the ranking.
 
     Parameters
     ----------
@@ -264,7 +264,7 @@ def _numbers(rows: Sequence[Row], column: str) -> list[float]:
 
 
 def _once_a_judge(judges: pa.Table) -> list[Row]:
-    """One row a judge and test: tested over all tasks, a judge's rows say the same."""
+    """Return one row a judge and test: tested over all tasks, a judge's rows say the same."""
     first: dict[tuple[Any, ...], int] = {}
     verdicts = judges.select(["judge", "verdict", "p_value", "n_pairs"])
     for position, row in enumerate(verdicts.to_pylist()):
@@ -290,7 +290,7 @@ def _differences(pairs: pa.Table, judge: str, control: str) -> np.ndarray:
 def first_tasks(
     table: pa.Table, start: int = 0, end: int = MOST_TASKS
 ) -> Iterator[tuple[str, pa.Table]]:
-    """The first tasks of a table, or others by place, with their rows."""
+    """Yield the first tasks of a table, or others by place, with their rows."""
     for task in sorted(pc.unique(table["task"].cast(TEXT)).to_pylist())[start:end]:
         yield task, table.filter(pc.equal(table["task"].cast(TEXT), task))
 
@@ -345,13 +345,16 @@ def detectable_differences(variance: pa.Table) -> dict[str, tuple[float, str]]:
 
 
 def _largest_parts(parts: Sequence[list[Row]]) -> list[tuple[int, list[Row]]]:
-    """The largest few, numbered from 1 among all, in the order of the numbers."""
+    """Return the largest few, numbered from 1 among all, in the order of the numbers."""
     numbered = sorted(enumerate(parts, 1), key=lambda part: (-len(part[1]), part[0]))
     return sorted(numbered[:MOST_PARTS], key=lambda part: part[0])
 
 
 def most_frequent_reason(rows: Sequence[Row]) -> str | None:
-    """Why something is missing of most rows of which something is; of equals, the least text."""
+    """Return why something is missing of most rows of which something is.
+
+    Of equals, the least text.
+    """
     counts = Counter(row["reason"] for row in rows if row["reason"])
     return min(counts, key=lambda reason: (-counts[reason], reason), default=None)
 

@@ -130,7 +130,7 @@ def report_html(
     previous: Mapping[str, pa.Table] | None = None,
     previous_manifest: Mapping[str, Any] | None = None,
 ) -> str:
-    """The report of a release.
+    """Return the report of a release.
 
     Parameters
     ----------

@@ -55,7 +55,10 @@ class Assignment:
 
     @property
     def doubt(self) -> tuple[Any, ...]:
-        """Sorts the most doubtful first; a p-value is doubtful where the verdict might turn."""
+        """Return a sort key, the most doubtful first.
+
+        A p-value is doubtful where the verdict might turn.
+        """
         p = self.judge.get("p_value") or 0.0
         turn = p if self.recommendation == "reject" else -p
         lost = self.n_rejected / max(self.n_judgments + self.n_rejected, 1)
@@ -66,7 +69,7 @@ class Assignment:
 def recommend(
     verdicts: Sequence[Mapping[str, Any]], quality: Quality, encoding: str
 ) -> tuple[str, str]:
-    """What to do about a row with these verdicts, the worst first, and why.
+    """Return what to do about a row with these verdicts, the worst first, and why.
 
     A reason for the worker is written in letters that ``encoding`` has.
     """
@@ -91,7 +94,10 @@ def _is_below(verdict: Mapping[str, Any]) -> bool:
 
 
 def _doubt(verdict: Mapping[str, Any]) -> str:
-    """Why work of a judge who failed is not to be rejected without a look; not for the worker."""
+    """Return why work of a judge who failed is not to be rejected without a look.
+
+    Not for the worker.
+    """
     high, required = verdict["effect_high"], verdict["required_effect"]
     if verdict["test"] in SCREENINGS:
         return f"failed ({verdict['verdict_reason']}), by a rule for analyses, not for payment"
@@ -106,14 +112,14 @@ def _doubt(verdict: Mapping[str, Any]) -> str:
 
 
 def _short(reason: str, encoding: str) -> str:
-    """A reason as MTurk takes it, in letters that the file's encoding has."""
+    """Return a reason as MTurk takes it, in letters that the file's encoding has."""
     reason = printable(reason).encode(encoding, "replace").decode(encoding)
     over = len(reason) > LONGEST_REASON
     return f"{reason[: LONGEST_REASON - 3]}..." if over else reason
 
 
 def _words(verdict: Mapping[str, Any], quality: Quality) -> str:
-    """Why a judge failed, for the judge to read: no thresholds, nothing to aim at."""
+    """Return why a judge failed, for the judge to read: no thresholds, nothing to aim at."""
     p, n = verdict["p_adjusted"], verdict["n_pairs"]
     tested = f"p = {p:.2g}{' after correction' * (quality.correction != 'none')}"
     if verdict["test"] == "consistency":

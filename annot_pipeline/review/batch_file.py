@@ -46,7 +46,7 @@ class BatchFile:
 
     @contextlib.contextmanager
     def lines(self) -> Iterator[Iterator[str]]:
-        """The file's lines, with their ends; bytes that are no text can be written back."""
+        """Yield the file's lines, with their ends; bytes that are no text can be written back."""
         with (
             self.opening.open_bytes() as raw,
             io.TextIOWrapper(raw, self.encoding, "surrogateescape", newline="") as lines,
@@ -54,13 +54,16 @@ class BatchFile:
             yield lines
 
     def rows(self, lines: Iterator[str]) -> Iterator[tuple[str, list[str]]]:
-        """Rows as written and as cells, the header first; lines start with that of the header."""
+        """Return rows as written and as cells, the header first.
+
+        Lines start with that of the header.
+        """
         first = next(lines)
         self._delimit(first.removeprefix("\ufeff"))
         return self.split(itertools.chain([first], lines))
 
     def split(self, lines: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
-        """Rows as written, with their line ends, and as cells."""
+        """Yield rows as written, with their line ends, and as cells."""
         buffer: list[str] = []
 
         def noted() -> Iterator[str]:
@@ -78,7 +81,7 @@ class BatchFile:
         return {"quotechar": quote} if quote else {"quoting": csv.QUOTE_NONE}
 
     def _delimit(self, line: str) -> None:
-        """The delimiter as readers find it."""
+        """Find the delimiter, as readers do."""
 
         def n_fields(delimiter: str) -> int:
             return len(next(csv.reader([line], delimiter=delimiter, **self._quoting)))
@@ -100,16 +103,16 @@ class BatchFile:
         return added
 
     def cell(self, cells: Sequence[str], name: str) -> str:
-        """A cell of a row by its column; empty where the row has none."""
+        """Return a cell of a row by its column; empty where the row has none."""
         position = self.positions.get(name, len(cells))
         return cells[position] if position < len(cells) else ""
 
     def is_ragged(self, cells: Sequence[str]) -> bool:
-        """Whether a row does not fit the header."""
+        """Return whether a row does not fit the header."""
         return len(cells) not in self.widths
 
     def filled(self, text: str, cells: list[str], decision: tuple[str, str] | None) -> str:
-        """The row with its decision; as it was where no cell of it changes."""
+        """Return the row with its decision; as it was where no cell of it changes."""
         if self.is_ragged(cells):
             return text
         whole = cells + [""] * (self.width - len(cells))
@@ -121,7 +124,7 @@ class BatchFile:
         return row + text[len(text.rstrip("\r\n")) :]
 
     def extended(self, text: str, cells: Sequence[str], more: Sequence[str]) -> str:
-        """A row as it was, with more cells after its own."""
+        """Return a row as it was, with more cells after its own."""
         body = text.rstrip("\r\n")
         added = [self._quoted(cell) for cell in more]
         return self.delimiter.join([body, *added] if cells else added) + text[len(body) :]
@@ -133,6 +136,6 @@ class BatchFile:
         return cell.replace(self.delimiter, " ")
 
     def mismatch(self, what: str, read: str) -> StoreError:
-        """What to say where this file and the tables of the last build differ."""
+        """Return what to say where this file and the tables of the last build differ."""
         problem = Problem(what, f"the last build read it otherwise: {read}", do="please report it")
         return StoreError(f"{self.opening.name}: rows do not match", [problem])

@@ -89,7 +89,7 @@ def batches_of(build: Build, tables: Mapping[str, StoredTable]) -> list[Batch]:
 
 
 def _judge_column(sources: Sequence[Source]) -> str | None:
-    """The one column that holds judges as they are, if there is one."""
+    """Return the one column that holds judges as they are, if there is one."""
     columns = {name for s in sources for name in columns_by_field(s).get("judge", ())}
     for judge in (source.fields.get("judge") for source in sources):
         if not isinstance(judge, ColumnExpression) or not judge.is_plain:
@@ -98,7 +98,7 @@ def _judge_column(sources: Sequence[Source]) -> str | None:
 
 
 def _targets(exports: Sequence[str]) -> list[str]:
-    """``upload-NAME.csv`` for each export; its folders too where two have one name."""
+    """Return ``upload-NAME.csv`` for each export; its folders too where two have one name."""
     stems = [_stem(PurePosixPath(export).name) for export in exports]
     counts = Counter(stem.casefold() for stem in stems)
     taken: dict[str, str] = {}

@@ -61,7 +61,7 @@ def is_edited(path: Path, known_hashes: Mapping[str, list[str]]) -> bool:
 
 
 def holds_decisions(folder: Path, names: Sequence[str]) -> ConfigError:
-    """What to say where files would be lost that a person has edited."""
+    """Return what to say where files would be lost that a person has edited."""
     what = "was edited since annot review wrote it, or is not its work"
     do = "upload it first, give another folder with -o, or --force to lose it"
     problems = [Problem(str(folder / name), what, do=do) for name in names]
@@ -70,7 +70,7 @@ def holds_decisions(folder: Path, names: Sequence[str]) -> ConfigError:
 
 @contextlib.contextmanager
 def private(path: Path, encoding: str, errors: str = "surrogateescape") -> Iterator[IO[str]]:
-    """A new text file that its owner alone may read."""
+    """Yield a new text file that its owner alone may read."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with open(descriptor, "w", encoding=encoding, errors=errors, newline="") as file:
         yield file

@@ -26,7 +26,7 @@ FIGURES = (
 
 
 def write_sheet(path: Path, assignments: list[Assignment]) -> None:
-    """One row an assignment, the most doubtful first."""
+    """Write one row per assignment, the most doubtful first."""
     with private(path, "utf-8", "backslashreplace") as file:
         sheet = csv.writer(file, lineterminator="\n")
         sheet.writerow((*COLUMNS, *FIGURES, "n_judgments", "n_rejected_records"))
@@ -38,7 +38,7 @@ def write_sheet(path: Path, assignments: list[Assignment]) -> None:
 
 
 def _safe(value: Any) -> Any:
-    """A cell that no spreadsheet takes for a formula; numbers as they are."""
+    """Return a cell that no spreadsheet takes for a formula; numbers as they are."""
     return FORMULA.sub(r"\1'", value) if isinstance(value, str) else value
 
 

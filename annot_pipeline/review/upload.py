@@ -51,7 +51,7 @@ class Upload:
         self.tally: Counter[str] = Counter()
 
     def counts(self) -> dict[str, Any]:
-        """What was written, in numbers; rows that are ragged, by number."""
+        """Return what was written, in numbers; rows that are ragged, by number."""
         kinds = (*DOUBT, "decided", "elsewhere")
         return {
             "export": self.batch.opening.name,
@@ -151,13 +151,13 @@ class Upload:
         return self.file.mismatch(f"{row_and_line(self.n_rows, self.line)}{where}", read)
 
     def _undecided(self, status: str, cells: Sequence[str]) -> bool:
-        """Whether neither MTurk nor a person has approved or rejected the row."""
+        """Return whether neither MTurk nor a person has approved or rejected the row."""
         open_ = ("submitted",) if "AssignmentStatus" in self.file.positions else ("submitted", "")
         decided = any(self.file.cell(cells, name).strip() for name in REQUESTERS_COLUMNS)
         return status.strip().lower() in open_ and not decided
 
     def _decision(self, assignment: Assignment) -> tuple[str, str] | None:
-        """What to write into Approve and Reject; None leaves them as they are."""
+        """Return what to write into Approve and Reject; None leaves them as they are."""
         if assignment.elsewhere:
             self.tally["elsewhere"] += 1
         elif not assignment.undecided:

@@ -47,11 +47,11 @@ class Rows:
     classes: tuple[str, ...]
 
     def column(self, name: str) -> pa.Array:
-        """The rows' cells."""
+        """Return the rows' cells."""
         return self.predictions.columns[name].take(pa.array(self.at))
 
     def take(self, which: Codes) -> Rows:
-        """Some of the rows, by place."""
+        """Return some of the rows, by place."""
         at, items = self.at[which], self.items[which]
         return Rows(self.predictions, self.form, at, items, self.classes)
 
@@ -109,7 +109,7 @@ class Predicted:
 def predicted(
     rows: Rows, faults: Faults, *, normalize: bool = False, unknown_wrong: bool = False
 ) -> Predicted:
-    """What a task's rows predict. With faults the result is not to be used.
+    """Return what a task's rows predict. With faults the result is not to be used.
 
     Parameters
     ----------
@@ -161,7 +161,7 @@ def _codes(rows: Rows, column: str, faults: Faults, unknown_wrong: bool) -> tupl
 
 
 def _from_columns(rows: Rows, faults: Faults) -> Floats:
-    """A class without a column has no probability."""
+    """Return a class without a column has no probability."""
     cells = np.zeros((len(rows.items), len(rows.classes)))
     for name, column in rows.form.classes:
         if name in rows.classes:
@@ -236,7 +236,7 @@ def _number(value: Any) -> float:
 
 
 def _numbers(column: pa.Array, rows: Rows, faults: Faults) -> tuple[Floats, Flags]:
-    """Texts as numbers, and where they are none; blanks and NaN are none."""
+    """Return texts as numbers, and where they are none; blanks and NaN are none."""
     try:
         values = column.cast(pa.float64()).to_numpy(zero_copy_only=False)
     except pa.ArrowInvalid:
@@ -257,7 +257,7 @@ def _read(text: str | None) -> float:
 def _checked(
     rows: Rows, cells: Floats, elsewhere: Floats, faults: Faults, normalize: bool
 ) -> Predicted:
-    """Probabilities that are such and sum to 1."""
+    """Return probabilities that are such and sum to 1."""
     every = np.column_stack([cells, elsewhere])
     whole = ~np.isnan(every).any(axis=1)  # what is no number was said already
 

@@ -160,7 +160,7 @@ def farthest(items: pa.Table) -> list[Document]:
 
 
 def _number(value: float) -> float | int | None:
-    """A number as JSON holds it; null where undefined."""
+    """Return a number as JSON holds it; null where undefined."""
     if isinstance(value, int):
         return value
     return None if math.isnan(value) else float(value)

@@ -61,7 +61,7 @@ class Faults:
     def add(
         self, kind: str, rows: Iterable[int], values: Iterable[object] = (), allowed: str = ""
     ) -> None:
-        """More rows with a fault, what stood there, and what is allowed where rows differ."""
+        """Add rows with a fault, what stood there, and what is allowed where rows differ."""
         more = list(rows)
         if more:
             self.rows.setdefault(kind, []).extend(more)

@@ -65,13 +65,13 @@ class GoldTask:
 
     @property
     def groups(self) -> Codes:
-        """``(n_items,)`` place in `GROUPS`."""
+        """Return ``(n_items,)`` place in `GROUPS`."""
         sure = self.distribution[np.arange(len(self.labels)), self.labels]
         groups: Codes = np.digitize(sure, CERTAINTY_BOUNDS).astype(np.int64)
         return np.where(self.adjudicated, len(GROUPS) - 1, groups)
 
     def take(self, items: Codes) -> GoldTask:
-        """Some of the items, by place."""
+        """Return some of the items, by place."""
         return GoldTask(
             self.name,
             self.classes,
@@ -137,7 +137,7 @@ def read_gold(release: GoldTables, *, raw: bool = False) -> dict[str, GoldTask]:
 
 
 def _by_task(table: pa.Table) -> Iterator[tuple[str, pa.Table]]:
-    """Tables are sorted by task: the rows of each are one piece."""
+    """Yield tables are sorted by task: the rows of each are one piece."""
     column = table["task"].cast(TEXT).combine_chunks().dictionary_encode()
     codes = column.indices.to_numpy()
     starts = np.flatnonzero(np.diff(codes, prepend=-1)).tolist()
@@ -211,7 +211,7 @@ def _distribution(
 
 
 def _codes(column: pa.ChunkedArray, classes: tuple[str, ...]) -> Codes:
-    """Places among the classes; -1 for null."""
+    """Return places among the classes; -1 for null."""
     return _places(column, pa.array(classes, TEXT))
 
 

@@ -92,17 +92,17 @@ class Form:
 
     @property
     def has_probabilities(self) -> bool:
-        """Whether there is more than a class an item."""
+        """Return whether there is more than a class an item."""
         return self.name != "labels"
 
     @property
     def like_classes(self) -> tuple[str, ...]:
-        """Ignored columns that are named as those of classes are."""
+        """Return ignored columns that are named as those of classes are."""
         prefix = next((column.removesuffix(name) for name, column in self.classes), "")
         return tuple(c for c in self.ignored if prefix and c.startswith(prefix))
 
     def describe(self) -> str:
-        """For people."""
+        """Return a description for people."""
         if self.name == "columns":
             names = first_of([column for _, column in self.classes], 4)
             return f"probabilities, a column a class ({names})"
@@ -289,7 +289,7 @@ def _likely(
 
 
 def _likely_column(columns: Sequence[str], option: str, heading: str) -> str:
-    """The option that names a column spelt otherwise, if there is one, or there twice."""
+    """Return the option that names a column spelt otherwise, if there is one, or there twice."""
     twice = [name for name in columns if name.startswith(f"{heading}#")]
     if twice:
         return f"the header has {heading} {len(twice)} times: choose one, as {option} '{twice[0]}'"
@@ -298,7 +298,7 @@ def _likely_column(columns: Sequence[str], option: str, heading: str) -> str:
 
 
 def _repeats(predictions: Predictions, item: str, task: str | None) -> bool:
-    """Whether an item has several rows."""
+    """Return whether an item has several rows."""
     keys = [predictions.columns[name] for name in (item, task) if name]
     table = pa.table(dict(zip("ab", keys, strict=False)))
     n_keys: int = table.group_by(table.column_names).aggregate([]).num_rows
@@ -325,7 +325,7 @@ def _missing(predictions: Predictions, where: str, what: str, do: str) -> Config
 
 
 def is_blank(column: pa.Array) -> npt.NDArray[np.bool_]:
-    """Where a cell is null or holds blanks alone."""
+    """Return where a cell is null or holds blanks alone."""
     trimmed = pc.utf8_trim_whitespace(pc.fill_null(column, ""))
     blank: npt.NDArray[np.bool_] = pc.equal(trimmed, "").to_numpy(zero_copy_only=False)
     return blank

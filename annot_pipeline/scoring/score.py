@@ -211,7 +211,7 @@ def score_predictions(
 
 
 def _classes(tasks: Iterable[GoldTask]) -> list[str]:
-    """Classes of tasks, each once."""
+    """Return classes of tasks, each once."""
     return list(dict.fromkeys(name for task in tasks for name in task.classes))
 
 

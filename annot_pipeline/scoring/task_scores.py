@@ -115,7 +115,7 @@ def score_task(
 
 
 def _rng(seed: int, gold: GoldTask) -> np.random.Generator:
-    """Hangs on the items: tasks about the same items draw the same ones."""
+    """Return a generator by the items: tasks about the same items draw the same ones."""
     names = hashlib.sha256("\0".join(gold.items.to_pylist()).encode()).digest()
     return np.random.default_rng([seed, int.from_bytes(names[:8], "big")])
 
@@ -135,7 +135,7 @@ def _calibration(gold: GoldTask, predictions: Predicted) -> Document | None:
 
 
 def over_items(scored: Mapping[str, ScoredTask]) -> Document:
-    """Every item weighs the same."""
+    """Return figures in which every item weighs the same."""
     whole = pool([task.sums for task in scored.values()])
     return {
         "n_items": int(whole.n_items.sum()),
@@ -153,7 +153,7 @@ def over_items(scored: Mapping[str, ScoredTask]) -> Document:
 
 
 def over_tasks(scored: Mapping[str, ScoredTask]) -> Document:
-    """Every task weighs the same."""
+    """Return figures in which every task weighs the same."""
     return {
         "n_tasks": len(scored),
         "figures": written.figures(mean_over_tasks([task.sums for task in scored.values()])),

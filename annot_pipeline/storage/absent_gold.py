@@ -29,7 +29,7 @@ from annot_pipeline.storage.releases import Releases
 
 
 @dataclass(frozen=True)
-class GivenUp:
+class AbandonedGold:
     """What the user says will not come back: versions of this gold, and places of other gold.
 
     Gold of which nothing tells the place has the stem of its files in the store instead.
@@ -39,9 +39,9 @@ class GivenUp:
     places: tuple[str, ...] = ()
 
 
-def given_up_gold(
+def abandoned_gold(
     campaign: LoadedCampaign, releases: Releases, names: bool | Sequence[str]
-) -> GivenUp:
+) -> AbandonedGold:
     """Return what is given up: versions and places by name; True, or "": all versions gone.
 
     Raises
@@ -53,7 +53,10 @@ def given_up_gold(
     if isinstance(names, bool):
         names = [""] if names else []
     versions = [name for name in names if VERSION.fullmatch(name)]
-    golds, unlisted = other_gold(campaign, GivenUp()), unlisted_gold(campaign, GivenUp())
+    golds, unlisted = (
+        other_gold(campaign, AbandonedGold()),
+        unlisted_gold(campaign, AbandonedGold()),
+    )
     places = {
         name: _known_place(campaign, name, [*golds, *unlisted])
         for name in names
@@ -77,10 +80,12 @@ def given_up_gold(
     if problems:
         raise ConfigError("only what is away can be given up", problems)
     struck_off = gone if "" in names else versions
-    return GivenUp(tuple(struck_off), tuple(location for location in places.values() if location))
+    return AbandonedGold(
+        tuple(struck_off), tuple(location for location in places.values() if location)
+    )
 
 
-def refuse_absent(campaign: LoadedCampaign, releases: Releases, given_up: GivenUp) -> None:
+def refuse_absent(campaign: LoadedCampaign, releases: Releases, abandoned: AbandonedGold) -> None:
     """Make sure that all releases can be read that the store keeps raw bytes for.
 
     Raises
@@ -88,31 +93,31 @@ def refuse_absent(campaign: LoadedCampaign, releases: Releases, given_up: GivenU
     StoreError
         Gold that the store feeds is away, or a release of it.
     """
-    own = [version for version in releases.gone() if version not in given_up.versions]
+    own = [version for version in releases.gone() if version not in abandoned.versions]
     problems = []
     if own:
         do = f"restore it, or remove it from the list: --gone {own[0]} (--gone alone: all of them)"
         what = f"{first_of(own)} was published, but its folder does not exist"
         problems.append(Problem(releases.gold.location(), what, do=do))
-    for location in other_gold(campaign, given_up):
+    for location in other_gold(campaign, abandoned):
         if why := _absence(location, campaign.store):
             do = f"mount or restore it; if it will not come back, --gone {location}"
             problems.append(Problem(location, why, do=do))
-    for stem in unlisted_gold(campaign, given_up):
+    for stem in unlisted_gold(campaign, abandoned):
         problems.append(_unlisted(campaign, stem))
     if problems:
         title = f"{campaign.store}: nothing is pruned while releases made from it are away"
         raise StoreError(title, problems, may_pass=True)
 
 
-def other_gold(campaign: LoadedCampaign, given_up: GivenUp) -> list[str]:
+def other_gold(campaign: LoadedCampaign, abandoned: AbandonedGold) -> list[str]:
     """Return the gold that the campaign's store feeds, but its own and what is given up."""
     own = campaign.gold_url or str(campaign.gold.resolve())
     fed = fed_gold(campaign.store)
-    return [location for location in fed if location != own and location not in given_up.places]
+    return [location for location in fed if location != own and location not in abandoned.places]
 
 
-def unlisted_gold(campaign: LoadedCampaign, given_up: GivenUp) -> list[str]:
+def unlisted_gold(campaign: LoadedCampaign, abandoned: AbandonedGold) -> list[str]:
     """Return the stems of gold that the store fed, of which nothing tells where it lies.
 
     Not the campaign's own gold, what is given up, nor gold all of whose releases were pruned.
@@ -121,7 +126,7 @@ def unlisted_gold(campaign: LoadedCampaign, given_up: GivenUp) -> list[str]:
     return [
         stem
         for stem in unlisted_stems(campaign.store)
-        if stem != own and stem not in given_up.places and _needs_bytes(campaign.store, stem)
+        if stem != own and stem not in abandoned.places and _needs_bytes(campaign.store, stem)
     ]
 
 

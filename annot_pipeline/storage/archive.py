@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from annot_pipeline.errors import ConfigError, InputError, Problem, first_of
-from annot_pipeline.storage.checked_export import FoundExport, OwnFolders, checked_export
+from annot_pipeline.storage.checked_export import MatchedExport, OwnFolders, checked_export
 from annot_pipeline.storage.files import atomic_write, file_sha256, open_regular
 
 MAGIC = "*?["
@@ -25,7 +25,7 @@ def find_exports(
     latest: bool,
     where: str,
     own: Mapping[str, Path] = NOTHING,
-) -> list[FoundExport]:
+) -> list[MatchedExport]:
     """Return the files that a glob matches, in natural order (2 before 10); folders are left out.
 
     Parameters
@@ -69,7 +69,7 @@ def matching_folders(folder: Path, pattern: str) -> list[str]:
 
 
 def natural_key(name: str) -> tuple[list[tuple[int, int, str]], str]:
-    """Sorts digits as numbers; the name itself breaks ties (a1 and a01)."""
+    """Return a sort key by which digits are numbers; the name breaks ties (a1 and a01)."""
     parts = re.findall(r"\d+|\D+", name)
     return [(0, int(p), "") if p.isdecimal() else (1, 0, p) for p in parts], name
 
@@ -145,7 +145,7 @@ def _changing(path: Path) -> InputError:
 
 
 def export_sha256(path: Path) -> str:
-    """SHA-256 of an export.
+    """Return SHA-256 of an export.
 
     Raises
     ------
@@ -170,7 +170,7 @@ def readable(path: Path) -> Iterator[None]:
 
 
 def archived(archive: Path, sha256: str) -> Path:
-    """Where the bytes with this digest are kept."""
+    """Return where the bytes with this digest are kept."""
     return archive / sha256[:2] / sha256
 
 
@@ -196,7 +196,7 @@ def glob_exports(folder: Path, pattern: str, where: str = "") -> tuple[Path, lis
 
 
 def _nearby(folder: Path, pattern: str) -> str:
-    """What lies where the glob leads, as far as there is such a folder."""
+    """Return what lies where the glob leads, as far as there is such a folder."""
     lowest = folder
     for part in Path(pattern).parts:
         if not (lowest / part).is_dir():

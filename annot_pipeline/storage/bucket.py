@@ -44,11 +44,11 @@ class Bucket:
         self.scheme, _, self._root = url.partition("://")
 
     def location(self, name: str) -> str:
-        """An object's URL."""
+        """Return an object's URL."""
         return f"{self.url}/{name}"
 
     def read(self, name: str) -> bytes | None:
-        """An object's bytes; None where there is none."""
+        """Return an object's bytes; None where there is none."""
         try:
             with self._asking(name):
                 data: bytes = self._files.cat_file(self._at(name))
@@ -57,7 +57,7 @@ class Bucket:
         return data
 
     def has(self, name: str) -> bool:
-        """Whether there is such an object."""
+        """Return whether there is such an object."""
         with self._asking(name):
             return bool(self._files.isfile(self._at(name)))
 
@@ -157,7 +157,7 @@ class Bucket:
 
     @contextmanager
     def _asking(self, name: str = "") -> Iterator[None]:
-        """Three kinds of errors: OSError for what callers know what to do about, or the disk's.
+        """Translate errors into three kinds: OSError for what callers handle, or the disk's.
 
         FileNotFoundError: no such object. FileExistsError: a condition was not met. Else what went
         wrong, in words for users.
@@ -210,12 +210,12 @@ def _last(path: str) -> str:
 
 
 def _first_line(error: Exception) -> str:
-    """The first line of a message, without a password that an endpoint may hold, with @ in it."""
+    """Return the first line of a message, without a password that an endpoint may hold."""
     line = (str(error).strip() or "no message").split("\n")[0]
     return re.sub(r"//[^/\s]+@", "//***@", line)
 
 
 def _code(error: BaseException) -> str:
-    """What the object store called an error; nothing where it said nothing."""
+    """Return what the object store called an error; nothing where it said nothing."""
     response = getattr(error.__cause__ or error, "response", None)
     return str(response.get("Error", {}).get("Code", "")) if isinstance(response, dict) else ""

@@ -26,7 +26,7 @@ READ_BY = "v1.5.0"
 
 
 def write_catalog(store: Path, releases: Releases) -> Path:
-    """Views of every release: the newest in the schema ``main``, each in one of its own.
+    """Write views of every release: the newest in the schema ``main``, each in its own schema.
 
     A reader who has the file open goes on with the catalog that it opened. A release that cannot
     be read is left out: `annot verify` says what it lacks. Of an object store, views read the
@@ -106,7 +106,7 @@ def _attached(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
 def _add_release(
     connection: duckdb.DuckDBPyConnection, release: Release, schema: str, *, columns: bool = False
 ) -> None:
-    """The views of one release, all or none, described as in its manifest.
+    """Add the views of one release, all or none, described as in its manifest.
 
     What ``columns`` hold is said where asked for: of hundreds of releases it would take minutes.
     """

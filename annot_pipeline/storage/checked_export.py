@@ -32,7 +32,7 @@ KINDS = {
 
 
 @dataclass(frozen=True)
-class FoundExport:
+class MatchedExport:
     """A file that a glob matched.
 
     Parameters
@@ -90,7 +90,7 @@ def _statuses(folder: Path) -> Iterator[os.stat_result]:
                     yield status
 
 
-def checked_export(path: Path, relative: str, fixed: Path, own: OwnFolders) -> FoundExport:
+def checked_export(path: Path, relative: str, fixed: Path, own: OwnFolders) -> MatchedExport:
     """Return a file that a glob matched, where it may be read as an export.
 
     Parameters
@@ -117,7 +117,7 @@ def checked_export(path: Path, relative: str, fixed: Path, own: OwnFolders) -> F
         do = "put the file itself there, or name the folder that it is in as path of a source"
         what = f"a link that leads out of {fixed}: only files within it are exports"
         raise _refused(relative, what, do)
-    return FoundExport(relative, path, real)
+    return MatchedExport(relative, path, real)
 
 
 def refuse_special_file(path: Path) -> None:

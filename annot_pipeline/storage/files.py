@@ -82,7 +82,7 @@ def first_bytes(path: Path, n_bytes: int) -> bytes:
 
 
 def file_sha256(path: Path) -> str:
-    """Digest of a regular file's bytes."""
+    """Return the digest of a regular file's bytes."""
     with open_regular(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -161,14 +161,14 @@ def read_json(path: Path) -> Any:
 
 
 def canonical_json(document: Any) -> bytes:
-    """One spelling: sorted keys, UTF-8, two blanks, a newline at the end."""
+    """Return one spelling: sorted keys, UTF-8, two blanks, a newline at the end."""
     text = json.dumps(document, sort_keys=True, ensure_ascii=False, indent=2, allow_nan=False)
     return (text + "\n").encode()
 
 
 @contextlib.contextmanager
 def _named(target: Path) -> Iterator[None]:
-    """A write that fails says where: a full disk alone does not name the file."""
+    """Name the file in the error of a write that fails: a full disk itself does not."""
     try:
         yield
     except OSError as error:

@@ -64,15 +64,15 @@ class GoldBucket(GoldFolder):
         self._announced: str | None = None  # the version that it says it uploads
 
     def location(self, name: str = "") -> str:
-        """Where something is, for messages."""
+        """Return where something is, for messages."""
         return self.bucket.location(name) if name else self.bucket.url
 
     def is_file(self) -> bool:
-        """An object store has no folders that could be files."""
+        """Return an object store has no folders that could be files."""
         return False
 
     def pointer_bytes(self) -> bytes | None:
-        """The bytes of latest.json; None where there is none."""
+        """Return the bytes of latest.json; None where there is none."""
         return self.bucket.read(POINTER)
 
     def point(self, pointer: Pointer) -> None:
@@ -97,15 +97,15 @@ class GoldBucket(GoldFolder):
         self._forget_upload()
 
     def versions(self) -> list[str]:
-        """Versions that have a manifest, oldest first, also what is not published."""
+        """Return versions that have a manifest, oldest first, also what is not published."""
         return self._whole(self.pointer())
 
     def published(self, pointer: Pointer | None) -> list[str]:
-        """Versions that lie there and are published, oldest first."""
+        """Return versions that lie there and are published, oldest first."""
         return [v for v in self._whole(pointer) if pointer.names(v)] if pointer else []
 
     def used(self) -> list[str]:
-        """Versions that no new release may get, also uploads that are not finished."""
+        """Return versions that no new release may get, also uploads that are not finished."""
         entries = self.bucket.entries().items()
         return sorted((n for n, is_ in entries if is_ and VERSION.fullmatch(n)), key=number)
 
@@ -125,12 +125,12 @@ class GoldBucket(GoldFolder):
         return manifest
 
     def manifest_sha256(self, version: str) -> str | None:
-        """Digest of a version's manifest as it lies there; None where there is none."""
+        """Return the digest of a version's manifest as it lies there; None where there is none."""
         data = self.bucket.read(f"{version}/{MANIFEST}")
         return None if data is None else hashlib.sha256(data).hexdigest()
 
     def release(self, version: str, manifest: dict[str, Any], typed: str) -> Release:
-        """The release of a manifest; its files are copied when they are read."""
+        """Return the release of a manifest; its files are copied when they are read."""
         return BucketRelease(version, self.folder / version, manifest, typed, bucket=self.bucket)
 
     @contextmanager
@@ -195,7 +195,7 @@ class GoldBucket(GoldFolder):
             shutil.rmtree(self.folder / version, ignore_errors=True)
 
     def size(self, version: str) -> int:
-        """Bytes of a release."""
+        """Return bytes of a release."""
         return sum(self.bucket.sizes(version).values())
 
     def strangers(self, pointer: Pointer | None) -> dict[str, str]:
@@ -210,7 +210,7 @@ class GoldBucket(GoldFolder):
 
     @contextmanager
     def as_stored(self, version: str) -> Iterator[Path]:
-        """A folder with the very bytes of a release that readers get, as downloaded now."""
+        """Yield a folder with the very bytes of a release that readers get, downloaded now."""
         with tempfile.TemporaryDirectory(prefix="annot-verify-") as name:
             folder = Path(name) / version
             folder.mkdir()
@@ -229,11 +229,11 @@ class GoldBucket(GoldFolder):
             yield folder
 
     def near(self) -> list[Path]:
-        """An object store is not searched."""
+        """Return an object store is not searched."""
         return []
 
     def _held_version(self) -> str | None:
-        """The newest release when the right to write was got."""
+        """Return the newest release when the right to write was got."""
         content = self._held
         return None if content is None else parse_pointer(content, self.location(POINTER)).version
 
@@ -243,7 +243,7 @@ class GoldBucket(GoldFolder):
         return [v for v in self.used() if v in published or self.bucket.has(f"{v}/{MANIFEST}")]
 
     def _remove_objects(self, version: str) -> None:
-        """The manifest first: without it there is no release."""
+        """Remove the manifest first: without it there is no release."""
         names = [name for name in self.bucket.sizes(version) if name != MANIFEST]
         self.bucket.remove([f"{version}/{name}" for name in (MANIFEST, *names)])
 
@@ -265,7 +265,7 @@ class GoldBucket(GoldFolder):
 
 
 def _harmless(name: str) -> str:
-    """A name of an object as one that a folder may hold."""
+    """Return a name of an object as one that a folder may hold."""
     return repr(name) if name in ("", ".", "..") or "\0" in name else name
 
 
@@ -277,7 +277,7 @@ class BucketRelease(Release):
 
     @property
     def location(self) -> str:
-        """Where it is, for messages."""
+        """Return where it is, for messages."""
         return self.bucket.location(self.version)
 
     def file(self, name: str) -> Path:
@@ -295,7 +295,9 @@ class BucketRelease(Release):
         return path
 
     def damaged(self) -> list[str]:
-        """Files that are missing, or not of the size that was published; copies all that are not.
+        """Return files that are missing, or not of the size that was published.
+
+        Copies all that are not.
 
         What other bytes of the same size are, once a file has been copied, `annot verify` finds.
         """

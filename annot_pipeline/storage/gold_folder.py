@@ -58,19 +58,19 @@ class GoldFolder:
         self.folder = folder
 
     def location(self, name: str = "") -> str:
-        """Where something is, for messages."""
+        """Return where something is, for messages."""
         return str(self.folder / name)
 
     def is_file(self) -> bool:
-        """Whether it is no folder at all."""
+        """Return whether it is no folder at all."""
         return self.folder.exists() and not self.folder.is_dir()
 
     def pointer_bytes(self) -> bytes | None:
-        """The bytes of latest.json; None where there is none."""
+        """Return the bytes of latest.json; None where there is none."""
         return pointer_bytes(self.folder)
 
     def pointer(self) -> Pointer | None:
-        """What latest.json says; None where nothing was published.
+        """Return what latest.json says; None where nothing was published.
 
         Raises
         ------
@@ -85,36 +85,36 @@ class GoldFolder:
         write_pointer(self.folder, pointer)
 
     def versions(self) -> list[str]:
-        """Versions that lie there, oldest first, also what is not published."""
+        """Return versions that lie there, oldest first, also what is not published."""
         names = [p.name for p in self.folder.iterdir()] if self.folder.is_dir() else []
         return sorted((n for n in names if VERSION.fullmatch(n)), key=number)
 
     def published(self, pointer: Pointer | None) -> list[str]:
-        """Versions that lie there and are published, oldest first."""
+        """Return versions that lie there and are published, oldest first."""
         return [v for v in self.versions() if pointer.names(v)] if pointer else []
 
     def may_be_releases(self, pointer: Pointer | None) -> list[str]:
-        """Versions that lie there and are published, or newer ones, which a build may finish."""
+        """Return versions that are published, or newer ones that a build may finish."""
         if pointer is None:
             return self.versions()
         newest = number(pointer.version)
         return [v for v in self.versions() if pointer.names(v) or number(v) > newest]
 
     def used(self) -> list[str]:
-        """Versions that no new release may get, of those that lie there."""
+        """Return versions that no new release may get, of those that lie there."""
         return self.versions()
 
     def manifest(self, version: str, sha256: str | None) -> dict[str, Any]:
-        """The manifest of a version; see `read_manifest`."""
+        """Return the manifest of a version; see `read_manifest`."""
         return read_manifest(self.folder / version, sha256)
 
     def manifest_sha256(self, version: str) -> str | None:
-        """Digest of a version's manifest as it lies there; None where there is none."""
+        """Return the digest of a version's manifest as it lies there; None where there is none."""
         path = self.folder / version / MANIFEST
         return file_sha256(path) if path.is_file() else None
 
     def release(self, version: str, manifest: dict[str, Any], typed: str) -> Release:
-        """The release of a manifest."""
+        """Return the release of a manifest."""
         return Release(version, self.folder / version, manifest, typed)
 
     @contextmanager
@@ -154,7 +154,7 @@ class GoldFolder:
             shutil.rmtree(gone)
 
     def size(self, version: str) -> int:
-        """Bytes of a release."""
+        """Return bytes of a release."""
         return sum(path.lstat().st_size for path in (self.folder / version).rglob("*"))
 
     def strangers(self, pointer: Pointer | None) -> dict[str, str]:
@@ -169,11 +169,11 @@ class GoldFolder:
 
     @contextmanager
     def as_stored(self, version: str) -> Iterator[Path]:
-        """A folder with the very bytes of a release that readers get."""
+        """Yield a folder with the very bytes of a release that readers get."""
         yield self.folder / version
 
     def near(self) -> list[Path]:
-        """Folders that may have been meant, where nothing is here."""
+        """Return folders that may have been meant, where nothing is here."""
         if self.is_file():
             return [self.folder.parent.parent, self.folder.parent]
         return [self.folder.parent, self.folder / "gold"]

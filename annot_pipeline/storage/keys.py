@@ -177,7 +177,7 @@ def exposed_secrets(privacy: Privacy, store: Path) -> list[str]:
 
 
 def no_key(privacy: Privacy) -> Problem:
-    """What to say where the last build's key is needed, and another would not do."""
+    """Return what to say where the last build's key is needed, and another would not do."""
     what = f"the key of the last build is not in the store, and ${privacy.key_env} is not set"
     return Problem("", what, do=f"set ${privacy.key_env}")
 
@@ -257,12 +257,12 @@ def _read(path: Path) -> bytes:
 
 
 def derive(key: bytes, purpose: str) -> str:
-    """A key for one purpose, as 64 hex digits; it does not give the key away."""
+    """Return a key for one purpose, as 64 hex digits; it does not give the key away."""
     return hmac.new(key, purpose.encode(), hashlib.sha256).hexdigest()
 
 
 def fingerprint(key: bytes) -> str:
-    """16 hex digits that tell a key from others, and nothing of it or of names."""
+    """Return 16 hex digits that identify a key, and reveal neither it nor names."""
     return derive(key, "published fingerprint")[:16]
 
 
@@ -285,6 +285,6 @@ def published_digest(settings: Campaign, key: bytes, sha256: str) -> str:
 
 
 def pseudonym(key: bytes, judge: str) -> str:
-    """A judge's public name: ``j`` and 20 hex digits (80 bits) of HMAC-SHA256."""
+    """Return a judge's public name: ``j`` and 20 hex digits (80 bits) of HMAC-SHA256."""
     digest = hmac.new(key, b"judge:" + judge.encode(), hashlib.sha256).hexdigest()
     return f"j{digest[:20]}"

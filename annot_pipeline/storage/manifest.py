@@ -24,7 +24,7 @@ COPY_AGAIN = "copy the whole folder again, or restore a backup"
 
 
 def read_manifest(folder: Path, sha256: str | None = None) -> dict[str, Any]:
-    """The manifest of the release in a folder.
+    """Return the manifest of the release in a folder.
 
     Parameters
     ----------
@@ -53,7 +53,10 @@ def read_manifest(folder: Path, sha256: str | None = None) -> dict[str, Any]:
 def verified_manifest(
     data: bytes, version: str, sha256: str | None, path: Path | str
 ) -> dict[str, Any]:
-    """The manifest of a version that some bytes are; parameters and errors of `read_manifest`."""
+    """Return the manifest of a version that some bytes are.
+
+    Parameters and errors of `read_manifest`.
+    """
     if sha256 and hashlib.sha256(data).hexdigest() != sha256:
         what = "the checksum differs from that in latest.json"
         problem = Problem("", what, do="restore the release from a backup")
@@ -111,7 +114,7 @@ def _words(details: Any) -> str:
 
 
 def files_of(table: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The files of a table: ``file``, ``sha256``, ``bytes``, ``rows`` of each, in order.
+    """Return the files of a table: ``file``, ``sha256``, ``bytes``, ``rows`` of each, in order.
 
     Parameters
     ----------
@@ -123,14 +126,17 @@ def files_of(table: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def stored_table(folder: Path, table: Mapping[str, Any]) -> StoredTable:
-    """A table of the release in a folder."""
+    """Return a table of the release in a folder."""
     return StoredTable(
         tuple(TableFile(folder / f["file"], f["sha256"], f["rows"]) for f in files_of(table))
     )
 
 
 def written_in(folder: Path) -> dict[str, Path]:
-    """The files of a release in the making, by name; of a table in several, ``table/file``."""
+    """Return the files of a release in the making, by name.
+
+    Of a table in several, ``table/file``.
+    """
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     return {path.relative_to(folder).as_posix(): path for path in files}
 

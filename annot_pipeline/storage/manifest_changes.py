@@ -16,7 +16,7 @@ Manifest = Mapping[str, Any]
 
 
 def export_changes(old: Manifest, new: Manifest) -> dict[str, list[Document]]:
-    """Exports and item tables that were ``added``, ``removed`` or ``changed`` their bytes.
+    """Return exports and item tables that were ``added``, ``removed`` or ``changed`` their bytes.
 
     Each is a row of ``kind``, ``name``, ``old_digest``, ``new_digest``; a file can be both an
     export and an item table. Digests under another key of the judges' names, or another schema,
@@ -54,7 +54,7 @@ def _digest_key(manifest: Manifest) -> str | None:
 
 
 def code_changes(old: Manifest, new: Manifest) -> list[Document]:
-    """Versions of package, tables, packages and stages' code: ``what``, ``old``, ``new``."""
+    """Return versions of package, tables, packages and stages' code: ``what``, ``old``, ``new``."""
     before, after = _versions(old), _versions(new)
     return [
         {"what": what, "old": before.get(what), "new": after.get(what)}
@@ -70,7 +70,7 @@ def _versions(manifest: Manifest) -> dict[str, str]:
 
 
 def setting_changes(old: Manifest, new: Manifest) -> list[Document]:
-    """Published settings that differ: ``path`` (dotted), ``old``, ``new``.
+    """Return published settings that differ: ``path`` (dotted), ``old``, ``new``.
 
     Entries of a list are matched by their path or name, else by all that they say beside it, except
     a judge's family. One that only one side has is one change, its value the entry. An entry's
@@ -89,7 +89,7 @@ def setting_changes(old: Manifest, new: Manifest) -> list[Document]:
 
 
 def setting_in_words(change: Mapping[str, Any]) -> tuple[str, str, str]:
-    """A row of `setting_changes` for people: the setting, what it was, what it is."""
+    """Return a row of `setting_changes` for people: the setting, what it was, what it is."""
     values = (change["old"], change["new"])
     absent = "none" if any(isinstance(value, Mapping) for value in values) else "default"
     was, is_ = (absent if value is None else _in_words(value) for value in values)
@@ -124,7 +124,7 @@ def _or_none(value: Any) -> Any:
 
 
 def _are_entries(value: Any) -> bool:
-    """Whether a value is a list of mappings, if it is anything."""
+    """Return whether a value is a list of mappings, if it is anything."""
     is_list = isinstance(value, list) and all(isinstance(entry, Mapping) for entry in value)
     return value is None or is_list
 
@@ -170,7 +170,7 @@ def _paired(old: Sequence[Any], new: Sequence[Any]) -> dict[int, int]:
 
 
 def _names(entries: Sequence[Any]) -> list[tuple[str, int]]:
-    """What tells entries of a list: their names, and how often each came before."""
+    """Return what tells entries of a list: their names, and how often each came before."""
     counts: Counter[str] = Counter()
     names = []
     for entry in entries:

@@ -43,7 +43,7 @@ class FolderKind:
 
     @property
     def marker(self) -> str:
-        """Name of the marker file."""
+        """Return the name of the marker file."""
         return f"{MARKER_PREFIX}{self.setting.rpartition('.')[2]}"
 
 

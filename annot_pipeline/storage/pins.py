@@ -12,7 +12,7 @@ from annot_pipeline.storage.releases import Releases
 
 
 def read_pins(releases: Releases) -> dict[str, Pin]:
-    """The pins, oldest release first.
+    """Return the pins, oldest release first.
 
     Raises
     ------

@@ -57,17 +57,17 @@ class Pointer:
 
     @property
     def last(self) -> str:
-        """The last release that was published; the newest, unless that is lost."""
+        """Return the last release that was published; the newest, unless that is lost."""
         return max(self.manifests, key=number)
 
     def names(self, version: str) -> bool:
-        """Whether a version is that of a release, as far as it knows."""
+        """Return whether a version is that of a release, as far as it knows."""
         if self.complete:
             return version in self.manifests
         return number(version) <= number(self.version)
 
     def document(self) -> dict[str, Any]:
-        """As JSON says it."""
+        """Return the JSON document."""
         content = {
             "version": self.version,
             "manifest_sha256": self.manifests[self.version],
@@ -79,13 +79,13 @@ class Pointer:
 
 
 def number(version: str) -> int:
-    """A version's number: 12 of v0012, 0 of what is none."""
+    """Return a version's number: 12 of v0012, 0 of what is none."""
     match = VERSION.fullmatch(version)
     return int(match[1]) if match else 0
 
 
 def read_pointer(gold: Path) -> Pointer | None:
-    """The pointer of a gold folder; None where nothing was published.
+    """Return the pointer of a gold folder; None where nothing was published.
 
     Raises
     ------
@@ -97,7 +97,7 @@ def read_pointer(gold: Path) -> Pointer | None:
 
 
 def pointer_bytes(gold: Path) -> bytes | None:
-    """The bytes of a gold folder's pointer; None where there is none.
+    """Return the bytes of a gold folder's pointer; None where there is none.
 
     Raises
     ------
@@ -115,7 +115,7 @@ def pointer_bytes(gold: Path) -> bytes | None:
 
 
 def parse_pointer(data: bytes, location: Path | str) -> Pointer:
-    """The pointer that some bytes are; ``place`` says in messages where they stand.
+    """Return the pointer that some bytes are; ``place`` says in messages where they stand.
 
     Raises
     ------
@@ -135,7 +135,7 @@ def parse_pointer(data: bytes, location: Path | str) -> Pointer:
 
 
 def write_pointer(gold: Path, pointer: Pointer) -> None:
-    """Point, in one step."""
+    """Write the pointer in one step."""
     write_json(gold / POINTER, pointer.document())
 
 
@@ -157,7 +157,7 @@ def _parsed(data: bytes) -> Pointer:
 
 
 def _is_signed(data: bytes) -> bool:
-    """Whether it carries its own digest: whatever it says, that is what was written."""
+    """Return whether it carries its own digest: whatever it says, that is what was written."""
     try:
         document = json.loads(data)
         return bool(document.pop("sha256") == _digest(document))

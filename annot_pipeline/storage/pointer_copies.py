@@ -48,7 +48,7 @@ UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True)
-class GivenNumbers:
+class HighestNumbers:
     """The highest version numbers of gold in one place.
 
     Parameters
@@ -192,7 +192,7 @@ class PointerCopies:
         """
         for path in (self.path, self.numbers_path):
             remove_unfinished(path.parent, name=path.name)  # others are of other gold
-        before = self._numbers().get(self.numbers_path, GivenNumbers("", {}))
+        before = self._numbers().get(self.numbers_path, HighestNumbers("", {}))
         highest_numbers = {_origin(pointer): number(pointer.last)}
         if any(problem.where in self._own_names() for problem in self.damaged()):
             highest_numbers[UNKNOWN] = max(
@@ -201,7 +201,7 @@ class PointerCopies:
         numbers = dict(before.numbers)
         for origin, highest in highest_numbers.items():
             numbers[origin] = max(highest, numbers.get(origin, 0))
-        after = GivenNumbers(self.campaign or before.campaign, numbers, self.gold or before.gold)
+        after = HighestNumbers(self.campaign or before.campaign, numbers, self.gold or before.gold)
         if after != before:
             write_json(self.numbers_path, after.document())
         if self._intact().get(self.path) != pointer:
@@ -224,13 +224,13 @@ class PointerCopies:
                     copies[path] = copy
         return copies
 
-    def _numbers(self) -> dict[Path, GivenNumbers]:
+    def _numbers(self) -> dict[Path, HighestNumbers]:
         """Return the numbers that are as they were written."""
         numbers = {}
         for path in sorted(self.numbers_path.parent.glob("*.json")):
             with suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
                 document = read_json(path)
-                record = GivenNumbers(
+                record = HighestNumbers(
                     document["campaign"], document["numbers"], document.get("gold", "")
                 )
                 if record.document() == document and all(map(_is_given, record.numbers.items())):

@@ -16,7 +16,7 @@ SHORTEST_NAME = 4
 
 
 def names_in_path(path: str, judge: str) -> bool:
-    """Whether a judge's name stands in a path as a word; short ones stand there by chance.
+    """Return whether a judge's name stands in a path as a word; short ones stand there by chance.
 
     So do numbers, unless they are addresses as 203.0.113.77.
     """

@@ -49,7 +49,7 @@ def parquet_scan(paths: Iterable[Path | str], *, by_name: bool = False) -> str:
 
 
 def sql_text(name: str) -> str:
-    """A query of ``sql/``: in the wheel inside the package, in a checkout beside it."""
+    """Return a query of ``sql/``: in the wheel inside the package, in a checkout beside it."""
     return (_folder() / f"{name}.sql").read_text(encoding="utf-8")
 
 
@@ -60,7 +60,7 @@ def _folder() -> Path:
 
 @cache
 def sql_digest() -> str:
-    """SHA-256 over all queries, which count as code."""
+    """Return SHA-256 over all queries, which count as code."""
     texts = [path.read_bytes() for path in sorted(_folder().rglob("*.sql"))]
     return hashlib.sha256(b"\0".join(texts)).hexdigest()
 
@@ -139,7 +139,7 @@ class Tasks:
         return cls(names[0], names[-1], none) if names else cls("", "", none)
 
     def condition(self, columns: Collection[str]) -> str:
-        """Of SQL, over a table that has some columns; row groups of other tasks are not read."""
+        """Return the condition in SQL, by some columns; row groups of other tasks are not read."""
         named = f"task BETWEEN {_text(self.first)} AND {_text(self.last)}"
         if self.items:
             named = f"({named} AND {self.items.condition(columns)})"
@@ -149,7 +149,7 @@ class Tasks:
 
 
 def _text(name: str) -> str:
-    """A text of SQL."""
+    """Return a text of SQL."""
     return "'" + name.replace("'", "''") + "'"
 
 
@@ -250,7 +250,9 @@ def _interruptibly(connection: duckdb.DuckDBPyConnection, work: Callable[[], T])
 
 @lru_cache(maxsize=1)
 def _database(config: tuple[tuple[str, Any], ...]) -> duckdb.DuckDBPyConnection:
-    """The database of a process: to start one takes 20 ms, a third of a small build if for each.
+    """Return the database of a process.
+
+    To start one takes 20 ms, a third of a small build if for each.
 
     A forked process, which lacks its parent's threads, spills elsewhere and so gets its own.
     """
@@ -277,7 +279,7 @@ def clear_spill(spill: Path) -> list[Path]:
 
 
 def _files(source: Files) -> str:
-    """The statement that reads files; views take no parameters."""
+    """Return the statement that reads files; views take no parameters."""
     if isinstance(source, Path):
         return f"SELECT * FROM {parquet_scan([source])}"  # noqa: S608
     if isinstance(source, StoredTable):

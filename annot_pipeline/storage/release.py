@@ -33,16 +33,19 @@ class Release:
 
     @property
     def manifest_sha256(self) -> str:
-        """Digest of the manifest's bytes, which a child release names."""
+        """Return the digest of the manifest's bytes, which a child release names."""
         return file_sha256(self.folder / MANIFEST)
 
     @property
     def location(self) -> str:
-        """Where it is, for messages."""
+        """Return where it is, for messages."""
         return str(self.folder)
 
     def file(self, name: str) -> Path:
-        """Where a file of the release can be read; its checksum is for the reader to verify."""
+        """Return where a file of the release can be read.
+
+        Its checksum is for the reader to verify.
+        """
         return self.folder / name
 
     def table(self, name: str) -> pa.Table:
@@ -105,11 +108,14 @@ class Release:
 
     @property
     def tables(self) -> dict[str, dict[str, Any]]:
-        """What the manifest says of each table."""
+        """Return what the manifest says of each table."""
         return {table["name"]: table for table in self.manifest["tables"]}
 
     def damaged(self) -> list[str]:
-        """Files that are missing or not the bytes that were published; reads all, 1 GB a second."""
+        """Return files that are missing or not the bytes that were published.
+
+        Reads all, 1 GB a second.
+        """
         return [
             name
             for name, sha256 in self.manifest["files"].items()
@@ -136,7 +142,7 @@ class Release:
             raise DamagedError(f"{self.location}: holds what was not published", [problem])
 
     def strangers(self) -> list[str]:
-        """What lies there and is not of the release.
+        """Return what lies there and is not of the release.
 
         Names that begin with a dot, as desktops leave them, stop no build; `annot verify` names
         them too.
@@ -151,7 +157,7 @@ class Release:
         return lying_in(self.folder, self.manifest)
 
     def _files(self, name: str) -> list[dict[str, Any]]:
-        """What the manifest says of the files of a table."""
+        """Return what the manifest says of the files of a table."""
         if name not in self.tables:
             raise StoreError(
                 f"{self.location}: no table {name}",
@@ -184,7 +190,7 @@ class Release:
 
 
 def has_digest(path: Path, sha256: str) -> bool:
-    """Whether a file is there, and has this SHA-256."""
+    """Return whether a file is there, and has this SHA-256."""
     try:
         return file_sha256(path) == sha256
     except OSError:

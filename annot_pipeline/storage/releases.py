@@ -93,17 +93,17 @@ class Releases:
         return cls(GoldBucket(url, copy_folder(copies, url)), copy_path=copy_path)
 
     def versions(self) -> list[str]:
-        """Published versions, oldest first; one that nothing points to yet is not listed."""
+        """Return published versions, oldest first; one that nothing points to yet is not listed."""
         return self.gold.published(self.gold.pointer())
 
     def unpointed(self) -> bool:
-        """Whether something newer lies there as a release, that nothing points to yet."""
+        """Return whether something newer lies there as a release, that nothing points to yet."""
         pointer = self.gold.pointer()
         newest = number(pointer.version) if pointer else 0
         return any(number(version) > newest for version in self.gold.versions())
 
     def get(self, version: str = "latest") -> Release:
-        """A release by version.
+        """Return a release by version.
 
         Raises
         ------
@@ -122,7 +122,7 @@ class Releases:
         return self._read(resolved_version, pointer)
 
     def latest(self) -> Release | None:
-        """The newest release that is there, if any; a build goes on from it."""
+        """Return the newest release that is there, if any; a build goes on from it."""
         pointer = self.gold.pointer()
         versions = self.gold.published(pointer)
         return self._read(versions[-1], pointer) if pointer and versions else None
@@ -279,7 +279,7 @@ class Releases:
             yield
 
     def finish_interrupted(self) -> list[str]:
-        """Point to what a killed build published whole; the right to publish is held.
+        """Return point to what a killed build published whole; the right to publish is held.
 
         Returns
         -------
@@ -312,7 +312,7 @@ class Releases:
         return unfinished
 
     def next_version(self) -> str:
-        """The version that the next release gets; a deleted one is not used again."""
+        """Return the version that the next release gets; a deleted one is not used again."""
         pointer = self.gold.pointer()
         used = {number(v) for v in (*self.gold.used(), *(pointer.manifests if pointer else ()))}
         if self.copies:
@@ -331,7 +331,7 @@ class Releases:
         self._copy(pointer)
 
     def gone(self) -> list[str]:
-        """Releases that were published, and whose folders are gone, though nobody pruned them."""
+        """Return published releases whose folders are gone, though nobody pruned them."""
         pointer = self.gold.pointer()
         if pointer is None:
             return []
@@ -425,7 +425,7 @@ class Releases:
         return digests
 
     def _missing(self, version: str, pointer: Pointer | None) -> StoreError:
-        """The error of a release that is not there: what is, and what to do."""
+        """Return the error of a release that is not there: what is, and what to do."""
         versions = self.gold.published(pointer)
         gold = self.gold.location()
         title = f"{gold}: no release {version}"

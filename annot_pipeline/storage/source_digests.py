@@ -66,7 +66,10 @@ class SourceDigests:
 
     @cached_property
     def _archived(self) -> dict[str, str]:
-        """What follows from the names of the archived files: a plain digest stands for itself."""
+        """Return what follows from the names of the archived files.
+
+        A plain digest stands for itself.
+        """
         names = [p.name for p in self._store.archive.glob("??/*") if SHA256.fullmatch(p.name)]
         archived = {name: name for name in names}
         try:

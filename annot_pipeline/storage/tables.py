@@ -50,24 +50,24 @@ class StoredTable:
 
     @property
     def sha256(self) -> str:
-        """Its data version: the hash of its file, or of the hashes of its files."""
+        """Return its data version: the hash of its file, or of the hashes of its files."""
         if len(self.files) == 1:
             return self.files[0].sha256
         return hashlib.sha256("\n".join(file.sha256 for file in self.files).encode()).hexdigest()
 
     @property
     def rows(self) -> int:
-        """Of all files."""
+        """Return the rows of all files."""
         return sum(file.rows for file in self.files)
 
     @property
     def bytes(self) -> int:
-        """Of all files."""
+        """Return the bytes of all files."""
         return sum(path.stat().st_size for path in self.paths)
 
     @property
     def paths(self) -> list[Path]:
-        """Of all files."""
+        """Return the paths of all files."""
         return [file.path for file in self.files]
 
 
@@ -119,7 +119,7 @@ def placed(path: Path, write: Callable[[Path], TableFile]) -> TableFile:
 
 
 def _ahead(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The same; while one is written, another thread makes the next."""
+    """Yield the same; while one is written, another thread makes the next."""
     source = iter(batches)
     with ThreadPoolExecutor(1) as pool:
         coming = pool.submit(next, source, None)
@@ -129,7 +129,7 @@ def _ahead(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def _regrouped(batches: Iterable[pa.RecordBatch], group_rows: int) -> Iterable[pa.Table]:
-    """Row groups of one size, however the rows came in batches."""
+    """Yield the row groups of one size, however the rows came in batches."""
     buffer: list[pa.RecordBatch] = []
     size = 0
     for batch in batches:
@@ -186,7 +186,7 @@ def _write_rows(table: StoredTable, first: int, path: Path, *, group_rows: int |
 
 
 def _rows(table: StoredTable, first: int, end: int) -> Iterator[pa.Table]:
-    """Some rows of a table; where there are none, one table without any tells the columns."""
+    """Yield some rows of a table; where there are none, one table without any tells the columns."""
     at = 0
     for file in table.files:
         if not table.rows or (at < end and at + file.rows > first):
@@ -227,7 +227,7 @@ def _read_file(
 
 
 def tasks_in(file: TableFile) -> list[str]:
-    """The tasks that rows of a file of the store name, in order.
+    """Return the tasks that rows of a file of the store name, in order.
 
     Raises
     ------
@@ -310,12 +310,12 @@ def read_groups(
 
 
 def _encoded(schema: pa.Schema) -> list[str]:
-    """Columns of text to read dictionary-encoded."""
+    """Return columns of text to read dictionary-encoded."""
     return [f.name for f in schema if pa.types.is_string(f.type) and f.name not in UNIQUE]
 
 
 def streamed(parts: Iterator[pa.Table]) -> pa.RecordBatchReader:
-    """Rows that come in parts, at least one, all with the columns of the first."""
+    """Return rows that come in parts, at least one, all with the columns of the first."""
     first = next(parts)
     batches = (batch for part in chain([first], parts) for batch in part.to_batches())
     return pa.RecordBatchReader.from_batches(first.schema, batches)
@@ -336,7 +336,7 @@ class StoredTasks:
         self._table, self._columns = table, columns or None
 
     def __getitem__(self, task: str) -> pa.Table:
-        """Rows of a task, in their order; none if the table does not know it."""
+        """Return rows of a task, in their order; none if the table does not know it."""
         rows = read_table(self._table, self._columns, [task])
         return rows.filter(pc.equal(rows["task"].cast(pa.string()), task))
 
@@ -391,19 +391,19 @@ def read_verified_groups(table: StoredTable, columns: Sequence[str] = ()) -> Ite
 
 
 def _checked(file: TableFile) -> Path:
-    """Where a table lies whose bytes are those that were written."""
+    """Return where a table lies whose bytes are those that were written."""
     if not is_intact(file):
         raise damaged(file)
     return file.path
 
 
 def is_intact(file: TableFile) -> bool:
-    """Whether the bytes are those that were written."""
+    """Return whether the bytes are those that were written."""
     return file_sha256(file.path) == file.sha256
 
 
 def damaged(file: TableFile) -> StoreError:
-    """The error of a table whose bytes have changed."""
+    """Return the error of a table whose bytes have changed."""
     do = f"delete {file.path.parent} and build again"
     return StoreError(
         f"{file.path}: not the bytes that were written",

@@ -32,7 +32,7 @@ Work = Callable[[StageContext], StageOutput[StageMetrics]]
 
 
 @dataclass(frozen=True)
-class Settled:
+class SettledJudgments:
     """What the stage ``settle_judgments`` made of the exports of a release."""
 
     judgments: StoredTable
@@ -41,7 +41,7 @@ class Settled:
     metrics: JudgmentMetrics
 
 
-def settle_between(old: Settled, new: Settled, applied: Collection[str]) -> Work:
+def settle_between(old: SettledJudgments, new: SettledJudgments, applied: Collection[str]) -> Work:
     """Return work for ``settle_judgments`` that produces a state between two others.
 
     Records that do not count (rejected, duplicate, superseded) are left out: no calculation looks
@@ -93,7 +93,7 @@ class HeldVerdicts:
     of_judge: Mapping[str, bool]
 
     def dropped(self, tests: pa.Table) -> list[bool]:
-        """Whether each judge of ``judge_tests`` is dropped: as held, else as tested."""
+        """Return whether each judge of ``judge_tests`` is dropped: as held, else as tested."""
         names = (tests[name].to_pylist() for name in ("task", "judge", "dropped"))
         return [
             self.of_task_and_judge.get((task, judge), self.of_judge.get(judge, tested))
@@ -101,13 +101,13 @@ class HeldVerdicts:
         ]
 
     def differ(self, tests: pa.Table) -> bool:
-        """Whether holding these verdicts makes any difference."""
+        """Return whether holding these verdicts makes any difference."""
         tested: list[bool] = tests["dropped"].to_pylist()
         return self.dropped(tests) != tested
 
 
 def held_verdicts(tests: pa.Table, *, scope: str) -> HeldVerdicts:
-    """The verdicts of ``judge_tests``, to be held; ``scope`` as quality.scope says."""
+    """Return the verdicts of ``judge_tests``, to be held; ``scope`` as quality.scope says."""
     names = (tests[name].to_pylist() for name in ("task", "judge", "dropped"))
     rows = list(zip(*names, strict=True))
     of_judge = {judge: dropped for _, judge, dropped in rows} if scope == "campaign" else {}

@@ -56,7 +56,7 @@ class Compared:
 
     @property
     def source(self) -> str:
-        """The table that counterfactual builds make."""
+        """Return the table that counterfactual builds make."""
         return self.made_of or self.table
 
 
@@ -116,7 +116,7 @@ COMPARED: Mapping[str, tuple[Compared, ...]] = {
 
 
 def column_of(what: str, cause: str) -> str:
-    """Name of a column of `DIFF` that is about a cause."""
+    """Return the name of a column of `DIFF` that is about a cause."""
     return f"{what}_{cause.replace(' ', '_')}"
 
 
@@ -150,7 +150,7 @@ class Values:
     number: Floats
 
     def differs(self, other: Values) -> Flags:
-        """Cells in which two states differ."""
+        """Return cells in which two states differ."""
         both_null = np.isnan(self.number) & np.isnan(other.number)
         return np.asarray(
             (self.is_there != other.is_there)
@@ -199,7 +199,7 @@ def long_form(rows: pa.Table, compared: Compared) -> pa.Table:
 
 
 def differing(queries: Queries, compared: Compared, old: pa.Table, new: pa.Table) -> pa.Table:
-    """The cells that differ between two tables in long form, numbered in ``cell``.
+    """Return the cells that differ between two tables in long form, numbered in ``cell``.
 
     They stand column by column in the order of ``compared``, those that moved most first.
     """
@@ -225,7 +225,7 @@ def attributed(
     steps: Sequence[Step],
     end: Values,
 ) -> pa.Table:
-    """The cells with what moved them, as `DIFF` says.
+    """Return the cells with what moved them, as `DIFF` says.
 
     Parameters
     ----------
@@ -263,7 +263,7 @@ def attributed(
 def _moves(
     start: Values, steps: Sequence[Step], *, is_numeric: Flags, is_integer: Flags
 ) -> dict[str, object]:
-    """What each step moved, and what the cells held after it."""
+    """Return what each step moved, and what the cells held after it."""
     n = start.number.size
     moved = {cause: np.zeros(n, np.bool_) for cause in CAUSES}
     deltas = {cause: np.zeros(n) for cause in CAUSES}

@@ -16,7 +16,7 @@ ENDING = ".parquet"
 
 
 def diff_paths(campaign: LoadedCampaign, output: Path, versions: tuple[str, str]) -> list[Path]:
-    """Where a diff goes: the cells to the file that is named; or to a folder, judgments too.
+    """Return where a diff goes: the cells to the file that is named; or to a folder, judgments too.
 
     Raises
     ------

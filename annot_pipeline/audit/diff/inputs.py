@@ -23,7 +23,7 @@ Document = dict[str, Any]
 
 
 def input_changes(queries: Queries, old: Release, new: Release, *, by_judge: bool) -> Document:
-    """What differs; ``by_judge``: whether judges have the same names in both."""
+    """Return what differs; ``by_judge``: whether judges have the same names in both."""
     manifests = old.manifest, new.manifest
     return {
         "exports": export_changes(*manifests),

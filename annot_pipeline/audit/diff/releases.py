@@ -208,7 +208,7 @@ def _recomputed(
     tables: Sequence[str],
     progress: Callable[[str], None],
 ) -> Diff:
-    """What changed and why; an error says that causes alone are missing."""
+    """Return what changed and why; an error says that causes alone are missing."""
     try:
         sides = (side(campaign, old), side(campaign, new))
         with ExitStack() as builds:

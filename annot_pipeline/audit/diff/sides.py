@@ -39,7 +39,7 @@ class Side:
 
 
 def side(campaign: LoadedCampaign, release: Release) -> Side:
-    """What a release was made of; another key of the judges' names does not matter.
+    """Return what a release was made of; another key of the judges' names does not matter.
 
     Raises
     ------
@@ -74,7 +74,7 @@ def _of_another_key(campaign: LoadedCampaign, release: Release) -> Campaign | No
 
 
 def with_other_names(old: Side, new: Side) -> list[str]:
-    """Versions of the releases in which judges have other names than builds of now give them."""
+    """Return versions of the releases in which judges have other names than in builds of today."""
     sides = (old, new)
     if {side.settings.privacy.pseudonymize for side in sides} == {False}:
         return []
@@ -86,7 +86,7 @@ def with_other_names(old: Side, new: Side) -> list[str]:
 
 
 def same_settings(one: Campaign, other: Campaign) -> bool:
-    """Whether two campaigns have the same settings that can move a number."""
+    """Return whether two campaigns have the same settings that can move a number."""
     return digest(settings_document(one)) == digest(settings_document(other))
 
 
@@ -131,7 +131,7 @@ def _merge_entries(
 
 
 def is_of_code_at_hand(release: Release, tables: Iterable[str]) -> bool:
-    """Whether tables of a release were made by this code, with these packages."""
+    """Return whether tables of a release were made by this code, with these packages."""
     manifest = release.manifest
     code_versions = {run["stage"]: run["code_version"] for run in manifest["runs"]}
     return (

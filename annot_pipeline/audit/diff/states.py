@@ -24,7 +24,7 @@ from annot_pipeline.audit.diff.between import (
     NEW,
     WITHDRAWN,
     HeldVerdicts,
-    Settled,
+    SettledJudgments,
     Work,
     control_with,
     held_verdicts,
@@ -57,7 +57,7 @@ class Published:
     release: Release
 
     def table(self, name: str) -> pa.Table:
-        """A table of the release; what tests find of judges stands in its judges."""
+        """Return a table of the release; what tests find of judges stands in its judges."""
         return table_of(self.release, "judges" if name == "judge_tests" else name)
 
 
@@ -77,7 +77,7 @@ class Recomputed:
     requests: dict[str, None] = field(default_factory=dict)
 
     def make(self, names: Sequence[str]) -> Mapping[str, StoredTable]:
-        """Tables, and all that they are made of."""
+        """Return tables, and all that they are made of."""
         if not set(names) <= self.files.keys():
             self.progress(f"recomputing {self.name}")
             self.files |= recomputed_tables(self.build, names)
@@ -86,15 +86,17 @@ class Recomputed:
         return self.files
 
     def table(self, name: str) -> pa.Table:
-        """A table."""
+        """Return a table."""
         return read_verified(self.make([name])[name])
 
-    def resolved_judgments(self) -> Settled:
+    def resolved_judgments(self) -> SettledJudgments:
         """Return its judgments, with fates so far."""
         files = self.make(OF_JUDGMENTS)
         metrics = self.build.recorded(MAKER["settled"]).metrics(JudgmentMetrics)
         tasks, kinds = (read_verified(files[name]) for name in ("tasks", "judge_kinds"))
-        return Settled(files["settled"], tasks.cast(TASKS), kinds.cast(JUDGE_KINDS), metrics)
+        return SettledJudgments(
+            files["settled"], tasks.cast(TASKS), kinds.cast(JUDGE_KINDS), metrics
+        )
 
 
 State = Published | Recomputed
@@ -151,7 +153,7 @@ class Between:
             self._compare_sources()
 
     def steps(self, tables: Sequence[str]) -> list[tuple[str, State]]:
-        """From the old release to the new one: what is changed, and the state that this gives.
+        """Return the steps from the old release to the new one: what changes, and the state then.
 
         Parameters
         ----------
@@ -257,7 +259,7 @@ class Between:
         self.kinds = tuple(kind for kind, is_found in has_changes.items() if is_found)
         self.verdicts_differ = self._held.differ(self._merged.table("judge_tests"))
 
-    def _settled_with_old_settings(self) -> Settled:
+    def _settled_with_old_settings(self) -> SettledJudgments:
         """Return judgments of the new exports under the old settings, or as few new as needed."""
         wider = {"sources": self.new.settings.sources, "items": self.new.settings.items}
         named = {"privacy": self.old.settings.privacy}  # judges are matched by name

@@ -9,7 +9,7 @@ Row = dict[str, Any]
 
 
 def chain(runs: Sequence[Mapping[str, Any]], tables: Iterable[str]) -> list[Row]:
-    """Stages upstream of tables, in the order in which they ran.
+    """Return stages upstream of tables, in the order in which they ran.
 
     Parameters
     ----------

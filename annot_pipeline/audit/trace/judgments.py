@@ -71,7 +71,7 @@ def judgments_about(
 
 
 def other_records(judgments: Sequence[Row], lineage: Sequence[Row]) -> list[Row]:
-    """Records about the item that are no judgment, nor stand for one: rejected, mostly."""
+    """Return records about the item that are no judgment, nor stand for one: rejected, mostly."""
     ids = {row["judgment_id"] for row in judgments}
     records = (row for row in lineage if row["judgment_id"] not in ids and not _is_vote(row))
     return sorted(records, key=_by_fate)
@@ -88,7 +88,7 @@ def _is_vote(row: Row) -> bool:
 
 
 def answer(item: str, row: Row) -> str:
-    """What was answered, in words; of a pair from the side of the item asked for."""
+    """Return what was answered, in words; of a pair from the side of the item asked for."""
     if row["item_a"] is not None:
         return _compared(item, row)
     if row["rank"] is not None:
@@ -99,7 +99,7 @@ def answer(item: str, row: Row) -> str:
 
 
 def _compared(item: str, row: Row) -> str:
-    """The outcome of a comparison: with ranks, the lower rank is better."""
+    """Return the outcome of a comparison: with ranks, the lower rank is better."""
     better = row["preference"]
     if better is None and None not in (row["rank_a"], row["rank_b"]):
         better = "tie" if row["rank_a"] == row["rank_b"] else "ab"[row["rank_a"] > row["rank_b"]]
@@ -117,7 +117,7 @@ def _compared(item: str, row: Row) -> str:
 
 
 def iso_time(value: str | None) -> str | None:
-    """A time as JSON says it, ISO 8601 in UTC."""
+    """Return a time as JSON says it, ISO 8601 in UTC."""
     return value and datetime.fromisoformat(value).isoformat()
 
 

@@ -153,7 +153,7 @@ def _log_odds(prior: Mapping[str, float], label: str, other: str) -> float | Non
 
 
 def answered_by_model(label: Row) -> str | None:
-    """The model's own label of a row of ``labels``; schema 1 has a label alone."""
+    """Return the model's own label of a row of ``labels``; schema 1 has a label alone."""
     answer: str | None = label["model_label"] if "model_label" in label else label["label"]
     return answer
 

@@ -78,7 +78,10 @@ def ask(
     parameters: Mapping[str, Any],
     queries: Queries | None = None,
 ) -> list[Row]:
-    """The rows of a query over tables of a release; a table that it does not hold is empty."""
+    """Return the rows of a query over tables of a release.
+
+    A table that it does not hold is empty.
+    """
     inputs = {name: _verified(release, name) for name in tables}
     queries = queries or Queries(Resources(), temporary_spill())
     rows: list[Row] = queries.table(query, inputs, parameters).to_pylist()
@@ -92,5 +95,8 @@ def kinds(manifest: Mapping[str, Any]) -> Mapping[str, str]:
 
 
 def _verified(release: Release, name: str) -> StoredTable | pa.Table:
-    """A table's files, their bytes as they were published; empty where the release has none."""
+    """Return a table's files, their bytes as they were published.
+
+    Empty where the release has none.
+    """
     return release.stored(name) if name in release.tables else GOLD[name].empty()

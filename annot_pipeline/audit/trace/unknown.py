@@ -10,7 +10,10 @@ NEAREST = 5
 
 
 def unknown_item(release: Release, item: str, task: str | None, *, listed: bool) -> StoreError:
-    """The error that names the nearest ids; ``listed``: the item stands in an item table alone."""
+    """Return the error that names the nearest ids.
+
+    ``listed``: the item stands in an item table alone.
+    """
     within = f" in task {task}" if task is not None else ""
     title = f"{release.location}: no judgment about item {shorten(item)}{within}"
     if listed:

@@ -93,7 +93,7 @@ def _aligned_rows(*tables: Sequence[Path]) -> Iterator[tuple[pa.Table, pa.Table]
 
 
 def _steps(paths: Sequence[Path]) -> Iterator[pa.Table]:
-    """Rows in steps of one size, whatever files and row groups; for ever empty at the end."""
+    """Yield rows in steps of one size, whatever files and row groups; for ever empty at the end."""
     schema = pq.read_schema(regular(paths[0]))
     buffer = schema.empty_table()
     for path in paths:
@@ -132,7 +132,10 @@ def _of_rows(
 
 
 def _first(a: pa.ChunkedArray, b: pa.ChunkedArray) -> int | None:
-    """Row of the first difference of two columns of one length; of numbers bits count."""
+    """Return the row of the first difference of two columns of one length.
+
+    Numbers are compared by their bits.
+    """
     if pa.types.is_float64(a.type):
         a, b = (column.combine_chunks().view(pa.int64()) for column in (a, b))
     if a.equals(b):

@@ -142,7 +142,7 @@ def _pointer(releases: Releases, checked: Checked) -> Pointer | None:
 
 
 def _versions(releases: Releases, pointer: Pointer | None, version: str | None) -> list[str]:
-    """Which releases to check: what is asked for, or every folder that is there."""
+    """Return which releases to check: what is asked for, or every folder that is there."""
     folders = releases.gold.versions()
     if version is None and folders:
         return folders

@@ -60,7 +60,7 @@ class Checked:
         )
 
     def is_file(self, path: Path, missing: str) -> bool:
-        """Whether a file is there, and no link to another; if not, a finding."""
+        """Return whether a file is there, and no link to another; if not, a finding."""
         try:
             mode = os.lstat(path).st_mode
         except OSError:
@@ -73,7 +73,10 @@ class Checked:
         return False
 
     def sha256(self, path: Path) -> str | None:
-        """Digest of a file's bytes, read piece by piece; None, with a finding, if unreadable."""
+        """Return the digest of a file's bytes, read piece by piece.
+
+        None, with a finding, if unreadable.
+        """
         try:
             size = path.stat().st_size
             if size >= LARGE:

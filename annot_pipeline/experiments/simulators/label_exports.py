@@ -48,7 +48,7 @@ def write_label_campaign(simulated: SimulatedLabels, folder: Path | str) -> list
 
 
 def _cells(simulated: SimulatedLabels, rows: ExportRows) -> Iterator[tuple[list[str], str, int]]:
-    """(item, judge and label as the row says them, damage, time) of each row."""
+    """Yield (item, judge and label as the row says them, damage, time) of each row."""
     classes = simulated.params.classes
     codes = (rows.item.tolist(), rows.judge.tolist(), rows.label.tolist())
     times, damages = rows.submitted_at.tolist(), rows.damage.tolist()
@@ -58,7 +58,7 @@ def _cells(simulated: SimulatedLabels, rows: ExportRows) -> Iterator[tuple[list[
 
 
 def _label(classes: Sequence[str], code: int, damage: str) -> str:
-    """A label as a damaged row says it."""
+    """Return a label as a damaged row says it."""
     label = classes[code]
     if damage == "blank label":
         return ""
@@ -85,7 +85,7 @@ def _csv(simulated: SimulatedLabels, rows: ExportRows) -> bytes:
 
 
 def _json_lines(simulated: SimulatedLabels, rows: ExportRows) -> bytes:
-    """JSON Lines as gzip without time and name, which would differ between runs."""
+    """Return JSON Lines as gzip without time and name, which would differ between runs."""
     lines = []
     for (cells, damage, time), seconds in zip(
         _cells(simulated, rows), rows.seconds.tolist(), strict=True

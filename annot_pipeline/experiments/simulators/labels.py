@@ -111,7 +111,7 @@ class LabelSimulation:
             raise ConfigError("a simulation that cannot be", problems)
 
     def _problems(self) -> Iterator[tuple[str, str, str]]:
-        """(setting, what is wrong, what is allowed)."""
+        """Yield (setting, what is wrong, what is allowed)."""
         for name in ("n_items", "n_judges", "judgments_per_item"):
             if getattr(self, name) < 1:
                 yield name, f"is {getattr(self, name)}", "1 or more"
@@ -174,7 +174,7 @@ class ExportRows:
         return len(self.night)
 
     def take(self, places: npt.NDArray[np.int64] | npt.NDArray[np.bool_]) -> ExportRows:
-        """The rows at some places, or where a mask is true."""
+        """Return the rows at some places, or where a mask is true."""
         return ExportRows(**{name: values[places] for name, values in vars(self).items()})
 
 
@@ -239,7 +239,7 @@ def _draw(rng: np.random.Generator, shares: Floats) -> Codes:
 
 
 def _judges(params: LabelSimulation, rng: np.random.Generator) -> tuple[Texts, Floats]:
-    """Skills in random order, and a confusion matrix for each judge."""
+    """Return skills in random order, and a confusion matrix for each judge."""
     n, k = params.n_judges, len(params.classes)
     counts = [round(params.careless_share * n), round(params.biased_share * n)]
     skill = np.repeat(SKILLS, [max(n - sum(counts), 0), *counts])[:n]
@@ -323,7 +323,7 @@ def _exported(params: LabelSimulation, rng: np.random.Generator, answers: Export
 def _with_corrections(
     params: LabelSimulation, rng: np.random.Generator, answers: ExportRows
 ) -> ExportRows:
-    """Some first answers become slips; what was meant comes a night later."""
+    """Return some first answers become slips; what was meant comes a night later."""
     n, k = len(answers), len(params.classes)
     slips = (rng.random(n) < params.correction_share) & (answers.night < params.nights)
     label = np.where(slips, (answers.label + rng.integers(1, k, size=n)) % k, answers.label)
@@ -339,7 +339,7 @@ def _with_corrections(
 
 
 def _repeats(before: ExportRows, today: ExportRows, count: int, night: int) -> ExportRows:
-    """The last rows of the night before; none that today corrects, lest a file hold both."""
+    """Return the last rows of the night before; none that today corrects, lest a file hold both."""
     keys = set(zip(today.item.tolist(), today.judge.tolist(), strict=True))
     pairs = zip(before.item.tolist(), before.judge.tolist(), strict=True)
     free = np.flatnonzero([pair not in keys for pair in pairs])
@@ -368,13 +368,13 @@ def _stacked(parts: Sequence[ExportRows]) -> ExportRows:
 
 
 def _names(what: str, count: int) -> list[str]:
-    """Names of one width, so that their order is that of their codes."""
+    """Return names of one width, so that their order is that of their codes."""
     width = len(str(count))
     return [f"{what}-{number:0{width}}" for number in range(1, count + 1)]
 
 
 def _texts(params: LabelSimulation, rng: np.random.Generator, truth: Codes) -> Iterator[str]:
-    """What the judges saw."""
+    """Yield what the judges saw."""
     picks = rng.integers(1 << 30, size=(truth.size, 2))
     for true, (opener, phrase) in zip(truth.tolist(), picks.tolist(), strict=True):
         name = params.classes[true]

@@ -102,7 +102,7 @@ def _csv_line(record: dict[str, Any]) -> list[str]:
 
 
 def _json_lines(simulated: SimulatedPreferences, rows: PreferenceRows) -> str:
-    """One object a line, the outputs shown and what was said of them one level down."""
+    """Return one object a line, the outputs shown and what was said of them one level down."""
     lines = []
     for record in _records(simulated, rows):
         sides = {side: record.pop(side) for side in ("left", "right")}

@@ -84,7 +84,7 @@ class PreferenceSimulation:
             raise ConfigError("a simulation that cannot be", problems)
 
     def _problems(self) -> Iterator[tuple[str, str, str]]:
-        """(setting, what is wrong, what is allowed)."""
+        """Yield (setting, what is wrong, what is allowed)."""
         if not 1 <= self.n_systems < MOST_TEXTS:
             yield "n_systems", f"is {self.n_systems}", f"1 to {MOST_TEXTS - 1}"
         for name in ("n_segments", "n_judges", "nights"):

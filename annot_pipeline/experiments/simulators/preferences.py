@@ -90,7 +90,7 @@ class PreferenceRows:
         return len(self.night)
 
     def take(self, places: Codes | Flags) -> PreferenceRows:
-        """The rows at some places, or where a mask is true."""
+        """Return the rows at some places, or where a mask is true."""
         return PreferenceRows(**{name: values[places] for name, values in vars(self).items()})
 
 
@@ -131,7 +131,7 @@ class SimulatedPreferences:
 
     @property
     def adequate(self) -> Flags:
-        """``(n_segments, n_systems)`` whether the output is good enough in truth."""
+        """Return ``(n_segments, n_systems)`` whether the output is good enough in truth."""
         return np.asarray(self.worth > self.params.adequate_above)
 
 
@@ -179,7 +179,7 @@ def _outputs(params: PreferenceSimulation, rng: np.random.Generator) -> tuple[Fl
 
 
 def _written(rng: np.random.Generator, worth: Floats, same_as: Codes) -> tuple[Texts, Texts]:
-    """Sources and texts; every second copy differs in case."""
+    """Return sources and texts; every second copy differs in case."""
     sources, texts = translated(rng, worth)
     texts = np.take_along_axis(texts, same_as, axis=1)
     copies = np.argwhere(same_as != np.arange(worth.shape[1]))
@@ -227,7 +227,10 @@ def _all_preferences(
 
 
 def _hits(params: PreferenceSimulation, rng: np.random.Generator) -> tuple[Codes, Codes]:
-    """Segment and judge of each HIT, in random order: some judges work far more than others."""
+    """Return segment and judge of each HIT, in random order.
+
+    Some judges work far more than others.
+    """
     shared = rng.permutation(params.n_segments) < params.shared_segments
     eagerness = rng.normal(0, 0.7, size=params.n_judges)
     # the largest of (log weight + Gumbel noise) are a weighted draw without replacement
@@ -270,7 +273,7 @@ def _exported(params: PreferenceSimulation, preferences: PreferenceRows) -> Pref
 
 
 def _graphs(same_as: Codes, preferences: PreferenceRows) -> ComparisonGraphs:
-    """Graphs of what most said of each pair, and of outputs that are equal but for case."""
+    """Return graphs of what most said of each pair, and of outputs that are equal but for case."""
     n_segments, n = same_as.shape
     intact = preferences.take(preferences.damage == "")
     item = np.arange(same_as.size)

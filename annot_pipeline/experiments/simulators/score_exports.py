@@ -137,7 +137,7 @@ def write_score_campaign(
 
 
 def _nights(simulated: SimulatedScores) -> list[Codes]:
-    """Rows of each night, in order."""
+    """Return rows of each night, in order."""
     night = simulated.hits.night
     ends = np.searchsorted(night, np.arange(1, simulated.params.nights + 1), side="right") * SLOTS
     starts = [0, *ends[:-1].tolist()]
@@ -145,7 +145,7 @@ def _nights(simulated: SimulatedScores) -> list[Codes]:
 
 
 def _repeats(simulated: SimulatedScores, nights: list[Codes]) -> list[Codes]:
-    """Rows that each night repeats: the last ones of the night before."""
+    """Return rows that each night repeats: the last ones of the night before."""
     repeats = [np.arange(0)]
     for before, today in itertools.pairwise(nights):
         count = round(simulated.params.repeat_share * today.size)
@@ -218,7 +218,7 @@ class _Columns:
         self.times, self.statuses = pa.array(times), pa.array(simulated.hits.status)
 
     def table(self, places: Codes) -> pa.Table:
-        """Some rows."""
+        """Return some rows."""
         rows = self.rows
         hit = rows.hit[places]
         task, judge = self.hits.task[hit], rows.judge[places]

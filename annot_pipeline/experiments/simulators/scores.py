@@ -124,7 +124,7 @@ class ScoreSimulation:
             raise ConfigError("a simulation that cannot be", problems)
 
     def _problems(self) -> Iterator[tuple[str, str, str]]:
-        """(setting, what is wrong, what is allowed)."""
+        """Yield (setting, what is wrong, what is allowed)."""
         parts = [pair.split("-") for pair in self.language_pairs]
         named = all(len(p) == 2 and all(name.isalnum() for name in p) for p in parts)
         if not parts or not named or len(set(self.language_pairs)) < len(parts):
@@ -246,7 +246,7 @@ class SimulatedScores:
 
     @property
     def careless(self) -> npt.NDArray[np.bool_]:
-        """``(n_judges,)`` whether the judge scores without looking."""
+        """Return ``(n_judges,)`` whether the judge scores without looking."""
         careless: npt.NDArray[np.bool_] = self.habit != HABITS[0]
         return careless
 
@@ -300,7 +300,7 @@ def simulate_scores(params: ScoreSimulation | None = None) -> SimulatedScores:
 
 
 def _systems(params: ScoreSimulation, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """Quality by language pair and system, and worth by language pair, segment and system."""
+    """Return quality by pair of languages and system, and worth by pair, segment and system."""
     n_tasks, n = len(params.language_pairs), params.n_systems
     half = params.quality_range / 2
     even = np.tile(np.linspace(half, -half, n), (n_tasks, 1))
@@ -315,7 +315,7 @@ def _systems(params: ScoreSimulation, rng: np.random.Generator) -> tuple[Floats,
 
 
 def _habits(params: ScoreSimulation, rng: np.random.Generator) -> Texts:
-    """How each judge scores, in random order."""
+    """Return how each judge scores, in random order."""
     n_careless = round(params.careless_share * params.n_judges)
     careful = np.repeat(HABITS[:1], params.n_judges - n_careless)
     habit: Texts = rng.permutation(np.concatenate([careful, np.resize(HABITS[1:], n_careless)]))
@@ -336,7 +336,7 @@ def _assign_hits(params: ScoreSimulation, rng: np.random.Generator) -> tuple[Cod
 
 
 def _slots(params: ScoreSimulation, rng: np.random.Generator, task: Codes) -> tuple[Codes, Codes]:
-    """Output (segment * n_systems + system) and kind of each slot.
+    """Return output (segment * n_systems + system) and kind of each slot.
 
     A language pair's outputs are shuffled and dealt out, 70 to a HIT; when they do not suffice
     for another, all are shuffled again. So outputs are judged about equally often.
@@ -365,7 +365,7 @@ def _seen(
     output: Codes,
     kind: Codes,
 ) -> Floats:
-    """What a conscientious judge sees: worth with noise, points above an average output."""
+    """Return what a conscientious judge sees: worth with noise, points above an average output."""
     references = rng.normal(REFERENCE, REFERENCE_SD, size=worth.shape[:2]).reshape(-1)
     impressions: Floats = worth.reshape(len(worth), -1)[task[:, None], output]
     impressions[kind == BAD_REFERENCE] -= params.degradation
@@ -408,7 +408,7 @@ def _submitted(
     habit: Texts,
     seconds: Floats,
 ) -> ScoreHits:
-    """When HITs were finished, and what the requester thought of them."""
+    """Return when HITs were finished, and what the requester thought of them."""
     n = params.n_hits
     night = 1 + np.arange(n) * params.nights // n
     begun = FIRST_NIGHT + (night - 1) * DAY + rng.integers(OPENS, LAST_START, size=n)
@@ -420,7 +420,7 @@ def _submitted(
 
 
 def names(what: str, count: int) -> Texts:
-    """Names of one width, so that their order is that of their codes."""
+    """Return names of one width, so that their order is that of their codes."""
     numbers = np.arange(1, count + 1).astype(np.str_)
     padded: Texts = np.strings.add(f"{what}-", np.strings.zfill(numbers, len(str(count))))
     return padded

@@ -69,7 +69,7 @@ AVERAGE_COST, COST_OF_WORTH = 6.0, 2.5
 
 
 def translated(rng: np.random.Generator, worth: Floats) -> tuple[Texts, Texts]:
-    """Sources, and texts of outputs: those of a segment differ, and in more than case.
+    """Return sources, and texts of outputs: those of a segment differ, and in more than case.
 
     Parameters
     ----------

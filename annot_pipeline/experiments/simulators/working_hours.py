@@ -12,7 +12,7 @@ Floats = npt.NDArray[np.float64]
 
 
 def times_of_work(rng: np.random.Generator, night: Codes, hit: Codes, seconds: Floats) -> Codes:
-    """When each thing was done.
+    """Return when each thing was done.
 
     Parameters
     ----------

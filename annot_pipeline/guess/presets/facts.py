@@ -30,12 +30,12 @@ class Facts:
 
     @cached_property
     def sheet(self) -> Sheet:
-        """The rows."""
+        """Return the rows."""
         return sheet_of(self.group.samples)
 
     @property
     def names(self) -> list[str]:
-        """Names of the columns."""
+        """Return names of the columns."""
         return self.sheet.names
 
     def has(self, *columns: str) -> bool:

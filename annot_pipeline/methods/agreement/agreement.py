@@ -272,7 +272,7 @@ def _pair_weights(table: csr_array) -> JudgePairs:
 
 
 def _entries(table: csr_array) -> tuple[Codes, Floats]:
-    """Return place and value of each entry, in order of places."""
+    """Return the place and value of each entry, in order of places."""
     table.sort_indices()
     entries = table.tocoo()
     return entries.row * np.int64(table.shape[1]) + entries.col, entries.data

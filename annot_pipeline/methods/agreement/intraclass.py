@@ -76,12 +76,12 @@ class ItemSums(Additive):
 
     @property
     def per_item(self) -> float:
-        """Harmonic mean of the number of scores an item."""
+        """Return the harmonic mean of the number of scores an item."""
         return self.n_items / self.inverse if self.n_items else np.nan
 
     @property
     def is_crossed(self) -> bool:
-        """Whether every judge scored every item once."""
+        """Return whether every judge scored every item once."""
         n_judges = int(np.count_nonzero(self.judge_counts))
         return not self.repeated and self.n == self.n_items * n_judges
 

@@ -176,13 +176,16 @@ def pairable(units: Codes, *, n_units: int) -> tuple[npt.NDArray[np.bool_], Code
 
 
 def nominal_within(table: RatingTable, weights: Floats) -> Floats:
-    """Disagreement on names within weighted units ``(n_rounds,)``: a sum over units."""
+    """Return disagreement on names within weighted units ``(n_rounds,)``: a sum over units."""
     within = (table.n * (table.n - 1) - table.agreeing) / (table.n - 1)
     return _total(within, weights)
 
 
 def nominal_alpha(within: Floats, code_counts: Floats) -> Floats:
-    """Alpha on names ``(n_rounds,)``; ``code_counts (n_codes, n_rounds)`` of the same units."""
+    """Return alpha on names ``(n_rounds,)``.
+
+    ``code_counts (n_codes, n_rounds)`` of the same units.
+    """
     n = code_counts.sum(axis=0)
     # counts are integers: without expected disagreement the difference is 0, not nearly 0
     return _alpha(within, n * n - (code_counts**2).sum(axis=0), n)
@@ -210,13 +213,13 @@ def ordinal_within(table: RatingTable, weights: Floats, code_counts: Floats) -> 
 
 
 def ordinal_alpha(within: Floats, code_counts: Floats) -> Floats:
-    """Alpha on the order of the codes ``(n_rounds,)``; parameters as `nominal_alpha`'s."""
+    """Return alpha on the order of the codes ``(n_rounds,)``; parameters as `nominal_alpha`'s."""
     n, ranks = code_counts.sum(axis=0), _mid_ranks(code_counts)
     return _alpha(within, 2 * n * (code_counts * ranks**2).sum(axis=0), n)
 
 
 def _mid_ranks(code_counts: Floats) -> Floats:
-    """About their mean, n / 2: halves of integers, so identical ratings differ by 0."""
+    """Return mid-ranks about their mean, n / 2: halves of integers: equal ratings differ by 0."""
     ranks: Floats = np.cumsum(code_counts, axis=0) - code_counts / 2
     ranks -= code_counts.sum(axis=0) / 2
     return ranks
@@ -313,7 +316,7 @@ def interval_alpha(unit_sums: Floats) -> Floats:
 
 
 def _are_alike(moments: _Moments, weights: Floats) -> npt.NDArray[np.bool_]:
-    """Whether all values drawn in a round are one value, ``(n_rounds,)``."""
+    """Return whether all values drawn in a round are one value, ``(n_rounds,)``."""
     unlike = (moments.low < moments.high).astype(np.float64)
     alike: npt.NDArray[np.bool_] = _total(unlike, weights) == 0
     if alike.any():  # each unit drawn holds one value only
@@ -334,7 +337,7 @@ def _ratio_alpha(
 def ratio_alpha(
     within: Floats, code_counts: Floats, domain: Floats, *, pairs_at_once: int = PAIRS_AT_ONCE
 ) -> Floats:
-    """Alpha on ratios ``(n_rounds,)``.
+    """Return alpha on ratios ``(n_rounds,)``.
 
     Parameters
     ----------
@@ -361,7 +364,10 @@ def ratio_alpha(
 def ratio_within(
     table: RatingTable, domain: Floats, *, pairs_at_once: int = PAIRS_AT_ONCE
 ) -> Floats:
-    """Sum of distances over ordered pairs of a unit, over n_u - 1; by pairs of its values."""
+    """Return the sum of distances over ordered pairs of a unit, over n_u - 1.
+
+    The sum runs over pairs of its values.
+    """
     cells, x = table.by_unit, _scaled(domain)
     ends = np.repeat(cells.indptr[1:], np.diff(cells.indptr)).astype(np.int64)
     partners = ends - np.arange(ends.size) - 1  # the cells after each one in its unit
@@ -400,7 +406,7 @@ def pairs_in_chunks(starts: Codes, counts: Codes, most: int) -> Iterator[tuple[C
 
 
 def _alpha(observed: Floats, expected: Floats, n: Floats) -> Floats:
-    """Alpha from sums over ordered pairs: in units, each over n_u - 1, and of all values."""
+    """Return alpha from sums over ordered pairs: in units, each over n_u - 1, and of all values."""
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where(expected > 0, 1 - (n - 1) * observed / expected, np.nan)
 

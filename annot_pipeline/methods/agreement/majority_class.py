@@ -58,7 +58,7 @@ class MajorityClass:
     n_undecided: int
 
     def share_at_least(self, largest: int) -> float:
-        """Share of units whose largest class has so many votes or more."""
+        """Return the share of units whose largest class has so many votes or more."""
         n = self.n_units.sum()
         return float(self.n_units[self.largest >= largest].sum() / n) if n else float("nan")
 
@@ -125,7 +125,7 @@ def majority_class(
 
 
 def majority_chance(n: int) -> Fraction:
-    """Probability that more than half of n votes, thrown over three classes, fall in one.
+    """Return the probability that more than half of n votes over three classes fall in one.
 
     Raises
     ------

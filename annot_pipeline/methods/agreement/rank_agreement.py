@@ -147,7 +147,7 @@ def _rows(*columns: npt.ArrayLike) -> Codes:
 
 
 def _blocks(segment: Codes, partners: Partners, common_at_once: int) -> Iterator[Codes]:
-    """Rows in blocks of whole segments: no pair of judges of a segment is in two."""
+    """Yield rows in blocks of whole segments: no pair of judges of a segment is in two."""
     starts = np.flatnonzero(_changes(segment[None, :]))
     before = np.cumsum(partners.counts)[starts] - partners.counts[starts]
     blocks = starts[_changes((before // common_at_once)[None, :])]
@@ -200,7 +200,10 @@ class _Pairs:
 
 
 def _correlations(pair: Codes, x: Codes, y: Codes, n: Codes) -> Floats:
-    """Pearson's r of each pair, ``(n_pairs,)``, from whole numbers: what is constant is exact."""
+    """Return Pearson's r of each pair, ``(n_pairs,)``, from whole numbers.
+
+    Constant columns are found exactly.
+    """
 
     def total(values: Codes) -> Codes:
         sums = np.zeros(n.size, np.int64)
@@ -218,7 +221,7 @@ def _correlations(pair: Codes, x: Codes, y: Codes, n: Codes) -> Floats:
 
 
 def _average_ranks(pair: Codes, values: Codes) -> Codes:
-    """Twice the average ranks of values among those of the pair."""
+    """Return twice the average ranks of values among those of the pair."""
     order = np.lexsort((values, pair))
     new = _changes(np.stack([pair[order], values[order]]))
     starts = np.flatnonzero(new)
@@ -230,7 +233,10 @@ def _average_ranks(pair: Codes, values: Codes) -> Codes:
 
 
 def _changes(keys: Codes) -> npt.NDArray[np.bool_]:
-    """Whether a column of ``(n_keys, n_rows)`` differs from the one before; the first does."""
+    """Return whether a column of ``(n_keys, n_rows)`` differs from the one before.
+
+    The first column does.
+    """
     new = np.ones(keys.shape[1], np.bool_)
     new[1:] = (keys[:, 1:] != keys[:, :-1]).any(axis=0)
     return new

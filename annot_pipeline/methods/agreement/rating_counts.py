@@ -36,7 +36,7 @@ def overlap(items: npt.ArrayLike, judges: npt.ArrayLike, *, n_items: int, n_judg
 def shared_items(
     items: npt.ArrayLike, judges: npt.ArrayLike, *, n_items: int, n_judges: int
 ) -> tuple[Flags, Flags]:
-    """Whether an item has two or more distinct judges, and whether a judge has such an item.
+    """Return whether an item has two or more distinct judges, and whether a judge has such an item.
 
     Raises
     ------
@@ -91,7 +91,7 @@ class RatingCounts:
         return cls(items, judges, labels, n, n_items, n_judges, n_labels)
 
     def inter_judge_pairs(self) -> tuple[Codes, Codes]:
-        """Pairs of labels by distinct judges ``(n_items,)``, and those of them that agree."""
+        """Return pairs of labels by distinct judges ``(n_items,)``, and how many of them agree."""
         of_item = np.bincount(self.items, self.n, minlength=self.n_items).astype(np.int64)
         same_judge = self._pairs(self.items * self.n_judges + self.judges, self.items, self.n)
         by_label = self.items * self.n_labels + self.labels
@@ -101,7 +101,7 @@ class RatingCounts:
         return of_item * (of_item - 1) // 2 - same_judge, agreeing
 
     def _pairs(self, groups: Codes, items: Codes, n: Codes) -> Codes:
-        """Pairs of labels within each run of equal groups, by item."""
+        """Return pairs of labels within each run of equal groups, by item."""
         starts = np.flatnonzero(np.diff(groups, prepend=-1))
         if starts.size < n.size:
             items, n = items[starts], np.add.reduceat(n, starts)
@@ -113,5 +113,5 @@ class RatingCounts:
 
 
 def n_distinct(codes: Codes) -> int:
-    """Number of different codes."""
+    """Return the number of different codes."""
     return int(np.unique(codes).size)

@@ -29,6 +29,6 @@ class Partners:
 
 
 def _ends(new: npt.NDArray[np.bool_]) -> Codes:
-    """Where the run of each position ends; ``new`` marks the first of a run."""
+    """Return where the run of each position ends; ``new`` marks the first of a run."""
     bounds = np.append(np.flatnonzero(new), new.size)
     return np.repeat(bounds[1:], np.diff(bounds))

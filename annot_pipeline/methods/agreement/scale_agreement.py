@@ -47,7 +47,7 @@ class BinnedAgreement:
 
 
 def kappa_of_share(agreement: npt.ArrayLike, n_categories: int) -> Floats:
-    """Kappa of Pr(a) with the chance 1/k of the 2013 tables; NaN for one category."""
+    """Return kappa of Pr(a) with the chance 1/k of the 2013 tables; NaN for one category."""
     share = np.asarray(agreement, np.float64)
     if n_categories == 1:
         return np.full_like(share, np.nan)
@@ -103,14 +103,14 @@ def percentile_bins(z: npt.ArrayLike, k: int, reference: npt.ArrayLike) -> Codes
 
 
 def percentile_places(n: int, k: int) -> Codes:
-    """Places ``(k - 1,)`` of the edges of k bins among ``n`` values in order."""
+    """Return places ``(k - 1,)`` of the edges of k bins among ``n`` values in order."""
     # ceil(j n / k) - 1 in whole numbers, as j / k is not exact
     places: Codes = -(-np.arange(1, k) * n // k) - 1
     return places
 
 
 def bins_of_edges(z: Floats, edges: Floats) -> Codes:
-    """Bins of values by edges ``(k - 1,)``, each of which belongs to the bin below it."""
+    """Return bins of values by edges ``(k - 1,)``, each of which belongs to the bin below it."""
     return np.searchsorted(edges, z, side="left").astype(np.int64)
 
 
@@ -259,7 +259,7 @@ def binned_agreement_of(
 
 
 def _share_of_kinds(kinds: PairKinds, rounds: int, rng: Rng) -> Floats:
-    """Share of pairs that agree, of the data and of resamples of items, ``(1 + rounds,)``.
+    """Return the share of pairs that agree, in data and resamples of items, ``(1 + rounds,)``.
 
     Items of one kind are drawn as often by chance: how often each kind is among the items drawn is
     multinomial. These are the same resamples, without drawing a million items to count a dozen

@@ -51,7 +51,7 @@ class Scale:
     is_constant: bool
 
     def about(self, scores: Floats) -> Floats:
-        """Scores about the centre, between -1 and 1."""
+        """Return scores about the centre, between -1 and 1."""
         exponent = int(np.frexp(self.largest)[1])
         return np.asarray(np.ldexp(scores - self.centre, -exponent))
 
@@ -101,7 +101,10 @@ class ScoreUnits:
         return 5 * (self.n_units + self.n_values)
 
     def sums(self, times: Counts) -> Floats:
-        """Sums over units that are drawn ``(n_units, n_rounds)``; rows as `INTERVAL_SUMS` says."""
+        """Return sums over units that are drawn ``(n_units, n_rounds)``.
+
+        Rows as `INTERVAL_SUMS` says.
+        """
         interval = interval_sums(self.units, self.values, times, n_units=self.n_units)
         ratio = weighted(self.within, times.astype(np.float64))
         counts = np.zeros((self.n_values, times.shape[1]))
@@ -110,7 +113,10 @@ class ScoreUnits:
         return np.concatenate([interval, ratio[None, :], counts])
 
     def ordinal_sum(self, times: Counts, sums: Floats) -> Floats:
-        """Disagreement as ordinal alpha has it ``(n_rounds,)``; ``sums`` are of all units."""
+        """Return disagreement as ordinal alpha has it ``(n_rounds,)``.
+
+        ``sums`` are of all units.
+        """
         if self.table is None:
             return np.zeros(times.shape[1])
         counts = sums[INTERVAL_SUMS + 1 :]

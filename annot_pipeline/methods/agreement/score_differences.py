@@ -55,7 +55,7 @@ def score_differences(
     rounds: int,
     rng: Rng,
 ) -> ScoreDifferences:
-    """Mean and sd of |first - second| over given pairs (Graham et al. 2013, Table 1).
+    """Return the mean and sd of |first - second| over given pairs (Graham et al. 2013, Table 1).
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def inter_judge_score_differences(
     rounds: int,
     rng: Rng,
 ) -> ScoreDifferences:
-    """Mean and sd of |difference| over all pairs of scores of one item by distinct judges.
+    """Return mean and sd of |difference| over all pairs of scores of an item by distinct judges.
 
     No pair is listed: in the order of scores each is met as many times above others as below
     (sum of |x_i - x_j| over i < j is the sum of x_(k) (2k - n + 1), k from 0).
@@ -169,7 +169,10 @@ class ItemDifferences:
         return cls.from_totals(total, n, float(of_item.squares.sum() - of_judge.squares.sum()))
 
     def sums(self, weights: Floats) -> Floats:
-        """Differences and pairs of items that are drawn ``(n_items, n_rounds)``: two rows."""
+        """Return differences and pairs of items that are drawn ``(n_items, n_rounds)``.
+
+        The first row are differences, the second one pairs.
+        """
         return np.stack([weighted(self.total, weights), weighted(self.pairs, weights)])
 
 
@@ -183,7 +186,7 @@ class _Distances:
 
 
 def _distances(groups: Codes, places: Codes, values: Floats) -> _Distances:
-    """Of the groups' values, by their places among the values in order."""
+    """Return the distances of the groups' values, by their places among the values in order."""
     n_groups = int(groups.max()) + 1
     group, positions = np.divmod(np.sort(groups * values.size + places), values.size)
     x = values[positions]

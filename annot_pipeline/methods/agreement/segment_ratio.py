@@ -68,7 +68,7 @@ def segment_ratio(
 
 
 def ratio_replicates(part: Floats, whole: Floats, rounds: int, rng: Rng) -> Floats:
-    """``(1 + rounds,)`` ratios of the sums of ``(n_segments,)``, that of the data first."""
+    """Return ``(1 + rounds,)`` ratios of the sums of ``(n_segments,)``, that of the data first."""
 
     def ratio(weights: Floats) -> Floats:
         with np.errstate(invalid="ignore"):
@@ -79,7 +79,7 @@ def ratio_replicates(part: Floats, whole: Floats, rounds: int, rng: Rng) -> Floa
 
 
 def segment_resamples(n_segments: int, rounds: int, rng: Rng) -> ItemResamples:
-    """Resamples of segments; none, but the data itself, below `FEWEST_SEGMENTS`."""
+    """Return resamples of segments; none, but the data itself, below `FEWEST_SEGMENTS`."""
     if rounds < 0:
         raise ValueError(f"rounds is {rounds}, allowed are 0 and more")
     return ItemResamples.draw(n_segments, rounds if n_segments >= FEWEST_SEGMENTS else 0, rng)

@@ -250,13 +250,13 @@ class _Decisions:
         return every - inter, alike - agreeing, own > 1
 
     def counts(self, rows: Flags) -> Codes:
-        """Decisions of each kind, ``(n_items, 3)``."""
+        """Return decisions of each kind, ``(n_items, 3)``."""
         n_items = self.segment_of.size
         keys = self.items[rows] * OUTCOMES + self.labels[rows]
         return np.bincount(keys, minlength=n_items * OUTCOMES).reshape(n_items, OUTCOMES)
 
     def of_repeaters(self) -> Flags:
-        """Comparisons of a segment and judge with an item that the judge decided twice."""
+        """Return comparisons of a segment and judge with an item that the judge decided twice."""
         judged = self.segments * (int(self.judges.max(initial=-1)) + 1) + self.judges
         groups, group = np.unique(judged, return_inverse=True)
         repeated = np.zeros(groups.size, np.bool_)
@@ -264,7 +264,7 @@ class _Decisions:
         return np.asarray(repeated[group])
 
     def _repeats(self) -> Codes:
-        """How often the judge of each comparison decided its item."""
+        """Return how often the judge of each comparison decided its item."""
         keys = self.items * (int(self.judges.max(initial=-1)) + 1) + self.judges
         _, cell, n = np.unique(keys, return_inverse=True, return_counts=True)
         return np.asarray(n[cell], np.int64)
@@ -275,7 +275,7 @@ def _n_pairs(n: Codes) -> Codes:
 
 
 def _kappa(agree: Floats, comparable: Floats, ties: Floats, total: Floats) -> Floats:
-    """kappa, pA and pE, ``(3, n_rounds)``."""
+    """Return kappa, pA and pE, ``(3, n_rounds)``."""
     with np.errstate(invalid="ignore", divide="ignore"):
         share, tied = agree / comparable, ties / total
         chance = tied**2 + (1 - tied) ** 2 / 2
@@ -284,7 +284,10 @@ def _kappa(agree: Floats, comparable: Floats, ties: Floats, total: Floats) -> Fl
 
 
 def _cohen(table: Floats) -> Floats:
-    """Cohen's kappa of ``(3, 3, n_rounds)`` counts, from whole numbers: a chance of 1 is exact."""
+    """Return Cohen's kappa of ``(3, 3, n_rounds)`` counts, from whole numbers.
+
+    A chance of 1 is exact.
+    """
     n = table.sum(axis=(0, 1))
     agreeing = np.einsum("iir->r", table)
     by_chance = np.einsum("ir,ir->r", table.sum(axis=1), table.sum(axis=0))

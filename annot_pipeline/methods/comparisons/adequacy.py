@@ -63,42 +63,42 @@ class AdequacyEffort:
 
     @property
     def n_collapsed(self) -> int:
-        """Outputs that share the vertex of another one."""
+        """Return outputs that share the vertex of another one."""
         return self.n_outputs - self.n_vertices
 
     @property
     def n_automatic(self) -> int:
-        """Vertices labelled without an answer."""
+        """Return vertices labelled without an answer."""
         return self.n_by_reference + self.n_by_spread
 
     @property
     def n_unknown(self) -> int:
-        """Vertices without a label: questions are open, and the share saved will fall."""
+        """Return vertices without a label: questions are open, and the share saved will fall."""
         return self.n_vertices - self.n_automatic - self.n_asked
 
     @property
     def share_collapsed(self) -> float:
-        """Of outputs."""
+        """Return the share of outputs."""
         return _share(self.n_collapsed, self.n_outputs)
 
     @property
     def share_automatic(self) -> float:
-        """Of vertices."""
+        """Return the share of vertices."""
         return _share(self.n_automatic, self.n_vertices)
 
     @property
     def share_by_reference(self) -> float:
-        """Of vertices."""
+        """Return the share of vertices."""
         return _share(self.n_by_reference, self.n_vertices)
 
     @property
     def share_by_spread(self) -> float:
-        """Of vertices."""
+        """Return the share of vertices."""
         return _share(self.n_by_spread, self.n_vertices)
 
     @property
     def share_saved(self) -> float:
-        """Of outputs, those that nobody was asked about."""
+        """Return the share of outputs that nobody was asked about."""
         return _share(self.n_outputs - self.n_answers, self.n_outputs)
 
 
@@ -172,7 +172,9 @@ def spread_adequacy(
 
 
 def adequacy_questions(graph: npt.ArrayLike, graphs: ComparisonGraphs, adequate: Codes) -> Codes:
-    """Outputs to ask next: all that the paper's greedy order would ask, whatever the answers.
+    """Return outputs to ask next.
+
+    They are all that the paper's greedy order would ask, whatever the answers.
 
     A component without a label is asked as soon as none that dominates it is without one: then
     no other answer can label it. So the questions of one call may be asked side by side.

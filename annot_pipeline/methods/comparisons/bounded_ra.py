@@ -161,7 +161,7 @@ def bounded_ra_update(
 def outcome_probabilities(
     score_i: Floats, score_j: Floats, epsilon: float
 ) -> tuple[Floats, Floats, Floats]:
-    """Probabilities that i wins, that j wins, and of a tie (eqs. 20 to 22); they sum to 1.
+    """Return probabilities that i wins, that j wins, and of a tie (eqs. 20 to 22); they sum to 1.
 
     Parameters
     ----------

@@ -22,7 +22,7 @@ ClusterRule = Literal["wmt", "all_beat_all", "min_wins"]
 
 
 def ranks(scores: Floats) -> Codes:
-    """Ranks along the last axis, 1 for the highest, ties 1 2 2 4; NaN ranks last."""
+    """Return ranks along the last axis, 1 for the highest, ties 1 2 2 4; NaN ranks last."""
     order = np.argsort(-scores, axis=-1, kind="stable")
     ordered = np.take_along_axis(scores, order, axis=-1)
     positions = np.broadcast_to(np.arange(1, scores.shape[-1] + 1), scores.shape).copy()
@@ -34,7 +34,7 @@ def ranks(scores: Floats) -> Codes:
 
 
 def clusters(beats: Flags, rule: ClusterRule) -> Codes:
-    """The cluster of each system, from 1.
+    """Return the cluster of each system, from 1.
 
     Parameters
     ----------

@@ -49,11 +49,11 @@ class PairCounts:
 
     @property
     def n(self) -> Floats:
-        """Comparisons."""
+        """Return comparisons."""
         return self.wins + self.ties + self.losses
 
     def take(self, rounds: npt.NDArray[np.bool_] | slice) -> PairCounts:
-        """Some of the rounds."""
+        """Return some of the rounds."""
         return PairCounts(self.wins[rounds], self.ties[rounds], self.losses[rounds])
 
 
@@ -160,10 +160,10 @@ def count_comparisons(
 
 
 def _cells(counts: PairCounts) -> Floats:
-    """``(3 n_pairs,)`` of one round: wins, ties and losses of a pair side by side."""
+    """Return ``(3 n_pairs,)`` of one round: wins, ties and losses of a pair side by side."""
     return np.stack([counts.wins[0], counts.ties[0], counts.losses[0]], axis=1).reshape(-1)
 
 
 def _pairs(cells: Floats | Codes) -> PairCounts:
-    """Cells ``(n_rounds, 3 n_pairs)`` by kind."""
+    """Return cells ``(n_rounds, 3 n_pairs)`` by kind."""
     return PairCounts(*(cells[:, kind::3].astype(np.float64, order="C") for kind in range(3)))

@@ -67,11 +67,11 @@ class ComparisonGraphs:
     _reach: Reachability = field(repr=False)
 
     def dominated_by_any(self, marked: npt.ArrayLike) -> Flags:
-        """``(n_items,)`` the items that some marked item, ``(n_items,)``, dominates."""
+        """Return ``(n_items,)`` the items that some marked item, ``(n_items,)``, dominates."""
         return self._touched(marked, against=True)
 
     def dominates_any(self, marked: npt.ArrayLike) -> Flags:
-        """``(n_items,)`` the items that dominate some marked item, ``(n_items,)``."""
+        """Return ``(n_items,)`` the items that dominate some marked item, ``(n_items,)``."""
         return self._touched(marked, against=False)
 
     def _touched(self, marked: npt.ArrayLike, *, against: bool) -> Flags:
@@ -105,17 +105,20 @@ class GraphConsistency:
 
     @property
     def consistency(self) -> Floats:
-        """``(n_graphs,)`` share of outputs outside of any contradiction."""
+        """Return ``(n_graphs,)`` share of outputs outside of any contradiction."""
         return np.asarray(1 - self.n_in_contradiction / self.n_items)
 
     @property
     def share_of_graphs_with_contradictions(self) -> float:
-        """Cycles are in 9.72% of the paper's graphs; NaN without graphs."""
+        """Return cycles are in 9.72% of the paper's graphs; NaN without graphs."""
         return float((self.n_in_contradiction > 0).mean()) if self.graph.size else np.nan
 
     @property
     def share_of_outputs_consistent(self) -> float:
-        """The consistency measure over all outputs, 96.17% in the paper; NaN without outputs."""
+        """Return the consistency measure over all outputs, 96.17% in the paper.
+
+        NaN without outputs.
+        """
         n_items = int(self.n_items.sum())
         return 1 - int(self.n_in_contradiction.sum()) / n_items if n_items else np.nan
 
@@ -128,7 +131,7 @@ def comparison_graphs(
     *,
     words_at_once: int = WORDS,
 ) -> ComparisonGraphs:
-    """Components, dominance and ranks of all graphs.
+    """Return components, dominance and ranks of all graphs.
 
     Neither the order of comparisons matters, nor how often one is repeated.
 
@@ -261,7 +264,7 @@ def _connected(source: Codes, target: Codes, n_items: int, *, strong: bool) -> C
 
 
 def _numbered(labels: Codes, graph: Codes) -> Codes:
-    """The same groups of items, numbered by graph, then by least item."""
+    """Return the same groups of items, numbered by graph, then by least item."""
     _, least, group = np.unique(labels, return_index=True, return_inverse=True)
     number = np.empty(least.size, np.int64)
     number[np.lexsort((least, graph[least]))] = np.arange(least.size)
@@ -278,7 +281,7 @@ def _condensed(source: Codes, target: Codes, n_components: int) -> Reachability:
 def _counts(
     reach: Reachability, graph: Codes, component: Codes, words_at_once: int
 ) -> tuple[Codes, Codes]:
-    """Outputs that each item reaches, and that reach it, a block of outputs a graph at a time."""
+    """Return outputs that each item reaches and that reach it, one block of outputs at a time."""
     positions = _place_in_graph(graph)
     word, bit = positions >> 6, np.uint64(1) << (positions & 63).astype(np.uint64)
     n_words = int(word.max(initial=-1)) + 1
@@ -295,7 +298,7 @@ def _counts(
 
 
 def _place_in_graph(graph: Codes) -> Codes:
-    """Places 0, 1, ... of the items of each graph, in the order of items."""
+    """Return places 0, 1, ... of the items of each graph, in the order of items."""
     order = np.argsort(graph, kind="stable")
     new = np.append(True, np.diff(graph[order]) != 0)[: graph.size]
     start = np.maximum.accumulate(np.where(new, np.arange(graph.size), 0))

@@ -49,17 +49,17 @@ class Connectivity:
 
     @property
     def n_parts(self) -> int:
-        """Parts."""
+        """Return parts."""
         return int(self.total.size)
 
     @property
     def n_components(self) -> int:
-        """Components of all parts."""
+        """Return components of all parts."""
         return int(self.component.max(initial=-1)) + 1
 
     @property
     def strong(self) -> Flags:
-        """``(n_parts,)`` whether a part is one component."""
+        """Return ``(n_parts,)`` whether a part is one component."""
         n_components = np.zeros(self.n_parts, np.int64)
         np.maximum.at(n_components, self.part, self.component)
         least = np.full(self.n_parts, self.component.size)
@@ -98,7 +98,7 @@ def connectivity(
 
 
 def _by_least_member(labels: npt.NDArray[np.int32]) -> Codes:
-    """Labels numbered by the first system that bears them."""
+    """Return labels numbered by the first system that bears them."""
     _, least, codes = np.unique(labels, return_index=True, return_inverse=True)
     rank = np.empty(least.size, np.int64)
     rank[np.argsort(least)] = np.arange(least.size)
@@ -106,7 +106,7 @@ def _by_least_member(labels: npt.NDArray[np.int32]) -> Codes:
 
 
 def _ordered(part: Codes, component: Codes, winner: Codes, loser: Codes) -> tuple[Codes, Flags]:
-    """Place of each component, and whether each part has one order only (Kahn 1962)."""
+    """Return the place of each component, and whether each part has one order only (Kahn 1962)."""
     n_components = int(component.max(initial=-1)) + 1
     part_of = np.zeros(n_components, np.int64)
     part_of[component] = part

@@ -78,7 +78,7 @@ class RankShift:
 
     @property
     def share_differ(self) -> float:
-        """Share of graphs in which any rank differs; 212 of 1,882 in the paper."""
+        """Return the share of graphs in which any rank differs; 212 of 1,882 in the paper."""
         return self.n_differ / self.n_graphs if self.n_graphs else np.nan
 
 

@@ -39,6 +39,6 @@ def log_match_quality(
 
 
 def match_quality(score: npt.ArrayLike, variance: npt.ArrayLike, *, gamma: float) -> Floats:
-    """``(n_items, n_items)`` match quality of all pairs, for figures of few items."""
+    """Return ``(n_items, n_items)`` match quality of all pairs, for figures of few items."""
     s, v = np.asarray(score, np.float64), np.asarray(variance, np.float64)
     return np.exp(log_match_quality(s[:, None], v[:, None], s, v, gamma=gamma))

@@ -153,7 +153,7 @@ def _rankings(
 
 
 def _sequence(table: _Rankings, kind: Round, seed: np.int64) -> npt.NDArray[np.int32]:
-    """Rankings of one round, in order."""
+    """Return rankings of one round, in order."""
     rng = np.random.default_rng(int(seed))
     sequence = np.arange(table.start.size, dtype=np.int32)
     if kind.startswith("drawn") and table.n_units:

@@ -19,7 +19,7 @@ _TAIL = 40  # one rank of so many is left out at each end
 
 
 def rank_ranges(ranks: Codes) -> tuple[Codes, Codes]:
-    """Best and worst rank of each system, ``(n_systems,)``, over rounds.
+    """Return the best and worst rank of each system, ``(n_systems,)``, over rounds.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def rank_ranges(ranks: Codes) -> tuple[Codes, Codes]:
 
 
 def rank_clusters(best: Codes, worst: Codes) -> Codes:
-    """The cluster of each system, from 1.
+    """Return the cluster of each system, from 1.
 
     Parameters
     ----------

@@ -66,7 +66,7 @@ class Reachability:
         return cls(n_vertices, widest, along, against)
 
     def reached(self, own: Words, *, against: bool = False) -> Words:
-        """Union of the sets of all vertices that each vertex reaches, without its own.
+        """Return the union of the sets of all vertices that each vertex reaches, without its own.
 
         Parameters
         ----------
@@ -85,7 +85,7 @@ class Reachability:
 
 
 def _levels(source: Codes, target: Codes, n_vertices: int) -> Codes:
-    """Length of the longest path to each vertex: an edge leads to a higher level."""
+    """Return the length of the longest path to each vertex: an edge leads to a higher level."""
     ends = target[np.argsort(source, kind="stable")]
     n_ends = np.bincount(source, minlength=n_vertices)
     first_end = np.cumsum(n_ends) - n_ends
@@ -105,7 +105,7 @@ def _levels(source: Codes, target: Codes, n_vertices: int) -> Codes:
 
 
 def _waves(source: Codes, target: Codes, turn: Codes) -> tuple[_Wave, ...]:
-    """Edges by the turn of their source."""
+    """Return edges by the turn of their source."""
     order = np.lexsort((target, source, turn[source]))
     source, target = source[order], target[order]
     new = np.flatnonzero(np.append(True, source[1:] != source[:-1])[: source.size])

@@ -92,7 +92,10 @@ def asked_comparisons(
 
 
 def _outputs(items: Codes, one: Codes, other: Codes, n_items: int) -> Codes:
-    """``(n_nodes,)`` code of the output of each node: of its item, or of the set of its items."""
+    """Return ``(n_nodes,)`` code of the output of each node.
+
+    An output is that of its item, or of the set of its items.
+    """
     size = items.size
     shared = coo_array((np.ones(one.size, np.int64), (one, other)), (size, size)).tocsr()
     group = np.asarray(connected_components(shared, directed=False)[1], np.int64)

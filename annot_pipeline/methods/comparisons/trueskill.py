@@ -158,7 +158,7 @@ def trueskill_update(
 
 
 def surprisal_of_win(t: npt.ArrayLike, epsilon: npt.ArrayLike) -> tuple[Floats, Floats]:
-    """Factors v and w of a win (eqs. 5, 9).
+    """Return factors v and w of a win (eqs. 5, 9).
 
     Parameters
     ----------
@@ -178,7 +178,7 @@ def surprisal_of_win(t: npt.ArrayLike, epsilon: npt.ArrayLike) -> tuple[Floats, 
 
 
 def surprisal_of_tie(t: npt.ArrayLike, epsilon: npt.ArrayLike) -> tuple[Floats, Floats]:
-    """Factors v and w of a tie (eqs. 6, 10).
+    """Return factors v and w of a tie (eqs. 6, 10).
 
     Parameters
     ----------

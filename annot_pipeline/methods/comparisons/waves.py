@@ -29,7 +29,7 @@ FIRST_WINS, TIE, SECOND_WINS = 1, 0, -1
 
 
 def waves(first: npt.ArrayLike, second: npt.ArrayLike, *, n_items: int) -> list[Codes]:
-    """Places of comparisons, wave by wave.
+    """Return places of comparisons, wave by wave.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def waves(first: npt.ArrayLike, second: npt.ArrayLike, *, n_items: int) -> list[
 
 
 def waves_side_by_side(pairs: Codes, tie: Bools, *, n_items: int) -> Iterator[tuple[Codes, Bools]]:
-    """Comparisons wave by wave, of many orders at once that share no item.
+    """Yield comparisons wave by wave, of many orders at once that share no item.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def waves_side_by_side(pairs: Codes, tie: Bools, *, n_items: int) -> Iterator[tu
 def winners_first(
     first: npt.ArrayLike, second: npt.ArrayLike, outcome: npt.ArrayLike, *, n_items: int
 ) -> tuple[Codes, Bools]:
-    """Comparisons as (winner, loser), and which of them are ties.
+    """Return comparisons as (winner, loser), and which of them are ties.
 
     Parameters
     ----------

@@ -28,7 +28,7 @@ def win_shares(
     n_systems: int,
     ties_count: TiesOfShares,
 ) -> Floats:
-    """Shares ``(n_rounds, n_systems)`` in [0, 1]; NaN where nothing counts.
+    """Return shares ``(n_rounds, n_systems)`` in [0, 1]; NaN where nothing counts.
 
     Parameters
     ----------

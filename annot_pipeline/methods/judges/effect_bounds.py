@@ -165,7 +165,7 @@ def accuracy_interval(answers: Answers, strata: Codes) -> tuple[Floats, Floats]:
 def _design_effect(
     unit: Codes, hit: Codes, residual: Floats, n_units: int, strata: Codes
 ) -> Floats:
-    """How much variance HITs add to the means of judges: 1 + (mean size - 1) x correlation.
+    """Return how much variance HITs add to the means of judges: 1 + (mean size - 1) x correlation.
 
     The correlation of outputs of one HIT is estimated over judges with outputs of several, for
     each stratum, and drawn a little to the usual one; residuals about a judge's own mean are
@@ -201,7 +201,7 @@ def _design_effect(
 
 
 def _pooled(strata: Codes, variance: Floats, weight: Codes) -> Floats:
-    """Mean variance of each stratum, weighed by degrees of freedom."""
+    """Return the mean variance of each stratum, weighed by degrees of freedom."""
     n_strata = int(strata.max(initial=-1)) + 1
     total = sums(strata, variance * weight, n_groups=n_strata)
     with np.errstate(invalid="ignore", divide="ignore"):

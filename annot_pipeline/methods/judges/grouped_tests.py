@@ -221,21 +221,21 @@ class _Ranked:
         return cls(n, group, size, n_flagged, starts - before[group] + (size + 1) / 2)
 
     def flagged_sum(self) -> Floats:
-        """Sum of the flagged values' ranks, by group."""
+        """Return the sum of the flagged values' ranks, by group."""
         return _sums(self.group, self.rank * self.n_flagged, self.n.size)
 
     def ties(self) -> Floats:
-        """Sum of t^3 - t over ties of size t, by group."""
+        """Return the sum of t^3 - t over ties of size t, by group."""
         return _sums(self.group, self.size**3 - self.size, self.n.size)
 
 
 def _sums(groups: Codes, values: Floats, n_groups: int) -> Floats:
-    """Sums of whole and half numbers, which are exact."""
+    """Return sums of whole and half numbers, which are exact."""
     return np.bincount(groups, weights=values, minlength=n_groups).astype(np.float64, copy=False)
 
 
 def _normal(distance: Floats, variance: Floats) -> tuple[Floats, Floats]:
-    """z with continuity correction towards the middle of R: one-sided, minus one half."""
+    """Return z with continuity correction towards the middle of R: one-sided, minus one half."""
     from scipy.special import ndtr
 
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -245,7 +245,7 @@ def _normal(distance: Floats, variance: Floats) -> tuple[Floats, Floats]:
 
 
 def _t_above(statistic: Floats, freedom: Floats | Codes) -> Floats:
-    """Chance that Student's t is larger; where nobody is tested, scipy need not load."""
+    """Return chance that Student's t is larger; where nobody is tested, scipy need not load."""
     if np.isnan(statistic).all():
         return np.full_like(statistic, np.nan)
     from scipy.special import stdtr

@@ -232,7 +232,7 @@ class _Scored:
 
 
 def _blocks(scored: _Scored, partners: Partners, common_at_once: int) -> Iterator[Codes]:
-    """Rows that have partners, in blocks of whole judges: no pair of judges is in two."""
+    """Yield rows that have partners, in blocks of whole judges: no pair of judges is in two."""
     rows = np.flatnonzero(partners.counts)
     rows = rows[np.argsort(scored.judges[rows], kind="stable")]
     if not rows.size:

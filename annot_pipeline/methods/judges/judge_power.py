@@ -257,14 +257,14 @@ def _noncentral_t(
 
 
 def _standardized(effect: Floats, sd: Floats) -> Floats:
-    """Effect by its standard deviation; without limit where scores do not vary."""
+    """Return the effect by its standard deviation; without limit where scores do not vary."""
     with np.errstate(invalid="ignore", divide="ignore"):
         size: Floats = np.where(np.asarray(sd) > 0, effect / sd, np.where(effect > 0, 40.0, 0.0))
     return size
 
 
 def _orthant(h: Floats, correlation: npt.ArrayLike) -> Floats:
-    """Chance that two standard normals of a correlation are both above -h (Owen 1956)."""
+    """Return chance that two standard normals of a correlation are both above -h (Owen 1956)."""
     from scipy.special import ndtr, owens_t
 
     rho = np.asarray(correlation, np.float64)
@@ -272,7 +272,7 @@ def _orthant(h: Floats, correlation: npt.ArrayLike) -> Floats:
 
 
 def _critical(mean: Floats, variance: Floats, alpha: Floats) -> Floats:
-    """The least whole statistic that passes, as the tests calculate p."""
+    """Return the least whole statistic that passes, as the tests calculate p."""
     from scipy.special import ndtri
 
     least: Floats = np.floor(mean + 0.5 + ndtri(1 - alpha) * np.sqrt(variance)) + 1
@@ -280,7 +280,7 @@ def _critical(mean: Floats, variance: Floats, alpha: Floats) -> Floats:
 
 
 def _reaches(least: Floats, mean: Floats, variance: Floats, most: Floats) -> Floats:
-    """Chance that a statistic of such moments is at least so large, continuity corrected."""
+    """Return chance that a statistic of such moments is at least so large, continuity corrected."""
     from scipy.special import ndtr
 
     with np.errstate(invalid="ignore", divide="ignore"):

@@ -181,7 +181,7 @@ class CorrelationSums:
 
 
 def paired(rows: Codes, partners: Partners) -> tuple[Codes, Codes]:
-    """Rows, and each of their partners."""
+    """Return rows, and each of their partners."""
     counts = partners.counts[rows]
     begin = partners.starts[rows] - (np.cumsum(counts) - counts)
     first = np.repeat(rows, counts)
@@ -248,7 +248,7 @@ class PairBlock:
 
     @property
     def n_pairs(self) -> int:
-        """Pairs of judges that have a correlation."""
+        """Return pairs of judges that have a correlation."""
         return self.judges.size // 2
 
     @property

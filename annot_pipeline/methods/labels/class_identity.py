@@ -53,37 +53,40 @@ class ClassIdentity(Additive):
 
     @property
     def support(self) -> Floats:
-        """Mean share of the votes that the inferred label got, over the items; NaN without."""
+        """Return the mean share of the votes that the inferred label got, over the items.
+
+        NaN without items.
+        """
         return self._mean(self.item_support)
 
     @property
     def plurality_support(self) -> Floats:
-        """Mean share that the most frequent label got, over the same items."""
+        """Return the mean share that the most frequent label got, over the same items."""
         return self._mean(self.item_plurality_support)
 
     @property
     def plurality_agreement(self) -> Floats:
-        """Share of these items whose inferred label is (one of) the most frequent."""
+        """Return the share of these items whose inferred label is (one of) the most frequent."""
         return self._mean(self.item_plurality_agreement)
 
     @property
     def named(self) -> Flags:
-        """Whether judges who see the class most often give its own name."""
+        """Return whether judges who see the class most often give its own name."""
         return np.asarray(self.expected.argmax(axis=1) == np.arange(self.n_items.size))
 
     @property
     def has_mass(self) -> Flags:
-        """Where ``named`` is defined."""
+        """Return where ``named`` is defined."""
         return np.asarray(self.n_items > 0)
 
     @property
     def names_truth(self) -> Flags:
-        """Whether the class is the most likely truth behind its own name."""
+        """Return whether the class is the most likely truth behind its own name."""
         return np.asarray(self.expected.argmax(axis=0) == np.arange(self.n_items.size))
 
     @property
     def is_answered(self) -> Flags:
-        """Where ``names_truth`` is defined: somebody gave that name."""
+        """Return where ``names_truth`` is defined: somebody gave that name."""
         return np.asarray(self.answers > 0)
 
     def _mean(self, sums: Floats) -> Floats:
@@ -91,7 +94,7 @@ class ClassIdentity(Additive):
 
 
 def item_support(inferred: Codes, votes: Votes) -> Floats:
-    """``(n_items,)`` share of an item's votes that its inferred label got."""
+    """Return ``(n_items,)`` share of an item's votes that its inferred label got."""
     of_inferred = votes.counts[np.arange(inferred.size), inferred]
     return np.asarray(of_inferred / np.maximum(votes.counts.sum(axis=1), 1), np.float64)
 

@@ -138,7 +138,7 @@ def _estimates(replicates: Floats) -> tuple[Estimate, ...]:
 
 
 def _mean_defined(values: Floats) -> Floats:
-    """Mean over classes of what is defined, in each round."""
+    """Return the mean over classes of what is defined, in each round."""
     defined = ~np.isnan(values)
     return ratios(np.where(defined, values, 0.0).sum(axis=0), defined.sum(axis=0))
 

@@ -109,7 +109,7 @@ class DawidSkeneParams:
             raise ValueError(f"max_parameters must be >= 1, not {self.max_parameters}")
 
     def can_fit(self, n_judges: int, n_labels: int) -> bool:
-        """Whether a task of this size has at most ``max_parameters`` confusion probabilities."""
+        """Return whether a task of this size has at most ``max_parameters`` probabilities."""
         return n_judges * n_labels**2 <= self.max_parameters
 
 
@@ -231,7 +231,7 @@ def _posterior(matrix: LabelMatrix, estimates: Estimates) -> tuple[LabelMatrix, 
 
 
 def stacked_priors(priors: Sequence[Floats], n_labels: int) -> Floats:
-    """Counts of each task as (tasks, observed, true)."""
+    """Return counts of each task as (tasks, observed, true)."""
     for prior in priors:
         if prior.shape != (n_labels, n_labels) or not ((prior >= 0) & (prior < np.inf)).all():
             raise ValueError(f"prior must be counts >= 0 of shape {(n_labels, n_labels)}")

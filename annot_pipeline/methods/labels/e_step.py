@@ -94,7 +94,10 @@ def tempered(log_posterior: Floats, n_judges: Codes, dependence: float) -> Float
 
 
 def largest_of_rows(logits: Floats) -> Floats:
-    """Largest of each row, ``(n_rows, 1)``; of few columns by columns: numpy is slow there."""
+    """Return the largest of each row, ``(n_rows, 1)``.
+
+    A few columns are taken one by one: numpy is slow there.
+    """
     if not 1 < logits.shape[1] <= FEW:
         return np.asarray(logits.max(axis=1, keepdims=True))
     return np.asarray(reduce(np.maximum, logits.T)[:, None])

@@ -46,7 +46,7 @@ class FamilyComparison:
 
     @property
     def families_help(self) -> bool:
-        """Whether labels are predicted best by a fit with these families."""
+        """Return whether labels are predicted best by a fit with these families."""
         return self.with_families > max(self.without_families, self.votes)
 
 

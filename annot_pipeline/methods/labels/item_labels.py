@@ -85,41 +85,41 @@ class ItemLabels:
 
     @cached_property
     def n_judges(self) -> Codes:
-        """Judges of each item, ``(n_items,)``; those of one family are one."""
+        """Return judges of each item, ``(n_items,)``; those of one family are one."""
         return np.bincount(self.voter_item, minlength=self.n_items)
 
     @cached_property
     def n_others(self) -> Codes:
-        """Other judges or families of the item, ``(n_voters,)``."""
+        """Return how many other judges or families the item has, ``(n_voters,)``."""
         return np.asarray(self.n_judges[self.voter_item] - 1)
 
     @cached_property
     def votes(self) -> Floats:
-        """Votes on each item by class, ``(n_items, K)``; above 0 where there is a label."""
+        """Return votes on each item by class, ``(n_items, K)``; above 0 where there is a label."""
         cells = self.item * self.n_labels + self.label
         votes = np.bincount(cells, weights=self.weights, minlength=self.n_items * self.n_labels)
         return np.asarray(votes.reshape(self.n_items, self.n_labels), np.float64)
 
     @cached_property
     def weights(self) -> Floats:
-        """Votes that each label has with its repeats, ``(n_cells,)``."""
+        """Return votes that each label has with its repeats, ``(n_cells,)``."""
         return np.asarray(self.times / self.n_votes[self.voter])
 
     @cached_property
     def votes_of_others(self) -> Floats:
-        """Votes on an item by other judges or families, ``(n_voters, K)``."""
+        """Return votes on an item by other judges or families, ``(n_voters, K)``."""
         own = self.sum_by_voter(np.eye(self.n_labels)[self.label])
         # exactly 0 where no other judge has a vote: then the sum is that of one number and zeros
         return np.asarray(self.sum_by_item(own)[self.voter_item] - own)
 
     @cached_property
     def unsupported(self) -> UnsupportedClasses:
-        """Classes without a vote, by item."""
+        """Return classes without a vote, by item."""
         return UnsupportedClasses.from_votes(self.votes, self.n_judges)
 
     @cached_property
     def unsupported_by_others(self) -> UnsupportedClasses:
-        """Classes without a vote of other judges or families, by voter."""
+        """Return classes without a vote of other judges or families, by voter."""
         return UnsupportedClasses.from_votes(self.votes_of_others, self.n_others)
 
     def sum_by_pair(self, values: Floats) -> Floats:

@@ -114,13 +114,19 @@ def label_evidence(
 
 
 def _logs(probabilities: Floats) -> tuple[Floats, Codes]:
-    """Logarithms, 0 for that of 0; and where it was 0, so that infinities can be taken away."""
+    """Return logarithms, 0 for that of 0.
+
+    Also return where it was 0, so that infinities can be taken away.
+    """
     zero = probabilities == 0
     return np.log(np.where(zero, 1.0, probabilities)), zero.astype(np.int64)
 
 
 def _log_odds(total: Floats, ruled_out: Codes) -> Floats:
-    """Logarithms relative to the best class; -inf for what more answers rule out than others."""
+    """Return logarithms relative to the best class.
+
+    -inf for what more answers rule out than others.
+    """
     possible = ruled_out == ruled_out.min(axis=-1, keepdims=True)
     possible_totals = np.where(possible, total, -np.inf)
     odds: Floats = possible_totals - possible_totals.max(axis=-1, keepdims=True)
@@ -134,7 +140,7 @@ def _posterior(log_odds: Floats) -> Floats:
 
 
 def _first_of_best(log_odds: Floats) -> Codes:
-    """The most probable class; of tied ones the first in class order."""
+    """Return the most probable class; of tied ones the first in class order."""
     return np.asarray((log_odds >= -TIED).argmax(axis=-1), np.int64)
 
 

@@ -61,7 +61,7 @@ class LabelCodes:
                 raise ValueError(f"families must be codes from 0 to {self.n_judges - 1}")
 
     def of_items(self, some: npt.NDArray[np.bool_]) -> LabelCodes:
-        """Labels of some items ``(n_items,)``, with the same codes."""
+        """Return labels of some items ``(n_items,)``, with the same codes."""
         rows = some[self.items]
         return replace(
             self, items=self.items[rows], judges=self.judges[rows], labels=self.labels[rows]
@@ -86,7 +86,7 @@ class LabelMatrix:
 
     @property
     def evidence(self) -> csr_array:
-        """Labels as they count for the class of an item, ``(n_items, n_judges * K)``."""
+        """Return labels as they count for the class of an item, ``(n_items, n_judges * K)``."""
         return self.votes if self.weighted_votes is None else self.weighted_votes
 
     @classmethod
@@ -138,7 +138,10 @@ class LabelMatrix:
 
     @cached_property
     def judges_per_item(self) -> Codes:
-        """Number of judges of each item, ``(n_items,)``; judges of one family are one."""
+        """Return the number of judges of each item, ``(n_items,)``.
+
+        Judges of one family are one.
+        """
         if self.families is not None:
             _, item = _labels_of_families(self.votes, self.n_labels, self.families)
             return np.asarray(np.bincount(item, minlength=self.votes.shape[0]), np.int64)

@@ -82,11 +82,11 @@ class ScoreSums:
 
     @property
     def n_items(self) -> Codes:
-        """``(n_groups,)`` items of the data."""
+        """Return ``(n_groups,)`` items of the data."""
         return self.counts[:, 0].astype(np.int64)
 
     def all_groups(self) -> ScoreSums:
-        """All items as one group."""
+        """Return all items as one group."""
         return ScoreSums(self.values.sum(axis=0)[None], self.counts.sum(axis=0)[None])
 
     def estimates(self, group: int = 0) -> dict[str, Estimate]:
@@ -213,19 +213,19 @@ def resample_scores(
 
 
 def pool(tasks: Sequence[ScoreSums]) -> ScoreSums:
-    """Tasks as one: every item weighs the same. Their resamples are of one number."""
+    """Return tasks as one: every item weighs the same. Their resamples are of one number."""
     return ScoreSums(sum_of([t.values for t in tasks]), sum_of([t.counts for t in tasks]))
 
 
 def mean_over_tasks(tasks: Sequence[ScoreSums]) -> dict[str, Estimate]:
-    """The mean of each figure over tasks, every task weighing the same, whatever its size."""
+    """Return the mean of each figure over tasks; every task weighs the same."""
     wholes = [task.all_groups() for task in tasks]
     means = [ratios(whole.values[0], whole.counts[0]) for whole in wholes]
     return _estimates(sum_of(means) / len(means), sum(int(w.n_items[0]) for w in wholes))
 
 
 def sum_of(arrays: Sequence[Floats]) -> Floats:
-    """The sum of arrays of one shape, in their order."""
+    """Return the sum of arrays of one shape, in their order."""
     total = arrays[0]
     for array in arrays[1:]:
         total = total + array

@@ -44,17 +44,20 @@ class VoteSums(Additive):
 
     @property
     def vote_share(self) -> Floats:
-        """Share of the labels that were given."""
+        """Return the share of the labels that were given."""
         return self.labels / max(int(self.labels.sum()), 1)
 
     @property
     def plurality_frequency(self) -> Floats:
-        """Share of items whose most frequent label a class is; ties go to the lower code."""
+        """Return the share of items whose most frequent label a class is.
+
+        Ties go to the lower code.
+        """
         return self.plurality / max(self.n_voted, 1)
 
     @property
     def majority_frequency(self) -> Floats:
-        """Share of items where more than half of the labels are of a class."""
+        """Return the share of items where more than half of the labels are of a class."""
         return self.majority / max(self.n_voted, 1)
 
 

@@ -102,7 +102,7 @@ class ItemResamples:
         return cls(n_items, rounds, (int(first), int(second)))
 
     def split(self, n_items: Sequence[int]) -> list[ItemResamples]:
-        """Resamples that are drawn block by block of items, ``n_items`` each.
+        """Return resamples that are drawn block by block of items, ``n_items`` each.
 
         How many of a draw fall on each block is drawn first (multinomial), then which: together
         they are resamples of all items, but others than those that are drawn at once.
@@ -138,7 +138,10 @@ class ItemResamples:
 
     @cached_property
     def _kept(self) -> Counts | None:
-        """All rounds, ``(rounds, n_items)``, for who reads them again; None if they are many."""
+        """Return all rounds, ``(rounds, n_items)``, for who reads them again.
+
+        None if they are many.
+        """
         if self.rounds * self.n_items > self.most_kept:
             return None
         return self._draw(np.random.default_rng(self.seed), 0, self.rounds)
@@ -213,7 +216,7 @@ def _width(floats_per_round: int) -> int:
 
 
 def weighted(per_item: Floats | npt.NDArray[np.int64], weights: Floats) -> Floats:
-    """Sums of items' values ``(n_items,)`` in each resample, ``(n_rounds,)``."""
+    """Return sums of items' values ``(n_items,)`` in each resample, ``(n_rounds,)``."""
     # not matmul: its sums depend on the number of threads
     total: Floats = np.einsum("i,ir->r", per_item.astype(np.float64), weights)
     return total
@@ -226,7 +229,7 @@ def weighted_cells(
     *,
     cells_at_once: int = CELLS,
 ) -> Floats:
-    """Sums over items of weights times values of item and round, ``(n_rounds,)``.
+    """Return sums over items of weights times values of item and round, ``(n_rounds,)``.
 
     Items are taken in steps, whose values stay in the cache, and added one after the other: the
     steps change no digit.
@@ -259,6 +262,6 @@ def weighted_cells(
 
 
 def ratios(sums: Floats, counts: Floats) -> Floats:
-    """Sums over counts of one shape; NaN where nothing was counted."""
+    """Return sums over counts of one shape; NaN where nothing was counted."""
     some = counts > 0
     return np.where(some, sums / np.where(some, counts, 1.0), np.nan)

@@ -30,7 +30,7 @@ class SegmentScores:
     scores: Floats
 
     def same_cells(self, other: SegmentScores) -> bool:
-        """Whether both scored the same segments of the same systems, in one order."""
+        """Return whether both scored the same segments of the same systems, in one order."""
         return np.array_equal(self.systems, other.systems) and np.array_equal(
             self.segments, other.segments
         )
@@ -75,7 +75,7 @@ def resample_segments(
 def _draws(
     size: int, rounds: int, rng: np.random.Generator, drawn_at_once: int
 ) -> Iterator[Floats]:
-    """How often each of ``size`` is drawn, ``(size, rounds)``, in bounded pieces."""
+    """Yield how often each of ``size`` is drawn, ``(size, rounds)``, in bounded pieces."""
     at_once = max(1, drawn_at_once // max(size, 1))
     for start in range(0, rounds, at_once):
         n = min(at_once, rounds - start)

@@ -40,7 +40,7 @@ def change_intervals(
     now: npt.ArrayLike,
     now_ends: tuple[npt.ArrayLike, npt.ArrayLike],
 ) -> Changes:
-    """How far two estimates are apart.
+    """Return how far two estimates are apart.
 
     Parameters
     ----------

@@ -33,7 +33,7 @@ def distinct(numbers: Codes) -> tuple[Codes, Codes]:
 
 
 def places(numbers: Codes, values: Codes) -> Codes:
-    """Place of each number among the distinct ones, ``(n,)``.
+    """Return the place of each number among the distinct ones, ``(n,)``.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def renumbered_values(values: Floats) -> tuple[Floats, Codes]:
 
 
 def ordered_codes(values: Floats) -> tuple[Codes, int]:
-    """Codes in the order of values, and the size of their range.
+    """Return codes in the order of values, and the size of their range.
 
     Whole numbers of a narrow range are codes themselves; of others the places are, by sorting.
 

@@ -70,12 +70,12 @@ class Extent:
 
     @property
     def largest(self) -> Floats:
-        """How far the values are from 0; of none, 0."""
+        """Return how far the values are from 0; of none, 0."""
         return np.where(self.n > 0, np.maximum(self.high, -self.low), 0.0)
 
     @property
     def is_exact(self) -> Flags:
-        """Whether all values are whole and their sum of squares, n times, is never rounded.
+        """Return whether all values are whole and their sum of squares, n times, is never rounded.
 
         A matter of each group alone: no digit of one depends on the others.
         """
@@ -116,7 +116,7 @@ class GridSums:
 
     @property
     def total(self) -> Floats:
-        """The sums."""
+        """Return the sums."""
         return self.coarse + self.rest
 
 
@@ -151,7 +151,7 @@ class FirstSums:
         return FirstSums(self.values + other.values, self.squares + other.squares)
 
     def means(self, extent: Extent) -> Floats:
-        """Mean of each group, exactly the value where all are equal."""
+        """Return the mean of each group, exactly the value where all are equal."""
         with np.errstate(invalid="ignore"):
             mean = self.values.total / extent.n
         return np.where(~extent.is_exact & (extent.low == extent.high), extent.low, mean)
@@ -180,7 +180,7 @@ def squares_about(
 
 
 def moments_of(extent: Extent, firsts: FirstSums, squares: GridSums) -> Moments:
-    """Moments by what is added up over all values."""
+    """Return moments by what is added up over all values."""
     n, mean, total = extent.n, firsts.means(extent), firsts.values.total
     with np.errstate(invalid="ignore", divide="ignore"):
         exact = (n * firsts.squares - total * total) / (n * (n - 1))
@@ -197,7 +197,7 @@ def means(groups: Codes, values: Floats, *, n_groups: int) -> Floats:
 
 
 def sums(groups: Codes, values: Floats, *, n_groups: int) -> Floats:
-    """Sum of each group, ``(n_groups,)``, as `GridSums` has it."""
+    """Return the sum of each group, ``(n_groups,)``, as `GridSums` has it."""
     largest = np.zeros(n_groups)
     np.maximum.at(largest, groups, np.abs(values))
     n = np.bincount(groups, minlength=n_groups)
@@ -207,7 +207,7 @@ def sums(groups: Codes, values: Floats, *, n_groups: int) -> Floats:
 def _pieces(
     groups: Codes, values: Floats, rows_at_once: int = ROWS
 ) -> Iterator[tuple[Codes, Floats]]:
-    """Rows in their order, some at a time."""
+    """Yield rows in their order, some at a time."""
     for start in range(0, values.size, rows_at_once):
         rows = slice(start, start + rows_at_once)
         yield groups[rows], values[rows]

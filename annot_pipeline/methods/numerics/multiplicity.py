@@ -12,7 +12,7 @@ Correction = Literal["none", "holm", "benjamini_hochberg"]
 
 
 def adjust(p_values: Floats, method: Correction | Literal["benjamini_yekutieli"]) -> Floats:
-    """Adjusted p-values ``(n,)``; undefined ones (NaN) are no tests and stay as they are.
+    """Return adjusted p-values ``(n,)``; undefined ones (NaN) are no tests and stay.
 
     Benjamini & Yekutieli's holds however tests depend on each other, as those that share answers.
     """
@@ -62,7 +62,7 @@ def thresholds(p_values: Floats, method: Correction, alpha: float) -> Floats:
 
 
 def _next_threshold(p: Floats, method: Correction, alpha: float) -> float:
-    """What another test would have to fall below, beside tests with these p in order."""
+    """Return what another test would have to fall below, beside tests with these p in order."""
     m = p.size + 1
     rank = np.arange(1, m + 1)
     if method == "holm":

@@ -20,18 +20,18 @@ FURTHEST = 8.0
 
 
 def cells_of(values: Floats) -> Codes:
-    """Cell of each value, ``(n_values,)``; rising with the values."""
+    """Return cell of each value, ``(n_values,)``; rising with the values."""
     scaled = (values + FURTHEST) * (CELLS / (2 * FURTHEST))
     return np.clip(np.floor(scaled), 0, CELLS - 1).astype(np.int64)
 
 
 def cell_counts(values: Floats) -> Codes:
-    """Values in each cell, ``(CELLS,)``; of blocks they are added up."""
+    """Return values in each cell, ``(CELLS,)``; of blocks they are added up."""
     return np.bincount(cells_of(values), minlength=CELLS)
 
 
 def cells_of_places(counts: Codes, places: Codes) -> Codes:
-    """The cells, each once, that hold places from 0 among all values."""
+    """Return the cells, each once, that hold places from 0 among all values."""
     return np.unique(np.searchsorted(np.cumsum(counts), places, side="right"))
 
 

@@ -55,7 +55,7 @@ class PairRanks:
         return cls(WholeMatrix.from_sparse(matrices[0]), WholeMatrix.from_sparse(moments))
 
     def weighed(self, times: WholeNumbers, whether: WholeNumbers) -> Floats:
-        """Correlations by their weights, and the weights: ``(2, n_pairs, n_rounds)``.
+        """Return correlations by their weights, and the weights: ``(2, n_pairs, n_rounds)``.
 
         Of how many times each item was drawn, and whether it was.
         """
@@ -86,6 +86,6 @@ def ranks_within(pairs: Codes, places: Codes) -> Floats:
 
 
 def runs(keys: Codes) -> tuple[Codes, Codes]:
-    """Where each run of equal keys starts, and how long it is."""
+    """Return where each run of equal keys starts, and how long it is."""
     starts = np.flatnonzero(np.diff(keys, prepend=-1))
     return starts, np.diff(np.append(starts, keys.size))

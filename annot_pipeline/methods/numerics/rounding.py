@@ -10,7 +10,7 @@ DIGITS = 13
 
 
 def comparable(values: Floats, *, largest: float | None = None) -> Floats:
-    """Values without the noise of sums and differences, so that it makes or breaks no tie.
+    """Return values without the noise of sums and differences, so that it makes or breaks no tie.
 
     They are rounded where the largest of them has its 14th digit: 0.3 - 0.1 and 0.9 - 0.7 are
     equal, and so are the means of 0.1, 0.2, 0.3 in any order.
@@ -28,5 +28,5 @@ def comparable(values: Floats, *, largest: float | None = None) -> Floats:
 
 
 def furthest(values: Floats) -> float:
-    """How far the furthest finite value is from 0; 0 without any."""
+    """Return how far the furthest finite value is from 0; 0 without any."""
     return float(np.abs(values[np.isfinite(values)]).max(initial=0.0))

@@ -20,7 +20,7 @@ _MOST: dict[Kind, int] = {np.int16: 2**15 - 1, np.float32: 2**24, np.float64: 2*
 
 
 def narrowest(most: int) -> Kind:
-    """The type of the fewest bytes that holds all whole numbers up to ``most``."""
+    """Return the type of the fewest bytes that holds all whole numbers up to ``most``."""
     return next((kind for kind, largest in _MOST.items() if most <= largest), np.float64)
 
 
@@ -46,7 +46,7 @@ class WholeNumbers:
         return cls(numbers, int(numbers.max(initial=0)))
 
     def of_kind(self, kind: Kind) -> npt.NDArray[Any]:
-        """The numbers in a type that holds them."""
+        """Return the numbers in a type that holds them."""
         if kind not in self._kinds:
             self._kinds[kind] = self.numbers.astype(kind, copy=False)
         return self._kinds[kind]
@@ -79,7 +79,7 @@ class WholeMatrix:
         return cls(matrix, int(rows.max(initial=0)))
 
     def __matmul__(self, other: WholeNumbers) -> npt.NDArray[Any]:
-        """Sums ``(n_rows, n)`` of the rows weighted by numbers ``(n_columns, n)``."""
+        """Return sums ``(n_rows, n)`` of the rows weighted by numbers ``(n_columns, n)``."""
         kind = narrowest(self.largest * other.most)
         if kind not in self._kinds:
             self._kinds[kind] = self.matrix.astype(kind)

@@ -15,7 +15,7 @@ Z = 1.959963984540054
 
 
 def wilson_interval(n_right: npt.ArrayLike, n: npt.ArrayLike) -> tuple[Floats, Floats]:
-    """The 95% interval of ``n_right`` of ``n``; NaN where ``n`` is 0.
+    """Return the 95% interval of ``n_right`` of ``n``; NaN where ``n`` is 0.
 
     Parameters
     ----------

@@ -44,7 +44,7 @@ class CannotDegradeError(ValueError):
 
 
 def degrade(text: str, *, how: Way, donors: Sequence[str], rng: np.random.Generator) -> str:
-    """A degraded copy of the text.
+    """Return a degraded copy of the text.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ def duplicate_words(text: str, rng: np.random.Generator) -> str:
 
 
 def replace_span(text: str, donor: str, rng: np.random.Generator) -> str:
-    """The text with a span of words replaced by as many of the donor.
+    """Return the text with a span of words replaced by as many of the donor.
 
     First and last word stay. Blanks and punctuation stay those of the text. The donor lends a span
     from its middle too, if it is long enough: its first word may have a capital. All pairs of spans
@@ -199,7 +199,7 @@ def _draw(values: list[int], rng: np.random.Generator) -> int:
 
 
 def _with_copies(target: _Target, copies: dict[int, int]) -> str:
-    """The text with words put into gaps; ``copies`` maps gaps to words."""
+    """Return the text with words put into gaps; ``copies`` maps gaps to words."""
     units = target.units
     by_unit = {target.gaps[gap].at: (target.gaps[gap], word) for gap, word in copies.items()}
     result: list[Unit] = []
@@ -212,7 +212,7 @@ def _with_copies(target: _Target, copies: dict[int, int]) -> str:
 
 
 def _span_length(n_words: int) -> int:
-    """How many words of a text are replaced."""
+    """Return how many words of a text are replaced."""
     for longest, span in ((5, 2), (8, 3), (15, 4), (20, 5)):
         if n_words <= longest:
             return span
@@ -239,7 +239,10 @@ def _replace_span(target: _Target, donor: str, rng: np.random.Generator) -> str:
 
 
 def _with_span(target: _Target, start: int, span: list[Unit]) -> str | None:
-    """The text with the words from ``start`` on replaced; None if that is no change or no fit."""
+    """Return the text with the words from ``start`` on replaced.
+
+    None if that is no change or no fit.
+    """
     units, words, stop = target.units, target.words, start + len(span)
     kinds = [units[words[start - 1]].kind, *(word.kind for word in span), units[words[stop]].kind]
     for gap, ends in zip(target.gaps[start - 1 : stop], pairwise(kinds), strict=True):

@@ -69,7 +69,7 @@ class HitDesign:
             )
 
     def _distances(self) -> list[int]:
-        """Distances in groups that keep all pairs within the spacing."""
+        """Return distances in groups that keep all pairs within the spacing."""
         within = self.group_size - 1
         largest = self.spacing[1] // self.group_size + 1
         return [
@@ -80,35 +80,37 @@ class HitDesign:
         ]
 
     def _fitting(self) -> list[int]:
-        """Those by which groups can change places two by two."""
+        """Return the sizes by which groups can change places two by two."""
         if self.groups < 1:
             return []
         return [d for d in self._distances() if self.groups % (2 * d) == 0]
 
     @property
     def slots(self) -> int:
-        """Slots of a HIT."""
+        """Return slots of a HIT."""
         return self.groups * self.group_size
 
     @property
     def ordinary(self) -> int:
-        """Ordinary outputs of a group."""
+        """Return ordinary outputs of a group."""
         return self.group_size - len(self.controls)
 
     @property
     def outputs(self) -> int:
-        """Ordinary outputs of a HIT, all different."""
+        """Return ordinary outputs of a HIT, all different."""
         return self.groups * self.ordinary
 
     @property
     def kinds(self) -> Codes:
-        """``(slots,)`` kind of each slot, before the order within groups is drawn."""
+        """Return ``(slots,)`` kind of each slot, before the order within groups is drawn."""
         member = np.arange(self.group_size)
         return np.tile(np.maximum(member - self.ordinary + 1, ORDINARY), self.groups)
 
     @property
     def slot_outputs(self) -> Codes:
-        """``(slots,)`` which of the outputs each slot shows; those of a group stand together.
+        """Return ``(slots,)`` which of the outputs each slot shows.
+
+        Those of a group stand together.
 
         The first outputs of a group have controls, in the order of the kinds.
         """
@@ -136,7 +138,7 @@ def controlled_hits(
     rng: np.random.Generator,
     design: HitDesign,
 ) -> ControlledHits:
-    """HITs of the items with fewest judgments; each HIT shows an item's output once.
+    """Return HITs of the items with fewest judgments; each HIT shows an item's output once.
 
     Parameters
     ----------
@@ -189,7 +191,7 @@ _Queue = list[tuple[int, float, int]]
 def _outputs(
     queue: _Queue, eligible: Flags, design: HitDesign
 ) -> tuple[Codes, Codes, dict[int, int]]:
-    """Items with a control ``(n_controls, groups)``, the others, and judgments of all of them.
+    """Return items with a control ``(n_controls, groups)``, the others, and judgments of all.
 
     The items with fewest judgments, and as many more as it takes to have all controls.
     """
@@ -218,7 +220,7 @@ def _outputs(
 
 
 def _matched(eligible: Flags, groups: int) -> Codes | None:
-    """Places of different items for each kind of control; None if there are not enough."""
+    """Return places of different items for each kind of control; None if there are not enough."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import maximum_bipartite_matching
 

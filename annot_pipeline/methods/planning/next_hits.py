@@ -246,7 +246,7 @@ def _seeds(
 
 
 def _share_of_equals(group: Codes, variance: Floats, chosen: Flags) -> Floats:
-    """Share of the items of equal variance in a group that was chosen."""
+    """Return the share of the items of equal variance in a group that was chosen."""
     _, level = np.unique(variance, return_inverse=True)
     _, equals = np.unique(group * (variance.size + 1) + level, return_inverse=True)
     n = np.bincount(equals)
@@ -271,7 +271,7 @@ def _random_hits(
 
 
 def _place_in_group(sorted_groups: Codes) -> Codes:
-    """Place of each item in its group, for groups that stand together."""
+    """Return the place of each item in its group, for groups that stand together."""
     start = np.searchsorted(sorted_groups, sorted_groups)
     return np.asarray(np.arange(sorted_groups.size) - start, np.int64)
 
@@ -284,5 +284,5 @@ class _Groups:
         self._start = np.searchsorted(group[self._sorted], np.arange(group.max(initial=0) + 2))
 
     def items(self, group: int) -> Codes:
-        """Items of one group."""
+        """Return items of one group."""
         return self._sorted[self._start[group] : self._start[group + 1]]

@@ -94,7 +94,9 @@ def draw_partners(
 def _weigh_all(
     seeds: States, candidates: States, partners: Codes, gamma: float, rng: np.random.Generator
 ) -> Partners:
-    """Draw by Gumbel noise on the logarithms: the largest ones are draws without replacement.
+    """Return draw by Gumbel noise on the logarithms.
+
+    The largest ones are draws without replacement.
 
     Those that ``partners`` holds already count as drawn.
     """
@@ -124,7 +126,7 @@ def _weigh_all(
 
 
 def _logsumexp(logs: Floats) -> Floats:
-    """Logarithm of the sums over the last axis; minus infinity where nothing is left."""
+    """Return the logarithm of the sums over the last axis; minus infinity where nothing is left."""
     largest = np.max(logs, axis=-1, initial=-np.inf)
     base = np.where(np.isfinite(largest), largest, 0.0)
     with np.errstate(divide="ignore"):
@@ -250,7 +252,10 @@ def _take(partners: Codes, rows: Codes, taken: npt.NDArray[np.bool_], items: Cod
 
 
 def _places(upto: Floats, rows: Codes, at: Floats) -> Codes:
-    """The cell in which each number falls: all rows, one after another, are one rising line."""
+    """Return the cell in which each number falls.
+
+    All rows, one after another, form one rising line.
+    """
     line = (upto + np.arange(len(upto))[:, None]).reshape(-1)
     positions = np.searchsorted(line, rows + at, side="right") - rows * upto.shape[1]
     return np.asarray(np.minimum(positions, upto.shape[1] - 1), np.int64)

@@ -60,7 +60,7 @@ class States:
 
 
 def states(alpha: Floats, beta: Floats) -> States:
-    """States with their modes and variances."""
+    """Return states with their modes and variances."""
     return States(alpha, beta, beta_mode(alpha, beta), beta_variance(alpha, beta))
 
 
@@ -89,7 +89,7 @@ class Panels:
     of_variance: tuple[Floats, Floats] | None = None
 
     def shares(self, items: States) -> Iterator[Floats]:
-        """For each node the share ``(n_items,)`` that it has in an item."""
+        """Yield for each node the share ``(n_items,)`` that it has in an item."""
         of_scores = _shares((items.score - self.middle[self.cell]) / self.half[self.cell])
         if self.of_variance is None:
             yield from of_scores
@@ -101,7 +101,7 @@ class Panels:
 
 
 def panels(items: States, gamma: float) -> Panels:
-    """Panels so narrow that match quality changes little within one."""
+    """Return panels so narrow that match quality changes little within one."""
     sizes, size = np.unique(np.round(items.alpha + items.beta, 9), return_inverse=True)
     if sizes.size > MOST_SIZES:
         return _by_variance(items, gamma)
@@ -120,7 +120,7 @@ def panels(items: States, gamma: float) -> Panels:
 
 
 def _by_variance(items: States, gamma: float) -> Panels:
-    """Panels of variances of which the highest spreads twice as far as the lowest.
+    """Return panels of variances of which the highest spreads twice as far as the lowest.
 
     Spread is the part 2 gamma^2 + var_i of c^2 that is the item's own: panels of scores are half
     its root wide. Their number does not depend on that of the items.
@@ -178,7 +178,7 @@ def log_sums(seeds: States, candidates: States, gamma: float) -> Floats:
 
 
 def _shares(x: Floats) -> list[Floats]:
-    """For each node the share ``(n_items,)`` that it has at x (barycentric formula)."""
+    """Return for each node the share ``(n_items,)`` that it has at x (barycentric formula)."""
     away = [x - node for node in _NODE]
     on = [distance == 0 for distance in away]
     total = np.zeros_like(x)

@@ -59,7 +59,7 @@ class TopPairs:
 
 
 def n_comparisons(n_sets: int) -> int:
-    """Comparisons that a tournament of n sets needs: f(n).
+    """Return comparisons that a tournament of n sets needs: f(n).
 
     Raises
     ------
@@ -112,7 +112,7 @@ def tournament(sets: Iterable[Collection[int]], rng: np.random.Generator) -> Tou
 
 
 def isolated_top_pairs(graph: npt.ArrayLike, graphs: ComparisonGraphs) -> TopPairs:
-    """The one comparison more that settles who is best (sections 4.5 and 5).
+    """Return the one comparison more that settles who is best (sections 4.5 and 5).
 
     Where nothing dominates two or more components, they were never compared (any comparison
     would have made one dominated, or both one), and the order of their ranks is chance. The two

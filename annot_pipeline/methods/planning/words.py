@@ -74,12 +74,12 @@ def cut(text: str) -> list[Unit]:
 
 
 def join(units: Iterable[Unit]) -> str:
-    """The text of the units."""
+    """Return the text of the units."""
     return "".join(unit.space + unit.text for unit in units)
 
 
 def word_places(units: Sequence[Unit]) -> list[int]:
-    """Indices of the units that are words."""
+    """Return indices of the units that are words."""
     return [index for index, unit in enumerate(units) if unit.kind != "mark"]
 
 
@@ -123,14 +123,14 @@ _TOKEN = re.compile(
 
 
 def _opening_tail(kinds: str) -> int:
-    """Where the opening marks begin that end a stretch of marks; its length, if none do."""
+    """Return where the opening marks begin that end a stretch of marks; its length, if none do."""
     closed = max(kinds.rfind("p"), kinds.rfind("q")) + 1
     starts = [at for at in (kinds.find(kind, closed) for kind in _OPENING) if at >= 0]
     return min(starts, default=len(kinds))
 
 
 def _ranges(*ranges: tuple[int, int]) -> list[int]:
-    """First code points of the ranges, and of what follows them."""
+    """Return first code points of the ranges, and of what follows them."""
     return [edge for first, last in ranges for edge in (first, last + 1)]
 
 

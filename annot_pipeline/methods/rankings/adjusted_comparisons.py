@@ -93,7 +93,7 @@ class ComparisonBlock:
 
     @cached_property
     def judge_of_segment(self) -> Codes:
-        """Code of the cell (segment, judge) of each comparison."""
+        """Return code of the cell (segment, judge) of each comparison."""
         key = self.segments * self.n_judges + self.judges
         return np.asarray(np.unique(key, return_inverse=True)[1].reshape(-1), np.int64)
 

@@ -105,47 +105,47 @@ class ScoreBlock:
 
     @property
     def n_clusters(self) -> int:
-        """Clusters of segments, with judgments or without."""
+        """Return clusters of segments, with judgments or without."""
         if self.clusters is None:
             return self.n_segments
         return int(self.clusters[-1]) + 1 if self.clusters.size else 0
 
     @cached_property
     def cluster_codes(self) -> Codes:
-        """Code of the cluster of each judgment, ``(n_scores,)``."""
+        """Return code of the cluster of each judgment, ``(n_scores,)``."""
         return self.segments if self.clusters is None else self.clusters[self.segments]
 
     @cached_property
     def cluster_systems(self) -> csr_array:
-        """Judgments ``(n_clusters, K)``."""
+        """Return judgments ``(n_clusters, K)``."""
         if self.clusters is None:
             return self.segment_systems
         return self._sums(self.cluster_codes, self.systems, None, (self.n_clusters, self.n_systems))
 
     @cached_property
     def segment_systems(self) -> csr_array:
-        """Judgments ``(n_segments, K)``."""
+        """Return judgments ``(n_segments, K)``."""
         return self._sums(self.segments, self.systems, None, (self.n_segments, self.n_systems))
 
     @cached_property
     def segment_judges(self) -> csr_array:
-        """Judgments ``(n_segments, n_judges)``."""
+        """Return judgments ``(n_segments, n_judges)``."""
         return self.by_segment_and_judge(None)
 
     @cached_property
     def n_judgments(self) -> Floats:
-        """Judgments of each segment."""
+        """Return judgments of each segment."""
         return np.bincount(self.segments, minlength=self.n_segments).astype(np.float64)
 
     @cached_property
     def judge_of_segment(self) -> Codes:
-        """Code of the cell (segment, judge) of each judgment, ``(n_scores,)``."""
+        """Return code of the cell (segment, judge) of each judgment, ``(n_scores,)``."""
         key = self.segments * self.n_judges + self.judges
         return np.asarray(np.cumsum(np.append(True, np.diff(key) > 0)[: key.size]) - 1, np.int64)
 
     @cached_property
     def judge_of_cluster(self) -> Codes:
-        """Code of the cell (cluster, judge) of each judgment, ``(n_scores,)``."""
+        """Return code of the cell (cluster, judge) of each judgment, ``(n_scores,)``."""
         if self.clusters is None:
             return self.judge_of_segment
         key = self.cluster_codes * self.n_judges + self.judges

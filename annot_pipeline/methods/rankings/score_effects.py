@@ -140,7 +140,7 @@ def fit_effects(
     component: Codes,
     params: ScoreParams,
 ) -> Effects:
-    """Return variance components by moments, and effects of judges under them."""
+    """Return the variance components by moments, and effects of judges under them."""
     totals, of_judge = judgments.sum(axis=0), judgments.sum(axis=1)
     sums = blocks.sum(score_sums, scale)
     if params.judges == "random":

@@ -21,7 +21,7 @@ _ROUNDING = 1e-12  # what judgments add is far above it
 
 
 def beta_mode(alpha: Floats, beta: Floats) -> Floats:
-    """Mode (alpha - 1) / (alpha + beta - 2), in [0, 1] and never NaN (eq. 12).
+    """Return the mode (alpha - 1) / (alpha + beta - 2), in [0, 1] and never NaN (eq. 12).
 
     Reading: 0.5 while alpha + beta is 2 (up to rounding), where the paper's formula is 0 / 0.
 
@@ -38,7 +38,7 @@ def beta_mode(alpha: Floats, beta: Floats) -> Floats:
 
 
 def beta_variance(alpha: Floats, beta: Floats) -> Floats:
-    """Variance of Beta(alpha, beta) (eq. 13); arrays of one shape, > 0."""
+    """Return the variance of Beta(alpha, beta) (eq. 13); arrays of one shape, > 0."""
     total = alpha + beta
     variance: Floats = alpha * beta / (total * total * (total + 1.0))
     return variance

@@ -43,7 +43,7 @@ class EaslResult:
 
 
 def easl(items: Codes, scores: Floats, *, n_items: int) -> EaslResult:
-    """States of the items after all scores.
+    """Return states of the items after all scores.
 
     Parameters
     ----------

@@ -65,7 +65,7 @@ def score_evidence(
 
 
 def _mean_of_means(total: Floats, n: Codes) -> Floats:
-    """Unweighted mean over the criteria that have values; the last axis is criteria."""
+    """Return the unweighted mean over the criteria that have values; the last axis is criteria."""
     means = np.where(n > 0, total / np.maximum(n, 1), 0.0)
     criteria = (n > 0).sum(axis=-1)
     return np.asarray(np.where(criteria > 0, means.sum(axis=-1) / np.maximum(criteria, 1), np.nan))

@@ -80,7 +80,7 @@ def compare_systems(
 
 
 def _groups_of_pairs(sizes: Codes, rows_at_once: int) -> list[slice]:
-    """Consecutive pairs whose rows together fit (one pair always does)."""
+    """Return slices of consecutive pairs whose rows together fit (one pair always does)."""
     group = np.cumsum(sizes) // rows_at_once
     ends = np.flatnonzero(np.diff(group)) + 1
     bounds = [0, *ends.tolist(), sizes.size]
@@ -88,7 +88,7 @@ def _groups_of_pairs(sizes: Codes, rows_at_once: int) -> list[slice]:
 
 
 def _ranges(starts: Codes, sizes: Codes) -> Codes:
-    """The ranges start, ..., start + size - 1, one after the other."""
+    """Return the ranges start, ..., start + size - 1, one after the other."""
     ends = np.cumsum(sizes)
     total = int(ends[-1]) if ends.size else 0
     return np.asarray(np.arange(total) + np.repeat(starts - (ends - sizes), sizes))

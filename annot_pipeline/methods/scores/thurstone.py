@@ -169,12 +169,12 @@ class _Wins:
         return cls(winner, loser, count.astype(np.float64), block, component, precision)
 
     def objectives(self, x: Floats) -> tuple[float, float]:
-        """Log posterior, without the constant of the prior, and log likelihood."""
+        """Return the log posterior, without the constant of the prior, and log likelihood."""
         likelihood = (self.count * log_ndtr(x[self.winner] - x[self.loser])).sum()
         return float(likelihood - self.precision / 2 * (x * x).sum()), float(likelihood)
 
     def slope_and_curvature(self, x: Floats) -> tuple[Floats, csr_array]:
-        """Gradient of the log posterior, and minus its Hessian."""
+        """Return the gradient of the log posterior, and minus its Hessian."""
         v, w = surprisal_of_win(x[self.winner] - x[self.loser], 0.0)
         pull, weight = self.count * v, self.count * w
         slope = self._by_item(self.winner, pull) - self._by_item(self.loser, pull)
@@ -187,7 +187,7 @@ class _Wins:
         return self.centred(slope - self.precision * x), curvature.tocsr()
 
     def centred(self, values: Floats) -> Floats:
-        """Values less their mean in each block: there x and its slope have sum zero.
+        """Return values less their mean in each block: there x and its slope have sum zero.
 
         What rounding adds to that sum is what little or no prior would turn into a large step.
         """
@@ -202,7 +202,7 @@ class _Wins:
 def _components(
     winner: Codes, loser: Codes, n_items: int, connection: Literal["weak", "strong"]
 ) -> Codes:
-    """Components of the graph of wins, numbered by their first items."""
+    """Return components of the graph of wins, numbered by their first items."""
     from scipy.sparse.csgraph import connected_components
 
     graph = coo_array((np.ones(winner.size), (winner, loser)), shape=(n_items, n_items)).tocsr()

@@ -90,7 +90,10 @@ def z_scores(
 def standardized(
     judges: Codes, scores: Floats, mean: Floats, sd: Floats, *, arithmetic: Arithmetic
 ) -> Floats:
-    """z of scores ``(n_scores,)`` by judges' means and sds ``(n_judges,)``; NaN where sd is 0."""
+    """Return z of scores ``(n_scores,)`` by judges' means and sds ``(n_judges,)``.
+
+    NaN where sd is 0.
+    """
     varies = sd > 0
     if arithmetic == "wmt":
         mean, sd = _as_perl_reads(mean), _as_perl_reads(sd)
@@ -102,7 +105,7 @@ def standardized(
 
 
 def printed(values: Floats) -> Floats:
-    """Values as R and Perl print them: to 15 significant digits."""
+    """Return values as R and Perl print them: to 15 significant digits."""
     if not values.size:
         return values
     texts = np.char.mod("%.15g", values)

@@ -47,7 +47,7 @@ class _Grid:
 
     @property
     def size(self) -> int:
-        """Side of a matrix."""
+        """Return side of a matrix."""
         return self.cell * len(self.labels)
 
     def corner(self, position: int) -> tuple[int, int]:
@@ -59,7 +59,7 @@ class _Grid:
 
     @property
     def every(self) -> int:
-        """Of how many names one is written, so that they do not touch."""
+        """Return for how many names one is written, so that they do not touch."""
         return ceil(12 / self.cell)
 
 

@@ -119,7 +119,7 @@ def _curve(fit: Mapping[str, Any]) -> _Curve:
 
 
 def _labelled(curves: Sequence[_Curve], longest_first: Sequence[int]) -> dict[int, Color]:
-    """The tasks that are labelled, and their colours."""
+    """Return the tasks that are labelled, and their colours."""
     if len(curves) <= FEW:
         return dict(zip(range(len(curves)), SERIES, strict=False))
     unfinished = [n for n in longest_first if not curves[n].converged][:FEW]
@@ -162,7 +162,7 @@ def _label(
 
 
 def _dense(path: Sequence[tuple[float, float]]) -> Iterator[tuple[float, float]]:
-    """Points of a line, px, so many that none is further than a few pixels from the next."""
+    """Yield points of a line, px, so many that none is further than a few pixels from the next."""
     for (x, y), (right, down) in pairwise(path):
         n = 1 + int(max(abs(right - x), abs(down - y)) / 6)
         for step in range(n):

@@ -89,27 +89,27 @@ class Line:
 
     @property
     def is_drawn(self) -> npt.NDArray[np.bool_]:
-        """Points that have a place."""
+        """Return points that have a place."""
         return ~np.isnan(self.y)
 
     @property
     def n_shown(self) -> int:
-        """How many."""
+        """Return how many."""
         return int(self.is_drawn.sum())
 
     @property
     def banded(self) -> npt.NDArray[np.bool_]:
-        """Points that have a band as well."""
+        """Return points that have a band as well."""
         return self.is_drawn & (self.low <= self.high)
 
     @property
     def last(self) -> float:
-        """y at the end of the line."""
+        """Return y at the end of the line."""
         return float(self.y[self.is_drawn][-1])
 
 
 def lines_of(curves: Sequence[Curve], columns: float = MOST_COLUMNS) -> list[Line]:
-    """The curves, each with the looks of its place; those without points too.
+    """Return the curves, each with the looks of its place; those without points too.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ def _line(curve: Curve, style: Style, columns: float) -> Line:
 
 
 def notes_of(lines: Sequence[Line], inside: str = "") -> list[str]:
-    """What is not drawn of these curves, which are all of the figure or inside of a panel."""
+    """Return what is not drawn of these curves: all of the figure, or those of a panel."""
     notes = [
         f"Not drawn, without a value: {counted(line.n_missing, 'point')} of {line.name}{inside}."
         for line in lines
@@ -163,7 +163,7 @@ def notes_of(lines: Sequence[Line], inside: str = "") -> list[str]:
 
 
 def ends_of(lines: Sequence[Line], *more: float) -> tuple[Ends, Ends]:
-    """Ranges of x and of y that hold all lines and bands, and more y, with some room."""
+    """Return ranges of x and of y that hold all lines and bands, and more y, with some room."""
     x = np.concatenate([line.x[line.is_drawn] for line in lines])
     y = np.concatenate(
         [more, *(line.y[line.is_drawn] for line in lines),
@@ -173,7 +173,7 @@ def ends_of(lines: Sequence[Line], *more: float) -> tuple[Ends, Ends]:
 
 
 def x_ticks(lines: Sequence[Line], ends: Ends, n: int) -> tuple[list[float], list[str]]:
-    """Ticks of the x axis, whole where every x is whole."""
+    """Return ticks of the x axis, whole where every x is whole."""
     values, labels = steps(*ends, n)
     if all((line.x == np.round(line.x)).all() for line in lines):
         values = [value for value in values if value == round(value)]
@@ -182,7 +182,7 @@ def x_ticks(lines: Sequence[Line], ends: Ends, n: int) -> tuple[list[float], lis
 
 
 def draw_zeros(sheet: Sheet, axes: Axes, sides: str) -> None:
-    """A line where x is 0, where y is, or both, if that is inside."""
+    """Draw a line where x is 0, where y is, or both, if that is inside."""
     for side, draw_line, (low, high) in (
         ("x", axes.axvline, axes.get_xlim()),
         ("y", axes.axhline, axes.get_ylim()),
@@ -192,7 +192,7 @@ def draw_zeros(sheet: Sheet, axes: Axes, sides: str) -> None:
 
 
 def draw_lines(sheet: Sheet, axes: Axes, lines: Sequence[Line]) -> None:
-    """All bands, then all lines over them, the first on top."""
+    """Draw all bands, then all lines over them, the first on top."""
     for line in reversed(lines):
         _band(sheet, axes, line, 0.16 if len(lines) <= 3 else 0.1)
     for position, line in reversed([*enumerate(lines)]):
@@ -211,7 +211,7 @@ def draw_lines(sheet: Sheet, axes: Axes, lines: Sequence[Line]) -> None:
 
 
 def _band(sheet: Sheet, axes: Axes, line: Line, shade: float) -> None:
-    """The shaded band and its edges; where it has one point only, a line from end to end."""
+    """Draw the shaded band and its edges; where it has one point, a line from end to end."""
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path
 
@@ -243,13 +243,16 @@ def _band(sheet: Sheet, axes: Axes, line: Line, shade: float) -> None:
 
 
 def _runs(flags: npt.NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
-    """First place, and place after the last, of each stretch that holds."""
+    """Return first place, and place after the last, of each stretch that holds."""
     turns = np.flatnonzero(np.diff(flags.astype(np.int8), prepend=0, append=0)).tolist()
     return ((first, last) for first, last in list(pairwise(turns))[::2])
 
 
 def _marked(line: Line, position: int) -> npt.NDArray[np.intp]:
-    """Points with a marker: all of a few, else some, elsewhere on each line, and lone ones."""
+    """Return points with a marker.
+
+    All of a few, else some, elsewhere on each line, and lone ones.
+    """
     points = np.flatnonzero(line.is_drawn)
     if len(points) <= EACH_MARKED:
         return points
@@ -264,7 +267,7 @@ def _dashes(style: Style) -> Any:
 
 
 def _size(style: Style) -> float:
-    """Diameter of a marker, px, so that all look of one size."""
+    """Return the diameter of a marker, px, so that all look of one size."""
     return {"s": 6.5, "D": 6, "*": 11}.get(style.marker, 7.5)
 
 
@@ -274,7 +277,7 @@ def _tip(line: Line, n: int) -> str:
 
 
 def sample(sheet: Sheet, x: float, y: float, line: Line, part: str) -> None:
-    """A piece of the line and its name to the right, their middle at a height, px."""
+    """Draw a piece of the line and its name to the right, their middle at a height, px."""
     from matplotlib.lines import Line2D
 
     style = line.style
@@ -289,5 +292,5 @@ def sample(sheet: Sheet, x: float, y: float, line: Line, part: str) -> None:
 
 
 def sample_width(line: Line) -> float:
-    """What `sample` takes, px."""
+    """Return what `sample` takes, px."""
     return SAMPLE + 8 + px_of(line.name)

@@ -66,7 +66,7 @@ class Drawing:
         self._add(onto, "rect", {name: _px(value) for name, value in attributes.items()}, look)
 
     def path(self, onto: Element, steps: str, **look: str) -> None:
-        """A path by its steps."""
+        """Add a path by its steps."""
         self._add(onto, "path", {"d": steps}, look)
 
     def text(self, onto: Element, x_left: float, base: float, words: str, **look: str) -> None:
@@ -81,7 +81,7 @@ class Drawing:
         return SubElement(onto, tag, attributes | named)
 
     def svg(self) -> str:
-        """The figure as SVG text."""
+        """Return the figure as SVG text."""
         for element in self.root:
             element.tail = "\n"
         return tostring(self.root, encoding="unicode")
@@ -92,7 +92,7 @@ def _px(value: float) -> str:
 
 
 def band(x: float, top: float, right: float, right_top: float, height: float) -> str:
-    """Steps of a band of one height between two places, level at both ends."""
+    """Return steps of a band of one height between two places, level at both ends."""
     middle, bottom, right_bottom = (x + right) / 2, top + height, right_top + height
     points = [x, top, middle, top, middle, right_top, right, right_top]
     back = [right, right_bottom, middle, right_bottom, middle, bottom, x, bottom]

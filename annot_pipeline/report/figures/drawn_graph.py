@@ -45,7 +45,7 @@ class DrawnGraph:
     contradicts: frozenset[int]
 
     def color(self, first: int, second: int) -> Color:
-        """Of an edge."""
+        """Return the colour of an edge."""
         own = self.component[first]
         inside = own == self.component[second] and own in self.contradicts
         return VERMILLION if inside else INK
@@ -102,7 +102,7 @@ def _left_out(component: Codes, chosen: Sequence[int]) -> str:
 
 
 def _largest(component: Codes, rank: Codes) -> list[int]:
-    """Outputs that are drawn, in rank order: whole components, the largest first."""
+    """Return outputs that are drawn, in rank order: whole components, the largest first."""
     every = np.unique(component)
     members = {int(c): np.flatnonzero(component == c).tolist() for c in every}
     order = sorted(members, key=lambda c: (-len(members[c]), rank[members[c][0]], members[c]))

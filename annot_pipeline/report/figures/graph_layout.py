@@ -124,7 +124,7 @@ def _put_in_order(rows: list[list[int]], paths: list[list[int]], n: int) -> None
 
 
 def _places(rows: list[list[int]]) -> dict[int, float]:
-    """Where each vertex stands in its layer, from -1/2 to 1/2: layers are centred."""
+    """Return where each vertex stands in its layer, from -1/2 to 1/2: layers are centred."""
     return {
         vertex: (position + 0.5) / len(row) - 0.5
         for row in rows
@@ -140,7 +140,7 @@ def _heights(
     position: int, n: int, vertex: int, at_layer: dict[int, int], tops: list[float],
     heights: list[float], sizes: Sequence[Point], middle: Sequence[Point],
 ) -> list[float]:  # fmt: skip
-    """Where an edge bends at a vertex of its path: it is upright inside of layers."""
+    """Return where an edge bends at a vertex of its path: it is upright inside of layers."""
     at = at_layer[vertex]
     top, foot, half = tops[at], tops[at] + heights[at], sizes[vertex][1] / 2
     if position == 0:

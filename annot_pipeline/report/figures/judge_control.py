@@ -62,7 +62,7 @@ def p_against_seconds_svg(
     *,
     judges: Sequence[object] | None = None,
 ) -> str:
-    """Each judge's control test against the time a judgment took.
+    """Return a figure of each judge's control test against the time a judgment took.
 
     Graham et al. 2013, Fig. 4: judges at the top left are fast and do not tell degraded copies
     from repeats. p is on the scale of the normal quantile, where equal steps are equal
@@ -162,7 +162,7 @@ def _tip(judge: object, seconds: float, p: float) -> str:
 
 
 def _depth(p: Numbers) -> Numbers:
-    """Where p lies on the scale of the normal quantile, standard deviations; .5 is 0."""
+    """Return where p lies on the scale of the normal quantile, standard deviations; .5 is 0."""
     quantile = NormalDist().inv_cdf
     inside = np.clip(p, P_LEAST, P_MOST).tolist()
     return np.array([np.nan if np.isnan(v) else -quantile(v) for v in inside])

@@ -40,7 +40,7 @@ class _Row:
 def judge_differences_svg(
     ask_again: npt.ArrayLike, bad_reference: npt.ArrayLike, title: object
 ) -> str:
-    """The two distributions that a judge's control test compares.
+    """Return the two distributions that a judge's control test compares.
 
     Graham et al. 2013, Fig. 3. A point is a pair (its height within the row says nothing), the
     box holds the middle half and shows the median, the diamond is the mean. For a judge who
@@ -94,7 +94,7 @@ def judge_differences_svg(
 
 
 def _draw(sheet: Sheet, axes: Axes, row: _Row, top: float, most: int) -> None:
-    """Points, box and mean of one row, which begins ``top`` px below the top of the plot."""
+    """Draw points, box and mean of one row, which begins ``top`` px below the top of the plot."""
     first, last = top + BAND[0], top + BAND[1]
     middle = (first + last) / 2
     sheet.text(12, TOP + middle, row.name, weight=700, color=row.color)

@@ -120,7 +120,7 @@ def _matrix(name: object, values: npt.ArrayLike) -> Numbers:
 
 
 def _side(n: int, most: int) -> int:
-    """Of a matrix, px: whole pixels for each item where there is room for two or more."""
+    """Return the side of a matrix, px: whole pixels for each item where two or more fit."""
     return n * (most // n) if most >= 2 * n else most
 
 
@@ -141,13 +141,16 @@ def _blocks(matrix: Numbers) -> Numbers:
 
 
 def _codes(matrix: Numbers, end: float) -> npt.NDArray[np.uint8]:
-    """Place of each value in the palette; 0 is missing."""
+    """Return the place of each value in the palette; 0 is missing."""
     shades = 1 + np.round((SHADES - 1) * np.minimum(matrix / end, 1))
     return np.where(np.isnan(matrix), 0, shades).astype(np.uint8)
 
 
 def _palette() -> npt.NDArray[np.uint8]:
-    """``(SHADES + 1, 4)``: nothing, then from dark to bright; viridis, for all kinds of eyes."""
+    """Return ``(SHADES + 1, 4)``: nothing, then from dark to bright.
+
+    Viridis, for all kinds of eyes.
+    """
     from matplotlib import colormaps
 
     colors = colormaps["viridis"](np.linspace(0, 1, SHADES), bytes=True)
@@ -155,7 +158,7 @@ def _palette() -> npt.NDArray[np.uint8]:
 
 
 def _png(codes: npt.NDArray[np.uint8], palette: npt.NDArray[np.uint8]) -> bytes:
-    """An image of a byte a pixel and its palette, without date, name or anything else."""
+    """Return an image of a byte a pixel and its palette, without date, name or anything else."""
     height, width = codes.shape
     rows = np.zeros((height, width + 1), dtype=np.uint8)  # each begins with 0: no filter
     rows[:, 1:] = codes
@@ -186,7 +189,7 @@ def _scale(sheet: Sheet, top: float, end: float, palette: npt.NDArray[np.uint8])
 
 
 def _item_ticks(sheet: Sheet, x: float, y: float, side: float, n: int, *, first: bool) -> None:
-    """The numbers of the first and of the last item, along both sides."""
+    """Draw the numbers of the first and of the last item, along both sides."""
     last = f"{n:,}"
     sheet.text(x, y + side + 14, "1", size=SMALL, part="tick")
     if n > 1:

@@ -22,12 +22,12 @@ WIDE = "mw%@…\ufffd"
 
 
 def clean(text: object) -> str:
-    """The text in one line, without characters that XML forbids or that reorder a line."""
+    """Return the text in one line, without characters that XML forbids or that reorder a line."""
     return printable(" ".join(str(text).split()))
 
 
 def short(name: object, columns: float = MOST_COLUMNS) -> str:
-    """The name, cleaned; of a long one the head and the tail, where versions stand."""
+    """Return the name, cleaned; of a long one the head and the tail, where versions stand."""
     text = "(none)" if name is None else str(name)
     if len(text) > 1000:  # a cell of megabytes: the middle would be cut out anyway
         text = f"{text[:500]}…{text[-500:]}"
@@ -42,22 +42,22 @@ def short(name: object, columns: float = MOST_COLUMNS) -> str:
 
 
 def width_of(text: str) -> float:
-    """Estimated width, columns."""
+    """Return the estimated width, columns."""
     return sum(map(_width, text))
 
 
 def px_of(*texts: str, size: float = FONT_SIZE) -> float:
-    """Estimated width of the longest of some texts at a font size, px."""
+    """Return the estimated width of the longest of some texts at a font size, px."""
     return max(map(width_of, texts)) * PX_PER_COLUMN * size
 
 
 def bold_columns_in(px: float) -> float:
-    """Columns of bold type that a width holds."""
+    """Return columns of bold type that a width holds."""
     return px / (BOLD * PX_PER_COLUMN * FONT_SIZE)
 
 
 def counted(n: int, noun: str) -> str:
-    """Such as "1 judge" and "2,000 judges"."""
+    """Return a number with its noun, such as "1 judge" and "2,000 judges"."""
     return f"{n:,} {noun}" + ("" if n == 1 else "s")
 
 

@@ -99,6 +99,6 @@ def prevalence_svg(
 
 
 def _round_up(largest: float) -> float:
-    """The least end of an axis from 0 that is on a tick, at or above the largest share."""
+    """Return the least end of an axis from 0 that is on a tick, at or above the largest share."""
     values, _ = steps(0, max(1.25 * largest, 1e-6))
     return next((value for value in values if value >= largest and value > 0), 1.0)

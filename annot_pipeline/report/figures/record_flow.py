@@ -138,7 +138,10 @@ def _join(
 
 
 def _lefts(columns: Sequence[Mapping[str, _Node]]) -> tuple[list[float], float]:
-    """Where each column's nodes begin, and the width of all; exports have texts at the left."""
+    """Return where each column's nodes begin, and the width of all.
+
+    Exports have texts at the left.
+    """
     texts = [
         max(
             px_of("", *(short(n.name, COLUMNS) for n in nodes.values())),
@@ -157,7 +160,7 @@ def _bands(
     drawing: Drawing, sources: Mapping[str, _Node], targets: Mapping[str, _Node],
     lefts: Sequence[float], flows: Flows, *, by_source: bool,
 ) -> None:  # fmt: skip
-    """All bands between two columns: at each node in the order of the nodes at their other end."""
+    """Draw all bands between two columns, at each node in the order of their other ends."""
     at = {name: node.top for name, node in targets.items()}
     for name, source in sources.items():
         y = source.top

@@ -15,7 +15,7 @@ those that are nearer are 0."""
 
 
 def numbers(values: npt.ArrayLike) -> Numbers:
-    """The values as numbers; what is missing, or too large for an axis, as NaN."""
+    """Return the values as numbers; what is missing, or too large for an axis, as NaN."""
     array = np.array(values, dtype=np.float64)  # None becomes NaN
     with np.errstate(invalid="ignore"):
         array[~(np.abs(array) <= LARGEST)] = np.nan
@@ -31,7 +31,7 @@ def beyond(values: npt.ArrayLike, low: float, high: float) -> list[float]:
 
 
 def evenly(n: int, most: int) -> npt.NDArray[np.intp]:
-    """Places of at most ``most`` of n things, evenly spread, first and last among them."""
+    """Return places of at most ``most`` of n things, evenly spread, first and last among them."""
     return np.unique(np.linspace(0, n - 1, min(n, most)).round().astype(np.intp))
 
 
@@ -49,18 +49,18 @@ def steps(low: float, high: float, n: int = 6) -> tuple[list[float], list[str]]:
 
 
 def round_up(largest: float, n: int = 6) -> float:
-    """The least end of an axis from 0 that is on a tick, at or above the largest value."""
+    """Return the least end of an axis from 0 that is on a tick, at or above the largest value."""
     values, _ = steps(0, max(1.25 * largest, 1e-6), n)
     return next((v for v in values if v >= largest * (1 - 1e-9) and v > 0), 1.0)
 
 
 def written(value: float, form: str) -> str:
-    """The number with a minus sign instead of a hyphen."""
+    """Return the number with a minus sign instead of a hyphen."""
     return format(value, form).replace("-", "\u2212")
 
 
 def padded(low: float, high: float, share: float = 0.04) -> tuple[float, float]:
-    """A range with some room at both ends; around one value, a range at all."""
+    """Return a range with some room at both ends; around one value, a range at all."""
     room = share * (high - low)
     if high - low <= 1e-9 * max(abs(low), abs(high)):
         room = 0.5 * max(abs(low), abs(high)) or 0.5
@@ -68,5 +68,5 @@ def padded(low: float, high: float, share: float = 0.04) -> tuple[float, float]:
 
 
 def power_of_ten(exponent: int) -> str:
-    """Such as 10⁻⁸."""
+    """Return a power of ten as text, such as 10⁻⁸."""
     return "10" + str(exponent).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))

@@ -126,7 +126,7 @@ def _draw_svg(lines: Sequence[Line], x: Numbers, counts: Numbers, y_label: str) 
 
 
 def _brief(n: float) -> str:
-    """A count in at most six characters, so that neighbours do not touch."""
+    """Return a count in at most six characters, so that neighbours do not touch."""
     for size, letter in ((1e6, "M"), (1e4, "k")):
         if n >= size:
             return f"{n / (1e3 if letter == 'k' else 1e6):.3g}{letter}"

@@ -172,7 +172,7 @@ def _arrow(
     sheet: Sheet, points: Sequence[Point], color: Color, part: str, *, head: bool,
     tip: str | None = None,
 ) -> None:  # fmt: skip
-    """A line through points, with a head at its end or without."""
+    """Draw a line through points, with a head at its end or without."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Polygon
 

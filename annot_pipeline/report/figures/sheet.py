@@ -42,7 +42,7 @@ _LOCK = RLock()
 
 @contextmanager
 def new_sheet(kind: str, width: float, height: float, description: str) -> Iterator[Sheet]:
-    """A sheet to draw on, under the settings of this package.
+    """Yield a sheet to draw on, under the settings of this package.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def new_sheet(kind: str, width: float, height: float, description: str) -> Itera
 
 
 def nothing_svg(kind: str, why: str) -> str:
-    """A small figure that says why there is none."""
+    """Return a small figure that says why there is none."""
     sentence = f"nothing to draw: {clean(why)}"
     with new_sheet(kind, 24 + px_of(sentence), 36, sentence) as sheet:
         sheet.text(12, 23, sentence)
@@ -168,7 +168,7 @@ class Sheet:
         return axes
 
     def at(self, axes: Axes, x: float, y: float) -> tuple[float, float]:
-        """Where a point of the data lies, px."""
+        """Return where a point of the data lies, px."""
         right, up = axes.transData.transform((x, y))
         return float(right), float(self.height - up)
 
@@ -194,7 +194,7 @@ class Sheet:
                 self.text(x_left - 8, y + 4, label, size=SMALL, anchor="right", part="tick")
 
     def key(self, x: float, y: float, entries: Sequence[tuple[str, Color, str]]) -> None:
-        """What colours stand for: a sign in its colour and words, one after the other."""
+        """Draw the legend: a sign in its colour and words, one after the other."""
         for sign, color, words in entries:
             if sign == "■":
                 self.rectangles([(x, y - 10, 11, 11)], "none", "ground")
@@ -280,12 +280,12 @@ class Sheet:
         self.part(points, part)
 
     def note(self, y: float, sentences: Sequence[str], x: float = 12) -> None:
-        """Small print: what is not drawn, and what the eye may miss."""
+        """Add small print: what is not drawn, and what the eye may miss."""
         for position, sentence in enumerate(sentences):
             self.text(x, y + 16 * position, sentence, size=SMALL, part="note")
 
     def svg(self) -> str:
-        """The figure as SVG text."""
+        """Return the figure as SVG text."""
         raw = StringIO()
         nothing: dict[str, Any] = dict.fromkeys(("Date", "Creator", "Format", "Type"))
         self.figure.savefig(raw, format="svg", transparent=True, metadata=nothing)

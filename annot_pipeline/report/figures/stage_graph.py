@@ -93,7 +93,7 @@ def stage_graph_svg(stages: Sequence[StageNode]) -> str:
 
 
 def implied_left_out(stages: Sequence[StageNode]) -> list[tuple[int, int]]:
-    """Which stage reads of which, without pairs that a chain of others connects."""
+    """Return which stage reads of which, without pairs that a chain of others connects."""
     maker: Mapping[str, int] = {t: n for n, stage in enumerate(stages) for t in stage.makes}
     above: list[set[int]] = []
     edges = []
@@ -106,7 +106,7 @@ def implied_left_out(stages: Sequence[StageNode]) -> list[tuple[int, int]]:
 
 
 def _lines(stage: StageNode) -> list[str]:
-    """The name, and the gold tables two a line."""
+    """Return the name, and the gold tables two a line."""
     gold = [short(table) for table in stage.gold]
     pairs = [" · ".join(gold[n : n + 2]) for n in range(0, len(gold), 2)]
     return [short(stage.name.replace("_", " ")), *pairs]

@@ -52,7 +52,7 @@ class Part:
 def page_svg(
     raw: str, *, kind: str, description: str, texts: Mapping[str, str], parts: Mapping[str, Part]
 ) -> str:
-    """The figure as text for a page.
+    """Return the figure as text for a page.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ def _add_tips(group: Element, tips: str | Sequence[str]) -> None:
 
 
 def _attributes(element: Element) -> Iterator[tuple[str, str]]:
-    """Attributes without namespaces, styles among them, lengths to a hundredth of a pixel."""
+    """Yield attributes without namespaces, styles among them, lengths to a hundredth of a pixel."""
     for name, value in element.attrib.items():
         if name == HREF:
             yield "href", value

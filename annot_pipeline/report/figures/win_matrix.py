@@ -135,7 +135,7 @@ def _key(sheet: Sheet) -> None:
 
 
 def _level(share: Numbers) -> Numbers:
-    """The opacity of each share by its distance from one half; NaN where there is none."""
+    """Return the opacity of each share by its distance from one half; NaN where there is none."""
     ends = np.array([end for end, _ in LEVELS])
     opacity = np.array([level for _, level in LEVELS])
     positions = np.searchsorted(ends, np.nan_to_num(0.5 + np.abs(share - 0.5)) - SAME)

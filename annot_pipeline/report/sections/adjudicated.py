@@ -10,7 +10,7 @@ MOST_ROWS = 200
 
 
 def adjudicated(contents: Contents) -> str:
-    """Decisions, those against the model first."""
+    """Return decisions, those against the model first."""
     n, against = contents.labelled_in_all.decided, contents.labelled_in_all.against
     if not n:
         return ""

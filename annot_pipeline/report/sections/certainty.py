@@ -61,7 +61,7 @@ DECIDED = (
 
 
 def certainty(contents: Contents) -> str:
-    """Bands of probability by task, convergence, prevalence."""
+    """Return bands of probability by task, convergence, prevalence."""
     if not contents.label_counts:
         return ""
     tasks, counts = bands_by_task(contents.label_counts)
@@ -134,7 +134,7 @@ def _accuracies(contents: Contents) -> str:
 def bands_by_task(
     label_counts: Sequence[Mapping[str, Any]],
 ) -> tuple[list[str], npt.NDArray[np.int64]]:
-    """Tasks by name, and how many of their labels lie in each band of ``NAMES``.
+    """Return tasks by name, and how many of their labels lie in each band of ``NAMES``.
 
     Parameters
     ----------

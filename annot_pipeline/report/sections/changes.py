@@ -187,7 +187,7 @@ def changed(
 
 
 def _inputs(contents: Contents) -> Iterator[str]:
-    """Exports, settings and code that differ."""
+    """Yield exports, settings and code that differ."""
     old, new = contents.previous_manifest, contents.manifest
     if old is None:
         return

@@ -12,7 +12,7 @@ MOST_ITEMS = 30
 
 
 def contested(contents: Contents) -> str:
-    """Items that one judge more or less would change, or on which judges differ most."""
+    """Return items that one judge more or less would change, or on which judges differ most."""
     traces = contents.traces[:MOST_ITEMS]
     if not traces:
         return ""

@@ -16,7 +16,7 @@ COLUMNS = [
 
 
 def cost(contents: Contents) -> str:
-    """By task, where exports carry what assignments were paid."""
+    """Return the cost by task, where exports carry what assignments were paid."""
     rows = contents.facts.get("cost") or []
     cells = [
         [

@@ -75,7 +75,7 @@ def _table(checks: Sequence[Check]) -> str:
 
 
 def _allowed(check: Check) -> str:
-    """Both levels; a level that is not set is never reached."""
+    """Return both levels as text; a level that is not set is never reached."""
     return ", ".join(
         f"{level}s above {figure(check[level], check['question'])}"
         if check[level] is not None

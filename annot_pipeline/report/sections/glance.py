@@ -48,7 +48,7 @@ def header(contents: Contents) -> str:
 
 
 def verdict(contents: Contents) -> str:
-    """One line on all gates."""
+    """Return one line on all gates."""
     levels = [check["level"] for check in contents.manifest["checks"]]
     warned = [level for level in levels if level != "pass"]
     if not warned and (doubt := _by_chance(contents)):
@@ -195,7 +195,7 @@ def _agreement(contents: Contents) -> list[tuple[str, str, str]]:
 
 
 def interval_or_none(low: float | None, high: float | None) -> str:
-    """An interval with two digits."""
+    """Return an interval with two digits."""
     return "unknown" if low is None or high is None else f"{low:.2f} to {high:.2f}"
 
 
@@ -266,7 +266,7 @@ def next_commands(contents: Contents) -> str:
 
 
 def footer(contents: Contents) -> str:
-    """Where the report stands."""
+    """Return where the report stands."""
     manifest = contents.manifest
     return (
         f"<p>{text(manifest['campaign'])} {text(manifest['version'])}: "

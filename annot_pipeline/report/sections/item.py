@@ -63,7 +63,7 @@ def _prefixed(before: str, value: object) -> str:
 
 
 def _decision(trace: Document) -> str:
-    """The label, whose it is, and the model's own beside it."""
+    """Return the label, whose it is, and the model's own beside it."""
     label = trace.get("label")
     if not label:
         return ""
@@ -169,7 +169,7 @@ def _judgments(trace: Document) -> str:
 
 
 def _evidence(trace: Document) -> str:
-    """Which classes the evidence tells apart."""
+    """Return which classes the evidence tells apart."""
     label = (trace.get("label") or {}).get("model_label")
     against = trace.get("runner_up")
     if label is None or against is None:
@@ -178,7 +178,7 @@ def _evidence(trace: Document) -> str:
 
 
 def _shown(row: Document, key: str) -> Any:
-    """A value; a time without its zone, which is UTC."""
+    """Return a value; a time without its zone, which is UTC."""
     value = row.get(key)
     if key == "submitted_at" and value is not None:
         return str(value).replace("T", " ").removesuffix("+00:00")
@@ -186,7 +186,7 @@ def _shown(row: Document, key: str) -> Any:
 
 
 def _likelihoods(trace: Document) -> str:
-    """How likely each answer is, were each class the true one."""
+    """Return how likely each answer is, were each class the true one."""
     rows = [row for row in trace.get("judgments") or () if row.get("likelihoods")]
     if not rows:
         return ""

@@ -73,7 +73,7 @@ COLUMNS: tuple[tuple[str, Column], ...] = (
 
 
 def judges(contents: Contents) -> str:
-    """Verdicts, a table to sort and to search, figures."""
+    """Return verdicts, a table to sort and to search, figures."""
     quality, tables = contents.settings["quality"], contents.tables
     return join([
         _verdicts(contents),
@@ -91,7 +91,7 @@ def judges(contents: Contents) -> str:
 
 
 def _verdicts(contents: Contents) -> str:
-    """How many judges passed, by which test."""
+    """Return how many judges passed, by which test."""
     quality, verdicts = contents.settings["quality"], contents.facts["verdicts"]
     names = "Judges are pseudonyms. " if contents.settings["privacy"]["pseudonymize"] else ""
     if not any(n for verdict, n in verdicts.items() if verdict != "untested"):

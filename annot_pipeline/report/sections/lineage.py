@@ -14,7 +14,7 @@ HASH = 12
 
 
 def lineage(contents: Contents) -> str:
-    """The stages as a graph, and the same as a table."""
+    """Return the stages as a graph, and the same as a table."""
     runs = contents.manifest["runs"]
     gold = {table_["name"]: table_["sha256"] for table_ in contents.manifest["tables"]}
     graph = stage_graph_svg([_node(run, gold) for run in runs])

@@ -25,7 +25,7 @@ MOST_SETTINGS = 20_000
 
 
 def method(contents: Contents) -> str:
-    """What has to be told beside a number that is taken from here."""
+    """Return what has to be told beside a number that is taken from here."""
     manifest = contents.manifest
     signature = Markup(f"<pre><code>{_signature(manifest['signature'])}</code></pre>\n")
     return join([
@@ -41,7 +41,7 @@ def method(contents: Contents) -> str:
 
 
 def _signature(signature: str) -> str:
-    """One section a line; a copy of it is the signature but for line ends."""
+    """Return one section a line; a copy of it is the signature but for line ends."""
     return "|\n".join(str(text(line, 2000)) for line in signature.split("|"))
 
 

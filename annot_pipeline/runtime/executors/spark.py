@@ -118,14 +118,14 @@ def _maker(
 
     An executor may be new: it came, or came again, after the first look.
     """
-    found_there = traits_there(list(here))
+    read_traits = traits_there(list(here))
 
     def make(places: Iterable[Any]) -> Iterator[Any]:
         import json
 
         import pyarrow as pa
 
-        traits = found_there()
+        traits = read_traits()
         differing = None
         if any(traits.get(name) != expected for name, expected in here.items()):
             differing = json.dumps(traits)

@@ -98,7 +98,7 @@ def traits_there(packages: list[str]) -> Callable[[], dict[str, Any]]:
 
 
 def _look(
-    token: str, found_there: Callable[[], dict[str, Any]]
+    token: str, read_traits: Callable[[], dict[str, Any]]
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """Return the function that executors run first."""
 
@@ -109,7 +109,7 @@ def _look(
 
         import pyarrow as pa
 
-        answer: dict[str, Any] = found_there()
+        answer: dict[str, Any] = read_traits()
         try:
             answer["store"] = pathlib.Path(token).read_text() == pathlib.Path(token).name
             probe = pathlib.Path(f"{token}-{uuid.uuid4().hex}")

@@ -66,7 +66,7 @@ class Repeats:
 
     @property
     def showings(self) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]]:
-        """Scores and z-scores of the first showing, and of the second."""
+        """Return scores and z-scores of the first showing, and of the second."""
         return (self.first, self.first_z), (self.second, self.second_z)
 
     def only(self, rows: npt.NDArray[np.bool_]) -> Repeats:
@@ -106,7 +106,7 @@ def score_rows(
 
 
 def _scores(rows: pa.Table, repeats: Repeats) -> Iterator[tuple[str, _Scores, Repeats]]:
-    """Scores of judges kept; and of all judges, if some are not."""
+    """Yield scores of judges kept; and of all judges, if some are not."""
     is_kept = rows["kept"].to_numpy()
     yield "", _ratings_of_scores(rows.filter(pa.array(is_kept))), repeats.only(~repeats.dropped)
     if not is_kept.all():

@@ -137,7 +137,7 @@ def break_into_comparisons(
 
 
 def _values(ranked: pa.Table) -> tuple[pa.Table, Floats, pa.Table]:
-    """Ranked outputs, how good each is, and those without the rank that others of the task have.
+    """Return ranked outputs, how good each is, and those without the rank that others have.
 
     A task is ranked by its ranks; by its scores where it has no rank at all.
     """
@@ -151,7 +151,7 @@ def _values(ranked: pa.Table) -> tuple[pa.Table, Floats, pa.Table]:
 
 
 def _one_a_ranking(ranked: pa.Table) -> pa.Table:
-    """Ranked outputs; without ranking and HIT, a judge ranked a segment at once."""
+    """Return ranked outputs; without ranking and HIT, a judge ranked a segment at once."""
     neither = pc.and_(pc.is_null(ranked["ranking"]), pc.is_null(ranked["hit"]))
     ranking = pc.if_else(neither, "", ranked["ranking"].cast(TEXT))
     return ranked.set_column(ranked.schema.get_field_index("ranking"), "ranking", ranking)

@@ -24,7 +24,7 @@ EQUAL_OUTPUTS = pa.schema(
 
 
 def equal_outputs(items: pa.Table) -> pa.Table:
-    """Groups of outputs whose texts are equal but for case.
+    """Return groups of outputs whose texts are equal but for case.
 
     Parameters
     ----------

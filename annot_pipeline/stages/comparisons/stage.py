@@ -73,7 +73,7 @@ class _Votes:
 
 
 def rank_outputs(context: StageContext) -> StageOutput[SegmentRankMetrics]:
-    """Ranks of the outputs of every segment."""
+    """Return ranks of the outputs of every segment."""
     adequacy_tasks = {
         row["task"]: row["adequacy_task"]
         for row in context.read("tasks").to_pylist()
@@ -111,7 +111,10 @@ def _rank_outputs(inputs: TaskRows) -> tuple[Mapping[str, pa.Table], TaskMetrics
 
 
 def rank_systems_of_tasks(context: StageContext) -> StageOutput[SystemRankMetrics]:
-    """Rankings and comparisons of systems: by their scores, and by comparisons of outputs."""
+    """Return rankings and comparisons of systems.
+
+    By their scores, and by comparisons of outputs.
+    """
     settings = context.campaign.settings.ranking
     # texts are read, and tasks ranked again where they change, only where they are asked for
     output = run_by_task(

@@ -22,7 +22,7 @@ def with_comparisons(
     item_rows: pa.Table | None = None,
     progress: Callable[[str], None] = lambda _: None,
 ) -> tuple[dict[str, pa.Table], dict[str, Any]]:
-    """Rank by comparisons beside the rankings by scores.
+    """Return the rank by comparisons beside the rankings by scores.
 
     Parameters
     ----------

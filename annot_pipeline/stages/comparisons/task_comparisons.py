@@ -81,27 +81,27 @@ class TaskComparisons:
 
     @property
     def is_graded(self) -> bool:
-        """Whether preferences say how strong they are."""
+        """Return whether preferences say how strong they are."""
         return not bool(np.isnan(self.share).all())
 
     @property
     def preferences(self) -> Floats:
-        """Share of each comparison that goes to the first system; of a tie one half."""
+        """Return the share of each comparison that goes to the first system; of a tie one half."""
         return np.where(np.isnan(self.share), (1 + self.outcome) / 2, self.share)
 
     @property
     def n_parts(self) -> int:
-        """Parts of systems that comparisons connect."""
+        """Return parts of systems that comparisons connect."""
         return int(self.part.max(initial=-1)) + 1
 
     @property
     def n_comparisons(self) -> Codes:
-        """Comparisons of each system, ``(K,)``."""
+        """Return comparisons of each system, ``(K,)``."""
         return np.bincount(np.concatenate([self.first, self.second]), minlength=len(self.names))
 
     @property
     def n_segments(self) -> Codes:
-        """Mapped segments of each system, ``(K,)``."""
+        """Return how many mapped segments each system has, ``(K,)``."""
         width = int(self.segment.max(initial=-1)) + 1
         keys = [
             np.unique(side[self.has_segment] * width + self.segment[self.has_segment])
@@ -111,13 +111,13 @@ class TaskComparisons:
 
     @property
     def judges_repeat(self) -> bool:
-        """Whether a judge judged several segments."""
+        """Return whether a judge judged several segments."""
         pairs = np.unique(np.stack([self.judge, self.segment]), axis=1)
         return bool(np.bincount(pairs[0]).max(initial=0) > 1)
 
     @property
     def shares_documents(self) -> bool:
-        """Whether several segments are of one document."""
+        """Return whether several segments are of one document."""
         if self.cluster is None:
             return False
         return bool(np.unique(self.cluster).size < np.unique(self.segment).size)

@@ -68,7 +68,7 @@ class TaskScores:
 
     @cached_property
     def shares_documents(self) -> bool:
-        """Whether several segments are of one document."""
+        """Return whether several segments are of one document."""
         return any(self.blocks.map(_shares_documents))
 
     @cached_property

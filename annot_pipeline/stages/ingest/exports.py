@@ -42,7 +42,7 @@ from annot_pipeline.storage.archive import (
     archived,
     matching_folders,
 )
-from annot_pipeline.storage.checked_export import FoundExport
+from annot_pipeline.storage.checked_export import MatchedExport
 from annot_pipeline.storage.keys import exposed_secrets
 from annot_pipeline.storage.published_settings import names_in_path
 from annot_pipeline.storage.shortages import reading_export
@@ -112,7 +112,7 @@ def archive_exports(context: StageContext) -> StageOutput[ExportMetrics]:
     return StageOutput({"exports": table}, ExportMetrics(len(rows), total, parent, exposed))
 
 
-def _whole(export: FoundExport, limits: Limits) -> Callable[[Path], None]:
+def _whole(export: MatchedExport, limits: Limits) -> Callable[[Path], None]:
     """Refuse a gzip that is cut short (later, the bytes could not be fetched again), or a bomb."""
     return lambda copied: Opening(copied, export.relative, limits=limits).check_whole()
 

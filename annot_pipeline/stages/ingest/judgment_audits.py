@@ -168,7 +168,7 @@ def rejections_with_lines(
 
 
 def all_look_alikes(names: StoredTable) -> list[str]:
-    """Look-alike names, by what they name; a judge's own name is not told."""
+    """Return look-alike names, by what they name; a judge's own name is not told."""
     hashes = ["what", "name_hash", "appearance_hash"]
     alike = may_be_alike(read_groups(names, hashes))
     names_by_kind: dict[str, list[str]] = {"task": [], "label": [], "item": [], "judge": []}

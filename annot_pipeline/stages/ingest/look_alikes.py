@@ -74,7 +74,7 @@ def may_be_alike(hashes: Iterable[pa.Table]) -> pa.Array:
 
 
 def look_alikes(names: Iterable[str]) -> list[str]:
-    """Groups of different names with one appearance, as ``'yes' / 'Yes '``; sorted."""
+    """Return groups of different names with one appearance, as ``'yes' / 'Yes '``; sorted."""
     groups: dict[str, list[str]] = defaultdict(list)
     for name in sorted(name for name in set(names) if name.strip()):
         groups[appearance(name)].append(name)

@@ -20,7 +20,7 @@ from annot_pipeline.storage.archive import (
     readable,
     stamp,
 )
-from annot_pipeline.storage.checked_export import FoundExport
+from annot_pipeline.storage.checked_export import MatchedExport
 
 ITEM_ROWS = pa.schema(
     [
@@ -98,7 +98,7 @@ def export_stats(campaign: LoadedCampaign) -> list[tuple[int, str, int, int, int
 
 def exports_of(
     campaign: LoadedCampaign, source: Source | ItemSource, where: str
-) -> list[FoundExport]:
+) -> list[MatchedExport]:
     """Return the exports of a source, or the files of an item table; see `find_exports`."""
     latest = isinstance(source, Source) and source.files == "latest"
     return find_exports(
@@ -120,7 +120,7 @@ def check_exports(campaign: LoadedCampaign) -> None:
         exports_of(campaign, items, f"items.{number}.path")
 
 
-def _found(campaign: LoadedCampaign, *, missing_ok: bool) -> Iterator[tuple[int, FoundExport]]:
+def _found(campaign: LoadedCampaign, *, missing_ok: bool) -> Iterator[tuple[int, MatchedExport]]:
     settings = campaign.settings
     sources: list[Source | ItemSource] = [*settings.sources, *settings.items]
     for number, source in enumerate(sources):

@@ -213,7 +213,7 @@ PLAIN_TIME = r"^[1-9]\d{3}-\d\d-\d\d[T ]\d\d:\d\d:\d\dZ?$"
 
 
 def _plain_times(array: pa.Array) -> pa.Array | None:
-    """Times that are all written as most tools do, in UTC; None where one is not.
+    """Return times that are all written as most tools do, in UTC; None where one is not.
 
     They are as many as rows, so that to read each in Python would take longer than all else.
     """

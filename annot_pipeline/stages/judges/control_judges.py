@@ -266,7 +266,7 @@ def _dropped(verdicts: JudgeVerdicts, quality: Quality) -> Flags:
 
 
 def orient_pairs(pairs: pa.Table, tasks: pa.Table) -> pa.Table:
-    """Pairs of controls with scores turned so that more is better.
+    """Return pairs of controls with scores turned so that more is better.
 
     Parameters
     ----------

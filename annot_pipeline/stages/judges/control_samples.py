@@ -169,8 +169,9 @@ def _of_groups(ordinary: _Scores, groups: Codes) -> ControlScores:
 
 
 def _points(tasks: pa.Table, sampled: set[str], quality: Quality) -> dict[str, Scale]:
-    """Zero and unit of each task's scores: 0 and 1, or where scales differ, the lowest point and
-    the hundredth part of the scale.
+    """Return zero and unit of each task's scores.
+
+    They are 0 and 1, or where scales differ, the lowest point and the hundredth part of the scale.
 
     Raises
     ------
@@ -204,7 +205,7 @@ def _points(tasks: pa.Table, sampled: set[str], quality: Quality) -> dict[str, S
 def _scores(
     scored: pa.Table, control: str, tasks: pa.Table, units: Units, points: dict[str, Scale]
 ) -> _Scores:
-    """Scores of one kind of judgment in the tasks with controls, of criteria that take part."""
+    """Return scores of one kind of judgment in tasks with controls, for criteria that take part."""
     rows = scored.select(["task", "judge_id", "control", "criterion", "item", "hit", "score"])
     rows = rows.filter(is_in(rows["control"], (control,)))
     rows = rows.filter(is_in(rows["task"], list(points)))

@@ -91,7 +91,7 @@ def answer_test(
 
 
 def _pooled_sd(sample: ControlScores, strata: Codes) -> Floats:
-    """Standard deviation within judges of the stratum of each unit."""
+    """Return standard deviation within judges of the stratum of each unit."""
     of_unit = moments(sample.unit, sample.value, n_groups=strata.size)
     freedom = np.maximum(of_unit.n - 1, 0)
     return typical_sd(np.where(freedom > 0, of_unit.variance, 0.0), freedom, strata)[strata]

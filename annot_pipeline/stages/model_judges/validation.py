@@ -226,7 +226,10 @@ def _orders(answers: TaskAnswers, own: Floats, seed: int) -> Row:
 
 
 def _by_segment(answers: TaskAnswers, placed: npt.NDArray[np.int64], values: Floats) -> Floats:
-    """Return mean values of segments by system, ``(n_segments, K)``; NaN where there is none."""
+    """Return the mean values of segments by system, ``(n_segments, K)``.
+
+    NaN where there is none.
+    """
     segment = np.unique(answers.items.segment[placed], return_inverse=True)[1].reshape(-1)
     names, system = np.unique(answers.items.system[placed], return_inverse=True)
     cell = segment * names.size + system.reshape(-1)

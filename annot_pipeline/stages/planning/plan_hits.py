@@ -110,7 +110,7 @@ def plan_hits(
     scores = ByTask(SCORES.empty()) if scores is None else scores
     listed = listed_items(items, tasks, settings)
     questions, unplanned = hit_questions(tasks, listed, votes, settings)
-    inputs = _Known(scores, comparisons, votes, equal_outputs(items), listed, settings)
+    inputs = _PlanningInputs(scores, comparisons, votes, equal_outputs(items), listed, settings)
     of_sample = _Samples(
         judgments,
         ITEM_PROBABILITIES.empty_table() if probabilities is None else probabilities,
@@ -166,7 +166,7 @@ def questions_of(
     return hit_questions(tasks, listed_items(items, tasks, settings), votes, settings)
 
 
-class _Known:
+class _PlanningInputs:
     """What is known of all tasks, task by task."""
 
     def __init__(
@@ -220,7 +220,7 @@ class _Samples:
     probabilities: pa.Table
     items: pa.Table
 
-    def plan(self, question: Question, inputs: _Known, notes: list[str]) -> ValidationPlan:
+    def plan(self, question: Question, inputs: _PlanningInputs, notes: list[str]) -> ValidationPlan:
         """Return the sample of a task."""
         if self.judgments is None:
             raise CannotPlanError("it has no judgments yet: let a model judge its items first")
@@ -232,7 +232,7 @@ class _Samples:
 
 
 def _planned(
-    question: Question, inputs: _Known, notes: list[str], effort: dict[str, dict[str, int]]
+    question: Question, inputs: _PlanningInputs, notes: list[str], effort: dict[str, dict[str, int]]
 ) -> tuple[TaskItems, Slots]:
     """Return the HITs of one task."""
     settings = inputs.settings

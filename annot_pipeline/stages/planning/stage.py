@@ -34,7 +34,7 @@ def plan_next_hits(context: StageContext) -> StageOutput[PlanMetrics]:
 def _plan(
     stored: Mapping[str, StoredTable], columns: Mapping[str, Sequence[str]], settings: Campaign
 ) -> tuple[pa.Table, PlanMetrics]:
-    """Plan by the tables that the design looks at."""
+    """Return plan by the tables that the design looks at."""
     from annot_pipeline.stages.planning.plan_hits import (
         BY_TASK,
         NEEDED,

@@ -21,7 +21,7 @@ from annot_pipeline.stages.scores.standardize import standardize_judgments
 
 
 def score_items_of_tasks(context: StageContext) -> StageOutput[ItemScoreMetrics]:
-    """Scores of the items of all scalar tasks."""
+    """Return scores of the items of all scalar tasks."""
     output = run_by_task(
         context, _score_items, "standardized", large=partial(_scores_in_blocks, context)
     )

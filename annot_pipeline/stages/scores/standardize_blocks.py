@@ -117,7 +117,7 @@ def _runs(
     n: Codes,
     judges: Judges,
 ) -> pa.Array:
-    """Return longest runs of equal scores; ``n`` are judgments of each judge."""
+    """Return the longest runs of equal scores; ``n`` are judgments of each judge."""
     some = context.sizes.chunk_judges(dict(zip(judges.judges, n.tolist(), strict=True)))
     runs = np.concatenate(
         context.run([partial(_runs_of_some, tables, tasks, names) for names in some])
