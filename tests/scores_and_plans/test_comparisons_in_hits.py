@@ -9,7 +9,6 @@ import pytest
 
 from annot_pipeline.methods.comparisons.bounded_ra import bounded_ra
 from annot_pipeline.methods.comparisons.trueskill import trueskill
-from annot_pipeline.stages.comparisons import imply_comparisons
 from tests.scores_and_plans.scored import SCALAR, build, row, scores, text_of
 
 
@@ -94,11 +93,8 @@ def test_without_segments_a_hit_of_20_items_is_compared(n, compared, stage_campa
     )
 
 
-def test_a_hit_with_too_many_items_of_a_segment_compares_none_and_says_why(
-    stage_campaign, monkeypatch
-):
-    monkeypatch.setattr(imply_comparisons, "MOST_OF_SEGMENT", 4)
-    rows = [row("j", f"{s}{k}", k, hit="h", segment=s) for s, n in (("x", 4), ("y", 5))
+def test_a_hit_with_too_many_items_of_a_segment_compares_none_and_says_why(stage_campaign):
+    rows = [row("j", f"{s}{k}", k % 101, hit="h", segment=s) for s, n in (("x", 4), ("y", 1_001))
             for k in range(n)]  # fmt: skip
     actual = scores(build(stage_campaign, rows, fields=("hit", "segment")))
     assert [actual[f"x{k}"]["n_comparisons"] for k in range(4)] == [3] * 4
