@@ -57,6 +57,9 @@ class StoredBlocks(Generic[B]):
     folder: Path
     opened: Sequence[Callable[[], B]]
 
+    def __len__(self) -> int:
+        return len(self.opened)
+
     def map(
         self, work: Callable[..., T], *shared: Any, each: Sequence[Any] | None = None
     ) -> list[T]:
@@ -69,17 +72,33 @@ class StoredBlocks(Generic[B]):
             ]
             return self.context.run(jobs)
 
-    def sum(self, work: Callable[..., T], *shared: Any, n_bytes: int = 0) -> T:
+    def sum(
+        self,
+        work: Callable[..., T],
+        *shared: Any,
+        each: Sequence[Any] | None = None,
+        n_bytes: int = 0,
+    ) -> T:
         """Return the sum of the results, computed in groups that fit into memory."""
         at_once = max(HELD // n_bytes, 1) if n_bytes else len(self.opened)
+        own = block_arguments(len(self.opened), each)
         with self._written(shared) as path:
-            jobs = [partial(_call, work, block, (), path) for block in self.opened]
+            jobs = [
+                partial(_call, work, block, args, path)
+                for block, args in zip(self.opened, own, strict=True)
+            ]
             results = (
                 result
                 for first in range(0, len(jobs), at_once)
                 for result in self.context.run(jobs[first : first + at_once])
             )
             return reduce(add, results)
+
+    def gather(self, work: Callable[..., T], *shared: Any, each: Sequence[Any]) -> list[T]:
+        """Return the results of ``work`` on all blocks, which are opened one after another."""
+        with self._written(shared) as path:
+            jobs = [partial(_call_with_all, work, self.opened, argument, path) for argument in each]
+            return self.context.run(jobs)
 
     def keep(self, work: Callable[..., T], *shared: Any) -> Blocks[T]:
         """Return the results of ``work`` as blocks in files of the folder."""
@@ -111,6 +130,12 @@ def _call(
     work: Callable[..., T], block: Callable[[], Any], own: Sequence[Any], shared: Path | None
 ) -> T:
     return work(block(), *own, *(load(shared) if shared else ()))
+
+
+def _call_with_all(
+    work: Callable[..., T], blocks: Sequence[Callable[[], Any]], own: Any, shared: Path | None
+) -> T:
+    return work((block() for block in blocks), own, *(load(shared) if shared else ()))
 
 
 def _keep(

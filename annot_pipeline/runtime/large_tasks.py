@@ -7,9 +7,8 @@ sums over these blocks, then what follows from the sums.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from functools import partial, reduce
-from operator import add
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -26,10 +25,6 @@ from annot_pipeline.runtime.partitions import (
 )
 from annot_pipeline.storage.tables import StoredTable, read_verified_groups
 
-T = TypeVar("T")
-
-HELD = 1 << 28
-"""Approximate bytes of sums of blocks in memory at once."""
 BLOCKS = "blocks"
 """Name of the folder for temporary files of larger tasks, while a stage runs."""
 
@@ -64,42 +59,6 @@ def _n_of_fates(table: StoredTable, fates: Sequence[str]) -> int:
         pc.sum(is_in(rows["fate"], fates)).as_py() or 0
         for rows in read_verified_groups(table, ["fate"])
     )
-
-
-def spans_by_size(counts: Sequence[int], most: int) -> list[tuple[int, int]]:
-    """Return spans of consecutive codes, each from its first to before its second number.
-
-    Parameters
-    ----------
-    counts
-        Of each code, what it adds to the work of a job.
-    most
-        Of a span, unless it is one code.
-    """
-    spans, start, total = [], 0, 0
-    for code, n in enumerate(counts):
-        if total and total + n > most:
-            spans.append((start, code))
-            start, total = code, 0
-        total += n
-    return [*spans, (start, len(counts))]
-
-
-def sum_in_batches(context: StageContext, jobs: Sequence[Callable[[], T]], n_bytes: int) -> T:
-    """Return the sum of the jobs' results, in their order, in batches that fit into memory.
-
-    Parameters
-    ----------
-    n_bytes
-        Of what one job gives, about.
-    """
-    some = max(HELD // n_bytes, 1)
-    results = (
-        result
-        for first in range(0, len(jobs), some)
-        for result in context.run(jobs[first : first + some])
-    )
-    return reduce(add, results)
 
 
 def block_partitions(

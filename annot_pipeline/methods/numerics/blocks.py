@@ -18,20 +18,35 @@ T = TypeVar("T")
 
 
 class Blocks(Protocol[B_co]):
-    """Blocks of one kind; ``work`` is called with a block and the arguments shared by all."""
+    """Blocks of one kind; ``work`` is called with a block and the arguments shared by all.
+
+    ``each``: an argument for each block alone, which comes before the shared ones.
+    """
+
+    def __len__(self) -> int:
+        """Return how many blocks there are."""
 
     def map(
         self, work: Callable[..., T], *shared: Any, each: Sequence[Any] | None = None
     ) -> list[T]:
-        """Return the results of ``work``, in the order of blocks.
+        """Return the results of ``work``, in the order of blocks."""
 
-        ``each``: an argument for each block alone, which comes before the shared ones.
-        """
-
-    def sum(self, work: Callable[..., T], *shared: Any, n_bytes: int = 0) -> T:
+    def sum(
+        self,
+        work: Callable[..., T],
+        *shared: Any,
+        each: Sequence[Any] | None = None,
+        n_bytes: int = 0,
+    ) -> T:
         """Return the sum of the results of ``work``, added in the order of blocks.
 
         ``n_bytes``: approximate size of one result, where many may not fit into memory.
+        """
+
+    def gather(self, work: Callable[..., T], *shared: Any, each: Sequence[Any]) -> list[T]:
+        """Return the results of ``work`` on all blocks together, one for each of some arguments.
+
+        ``work`` is called with an iterator over all blocks, the argument and the shared ones.
         """
 
     def keep(self, work: Callable[..., T], *shared: Any) -> Blocks[T]:
@@ -49,6 +64,9 @@ class InMemoryBlocks(Generic[B]):
 
     blocks: Sequence[B]
 
+    def __len__(self) -> int:
+        return len(self.blocks)
+
     def map(
         self, work: Callable[..., T], *shared: Any, each: Sequence[Any] | None = None
     ) -> list[T]:
@@ -56,10 +74,24 @@ class InMemoryBlocks(Generic[B]):
         own = block_arguments(len(self.blocks), each)
         return [work(block, *args, *shared) for block, args in zip(self.blocks, own, strict=True)]
 
-    def sum(self, work: Callable[..., T], *shared: Any, n_bytes: int = 0) -> T:
+    def sum(
+        self,
+        work: Callable[..., T],
+        *shared: Any,
+        each: Sequence[Any] | None = None,
+        n_bytes: int = 0,
+    ) -> T:
         """Return the sum of the results of ``work``."""
         del n_bytes
-        return reduce(add, (work(block, *shared) for block in self.blocks))
+        own = block_arguments(len(self.blocks), each)
+        return reduce(
+            add,
+            (work(block, *args, *shared) for block, args in zip(self.blocks, own, strict=True)),
+        )
+
+    def gather(self, work: Callable[..., T], *shared: Any, each: Sequence[Any]) -> list[T]:
+        """Return the results of ``work`` on all blocks together."""
+        return [work(iter(self.blocks), argument, *shared) for argument in each]
 
     def keep(self, work: Callable[..., T], *shared: Any) -> Blocks[T]:
         """Return the results of ``work`` as blocks."""

@@ -23,6 +23,7 @@ from annot_pipeline.runtime.by_task import ByTask
 from annot_pipeline.stages.agreement.measure_label_agreement import label_rows
 from annot_pipeline.stages.agreement.measure_score_agreement import score_rows
 from annot_pipeline.stages.agreement.ratings import Row
+from annot_pipeline.stages.agreement.repeated_scores import RepeatedScores
 from annot_pipeline.stages.comparisons.bootstrap_rounds import BootstrapRounds
 
 
@@ -74,10 +75,10 @@ def measure_agreement(
         if task["kind"] == "categorical":
             return list(label_rows(InMemoryBlocks([labels[task["task"]]]), task))
         if task["kind"] == "scalar":
-            scores, repeats, tests, own = (table[task["task"]] for table in scored)
-            return list(
-                score_rows(scores, repeats, tests, own, task, bootstrap, arithmetic=arithmetic)
-            )
+            scores, twice, tests, own = (table[task["task"]] for table in scored)
+            repeats = RepeatedScores.from_tables(twice, tests, own, arithmetic)
+            blocks = InMemoryBlocks([scores]), InMemoryBlocks([repeats])
+            return list(score_rows(*blocks, task, bootstrap))
         return []
 
     labels = ByTask(judgments)
@@ -88,11 +89,16 @@ def measure_agreement(
             rows += task_rows
             if progress:
                 progress(f"agreement: task {number} of {tasks.num_rows}")
+    return agreement_table(rows), {"judge_pairs_left_out": pairs_left_out(rows)}
+
+
+def pairs_left_out(rows: Sequence[Row]) -> dict[str, dict[str, int]]:
+    """Return the pairs of judges without a correlation, by task and statistic."""
     left_out: dict[str, dict[str, int]] = {}
     for row in rows:
         if n := row.get("judge_pairs_left_out"):
             left_out.setdefault(row["task"], {})[row["statistic"]] = n
-    return agreement_table(rows), {"judge_pairs_left_out": left_out}
+    return left_out
 
 
 def agreement_table(rows: Sequence[Row]) -> pa.Table:

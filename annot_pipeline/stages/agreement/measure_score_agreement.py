@@ -2,200 +2,238 @@
 
 Sources: Graham et al. 2013, section 4 and Tables 1 to 3; Sakaguchi & Van Durme 2018, footnotes 17
 and 20.
+
+Written once over blocks of judgments: one table in memory, or files of one large task. Percentiles
+of z-scores are found in two passes over the blocks; resamples of items are drawn block by block.
+Only a task in one block has intervals of rank correlations, and its alphas are computed from all
+values at once, each with draws of its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import reduce
+from operator import add
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from annot_pipeline.contracts import TEXT
-from annot_pipeline.methods.agreement.krippendorff import Metric, krippendorff_alpha
-from annot_pipeline.methods.agreement.rating_counts import overlap
+from annot_pipeline.errors import shorten
+from annot_pipeline.methods.agreement.krippendorff import Metric
 from annot_pipeline.methods.agreement.scale_agreement import (
-    BinnedAgreement,
     binned_agreement,
-    inter_judge_binned_agreement,
+    binned_agreement_of,
+    percentile_places,
 )
-from annot_pipeline.methods.agreement.score_differences import (
-    ScoreDifferences,
-    inter_judge_score_differences,
-    score_differences,
-)
-from annot_pipeline.methods.judges.judge_correlations import mean_spearman
-from annot_pipeline.methods.numerics.bootstrap import Estimate
-from annot_pipeline.methods.scores.zscores import Arithmetic
-from annot_pipeline.methods.scores.zscores import standardized as z_of
-from annot_pipeline.runtime.indexing import index, index_pairs, is_in
+from annot_pipeline.methods.agreement.score_alphas import alphas_of_sums
+from annot_pipeline.methods.agreement.score_differences import differences_of, score_differences
+from annot_pipeline.methods.numerics.blocks import Blocks
+from annot_pipeline.methods.numerics.bootstrap import Estimate, ItemResamples
+from annot_pipeline.methods.numerics.order_statistics import cells_of_places, values_at
+from annot_pipeline.methods.numerics.spans import spans_by_size
+from annot_pipeline.stages.agreement import score_sums
+from annot_pipeline.stages.agreement.coded_scores import CodedScores
 from annot_pipeline.stages.agreement.ratings import (
     FEW_DRAWN,
     UNFILTERED,
-    Codes,
     Floats,
-    Ratings,
     Row,
     agreement_row,
-    bootstrap_interval,
 )
-from annot_pipeline.stages.agreement.scale_cuts import ScaleCuts, n_points
+from annot_pipeline.stages.agreement.repeated_scores import RepeatedScores
+from annot_pipeline.stages.agreement.scale_cuts import CUTS, ScaleCuts, n_points
+from annot_pipeline.stages.agreement.score_agreement_rows import (
+    FEW_COMMON,
+    NO_BLOCK_INTERVAL,
+    NO_RANKS,
+    alpha_row,
+    cut_rows,
+    difference_rows,
+    interval_row,
+)
+from annot_pipeline.stages.agreement.score_sums import RatedUnits, ScoreDomain
 from annot_pipeline.stages.comparisons.bootstrap_rounds import BootstrapRounds
 
-
-@dataclass(frozen=True)
-class Repeats:
-    """Scores of outputs that a judge saw twice, with their z-scores."""
-
-    items: Codes
-    judges: Codes
-    first: Floats
-    second: Floats
-    first_z: Floats
-    second_z: Floats
-    dropped: npt.NDArray[np.bool_]
-
-    @property
-    def n_items(self) -> int:
-        """Return the size of the code range of items."""
-        return int(self.items.max(initial=-1)) + 1
-
-    @property
-    def showings(self) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]]:
-        """Return scores and z-scores of the first showing, and of the second."""
-        return (self.first, self.first_z), (self.second, self.second_z)
-
-    def only(self, rows: npt.NDArray[np.bool_]) -> Repeats:
-        """Return some of the repeats."""
-        return Repeats(*(getattr(self, name)[rows] for name in self.__dataclass_fields__))
-
-
-@dataclass(frozen=True)
-class _Scores:
-    """Scores of first showings, their items and criteria, and what all z-scores are cut by."""
-
-    ratings: Ratings
-    items: Codes
-    criteria: Codes
-    z: Floats
-    all_z: Floats
+METRICS: tuple[Metric, ...] = ("ordinal", "interval", "ratio")
+PAIRS_AT_ONCE = 1_000_000
+"""Pairs of scores that one job correlates, some 150 bytes each, unless they are of one judge."""
 
 
 def score_rows(
-    standardized: pa.Table,
-    pairs: pa.Table,
-    judge_tests: pa.Table,
-    judge_scores: pa.Table,
+    standardized: Blocks[pa.Table],
+    repeats: Blocks[RepeatedScores],
     task: Row,
     bootstrap: BootstrapRounds,
-    *,
-    arithmetic: Arithmetic,
+    progress: Callable[[str], None] = lambda _: None,
 ) -> Iterator[Row]:
-    """Yield the rows of a scalar task; parameters are those of `measure_agreement`."""
-    repeats = repeats_of(pairs, judge_tests, judge_scores, arithmetic)
-    scores = standardized["score"].to_numpy()
-    points = n_points(task, is_whole=bool((scores == np.round(scores)).all()))
-    for suffix, scored, repeat_pairs in _scores(standardized, repeats):
-        cuts = ScaleCuts.from_z_scores(task, points, np.sort(scored.all_z))
-        yield from _score_rows(scored, cuts, task, suffix, bootstrap)
-        yield from intra_rows(repeat_pairs, cuts, task, suffix, bootstrap)
+    """Yield the rows of a scalar task.
+
+    Parameters
+    ----------
+    standardized
+        Tables with `score_sums.COLUMNS`; the judgments of an item lie in one block.
+    repeats
+        One block: outputs that judges saw twice.
+    task
+        ``task``, ``scale_low``, ``scale_high``.
+    bootstrap
+        Rounds over items.
+    progress
+        Called with what is measured.
+    """
+    cuts_by_suffix: dict[str, ScaleCuts] = {}
+    for suffix in ("", UNFILTERED):
+        domain = ScoreDomain.from_blocks(standardized.map(score_sums.scan, suffix))
+        if suffix and not domain.some_left_out:
+            break
+        progress(f"agreement of {shorten(task['task'])}{suffix and ', all judges'}")
+        cuts_by_suffix[suffix] = _scale_cuts(standardized, domain, task, suffix)
+        scores = standardized.keep(score_sums.code_scores, domain, suffix)
+        measures = _Measures(scores, domain, task, suffix, bootstrap)
+        rated = scores.sum(score_sums.rated_units)
+        yield from measures.alpha_rows(rated)
+        yield measures.correlation_row()
+        yield from measures.kappa_rows(cuts_by_suffix[suffix])
+        yield from measures.difference_rows(rated)
+    for rows in repeats.map(_intra_rows, cuts_by_suffix, task, bootstrap):
+        yield from rows
 
 
-def _scores(rows: pa.Table, repeats: Repeats) -> Iterator[tuple[str, _Scores, Repeats]]:
-    """Yield scores of judges kept; and of all judges, if some are not."""
-    is_kept = rows["kept"].to_numpy()
-    yield "", _ratings_of_scores(rows.filter(pa.array(is_kept))), repeats.only(~repeats.dropped)
-    if not is_kept.all():
-        yield UNFILTERED, _ratings_of_scores(rows), repeats
+def _scale_cuts(
+    standardized: Blocks[pa.Table], domain: ScoreDomain, task: Row, suffix: str
+) -> ScaleCuts:
+    """Return how scores are cut: z-scores by percentiles of all of them."""
+    counts = standardized.sum(score_sums.z_counts, suffix)
+    n = int(counts.sum())
+    edges: dict[int, Floats] = {}
+    if n:
+        places = {k: percentile_places(n, k) for k in CUTS}
+        cells = cells_of_places(counts, np.concatenate([*places.values()]))
+        values = standardized.map(score_sums.z_values, suffix, cells)
+        edges = {k: values_at(counts, cells, values, ranks) for k, ranks in places.items()}
+    points = n_points(task, is_whole=domain.is_whole)
+    return ScaleCuts(task["scale_low"], task["scale_high"], points, edges)
 
 
-def _ratings_of_scores(rows: pa.Table) -> _Scores:
-    all_z = rows["z"].drop_null().to_numpy()
-    first = rows.filter(is_in(rows["control"], ("none",)))
-    criteria = index(first["criterion"], null="").codes
-    items = index(first["item"]).codes
-    units = index_pairs(items, criteria).codes
-    ratings = Ratings(units, index(first["judge"]).codes, first["score"].to_numpy())
-    return _Scores(ratings, items, criteria, first["z"].to_numpy(), all_z)
+@dataclass(frozen=True)
+class _Measures:
+    """Measures agreement on the scores of one task, of judges kept or of all.
 
+    Where the task is one block, statistics that are no sums over blocks are computed from all of
+    its scores; else from what blocks add, or without an interval.
+    """
 
-def repeats_of(
-    pairs: pa.Table,
-    judge_tests: pa.Table,
-    judge_scores: pa.Table,
-    arithmetic: Arithmetic,
-) -> Repeats:
-    """Return the outputs that judges saw twice; parameters are those of `measure_agreement`."""
-    is_repeat = pc.and_(is_in(pairs["control"], ("ask_again",)), pc.is_null(pairs["reason"]))
-    rows = pairs.filter(is_repeat)
-    first, second = rows["ordinary_score"].to_numpy(), rows["score"].to_numpy()
-    judge = index(rows["judge_id"])
-    criterion = index(rows["criterion"], null="")
-    mean, sd = (_by_judge(judge_scores, judge.names, name) for name in ("mean", "sd"))
-    dropped = _by_judge(judge_tests, judge.names, "dropped")
-    first_z, second_z = (
-        z_of(judge.codes, score, mean, sd, arithmetic=arithmetic) for score in (first, second)
-    )
-    items = index_pairs(index(rows["item"]).codes, criterion.codes).codes
-    return Repeats(items, judge.codes, first, second, first_z, second_z,
-                    dropped[judge.codes] > 0)  # fmt: skip
+    scores: Blocks[CodedScores]
+    domain: ScoreDomain
+    task: Row
+    suffix: str
+    bootstrap: BootstrapRounds
 
+    def alpha_rows(self, rated: RatedUnits) -> Iterator[Row]:
+        """Yield the rows of Krippendorff's alphas."""
+        names = {metric: f"alpha_{metric}{self.suffix}" for metric in METRICS}
+        if len(self.scores) == 1:
+            rounds = {metric: self.bootstrap.arguments(name) for metric, name in names.items()}
+            [alphas] = self.scores.map(score_sums.alphas_of_block, rounds)
+        else:
+            alphas = self._alphas_of_blocks()
+        sizes = rated.n_units, int(rated.judges.sum()), self.bootstrap.rounds
+        for metric, name in names.items():
+            yield alpha_row(self.task, name, alphas[metric], *sizes)
 
-def _by_judge(rows: pa.Table, judges: list[str], column: str) -> Floats:
-    positions = pc.index_in(pa.array(judges, TEXT), rows["judge"].cast(TEXT).combine_chunks())
-    values: Floats = rows[column].cast(pa.float64()).to_numpy()  # null is NaN
-    return np.asarray(values[positions.to_numpy()])
+    def _alphas_of_blocks(self) -> Mapping[Metric, Estimate]:
+        scale, n_rounds = self.domain.scale, 1 + self.bootstrap.rounds
+        units = self.scores.keep(score_sums.score_units, scale)
+        resamples = self._resamples(f"alphas{self.suffix}", units.map(score_sums.n_units))
+        n_bytes = (scale.domain.size + 10) * n_rounds * 8
+        sums = units.sum(score_sums.alpha_sums, each=resamples, n_bytes=n_bytes)
+        [ordinal] = units.sum(score_sums.ordinal_sums, sums, each=resamples, n_bytes=n_rounds * 8)
+        alphas = alphas_of_sums(sums, ordinal, scale)
+        return {metric: Estimate.from_replicates(alphas[metric]) for metric in METRICS}
 
+    def correlation_row(self) -> Row:
+        """Return the row of the mean rank correlation of pairs of judges."""
+        name = f"inter_spearman{self.suffix}"
+        if len(self.scores) > 1:
+            return self._correlation_of_blocks(name)
+        [rho] = self.scores.map(score_sums.spearman_of_block, self.bootstrap.arguments(name))
+        few = FEW_COMMON if rho.mean_common < FEW_DRAWN else None
+        sizes = rho.n_items, rho.n_judges, self.bootstrap.rounds
+        row = interval_row(self.task, name, rho, *sizes, NO_RANKS, few)
+        return row | {"judge_pairs_left_out": rho.n_undefined_pairs}
 
-def _score_rows(
-    scores: _Scores,
-    cuts: ScaleCuts,
-    task: Row,
-    suffix: str,
-    bootstrap: BootstrapRounds,
-) -> Iterator[Row]:
-    ratings = scores.ratings
-    for metric in ("ordinal", "interval", "ratio"):
-        name = f"alpha_{metric}{suffix}"
-        alpha, n_items, n_judges = _alpha(ratings, metric, bootstrap.arguments(name))
-        yield alpha_row(task, name, alpha, n_items, n_judges, bootstrap.rounds)
-    name = f"inter_spearman{suffix}"
-    rho = mean_spearman(
-        scores.items, ratings.judges, ratings.values, criteria=scores.criteria,
-        n_items=int(scores.items.max(initial=-1)) + 1, n_judges=ratings.sizes["n_judges"],
-        **bootstrap.arguments(name),
-    )  # fmt: skip
-    left_out = {"judge_pairs_left_out": rho.n_undefined_pairs}
-    few = FEW_COMMON if rho.mean_common < FEW_DRAWN else None
-    row = _row(task, name, rho, rho.n_items, rho.n_judges, bootstrap.rounds, NO_RANKS, few)
-    yield row | left_out
-    for kind, k in cuts.named:
-        rated, _ = cuts.rated(kind, k, ratings, scores.z)
-        name = f"inter_kappa_{kind}_{k}{suffix}"
-        agreement = inter_judge_binned_agreement(
-            rated.items, rated.judges, rated.values, n_categories=k, **rated.sizes,
-            **bootstrap.arguments(name),
+    def _correlation_of_blocks(self, name: str) -> Row:
+        """Return the row without an interval: it would draw all pairs again in each round."""
+        n_judges, n_criteria = len(self.domain.judges), len(self.domain.criteria)
+        judged = self.scores.keep(score_sums.judged_items, n_criteria)
+        sizes = judged.map(score_sums.judged_sizes)
+        largest = None
+        if any(block.is_repeated for block in sizes):
+            largest = max(block.largest for block in sizes)
+        pairs = reduce(add, (block.pairs for block in sizes))
+        starts = np.cumsum([0, *(block.n_items for block in sizes)]).tolist()
+        correlated = judged.gather(
+            score_sums.correlate, starts, pairs.size, largest,
+            each=spans_by_size(pairs.tolist(), PAIRS_AT_ONCE),
         )  # fmt: skip
-        yield from cut_rows(task, name, agreement, _n_judges(rated), bootstrap.rounds)
-    name = f"inter_difference_mean{suffix}"
-    inter = inter_judge_score_differences(
-        ratings.items,
-        ratings.judges,
-        ratings.values,
-        n_items=ratings.sizes["n_items"],
-        **bootstrap.arguments(name),
-    )
-    yield from difference_rows(task, name, inter, _n_judges(ratings), bootstrap.rounds)
+        sums = [correlation for correlation, _ in correlated]
+        weight = sum(correlation.weight for correlation in sums)
+        value = sum(correlation.weighed for correlation in sums) / weight if weight else np.nan
+        items = reduce(np.bitwise_or, (bits for _, bits in correlated))
+        judges = {code % n_judges for correlation in sums for code in correlation.judges.tolist()}
+        reason = NO_RANKS if np.isnan(value) else NO_BLOCK_INTERVAL
+        row = agreement_row(
+            self.task, name, Estimate(float(value), np.nan, np.nan),
+            int(np.bitwise_count(items).sum()), len(judges), reason,
+        )  # fmt: skip
+        return row | {"judge_pairs_left_out": sum(pair.n_pairs - pair.n_defined for pair in sums)}
+
+    def kappa_rows(self, cuts: ScaleCuts) -> Iterator[Row]:
+        """Yield the rows of agreement on scores in categories."""
+        sums = self.scores.sum(score_sums.cut_sums, cuts)
+        for kind, k in cuts.named:
+            name, of_cut = f"inter_kappa_{kind}_{k}{self.suffix}", sums[f"{kind}_{k}"]
+            agreement = binned_agreement_of(
+                of_cut.kinds, n_categories=k, **self.bootstrap.arguments(name)
+            )
+            n_judges = int(of_cut.judges.sum())
+            yield from cut_rows(self.task, name, agreement, n_judges, self.bootstrap.rounds)
+
+    def difference_rows(self, rated: RatedUnits) -> Iterator[Row]:
+        """Yield the rows of differences between judges."""
+        name = f"inter_difference_mean{self.suffix}"
+        blocks = self.scores.keep(score_sums.item_differences, self.domain.centre)
+        totals = blocks.map(score_sums.difference_totals)
+        n_items, n_pairs, squares = (list(values) for values in zip(*totals, strict=True))
+        replicates = blocks.sum(score_sums.difference_sums, each=self._resamples(name, n_items))
+        inter = differences_of(replicates, sum(squares), n_items=sum(n_items), n_pairs=sum(n_pairs))
+        n_judges = int(rated.shared_judges.sum())
+        yield from difference_rows(self.task, name, inter, n_judges, self.bootstrap.rounds)
+
+    def _resamples(self, name: str, n_items: Sequence[int]) -> list[ItemResamples]:
+        """Return the resamples of items of a statistic by block of ``n_items``."""
+        resamples = ItemResamples.draw(sum(n_items), **self.bootstrap.arguments(name))
+        return [resamples] if len(n_items) == 1 else resamples.split(n_items)
 
 
-def intra_rows(
-    repeats: Repeats, cuts: ScaleCuts, task: Row, suffix: str, bootstrap: BootstrapRounds
+def _intra_rows(
+    repeats: RepeatedScores,
+    cuts_by_suffix: Mapping[str, ScaleCuts],
+    task: Row,
+    bootstrap: BootstrapRounds,
+) -> list[Row]:
+    """Return the agreement of judges with themselves; cuts of scores are by suffix."""
+    rows: list[Row] = []
+    for suffix, cuts in cuts_by_suffix.items():
+        counted = repeats if suffix else repeats.only(~repeats.dropped)
+        rows += _rows_of_repeats(counted, cuts, task, suffix, bootstrap)
+    return rows
+
+
+def _rows_of_repeats(
+    repeats: RepeatedScores, cuts: ScaleCuts, task: Row, suffix: str, bootstrap: BootstrapRounds
 ) -> Iterator[Row]:
-    """Yield the agreement of judges with themselves."""
     for kind, k in cuts.named:
         bins = [cuts.bins(kind, k, *showing) for showing in repeats.showings]
         has_bins = (bins[0] >= 0) & (bins[1] >= 0)
@@ -217,81 +255,3 @@ def intra_rows(
     )
     n_judges = np.unique(repeats.judges).size
     yield from difference_rows(task, name, intra, n_judges, bootstrap.rounds)
-
-
-def _alpha(ratings: Ratings, metric: Metric, rounds: dict[str, Any]) -> tuple[Any, int, int]:
-    """Return alpha, its items and its judges; undefined for a ratio of negative scores."""
-    rated = np.bincount(ratings.items, minlength=1)[ratings.items] >= 2
-    n_judges = np.unique(ratings.judges[rated]).size
-    alpha = krippendorff_alpha(
-        ratings.items, ratings.values, n_units=ratings.sizes["n_items"], metric=metric, **rounds
-    )
-    if metric == "ratio" and (ratings.values < 0).any():
-        return Estimate(np.nan, np.nan, np.nan), alpha.n_units, n_judges
-    return alpha, alpha.n_units, n_judges
-
-
-def _n_judges(ratings: Ratings) -> int:
-    """Return the judges of the items that two or more judges rated."""
-    return overlap(ratings.items, ratings.judges, **ratings.sizes).n_judges
-
-
-FEW_COMMON = f"no interval: pairs of judges share fewer than {FEW_DRAWN} items on average"
-NO_RANKS = "no two judges scored three common items, each with different scores"
-NO_VALUES = "no item has two scores"
-EQUAL_SCORES = "all scores are equal, or too many differ"
-NO_RATIO = "all scores are equal, some are below 0, or too many differ"
-
-
-def alpha_row(task: Row, name: str, estimate: Any, n_items: int, n_judges: int, rounds: int) -> Row:
-    """Return the row of an alpha."""
-    undefined = NO_RATIO if name.startswith("alpha_ratio") else EQUAL_SCORES
-    undefined = undefined if n_items else NO_VALUES
-    return _row(task, name, estimate, n_items, n_judges, rounds, undefined)
-
-
-def _row(
-    task: Row,
-    name: str,
-    estimate: Any,
-    n_items: int,
-    n_judges: int,
-    rounds: int,
-    undefined: str,
-    unbounded: str | None = None,
-) -> Row:
-    """Return a row with a bootstrap interval over items; parameters as `bootstrap_interval`."""
-    low, high, reason = bootstrap_interval(
-        estimate, n_items, rounds, undefined, unbounded=unbounded
-    )
-    published = Estimate(estimate.value, low, high)
-    return agreement_row(task, name, published, n_items, n_judges, reason)
-
-
-def _pairs_of(name: str) -> str:
-    return "two judges" if name.startswith("inter") else "one judge twice"
-
-
-def cut_rows(
-    task: Row, name: str, agreement: BinnedAgreement, n_judges: int, rounds: int
-) -> Iterator[Row]:
-    """Yield the rows of agreement on a scale that is cut."""
-    undefined = f"no item has scores by {_pairs_of(name)}" if not agreement.n_items else "one bin"
-    share = name.replace("_kappa_", "_percent_agreement_")
-    for row_name, estimate in ((name, agreement.kappa), (share, agreement.percent_agreement)):
-        yield _row(task, row_name, estimate, agreement.n_items, n_judges, rounds, undefined)
-
-
-def difference_rows(
-    task: Row, name: str, differences: ScoreDifferences, n_judges: int, rounds: int
-) -> Iterator[Row]:
-    """Yield the rows of differences: mean and sd."""
-    sd = Estimate(differences.sd, np.nan, np.nan)
-    undefined = f"{{}} of scores by {_pairs_of(name)}"
-    sizes = (differences.n_items, n_judges, rounds)
-    yield _row(task, name, differences.mean, *sizes, undefined.format("no pair"))
-    name = name.replace("_mean", "_sd")
-    yield _row(task, name, sd, *sizes, undefined.format("fewer than 2 pairs"), NO_SD_INTERVAL)
-
-
-NO_SD_INTERVAL = "no interval: none is computed for a standard deviation"

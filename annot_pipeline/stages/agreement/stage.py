@@ -61,17 +61,20 @@ def _in_blocks(context: StageContext, whole: WholeTasks) -> list[Partition]:
 
 def _measured_in_blocks(context: StageContext, whole: WholeTasks, *, is_scored: bool) -> list[Make]:
     """Measure agreement on scores, or on labels; what makes the part."""
+    from annot_pipeline.stages.agreement.agreement_blocks import (
+        label_agreement_in_blocks,
+        score_agreement_in_blocks,
+    )
+    from annot_pipeline.stages.agreement.measure_agreement import agreement_table, pairs_left_out
+
     inputs, folder = whole.inputs, whole.folder(context)
     if is_scored:
-        from annot_pipeline.stages.agreement.score_agreement_blocks import score_agreement_in_blocks
-
-        rows, left_out = score_agreement_in_blocks(context, folder, inputs, whole.small)
+        rows = score_agreement_in_blocks(context, folder, inputs, whole.small)
     else:
-        from annot_pipeline.stages.agreement.agreement_blocks import label_agreement_in_blocks
-
-        rows, left_out = label_agreement_in_blocks(context, folder, inputs, whole.small["tasks"])
-    metrics = {"judge_pairs_left_out": {inputs.tasks[0]: left_out} if left_out else {}}
-    make = partial(_with_preferences, rows, metrics, inputs.files["comparisons"])
+        rows = label_agreement_in_blocks(context, folder, inputs, whole.small["tasks"])
+    metrics = {"judge_pairs_left_out": pairs_left_out(rows)}
+    table, comparisons = agreement_table(rows), inputs.files["comparisons"]
+    make = partial(_with_preferences, table, metrics, comparisons)
     return [partial(make, context.campaign.settings)]
 
 

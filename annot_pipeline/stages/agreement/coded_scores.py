@@ -41,6 +41,11 @@ class CodedScores:
     n_units: int
     n_judges: int
 
+    @property
+    def is_pairable(self) -> npt.NDArray[np.bool_]:
+        """Return whether a score is of a unit with two or more scores, ``(n_scores,)``."""
+        return np.asarray(np.bincount(self.units, minlength=self.n_units)[self.units] >= 2)
+
 
 def coded_scores(
     standardized: pa.Table, judges: Sequence[str], criteria: Sequence[str]

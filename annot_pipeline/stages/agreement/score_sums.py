@@ -1,0 +1,325 @@
+"""What one block of scores contributes to statistics of agreement.
+
+What does not belong here: what follows from all blocks (measure_score_agreement).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from annot_pipeline.methods.agreement.krippendorff import Metric, krippendorff_alpha
+from annot_pipeline.methods.agreement.rating_counts import shared_items
+from annot_pipeline.methods.agreement.scale_agreement import PairKinds
+from annot_pipeline.methods.agreement.score_alphas import MOST_VALUES, Scale, ScoreUnits
+from annot_pipeline.methods.agreement.score_differences import ItemDifferences
+from annot_pipeline.methods.judges.judge_correlations import JudgeCorrelation, mean_spearman
+from annot_pipeline.methods.judges.paired_scores import CorrelationSums, JudgedItems, PairedScores
+from annot_pipeline.methods.numerics.additive import Additive, SumsByName
+from annot_pipeline.methods.numerics.bootstrap import (
+    Estimate,
+    ItemResamples,
+    all_rounds,
+    replicate,
+    replicate_counts,
+)
+from annot_pipeline.methods.numerics.order_statistics import cell_counts, values_of_cells
+from annot_pipeline.runtime.indexing import index
+from annot_pipeline.stages.agreement.coded_scores import CodedScores, coded_scores
+from annot_pipeline.stages.agreement.scale_cuts import ScaleCuts
+
+Floats = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+Bits = npt.NDArray[np.uint8]
+
+COLUMNS = ("item", "criterion", "judge", "control", "kept", "score", "z")
+"""Columns that agreement on scores reads."""
+
+
+@dataclass(frozen=True)
+class ScoreDomain:
+    """Holds judges, criteria and range of the scores of one block or of all.
+
+    Parameters
+    ----------
+    judges, criteria
+        By name, in order.
+    values
+        Distinct scores of first showings, of outputs with two or more; None: more than are counted.
+    n, total
+        Number and sum of these scores.
+    low, high
+        The least and the greatest.
+    medians
+        Of all scores of first showings, one for each block that has any.
+    is_whole, some_left_out
+        Of all judges: whether all scores are whole; whether some judges are left out.
+    """
+
+    judges: Sequence[str]
+    criteria: Sequence[str]
+    values: Floats | None
+    n: int
+    total: float
+    low: float
+    high: float
+    medians: Sequence[float]
+    is_whole: bool
+    some_left_out: bool
+
+    @classmethod
+    def from_blocks(cls, blocks: Sequence[ScoreDomain]) -> ScoreDomain:
+        """Return the domain of all blocks."""
+        values = None
+        block_values = [block.values for block in blocks if block.values is not None]
+        if len(block_values) == len(blocks):
+            values = np.unique(np.concatenate(block_values))
+        judges, criteria = (
+            sorted({name for block in blocks for name in getattr(block, what)})
+            for what in ("judges", "criteria")
+        )
+        return cls(
+            judges=judges,
+            criteria=criteria,
+            values=values if values is not None and values.size <= MOST_VALUES else None,
+            n=sum(block.n for block in blocks),
+            total=sum(block.total for block in blocks),
+            low=min(block.low for block in blocks),
+            high=max(block.high for block in blocks),
+            medians=[median for block in blocks for median in block.medians],
+            is_whole=all(block.is_whole for block in blocks),
+            some_left_out=any(block.some_left_out for block in blocks),
+        )
+
+    @property
+    def centre(self) -> float:
+        """Return a score in the middle, about which differences lose the fewest digits."""
+        return float(np.median(self.medians)) if self.medians else 0.0
+
+    @property
+    def scale(self) -> Scale:
+        """Return the scale that sums over blocks use."""
+        centre = float(np.rint(self.total / self.n)) if self.n else 0.0  # whole scores stay whole
+        furthest = max(self.high - centre, centre - self.low, 0.0) if self.n else 0.0
+        domain = np.empty(0) if self.values is None else self.values
+        return Scale(domain, centre, furthest, is_constant=not self.low < self.high)
+
+
+def scan(rows: pa.Table, suffix: str) -> ScoreDomain:
+    """Return the domain of a block; ``suffix`` is that of the names of statistics."""
+    counted = _counted(rows, suffix)
+    judges, criteria = index(counted["judge"]).names, index(counted["criterion"], null="").names
+    scores = coded_scores(counted, judges, criteria)
+    pairable = scores.scores[scores.is_pairable]
+    values = np.unique(pairable)
+    all_scores = rows["score"].to_numpy()
+    return ScoreDomain(
+        judges,
+        criteria,
+        values if values.size <= MOST_VALUES else None,
+        pairable.size,
+        float(pairable.sum()),
+        float(pairable.min(initial=np.inf)),
+        float(pairable.max(initial=-np.inf)),
+        [float(np.median(scores.scores))] if scores.scores.size else [],
+        bool((all_scores == np.round(all_scores)).all()),
+        pc.any(pc.invert(rows["kept"])).as_py() or False,
+    )
+
+
+def _counted(rows: pa.Table, suffix: str) -> pa.Table:
+    """Return the judgments of all judges, or of judges kept, by the suffix."""
+    return rows if suffix else rows.filter(rows["kept"])
+
+
+def code_scores(rows: pa.Table, domain: ScoreDomain, suffix: str) -> CodedScores:
+    """Return the scores of a block with the codes of the whole task."""
+    return coded_scores(_counted(rows, suffix), domain.judges, domain.criteria)
+
+
+def z_counts(rows: pa.Table, suffix: str) -> Codes:
+    """Return the cells of all z-scores of a block, controls included, counted."""
+    return cell_counts(_all_z(rows, suffix))
+
+
+def z_values(rows: pa.Table, suffix: str, cells: Codes) -> tuple[Floats, Codes]:
+    """Return distinct z-scores of a block in some cells, and how often each occurs."""
+    return values_of_cells(_all_z(rows, suffix), cells)
+
+
+def _all_z(rows: pa.Table, suffix: str) -> Floats:
+    z: Floats = _counted(rows, suffix)["z"].drop_null().to_numpy()
+    return z
+
+
+@dataclass(frozen=True)
+class RatedUnits(Additive):
+    """Counts units with two or more scores; flags ``(n_judges,)`` are joined by ``+``.
+
+    Parameters
+    ----------
+    n_units
+        Units with two or more scores.
+    judges, shared_judges
+        Judges of these units; judges of units with scores by two or more judges.
+    """
+
+    n_units: int
+    judges: Flags
+    shared_judges: Flags
+
+
+def rated_units(scores: CodedScores) -> RatedUnits:
+    """Count the units of a block with two or more scores, and their judges."""
+    judges = np.zeros(scores.n_judges, np.bool_)
+    judges[scores.judges[scores.is_pairable]] = True
+    _, shared = shared_items(
+        scores.units, scores.judges, n_items=scores.n_units, n_judges=scores.n_judges
+    )
+    return RatedUnits(int((np.bincount(scores.units) >= 2).sum()), judges, shared)
+
+
+@dataclass(frozen=True)
+class CutSums(Additive):
+    """Pairs of scores of an item in one cut, and the judges ``(n_judges,)`` of such pairs."""
+
+    kinds: PairKinds
+    judges: Flags
+
+
+def cut_sums(scores: CodedScores, cuts: ScaleCuts) -> SumsByName[CutSums]:
+    """Return the pairs of scores of a block by cut; its name is its kind and number of bins."""
+    sums = SumsByName[CutSums]()
+    for kind, k in cuts.named:
+        bins = cuts.bins(kind, k, scores.scores, scores.z)
+        has_bin = bins >= 0
+        units, judges = scores.units[has_bin], scores.judges[has_bin]
+        sizes = {"n_items": scores.n_units, "n_judges": scores.n_judges}
+        kinds = PairKinds.between_judges(units, judges, bins[has_bin], **sizes, n_categories=k)
+        sums[f"{kind}_{k}"] = CutSums(kinds, shared_items(units, judges, **sizes)[1])
+    return sums
+
+
+def item_differences(scores: CodedScores, centre: float) -> ItemDifferences:
+    """Return the differences between judges in a block."""
+    return ItemDifferences.between_judges(
+        scores.units, scores.judges, scores.scores, n_items=scores.n_units, centre=centre
+    )
+
+
+def difference_totals(differences: ItemDifferences) -> tuple[int, int, float]:
+    """Return items with pairs, their pairs, and the sum of squared differences."""
+    return differences.pairs.size, int(differences.pairs.sum()), differences.squares
+
+
+def difference_sums(differences: ItemDifferences, resamples: ItemResamples) -> Floats:
+    """Return sums of differences and of pairs, of the data and of resamples."""
+    resamples = replace(resamples)  # what is drawn is forgotten with the job
+    n = max(differences.pairs.size, 1)
+    return all_rounds(replicate(differences.sums, resamples, floats_per_round=n), resamples)
+
+
+def alphas_of_block(scores: CodedScores, rounds: Mapping[Metric, Any]) -> Mapping[Metric, Estimate]:
+    """Return alphas of a block that is the whole task; ``rounds`` are arguments by metric.
+
+    The ratio is undefined where a score is below 0.
+    """
+    alphas: dict[Metric, Any] = {
+        metric: krippendorff_alpha(
+            scores.units, scores.scores, n_units=scores.n_units, metric=metric, **arguments
+        )
+        for metric, arguments in rounds.items()
+    }
+    if (scores.scores < 0).any():
+        alphas["ratio"] = Estimate(np.nan, np.nan, np.nan)
+    return alphas
+
+
+def score_units(scores: CodedScores, scale: Scale) -> ScoreUnits:
+    """Return the units of a block with two or more scores."""
+    return ScoreUnits.from_scores(scores.units, scores.scores, n_units=scores.n_units, scale=scale)
+
+
+def n_units(units: ScoreUnits) -> int:
+    """Return how many units a block has."""
+    return units.n_units
+
+
+def alpha_sums(units: ScoreUnits, resamples: ItemResamples) -> Floats:
+    """Return the sums of a block that alphas are computed from."""
+    resamples = replace(resamples)  # what is drawn is forgotten with the job
+    n = units.floats_per_round
+    return all_rounds(replicate_counts(units.sums, resamples, floats_per_round=n), resamples)
+
+
+def ordinal_sums(units: ScoreUnits, resamples: ItemResamples, sums: Floats) -> Floats:
+    """Return the sum of a block for ordinal alpha, which needs the ``sums`` of all blocks."""
+    resamples = replace(resamples)  # what is drawn is forgotten with the job
+    replicates = replicate_counts(
+        lambda times, of_all: units.ordinal_sum(times, of_all)[None, :],
+        resamples,
+        floats_per_round=units.floats_per_round,
+        round_values=sums,
+    )
+    return all_rounds(replicates, resamples)
+
+
+def spearman_of_block(scores: CodedScores, rounds: Mapping[str, Any]) -> JudgeCorrelation:
+    """Return the mean rank correlation of judges in a block that is the whole task."""
+    return mean_spearman(
+        scores.items, scores.judges, scores.scores, criteria=scores.criteria,
+        n_items=scores.n_items, n_judges=scores.n_judges, **rounds,
+    )  # fmt: skip
+
+
+def judged_items(scores: CodedScores, n_criteria: int) -> JudgedItems:
+    """Return what each judge gave to each item of a block."""
+    return JudgedItems.from_scores(
+        scores.items, scores.judges, scores.scores, scores.criteria,
+        n_items=scores.n_items, n_judges=scores.n_judges, n_criteria=n_criteria,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class JudgedSizes:
+    """Items, pairs of scores by first judge ``(n_judges,)``, and values of a block of items."""
+
+    n_items: int
+    pairs: Codes
+    is_repeated: bool
+    largest: float
+
+
+def judged_sizes(judged: JudgedItems) -> JudgedSizes:
+    """Return how much there is to correlate in a block."""
+    pairs = np.bincount(judged.judges, judged.partners().counts, judged.n_judges)
+    n_items = int(judged.items.max(initial=-1)) + 1
+    return JudgedSizes(n_items, pairs.astype(np.int64), judged.is_repeated, judged.largest)
+
+
+def correlate(
+    blocks: Iterator[JudgedItems],
+    span: tuple[int, int],
+    starts: Sequence[int],
+    n_judges: int,
+    largest: float | None,
+) -> tuple[CorrelationSums, Bits]:
+    """Correlate pairs of judges whose first one lies in a span of codes.
+
+    Items are returned as bits, of those of all blocks; ``starts`` are the first items of blocks.
+    """
+    paired = []
+    for block, start in zip(blocks, starts, strict=False):
+        pairs = PairedScores.from_judged_items(block, *span)
+        paired.append(PairedScores(pairs.pairs, pairs.items + start, pairs.first, pairs.second))
+    correlation = CorrelationSums.from_blocks(paired, n_judges=n_judges, largest=largest)
+    flags = np.zeros(starts[-1], np.bool_)
+    flags[correlation.items] = True
+    return replace(correlation, items=np.empty(0, np.int64)), np.packbits(flags)
