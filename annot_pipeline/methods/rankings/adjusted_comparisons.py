@@ -97,6 +97,11 @@ class ComparisonBlock:
         key = self.segments * self.n_judges + self.judges
         return np.asarray(np.unique(key, return_inverse=True)[1].reshape(-1), np.int64)
 
+    @cached_property
+    def systems_by_segment(self) -> csr_array:
+        """Return comparisons of each segment and system, ``(n_segments, K)``."""
+        return self.systems_by(self.segments, self.n_segments)
+
     def systems_by(self, clusters: Codes, n_clusters: int) -> csr_array:
         """Return comparisons of each cluster and system, ``(n_clusters, K)``."""
         from scipy.sparse import csr_array
@@ -379,7 +384,7 @@ def _meat(block: ComparisonBlock, model: ComparisonModel, totals: Floats) -> _Me
         return _cluster_scores(block, model, clusters, n_clusters, residual, tie_residual)
 
     segments = scores(block.segments, block.n_segments)
-    counts = block.systems_by(block.segments, block.n_segments)
+    counts = block.systems_by_segment
     segments[:, : block.n_systems] *= 1 + share_factors(counts, totals).toarray()
     cells = block.judge_of_segment
     both = scores(cells, int(cells.max(initial=-1)) + 1)
@@ -451,5 +456,4 @@ def _has_documents(block: ComparisonBlock) -> bool:
 
 
 def _segment_freedom(block: ComparisonBlock, totals: Floats, correlation: float) -> FreedomSums:
-    counts = block.systems_by(block.segments, block.n_segments)
-    return freedom_sums(counts, totals, correlation)
+    return freedom_sums(block.systems_by_segment, totals, correlation)
