@@ -41,10 +41,10 @@ from annot_pipeline.stages.labels.label_items import (
 )
 from annot_pipeline.stages.labels.label_tasks import label_tasks
 from annot_pipeline.stages.labels.task_tables import (
-    FITS,
     JUDGE_FIGURES,
+    LABEL_FITS,
     TASK_METRICS,
-    LabelModel,
+    TaskFit,
     model_metrics,
     model_tables,
 )
@@ -62,7 +62,7 @@ SCHEMAS = {
     "prevalence": PREVALENCE.schema,
     "judge_confusion": JUDGE_CONFUSION.schema,
     "judge_figures": JUDGE_FIGURES,
-    "label_fits": FITS,
+    "label_fits": LABEL_FITS,
     "label_evidence": LABEL_CALIBRATION.schema,
 }
 BY_ITEM = ("labels", "label_distributions")
@@ -136,7 +136,7 @@ def infer_labels(
         for task, fit in zip(fitted, fits, strict=True)
     ]
     models = [
-        LabelModel(t.name, t.classes, list(t.judges.values()), fit, sums_of(labelled))
+        TaskFit(t.name, t.classes, list(t.judges.values()), fit, sums_of(labelled))
         for t, fit, labelled in zip(fitted, fits, items, strict=True)
     ]
     voted = [VotedTask(t.name, t.classes, (len(t.judges), len(t.classes))) for t in unfitted]
@@ -175,7 +175,7 @@ class VotedTask:
 def label_tables(
     judgments: pa.Table,
     items: Sequence[LabelledItems],
-    models: Sequence[LabelModel],
+    models: Sequence[TaskFit],
     voted: Sequence[VotedTask],
 ) -> tuple[dict[str, pa.Table], TaskMetrics]:
     """Return the tables and metrics of some tasks, or of a block of one task.

@@ -36,7 +36,7 @@ from annot_pipeline.stages.labels.label_items import (
 from annot_pipeline.stages.labels.label_prior import LabelPrior
 from annot_pipeline.stages.labels.label_tasks import LabelTask, judge_families, label_tasks
 from annot_pipeline.stages.labels.task_tables import (
-    LabelModel,
+    TaskFit,
 )
 from annot_pipeline.stages.labels.vote_labels import (
     used_rows,
@@ -45,9 +45,10 @@ from annot_pipeline.stages.labels.vote_labels import (
 from annot_pipeline.storage.tables import TableFile, read_verified
 
 CODED = ("task", "item", "judge", "judge_id", "label", "votes", "fate")
-"""What codes are made of."""
-VOCABULARY, TRUTHS, FITS, MODEL = "vocabulary", "truths", "fits", "model"
-"""Files of a task that hold `TaskVocabulary`, `Truths`, `ItemFit` and `LabelModel`."""
+"""Columns that are coded."""
+VOCABULARY_FILE, TRUTHS_FILE = "vocabulary", "truths"
+ITEM_FIT_FILE, TASK_FIT_FILE = "item-fit", "task-fit"
+"""Files of a task that hold `TaskVocabulary`, `Truths`, `ItemFit` and `TaskFit`."""
 
 
 @dataclass(frozen=True)
@@ -117,12 +118,12 @@ def labels_in_blocks(
         What is known beside its judgments.
     """
     folder.mkdir(parents=True)
-    dump(folder / TRUTHS, prior.truths)
+    dump(folder / TRUTHS_FILE, prior.truths)
     tables = [block.files["controlled"] for block in part.slices("controlled")]
     opened = [partial(read_verified, table, CODED) for table in tables]
     rows = StoredBlocks[pa.Table](context, folder, opened)
     vocabulary = _vocabulary(rows, tasks, context)
-    dump(folder / VOCABULARY, vocabulary)
+    dump(folder / VOCABULARY_FILE, vocabulary)
     if vocabulary.is_fitted:
         _fit(context, folder, rows, vocabulary, prior)
     columns = context.columns["controlled"]
@@ -168,11 +169,11 @@ def _fit(
         shared_weights=prior.shared_weights,
         watch=watch_blocks(context, folder.name, name),
     )
-    dump(folder / FITS, fit.item_fit)
+    dump(folder / ITEM_FIT_FILE, fit.item_fit)
     n_bytes = len(vocabulary.judges) * len(vocabulary.classes) ** 2 * 8
     sums = labels.sum(_sums, fit.item_fit, vocabulary.certain_at, n_bytes=n_bytes)
     public = list(vocabulary.judges.values())
-    dump(folder / MODEL, LabelModel(name, vocabulary.classes, public, fit, sums))
+    dump(folder / TASK_FIT_FILE, TaskFit(name, vocabulary.classes, public, fit, sums))
 
 
 def _scan(rows: pa.Table, task: pa.Table) -> tuple[dict[str, str], set[str]]:
@@ -218,12 +219,12 @@ def _make(
 ) -> tuple[Mapping[str, TableFile], Document]:
     """Write the rows of a block; the first block writes those of the whole task too."""
     rows = opened()
-    vocabulary: TaskVocabulary = load(task_folder / VOCABULARY)
+    vocabulary: TaskVocabulary = load(task_folder / VOCABULARY_FILE)
     items, models, voted = [], [], []
     if vocabulary.is_fitted:
-        task = _block_labels(rows, vocabulary, load(task_folder / TRUTHS))
-        items.append(labelled_items(task, load(task_folder / FITS), vocabulary.certain_at))
-        models += [load(task_folder / MODEL)] if n == 0 else []
+        task = _block_labels(rows, vocabulary, load(task_folder / TRUTHS_FILE))
+        items.append(labelled_items(task, load(task_folder / ITEM_FIT_FILE), vocabulary.certain_at))
+        models += [load(task_folder / TASK_FIT_FILE)] if n == 0 else []
     elif vocabulary.classes:
         voted.append(vocabulary.voted_task(is_first=n == 0))
     tables, metrics = label_tables(rows, items, models, voted)

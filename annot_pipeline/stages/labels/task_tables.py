@@ -42,7 +42,7 @@ JUDGE_FIGURES = pa.schema(
 )
 """What the model says of judges; joined into `contracts.JUDGES`."""
 
-FITS = pa.schema(
+LABEL_FITS = pa.schema(
     [
         ("task", TEXT),
         ("model", TEXT),
@@ -70,8 +70,8 @@ TASK_METRICS = (
 
 
 @dataclass(frozen=True)
-class LabelModel:
-    """What was fitted to a task, and what its items add up to under it.
+class TaskFit:
+    """Represents the fit of a task, and the sums over its items.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ class LabelModel:
         return published_judges(self.fit, self.sums.published)
 
 
-def model_tables(model: LabelModel) -> dict[str, pa.Table]:
+def model_tables(model: TaskFit) -> dict[str, pa.Table]:
     """Return the tables that have rows of tasks, classes and judges."""
     return {
         "prevalence": PREVALENCE.from_columns(_prevalence(model)),
@@ -120,7 +120,7 @@ def model_tables(model: LabelModel) -> dict[str, pa.Table]:
     }
 
 
-def model_metrics(model: LabelModel, judges: pa.Table) -> dict[str, Any]:
+def model_metrics(model: TaskFit, judges: pa.Table) -> dict[str, Any]:
     """Return the metrics of a model, by name, as `TASK_METRICS` lists them.
 
     Parameters
@@ -149,7 +149,7 @@ def model_metrics(model: LabelModel, judges: pa.Table) -> dict[str, Any]:
     }
 
 
-def _misnamed(model: LabelModel) -> Iterator[str]:
+def _misnamed(model: TaskFit) -> Iterator[str]:
     """Return classes that no longer mean their name under Dawid-Skene, and what was done."""
     published = _of_another(model.sums.identity)
     for k in np.flatnonzero(_of_another(model.sums.dawid_skene_identity)).tolist():
@@ -163,7 +163,7 @@ def _of_another(identity: ClassIdentity) -> npt.NDArray[np.bool_]:
     return np.asarray(identity.has_mass & strange)
 
 
-def _related(model: LabelModel) -> dict[str, Any]:
+def _related(model: TaskFit) -> dict[str, Any]:
     """Return the groups of judges that were found, without those that are declared alone."""
     related = model.fit.related
     if related is None or not related.n_found:
@@ -176,7 +176,7 @@ def _related(model: LabelModel) -> dict[str, Any]:
     }
 
 
-def _certainty(model: LabelModel) -> dict[str, Any]:
+def _certainty(model: TaskFit) -> dict[str, Any]:
     """Return what the probabilities of a task rest on."""
     recalibration = model.fit.item_fit.recalibration
     return {
@@ -189,7 +189,7 @@ def _certainty(model: LabelModel) -> dict[str, Any]:
     }
 
 
-def _prevalence(model: LabelModel) -> dict[str, Any]:
+def _prevalence(model: TaskFit) -> dict[str, Any]:
     votes, identity, own = (
         model.sums.votes,
         model.sums.identity,
@@ -217,7 +217,7 @@ def _prevalence(model: LabelModel) -> dict[str, Any]:
     }
 
 
-def _confusion(model: LabelModel) -> dict[str, Any]:
+def _confusion(model: TaskFit) -> dict[str, Any]:
     j, k = len(model.judges), len(model.classes)
     return {
         "task": pa.repeat(model.name, j * k * k),
@@ -229,7 +229,7 @@ def _confusion(model: LabelModel) -> dict[str, Any]:
     }
 
 
-def _judge_figures(model: LabelModel) -> pa.Table:
+def _judge_figures(model: TaskFit) -> pa.Table:
     figures = judge_accuracy(model.confusion, model.prevalence, model.sums.identity.has_mass)
     return pa.table(
         {
@@ -247,7 +247,7 @@ def _judge_figures(model: LabelModel) -> pa.Table:
     )
 
 
-def _fits(model: LabelModel) -> pa.Table:
+def _fits(model: TaskFit) -> pa.Table:
     return pa.Table.from_pylist(
         [
             {
@@ -266,7 +266,7 @@ def _fits(model: LabelModel) -> pa.Table:
             }
             for fit in model.fit.fits
         ],
-        schema=FITS,
+        schema=LABEL_FITS,
     )
 
 
