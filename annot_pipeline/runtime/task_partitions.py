@@ -47,7 +47,7 @@ METRICS_BY_TASK = "of_tasks"
 """Key of a partition's document that holds metrics, by task."""
 
 Progress: TypeAlias = Callable[[str], None]
-PriorResults: TypeAlias = Mapping[str, Any]
+TaskValues: TypeAlias = Mapping[str, Any]
 
 
 class ProgressCallback:
@@ -87,8 +87,8 @@ class TaskRows:
         Of the campaign.
     tables
         Rows of these tasks, by input; of an input that is asked for whole, all rows.
-    prior
-        What the stage found before, by task.
+    task_values
+        What the stage computed for a task from inputs that it reads itself, by task.
     workers
         Threads that the work may take.
     progress
@@ -97,7 +97,7 @@ class TaskRows:
 
     settings: Campaign
     tables: Mapping[str, pa.Table]
-    prior: PriorResults
+    task_values: TaskValues
     workers: int
     progress: Progress
 
@@ -142,15 +142,15 @@ class WholeTasks:
         Files of the inputs that have partitions.
     small
         Rows that are handed over of other inputs.
-    prior
-        What the stage found before, by task.
+    task_values
+        What the stage computed for a task from inputs that it reads itself, by task.
     fingerprint
         All that the result depends on, except code and settings.
     """
 
     inputs: InputPartition
     small: Mapping[str, pa.Table]
-    prior: PriorResults
+    task_values: TaskValues
     fingerprint: Sequence[Any]
 
     def folder(self, context: StageContext) -> Path:
@@ -183,7 +183,7 @@ class _TaskPartition:
     task_names: Mapping[str, Sequence[str]]
     tasks: Sequence[str]
     small: Mapping[str, pa.Table]
-    prior: PriorResults
+    task_values: TaskValues
     latest: Sequence[CachedPartition]
 
 
@@ -194,7 +194,7 @@ def run_by_task(
     kinds: Mapping[str, Sequence[str]] | None = None,
     whole: Collection[str] = (),
     read_by_stage: Collection[str] = (),
-    prior: PriorResults | None = None,
+    task_values: TaskValues | None = None,
     large: Large = lambda _: (),
 ) -> TaskOutput:
     """Return tables and metrics of a stage that works task by task, in the order of tasks.
@@ -211,13 +211,13 @@ def run_by_task(
     whole
         Inputs without tasks, of which each partition gets all rows.
     read_by_stage
-        Inputs that the stage reads itself, for ``prior``.
-    prior
+        Inputs that the stage reads itself, for ``task_values``.
+    task_values
         What the stage found before, by task; its ``repr`` tells all of it.
     large
         Returns the partitions of a task that is too large for one job; none for others.
     """
-    prior, kinds = prior or {}, kinds or {}
+    task_values, kinds = task_values or {}, kinds or {}
     settings, in_files = context.campaign.settings, input_partitions(context, *names)
     handed_over = [name for name in context.inputs if name not in (*names, *whole, *read_by_stage)]
     small = {name: ByTask(context.read(name)) for name in handed_over}
@@ -247,16 +247,18 @@ def run_by_task(
             },
             tasks=inputs.tasks,
             small={name: rows.only(inputs.tasks) for name, rows in small.items()},
-            prior={task: prior[task] for task in inputs.tasks if task in prior},
+            task_values={task: task_values[task] for task in inputs.tasks if task in task_values},
             latest=list({id(latest[task]): latest[task] for task in inputs.tasks if task in latest}
                         .values()),
         )  # fmt: skip
         fingerprint = [
             inputs.hashes, task_partition.task_names,
             hash_values(list(task_partition.small.values())), shared.whole_hashes,
-            {task: repr(value) for task, value in task_partition.prior.items()},
+            {task: repr(value) for task, value in task_partition.task_values.items()},
         ]  # fmt: skip
-        blocks = large(WholeTasks(inputs, task_partition.small, task_partition.prior, fingerprint))
+        blocks = large(
+            WholeTasks(inputs, task_partition.small, task_partition.task_values, fingerprint)
+        )
         partitions.extend(
             blocks or [Partition(fingerprint, partial(_make, shared, task_partition))]
         )
@@ -289,7 +291,7 @@ def _make(
     hashes = {
         task: digest([
             hash_values([rows[task] for rows in inputs.values()]), shared.whole_hashes,
-            repr(task_partition.prior.get(task)),
+            repr(task_partition.task_values.get(task)),
         ])
         for task in task_partition.tasks
     }  # fmt: skip
@@ -310,8 +312,10 @@ def _make(
         rows |= {
             name: read_verified(table, shared.columns[name]) for name, table in shared.whole.items()
         }
-        prior = {task: value for task, value in task_partition.prior.items() if task not in copied}
-        task_rows = TaskRows(shared.settings, rows, prior, shared.workers, shared.progress)
+        task_values = {
+            task: value for task, value in task_partition.task_values.items() if task not in copied
+        }
+        task_rows = TaskRows(shared.settings, rows, task_values, shared.workers, shared.progress)
         results.append(shared.work(task_rows))
     tables = {name: _in_order([tables[name] for tables, _ in results]) for name in results[0][0]}
     files = {

@@ -86,7 +86,7 @@ def rank_outputs(context: StageContext) -> StageOutput[SegmentRankMetrics]:
     }
     output = run_by_task(
         context, _rank_outputs, "comparisons", whole=("item_rows",),
-        read_by_stage=("label_distributions",), prior=task_votes,
+        read_by_stage=("label_distributions",), task_values=task_votes,
     )  # fmt: skip
     if output.metrics["segment_graphs"]:
         graphs = output.metrics["segment_graphs"].values()
@@ -98,7 +98,9 @@ def rank_outputs(context: StageContext) -> StageOutput[SegmentRankMetrics]:
 def _rank_outputs(inputs: TaskRows) -> tuple[Mapping[str, pa.Table], TaskMetrics]:
     from annot_pipeline.stages.comparisons.rank_segments import VOTES, rank_segments
 
-    votes = {task_votes.task: task_votes.rows.cast(VOTES) for task_votes in inputs.prior.values()}
+    votes = {
+        task_votes.task: task_votes.rows.cast(VOTES) for task_votes in inputs.task_values.values()
+    }
     table, metrics = rank_segments(
         inputs["comparisons"],
         inputs["tasks"],

@@ -29,7 +29,7 @@ def infer_label_tables(context: StageContext) -> StageOutput[LabelMetrics]:
     """Infer the labels of all categorical tasks."""
     task_output = run_by_task(
         context, _infer_labels, "controlled", kinds={"controlled": ("categorical",)},
-        read_by_stage=("items",), prior=label_priors(context),
+        read_by_stage=("items",), task_values=label_priors(context),
         large=partial(_labels_in_blocks, context),
     )  # fmt: skip
     if (folder := context.folder / BLOCKS).exists():
@@ -71,7 +71,7 @@ def _labels_in_blocks(context: StageContext, whole: WholeTasks) -> list[Partitio
     from annot_pipeline.stages.labels.label_blocks import labels_in_blocks
 
     [name] = inputs.tasks
-    prior: LabelPrior = whole.prior[name]
+    prior: LabelPrior = whole.task_values[name]
     makes = partial(labels_in_blocks, context, whole.folder(context), inputs, tasks, prior)
     return block_partitions(
         context, len(inputs.files["controlled"].files), whole.fingerprint, makes
@@ -83,7 +83,9 @@ def _infer_labels(inputs: TaskRows) -> tuple[Mapping[str, pa.Table], TaskMetrics
 
     settings = inputs.settings
     # truths are the same for all tasks; weights too, except that large tasks have none
-    prior = max(inputs.prior.values(), key=lambda prior: len(prior.weights), default=LabelPrior())
+    prior = max(
+        inputs.task_values.values(), key=lambda prior: len(prior.weights), default=LabelPrior()
+    )
     return infer_labels(
         inputs["controlled"],
         inputs["tasks"],
