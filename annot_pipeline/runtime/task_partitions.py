@@ -213,7 +213,7 @@ def run_by_task(
     read_by_stage
         Inputs that the stage reads itself, for ``task_values``.
     task_values
-        What the stage found before, by task; its ``repr`` tells all of it.
+        What the stage computed for a task, by task; its ``repr`` shows all of it.
     large
         Returns the partitions of a task that is too large for one job; none for others.
     """
