@@ -7,37 +7,15 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from annot_pipeline.contracts import INT
 from annot_pipeline.methods.scores.constant_runs import longest_constant_runs
 from annot_pipeline.runtime.indexing import index
-from annot_pipeline.stages.scores.judge_sums import Judges
 
 Codes = npt.NDArray[np.int64]
 
 
-def order_is_told(rows: pa.Table) -> pa.ChunkedArray:
+def has_order(rows: pa.Table) -> pa.ChunkedArray:
     """Return whether judgments have a known order; without one in a task, runs are null."""
     return pc.or_(rows["position"].is_valid(), rows["submitted_at"].is_valid())
-
-
-def runs_of_work(rows: pa.Table, judges: Codes, all_judges: Judges) -> pa.Array:
-    """Return the longest constant runs; null in tasks without a known order of work.
-
-    Parameters
-    ----------
-    rows
-        All judgments of some judges.
-    judges
-        ``(n_rows,)`` places of these among ``all_judges``.
-    all_judges
-        All judges; of others the run is of no meaning.
-    """
-    ordered_tasks = {*rows["task"].filter(order_is_told(rows)).to_pylist()}
-    has_order = np.array([task in ordered_tasks for task in all_judges.tasks], np.bool_)
-    if not ordered_tasks:
-        return pa.nulls(has_order.size, INT)
-    runs = longest_runs(rows, judges, n_judges=has_order.size)
-    return pa.array(runs, INT, mask=(runs < 0) | ~has_order)
 
 
 def longest_runs(rows: pa.Table, judges: Codes, *, n_judges: int) -> Codes:

@@ -2,9 +2,16 @@
 
 z-scores are by judge and task (Graham et al. 2013, section 4.3). Judges who failed judge
 control have them too: the unfiltered results stay beside the filtered ones.
+
+Statistics of judges are computed over blocks of judgments: one table in memory, or files of one
+large task.
 """
 
 from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -13,10 +20,11 @@ import pyarrow.compute as pc
 
 from annot_pipeline.config import Standardize
 from annot_pipeline.contracts import DESCRIBING, INT, REAL, TEXT
-from annot_pipeline.methods.numerics.blocks import InMemoryBlocks
+from annot_pipeline.methods.numerics.blocks import Blocks, InMemoryBlocks
+from annot_pipeline.methods.numerics.spans import spans_by_size
 from annot_pipeline.methods.scores.zscores import standardized as z_of
 from annot_pipeline.runtime.indexing import is_in, names_of
-from annot_pipeline.stages.comparisons.runs_of_work import runs_of_work
+from annot_pipeline.stages.comparisons.runs_of_work import has_order, longest_runs
 from annot_pipeline.stages.ingest.listed_items import ListedItems
 from annot_pipeline.stages.scores.judge_sums import (
     MEANS,
@@ -25,10 +33,19 @@ from annot_pipeline.stages.scores.judge_sums import (
     ScoreBlock,
     judge_moments,
     kept_of_judges,
+    n_of_judges,
 )
 from annot_pipeline.stages.scores.metrics import StandardizeMetrics
 
 COUNTED = ("used", "control", "judge_failed")
+SCANNED = ("task", "judge", "judge_id", "fate", "position", "submitted_at")
+"""Columns by which judges and tasks with a known order are found."""
+SUMMED = ("task", "judge", "judge_id", "control", "criterion", "score", "fate")
+"""Columns that sums over judges are computed from."""
+RUN = (
+    "task", "judge", "fate", "hit", "native_id", "criterion", "score", "position", "submitted_at",
+)  # fmt: skip
+"""Columns by which runs of equal scores are found."""
 Codes = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
@@ -47,6 +64,79 @@ JUDGE_SCORES = pa.schema(
     ]
 )
 """One row is a scalar task and judge; joined into `contracts.JUDGES`."""
+
+
+@dataclass(frozen=True)
+class Standardization:
+    """Holds what the judgments of all blocks say of judges, by which each block is standardised.
+
+    Parameters
+    ----------
+    judges, moments
+        Of all blocks.
+    judge_scores
+        The table `JUDGE_SCORES`.
+    without_z
+        As `judges_without_z` gives it.
+    """
+
+    judges: Judges
+    moments: JudgeMoments
+    judge_scores: pa.Table
+    without_z: list[str]
+
+    @classmethod
+    def from_blocks(
+        cls,
+        open_blocks: Callable[[Sequence[str]], Blocks[pa.Table]],
+        tasks: pa.Table,
+        settings: Standardize,
+        judgments_at_once: int = sys.maxsize,
+    ) -> Standardization:
+        """Return the statistics of judges; tables are those of `standardize_scores`.
+
+        Parameters
+        ----------
+        open_blocks
+            Returns some columns of the judgments that take part (`takes_part`).
+        tasks, settings
+            Parameters of `standardize_scores`.
+        judgments_at_once
+            Judgments of all blocks that are in memory at one time, unless they are of one judge.
+        """
+        scanned = open_blocks(SCANNED).map(_scan)
+        judges = Judges.joined([block_judges for block_judges, _ in scanned])
+        scores = open_blocks(SUMMED).keep(ScoreBlock.from_rows, tasks, judges)
+        moments = judge_moments(scores, settings)
+        ordered = {task for _, tasks_of_block in scanned for task in tasks_of_block}
+        runs = pa.nulls(len(judges.judges), INT)
+        if ordered:
+            spans = spans_by_size(scores.sum(n_of_judges).tolist(), judgments_at_once)
+            n = np.concatenate(open_blocks(RUN).gather(_longest_runs, judges, each=spans))
+            without = np.array([task not in ordered for task in judges.tasks], np.bool_)
+            runs = pa.array(n, INT, mask=(n < 0) | without)
+        rows = judge_rows(judges, moments, tasks, runs, settings)
+        without_z = judges_without_z(rows, scores.sum(kept_of_judges))
+        return cls(judges, moments, rows, without_z)
+
+
+def _scan(rows: pa.Table) -> tuple[Judges, list[str]]:
+    """Return the judges of a block, and its tasks with a known order of work."""
+    ordered = pc.unique(rows["task"].filter(has_order(rows)))
+    return Judges.from_rows(rows), ordered.to_pylist()
+
+
+def _longest_runs(blocks: Iterator[pa.Table], span: tuple[int, int], judges: Judges) -> Codes:
+    """Return the longest runs of equal scores of the judges in a span of codes; -1 if unknown."""
+    start, end = span
+    tables, codes = [], []
+    for rows in blocks:
+        codes_of_block = judges.codes(rows)
+        in_span = (codes_of_block >= start) & (codes_of_block < end)
+        tables.append(rows.filter(pa.array(in_span)))
+        codes.append(codes_of_block[in_span] - start)
+    rows = pa.concat_tables(tables).unify_dictionaries()
+    return longest_runs(rows, np.concatenate(codes), n_judges=end - start)
 
 
 def standardize_scores(
@@ -74,24 +164,26 @@ def standardize_scores(
     """
     rows = judgments.filter(takes_part(judgments, tasks))
     del judgments  # both at once are a gigabyte of ten million judgments
-    judges = Judges.from_rows(rows)
-    block = ScoreBlock.from_rows(rows, tasks, judges)
-    moments = judge_moments(InMemoryBlocks([block]), settings)
-    table = judge_rows(judges, moments, tasks, runs_of_work(rows, block.judges, judges), settings)
-    standardized = standardized_rows(block, moments, listed, settings)
-    metrics = standardize_metrics(standardized, judges_without_z(table, kept_of_judges(block)))
-    return {"standardized": standardized, "judge_scores": table}, metrics
+    of_judges = Standardization.from_blocks(lambda _: InMemoryBlocks([rows]), tasks, settings)
+    standardized = standardized_rows(rows, tasks, of_judges, listed, settings)
+    metrics = standardize_metrics(standardized, of_judges.without_z)
+    return {"standardized": standardized, "judge_scores": of_judges.judge_scores}, metrics
 
 
 def standardized_rows(
-    block: ScoreBlock, moments: JudgeMoments, listed: ListedItems, settings: Standardize
+    rows: pa.Table,
+    tasks: pa.Table,
+    of_judges: Standardization,
+    listed: ListedItems,
+    settings: Standardize,
 ) -> pa.Table:
-    """Return ``standardized`` of a block; parameters are those of `standardize_scores`."""
+    """Return ``standardized`` of a block of judgments that take part."""
+    block, moments = ScoreBlock.from_rows(rows, tasks, of_judges.judges), of_judges.moments
     score = block.oriented.score
     z = z_of(block.judges, score, moments.counted.mean, moments.sd, arithmetic=settings.arithmetic)
-    table = listed.describe(block.rows.select(DESCRIBING))
+    table = listed.describe(rows.select(DESCRIBING))
     for name, column in (
-        ("kept", pc.invert(is_in(block.rows["fate"], ("judge_failed",)))),
+        ("kept", pc.invert(is_in(rows["fate"], ("judge_failed",)))),
         ("score", pa.array(score)),
         ("z", pa.array(z, mask=np.isnan(z))),
     ):
@@ -102,7 +194,7 @@ def standardized_rows(
 def judge_rows(
     judges: Judges, moments: JudgeMoments, tasks: pa.Table, runs: pa.Array, settings: Standardize
 ) -> pa.Table:
-    """Return the table ``judge_scores``; ``runs`` are those of `runs_of_work`."""
+    """Return the table ``judge_scores``; ``runs`` are the longest runs of equal scores."""
     mean, sd, n = moments.counted.mean, moments.sd, moments.counted.n
     statistics = {"mean": mean, "sd": sd} | {name: moments.mean(name) for name in MEANS}
     scaled = {row["task"] for row in tasks.to_pylist() if row["scale_low"] is not None}
