@@ -143,14 +143,14 @@ def build_frame(
         warnings.warn(
             f"{excluded.num_rows:,} of {frame.n_rows:,} rows do not count, see .excluded: "
             f"{first_of(_reasons(excluded), 3)}",
-            stacklevel=4,
+            stacklevel=3,
         )
     for gate in gates:
         if gate.name == REPEATS and gate.level != "pass":
             warnings.warn(
-                f"{gate.value:,.0f} times a judge answered an item more than once, and each answer "
-                'counts; task={"repeats": "last"} takes one',
-                stacklevel=4,
+                f"{counted(int(gate.value), 'time')} a judge answered an item more than once, and "
+                'each answer counts; task={"repeats": "last"} takes one',
+                stacklevel=3,
             )
     plain = {name: _without_dictionaries(table) for name, table in tables.items()}
     return FrameTables(frame, plain, to_kind(excluded, frame.kind))

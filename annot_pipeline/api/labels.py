@@ -16,7 +16,7 @@ from annot_pipeline.api.frame_build import FrameTables, build_frame
 from annot_pipeline.api.frames import AnyFrame, Frame, to_kind
 from annot_pipeline.api.results import Result, new_axes, rows_of
 from annot_pipeline.contracts import TEXT
-from annot_pipeline.errors import ConfigError, InputError, Problem, first_of
+from annot_pipeline.errors import ConfigError, InputError, Problem, counted, first_of
 from annot_pipeline.methods.labels.dawid_skene import DawidSkeneParams
 from annot_pipeline.methods.labels.dawid_skene import dawid_skene as fit
 from annot_pipeline.methods.labels.models import LABEL_MODELS
@@ -159,7 +159,8 @@ def dawid_skene(
         )
     if n_repeated:
         warnings.warn(
-            f"{n_repeated:,} times a judge answered an item more than once, and each answer counts",
+            f"{counted(n_repeated, 'time')} a judge answered an item more than once, and each "
+            "answer counts",
             stacklevel=2,
         )
     if not result.convergence.converged:

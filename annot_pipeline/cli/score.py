@@ -18,7 +18,7 @@ from annot_pipeline.cli.common import (
     show,
     typed,
 )
-from annot_pipeline.errors import printable, shorten
+from annot_pipeline.errors import counted, printable, shorten
 
 NAMES = {
     "accuracy": "accuracy",
@@ -157,24 +157,21 @@ def _coverage(document: Document) -> list[str]:
         f"{document['rows']:,} rows, {document['matched']:,} of {document['gold_items']:,} items "
         "of gold"
     ]
-    for name, description in (
-        ("unknown_items", "rows left out, items that gold does not have"),
-        ("gold_without_prediction", "items of gold without a prediction, left out"),
+    for name, noun, description in (
+        ("unknown_items", "row", "left out, items that gold does not have"),
+        ("gold_without_prediction", "item", "of gold without a prediction, left out"),
     ):
         missing = document[name]
         if missing["n"]:
-            lines.append(
-                f"  {missing['n']:,} {description}: {_names(missing['first'], missing['n'])}"
-            )
+            names = _names(missing["first"], missing["n"])
+            lines.append(f"  {counted(missing['n'], noun)} {description}: {names}")
     for name, description in (
-        ("unknown_tasks", "rows left out, tasks that gold does not have"),
-        ("other_tasks", "rows left out, of other tasks"),
+        ("unknown_tasks", "left out, tasks that gold does not have"),
+        ("other_tasks", "left out, of other tasks"),
     ):
-        if document[name]:
-            n = sum(document[name].values())
-            lines.append(
-                f"  {n:,} {description}: {_names(list(document[name]), len(document[name]))}"
-            )
+        if tasks := document[name]:
+            rows = counted(sum(tasks.values()), "row")
+            lines.append(f"  {rows} {description}: {_names(list(tasks), len(tasks))}")
     form = document["form"]
     for name, description in (
         ("classes_without_column", "classes without a column, taken as 0"),
@@ -183,15 +180,15 @@ def _coverage(document: Document) -> list[str]:
         if form[name]:
             lines.append(f"  {description}: {_names(form[name], len(form[name]))}")
     for name, description in (
-        ("n_normalized", "items whose probabilities were divided by their sum"),
-        ("n_unknown_class", "items with a class that gold does not have, counted as wrong"),
-        ("n_tied", "items with several classes of the highest probability: the first counts"),
-        ("n_floored", f"items with a probability raised to {document['floor']:g}"),
-        ("n_adjudicated", "items that an expert decided"),
+        ("n_normalized", "whose probabilities were divided by their sum"),
+        ("n_unknown_class", "with a class that gold does not have, counted as wrong"),
+        ("n_tied", "with several classes of the highest probability: the first counts"),
+        ("n_floored", f"with a probability raised to {document['floor']:g}"),
+        ("n_adjudicated", "that an expert decided"),
     ):
         n = sum(task[name] for task in document["tasks"])
         if n:
-            lines.append(f"  {n:,} {description}")
+            lines.append(f"  {counted(n, 'item')} {description}")
     return lines
 
 

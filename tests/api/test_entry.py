@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import duckdb
 import numpy as np
 import pandas as pd
@@ -58,6 +60,16 @@ def test_numbers_sort_as_numbers(votes, infer):
     assert list(result.soft_labels())[1:] == ["1", "2", "10"]
     first = result.distributions["answer"][:3].tolist()
     assert first == [1, 2, 10]
+
+
+@pytest.mark.parametrize(
+    "measure", [annot.dawid_skene, annot.infer_labels, annot.agreement, annot.judges]
+)
+def test_warnings_point_at_the_line_of_the_caller(votes, measure):
+    once_more = pd.concat([votes, votes[:1].assign(answer=0)])
+    with pytest.warns(UserWarning, match="1 time a judge answered") as caught:
+        measure(once_more, **NAMES)
+    assert {Path(warning.filename) for warning in caught} == {Path(__file__)}
 
 
 @pytest.mark.slow

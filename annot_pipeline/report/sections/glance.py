@@ -209,7 +209,9 @@ def _changes_since_parent(contents: Contents) -> tuple[str, str, str]:
         for key, what, done in counts
         if changes and changes.get(key)
     ]
-    return f"Since {parent['version']}", words[0] if words else "no changes", ", ".join(words[1:])
+    if not words:  # a release differs from the last one, if only by its settings
+        words = ["other changes", "no new judgment, no label changed"]
+    return f"Since {parent['version']}", words[0], ", ".join(words[1:])
 
 
 def _task_table(contents: Contents) -> str:
