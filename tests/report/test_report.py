@@ -22,7 +22,7 @@ from annot_pipeline.report.sections.changes import _tables, changed
 from annot_pipeline.report.sections.cost import cost
 from annot_pipeline.report.sections.glance import next_commands
 from annot_pipeline.report.sections.judges import MOST_ROWS, judges
-from tests.conftest import Built
+from tests.conftest import Built, build_file
 from tests.report.report_pages import (
     HOSTILE,
     LONG,
@@ -192,6 +192,16 @@ def test_what_changed_since_the_release_before(tmp_path, monkeypatch):
     assert "annot diff CAMPAIGN v0001 v0002" in changes
     assert '<th scope="row">exports/labels-1.csv</th><td>other bytes</td>' in changes
     assert "Settings that differ" not in page.texts["h3"]
+
+
+def test_a_release_of_other_settings_alone_is_a_change(start_campaign):
+    rows = "".join(f"{item},{judge},{'xy'[item % 2]}\n" for item in range(6) for judge in "abc")
+    folder = start_campaign({"a.csv": "item,judge,label\n" + rows})
+    page = report_of(build_file(folder, "labels.certain_at=.99"))
+    card = page[page.index("<dt>Since v0001</dt>") :]
+    card = card[: card.index("</dd>")]
+    assert "<strong>other changes</strong>" in card
+    assert "no new judgment, no label changed" in card
 
 
 def test_rows_that_differ_are_found_by_their_key():
