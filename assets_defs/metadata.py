@@ -103,7 +103,7 @@ def stage_metadata(
         }
     elif table == "settled":
         rejections = _rejections(run.metrics(JudgmentMetrics).rejections)
-        metadata["rejected"] = dg.MetadataValue.md(build.masked(rejections))
+        metadata["rejected"] = dg.MetadataValue.md(build.mask_text(rejections))
     elif table == "labels" and output.rows:
         metadata["certain_share"] = _certain_share(output)
     elif table == "label_fits" and output.rows:

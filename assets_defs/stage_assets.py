@@ -50,7 +50,7 @@ def stage_assets(
 
         def results() -> list[dg.MaterializeResult[Any]]:
             run = build.run_stage(stage)
-            with build.noting():  # data versions need the key of the judges' names
+            with build.record_errors():  # data versions need the key of the judges' names
                 return [
                     _materialized(campaign, build, run, table, is_persistent=is_persistent)
                     for table in stage.outputs

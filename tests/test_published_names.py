@@ -32,7 +32,7 @@ ROWS = "item,judge,label\n" + "".join(f"i{n},{judge},a\n" for n in range(4) for 
 
 
 def test_names_are_found_as_whole_words_only():
-    search = NameSearch.of_names([*JUDGES, "short", "1234567", "müller-lüdenscheidt", "#hashed"])
+    search = NameSearch.from_names([*JUDGES, "short", "1234567", "müller-lüdenscheidt", "#hashed"])
     assert search.in_text("by Bob_Smith.1987.") == {"Bob_Smith.1987"}
     assert search.in_text("(erin.wide@example.org)") == {"erin.wide@example.org"}
     assert search.in_text("müller-lüdenscheidt, #hashed") == {"müller-lüdenscheidt", "#hashed"}
@@ -44,7 +44,7 @@ def test_names_are_found_as_whole_words_only():
 
 
 def test_reasons_quote_no_cell_that_may_name_a_judge():
-    search = NameSearch.of_names(JUDGES)
+    search = NameSearch.from_names(JUDGES)
     reasons = pa.array([
         "score is not a number: 'soon'", "score is not a number: 'asked A2XYZQ8KJ3LM0P'",
         "label is not a declared class: 'ann@example.org'", 'score is not a number: "o\'x@y"', None,
@@ -57,7 +57,7 @@ def test_reasons_quote_no_cell_that_may_name_a_judge():
 
 def test_a_cell_that_is_a_name_is_not_quoted_however_short_it_is():
     names = ["erin", "O'Neil", "a", "42", "Zo\u00eb", "x" * 70]
-    search, cells = NameSearch.of_names(names), CellNames.of_names(names)
+    search, cells = NameSearch.from_names(names), CellNames.from_names(names)
     for text in (
         "label is not a declared class: 'erin'", "label is not a declared class: ' ERIN\t'",
         "label is not a declared class: 'O'Neil'", 'seconds is not a number: "O\'Neil"',
@@ -343,8 +343,26 @@ def test_a_team_that_several_judges_share_is_no_name(build_campaign):
     assert built.publication.published
 
 
+@pytest.mark.parametrize(
+    "name", ["\u0130brahim", "\u0393\u0399\u03a9\u03a1\u0393\u039f\u03a3", "\u0130stem-12"]
+)
+def test_letters_that_python_and_arrow_lower_differently(name):
+    """A capital I with a dot, and a sigma at the end of a word."""
+    search = NameSearch.from_names([name])
+    text = f"checked by {name} twice"
+    assert search.in_text(text) == {name}
+    assert search.in_column(pa.chunked_array([[text, None, "other"]])) == {name}
+
+
+def test_names_of_one_first_word_are_told_apart():
+    search = NameSearch.from_names([f"judge-{n:03}" for n in range(500)])
+    text = "judge 007 and judge-041, not judge-0415 nor xjudge-043; Judge-499."
+    assert search.in_text(text) == {"judge-041", "judge-499"}
+    assert search.without(["judge-041"]).in_text(text) == {"judge-499"}
+
+
 def test_letters_and_accents_are_one_character_or_two():
-    search = NameSearch.of_names(["Zo\u00eb-M\u00fcller9"])
+    search = NameSearch.from_names(["Zo\u00eb-M\u00fcller9"])
     apart = "by zoe\u0308-mu\u0308ller9."
     assert len(search.in_text(apart)) == 1
     assert len(search.in_column(pa.chunked_array([[apart]]))) == 1

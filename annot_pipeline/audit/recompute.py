@@ -62,7 +62,7 @@ def recomputation(
     release
         What to make again.
     progress
-        Told, in a sentence, what is going on.
+        Called with messages about the progress.
     reuse
         Whether results that the store holds for the same inputs, settings and code count.
     sizes
@@ -178,7 +178,7 @@ def temporary_build(
     exports
         What to build from, as the stage ``archive_exports`` gives them.
     progress
-        Told, in a sentence, what is going on.
+        Called with messages about the progress.
     reuse
         Whether results that the store holds for the same inputs, settings and code count.
     overrides

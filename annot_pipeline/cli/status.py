@@ -87,9 +87,8 @@ def _status_text(campaign: str, document: Document) -> str:
     if last:
         outcome = "\n  ".join(map(printable, last["outcome"].splitlines()))
         lines.append(f"last build, {last['finished']}: {outcome}")
-    unended = document["unended_build"]
-    if unended:
-        progress = f"it had made {unended['stage']} at {unended['at']}"
+    if interrupted := document["unended_build"]:
+        progress = f"it had made {interrupted['stage']} at {interrupted['at']}"
         lines.append(
             f"a build has not ended: {progress}; it runs still, was killed, or was of some assets "
             "only"

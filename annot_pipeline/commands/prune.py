@@ -57,7 +57,7 @@ def prune(
     dry_run
         Only say what would be removed.
     progress
-        Told what is going on.
+        Called with messages about the progress.
 
     Returns
     -------

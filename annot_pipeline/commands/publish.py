@@ -86,7 +86,7 @@ def publish(build: Build) -> Publication:
     StoreError
         Gold cannot be written, or a table in the store is damaged.
     """
-    with build.noting():
+    with build.record_errors():
         runs = _recorded(build)
         check_one_build(build, runs)
         releases = Releases.for_campaign(build.campaign)
@@ -149,7 +149,7 @@ def _publish_if_new(build: Build, runs: Mapping[str, StageRun], releases: Releas
     version_ = releases.next_version()
     settings = settings_hash(build.campaign.settings, derive(build.key, "fingerprint"))
     digests = {
-        build.published(export["source_sha256"]): export["source_sha256"]
+        build.public_digest(export["source_sha256"]): export["source_sha256"]
         for export in read_verified(outputs["exports"]).to_pylist()
     }
     checks = [gate.document() for run in runs.values() for gate in run.gates]
@@ -186,7 +186,7 @@ def _publish_if_new(build: Build, runs: Mapping[str, StageRun], releases: Releas
         return Publication(parent, published=False, checks=tuple(checks))
     look = runs["archive_exports"].result
     parent_at_start = runs["archive_exports"].metrics(ExportMetrics).parent
-    refuse_overtaken(parent, parent_at_start, build.published(look.key))
+    refuse_overtaken(parent, parent_at_start, build.public_digest(look.key))
     try:
         build.store.keep_settings(settings, kept_text(build.campaign.settings))
         SourceDigests(build.store, build.campaign.settings).record(digests)
@@ -238,7 +238,7 @@ def _is_new(
         return bool(tables)
     with _temporary_folder(build) as folder:  # did partitions end elsewhere?
         planned = {name: as_published(table, Path(folder, name)) for name, table in tables.items()}
-        written = build.written(planned)
+        written = build.write_tables(planned)
         return any(table.sha256 != files.get(name) for name, table in written.items())
 
 
@@ -263,7 +263,7 @@ def _place(
             else:
                 write = partial(write_table, rows=GOLD[name].empty())
                 planned[name] = [(path, partial(placed, path, write))]
-        written = build.written(planned)
+        written = build.write_tables(planned)
         targets = {
             name: [
                 (folder / path.relative_to(temporary), file)

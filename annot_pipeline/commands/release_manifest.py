@@ -61,7 +61,7 @@ def exports_with_fates(
             "kind": export["kind"],
             "source": export["source_order"],
             "name": export["source_file"],
-            "source_digest": build.published(export["source_sha256"]),
+            "source_digest": build.public_digest(export["source_sha256"]),
             "bytes": export["bytes"],
         }
         if export["kind"] == "judgments":
@@ -147,7 +147,7 @@ def release_manifest(
                 "stage": run.result.stage,
                 "run": run.result.run,
                 "code_version": run.result.fingerprint.code_version,
-                "key": build.published(run.result.key),
+                "key": build.public_digest(run.result.key),
                 "inputs": {
                     n: build.published_version(n, v)
                     for n, v in run.result.fingerprint.inputs.items()

@@ -86,7 +86,7 @@ def next_batch(
     force
         Whether to write over another batch.
     progress
-        Told what is going on.
+        Called with messages about the progress.
 
     Returns
     -------

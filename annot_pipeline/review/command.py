@@ -48,7 +48,7 @@ def review(
     force
         Whether to write over files that a person has edited.
     progress
-        Told which file is being written.
+        Called with the file that is written.
 
     Raises
     ------

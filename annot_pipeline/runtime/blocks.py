@@ -23,7 +23,7 @@ from annot_pipeline.storage.files import read_regular
 B = TypeVar("B")
 T = TypeVar("T")
 
-HELD = 1 << 28
+SUMMED_BYTES = 1 << 28
 """Approximate bytes of summands in memory at once."""
 
 
@@ -46,9 +46,9 @@ class StoredBlocks(Generic[B]):
     Parameters
     ----------
     context
-        Of the stage.
+        The context of the stage.
     folder
-        For files that are deleted when the stage ends.
+        The folder for temporary files, which are deleted when the stage ends.
     opened
         Callables that return the blocks.
     """
@@ -64,13 +64,8 @@ class StoredBlocks(Generic[B]):
         self, work: Callable[..., T], *shared: Any, each: Sequence[Any] | None = None
     ) -> list[T]:
         """Return the results of ``work``."""
-        own = block_arguments(len(self.opened), each)
-        with self._written(shared) as path:
-            jobs = [
-                partial(_call, work, block, args, path)
-                for block, args in zip(self.opened, own, strict=True)
-            ]
-            return self.context.run(jobs)
+        with self._shared_file(shared) as path:
+            return self.context.run(self._jobs(work, each, path))
 
     def sum(
         self,
@@ -80,13 +75,9 @@ class StoredBlocks(Generic[B]):
         n_bytes: int = 0,
     ) -> T:
         """Return the sum of the results, computed in groups that fit into memory."""
-        at_once = max(HELD // n_bytes, 1) if n_bytes else len(self.opened)
-        own = block_arguments(len(self.opened), each)
-        with self._written(shared) as path:
-            jobs = [
-                partial(_call, work, block, args, path)
-                for block, args in zip(self.opened, own, strict=True)
-            ]
+        at_once = max(SUMMED_BYTES // n_bytes, 1) if n_bytes else len(self.opened)
+        with self._shared_file(shared) as path:
+            jobs = self._jobs(work, each, path)
             results = (
                 result
                 for first in range(0, len(jobs), at_once)
@@ -96,7 +87,7 @@ class StoredBlocks(Generic[B]):
 
     def gather(self, work: Callable[..., T], *shared: Any, each: Sequence[Any]) -> list[T]:
         """Return the results of ``work`` on all blocks, which are opened one after another."""
-        with self._written(shared) as path:
+        with self._shared_file(shared) as path:
             jobs = [partial(_call_with_all, work, self.opened, argument, path) for argument in each]
             return self.context.run(jobs)
 
@@ -104,7 +95,7 @@ class StoredBlocks(Generic[B]):
         """Return the results of ``work`` as blocks in files of the folder."""
         name = f"{work.__name__.strip('_')}-{uuid.uuid4().hex}"
         paths = [self.folder / f"{name}-{n}" for n in range(len(self.opened))]
-        with self._written(shared) as shared_path:
+        with self._shared_file(shared) as shared_path:
             jobs = [
                 partial(_keep, path, work, block, shared_path)
                 for path, block in zip(paths, self.opened, strict=True)
@@ -112,8 +103,18 @@ class StoredBlocks(Generic[B]):
             self.context.run(jobs)
         return StoredBlocks(self.context, self.folder, [partial(load, path) for path in paths])
 
+    def _jobs(
+        self, work: Callable[..., T], each: Sequence[Any] | None, shared: Path | None
+    ) -> list[Callable[[], T]]:
+        """Return a job per block, which opens the block and reads the shared arguments."""
+        arguments = block_arguments(len(self.opened), each)
+        return [
+            partial(_call, work, block, own, shared)
+            for block, own in zip(self.opened, arguments, strict=True)
+        ]
+
     @contextmanager
-    def _written(self, shared: Sequence[Any]) -> Iterator[Path | None]:
+    def _shared_file(self, shared: Sequence[Any]) -> Iterator[Path | None]:
         """Write shared arguments to a file, as they may be too large to send with each job."""
         if not shared:
             yield None

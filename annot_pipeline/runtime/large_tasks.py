@@ -17,8 +17,8 @@ from annot_pipeline.runtime.context import StageContext
 from annot_pipeline.runtime.indexing import is_in
 from annot_pipeline.runtime.partitions import (
     InputPartition,
-    Make,
     Partition,
+    WritePartition,
     cached_partitions,
     never_called,
     partition_key,
@@ -62,7 +62,10 @@ def _n_of_fates(table: StoredTable, fates: Sequence[str]) -> int:
 
 
 def block_partitions(
-    context: StageContext, n_blocks: int, fingerprint: Any, makes: Callable[[], Sequence[Make]]
+    context: StageContext,
+    n_blocks: int,
+    fingerprint: Any,
+    makes: Callable[[], Sequence[WritePartition]],
 ) -> list[Partition]:
     """Return one partition per block of a task; shared work is done unless all are cached.
 

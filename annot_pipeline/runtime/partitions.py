@@ -41,7 +41,7 @@ from annot_pipeline.storage.tables import (
 CONTINUES_PREVIOUS = "+"
 """Suffix of the name of a partition that continues the task of the previous one."""
 
-Make: TypeAlias = Callable[[Path, str], tuple[Mapping[str, TableFile], Document]]
+WritePartition: TypeAlias = Callable[[Path, str], tuple[Mapping[str, TableFile], Document]]
 
 
 @dataclass(frozen=True)
@@ -54,13 +54,13 @@ class Partition:
         All that its rows and document depend on, except code and settings.
     make
         Given a folder and the partition's key, writes the files of `partition_path`; returns them
-        by table, and a JSON document. It needs nothing from the process that created it.
+        by table, and a JSON document. It is pickled for other machines.
     continues_previous
         Whether it belongs to the same task as the previous partition.
     """
 
     fingerprint: Any
-    make: Make
+    make: WritePartition
     continues_previous: bool = False
 
     @cached_property
@@ -187,7 +187,7 @@ def link_partition(folder: Path, table: str, key: str, file: TableFile) -> Table
     Raises
     ------
     StoreError
-        Its bytes are not those that were written.
+        The bytes of a copy are not those that were written; those of links are checked by readers.
     """
     path = partition_path(folder, table, key)
     linked = TableFile(path, file.sha256, file.rows)
@@ -199,10 +199,10 @@ def link_partition(folder: Path, table: str, key: str, file: TableFile) -> Table
             return linked
     except OSError:  # a disk without links
         pass
-    return placed(path, partial(_copied, file))
+    return placed(path, partial(_copy, file))
 
 
-def _copied(file: TableFile, path: Path) -> TableFile:
+def _copy(file: TableFile, path: Path) -> TableFile:
     shutil.copyfile(regular(file.path), path)
     copy = TableFile(path, file.sha256, file.rows)
     if not is_intact(copy):
@@ -235,7 +235,7 @@ def cached_partitions(result: StageResult | None) -> list[CachedPartition]:
 
 def never_called(folder: Path, key: str) -> tuple[Mapping[str, TableFile], Document]:
     """Stand in for the work on a cached partition; it is never called."""
-    raise LookupError(f"{key} is known, so it is not made in {folder}")
+    raise LookupError(f"{key} is cached: it must not be made in {folder}")
 
 
 def run_partitions(

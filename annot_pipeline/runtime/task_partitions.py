@@ -53,12 +53,12 @@ TaskValues: TypeAlias = Mapping[str, Any]
 class ProgressCallback:
     """Reports progress in this process, and nothing on another machine."""
 
-    def __init__(self, tell: Progress = lambda _: None) -> None:
-        self.tell = tell
+    def __init__(self, report: Progress = lambda _: None) -> None:
+        self.report = report
 
     def __call__(self, message: str) -> None:
         """Report a message."""
-        self.tell(message)
+        self.report(message)
 
     def __reduce__(self) -> tuple[type[ProgressCallback], tuple[()]]:
         return ProgressCallback, ()
@@ -128,7 +128,7 @@ class TaskOutput:
     partitions: Mapping[str, Document]
 
     def output(self, metrics: type[M], **extra: Any) -> StageOutput[M]:
-        """Return it with typed metrics; ``extra`` are metrics of the whole stage."""
+        """Return the stage output with typed metrics; ``extra`` are metrics of the whole stage."""
         return StageOutput(self.tables, metrics.read(self.metrics | extra), self.partitions)
 
 
@@ -158,7 +158,7 @@ class WholeTasks:
         return context.folder / BLOCKS / digest(self.fingerprint)[:32]
 
 
-Large: TypeAlias = Callable[[WholeTasks], Sequence[Partition]]
+LargeTaskPartitions: TypeAlias = Callable[[WholeTasks], Sequence[Partition]]
 """Returns the partitions of a task that is too large for one job."""
 
 
@@ -195,7 +195,7 @@ def run_by_task(
     whole: Collection[str] = (),
     read_by_stage: Collection[str] = (),
     task_values: TaskValues | None = None,
-    large: Large = lambda _: (),
+    large: LargeTaskPartitions = lambda _: (),
 ) -> TaskOutput:
     """Return tables and metrics of a stage that works task by task, in the order of tasks.
 
@@ -219,8 +219,8 @@ def run_by_task(
     """
     task_values, kinds = task_values or {}, kinds or {}
     settings, in_files = context.campaign.settings, input_partitions(context, *names)
-    handed_over = [name for name in context.inputs if name not in (*names, *whole, *read_by_stage)]
-    small = {name: ByTask(context.read(name)) for name in handed_over}
+    small_inputs = [name for name in context.inputs if name not in (*names, *whole, *read_by_stage)]
+    small = {name: ByTask(context.read(name)) for name in small_inputs}
     tasks_of = {name: {*context.tasks_of(*kinds[name])} for name in kinds}
     workers = settings.resources.workers // len(in_files) if context.is_here else 1
     shared = _SharedWork(
@@ -361,10 +361,10 @@ def _in_order(tables: Sequence[pa.Table]) -> pa.Table:
     return by_task.only(by_task.names)
 
 
-def _joined(metrics_of_parts: Sequence[TaskMetrics]) -> TaskMetrics:
+def _joined(metrics_by_partition: Sequence[TaskMetrics]) -> TaskMetrics:
     """Return metrics in the order of tasks; a task in several partitions has their sum."""
     joined: TaskMetrics = {}
-    for metrics in metrics_of_parts:
+    for metrics in metrics_by_partition:
         for name, by_task in metrics.items():
             values = joined.setdefault(name, {})
             for task, value in by_task.items():

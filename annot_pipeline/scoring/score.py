@@ -115,7 +115,7 @@ def score(
     options
         What was chosen.
     progress
-        Told what is going on.
+        Called with messages about the progress.
 
     Raises
     ------
@@ -158,7 +158,7 @@ def score_predictions(
     seed
         Of the bootstrap.
     progress
-        Told what is going on.
+        Called with messages about the progress.
 
     Raises
     ------

@@ -62,7 +62,7 @@ __all__ = [
 Progress = Callable[[str], None]
 Work = Callable[[StageContext], StageOutput[StageMetrics]]
 Planned: TypeAlias = Sequence[tuple[Path, Callable[[], TableFile]]]
-"""The files of a table, and what gives each (`tables.as_published`)."""
+"""The files of a table, with the callable that writes each (`tables.as_published`)."""
 
 FAILED = "a gate failed: nothing was published"
 
@@ -77,9 +77,9 @@ class StageRun:
     result: StageResult
     gates: tuple[GateResult, ...]
 
-    def metrics(self, of_stage: type[M]) -> M:
+    def metrics(self, metrics_type: type[M]) -> M:
         """Return the metrics of the stage."""
-        return of_stage.read(self.result.document)
+        return metrics_type.read(self.result.document)
 
 
 @dataclass
@@ -93,9 +93,9 @@ class Build:
     run
         Id of the build; processes of one build share it.
     progress
-        Told, in a sentence, what is going on.
+        Called with messages about the progress.
     overrides
-        Work that takes a stage's place, by stage: of a recomputation that asks what would be if.
+        Work that replaces that of a stage, by stage, to recompute a release with a change.
     sizes
         How much work a job takes.
     """
@@ -113,34 +113,34 @@ class Build:
         if self.campaign.settings.privacy.pseudonymize:
             self.mask = NameMask(self.store, self.run, self.campaign.settings.judges.declared)
             progress = self.progress
-            self.progress = lambda text: progress(self.masked(text))
+            self.progress = lambda text: progress(self.mask_text(text))
 
     @cached_property
     def key(self) -> bytes:
         """Return the key of the judges' pseudonyms."""
         return judge_key(self.campaign.settings, self.campaign.store)
 
-    def masked(self, text: str) -> str:
+    def mask_text(self, text: str) -> str:
         """Return a text without raw names of judges who have pseudonyms."""
         return self.mask(text) if self.mask else text
 
-    def published(self, sha256: str) -> str:
+    def public_digest(self, sha256: str) -> str:
         """Return the digest of bytes that hold raw names, as it may be published."""
         return published_digest(self.campaign.settings, self.key, sha256)
 
     def published_version(self, table: str, sha256: str) -> str:
         """Return the data version of a table as it may be published; gold names no judge."""
-        return sha256 if table in GOLD else self.published(sha256)
+        return sha256 if table in GOLD else self.public_digest(sha256)
 
     def run_stage(self, stage: Stage) -> StageRun:
-        """Make a stage's tables, or find that they are made already.
+        """Make a stage's tables, or reuse those of an earlier build.
 
         Raises
         ------
         AnnotError
             Bad exports or a store that cannot be written; nothing half done stays behind.
         """
-        with self.noting():
+        with self.record_errors():
             try:
                 check_places(self.campaign)
                 if stage is STAGES[0]:  # before hours of work
@@ -151,9 +151,8 @@ class Build:
                     run = self._run_stage(stage)
             except OSError as error:
                 raise cannot_write(self.store.root, error, "store") from error
-        error_ = self.failed([run])
-        if error_:
-            self._note_failure(error_)
+        if gate_error := self.failed([run]):
+            self._note_failure(gate_error)
         return run
 
     def failed(self, runs: Sequence[StageRun]) -> GateError | None:
@@ -177,19 +176,19 @@ class Build:
         """Report that another process has locked the store."""
         self.progress(f"annot prune has locked the store; waiting{self.store.users()}")
 
-    def written(self, planned: Mapping[str, Planned]) -> dict[str, StoredTable]:
+    def write_tables(self, planned: Mapping[str, Planned]) -> dict[str, StoredTable]:
         """Return tables whose files the engine writes, in a folder that all machines reach."""
         engine = engine_of(self.campaign.settings, self.store.root, self.progress)
         jobs = [make for jobs_of_table in planned.values() for _, make in jobs_of_table]
-        of_all = f"of {len(jobs):,} gold files"
-        files = iter(engine.run(jobs, done=lambda n: self.progress(f"wrote {n:,} {of_all}")))
+        total = f"{len(jobs):,} gold files"
+        files = iter(engine.run(jobs, done=lambda n: self.progress(f"wrote {n:,} of {total}")))
         return {
             name: StoredTable(tuple(next(files) for _ in jobs_of_table))
             for name, jobs_of_table in planned.items()
         }
 
     @contextmanager
-    def noting(self) -> Iterator[None]:
+    def record_errors(self) -> Iterator[None]:
         """Note an error as the build's outcome, for `annot status`."""
         try:
             yield
@@ -263,7 +262,9 @@ class Build:
                 [Problem("", "a metric that a gate needs is missing", do="run annot build")],
             ) from None
         return [
-            replace(gate, detail=self.masked(gate.detail), unchecked=self.masked(gate.unchecked))
+            replace(
+                gate, detail=self.mask_text(gate.detail), unchecked=self.mask_text(gate.unchecked)
+            )
             for gate in gates
         ]
 

@@ -50,7 +50,7 @@ UNUSED_AFTER = 86_400.0
 
 @dataclass(frozen=True)
 class LastFailure:
-    """Holds what a failed build said to do, and a digest of what it looked at."""
+    """Holds the advice of a failed build, and a digest of its exports and settings."""
 
     advice: tuple[str, ...]
     state: str
@@ -61,7 +61,7 @@ class Store:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self._results: dict[Path, StageResult] = {}  # read and verified by this process
+        self._results: dict[Path, StageResult] = {}  # read by this process
 
     @property
     def archive(self) -> Path:
@@ -102,7 +102,7 @@ class Store:
         return read_regular(path).decode("utf-8") if path.is_file() else None
 
     def prepare(self) -> None:
-        """Make the folder and mark it as a store, or say why that cannot be.
+        """Create the folder and mark it as a store.
 
         Raises
         ------
@@ -178,21 +178,21 @@ class Store:
         return StageResult.from_document(read_json(folder / RESULT), folder)
 
     def discard(self, result: StageResult) -> None:
-        """Forget a result that is of no use; what another build made in its place stays."""
+        """Delete a useless result, unless another build has replaced it."""
         folder = self._stage_folder(result.stage, result.key)
         self._results.pop(folder / RESULT, None)
         self._remove(folder, lambda: self._read_result(folder / RESULT) == result)
 
     def _remove(self, folder: Path, is_useless: Callable[[], bool]) -> None:
-        """Remove a result if it is still useless once no other process removes one of its stage."""
+        """Remove a result if it is still useless under the lock of its stage."""
         if not folder.exists():
             return
-        gone = temp_sibling(folder)
+        trash = temp_sibling(folder)
         with self._lock(fcntl.LOCK_EX, folder.parent.with_suffix(".lock")):
             if not folder.exists() or not is_useless():
                 return
-            os.rename(folder, gone)
-        shutil.rmtree(gone, ignore_errors=True)
+            os.rename(folder, trash)
+        shutil.rmtree(trash, ignore_errors=True)
 
     def record(self, run: str, result: StageResult) -> None:
         """Note that a run's stage has this result."""
@@ -217,7 +217,9 @@ class Store:
             f"{stage} has not run yet",
             [
                 Problem(
-                    "", "its result is not in the store", do="materialize what is upstream first"
+                    "",
+                    "its result is not in the store",
+                    do="run annot build, or materialize the assets upstream first",
                 )
             ],
         )
@@ -250,7 +252,7 @@ class Store:
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
-    def unended(self) -> dict[str, str] | None:
+    def interrupted_build(self) -> dict[str, str] | None:
         """Return run, last stage and time of the latest build if it has no recorded outcome."""
         notes = [path for path in self.root.glob("runs/*/*.json") if path.parent.name != "latest"]
         dated_notes = []
@@ -261,11 +263,9 @@ class Store:
             return None
         seconds, last = max(dated_notes)
         outcome, when = self.last_outcome(), datetime.fromtimestamp(seconds, UTC)
-        if outcome and (
-            outcome["run"] == last.parent.name or when.isoformat() < outcome["finished"]
-        ):
-            return None
         at = when.isoformat(timespec="seconds")
+        if outcome and (outcome["run"] == last.parent.name or at <= outcome["finished"]):
+            return None
         return {"run": last.parent.name, "stage": last.stem, "at": at}
 
     @property
@@ -276,7 +276,7 @@ class Store:
     def shared_lock(self, waiting: Callable[[], None] = lambda: None) -> Iterator[None]:
         """Lock the store for a stage, so that nobody cleans; many stages may run at once.
 
-        ``waiting`` is called each minute while a process has the store alone.
+        ``waiting`` is called each minute while a process holds the exclusive lock.
 
         Raises
         ------
@@ -332,13 +332,13 @@ class Store:
         Where the folder is not marked as a store, nothing is deleted. Returns folders of the spill
         folder that stay, since they hold what no query put there.
         """
-        stay: list[Path] = []
+        foreign: list[Path] = []
         if not is_marked(self.root, STORE):
-            return stay
+            return foreign
         with contextlib.suppress(BlockingIOError), self._lock(fcntl.LOCK_EX | fcntl.LOCK_NB):
-            stay = clear_spill(spill)
+            foreign = clear_spill(spill)
             self._clean()
-        return stay
+        return foreign
 
     def _clean(self) -> None:
         for folder in (
@@ -361,7 +361,7 @@ class Store:
         kept_files: set[str] = set()
         for folder in self._folders("stages/*/*"):
             if (folder.parent.name, folder.name) in used:
-                kept_files |= _named_files(folder / "record_files.parquet")
+                kept_files |= _parsed_export_keys(folder / "record_files.parquet")
             elif folder.stat().st_mtime < oldest and (folder / RESULT).is_file():
                 shutil.rmtree(folder)
         for folder in self._folders("checkpoints/*"):
@@ -392,13 +392,13 @@ def _opened(lock: Path) -> int:
         return os.open(lock if lock.exists() else lock.parent, os.O_RDONLY | os.O_NONBLOCK)
 
 
-def _named_files(record_files: Path) -> set[str]:
+def _parsed_export_keys(record_files: Path) -> set[str]:
     """Return the keys of the parsed exports that a run used; none if they are unknown."""
     try:
         names = read_table(record_files, ["filename"])["filename"].to_pylist()
     except MemoryError:  # also Arrow's
         raise
-    except (pa.ArrowException, OSError):  # no such stage, or harmed
+    except (pa.ArrowException, OSError):  # no such stage, or damaged
         return set()
     return {name.partition(".")[0] for name in names}
 

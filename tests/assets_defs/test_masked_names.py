@@ -117,7 +117,7 @@ def test_cells_that_are_short_names_are_masked(build_campaign, tmp_path):
 
 
 def test_longer_names_are_masked_first():
-    search = NameSearch.of_names(["smith.john", "smith.john.jr"])
+    search = NameSearch.from_names(["smith.john", "smith.john.jr"])
     text = "smith.john.jr and smith.john"
     assert search.masked(text, search.in_text(text)) == f"{NOT_SHOWN} and {NOT_SHOWN}"
 

@@ -96,7 +96,7 @@ def rebuilt_hashes(campaign, release, sizes):
         files = {
             name: as_published(tables[name], build.store.root / f"{name}.parquet") for name in names
         }
-        return {name: table.sha256 for name, table in build.written(files).items()}
+        return {name: table.sha256 for name, table in build.write_tables(files).items()}
 
 
 @pytest.mark.slow

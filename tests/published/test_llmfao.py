@@ -19,7 +19,7 @@ from annot_pipeline.methods.rankings.adjusted_comparisons import (
     ComparisonBlock,
     adjusted_comparisons,
 )
-from annot_pipeline.methods.rankings.comparison_fit import PRIOR
+from annot_pipeline.methods.rankings.comparison_fit import STRENGTH_PRECISION
 
 OUTCOMES = {"left": 1, "tie": 0, "right": -1}
 
@@ -77,9 +77,11 @@ def test_as_an_optimiser_finds_it(comparisons, ties, has_order):
         tied = outcome == 0
         seen = np.where(tied & (ties == "davidson"), ways[1], half * outcome)
         push = outcome / 2 - (chance[0] - chance[2]) / 2
-        slope = np.bincount(first, push, n) - np.bincount(second, push, n) - PRIOR * theta
+        slope = (
+            np.bincount(first, push, n) - np.bincount(second, push, n) - STRENGTH_PRECISION * theta
+        )
         others = (tied - chance[1]).sum() * np.isfinite(delta), push.sum() * has_order
-        value = -(seen - total).sum() + PRIOR / 2 * (theta**2).sum()
+        value = -(seen - total).sum() + STRENGTH_PRECISION / 2 * (theta**2).sum()
         return value, -np.append(slope, others)
 
     best = minimize(loss, np.zeros(n + 2), jac=True, method="L-BFGS-B", options={

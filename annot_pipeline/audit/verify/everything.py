@@ -41,7 +41,7 @@ def verify(
     rebuild
         Whether to build each release again from its archived bytes, and compare.
     progress
-        Told what is going on.
+        Called with messages about the progress.
 
     Returns
     -------

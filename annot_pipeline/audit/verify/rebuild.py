@@ -59,7 +59,7 @@ def verify_rebuild(campaign: LoadedCampaign, release: Release, checked: Checked)
     try:
         with recomputation(campaign, release, checked.progress, reuse=False) as build:
             tables_made = recomputed_tables(build, tables)
-            rebuilt_tables = build.written({
+            rebuilt_tables = build.write_tables({
                 name: as_published(tables_made[name], build.store.root / f"{name}.parquet")
                 for name in tables
             })  # fmt: skip

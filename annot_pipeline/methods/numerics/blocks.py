@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class Blocks(Protocol[B_co]):
-    """Blocks of one kind; ``work`` is called with a block and the arguments shared by all.
+    """One or more blocks of one kind; ``work`` is called with a block and the shared arguments.
 
     ``each``: an argument for each block alone, which comes before the shared ones.
     """
@@ -44,9 +44,9 @@ class Blocks(Protocol[B_co]):
         """
 
     def gather(self, work: Callable[..., T], *shared: Any, each: Sequence[Any]) -> list[T]:
-        """Return the results of ``work`` on all blocks together, one for each of some arguments.
+        """Return one result per element of ``each``; ``work`` reads all blocks for it.
 
-        ``work`` is called with an iterator over all blocks, the argument and the shared ones.
+        ``work`` is called with an iterator over all blocks, the element and the shared arguments.
         """
 
     def keep(self, work: Callable[..., T], *shared: Any) -> Blocks[T]:
@@ -54,7 +54,7 @@ class Blocks(Protocol[B_co]):
 
 
 def block_arguments(n_blocks: int, each: Sequence[Any] | None) -> list[tuple[Any, ...]]:
-    """Return the arguments that ``work`` is given for one block alone, by block."""
+    """Return the arguments of ``work`` that differ by block, as tuples."""
     return [()] * n_blocks if each is None else [(argument,) for argument in each]
 
 

@@ -4,7 +4,7 @@ The log odds of a comparison are the difference of two strengths, plus the effec
 its group, plus covariates times their coefficients. Ties have the probability of Davidson 1970, or
 count as half wins.
 
-Degenerate input: what no comparison tells of stays at 0, where the prior has its mode.
+Degenerate input: a parameter without data stays at 0, the mode of its prior.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from annot_pipeline.methods.numerics.additive import Additive
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
 
-PRIOR = 1 / 9
-"""Of strengths: 1 / variance, logits."""
-LITTLE_PRIOR = 1e-6
-"""Of order effects, coefficients and the frequency of ties."""
-ROUNDS, TOLERANCE, LARGEST_STEP = 100, 1e-9, 2.0
+STRENGTH_PRECISION = 1 / 9
+"""Prior precision of strengths, 1 / logits^2: N(0, 9) keeps those of unbeaten systems finite."""
+WEAK_PRECISION = 1e-6
+"""Prior precision of order effects, coefficients and the frequency of ties."""
+MAX_ITERATIONS, TOLERANCE, LARGEST_STEP = 100, 1e-9, 2.0
 CELLS_AT_ONCE = 2**20
 """Products of a design's entries that are in memory at one time."""
 
 
 @dataclass(frozen=True)
 class Derivatives(Additive):
-    """Of the log likelihood: the gradient and the expected information."""
+    """Gradient and expected information of the log likelihood."""
 
     gradient: Floats
     information: Floats
@@ -80,9 +80,9 @@ class ComparisonModel:
 
     @property
     def precision(self) -> Floats:
-        """Return those of the prior of each parameter."""
-        precision = np.full(self.parameters.size, LITTLE_PRIOR)
-        precision[: self.n_systems] = PRIOR
+        """Return the prior precision of each parameter."""
+        precision = np.full(self.parameters.size, WEAK_PRECISION)
+        precision[: self.n_systems] = STRENGTH_PRECISION
         if not self.has_ties:
             precision[-1] = 1.0  # has no data, and stays 0
         return precision
@@ -106,7 +106,7 @@ class ComparisonModel:
         return preference, tie, wins + tie / 4 - preference**2
 
     def design(self, first: Codes, second: Codes, orders: Codes, covariates: Floats) -> Design:
-        """Return what the log odds add up, ``(n_rows, n_linear)``; parameters of `log_odds`."""
+        """Return the design matrix of `log_odds`, ``(n_rows, n_linear)``."""
         ones = np.ones(first.size)
         has_order = orders >= 0
         entries = [(first, ones), (second, -ones)]
@@ -137,7 +137,7 @@ class ComparisonModel:
 
 @dataclass(frozen=True)
 class Design:
-    """A design matrix of few entries per row: as it is sparse, and mostly small.
+    """A design matrix with few entries per row.
 
     Parameters
     ----------
@@ -183,7 +183,7 @@ def maximise(
         Where to start.
     """
     precision = model.precision
-    for _ in range(ROUNDS):
+    for _ in range(MAX_ITERATIONS):
         current = derivatives(model)
         step = np.linalg.solve(
             current.information + np.diag(precision),

@@ -36,7 +36,7 @@ class Engine(Protocol):
         at_once
             How many may run side by side on one machine; as many as there are workers.
         done
-            Told every ten seconds how many are done, if not all are.
+            Called every ten seconds with how many are done, if not all are.
 
         Raises
         ------
@@ -57,7 +57,7 @@ def engine_of(
     store
         Folder that every machine can reach.
     progress
-        Told, in a sentence, that machines are waited for.
+        Called with a message while machines are awaited.
 
     Raises
     ------

@@ -50,7 +50,7 @@ class SparkEngine:
     store
         The folder.
     progress
-        Told that executors are waited for.
+        Called with a message while executors are awaited.
     """
 
     settings: EngineSettings

@@ -91,9 +91,9 @@ class Session:
             Seconds without anybody who could run it after which the cluster counts as gone: Spark
             itself waits for ever.
         progress
-            Told that nobody is there.
+            Called if no executor is there.
         done
-            Told how many tasks are done, when there are more.
+            Called with the number of tasks that are done, when it grows.
 
         Raises
         ------

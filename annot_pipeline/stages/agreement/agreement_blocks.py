@@ -34,9 +34,9 @@ def label_agreement_in_blocks(
     Parameters
     ----------
     folder
-        Where it may put files that are deleted when the stage ends.
+        For temporary files, which are deleted when the stage ends.
     inputs
-        Its judgments, ``controlled``.
+        Files of the task: ``controlled``.
     tasks
         ``task``, ``labels``, ``ordinal`` of it.
     """
@@ -58,9 +58,9 @@ def score_agreement_in_blocks(
     Parameters
     ----------
     folder
-        Where it may put files that are deleted when the stage ends.
+        For temporary files, which are deleted when the stage ends.
     inputs
-        Its judgments, ``standardized``, and ``judge_scores``, ``control_pairs``.
+        Files of the task: ``standardized``, ``judge_scores``, ``control_pairs``.
     small
         ``tasks``, ``judge_tests`` of this task.
     """

@@ -62,7 +62,7 @@ def measure_agreement(
     workers
         Tasks measured side by side; the result is the same.
     progress
-        Told what is going on.
+        Called with messages about the progress.
 
     Returns
     -------

@@ -77,7 +77,7 @@ def measure_preference_agreement(
     rounds, seed
         Of the bootstrap over segments; each statistic has its own stream.
     progress
-        Told what is going on.
+        Called with messages about the progress.
 
     Returns
     -------

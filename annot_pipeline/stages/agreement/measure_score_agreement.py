@@ -4,7 +4,7 @@ Sources: Graham et al. 2013, section 4 and Tables 1 to 3; Sakaguchi & Van Durme 
 and 20.
 
 Written once over blocks of judgments: one table in memory, or files of one large task. Percentiles
-of z-scores are found in two passes over the blocks; resamples of items are drawn block by block.
+of z-scores take two passes over the blocks; resamples of items are drawn block by block.
 Only a task in one block has intervals of rank correlations, and its alphas are computed from all
 values at once, each with draws of its own.
 """
@@ -57,7 +57,7 @@ from annot_pipeline.stages.comparisons.bootstrap_rounds import BootstrapRounds
 
 METRICS: tuple[Metric, ...] = ("ordinal", "interval", "ratio")
 PAIRS_AT_ONCE = 1_000_000
-"""Pairs of scores that one job correlates, some 150 bytes each, unless they are of one judge."""
+"""Pairs of scores that one job correlates, some 150 bytes each; one judge's are never split."""
 
 
 def score_rows(
@@ -80,12 +80,12 @@ def score_rows(
     bootstrap
         Rounds over items.
     progress
-        Called with what is measured.
+        Called with a message before each set of statistics.
     """
     cuts_by_suffix: dict[str, ScaleCuts] = {}
     for suffix in ("", UNFILTERED):
         domain = ScoreDomain.from_blocks(standardized.map(score_sums.scan, suffix))
-        if suffix and not domain.some_left_out:
+        if suffix and not domain.has_dropped_judges:
             break
         progress(f"agreement of {shorten(task['task'])}{suffix and ', all judges'}")
         cuts_by_suffix[suffix] = _scale_cuts(standardized, domain, task, suffix)
@@ -118,10 +118,10 @@ def _scale_cuts(
 
 @dataclass(frozen=True)
 class _Measures:
-    """Measures agreement on the scores of one task, of judges kept or of all.
+    """Measures agreement on the scores of one task, of kept judges or of all judges.
 
-    Where the task is one block, statistics that are no sums over blocks are computed from all of
-    its scores; else from what blocks add, or without an interval.
+    Where the task is one block, statistics that are not sums are computed from all of its scores;
+    else from the sums of blocks, or without an interval.
     """
 
     scores: Blocks[CodedScores]
@@ -164,7 +164,7 @@ class _Measures:
         return row | {"judge_pairs_left_out": rho.n_undefined_pairs}
 
     def _correlation_of_blocks(self, name: str) -> Row:
-        """Return the row without an interval: it would draw all pairs again in each round."""
+        """Return the row without an interval, which would resample all pairs in every round."""
         n_judges, n_criteria = len(self.domain.judges), len(self.domain.criteria)
         judged = self.scores.keep(score_sums.judged_items, n_criteria)
         sizes = judged.map(score_sums.judged_sizes)
@@ -223,7 +223,7 @@ def _intra_rows(
     task: Row,
     bootstrap: BootstrapRounds,
 ) -> list[Row]:
-    """Return the agreement of judges with themselves; cuts of scores are by suffix."""
+    """Return the agreement of judges with themselves, for the cuts of each suffix."""
     rows: list[Row] = []
     for suffix, cuts in cuts_by_suffix.items():
         counted = repeats if suffix else repeats.only(~repeats.dropped)

@@ -36,7 +36,7 @@ class RepeatedScores:
         judge_scores: pa.Table,
         arithmetic: Arithmetic,
     ) -> RepeatedScores:
-        """Return the repeats of one task; parameters are those of `measure_agreement`."""
+        """Return the repeats of one task; for the parameters see `measure_agreement`."""
         is_repeat = pc.and_(is_in(pairs["control"], ("ask_again",)), pc.is_null(pairs["reason"]))
         rows = pairs.filter(is_repeat)
         first, second = rows["ordinary_score"].to_numpy(), rows["score"].to_numpy()
@@ -61,7 +61,7 @@ class RepeatedScores:
         return (self.first, self.first_z), (self.second, self.second_z)
 
     def only(self, rows: npt.NDArray[np.bool_]) -> RepeatedScores:
-        """Return some of the repeats."""
+        """Return the repeats that ``rows`` selects."""
         return RepeatedScores(*(getattr(self, name)[rows] for name in self.__dataclass_fields__))
 
 

@@ -11,9 +11,8 @@ import numpy.typing as npt
 from annot_pipeline.methods.agreement.scale_agreement import (
     bins_of_edges,
     equal_bins,
-    percentile_places,
 )
-from annot_pipeline.stages.agreement.ratings import Codes, Floats, Ratings, Row
+from annot_pipeline.stages.agreement.ratings import Codes, Floats, Row
 
 Flags = npt.NDArray[np.bool_]
 
@@ -39,15 +38,9 @@ class ScaleCuts:
     points: int | None
     edges: Mapping[int, Floats]
 
-    @classmethod
-    def from_z_scores(cls, task: Row, points: int | None, all_z: Floats) -> ScaleCuts:
-        """Return the cuts, given all z-scores in order."""
-        edges = {k: all_z[percentile_places(all_z.size, k)] for k in CUTS if all_z.size}
-        return cls(task["scale_low"], task["scale_high"], points, edges)
-
     @property
     def named(self) -> list[tuple[str, int]]:
-        """Yield the kinds, raw or z, and numbers of bins."""
+        """Return the kinds, raw or z, with numbers of bins."""
         raw = (self.points,) if self.points else CUTS
         return [("raw", k) for k in raw if self.low is not None] + [("z", k) for k in CUTS]
 
@@ -59,12 +52,6 @@ class ScaleCuts:
         if k in self.edges:
             codes[has_z] = bins_of_edges(z[has_z], self.edges[k])
         return codes
-
-    def rated(self, kind: str, k: int, ratings: Ratings, z: Floats) -> tuple[Ratings, Flags]:
-        """Return ratings in bins, without those that have none, and flags of those that have."""
-        bins = self.bins(kind, k, ratings.values, z)
-        has_bin = bins >= 0
-        return ratings.only(has_bin, bins), has_bin
 
 
 def n_points(task: Row, *, is_whole: bool) -> int | None:

@@ -1,4 +1,4 @@
-"""What one block of scores contributes to statistics of agreement.
+"""The sums that one block of scores adds to statistics of agreement.
 
 What does not belong here: what follows from all blocks (measure_score_agreement).
 """
@@ -52,15 +52,16 @@ class ScoreDomain:
     judges, criteria
         By name, in order.
     values
-        Distinct scores of first showings, of outputs with two or more; None: more than are counted.
+        Distinct scores of first showings, of outputs with two or more; None if there are more than
+        `MOST_VALUES`.
     n, total
         Number and sum of these scores.
     low, high
         The least and the greatest.
     medians
         Of all scores of first showings, one for each block that has any.
-    is_whole, some_left_out
-        Of all judges: whether all scores are whole; whether some judges are left out.
+    is_whole, has_dropped_judges
+        Whether all scores, of all judges, are whole; whether some judges are not kept.
     """
 
     judges: Sequence[str]
@@ -72,7 +73,7 @@ class ScoreDomain:
     high: float
     medians: Sequence[float]
     is_whole: bool
-    some_left_out: bool
+    has_dropped_judges: bool
 
     @classmethod
     def from_blocks(cls, blocks: Sequence[ScoreDomain]) -> ScoreDomain:
@@ -82,8 +83,8 @@ class ScoreDomain:
         if len(block_values) == len(blocks):
             values = np.unique(np.concatenate(block_values))
         judges, criteria = (
-            sorted({name for block in blocks for name in getattr(block, what)})
-            for what in ("judges", "criteria")
+            sorted({name for block in blocks for name in getattr(block, field)})
+            for field in ("judges", "criteria")
         )
         return cls(
             judges=judges,
@@ -95,7 +96,7 @@ class ScoreDomain:
             high=max(block.high for block in blocks),
             medians=[median for block in blocks for median in block.medians],
             is_whole=all(block.is_whole for block in blocks),
-            some_left_out=any(block.some_left_out for block in blocks),
+            has_dropped_judges=any(block.has_dropped_judges for block in blocks),
         )
 
     @property
@@ -113,7 +114,7 @@ class ScoreDomain:
 
 
 def scan(rows: pa.Table, suffix: str) -> ScoreDomain:
-    """Return the domain of a block; ``suffix`` is that of the names of statistics."""
+    """Return the domain of a block; ``suffix``: empty for kept judges, `UNFILTERED` for all."""
     counted = _counted(rows, suffix)
     judges, criteria = index(counted["judge"]).names, index(counted["criterion"], null="").names
     scores = coded_scores(counted, judges, criteria)
@@ -135,7 +136,7 @@ def scan(rows: pa.Table, suffix: str) -> ScoreDomain:
 
 
 def _counted(rows: pa.Table, suffix: str) -> pa.Table:
-    """Return the judgments of all judges, or of judges kept, by the suffix."""
+    """Return the judgments of kept judges, or with a suffix of all judges."""
     return rows if suffix else rows.filter(rows["kept"])
 
 
@@ -221,7 +222,7 @@ def difference_totals(differences: ItemDifferences) -> tuple[int, int, float]:
 
 def difference_sums(differences: ItemDifferences, resamples: ItemResamples) -> Floats:
     """Return sums of differences and of pairs, of the data and of resamples."""
-    resamples = replace(resamples)  # what is drawn is forgotten with the job
+    resamples = replace(resamples)  # a copy: its cached draws go when the job ends
     n = max(differences.pairs.size, 1)
     return all_rounds(replicate(differences.sums, resamples, floats_per_round=n), resamples)
 
@@ -254,14 +255,14 @@ def n_units(units: ScoreUnits) -> int:
 
 def alpha_sums(units: ScoreUnits, resamples: ItemResamples) -> Floats:
     """Return the sums of a block that alphas are computed from."""
-    resamples = replace(resamples)  # what is drawn is forgotten with the job
+    resamples = replace(resamples)  # a copy: its cached draws go when the job ends
     n = units.floats_per_round
     return all_rounds(replicate_counts(units.sums, resamples, floats_per_round=n), resamples)
 
 
 def ordinal_sums(units: ScoreUnits, resamples: ItemResamples, sums: Floats) -> Floats:
     """Return the sum of a block for ordinal alpha, which needs the ``sums`` of all blocks."""
-    resamples = replace(resamples)  # what is drawn is forgotten with the job
+    resamples = replace(resamples)  # a copy: its cached draws go when the job ends
     replicates = replicate_counts(
         lambda times, of_all: units.ordinal_sum(times, of_all)[None, :],
         resamples,
@@ -313,10 +314,11 @@ def correlate(
 ) -> tuple[CorrelationSums, Bits]:
     """Correlate pairs of judges whose first one lies in a span of codes.
 
-    Items are returned as bits, of those of all blocks; ``starts`` are the first items of blocks.
+    The items used are returned as packed bits over the items of all blocks. ``starts`` are the
+    first items of blocks, and the number of all items.
     """
     paired = []
-    for block, start in zip(blocks, starts, strict=False):
+    for block, start in zip(blocks, starts[:-1], strict=True):
         pairs = PairedScores.from_judged_items(block, *span)
         paired.append(PairedScores(pairs.pairs, pairs.items + start, pairs.first, pairs.second))
     correlation = CorrelationSums.from_blocks(paired, n_judges=n_judges, largest=largest)

@@ -19,7 +19,7 @@ from annot_pipeline.contracts.stage_metrics import TaskMetrics
 from annot_pipeline.runtime.context import Document, StageContext, StageOutput
 from annot_pipeline.runtime.indexing import is_in
 from annot_pipeline.runtime.large_tasks import BLOCKS, block_partitions, has_blocks
-from annot_pipeline.runtime.partitions import Make, Partition, write_partition
+from annot_pipeline.runtime.partitions import Partition, WritePartition, write_partition
 from annot_pipeline.runtime.stage import Stage
 from annot_pipeline.runtime.task_partitions import (
     METRICS_BY_TASK,
@@ -59,7 +59,9 @@ def _in_blocks(context: StageContext, whole: WholeTasks) -> list[Partition]:
     return block_partitions(context, 1, whole.fingerprint, makes)
 
 
-def _measured_in_blocks(context: StageContext, whole: WholeTasks, *, is_scored: bool) -> list[Make]:
+def _measured_in_blocks(
+    context: StageContext, whole: WholeTasks, *, is_scored: bool
+) -> list[WritePartition]:
     """Measure agreement on scores, or on labels; what makes the part."""
     from annot_pipeline.stages.agreement.agreement_blocks import (
         label_agreement_in_blocks,

@@ -88,7 +88,7 @@ def rank_segments(
     segment_graphs
         ``pooled``: one graph a segment; ``judge``: one for each judge of it.
     progress
-        Told what is going on.
+        Called with messages about the progress.
 
     Returns
     -------

@@ -132,7 +132,7 @@ def _judges(
 ) -> tuple[NameSearch, frozenset[str]]:
     """Return the search for names in texts, and `cell_key` of all names."""
     names = {name for path, *_ in records for name in _names(path, declared)}
-    return NameSearch.of_names(names), CellNames.of_names(names).keys
+    return NameSearch.from_names(names), CellNames.from_names(names).keys
 
 
 def _names(path: Path, declared: tuple[JudgeSettings, ...]) -> set[str]:

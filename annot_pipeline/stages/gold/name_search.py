@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from unicodedata import normalize
 
 import pyarrow as pa
@@ -19,11 +19,11 @@ import pyarrow.compute as pc
 
 WORD = re.compile(r"[^\W_]+")
 LEAST_CHARACTERS = 6
-"""Shorter names stand in texts by chance, as numbers do: they are not looked for."""
+"""Shorter names occur in texts by chance, as numbers do: they are not searched for."""
 
 
-def can_be_checked(name: str) -> bool:
-    """Return whether a name in a text is hardly there by chance."""
+def is_distinctive(name: str) -> bool:
+    """Return whether a name in a text is unlikely to be there by chance."""
     return len(name) >= LEAST_CHARACTERS and not name.isdigit() and WORD.search(name) is not None
 
 
@@ -34,8 +34,8 @@ class NameSearch:
     Parameters
     ----------
     by_word
-        The names by the word of each that the fewest names have, in lower case, each with the
-        place where that word begins in the name. Words are runs of letters and digits.
+        Names by their rarest word, in lower case, with the word's offset in the name. Words are
+        runs of letters and digits.
     first_words
         The first word of each name, in lower case.
     """
@@ -44,12 +44,12 @@ class NameSearch:
     first_words: frozenset[str]
 
     @classmethod
-    def of_names(cls, names: Iterable[str]) -> NameSearch:
+    def from_names(cls, names: Iterable[str]) -> NameSearch:
         """Return the search for those names that can be checked."""
         words = {
             name: [(word[0].lower(), word.start()) for word in WORD.finditer(name)]
             for name in map(_composed, names)
-            if can_be_checked(name)
+            if is_distinctive(name)
         }
         n_names = Counter(word for pairs in words.values() for word in {word for word, _ in pairs})
         by_word: dict[str, list[tuple[str, int]]] = defaultdict(list)
@@ -65,27 +65,34 @@ class NameSearch:
         """Return the search for the other names."""
         left_out = set(map(_composed, names))
         names_left = (name for group in self.by_word.values() for name, _ in group)
-        return self.of_names(name for name in names_left if name not in left_out)
+        return self.from_names(name for name in names_left if name not in left_out)
 
     def in_text(self, text: str) -> set[str]:
-        """Return the names that a text holds."""
+        """Return the names that occur in a text."""
         return set(self._matches(_composed(text)))
 
     def in_column(self, column: pa.ChunkedArray) -> set[str]:
-        """Return the names that some value of a column of texts holds."""
+        """Return the names that occur in some value of a column of texts."""
         if not self.by_word or not len(column):
             return set()
         values = pc.unique(pc.utf8_normalize(column.cast(pa.string()), "NFC")).drop_null()
         words = pc.split_pattern_regex(pc.utf8_lower(values), r"[^\pL\pN]+")
-        is_first_word = pc.is_in(words.flatten(), pa.array(sorted(self.first_words), pa.string()))
+        is_first_word = pc.is_in(words.flatten(), self._first_words_of_columns)
         rows = pc.unique(pc.list_parent_indices(words).filter(is_first_word))
         names: set[str] = set()
         for text in values.take(rows).to_pylist():
             names |= self.in_text(text)
         return names
 
+    @cached_property
+    def _first_words_of_columns(self) -> pa.Array:
+        """Return first words as Arrow lowers them: İ and a final Σ differ from Python's."""
+        names = (name for group in self.by_word.values() for name, _ in group)
+        words = {WORD.search(name)[0] for name in names}  # type: ignore[index]
+        return pc.utf8_lower(pa.array(sorted(words), pa.string()))
+
     def masked(self, text: str, names: set[str]) -> str:
-        """Return a text with `NOT_SHOWN` in the place of some names that it holds."""
+        """Return a text in which `NOT_SHOWN` replaces some names."""
         text = _composed(text)
         for name in sorted(names, key=lambda name: (-len(name), name)):
             parts, end = [], 0
@@ -98,7 +105,7 @@ class NameSearch:
 
     def _matches(self, text: str) -> Iterator[str]:
         words = {word.lower() for word in set(WORD.findall(text))}
-        if self.first_words.isdisjoint(words):  # most pages, and quickly found
+        if self.first_words.isdisjoint(words):  # fast path: most pages have none
             return
         for word in WORD.finditer(text):
             for name, offset in self.by_word.get(word[0].lower(), ()):
@@ -129,7 +136,7 @@ CUT_AT = 57
 
 
 def cell_key(cell: str) -> str:
-    """Return what cells share that name the same judge: without blanks around, in lower case."""
+    """Return a cell without outer blanks, in lower case, to compare it with names."""
     return _composed(cell).strip().lower()
 
 
@@ -152,8 +159,8 @@ class CellNames:
     long: tuple[str, ...]
 
     @classmethod
-    def of_names(cls, names: Iterable[str]) -> CellNames:
-        """Return what tells the cells that are one of some names."""
+    def from_names(cls, names: Iterable[str]) -> CellNames:
+        """Return the matcher of cells that are one of some names."""
         keys = frozenset(filter(None, map(cell_key, names)))
         numbers = frozenset(n for key in keys if (n := _number(key)) is not None)
         return cls(keys, numbers, tuple(key for key in keys if len(key) >= CUT_AT))
@@ -168,7 +175,7 @@ class CellNames:
 
 
 def quoted_cells(reason: str) -> list[str]:
-    """Return what the cell may be that a reason quotes at its end; empty if it quotes none.
+    """Return the possible readings of the cell that a reason quotes at its end, if any.
 
     SQL quotes a cell as it is, and other answers may follow it; Python escapes it, and may cut it.
     """
@@ -179,7 +186,7 @@ def quoted_cells(reason: str) -> list[str]:
     cells = [text[1 : max(text.rfind(quote), 1)]]
     if (cut := text.rfind("\u2026 (")) > 0:
         cells.append(text[1:cut])
-    with suppress(ValueError, SyntaxError):
+    with suppress(ValueError, SyntaxError, TypeError, MemoryError, RecursionError):  # any text
         cells.append(str(ast.literal_eval(text)))
     return cells
 
@@ -196,8 +203,8 @@ def masked_reasons(
 ) -> pa.Array:
     """Return reasons without the cells that they quote where these may name a judge.
 
-    A cell may that holds the name of a judge, or an address, or is a name of any length; source row
-    and cell of the record say where it stands.
+    A cell may name a judge if it contains a name or an address, or equals a name of any length.
+    Source row and cell of the record say where the cell is.
     """
     encoded = reasons.dictionary_encode()
     encoded = encoded.combine_chunks() if isinstance(encoded, pa.ChunkedArray) else encoded
@@ -220,7 +227,7 @@ def reader_without_names(
     @cache
     def searches() -> tuple[NameSearch, CellNames]:
         raw = set(names())
-        return NameSearch.of_names(raw), CellNames.of_names(raw)
+        return NameSearch.from_names(raw), CellNames.from_names(raw)
 
     def masked(batch: pa.RecordBatch) -> pa.RecordBatch:
         reasons = batch.column(position)
@@ -235,7 +242,7 @@ def reader_without_names(
 def without_names(texts: Sequence[str], names: Iterable[str]) -> list[str]:
     """Return texts that end with a cell in quotes, without it where it may name a judge."""
     raw = set(names)
-    search, cells = NameSearch.of_names(raw), CellNames.of_names(raw)
+    search, cells = NameSearch.from_names(raw), CellNames.from_names(raw)
     return [masked_reason(text, search, cells) for text in texts]
 
 

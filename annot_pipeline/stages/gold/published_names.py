@@ -18,7 +18,7 @@ import pyarrow as pa
 from annot_pipeline.contracts import GOLD
 from annot_pipeline.errors import counted
 from annot_pipeline.stages.gold.metrics import ReleaseMetrics
-from annot_pipeline.stages.gold.name_search import NameSearch, can_be_checked
+from annot_pipeline.stages.gold.name_search import NameSearch, is_distinctive
 from annot_pipeline.stages.gold.published_words import is_prose, own_words
 from annot_pipeline.storage.files import canonical_json
 from annot_pipeline.storage.tables import StoredTable, read_groups
@@ -61,9 +61,9 @@ class PublishedNames:
         tables: Mapping[str, StoredTable],
         manifest: Mapping[str, Any],
     ) -> None:
-        checked = [name for name in judges if can_be_checked(name) and not is_prose(name)]
+        checked = [name for name in judges if is_distinctive(name) and not is_prose(name)]
         self.unchecked = len(judges) - len(checked)
-        self.search = NameSearch.of_names(checked)
+        self.search = NameSearch.from_names(checked)
         self.exempt: set[str] = set()
         self.by_place: dict[str, set[str]] = defaultdict(set)
         systems: set[str] = set()

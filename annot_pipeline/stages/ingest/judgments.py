@@ -157,7 +157,7 @@ def _quoted_names(context: StageContext, inputs: Mapping[str, Any]) -> list[str]
     """
     if not context.campaign.settings.privacy.pseudonymize:
         return []
-    cells = CellNames.of_names(
+    cells = CellNames.from_names(
         raw_names(inputs["records"], context.campaign.settings.judges.declared)
     )
     names = pa.table({"key": pa.array(sorted(cells.keys), TEXT)})

@@ -1,4 +1,4 @@
-"""Answers that a judge gave to one item more than once, and columns that would tell them apart."""
+"""Answers that a judge gave to one item more than once, and columns that distinguish them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from annot_pipeline.stages.ingest.read_records import columns_of, read_records
 from annot_pipeline.storage.archive import archived
 
 MOST_ROWS = 100_000
-"""Rows of an export that are looked at for columns which tell answers apart."""
+"""Rows of an export that are searched for columns which distinguish answers."""
 MOST_COLUMNS = 5
 IDENTITY = ("task", "judge", "item", "item_a", "item_b", "criterion", "ranking", "hit",
             "native_id", "position")  # fmt: skip
@@ -38,9 +38,9 @@ def repeated_answers(
     Parameters
     ----------
     audits
-        Of each partition, with rows as `sql/audit/repeated_answers.sql` gives them.
+        Documents of partitions, with rows of `sql/audit/repeated_answers.sql`.
     context, record_files
-        To read the export of an example again.
+        Where the export of an example is read from.
     """
     by_task: dict[str, list[dict[str, Any]]] = {}
     pairs: Counter[str] = Counter()
@@ -59,7 +59,7 @@ def repeated_answers(
         rows = by_task[task]
         export = rows[0]["source_order"], rows[0]["source_file"]
         if export not in columns:
-            columns[export] = _telling_columns(context, *export, exports[export])
+            columns[export] = _suggested_columns(context, *export, exports[export])
         repeated.append(
             RepeatedAnswers(
                 task=task,
@@ -77,7 +77,9 @@ def _example(row: Mapping[str, Any]) -> str:
     return f"{shorten(row['item'])}: {answers} by one judge, first in {first}"
 
 
-def _telling_columns(context: StageContext, source_order: int, name: str, sha256: str) -> list[str]:
+def _suggested_columns(
+    context: StageContext, source_order: int, name: str, sha256: str
+) -> list[str]:
     """Return unmapped columns of an export with which its first rows repeat no answer."""
     settings = context.campaign.settings
     source = settings.sources[source_order]
@@ -86,12 +88,12 @@ def _telling_columns(context: StageContext, source_order: int, name: str, sha256
     path = archived(context.store.archive, sha256)
     try:
         export = open_export(source, path, name, limits=settings.limits, whole=True)
-        return _columns_telling(export.chunks, source, name)
+        return _distinguishing_columns(export.chunks, source, name)
     except AnnotError:
         return []
 
 
-def _columns_telling(chunks: Iterable[RawRows], source: Source, name: str) -> list[str]:
+def _distinguishing_columns(chunks: Iterable[RawRows], source: Source, name: str) -> list[str]:
     mapped = {*columns_of(source)}
     candidates: set[str] | None = None
     identities: list[pa.Table] = []
@@ -116,7 +118,7 @@ def _columns_telling(chunks: Iterable[RawRows], source: Source, name: str) -> li
     for column in pa.concat_tables(identities).columns:
         answers = index_pairs(answers, _codes(column)).codes
     if answers.max(initial=-1) + 1 == answers.size:
-        return []  # none is repeated
+        return []  # no answer is repeated
     n_values: dict[str, int] = {}
     for column in candidates:
         values = pa.chunked_array([part[column].cast(TEXT) for part in raw], TEXT)

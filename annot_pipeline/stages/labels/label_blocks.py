@@ -23,7 +23,7 @@ from annot_pipeline.methods.labels.recalibration import KnownItems
 from annot_pipeline.runtime.blocks import StoredBlocks, dump, load
 from annot_pipeline.runtime.context import Document, StageContext
 from annot_pipeline.runtime.indexing import class_order
-from annot_pipeline.runtime.partitions import InputPartition, Make, write_partition
+from annot_pipeline.runtime.partitions import InputPartition, WritePartition, write_partition
 from annot_pipeline.runtime.task_partitions import METRICS_BY_TASK, TASK_FINGERPRINTS
 from annot_pipeline.stages.labels.em_checkpoints import watch_blocks
 from annot_pipeline.stages.labels.infer_labels import VotedTask, label_tables
@@ -100,7 +100,7 @@ def labels_in_blocks(
     part: InputPartition,
     tasks: pa.Table,
     prior: LabelPrior,
-) -> list[Make]:
+) -> list[WritePartition]:
     """Fit the model of one task; return a callable for each block that writes its rows.
 
     Results of the fit are in files that jobs read: judges and their confusion matrices may be too

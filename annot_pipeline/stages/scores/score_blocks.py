@@ -20,7 +20,7 @@ from annot_pipeline.contracts.stage_metrics import TaskMetrics
 from annot_pipeline.runtime.blocks import dump, load
 from annot_pipeline.runtime.context import Document, StageContext
 from annot_pipeline.runtime.indexing import is_in
-from annot_pipeline.runtime.partitions import InputPartition, Make, write_partition
+from annot_pipeline.runtime.partitions import InputPartition, WritePartition, write_partition
 from annot_pipeline.runtime.task_partitions import METRICS_BY_TASK, TASK_FINGERPRINTS
 from annot_pipeline.stages.comparisons.break_into_comparisons import break_into_comparisons
 from annot_pipeline.stages.comparisons.imply_comparisons import MOST_ITEMS
@@ -51,7 +51,7 @@ SCORED_METRICS: TaskMetrics = {"judgments_without_system": {}, "systems_scored":
 
 def scored_in_blocks(
     context: StageContext, folder: Path, inputs: InputPartition, tasks: pa.Table
-) -> list[Make]:
+) -> list[WritePartition]:
     """Compare what was scored side by side; what makes ``scores`` of each block.
 
     Parameters
@@ -75,7 +75,7 @@ def scored_in_blocks(
 
 def compared_in_blocks(
     context: StageContext, inputs: InputPartition, tasks: pa.Table
-) -> list[Make]:
+) -> list[WritePartition]:
     """Return what makes ``comparisons`` of a task, from judgments given side by side.
 
     Parameters
@@ -96,7 +96,7 @@ def compared_in_blocks(
 
 def ranked_in_blocks(
     context: StageContext, folder: Path, inputs: InputPartition, small: Mapping[str, pa.Table]
-) -> list[Make]:
+) -> list[WritePartition]:
     """Return what makes the system rankings of a task, by sums over its blocks.
 
     Parameters

@@ -15,7 +15,7 @@ import pyarrow as pa
 from annot_pipeline.config import Standardize
 from annot_pipeline.runtime.blocks import StoredBlocks, dump, load
 from annot_pipeline.runtime.context import Document, StageContext
-from annot_pipeline.runtime.partitions import InputPartition, Make, write_partition
+from annot_pipeline.runtime.partitions import InputPartition, WritePartition, write_partition
 from annot_pipeline.stages.gold.described_items import listed_of
 from annot_pipeline.stages.scores.standardize_scores import (
     JUDGE_SCORES,
@@ -32,7 +32,7 @@ STANDARDIZATION = "standardization"
 
 def standardized_in_blocks(
     context: StageContext, folder: Path, inputs: InputPartition, tasks: pa.Table, items: StoredTable
-) -> list[Make]:
+) -> list[WritePartition]:
     """Measure the judges of all blocks; return a callable for each block that writes its rows.
 
     Parameters

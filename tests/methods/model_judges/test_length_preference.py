@@ -16,7 +16,7 @@ from annot_pipeline.methods.model_judges.length_preference import (
     TOO_FEW,
     length_preference,
 )
-from annot_pipeline.methods.rankings.comparison_fit import LITTLE_PRIOR, PRIOR
+from annot_pipeline.methods.rankings.comparison_fit import STRENGTH_PRECISION, WEAK_PRECISION
 
 
 def arena(rng, coefficient, n=800, n_systems=6):
@@ -40,7 +40,7 @@ def test_as_an_optimiser_finds_it():
 
     def loss(x):
         odds = x[systems[0]] - x[systems[1]] + x[6] * ratio
-        prior = PRIOR * (x[:6] ** 2).sum() / 2 + LITTLE_PRIOR * x[6] ** 2 / 2
+        prior = STRENGTH_PRECISION * (x[:6] ** 2).sum() / 2 + WEAK_PRECISION * x[6] ** 2 / 2
         return np.logaddexp(0, odds).sum() - (outcomes * odds).sum() + prior
 
     best = minimize(loss, np.zeros(7), method="BFGS", options={"gtol": 1e-7}).x

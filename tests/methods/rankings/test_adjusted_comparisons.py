@@ -11,7 +11,7 @@ from annot_pipeline.methods.rankings.adjusted_comparisons import (
     ComparisonBlock,
     adjusted_comparisons,
 )
-from annot_pipeline.methods.rankings.comparison_fit import LITTLE_PRIOR, PRIOR
+from annot_pipeline.methods.rankings.comparison_fit import STRENGTH_PRECISION, WEAK_PRECISION
 from annot_pipeline.methods.rankings.inference import NOT_CONNECTED, TESTED, compare_estimates
 from annot_pipeline.methods.rankings.sign_tests import sign_tests
 
@@ -47,12 +47,12 @@ def log_posterior(free, rows, n_systems, has_ties):
     _, _, a, b, y, o = rows
     strengths, orders, tie = free[:n_systems], free[n_systems:-1], free[-1]
     eta = strengths[a] - strengths[b] + np.append(orders, 0.0)[o]
-    prior = PRIOR * strengths @ strengths + LITTLE_PRIOR * (orders @ orders)
+    prior = STRENGTH_PRECISION * strengths @ strengths + WEAK_PRECISION * (orders @ orders)
     if not has_ties:
         return (y * eta - np.logaddexp(0, eta)).sum() - prior / 2
     total = np.logaddexp(np.logaddexp(eta / 2, -eta / 2), tie)
     chosen = np.where(y == 1, eta / 2, np.where(y == 0, -eta / 2, tie))
-    return (chosen - total).sum() - (prior + LITTLE_PRIOR * tie**2) / 2
+    return (chosen - total).sum() - (prior + WEAK_PRECISION * tie**2) / 2
 
 
 @pytest.mark.parametrize("has_ties", [True, False])
@@ -92,7 +92,7 @@ def test_variances_by_loops_over_clusters():
     actual = fit((g, j, a, b, y, o), has_ties=False)
     x = np.eye(4)[a] - np.eye(4)[b]
     p = 1 / (1 + np.exp(-x @ actual.fit.strengths))
-    information = x.T @ (x * (p * (1 - p))[:, None]) + PRIOR * np.eye(4)
+    information = x.T @ (x * (p * (1 - p))[:, None]) + STRENGTH_PRECISION * np.eye(4)
     inverse, scores = np.linalg.inv(information), x * (y - p)[:, None]
     counts = np.eye(4)[a] + np.eye(4)[b]
 
@@ -143,7 +143,7 @@ def test_the_information_with_ties_is_the_variance_of_scores():
     weights = np.stack([np.exp(eta / 2), np.exp(-eta / 2), np.full(y.size, nu)], axis=1)
     chance = weights / weights.sum(axis=1, keepdims=True)
     mean, tie = chance @ np.array([1.0, 0.0, 0.5]), chance[:, 2]
-    information = np.diag(np.r_[np.full(4, PRIOR), np.full(3, LITTLE_PRIOR)])
+    information = np.diag(np.r_[np.full(4, STRENGTH_PRECISION), np.full(3, WEAK_PRECISION)])
     for outcome, (value, is_tie) in enumerate(((1.0, 0.0), (0.0, 0.0), (0.5, 1.0))):
         score = np.hstack([x * (value - mean)[:, None], (is_tie - tie)[:, None]])
         information += score.T @ (score * chance[:, [outcome]])

@@ -13,7 +13,7 @@ from annot_pipeline.methods.rankings.adjusted_comparisons import (
     ComparisonBlock,
     adjusted_comparisons,
 )
-from annot_pipeline.methods.rankings.comparison_fit import LITTLE_PRIOR, PRIOR
+from annot_pipeline.methods.rankings.comparison_fit import STRENGTH_PRECISION, WEAK_PRECISION
 from annot_pipeline.methods.rankings.covariates import varies_within_systems
 from annot_pipeline.methods.rankings.inference import compare_estimates
 
@@ -63,8 +63,8 @@ def test_the_fit_is_that_of_a_general_optimiser(has_ties, virtual):
         chosen = (2 * block.preferences - 1) * odds / 2
         if has_ties:
             chosen = np.where(block.preferences == 0.5, tie, chosen)
-        prior = PRIOR * strengths @ strengths + LITTLE_PRIOR * (x[5:9] @ x[5:9])
-        prior += LITTLE_PRIOR * tie**2 if has_ties else tie**2
+        prior = STRENGTH_PRECISION * strengths @ strengths + WEAK_PRECISION * (x[5:9] @ x[5:9])
+        prior += WEAK_PRECISION * tie**2 if has_ties else tie**2
         added = virtual * log_chances(pairs)[np.triu_indices(5, 1)].sum()
         return (log_chances(odds) - chosen).sum() + added + prior / 2
 

@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 from annot_pipeline.config import Easl, Ranking
 from annot_pipeline.config.judges import JudgeSettings
 from annot_pipeline.methods.comparisons.trueskill import trueskill
-from annot_pipeline.methods.rankings.comparison_fit import PRIOR
+from annot_pipeline.methods.rankings.comparison_fit import STRENGTH_PRECISION
 from annot_pipeline.stages.comparisons import (
     rank_by_comparisons,
 )
@@ -41,7 +41,7 @@ def most_likely(rows, *, shown_first=None, ties: str = "davidson") -> np.ndarray
         ways = [half, np.full(half.size, x[n + 1] if ties == "davidson" else -np.inf), -half]
         total = np.logaddexp.reduce(ways, axis=0)
         seen = np.where((outcome == 0) & (ties == "davidson"), ways[1], half * outcome)
-        return float((total - seen).sum() + PRIOR / 2 * (x[:n] ** 2).sum())
+        return float((total - seen).sum() + STRENGTH_PRECISION / 2 * (x[:n] ** 2).sum())
 
     return minimize(loss, np.zeros(n + 2), method="BFGS", options={"gtol": 1e-8}).x
 

@@ -38,7 +38,7 @@ def built(tmp_path_factory):
         for name, table in build.recorded(stage).result.tables.items()
     }
     for export in made["exports"]:
-        export["published"] = build.published(export["source_sha256"])
+        export["published"] = build.public_digest(export["source_sha256"])
     return derive(build.key, "judgment"), made
 
 
