@@ -87,7 +87,7 @@ CLAIMS_OF_DAMAGE = {
     ),
     "store": (
         "annot_pipeline.storage.store.read_table",
-        lambda path: storage_of_runs._named_files({path}),
+        lambda path: storage_of_runs._parsed_export_keys({path}),
     ),
 }
 
