@@ -373,7 +373,8 @@ def _joined(metrics_by_partition: Sequence[TaskMetrics]) -> TaskMetrics:
 
 
 def _added(first: Any, second: Any) -> Any:
-    """Return two lists joined, or the sums of numbers by their names."""
+    """Return two lists joined, or the sums of numbers by their names; each may lack some."""
     if isinstance(first, dict):
-        return {name: first[name] + second[name] for name in first}
+        both = {name: first[name] + second[name] for name in first if name in second}
+        return first | second | both
     return first + second
