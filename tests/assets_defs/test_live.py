@@ -10,6 +10,7 @@ import os
 import signal
 import subprocess
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
@@ -111,8 +112,10 @@ def pictures(live: Deployment, folder: Path, asset: str) -> None:
         page.goto(f"http://127.0.0.1:{live.port}/assets/{asset}?view=checks")
         page.get_by_text("Passed").first.wait_for(timeout=PATIENCE * 1000)
         page.screenshot(path=folder / "checks.png")
-        page.goto(f"http://127.0.0.1:{live.port}/asset-groups")
-        page.get_by_text("labels").first.wait_for(timeout=PATIENCE * 1000)
+        page.goto(f"http://127.0.0.1:{live.port}/asset-groups")  # groups of many assets are folded
+        page.get_by_text("night_work").first.wait_for(timeout=PATIENCE * 1000)
+        page.goto(f"http://127.0.0.1:{live.port}/asset-groups/~explorer-graph/{quote(asset, '')}")
+        page.get_by_text("label_distributions").first.wait_for(timeout=PATIENCE * 1000)
         page.wait_for_timeout(3000)
         page.screenshot(path=folder / "lineage.png")
         browser.close()
