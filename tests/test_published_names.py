@@ -23,6 +23,7 @@ from annot_pipeline.stages.gold.name_search import (
     NameSearch,
     masked_reason,
     masked_reasons,
+    quoted_cells,
 )
 from annot_pipeline.stages.gold.published_words import prose_words
 from tests.conftest import Campaigns
@@ -352,6 +353,11 @@ def test_letters_that_python_and_arrow_lower_differently(name):
     text = f"checked by {name} twice"
     assert search.in_text(text) == {name}
     assert search.in_column(pa.chunked_array([[text, None, "other"]])) == {name}
+
+
+@pytest.mark.parametrize("tail", ["+1" * 200_000, ".x" * 100_000, "(" * 5_000, "\x00"])
+def test_cells_that_python_cannot_parse_are_taken_as_they_are(tail):
+    assert quoted_cells(f"label is not a declared class: 'a'{tail}'") == [f"a'{tail}"]
 
 
 def test_names_of_one_first_word_are_told_apart():

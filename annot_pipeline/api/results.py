@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,16 +12,16 @@ from annot_pipeline.api.frames import AnyFrame, kind_of
 SHOWN_ROWS = 10
 
 
-class Result:
+class Result(ABC):
     """A frozen result with tables: `_repr_html_` shows the first rows of the main one."""
 
+    @abstractmethod
     def _main_table(self) -> tuple[str, AnyFrame]:
         """Return the name of the table that people look at first, and the table."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _summary(self) -> str:
         """Return one sentence on what it rests on."""
-        raise NotImplementedError
 
     def __repr__(self) -> str:
         name, table = self._main_table()

@@ -171,7 +171,7 @@ def _seconds(duration: str | None) -> str | None:
 
 
 def _cells(ranking: _Ranking) -> Iterator[Texts]:
-    """Yield position, system, rank, place in the row, and why it is no judgment, of each system."""
+    """Yield position, system, rank, cell of the row, and problem of each system."""
     if ranking.is_skipped and ranking.outputs:
         yield None, None, None, None, "the ranking is marked as skipped, but holds outputs"
     elif not ranking.outputs:

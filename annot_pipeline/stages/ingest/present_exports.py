@@ -74,7 +74,7 @@ def present_exports(
     """
     return [
         (number, export.relative, sha256(export.real))
-        for number, export in _found(campaign, missing_ok=missing_ok)
+        for number, export in _matched_exports(campaign, missing_ok=missing_ok)
     ]
 
 
@@ -90,7 +90,7 @@ def export_stats(campaign: LoadedCampaign) -> list[tuple[int, str, int, int, int
         An export is missing or cannot be read.
     """
     stats = []
-    for number, export in _found(campaign, missing_ok=False):
+    for number, export in _matched_exports(campaign, missing_ok=False):
         with readable(export.real):
             stats.append((number, export.relative, *stamp(export.real)))
     return stats
@@ -120,7 +120,9 @@ def check_exports(campaign: LoadedCampaign) -> None:
         exports_of(campaign, items, f"items.{number}.path")
 
 
-def _found(campaign: LoadedCampaign, *, missing_ok: bool) -> Iterator[tuple[int, MatchedExport]]:
+def _matched_exports(
+    campaign: LoadedCampaign, *, missing_ok: bool
+) -> Iterator[tuple[int, MatchedExport]]:
     settings = campaign.settings
     sources: list[Source | ItemSource] = [*settings.sources, *settings.items]
     for number, source in enumerate(sources):
