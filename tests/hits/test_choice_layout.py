@@ -11,7 +11,7 @@ import pytest
 from annot_pipeline.hits.mturk_layout import PAIRS_AT_ONCE, mturk_layout
 from annot_pipeline.stages.planning.hit_plan import Question
 from tests.hits.platforms import Row, files, plan, read_csv, slot, write
-from tests.hits.test_layout import HOSTILE, Form, answer, in_a_browser
+from tests.hits.test_layout import HEAD, HOSTILE, Form, answer, in_a_browser
 
 COMPARE = Question("t", ask="compare")
 LABELS = ("good", "<b>not</b> ${text_1}", "غير جيد")
@@ -74,7 +74,7 @@ def page(folder: Path, question: Question, *hits: list[Row], row: int = 1, scrip
     form = re.sub('<script src="https://assets.*?</script>', "", form)
     path = folder / "page.html"
     done = f"<script>window.addEventListener('load', function () {{ {TOOLS}{script} }});</script>"
-    path.write_text(f"<!DOCTYPE html><title>form</title>{form}{done}", encoding="utf-8")
+    path.write_text(f"{HEAD}{form}{done}", encoding="utf-8")
     return path
 
 

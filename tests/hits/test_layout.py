@@ -97,6 +97,10 @@ def test_a_hundred_slots_leave_room_for_texts() -> None:
 # --- in a browser --------------------------------------------------------------------------
 
 
+HEAD = '<!DOCTYPE html><meta charset="utf-8"><title>form</title>'
+"""Declares the encoding, as MTurk's server does: a browser that guesses it may guess wrong."""
+
+
 def page(folder: Path, n_slots: int, *criteria: str, script: str = "") -> Path:
     """The form as MTurk makes it of the first row, without Amazon's script."""
     texts = [HOSTILE[n % len(HOSTILE)] for n in range(n_slots)]
@@ -115,7 +119,7 @@ def page(folder: Path, n_slots: int, *criteria: str, script: str = "") -> Path:
     )
     path = folder / "page.html"
     done = f"<script>window.addEventListener('load', function () {{ {script} }});</script>"
-    path.write_text(f"<!DOCTYPE html><title>form</title>{form}{done}", encoding="utf-8")
+    path.write_text(f"{HEAD}{form}{done}", encoding="utf-8")
     return path
 
 
