@@ -16,6 +16,7 @@ from annot_pipeline import load_gold
 from annot_pipeline.config import Source
 from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.storage.releases import Releases
+from tests.exports.python_rows import rows_by_python
 
 
 def check_rows(folder: Path, document: dict[str, Any]) -> None:
@@ -66,7 +67,7 @@ def count_rows(path: Path, source: Source) -> int:
     csv.field_size_limit(sys.maxsize)
     lines, delimiter = io.StringIO(text, newline=""), source.options.delimiter or ","
     if source.options.quote:
-        rows = list(csv.reader(lines, delimiter=delimiter))
-    else:
-        rows = list(csv.reader(lines, delimiter=delimiter, quoting=csv.QUOTE_NONE))
+        header = [*(source.options.columns or next(csv.reader(lines, delimiter=delimiter), ()))]
+        return len(rows_by_python(lines.read(), header, delimiter=delimiter))
+    rows = list(csv.reader(lines, delimiter=delimiter, quoting=csv.QUOTE_NONE))
     return sum(map(bool, rows)) - bool(text and not source.options.columns)

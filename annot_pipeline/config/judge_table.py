@@ -57,7 +57,7 @@ def _text(name: str, path: Path) -> str:
 
 def _entries(name: str, text: str) -> list[dict[str, Any]]:
     first = text.partition("\n")[0]
-    rows = csv.DictReader(io.StringIO(text), delimiter="\t" if "\t" in first else ",")
+    rows = csv.DictReader(io.StringIO(text), delimiter="\t" if "\t" in first else ",", strict=True)
     columns = [column.strip() for column in rows.fieldnames or ()]
     rows.fieldnames = columns
     unknown = [column for column in columns if column not in COLUMNS]

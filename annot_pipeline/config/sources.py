@@ -67,6 +67,9 @@ class ReadOptions(Section):
         Character between cells. null: the one that splits the header most often.
     quote
         Quote character; empty if quotes are ordinary characters.
+    escape
+        csv, mturk, appraise: character that makes a quote, a delimiter or itself ordinary, such as
+        the backslash of Spark. Empty: a quote within quotes is written twice.
     encoding
         Encoding of the text.
     columns
@@ -83,6 +86,7 @@ class ReadOptions(Section):
 
     delimiter: str | None = Field(default=None, min_length=1, max_length=1)
     quote: str = Field(default='"', max_length=1)
+    escape: str = Field(default="", max_length=1)
     encoding: str = "utf-8"
     columns: tuple[str, ...] | None = None
     multilabel: Literal["yes_no", "set"] = "yes_no"
@@ -90,12 +94,24 @@ class ReadOptions(Section):
     skip_rows: int = Field(default=0, ge=0, le=1000)
     document_fields: tuple[str, ...] = ()
 
-    @field_validator("delimiter", "quote")
+    @field_validator("delimiter", "quote", "escape")
     @classmethod
     def _one_byte(cls, character: str | None) -> str | None:
         if character and not character.isascii():
-            raise ValueError(f"{character!r} is not ASCII; delimiter and quote must be ASCII")
+            raise ValueError(f"{character!r} is not ASCII; delimiter, quote and escape must be")
+        if character in ("\r", "\n"):
+            raise ValueError("a line end cannot be delimiter, quote or escape")
         return character
+
+    @model_validator(mode="after")
+    def _differ(self) -> ReadOptions:
+        used = [c for c in (self.delimiter, self.quote, self.escape) if c]
+        if len({*used}) < len(used):
+            raise ValueError(
+                "delimiter, quote and escape are different characters; a quote that is written "
+                'twice needs no escape: leave it out (escape: "")'
+            )
+        return self
 
     @field_validator("encoding")
     @classmethod

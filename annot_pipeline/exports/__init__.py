@@ -27,7 +27,7 @@ from annot_pipeline.exports.raw_rows import (
 from annot_pipeline.exports.tabular import read_csv
 from annot_pipeline.exports.wmt_ranking import read_wmt_ranking
 
-CODE_VERSION = "3"
+CODE_VERSION = "4"
 """Raised whenever a reader would read the same bytes otherwise: exports are then read again."""
 
 READERS: dict[str, Reader] = {

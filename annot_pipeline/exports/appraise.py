@@ -67,7 +67,7 @@ def read_appraise(opening: Opening) -> Export:
     InputError
         The file has neither the header nor the rows of an Appraise export.
     """
-    header = opening.header or _missing_header(opening)
+    header = opening.header or missing_header(opening)
     inputs = (MADE[name][0] for name in MADE.keys() & (opening.used_columns or ()))
     used_columns = None if opening.used_columns is None else opening.used_columns.union(*inputs)
     table = read_csv(replace(opening, header=header, used_columns=used_columns))
@@ -76,7 +76,7 @@ def read_appraise(opening: Opening) -> Export:
         for name, (sources, _) in MADE.items()
         if name not in table.columns and sources <= {*table.columns, *DOCUMENT}
     ]
-    export = Export(iter(()), [*table.columns, *derived])
+    export = Export(iter(()), [*table.columns, *derived], table.ignored)
     export.chunks = _chunks(opening, table, derived, export)
     return export
 
@@ -89,7 +89,7 @@ def _chunks(
         columns = {name: column for name, column in chunk.columns.items() if name in used_columns}
         columns |= {name: MADE[name][1](chunk.columns) for name in derived if name in used_columns}
         yield replace(chunk, columns=columns)
-    export.n_rows = table.n_rows
+    export.n_rows, export.lines = table.n_rows, table.lines
 
 
 # --- which columns there are ---------------------------------------------------------------
@@ -98,12 +98,7 @@ FirstRows = Sequence[Sequence[str | None] | None]
 """The first rows as cells; None for those of another number of fields."""
 
 
-def has_header(opening: Opening) -> bool:
-    """Return whether the first row of an export names its columns."""
-    return not opening.header and _missing_header(opening) is None
-
-
-def _missing_header(opening: Opening) -> tuple[str, ...] | None:
+def missing_header(opening: Opening) -> tuple[str, ...] | None:
     """Return the columns of a file without a header; None if it has one or is empty."""
     first: list[str] = []
     error: InputError | None = None

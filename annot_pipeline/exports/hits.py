@@ -109,7 +109,7 @@ def _chunks(opening: Opening, results: Results, export: Export) -> Iterator[RawR
         if len(records.row) >= n_chunk:
             yield records.chunk(_columns(results))
             records = _Records(used_columns)
-    export.n_rows = results.inner.n_rows
+    export.n_rows, export.lines = results.inner.n_rows, results.inner.lines
     export.columns[:] = _columns(results)  # of JSON Lines not known before
     if records.row:
         yield records.chunk(export.columns)

@@ -7,19 +7,17 @@ has no line numbers.
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import chain
+from dataclasses import replace
 
 from annot_pipeline.errors import AnnotError
-from annot_pipeline.exports.appraise import has_header
+from annot_pipeline.exports.appraise import missing_header
 from annot_pipeline.exports.hits import results_format
 from annot_pipeline.exports.json_lines import numbered_lines
 from annot_pipeline.exports.raw_rows import Opening
-from annot_pipeline.exports.tabular import LAST_BLOCK, csv_delimiter
+from annot_pipeline.exports.tabular import csv_rows
 
-UNREADABLE = (AnnotError, OSError, EOFError, ValueError, LookupError, csv.Error)
+UNREADABLE = (AnnotError, OSError, EOFError, ValueError, LookupError)
 
 
 def row_lines(opening: Opening, format_: str, rows: Iterable[int]) -> dict[int, int]:
@@ -50,50 +48,14 @@ def row_lines(opening: Opening, format_: str, rows: Iterable[int]) -> dict[int, 
     return lines
 
 
-def _csv_starts(opening: Opening, *, header: bool | None = None) -> Iterator[tuple[int, int]]:
-    """Yield the row number and the first line of each row of delimited text.
-
-    Quotes count where a field starts, and empty lines are no rows, as for the reader of csv.
-    """
-    delimiter = csv_delimiter(opening)
-    if delimiter is None:
-        return
-    if header is None:
-        header = opening.header is None
-    quote = opening.quote
-    with (
-        opening.open_bytes() as raw,
-        io.TextIOWrapper(raw, opening.encoding, errors="replace", newline="") as text,
-    ):
-        csv.field_size_limit(max(csv.field_size_limit(), LAST_BLOCK))  # as the reader of csv
-        n_blank, lines = _without_blank(text)
-        records = csv.reader(
-            lines,
-            delimiter=delimiter,
-            quotechar=quote or None,
-            quoting=csv.QUOTE_MINIMAL if quote else csv.QUOTE_NONE,
-        )
-        row, end = -1 if header else 0, 0
-        for record in records:
-            if record:
-                row += 1
-                if row > 0:
-                    yield row, n_blank + end + 1
-            end = records.line_num
-
-
-def _without_blank(text: Iterator[str]) -> tuple[int, Iterator[str]]:
-    """Return how many blank lines a text starts with, and the others, without byte order mark."""
-    n_blank = 0
-    for line in text:
-        if line.strip("\ufeff\r\n \t"):
-            return n_blank, chain([line.removeprefix("\ufeff")], text)
-        n_blank += 1
-    return n_blank, iter(())
+def _csv_starts(opening: Opening) -> Iterator[tuple[int, int]]:
+    for row, line, _, _ in csv_rows(opening):
+        yield row, line
 
 
 def _appraise_starts(opening: Opening) -> Iterator[tuple[int, int]]:
-    return _csv_starts(opening, header=has_header(opening))
+    columns = missing_header(opening)
+    return _csv_starts(replace(opening, header=opening.header or columns))
 
 
 def _json_starts(opening: Opening) -> Iterator[tuple[int, int]]:

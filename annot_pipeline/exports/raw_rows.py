@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from annot_pipeline.config import Limits
+from annot_pipeline.config import Limits, ReadOptions
 from annot_pipeline.errors import InputError, Problem
 
 GZIP = b"\x1f\x8b"
@@ -72,6 +72,39 @@ class RawRows:
 
 
 @dataclass
+class TextLines:
+    """Counts the lines of delimited text that are no rows, and says what is odd about rows.
+
+    Parameters
+    ----------
+    within_cells
+        Lines within quoted cells, but the first of each row.
+    like_rows, like_rows_at, like_rows_line
+        Those that look like rows, as a quote that is not closed makes them; the first row with
+        such lines, and its line.
+    other
+        Lines counted while the text was read that are in no row, header, comment or blank: 0.
+    unended_row, unended_line, is_cut
+        The last row and its line, where the text ends without a line end (else 0); whether the row
+        is not whole.
+    has_quoted_cells, has_bare_quotes
+        Where quotes are ordinary characters: whether quotes enclose cells in some block, and
+        whether some cannot.
+    """
+
+    within_cells: int = 0
+    like_rows: int = 0
+    like_rows_at: int = 0
+    like_rows_line: int = 0
+    other: int = 0
+    unended_row: int = 0
+    unended_line: int = 0
+    is_cut: bool = False
+    has_quoted_cells: bool = False
+    has_bare_quotes: bool = False
+
+
+@dataclass
 class Export:
     """An opened export.
 
@@ -87,6 +120,8 @@ class Export:
     n_rows
         Rows of the file, counted apart from ``chunks``, so that rows which were lost on the
         way are missed; known when all chunks were consumed.
+    lines
+        Lines of delimited text that are no rows; known when all chunks were consumed.
     has_header
         Whether the file itself says which columns there are; else a row lacks what is null.
     """
@@ -96,6 +131,7 @@ class Export:
     ignored: dict[str, int] = field(default_factory=dict)
     n_rows: int = 0
     has_header: bool = True
+    lines: TextLines | None = None
 
 
 @dataclass(frozen=True)
@@ -110,7 +146,7 @@ class Opening:
         The export's name as the user knows it; its ending tells whether it is gzipped.
     used_columns
         Columns that the mapping uses; None for all. Others need not be read.
-    delimiter, quote, encoding, header, multilabel, multiple
+    delimiter, quote, escape, encoding, header, multilabel, multiple
         As `config.ReadOptions`; ``header`` holds the columns of a file without one.
     records, hides_keys
         Path of the records of a JSON document; whether keys in it may name judges, so that
@@ -142,6 +178,24 @@ class Opening:
     limits: Limits = field(default_factory=Limits)
     block_bytes: int | None = None
     chunk_records: int | None = None
+    escape: str = ""
+
+    @classmethod
+    def with_options(cls, path: Path, name: str, options: ReadOptions, **more: Any) -> Opening:
+        """Return the opening that ``options`` of a source describe, with other parameters."""
+        return cls(
+            path,
+            name,
+            delimiter=options.delimiter,
+            quote=options.quote,
+            escape=options.escape,
+            encoding=options.encoding,
+            header=options.columns and tuple(options.columns),
+            multilabel=options.multilabel,
+            multiple=tuple(options.multiple.items()),
+            document_fields=options.document_fields,
+            **more,
+        )
 
     @property
     def gzipped(self) -> bool:

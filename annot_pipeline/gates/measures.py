@@ -12,7 +12,7 @@ from annot_pipeline.gates.gate import Finding
 from annot_pipeline.stages.agreement.metrics import AgreementMetrics
 from annot_pipeline.stages.comparisons.metrics import SegmentRankMetrics, SystemRankMetrics
 from annot_pipeline.stages.gold.metrics import ReleaseMetrics
-from annot_pipeline.stages.ingest.metrics import JudgmentMetrics
+from annot_pipeline.stages.ingest.metrics import JudgmentMetrics, RecordMetrics
 from annot_pipeline.stages.judges.metrics import ControlMetrics
 from annot_pipeline.stages.labels.metrics import LabelMetrics
 from annot_pipeline.stages.scores.metrics import ItemScoreMetrics
@@ -127,6 +127,12 @@ def repeated_answers(metrics: JudgmentMetrics) -> Finding:
         advice = f"unmapped columns that distinguish them: {columns}; " if columns else ""
         texts.append(f"{row['task']}: {advice}{'; '.join(row['examples'])}")
     return Finding(sum(row["pairs"] for row in metrics.repeated_answers), first_of(texts))
+
+
+def swallowed_rows(metrics: RecordMetrics) -> Finding:
+    """Return the number of lines within quoted cells that look like rows, and where they start."""
+    details = [f"{counted(n, 'line')} in {place}" for place, n in metrics.swallowed_rows.items()]
+    return Finding(sum(metrics.swallowed_rows.values()), first_of(details, between="; "))
 
 
 def rejected_in_worst(metrics: JudgmentMetrics) -> Finding:

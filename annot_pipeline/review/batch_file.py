@@ -3,29 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-import csv
 import io
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from annot_pipeline.errors import Problem, StoreError, first_of
 from annot_pipeline.exports import READERS, Opening
+from annot_pipeline.exports.csv_rows import CsvRows, without_line_end
 from annot_pipeline.exports.mturk import REQUESTERS_COLUMNS
 from annot_pipeline.exports.raw_rows import distinct
-from annot_pipeline.exports.tabular import DELIMITERS
+from annot_pipeline.exports.tabular import start_of_rows
 
-LONGEST_CELL = 1 << 30
-
-
-@contextlib.contextmanager
-def long_cells() -> Iterator[None]:
-    """Let the csv module read cells as long as the readers of exports do."""
-    limit = csv.field_size_limit(LONGEST_CELL)
-    try:
-        yield
-    finally:
-        csv.field_size_limit(limit)
+LINES_READ = 10_000
 
 
 class BatchFile:
@@ -40,7 +29,8 @@ class BatchFile:
     def __init__(self, opening: Opening) -> None:
         self.opening = opening
         self.encoding = "utf-8" if opening.is_utf8 else opening.encoding
-        self.delimiter = ","
+        self.dialect, self.n_lines_before = start_of_rows(opening)
+        self.n_columns = len(READERS["mturk"](opening).columns)
         self.positions: dict[str, int] = {}
         self.width, self.widths = 0, (0,)
 
@@ -54,39 +44,31 @@ class BatchFile:
             yield lines
 
     def rows(self, lines: Iterator[str]) -> Iterator[tuple[str, list[str]]]:
-        """Return rows as written and as cells, the header first.
+        """Yield rows as written, with their line ends, and as cells, the header first.
 
-        Lines start with that of the header.
+        ``lines`` start with that of the header. A blank line has no cells; a row with malformed
+        quotes has one.
         """
         first = next(lines)
-        self._delimit(first.removeprefix("\ufeff"))
-        return self.split(itertools.chain([first], lines))
+        mark = first[: first.startswith("\ufeff")]
+        lines = itertools.chain([first.removeprefix(mark)], lines)
+        n_read = n_yielded = 0
 
-    def split(self, lines: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
-        """Yield rows as written, with their line ends, and as cells."""
-        buffer: list[str] = []
+        def read(_: int) -> bytes:
+            nonlocal n_read
+            data = "".join(itertools.islice(lines, LINES_READ)).encode(errors="surrogateescape")
+            n_read += len(data)
+            return data
 
-        def noted() -> Iterator[str]:
-            for n, line in enumerate(lines):
-                buffer.append(line)
-                yield line if n else line.removeprefix("\ufeff")
-
-        for cells in csv.reader(noted(), delimiter=self.delimiter, **self._quoting):
-            yield "".join(buffer), cells
-            buffer.clear()
-
-    @property
-    def _quoting(self) -> dict[str, Any]:
-        quote = self.opening.quote
-        return {"quotechar": quote} if quote else {"quoting": csv.QUOTE_NONE}
-
-    def _delimit(self, line: str) -> None:
-        """Find the delimiter, as readers do."""
-
-        def n_fields(delimiter: str) -> int:
-            return len(next(csv.reader([line], delimiter=delimiter, **self._quoting)))
-
-        self.delimiter = self.opening.delimiter or max(DELIMITERS, key=n_fields)
+        dialect = self.dialect
+        rows = CsvRows(read, dialect, self.n_columns, self.opening.limits.row_bytes)
+        for _, _, data, problem in rows.numbered_rows(blank=True):
+            n_yielded += len(data)
+            row = without_line_end(data)
+            cells = [row] if problem else map(dialect.value, dialect.cells(row) if row else ())
+            written = data[: len(data) - max(0, n_yielded - n_read)]  # the last may have no end
+            yield mark + _text(written), [*map(_text, cells)]
+            mark = ""
 
     def read_header(self, header: Sequence[str]) -> list[str]:
         """Note where columns stand; the names that the header lacks."""
@@ -120,22 +102,28 @@ class BatchFile:
             whole[self.positions[name]] = cell
         if whole[: len(cells)] == cells:
             return self.extended(text, cells, whole[len(cells) :])
-        row = self.delimiter.join(map(self._quoted, whole))
+        row = self.dialect.delimiter.join(map(self._quoted, whole))
         return row + text[len(text.rstrip("\r\n")) :]
 
     def extended(self, text: str, cells: Sequence[str], more: Sequence[str]) -> str:
         """Return a row as it was, with more cells after its own."""
         body = text.rstrip("\r\n")
         added = [self._quoted(cell) for cell in more]
-        return self.delimiter.join([body, *added] if cells else added) + text[len(body) :]
+        return self.dialect.delimiter.join([body, *added] if cells else added) + text[len(body) :]
 
     def _quoted(self, cell: str) -> str:
-        quote = self.opening.quote
+        quote, escape = self.dialect.quote, self.dialect.escape
+        if escape:
+            cell = cell.replace(escape, 2 * escape)
         if quote:
             return quote + cell.replace(quote, 2 * quote) + quote
-        return cell.replace(self.delimiter, " ")
+        return cell.replace(self.dialect.delimiter, " ")
 
     def mismatch(self, what: str, read: str) -> StoreError:
         """Return what to say where this file and the tables of the last build differ."""
         problem = Problem(what, f"the last build read it otherwise: {read}", do="please report it")
         return StoreError(f"{self.opening.name}: rows do not match", [problem])
+
+
+def _text(data: bytes) -> str:
+    return data.decode(errors="surrogateescape")

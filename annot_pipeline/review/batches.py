@@ -81,9 +81,13 @@ def batches_of(build: Build, tables: Mapping[str, StoredTable]) -> list[Batch]:
             what = "the archive has other bytes" if path.exists() else "the archive has lost it"
             problem = Problem(str(path), what, do="delete that file, then annot build")
             raise StoreError(f"{name}: not as it was archived", [problem])
-        options = mapped[name][0].options
-        reading = options.delimiter, options.quote, options.encoding
-        opening = Opening(path, name, frozenset(), *reading, limits=settings.limits)
+        opening = Opening.with_options(
+            path,
+            name,
+            mapped[name][0].options,
+            used_columns=frozenset(),
+            limits=settings.limits,
+        )
         batches.append(Batch(opening, row["rows"], _judge_column(mapped[name]), target))
     return batches
 

@@ -9,7 +9,6 @@ from typing import Any
 
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.review.assignments import DOUBT, Assignment
-from annot_pipeline.review.batch_file import long_cells
 from annot_pipeline.review.batches import batches_of, check_sources
 from annot_pipeline.review.folder import (
     SHEET,
@@ -76,7 +75,7 @@ def review(
     sheet: list[Assignment] = []
     uploads: list[dict[str, Any]] = []
     written: dict[str, list[str]] = {}
-    with long_cells(), contextlib.ExitStack() as files:
+    with contextlib.ExitStack() as files:
         for batch in batches:
             progress(f"{batch.target}: {batch.rows:,} rows")
             temporary = files.enter_context(atomic_write(folder / batch.target))

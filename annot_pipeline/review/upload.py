@@ -71,12 +71,12 @@ class Upload:
             A row is not the one that the last build read there.
         """
         with self.file.lines() as lines:
-            for line in lines:
-                if line.strip("\ufeff\r\n \t"):
-                    yield from self._copy(itertools.chain([line], lines), target)
-                else:
-                    self._count(line)
-                    target.write(line)
+            for line in itertools.islice(lines, self.file.n_lines_before):
+                self._count(line)
+                target.write(line)
+            header = next(lines, None)
+            if header is not None:
+                yield from self._copy(itertools.chain([header], lines), target)
         if self.n_rows != self.batch.rows:
             rows = f"{self.n_rows:,} rows"
             raise self.file.mismatch(rows, f"{self.batch.rows:,} were read")

@@ -15,6 +15,7 @@ from annot_pipeline.gates.measures import (
     rejected_in_worst,
     repeated_answers,
     superseded_by_order,
+    swallowed_rows,
 )
 from annot_pipeline.stages.gold.metrics import (
     CostMetrics,
@@ -58,6 +59,25 @@ RECORDS: tuple[Gate[Any], ...] = (
         "run annot validate to see examples; check whether a class or a column is missing in the "
         "mapping",
         rejected_in_worst, warn=0.05,
+    ),
+    Gate(
+        "swallowed_rows", RecordMetrics, "record_files",
+        "number of lines within quoted cells that look like rows",
+        "close the quote in the export, or set options.quote or options.escape; if these are cells "
+        "of several lines, raise gates.swallowed_rows.error",
+        swallowed_rows, warn=0, error=10,
+    ),
+    Gate(
+        "cut_exports", RecordMetrics, "record_files",
+        "number of exports that seem to be cut: their last line is incomplete or has no line end",
+        "compare the last row with its origin; fetch the export again if it was cut",
+        lambda m: named(m.cut_exports), warn=0,
+    ),
+    Gate(
+        "doubtful_quotes", RecordMetrics, "record_files",
+        'number of exports with quoted cells although options.quote is ""',
+        "give these exports a source of their own, without options.quote",
+        lambda m: named(m.doubtful_quotes), warn=0,
     ),
     Gate(
         "empty_exports", JudgmentMetrics, "settled",

@@ -69,7 +69,8 @@ def whole_account(files: Iterable[Mapping[str, Any]], parts: Iterable[Iterable[R
     Returns
     -------
     A row an export in the order of ``files``, with ``rows_read`` and ``records_read``, and whether
-    it ``adds_up``: every row gave records, and every record has one fate.
+    it ``adds_up``: every line is of a row or of none, every row gave records, and every record has
+    one fate.
     """
     files = sorted(files, key=lambda file: (file["source_order"], file["file_order"]))
     accounts = {(file["source_order"], file["source_file"]): _empty_account(file) for file in files}
@@ -85,7 +86,8 @@ def whole_account(files: Iterable[Mapping[str, Any]], parts: Iterable[Iterable[R
     ]
 
 
-UNREAD = {"rows": 0, "records": 0, "rows_with_records": 0, "row_hashes": 0, "file_order": None}
+UNREAD = {"rows": 0, "records": 0, "rows_with_records": 0, "row_hashes": 0, "file_order": None,
+          "unaccounted_lines": 0}  # fmt: skip
 """What was read of an export of which nobody knows."""
 
 
@@ -95,6 +97,7 @@ def _with_counts_read(file: Mapping[str, Any], account_row: Row) -> Row:
         file["rows"] == file["rows_with_records"]
         and file["records"] == account_row["records"] == sum(account_row[fate] for fate in FATES)
         and file["row_hashes"] == account_row["row_hashes"]
+        and not file["unaccounted_lines"]
     )
     return {**account_row, **read, "file_order": file["file_order"], "adds_up": adds_up}
 

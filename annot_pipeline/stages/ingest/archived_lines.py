@@ -80,12 +80,8 @@ def export_lines(
         most_bytes is not None and archive_path.stat().st_size > most_bytes
     ):
         return {}
-    options = source.options
-    header = options.columns and tuple(options.columns)
-    reading = options.delimiter, options.quote, options.encoding, header
-    return row_lines(
-        Opening(archive_path, name, None, *reading, limits=limits), source.format, rows
-    )
+    opening = Opening.with_options(archive_path, name, source.options, limits=limits)
+    return row_lines(opening, source.format, rows)
 
 
 def _source_of(manifest: Mapping[str, Any], position: int) -> Mapping[str, Any] | None:

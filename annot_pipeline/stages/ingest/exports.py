@@ -19,7 +19,7 @@ from annot_pipeline.config import (
     Source,
 )
 from annot_pipeline.contracts import INT, TEXT
-from annot_pipeline.errors import counted, first_of
+from annot_pipeline.errors import counted, first_of, row_and_line
 from annot_pipeline.exports import Opening
 from annot_pipeline.runtime.context import StageContext, StageOutput
 from annot_pipeline.runtime.parent import check_parent
@@ -65,6 +65,7 @@ RECORD_FILES = pa.schema(
         ("rows", INT),
         ("records", INT),
         ("ignored", TEXT),
+        ("unaccounted_lines", INT),
         ("rows_with_records", INT),
         ("row_hashes", INT),
     ]
@@ -155,6 +156,7 @@ def read_exports(context: StageContext) -> StageOutput[RecordMetrics]:
             {name: export[name] for name in EXPORTS.names if name != "kind"}
             | {"filename": parsing.target.name, "records_sha256": came_of_it.sha256, **counts}
             | {"ignored": json.dumps(counts["ignored"], sort_keys=True)}
+            | {"unaccounted_lines": abs((counts["lines"] or {}).get("other", 0))}
         )
     for position, columns in columns_by_source.items():
         source = settings.sources[position]
@@ -181,8 +183,36 @@ def read_exports(context: StageContext) -> StageOutput[RecordMetrics]:
         families=declared.families,
         unused_judge_settings=declared.unused,
         ambiguous_judges=declared.ambiguous,
+        **_odd_texts(files),
     )
     return StageOutput(tables, metrics)
+
+
+def _odd_texts(files: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return what is odd about exports of delimited text, as metrics name it."""
+    texts = [(file, lines) for file in files if (lines := file["lines"])]
+    ended = {file["source_order"] for file, lines in texts if not lines["unended_row"]}
+    return {
+        "swallowed_rows": {
+            _place(file, lines["like_rows_at"], lines["like_rows_line"]): lines["like_rows"]
+            for file, lines in texts
+            if lines["like_rows"]
+        },
+        "cut_exports": [
+            _place(file, lines["unended_row"], lines["unended_line"])
+            for file, lines in texts
+            if lines["is_cut"] or (lines["unended_row"] and file["source_order"] in ended)
+        ],
+        "doubtful_quotes": [
+            file["source_file"]
+            for file, lines in texts
+            if lines["has_quoted_cells"] and not lines["has_bare_quotes"]
+        ],
+    }
+
+
+def _place(file: Mapping[str, Any], row: int, line: int) -> str:
+    return f"{file['source_file']} {row_and_line(row, line)}"
 
 
 def _masked(

@@ -81,6 +81,13 @@ class RecordMetrics(StageMetrics):
         Number of judges of each declared family; entries under ``judges`` that relate no judges.
     ambiguous_judges
         Entries that call the same judges people and models.
+    swallowed_rows
+        Lines within quoted cells that look like rows, by the first row of each export with some.
+    cut_exports
+        Last rows of exports that end within a row, or without a line end where others of their
+        source have one.
+    doubtful_quotes
+        Exports in which quotes enclose cells, although they are to be ordinary characters.
     """
 
     stage: ClassVar[str] = "read_records"
@@ -92,6 +99,9 @@ class RecordMetrics(StageMetrics):
     families: dict[str, int]
     unused_judge_settings: list[str]
     ambiguous_judges: list[str]
+    swallowed_rows: dict[str, int] = field(default_factory=dict)
+    cut_exports: list[str] = field(default_factory=list)
+    doubtful_quotes: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

@@ -55,22 +55,14 @@ def pieces_of(source: Source, path: Path, name: str, piece_bytes: int) -> list[P
 
 
 def _opening(source: Source | ItemSource, path: Path, name: str) -> Opening:
-    options = source.options
-    return Opening(
+    judge = source.fields.get("judge") if isinstance(source, Source) else None
+    return Opening.with_options(
         path,
         name,
-        None if reads_all_columns(source) else frozenset(columns_of(source)),
-        options.delimiter,
-        options.quote,
-        options.encoding,
-        options.columns,
-        options.multilabel,
-        tuple(options.multiple.items()),
-        source.records,
-        isinstance(source, Source)
-        and "judge" in source.fields
-        and KEY in source.fields["judge"].model_dump_json(),
-        options.document_fields,
+        source.options,
+        used_columns=None if reads_all_columns(source) else frozenset(columns_of(source)),
+        records=source.records,
+        hides_keys=judge is not None and KEY in judge.model_dump_json(),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -50,7 +50,7 @@ ANY_RECORD = pa.schema(
 """A record with every canonical field; parsed files hold those that are mapped."""
 
 
-COUNTS = ("rows", "records", "ignored", "rows_with_records", "row_hashes")
+COUNTS = ("rows", "records", "ignored", "lines", "rows_with_records", "row_hashes")
 
 
 @dataclass(frozen=True)
@@ -60,8 +60,9 @@ class Parsed:
     Parameters
     ----------
     counts
-        ``rows``, ``records``, what was ``ignored``; and of the records, the ``rows_with_records``
-        and ``row_hashes``, those of the rows' numbers added up over records.
+        ``rows``, ``records``, what was ``ignored``, `TextLines` of delimited text as ``lines``;
+        and of the records, the ``rows_with_records`` and ``row_hashes``, those of the rows'
+        numbers added up over records.
     columns
         Those met, where the format has no header; else None.
     sha256
@@ -170,6 +171,7 @@ class Parsing:
             "rows": export.n_rows,
             "records": written.rows,
             "ignored": export.ignored,
+            "lines": None if export.lines is None else asdict(export.lines),
             "rows_with_records": of_rows.n,
             "row_hashes": of_rows.hashes,
         }
@@ -211,7 +213,7 @@ class Parsing:
         ignored: Counter[str] = Counter()
         for _, parsed in pieces:
             ignored.update(parsed.counts["ignored"])
-        counts |= {"ignored": dict(ignored), "row_hashes": hashes}
+        counts |= {"ignored": dict(ignored), "lines": None, "row_hashes": hashes}
         return self._noted(Parsed(counts, column_names, written.sha256))
 
     def _noted(self, parsed: Parsed) -> Parsed:

@@ -11,10 +11,10 @@ from annot_pipeline.stages.ingest.account_records import RowCounts, _hashes, acc
 H = [int(n) for n in _hashes(pa.chunked_array([range(8)]))]
 FILE = {
     "source_order": 0, "file_order": 0, "source_file": "a.csv", "rows": 3, "records": 4,
-    "rows_with_records": 3, "row_hashes": H[1] + H[2] + H[3] + H[3],
+    "rows_with_records": 3, "row_hashes": H[1] + H[2] + H[3] + H[3], "unaccounted_lines": 0,
 }  # fmt: skip
 OTHER = FILE | {"file_order": 1, "source_file": "b.csv", "rows": 0, "records": 0,
-                "rows_with_records": 0, "row_hashes": 0}  # fmt: skip
+                "rows_with_records": 0, "row_hashes": 0, "unaccounted_lines": 0}  # fmt: skip
 
 
 def settled(*rows):
