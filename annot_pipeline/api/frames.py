@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from annot_pipeline.contracts import TEXT
+from annot_pipeline.contracts.answer_text import answer_text
 from annot_pipeline.errors import ConfigError, InputError, Problem, first_of
 
 Kind = Literal["pandas", "polars", "arrow"]
@@ -131,12 +132,15 @@ class Frame:
     def _restored(self, cells: pa.ChunkedArray, role: str) -> Any:
         """Return cells as they were before `texts`; what the frame does not hold is cast."""
         values, texts = self.values[role], cells.cast(TEXT)
-        if pa.types.is_string(values.type):
-            return texts
         unique = pc.unique(values).drop_null()
-        places = pc.index_in(texts, unique.cast(TEXT))
+        written = unique.cast(TEXT)
+        places = pc.index_in(texts, written)
         if pc.any(pc.and_(pc.is_null(places), pc.is_valid(texts))).as_py():
-            return texts.cast(values.type)  # a declared class that no row has
+            answers = pa.array(map(answer_text, written.to_pylist()), TEXT)
+            places = pc.coalesce(places, pc.index_in(texts, answers))
+        if pc.any(pc.and_(pc.is_null(places), pc.is_valid(texts))).as_py():
+            # a declared class that no row has, or what the frame holds in parts
+            return pc.coalesce(written.take(places), texts).cast(values.type)
         return unique.take(places)
 
 

@@ -5,15 +5,17 @@ from __future__ import annotations
 import difflib
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, TypeAlias, get_args
 
 from pydantic import BaseModel, ValidationError
 from ruamel.yaml import YAML
 from ruamel.yaml.constructor import DuplicateKeyError
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.nodes import MappingNode, ScalarNode, SequenceNode
 from ruamel.yaml.reader import ReaderError
 
 from annot_pipeline.config import (
@@ -79,7 +81,8 @@ def load_campaign(
         file = file / FILE_NAME
     if not file.is_file():
         raise ConfigError(f"{path}: no campaign file", [_no_file(file)])
-    data = _parse(_text(file), str(file))
+    text = _text(file)
+    data = _parse(text, str(file))
     if not isinstance(data, dict):
         what = "is empty" if data is None else "holds no settings"
         raise ConfigError(
@@ -99,7 +102,8 @@ def load_campaign(
         _set(data, assignment)
     if "judges" in data:
         data["judges"] = with_judge_table(data["judges"], file.parent)
-    return LoadedCampaign(_validated(data, str(file)), file.resolve(), assignments)
+    settings = _validated(data, str(file), text)
+    return LoadedCampaign(settings, file.resolve(), assignments)
 
 
 def kept_text(settings: Campaign) -> str:
@@ -185,6 +189,12 @@ def _not_yaml(error: Exception, text: str) -> Problem:
     what = " ".join(str(error.problem or error.context).split())
     if isinstance(error, DuplicateKeyError):
         key = what.removeprefix("found duplicate key ").partition(" with value ")[0]
+        lines = text.splitlines()
+        line = lines[mark.line] if mark and mark.line < len(lines) else ""
+        written = re.split(r"[:,}\s]", line[mark.column :] if mark else "", maxsplit=1)[0]
+        if key.strip("\"'") != written.strip("\"'"):  # 1, 1.0 and true are one key to YAML
+            do = f'put keys that are no words in quotes: "{written}"'
+            return Problem(where, f"the key {written} means the same as another key", do=do)
         return Problem(where, f"the key {key} is given twice", do="keep one of the two")
     if "'\\t'" in what:
         return Problem(where, "a tab where tabs are not allowed", do="indent with spaces")
@@ -219,13 +229,14 @@ def _set(data: dict[str, Any], assignment: str) -> None:
         raise ConfigError(f"--set {assignment}: {path} does not exist")
 
 
-def _validated(data: dict[str, Any], name: str) -> Campaign:
-    problems = list(_not_plain(data, ()))
+def _validated(data: dict[str, Any], name: str, text: str = "") -> Campaign:
+    """Return settings; ``text`` is the YAML that they come from, for messages."""
+    problems = list(_not_plain(data, (), lambda: _spellings(text)))
     if not problems:
         try:
             return Campaign.model_validate(_frozen(data))
         except ValidationError as error:
-            problems = _problems([dict(detail) for detail in error.errors()])
+            problems = _problems([dict(detail) for detail in error.errors()], _spellings(text))
             if isinstance(data.get("judges"), list):  # it stands for judges.declared
                 problems = [
                     replace(p, where=p.where.replace("judges.declared.", "judges.", 1))
@@ -235,7 +246,39 @@ def _validated(data: dict[str, Any], name: str) -> Campaign:
     raise ConfigError(f"{name}: {count}", problems)
 
 
-def _not_plain(value: Any, path: tuple[str, ...]) -> Iterable[Problem]:
+Keys: TypeAlias = tuple[str, ...]
+KEY = "(key)"
+"""Ends the path of a key itself."""
+
+
+def _spellings(text: str) -> dict[Keys, str]:
+    """Return keys and values that are no strings as YAML has them: 01, not 1. Values by path."""
+    spellings: dict[Keys, str] = {}
+
+    def walk(node: Any, value: Any, path: Keys) -> None:
+        if isinstance(node, MappingNode) and isinstance(value, dict):
+            if len(node.value) == len(value):  # else with keys of another mapping (<<)
+                for (key_node, inner_node), (key, inner) in zip(
+                    node.value, value.items(), strict=True
+                ):
+                    inner_path = (*path, str(key))
+                    spellings[(*inner_path, KEY)] = str(key_node.value)
+                    walk(inner_node, inner, inner_path)
+        elif isinstance(node, SequenceNode) and isinstance(value, list):
+            for position, (inner_node, inner) in enumerate(zip(node.value, value, strict=True)):
+                walk(inner_node, inner, (*path, str(position)))
+        elif isinstance(node, ScalarNode) and not isinstance(value, str):
+            spellings[path] = str(node.value)
+
+    if text:
+        yaml = YAML(typ="safe", pure=True)
+        walk(yaml.compose(text), yaml.load(text), ())
+    return spellings
+
+
+def _not_plain(
+    value: Any, path: Keys, spellings: Callable[[], Mapping[Keys, str]]
+) -> Iterable[Problem]:
     """Yield keys and values that YAML reads as something other than what was written."""
     if len(path) > DEEPEST:
         yield Problem(".".join(path[:3]), "is nested too deeply; does an alias contain itself?")
@@ -244,14 +287,14 @@ def _not_plain(value: Any, path: tuple[str, ...]) -> Iterable[Problem]:
             if isinstance(key, str) and _joined(key) is None:
                 yield Problem(".".join(path), "a key holds half a character", do=HALVES)
             elif not isinstance(key, str):
-                yield Problem(
-                    ".".join((*path, str(key))), "a key must be a string", do=f'write "{key}"'
-                )
+                written = spellings().get((*path, str(key), KEY), str(key))
+                where = ".".join((*path, written))
+                yield Problem(where, "a key must be a string", do=f'put it in quotes: "{written}"')
             else:
-                yield from _not_plain(inner, (*path, key))
+                yield from _not_plain(inner, (*path, key), spellings)
     elif isinstance(value, list):
         for position, inner in enumerate(value):
-            yield from _not_plain(inner, (*path, str(position)))
+            yield from _not_plain(inner, (*path, str(position)), spellings)
     elif isinstance(value, str) and _joined(value) is None:
         yield Problem(".".join(path), "half a character", do=HALVES)
     elif not isinstance(value, str | int | float | bool | type(None)):
@@ -278,13 +321,13 @@ def _frozen(value: Any) -> Any:
     return _joined(value) if isinstance(value, str) else value
 
 
-def _problems(details: Sequence[dict[str, Any]]) -> list[Problem]:
+def _problems(details: Sequence[dict[str, Any]], spellings: Mapping[Keys, str]) -> list[Problem]:
     """Return one problem a mistake: a list is not also too short because its elements are wrong."""
     words = {detail["loc"][:-1] for detail in details if _is_word(detail)}
     details = [d for d in details if _is_word(d) or d["loc"][:-1] not in words]
     paths = [detail["loc"] for detail in details]
     problems = [
-        _problem(detail)
+        _problem(detail, spellings)
         for detail in details
         if detail["type"] != "too_short"
         or not any(p != detail["loc"] and p[: len(detail["loc"])] == detail["loc"] for p in paths)
@@ -305,7 +348,7 @@ def _is_word(detail: Mapping[str, Any]) -> bool:
     return detail["type"] == "literal_error" and str(detail["loc"][-1]).startswith("literal[")
 
 
-def _problem(detail: dict[str, Any]) -> Problem:
+def _problem(detail: dict[str, Any], spellings: Mapping[Keys, str]) -> Problem:
     location = [str(part) for part in detail["loc"] if not str(part).startswith(TAG)]
     if _is_word(detail):
         location.pop()
@@ -333,7 +376,7 @@ def _problem(detail: dict[str, Any]) -> Problem:
     if kind in ("value_error", "assertion_error"):
         return Problem(where, str(detail["ctx"]["error"]))
     if kind == "string_type":
-        literal = _literal(value)
+        literal = spellings.get(tuple(location), _literal(value))
         do = f'put it in quotes: "{literal}"' if not isinstance(value, dict | tuple) else ""
         return Problem(where, f"{literal[:60]} is not a string", do=do)
     message = detail["msg"][:1].lower() + detail["msg"][1:]

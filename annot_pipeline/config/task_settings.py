@@ -7,6 +7,7 @@ from typing import Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from annot_pipeline.config.strict_section import LARGEST, Section
+from annot_pipeline.contracts.answer_text import answer_text
 
 
 class Criterion(Section):
@@ -38,6 +39,11 @@ class Adequacy(Section):
 
     task: str
     adequate: tuple[str, ...]
+
+    @field_validator("adequate")
+    @classmethod
+    def _as_answers(cls, labels: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(map(answer_text, labels))
 
 
 class TaskSettings(Section):
@@ -109,10 +115,13 @@ class TaskSettings(Section):
     @field_validator("labels")
     @classmethod
     def _distinct(cls, labels: tuple[str, ...] | None) -> tuple[str, ...] | None:
-        twice = sorted({label for label in labels or () if (labels or ()).count(label) > 1})
+        if labels is None:
+            return None
+        texts = tuple(map(answer_text, labels))
+        twice = [label for label, text in zip(labels, texts, strict=True) if texts.count(text) > 1]
         if twice:
-            raise ValueError(f"named twice: {', '.join(twice)}")
-        return labels
+            raise ValueError(f"named twice: {', '.join(sorted({*twice}))}")
+        return texts
 
     @model_validator(mode="after")
     def _reversed_on_a_scale(self) -> Self:

@@ -15,8 +15,9 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from annot_pipeline.contracts import CONTROLS, PREFERENCES
+from annot_pipeline.contracts.answer_text import Number
 from annot_pipeline.errors import shorten
-from annot_pipeline.exports.json_lines import Number, parse_json
+from annot_pipeline.exports.json_lines import parse_json
 
 NAME = "annot_hit"
 VERSION = "1"

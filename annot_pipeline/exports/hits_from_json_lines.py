@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from annot_pipeline.contracts.answer_text import value_text
 from annot_pipeline.exports.hit_bookkeeping import NAME, DamagedError, Hit
 from annot_pipeline.exports.hit_results import (
     NOT_ANSWERED,
@@ -17,7 +18,7 @@ from annot_pipeline.exports.hit_results import (
     no_hits,
     other_slots,
 )
-from annot_pipeline.exports.json_lines import as_text, parse_json, read_jsonl
+from annot_pipeline.exports.json_lines import parse_json, read_jsonl
 from annot_pipeline.exports.raw_rows import Export, Opening
 
 SHARED = {
@@ -97,5 +98,5 @@ def _of_slot(cell: str, score: Any, hit: Hit) -> list[Answer]:
 
 
 def _answer(cell: str, value: Any) -> Answer:
-    text = as_text(value)
+    text = value_text(value)
     return Answer(cell, text, None if filled(text) else NOT_ANSWERED)

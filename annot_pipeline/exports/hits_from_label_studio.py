@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from annot_pipeline.contracts.answer_text import value_text
 from annot_pipeline.exports.hit_bookkeeping import NAME, DamagedError, Hit
 from annot_pipeline.exports.hit_results import (
     ANSWER,
@@ -20,7 +21,6 @@ from annot_pipeline.exports.hit_results import (
     filled,
     no_hits,
 )
-from annot_pipeline.exports.json_lines import as_text
 from annot_pipeline.exports.label_studio import load_tasks
 from annot_pipeline.exports.raw_rows import Export, Opening
 
@@ -61,7 +61,7 @@ def _annotations(tasks: Sequence[Mapping[str, Any]]) -> Iterator[HandedIn]:
     row = 0
     for position, task in enumerate(tasks):
         data = _data(task)
-        bookkeeping = as_text(data.get(NAME))
+        bookkeeping = value_text(data.get(NAME))
         counts = _shown(data)
         for number, annotation in enumerate(task["annotations"]):
             row += 1
@@ -84,7 +84,7 @@ def _shown(data: Mapping[str, Any]) -> tuple[int, int]:
     slots = data.get("slots")
     if not texts and isinstance(slots, list):  # as many as the HIT has, blank or not
         return len(slots), len(slots)
-    last_filled = max((n for n, text in texts.items() if filled(as_text(text))), default=0)
+    last_filled = max((n for n, text in texts.items() if filled(value_text(text))), default=0)
     return max(texts, default=0), last_filled
 
 
@@ -99,7 +99,7 @@ def _own_columns(task: Mapping[str, Any], annotation: Mapping[str, Any]) -> dict
         "updated_at": annotation.get("updated_at") or annotation.get("created_at"),
     }
     own |= {name: annotation.get(name) for name in COLUMNS if name not in own}
-    return {name: as_text(value) for name, value in own.items()}
+    return {name: value_text(value) for name, value in own.items()}
 
 
 def _answers(
@@ -113,7 +113,7 @@ def _answers(
         kind = result.get("type")
         value = content.get(kind) if isinstance(content, dict) else None
         for answer in map(
-            as_text, value if kind == "choices" and isinstance(value, list) else [value]
+            value_text, value if kind == "choices" and isinstance(value, list) else [value]
         ):
             if name in values:
                 raise DamagedError(f"{result['from_name']} is answered twice")

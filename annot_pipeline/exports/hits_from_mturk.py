@@ -10,6 +10,7 @@ from functools import lru_cache, partial
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from annot_pipeline.contracts.answer_text import value_text
 from annot_pipeline.exports.hit_bookkeeping import NAME, DamagedError, Hit
 from annot_pipeline.exports.hit_results import (
     ANSWER,
@@ -22,7 +23,7 @@ from annot_pipeline.exports.hit_results import (
     filled,
     no_hits,
 )
-from annot_pipeline.exports.json_lines import as_text, parse_json
+from annot_pipeline.exports.json_lines import parse_json
 from annot_pipeline.exports.mturk import read_mturk
 from annot_pipeline.exports.raw_rows import Export, Opening, RawRows
 
@@ -163,9 +164,9 @@ def _unpacked(text: str) -> Iterator[Given]:
         if not ANSWER.fullmatch(name):
             continue
         if isinstance(value, dict):
-            yield from ((name, choice, str(as_text(chosen))) for choice, chosen in value.items())
-        elif filled(as_text(value)):
-            yield name, None, str(as_text(value))
+            yield from ((name, choice, str(value_text(chosen))) for choice, chosen in value.items())
+        elif filled(value_text(value)):
+            yield name, None, str(value_text(value))
 
 
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")

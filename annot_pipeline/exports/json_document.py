@@ -18,8 +18,8 @@ from typing import IO, Any
 import numpy as np
 import pyarrow as pa
 
+from annot_pipeline.contracts.answer_text import Number, value_text
 from annot_pipeline.errors import first_of, shorten
-from annot_pipeline.exports.json_lines import Number, as_text
 from annot_pipeline.exports.raw_rows import Export, Opening, RawRows
 
 CHUNK = 20_000
@@ -86,7 +86,7 @@ def _document_values(opening: Opening) -> dict[str, str | None]:
             events = _events(opening, raw)
             first = next(events, ("null", None))
             for path, value in _values_at(first, events, opening.document_fields):
-                values[path] = as_text(value)
+                values[path] = value_text(value)
                 if len(values) == len(opening.document_fields):
                     break
     return dict.fromkeys(opening.document_fields) | values
@@ -272,11 +272,11 @@ def _row(
     try:
         if isinstance(value, dict):
             names = value.keys() if used_columns is None else used_columns
-            row |= {n: as_text(inner) if n in names else None for n, inner in value.items()}
+            row |= {n: value_text(inner) if n in names else None for n, inner in value.items()}
         elif isinstance(value, list):
-            row |= {str(index): as_text(inner) for index, inner in enumerate(value)}
+            row |= {str(index): value_text(inner) for index, inner in enumerate(value)}
         else:
-            row |= {"0": as_text(value)}
+            row |= {"0": value_text(value)}
         for cell in row.values():
             (cell or "").encode()
     except RecursionError:

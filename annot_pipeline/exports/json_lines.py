@@ -1,4 +1,4 @@
-"""JSON Lines: one object a line; numbers keep their spelling, nested values stay JSON."""
+"""JSON Lines: one object a line; nested values stay JSON."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import IO, Any
 import numpy as np
 import pyarrow as pa
 
+from annot_pipeline.contracts.answer_text import Number, value_text
 from annot_pipeline.exports.raw_rows import (
     CHUNK_BYTES,
     Export,
@@ -58,37 +59,6 @@ def jsonl_pieces(opening: Opening, piece_bytes: int) -> list[Piece]:
     return [*pairwise([*ends, size])] if ends[-1] < size else [*pairwise(ends)]
 
 
-def as_text(value: Any) -> str | None:
-    """Return a parsed JSON value as a cell: strings as they are, the rest as JSON writes it."""
-    if value is None or isinstance(value, str):
-        return value
-    if isinstance(value, Number):
-        return value.written
-    if isinstance(value, dict):
-        pairs = (f"{_quoted(key)}:{_written(inner)}" for key, inner in value.items())
-        return "{" + ",".join(pairs) + "}"
-    if isinstance(value, list):
-        return "[" + ",".join(map(_written, value)) + "]"
-    return json.dumps(value)
-
-
-def _written(value: Any) -> str:
-    if value is None:
-        return "null"
-    return _quoted(value) if isinstance(value, str) else str(as_text(value))
-
-
-def _quoted(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
-
-
-class Number:
-    """A JSON number as it was written: 1 and 1.0 stay two labels."""
-
-    def __init__(self, written: str) -> None:
-        self.written = written
-
-
 def parse_json(text: str) -> Any:
     """Parse JSON; numbers as `Number`, a key given twice and NaN are errors.
 
@@ -106,7 +76,7 @@ def parse_json(text: str) -> Any:
             object_pairs_hook=_no_repeated_key,
         )
         if HALF_CHARACTER.search(text):
-            _written(parsed).encode()
+            str(value_text(parsed)).encode()
     except json.JSONDecodeError as error:
         where = f"line {error.lineno} " if error.lineno > 1 else ""
         what = error.msg.removesuffix(" at")
@@ -168,7 +138,9 @@ def _row(opening: Opening, line: bytes, encoding: str) -> dict[str, str | None] 
         parsed = parse_json(line.decode(encoding).rstrip())
         if isinstance(parsed, dict):
             used_columns = parsed.keys() if opening.used_columns is None else opening.used_columns
-            return {k: as_text(value) if k in used_columns else None for k, value in parsed.items()}
+            return {
+                k: value_text(value) if k in used_columns else None for k, value in parsed.items()
+            }
     except UnicodeDecodeError:
         return "not UTF-8"
     except ValueError as error:

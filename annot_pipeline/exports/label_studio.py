@@ -21,7 +21,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from annot_pipeline.exports.json_lines import as_text, parse_json
+from annot_pipeline.contracts.answer_text import value_text
+from annot_pipeline.exports.json_lines import parse_json
 from annot_pipeline.exports.raw_rows import Export, Opening, RawRows
 
 CHOICE_TYPES = ("choices", "taxonomy")
@@ -115,7 +116,7 @@ def _choices(result: dict[str, Any]) -> list[str] | None:
     chosen = value.get(result["type"])
     if not isinstance(chosen, list):
         return None
-    return ["/".join(map(str, c)) if isinstance(c, list) else str(as_text(c)) for c in chosen]
+    return ["/".join(map(str, c)) if isinstance(c, list) else str(value_text(c)) for c in chosen]
 
 
 def _plain_answers(
@@ -132,14 +133,14 @@ def _all_plain_answers(result: dict[str, Any]) -> list[dict[str, str | None]]:
     if not isinstance(value, dict) or "start" in value:
         return []
     if kind in ("rating", "number") and value.get(kind) is not None:
-        return [{"score": as_text(value[kind])}]
+        return [{"score": value_text(value[kind])}]
     if kind == "pairwise" and isinstance(value.get("selected"), str):
         return [{"preference": SIDES.get(value["selected"], value["selected"])}]
     if kind == "ranker" and isinstance(value.get("ranker"), dict):
         lists = [ranked for ranked in value["ranker"].values() if isinstance(ranked, list)]
         if len(lists) == 1:  # several are groups without an order
             return [
-                {"ranked_item": as_text(item), "rank": str(rank)}
+                {"ranked_item": value_text(item), "rank": str(rank)}
                 for rank, item in enumerate(lists[0], start=1)
             ]
     return []
@@ -229,15 +230,15 @@ def _shared(task: dict[str, Any], annotation: dict[str, Any]) -> dict[str, str |
     judge = annotation.get("completed_by")
     person = judge if isinstance(judge, dict) else {"id": judge}
     return {
-        "task_id": as_text(task.get("id")),
-        "annotation_id": as_text(annotation.get("id")),
-        "completed_by": as_text(person.get("id", person.get("email"))),
-        "completed_by.email": as_text(person.get("email")),
-        "created_at": as_text(annotation.get("created_at")),
-        "updated_at": as_text(annotation.get("updated_at") or annotation.get("created_at")),
-        "lead_time": as_text(annotation.get("lead_time")),
-        "ground_truth": as_text(annotation.get("ground_truth")),
-        **{f"data.{key}": as_text(value) for key, value in (task.get("data") or {}).items()},
+        "task_id": value_text(task.get("id")),
+        "annotation_id": value_text(annotation.get("id")),
+        "completed_by": value_text(person.get("id", person.get("email"))),
+        "completed_by.email": value_text(person.get("email")),
+        "created_at": value_text(annotation.get("created_at")),
+        "updated_at": value_text(annotation.get("updated_at") or annotation.get("created_at")),
+        "lead_time": value_text(annotation.get("lead_time")),
+        "ground_truth": value_text(annotation.get("ground_truth")),
+        **{f"data.{key}": value_text(value) for key, value in (task.get("data") or {}).items()},
     }
 
 

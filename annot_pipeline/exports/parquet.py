@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
@@ -10,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from annot_pipeline.contracts.answer_text import number_text, value_text
 from annot_pipeline.errors import InputError
 from annot_pipeline.exports.parquet_batches import BATCH_BYTES, LARGE_VALUE, ParquetBatches
 from annot_pipeline.exports.raw_rows import (
@@ -100,12 +100,18 @@ def _broken(opening: Opening, error: Exception) -> InputError:
 def _as_text(column: pa.Array) -> pa.Array:
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
-    if pa.types.is_floating(column.type):  # 1.0 stays 1.0, as Python and JSON write it
-        return pa.array([None if v is None else repr(v) for v in column.to_pylist()], pa.string())
     if pa.types.is_nested(column.type):
-        texts = [
-            None if value is None else json.dumps(value, ensure_ascii=False, default=str)
-            for value in column.to_pylist()
-        ]
-        return pa.array(texts, pa.string())
+        return pa.array(map(value_text, column.to_pylist()), pa.string())
+    if pa.types.is_floating(column.type) or pa.types.is_decimal(column.type):
+        values = column.dictionary_encode()
+        if pa.types.is_decimal(column.type):
+            texts = values.dictionary.cast(pa.string()).to_pylist()
+        else:  # numpy writes as few digits as the type needs: 0.1 of 32 bits too
+            texts = [*map(str, values.dictionary.to_numpy(zero_copy_only=False))]
+        written = pa.array(map(_number_text, texts), pa.string())
+        return written.take(values.indices)
     return column.cast(pa.string())
+
+
+def _number_text(text: str) -> str:
+    return {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}.get(text) or number_text(text)

@@ -11,8 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from annot_pipeline.contracts import TEXT
+from annot_pipeline.contracts.answer_text import Number, answer_text
 from annot_pipeline.errors import first_of, shorten
-from annot_pipeline.exports.json_lines import Number, parse_json
+from annot_pipeline.exports.json_lines import parse_json
 from annot_pipeline.methods.labels.prediction_scores import NO_CLASS
 from annot_pipeline.scoring.faults import Faults
 from annot_pipeline.scoring.predictions import Form, Predictions, is_blank
@@ -149,7 +150,16 @@ def _without_repeated(rows: Rows, faults: Faults) -> Rows:
 def _codes(rows: Rows, column: str, faults: Faults, unknown_wrong: bool) -> tuple[Codes, Flags]:
     """Return the codes of a column of classes, and which of them gold does not have."""
     cells = rows.column(column)
-    places = pc.index_in(cells, pa.array(rows.classes, TEXT))
+    classes = pa.array(rows.classes, TEXT)
+    places = pc.index_in(cells, classes)
+    if places.null_count:
+        answers = cells.dictionary_encode()
+        texts = [
+            None if text is None else answer_text(text) for text in answers.dictionary.to_pylist()
+        ]
+        places = pc.coalesce(
+            places, pc.index_in(pa.array(texts, TEXT), classes).take(answers.indices)
+        )
     codes: Codes = pc.fill_null(places, NO_CLASS).to_numpy().astype(np.int64)
     blank = is_blank(cells) & (codes == NO_CLASS)
     faults.add("blank_label", rows.numbers(blank))
@@ -207,7 +217,8 @@ def _from_json(rows: Rows, faults: Faults, unknown_wrong: bool) -> tuple[Floats,
                 faults.add("length", rows.numbers(np.array([at])), [len(parsed)], allowed)
                 cells[at] = np.nan
         else:
-            for name, value in parsed.items():
+            for key, value in parsed.items():
+                name = key if key in position else answer_text(key)
                 if name in position:
                     cells[at, position[name]] = value
                 elif unknown_wrong:

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 
 from annot_pipeline.config import Limits
 from annot_pipeline.contracts import TEXT
+from annot_pipeline.contracts.answer_text import answer_text
 from annot_pipeline.contracts.certainty import probability_column
 from annot_pipeline.errors import ConfigError, InputError, Problem, first_of
 from annot_pipeline.exports import READERS, Opening
@@ -261,7 +262,16 @@ def recognise(
 def _class_columns(columns: Sequence[str], classes: Sequence[str]) -> dict[str, str]:
     """Map classes to columns, by the first prefix that two classes (or all) have."""
     for prefix in PREFIXES:
-        by_class = {name: prefix + name for name in classes if prefix + name in columns}
+        named = {
+            answer_text(column.removeprefix(prefix)): column
+            for column in columns
+            if column.startswith(prefix)
+        }
+        by_class = {
+            name: prefix + name if prefix + name in columns else named[name]
+            for name in classes
+            if prefix + name in columns or name in named
+        }
         if len(by_class) >= min(2, len(classes)):
             return by_class
     return {}

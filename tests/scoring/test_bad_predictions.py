@@ -35,7 +35,7 @@ HEAD = "item,p_yes,p_no\n"
         ("m.jsonl", '{"item": "a", "probabilities": [1]}', "row 1", "another length", ["1"]),
         ("m.jsonl", '{"item": "a", "probabilities": {"y": 1}}', "row 1", "no class", ["y"]),
         ("m.jsonl", '{"item": "a", "probabilities": {"yes": "1"}}', "row 1", "no JSON object",
-         ['{"yes":"1"}']),
+         ['{"yes": "1"}']),
         ("m.jsonl", '{"item": "a", "probabilities": 3}', "row 1", "no JSON object", ["3"]),
         ("m.jsonl", '{"item": "a", "yes": 1, "no": 0}\n{"item": "b", "yes": 1}\n', "row 2",
          "not a number", [""]),

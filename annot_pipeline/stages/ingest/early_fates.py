@@ -22,8 +22,14 @@ from annot_pipeline.config import (
     JoinExpression,
     Source,
 )
+from annot_pipeline.contracts.answer_text import answer_text
 from annot_pipeline.errors import shorten
-from annot_pipeline.stages.ingest.expressions import evaluate, first_reason, without_steps
+from annot_pipeline.stages.ingest.expressions import (
+    evaluate,
+    first_reason,
+    for_each_value,
+    without_steps,
+)
 from annot_pipeline.stages.ingest.record_cells import RecordCells
 from annot_pipeline.stages.ingest.record_fields import ANSWERS, is_blank, reason_where
 
@@ -93,16 +99,21 @@ def _fails(condition: Condition, cells: RecordCells, path: str, number: int) -> 
     """Return a reason where a condition fails; it quotes no cell, which may name a judge."""
     values = evaluate(condition.value, cells, path=path, field="where")
     text = values.array.fill_null("")
+    answers = for_each_value(text, lambda value: answer_text(value or "")).array
     fails = pa.repeat(False, len(text))
     if values.reasons is not None:
         fails = pc.is_valid(values.reasons)
     elif condition.value.match is not None:
         fails = pc.is_null(values.array)
     if condition.among is not None:
-        fails = pc.or_(fails, pc.invert(pc.is_in(text, pa.array(condition.among, pa.string()))))
+        fails = pc.or_(fails, pc.invert(_is_any(answers, condition.among)))
     if condition.not_among is not None:
-        fails = pc.or_(fails, pc.is_in(text, pa.array(condition.not_among, pa.string())))
+        fails = pc.or_(fails, _is_any(answers, condition.not_among))
     return reason_where(fails, f"where.{number} does not hold")
+
+
+def _is_any(answers: pa.Array, words: Sequence[str]) -> pa.Array:
+    return pc.is_in(answers, pa.array(map(answer_text, words), pa.string()))
 
 
 @dataclass(frozen=True)
@@ -174,13 +185,13 @@ def _abstained(written: _Written, fields: Mapping[str, pa.Array]) -> pa.Array | 
     abstain = written.source.abstain
     if not abstain:
         return None
-    words = pa.array(abstain, pa.string())
     is_word, is_abstention = [], []
     for name in written.answers:
         text = written.text(name)
-        abstains = pc.is_in(pc.utf8_trim_whitespace(text.fill_null("")), words)
+        text_answers = for_each_value(text, lambda value: answer_text((value or "").strip()))
+        abstains = _is_any(text_answers.array, abstain)
         if pa.types.is_string(fields[name].type):
-            abstains = pc.or_(abstains, pc.is_in(fields[name].fill_null(""), words))
+            abstains = pc.or_(abstains, _is_any(fields[name].fill_null(""), abstain))
         is_word.append(abstains)
         is_abstention.append(pc.or_(abstains, is_blank(text)))
     applies = pc.and_(reduce(pc.and_, is_abstention), reduce(pc.or_, is_word))

@@ -25,6 +25,7 @@ from annot_pipeline.config import (
     JoinExpression,
     RowExpression,
 )
+from annot_pipeline.contracts.answer_text import Number, answer_text, value_text
 from annot_pipeline.errors import shorten
 from annot_pipeline.stages.ingest.patterns import Pattern, compile_pattern
 from annot_pipeline.stages.ingest.record_cells import (
@@ -234,8 +235,10 @@ def _steps_of_column(expression: ColumnExpression, bindings: Bindings, field: st
     if expression.is_set:
         steps.append(lambda cell: None if cell is None else as_set(cell))
     if expression.has is not None:
-        element = _fill(expression.has, bindings)
-        steps.append(lambda cell: "yes" if element in elements(cell or "") else "no")
+        element = answer_text(_fill(expression.has, bindings))
+        steps.append(
+            lambda cell: "yes" if element in map(answer_text, elements(cell or "")) else "no"
+        )
     return steps
 
 
@@ -244,19 +247,15 @@ def _json_step(path: str, field: str) -> Callable[[str | None], str | None]:
         if not value:
             return None
         try:
-            node: Any = json.loads(value, parse_int=str, parse_float=str)
+            node: Any = json.loads(value, parse_int=Number, parse_float=Number)
+            text = value_text(json_at(node, path))
         except (ValueError, RecursionError):
             raise RejectionError(f"{field} is not JSON" + _detail(field, value)) from None
-        node = json_at(node, path)
-        if node is None:
-            return None
-        if not isinstance(node, str):
-            node = json.dumps(node, ensure_ascii=False, separators=(",", ":"))
         try:
-            node.encode()
+            (text or "").encode()
         except UnicodeEncodeError:  # half of a surrogate pair: JSON can write it, no text is it
-            raise RejectionError(f"{field} is not text" + _detail(field, node)) from None
-        return str(node)
+            raise RejectionError(f"{field} is not text" + _detail(field, text)) from None
+        return text
 
     return step
 
@@ -274,6 +273,7 @@ def _lookup_step(
             patterns.append((compile_pattern(key[1:]), result))
         else:
             exact[key] = result
+    answers = {answer_text(key): result for key, result in reversed(exact.items())}
     otherwise = expression.otherwise
     otherwise = None if otherwise is None else _fill(otherwise, bindings)
 
@@ -295,6 +295,8 @@ def _lookup_step(
             return value
         if value in exact:
             return exact[value]
+        if answer_text(value) in answers:
+            return answers[answer_text(value)]
         for key_pattern, result in patterns:
             if key_pattern.search(value):
                 return result
@@ -327,11 +329,19 @@ def parse_time(value: str, field: str, pattern: str | None = None) -> datetime:
         raise RejectionError(f"{field} is not a time" + _detail(field, value)) from None
 
 
+EPOCH = re.compile(r"\s*-?(\d{13}|\d{9,10})(?:\.\d+)?\s*")
+
+
 def _epoch(value: str) -> datetime | None:
-    if not re.fullmatch(r"\s*-?\d{9,13}(\.\d+)?\s*", value):
+    """Return a time from seconds (9 or 10 digits) or milliseconds (13) since 1970, or else None.
+
+    12 digits may be a date (202401311200) or milliseconds before 2001: they need a pattern.
+    """
+    match = EPOCH.fullmatch(value)
+    if not match:
         return None
-    seconds = float(value)
-    return datetime.fromtimestamp(seconds / 1000 if abs(seconds) >= 1e11 else seconds, UTC)
+    seconds = float(value) / (1000 if len(match[1]) == 13 else 1)
+    return datetime.fromtimestamp(seconds, UTC)
 
 
 ZONE = re.compile(r"\b([A-Z]{3,4})?(?:([+-]\d{1,2})(?::?(\d\d))?)?$")

@@ -15,9 +15,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from annot_pipeline.contracts import INT, TEXT
+from annot_pipeline.contracts.answer_text import answer_text, number_text
 from annot_pipeline.errors import shorten
 
-NUMBER = re.compile(r"[+-]?[0-9]{1,15}(\.[0-9]{1,15})?")
+GROUPED = re.compile(r"[+-]?[0-9]{1,3}(,[0-9]{3})+")
+DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
 LATIN_TWINS = str.maketrans(
     "АВЕЅІЈКМНОРСТХУаеѕіјорсухԁһԛԝ"  # Cyrillic  # noqa: RUF001
     "ΑΒΕΖΗΙΚΜΝΟΡΤΥΧοανικρτυχγ",  # Greek
@@ -86,4 +88,8 @@ def appearance(name: str) -> str:
     text = unicodedata.normalize("NFKC", name)
     text = "".join(c for c in text if unicodedata.category(c) not in ("Cf", "Cc"))
     text = " ".join(text.translate(LATIN_TWINS).split()).casefold()
-    return repr(float(text)) if NUMBER.fullmatch(text) else text
+    if GROUPED.fullmatch(text):
+        text = text.replace(",", "")
+    elif DECIMAL_COMMA.fullmatch(text):
+        text = text.replace(",", ".")
+    return number_text(answer_text(text))

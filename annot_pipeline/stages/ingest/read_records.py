@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from annot_pipeline.config import EachColumn, EachElement, EachKey, ItemSource, Source
 from annot_pipeline.contracts import CONTROLS, PREFERENCES, TEXT, TIME
+from annot_pipeline.contracts.answer_text import answer_text
 from annot_pipeline.errors import shorten
 from annot_pipeline.exports.raw_rows import RawRows
 from annot_pipeline.stages.ingest.early_fates import early_fates
@@ -36,7 +37,7 @@ from annot_pipeline.stages.ingest.raw_names import CELLS, judge_cells
 from annot_pipeline.stages.ingest.record_cells import RecordCells, combinations, record_cells
 from annot_pipeline.stages.ingest.record_fields import ANSWERS, is_blank, reason_where
 
-CODE_VERSION = "9"  # versions of models, selection probabilities
+CODE_VERSION = "10"  # one text of an answer
 
 LONGEST_VALUE = 100_000
 """Bytes; a longer one is no name, label or number but something gone wrong."""
@@ -202,12 +203,17 @@ def _typed(name: str, array: pa.Array) -> Values:
         return for_each_value(
             array, _optional(lambda v: _number(v, name, whole)), FIELD_TYPES[name]
         )
+    if name in ANSWER_TEXTS:
+        array = for_each_value(array, _optional(answer_text)).array
     if name in ALLOWED:
         return for_each_value(array, _optional(lambda v: _one_of(v, name, ALLOWED[name])))
     if array.null_count == len(array):
         return Values(array)
     return Values(pc.if_else(is_blank(array), pa.scalar(None, pa.string()), array))
 
+
+ANSWER_TEXTS = ("label", "truth")
+"""Fields that hold an answer as text."""
 
 PLAIN_TIME = r"^[1-9]\d{3}-\d\d-\d\d[T ]\d\d:\d\d:\d\dZ?$"
 

@@ -8,7 +8,6 @@ columns ``{a}`` (number from 0, or key), ``{a.index}`` and ``{a.value}`` (the el
 from __future__ import annotations
 
 import itertools
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
@@ -20,7 +19,8 @@ import pyarrow.compute as pc
 
 from annot_pipeline.config import EachColumn, EachElement, EachKey, Source
 from annot_pipeline.config.sources import LARGEST_EACH
-from annot_pipeline.exports.json_lines import as_text, parse_json
+from annot_pipeline.contracts.answer_text import value_text
+from annot_pipeline.exports.json_lines import parse_json
 from annot_pipeline.exports.raw_rows import RawRows
 
 Bindings = Mapping[str, str]
@@ -208,7 +208,7 @@ def _elements(each: EachElement | EachKey, cell: str | None) -> _Held:
         return _Held([], [], empty=f"{each.column} is empty")
     pairs = inner.items() if isinstance(inner, dict) else enumerate(inner)
     keys, elements = zip(*pairs, strict=True)
-    return _Held([str(key) for key in keys], [as_text(element) for element in elements])
+    return _Held([str(key) for key in keys], [value_text(element) for element in elements])
 
 
 def json_at(node: Any, path: str | None) -> Any:
@@ -241,7 +241,7 @@ def path_keys(path: str) -> list[str]:
 def split_cell(cell: str, separator: str) -> str:
     """Return the elements of a cell as a JSON list, without blank ones."""
     parts = [element.strip() for element in cell.split(separator)]
-    return json.dumps([part for part in parts if part], ensure_ascii=False)
+    return value_text([part for part in parts if part]) or ""
 
 
 def elements(cell: str) -> list[str]:
@@ -252,10 +252,10 @@ def elements(cell: str) -> list[str]:
         except ValueError:
             inner = None
         if isinstance(inner, list):
-            return [as_text(element) or "" for element in inner]
+            return [value_text(element) or "" for element in inner]
     return [cell.strip()] if cell.strip() else []
 
 
 def as_set(cell: str) -> str:
     """Return the elements of a cell as a JSON list, sorted, each once: one text for one answer."""
-    return json.dumps(sorted({*elements(cell)}), ensure_ascii=False)
+    return value_text(sorted({*elements(cell)})) or ""
