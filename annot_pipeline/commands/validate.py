@@ -23,6 +23,7 @@ from annot_pipeline.config import (
     Source,
 )
 from annot_pipeline.contracts import TEXT
+from annot_pipeline.contracts.name_key import name_key
 from annot_pipeline.errors import AnnotError
 from annot_pipeline.runtime.indexing import is_in
 from annot_pipeline.stages.build import STAGES, Build, Progress, StageRun
@@ -123,7 +124,7 @@ def _fields(source: Source, paths: list[Path]) -> list[dict[str, Any]]:
     """
     described = []
     judges = {
-        judge
+        name_key(judge)
         for path in (paths if "judge" in source.fields else ())
         for judge in _answered(path, "judge").unique().to_pylist()
         if judge and len(judge) >= SHORTEST_NAME
@@ -170,7 +171,8 @@ def _examples(values: pa.Array, judges: set[str]) -> list[str]:
     Who judged stays out of terminals and logs, in whatever field it stands.
     """
     texts = (str(value.as_py()) for value in values)
-    return list(islice((t for t in texts if not any(j in t for j in judges)), EXAMPLES))
+    shown = (text for text in texts if not any(judge in name_key(text) for judge in judges))
+    return list(islice(shown, EXAMPLES))
 
 
 def expression_text(expression: Expression, each: Iterable[str] = ()) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 from annot_pipeline.config import Campaign
 from annot_pipeline.config.signature import digest, release_settings
+from annot_pipeline.contracts.name_key import name_key
 from annot_pipeline.storage.keys import derive, fingerprint, pseudonym
 
 SHORTEST_NAME = 4
@@ -20,9 +21,10 @@ def names_in_path(path: str, judge: str) -> bool:
 
     So do numbers, unless they are addresses as 203.0.113.77.
     """
-    if len(judge) < SHORTEST_NAME or judge.isdigit() or judge not in path:
+    name, text = name_key(judge), name_key(path)
+    if len(name) < SHORTEST_NAME or name.isdigit() or name not in text:
         return False
-    return bool(re.search(rf"(?<![^\W_]){re.escape(judge)}(?![^\W_])", path))
+    return bool(re.search(rf"(?<![^\W_]){re.escape(name)}(?![^\W_])", text))
 
 
 def published_settings(settings: Campaign, key: bytes, derivation: int) -> dict[str, Any]:
@@ -60,16 +62,19 @@ def _without_judges(source: dict[str, Any], salt: str) -> dict[str, Any]:
     who = json.dumps(judge, ensure_ascii=False)
     hidden = [name for name in source["each"] if f"{{{name}}}" in who or f"{{{name}.index}}" in who]
     names = {value for name in hidden for value in source["each"][name]} | set(_named(judge))
+    columns = _columns(judge)
+    of_judges = [condition for condition in source["where"] if columns & _columns(condition)]
+    names |= {name for condition in of_judges for name in _conditions(condition)}
+    keys = {key for name in names if (key := name_key(name))}
 
     def without(value: Any) -> Any:
         if isinstance(value, dict):
             return {without(key): without(inner) for key, inner in value.items()}
         if isinstance(value, list):
             return [without(inner) for inner in value]
-        if isinstance(value, str) and any(
-            name == value or (len(name) >= SHORTEST_NAME and name in value) for name in names
-        ):
-            return f"sha256:{digest([salt, value])}"
+        if isinstance(value, str) and (text := name_key(value)):
+            is_named = text in keys or any(len(k) >= SHORTEST_NAME and k in text for k in keys)
+            return f"sha256:{digest([salt, value])}" if is_named else value
         return value
 
     fields = {name: without(value) for name, value in source["fields"].items()}
@@ -79,7 +84,24 @@ def _without_judges(source: dict[str, Any], salt: str) -> dict[str, Any]:
         name: {"sha256": digest([salt, values])} if name in hidden else without(values)
         for name, values in source["each"].items()
     }
-    return source | {"fields": fields, "each": each, "options": without(source["options"])}
+    where = without(source["where"])
+    options = without(source["options"])
+    return source | {"fields": fields, "each": each, "options": options, "where": where}
+
+
+def _columns(expression: Mapping[str, Any]) -> set[str]:
+    """Return the columns that an expression, or the expression of a condition, reads."""
+    parts = [expression, *(expression.get("join") or ())]
+    return {column for part in parts if (column := part.get("column"))}
+
+
+def _conditions(condition: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what a condition on judges compares them with."""
+    for name in ("in", "not"):
+        yield from condition.get(name) or ()
+    if condition.get("match"):
+        yield condition["match"]
+    yield from condition.get("map") or ()
 
 
 def _named(judge: Mapping[str, Any]) -> Iterator[str]:

@@ -18,8 +18,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from annot_pipeline.config.judges import JudgeSettings
+from annot_pipeline.contracts.name_key import name_key
 from annot_pipeline.errors import AnnotError
-from annot_pipeline.stages.gold.name_search import NOT_SHOWN, CellNames, NameSearch, cell_key
+from annot_pipeline.stages.gold.name_search import NOT_SHOWN, CellNames, NameSearch
 from annot_pipeline.stages.gold.published_names import LABELS, SYSTEMS
 from annot_pipeline.stages.gold.published_words import own_words
 from annot_pipeline.stages.ingest.raw_names import raw_names
@@ -54,13 +55,13 @@ class NameMask:
         records = self._records()
         search, keys = _judges(records, self.declared)
         names = search.in_text(text)
-        short = {cell for cell in QUOTED_CELL.findall(text) if cell_key(cell) in keys}
+        short = {cell for cell in QUOTED_CELL.findall(text) if name_key(cell) in keys}
         if not names and not short:
             return text
         public = own_words() | _mapped(records)
         masked = search.masked(text, {name for name in names if name.lower() not in public})
         for cell in short:
-            if cell_key(cell) not in public:
+            if name_key(cell) not in public:
                 masked = re.sub(rf"(['\"]){re.escape(cell)}\1", NOT_SHOWN, masked)
         return masked
 
@@ -130,7 +131,7 @@ def _files(folder: Path, paths: tuple[Path, ...]) -> tuple[Path, ...]:
 def _judges(
     records: Records, declared: tuple[JudgeSettings, ...]
 ) -> tuple[NameSearch, frozenset[str]]:
-    """Return the search for names in texts, and `cell_key` of all names."""
+    """Return the search for names in texts, and `name_key` of all names."""
     names = {name for path, *_ in records for name in _names(path, declared)}
     return NameSearch.from_names(names), CellNames.from_names(names).keys
 

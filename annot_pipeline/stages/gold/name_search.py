@@ -1,7 +1,4 @@
-"""Names of judges in texts that are published: found as whole words, many names at a time.
-
-Case does not count, nor whether a letter and its accent are one character or two (NFC, NFD).
-"""
+"""Names of judges in texts that are published: found as whole words, many names at a time."""
 
 from __future__ import annotations
 
@@ -12,50 +9,68 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, cached_property
-from unicodedata import normalize
+from typing import NamedTuple
+from unicodedata import combining
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-WORD = re.compile(r"[^\W_]+")
+from annot_pipeline.contracts.name_key import WORD, name_key, name_parts
+
 LEAST_CHARACTERS = 6
 """Shorter names occur in texts by chance, as numbers do: they are not searched for."""
+ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
+"""How JSON, Python and Markdown write characters that they cannot hold as they are."""
 
 
 def is_distinctive(name: str) -> bool:
     """Return whether a name in a text is unlikely to be there by chance."""
+    name = name.strip()
     return len(name) >= LEAST_CHARACTERS and not name.isdigit() and WORD.search(name) is not None
+
+
+class Spelling(NamedTuple):
+    """A name, the key of it or of a part of it, and where the key's rarest word starts."""
+
+    name: str
+    key: str
+    offset: int
 
 
 @dataclass(frozen=True)
 class NameSearch:
     """Finds names in texts where no letter or digit stands right before or behind them.
 
+    Names and texts are compared by `name_key`; what texts escape with a backslash is looked at
+    without it, too. Parts of a name (`name_parts`) count as the name.
+
     Parameters
     ----------
     by_word
-        Names by their rarest word, in lower case, with the word's offset in the name. Words are
-        runs of letters and digits.
+        Names by the rarest word of their keys. Words are runs of letters and digits.
     first_words
-        The first word of each name, in lower case.
+        The first word of each key.
     """
 
-    by_word: dict[str, tuple[tuple[str, int], ...]]
+    by_word: dict[str, tuple[Spelling, ...]]
     first_words: frozenset[str]
 
     @classmethod
     def from_names(cls, names: Iterable[str]) -> NameSearch:
         """Return the search for those names that can be checked."""
-        words = {
-            name: [(word[0].lower(), word.start()) for word in WORD.finditer(name)]
-            for name in map(_composed, names)
-            if is_distinctive(name)
+        keys = {
+            key: name
+            for name in sorted(names)
+            for text in (name, *name_parts(name))
+            if is_distinctive(text) and (key := name_key(text))
         }
+        words = {key: [(w[0], w.start()) for w in WORD.finditer(key)] for key in keys}
+        words = {key: pairs for key, pairs in words.items() if pairs}
         n_names = Counter(word for pairs in words.values() for word in {word for word, _ in pairs})
-        by_word: dict[str, list[tuple[str, int]]] = defaultdict(list)
-        for name, pairs in words.items():
+        by_word: dict[str, list[Spelling]] = defaultdict(list)
+        for key, pairs in words.items():
             word, start = min(pairs, key=lambda pair: n_names[pair[0]])
-            by_word[word].append((name, start))
+            by_word[word].append(Spelling(keys[key], key, start))
         return cls(
             {word: tuple(names) for word, names in by_word.items()},
             frozenset(pairs[0][0] for pairs in words.values()),
@@ -63,61 +78,104 @@ class NameSearch:
 
     def without(self, names: Iterable[str]) -> NameSearch:
         """Return the search for the other names."""
-        left_out = set(map(_composed, names))
-        names_left = (name for group in self.by_word.values() for name, _ in group)
-        return self.from_names(name for name in names_left if name not in left_out)
+        left_out = set(names)
+        names_left = (name.name for group in self.by_word.values() for name in group)
+        return self.from_names({name for name in names_left if name not in left_out})
 
     def in_text(self, text: str) -> set[str]:
-        """Return the names that occur in a text."""
-        return set(self._matches(_composed(text)))
+        """Return the names that occur in a text, or in what it escapes."""
+        names = {spelling.name for spelling, _ in self._matches(name_key(text))}
+        if "\\" in text:
+            names |= {spelling.name for spelling, _ in self._matches(name_key(unescaped(text)))}
+        return names
 
     def in_column(self, column: pa.ChunkedArray) -> set[str]:
         """Return the names that occur in some value of a column of texts."""
         if not self.by_word or not len(column):
             return set()
-        values = pc.unique(pc.utf8_normalize(column.cast(pa.string()), "NFC")).drop_null()
-        words = pc.split_pattern_regex(pc.utf8_lower(values), r"[^\pL\pN]+")
-        is_first_word = pc.is_in(words.flatten(), self._first_words_of_columns)
-        rows = pc.unique(pc.list_parent_indices(words).filter(is_first_word))
+        values = pc.unique(column.cast(pa.string())).drop_null()
         names: set[str] = set()
-        for text in values.take(rows).to_pylist():
-            names |= self.in_text(text)
+        for is_ascii in (True, False):
+            some = values.filter(pc.equal(pc.string_is_ascii(values), is_ascii))
+            words = pc.split_pattern_regex(_lowered(some, is_ascii=is_ascii), r"[^\pL\pN]+")
+            is_first_word = pc.is_in(words.flatten(), self._first_words_of_columns)
+            rows = pc.list_parent_indices(words).filter(is_first_word)
+            escapes = pc.indices_nonzero(pc.match_substring(some, "\\u")).cast(rows.type)
+            for text in some.take(pc.unique(pa.concat_arrays([rows, escapes]))).to_pylist():
+                names |= self.in_text(text)
         return names
 
     @cached_property
     def _first_words_of_columns(self) -> pa.Array:
-        """Return first words as Arrow lowers them: İ and a final Σ differ from Python's."""
-        names = (name for group in self.by_word.values() for name, _ in group)
-        words = {WORD.search(name)[0] for name in names}  # type: ignore[index]
-        return pc.utf8_lower(pa.array(sorted(words), pa.string()))
+        """Return first words of keys, and as Arrow lowers them: İ and others are not Python's."""
+        names = {name.name for group in self.by_word.values() for name in group}
+        texts = {part for name in names for part in (name, *name_parts(name))}
+        lowered = _lowered(pa.array(sorted(texts), pa.string()), is_ascii=False).to_pylist()
+        words = {match[0] for text in lowered if (match := WORD.search(text))}
+        return pa.array(sorted(words | self.first_words), pa.string())
 
     def masked(self, text: str, names: set[str]) -> str:
         """Return a text in which `NOT_SHOWN` replaces some names."""
-        text = _composed(text)
-        for name in sorted(names, key=lambda name: (-len(name), name)):
-            parts, end = [], 0
-            for match in re.finditer(re.escape(name), text, re.IGNORECASE):
-                if _is_whole(text, *match.span()):
-                    parts.append(text[end : match.start()])
-                    end = match.end()
-            text = NOT_SHOWN.join([*parts, text[end:]])
-        return text
+        if "\\" in text and not names <= {s.name for s, _ in self._matches(name_key(text))}:
+            text = unescaped(text)
+        key, places = _key_with_places(text)
+        spans = [
+            (places[start], places[start + len(spelling.key) - 1] + 1)
+            for spelling, start in self._matches(key)
+            if spelling.name in names
+        ]
+        parts, end = [], 0
+        for start, stop in sorted(spans, key=lambda span: (span[0], -span[1])):
+            if start >= end:
+                parts += [text[end:start], NOT_SHOWN]
+            end = max(end, stop)
+        return "".join([*parts, text[end:]])
 
-    def _matches(self, text: str) -> Iterator[str]:
-        words = {word.lower() for word in set(WORD.findall(text))}
-        if self.first_words.isdisjoint(words):  # fast path: most pages have none
+    def _matches(self, key: str) -> Iterator[tuple[Spelling, int]]:
+        """Yield the names in the key of a text, and where they start."""
+        if self.first_words.isdisjoint(WORD.findall(key)):  # fast path: most pages have none
             return
-        for word in WORD.finditer(text):
-            for name, offset in self.by_word.get(word[0].lower(), ()):
-                start = word.start() - offset
-                end = start + len(name)
-                is_name = start >= 0 and text[start:end].lower() == name.lower()
-                if is_name and _is_whole(text, start, end):
-                    yield name
+        for word in WORD.finditer(key):
+            for spelling in self.by_word.get(word[0], ()):
+                start = word.start() - spelling.offset
+                end = start + len(spelling.key)
+                if start >= 0 and key[start:end] == spelling.key and _is_whole(key, start, end):
+                    yield spelling, start
 
 
-def _composed(text: str) -> str:
-    return normalize("NFC", text)
+def unescaped(text: str) -> str:
+    r"""Return a text without backslashes that escape: ``\\`` is one, ``\u00e9`` a letter."""
+
+    def character(match: re.Match[str]) -> str:
+        return chr(int(match[1], 16)) if match[1] else match[2]
+
+    return ESCAPE.sub(character, text).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _lowered(values: pa.Array, *, is_ascii: bool) -> pa.Array:
+    """Return texts as `name_key` compares their letters, as far as Arrow can."""
+    if is_ascii:
+        return pc.utf8_lower(values)
+    values = pc.replace_substring_regex(pc.utf8_normalize(values, "NFKC"), r"\p{Cf}", "")
+    values = pc.replace_substring(pc.utf8_lower(values), "\u00df", "ss")
+    return pc.replace_substring(values, "\u03c2", "\u03c3")
+
+
+def _key_with_places(text: str) -> tuple[str, list[int]]:
+    """Return the key of a text, letter by letter, and where in the text each letter comes from."""
+    key: list[str] = []
+    places: list[int] = []
+    start = 0
+    while start < len(text):
+        end = start + 1
+        while end < len(text) and combining(text[end]):
+            end += 1
+        for letter in name_key(text[start:end]) or " " * text[start].isspace():
+            if letter != " " or (key and key[-1] != " "):
+                key.append(letter)
+                places.append(start if letter == " " else end - 1)
+        start = end
+    return "".join(key), places
 
 
 def _is_whole(text: str, start: int, end: int) -> bool:
@@ -135,11 +193,6 @@ CUT_AT = 57
 """Characters of a cell that a reason holds at least, where it does not hold all of them."""
 
 
-def cell_key(cell: str) -> str:
-    """Return a cell without outer blanks, in lower case, to compare it with names."""
-    return _composed(cell).strip().lower()
-
-
 @dataclass(frozen=True)
 class CellNames:
     """Tells whether a cell that a reason quotes, as a whole, is the name of a judge, however short.
@@ -147,7 +200,7 @@ class CellNames:
     Parameters
     ----------
     keys
-        `cell_key` of the names.
+        `name_key` of the names.
     numbers
         Names that are numbers.
     long
@@ -161,7 +214,7 @@ class CellNames:
     @classmethod
     def from_names(cls, names: Iterable[str]) -> CellNames:
         """Return the matcher of cells that are one of some names."""
-        keys = frozenset(filter(None, map(cell_key, names)))
+        keys = frozenset(filter(None, map(name_key, names)))
         numbers = frozenset(n for key in keys if (n := _number(key)) is not None)
         return cls(keys, numbers, tuple(key for key in keys if len(key) >= CUT_AT))
 
@@ -169,7 +222,7 @@ class CellNames:
         """Return keys of the names that a reason quotes."""
         if score := SCORE.search(reason):
             return {score[0]} if _number(score[0]) in self.numbers else set()
-        cells = {cell_key(cell) for cell in quoted_cells(reason)}
+        cells = {name_key(cell) for cell in quoted_cells(reason)}
         cut = {c for c in cells if len(c) >= CUT_AT and any(n.startswith(c) for n in self.long)}
         return (cells & self.keys) | cut
 

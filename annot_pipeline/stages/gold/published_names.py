@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pyarrow as pa
 
@@ -20,7 +21,6 @@ from annot_pipeline.errors import counted
 from annot_pipeline.stages.gold.metrics import ReleaseMetrics
 from annot_pipeline.stages.gold.name_search import NameSearch, is_distinctive
 from annot_pipeline.stages.gold.published_words import is_prose, own_words
-from annot_pipeline.storage.files import canonical_json
 from annot_pipeline.storage.tables import StoredTable, read_groups
 
 CONTENT = frozenset({"text", "source", "reference", "truth"})
@@ -80,10 +80,11 @@ class PublishedNames:
                 )
         self.exempt |= systems
         self.by_place = {location: names - systems for location, names in in_columns.items()}
-        text = canonical_json(manifest).decode()
-        names = _without_our_words(self.search.in_text(text))
-        for part in ("sources", "settings"):  # what the campaign writes
-            texts = _texts_in(manifest.get(part))
+        names = set()
+        for text in set(_texts_in(manifest)):
+            names |= _without_our_words(self.search.in_text(text))
+        for part in ("sources", "settings"):  # sentences that the campaign writes
+            texts = (text for text in _texts_in(manifest.get(part)) if " " in text)
             names |= {name for text in texts for name in self.search.in_text(text)}
         self.by_place["manifest.json"] = names - self.exempt
 
@@ -92,7 +93,8 @@ class PublishedNames:
         search = self.search.without(self.exempt)
         for page in pages:
             text = page.read_text(encoding="utf-8")
-            names = search.in_text(text) | search.in_text(html.unescape(text))
+            texts = {text, html.unescape(text), unquote(text, errors="replace")}
+            names = {name for form in texts for name in search.in_text(form)}
             self.by_place[page.name] = _without_our_words(names)
 
     def metrics(self) -> ReleaseMetrics:
@@ -132,12 +134,12 @@ def _without_our_words(names: set[str]) -> set[str]:
 
 
 def _texts_in(value: Any) -> Iterator[str]:
-    """Yield the sentences in a document; a value of one word, as a setting's, is none."""
+    """Yield the texts in a document, keys too, as they are before JSON escapes them."""
     if isinstance(value, str):
-        if " " in value:
-            yield value
+        yield value
     elif isinstance(value, Mapping):
-        for inner in value.values():
+        for key, inner in value.items():
+            yield str(key)
             yield from _texts_in(inner)
     elif isinstance(value, list | tuple):
         for inner in value:

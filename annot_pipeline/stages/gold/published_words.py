@@ -13,7 +13,7 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
-from annot_pipeline.stages.gold.name_search import WORD
+from annot_pipeline.contracts.name_key import WORD
 from annot_pipeline.storage.queries import sql_text
 
 WRITERS = ("commands", "contracts", "gates", "report", "stages")
