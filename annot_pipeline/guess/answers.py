@@ -99,7 +99,7 @@ def answer_as(column: Column, kind: str) -> Answer:
     column = without_abstentions(column)
     if kind == "categorical":
         fields = [("label", column.expression, labels_seen(column))]
-        return Answer(kind, fields, [column.name], labels=column.counts, abstained=abstained)
+        return Answer(kind, fields, [column.name], labels=column.answers, abstained=abstained)
     evidence = f"{column.n_distinct:,} different, {column.low:g} to {column.high:g}"
     n_words = round((1 - column.numeric_share) * len(column.filled))
     if n_words:
@@ -110,8 +110,8 @@ def answer_as(column: Column, kind: str) -> Answer:
 
 def labels_seen(column: Column) -> str:
     """Return how many labels there are, and the most frequent."""
-    labels = ", ".join(sorted(list(column.counts)[:10], key=natural_key))
-    return f"{column.n_distinct:,} different: {labels}" + (", ..." * (column.n_distinct > 10))
+    labels = ", ".join(sorted(list(column.answers)[:10], key=natural_key))
+    return f"{len(column.answers):,} different: {labels}" + (", ..." * (len(column.answers) > 10))
 
 
 def scale_of(column: Column) -> tuple[float, float] | None:

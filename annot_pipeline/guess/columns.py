@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from annot_pipeline.contracts.answer_text import answer_text
 from annot_pipeline.guess import names
 from annot_pipeline.stages.ingest.read_records import NUMBER
 
@@ -38,6 +40,14 @@ class Column:
         """Return the value to how often it stands there; the most frequent first."""
         pairs = [(c["values"], c["counts"]) for c in pc.value_counts(self.filled).to_pylist()]
         return dict(sorted(pairs, key=lambda pair: (-pair[1], pair[0])))
+
+    @cached_property
+    def answers(self) -> dict[str, int]:
+        """Return the values as answers (1.0 is 1) to how often they stand there."""
+        answers: Counter[str] = Counter()
+        for value, count in self.counts.items():
+            answers[answer_text(value)] += count
+        return dict(sorted(answers.items(), key=lambda pair: (-pair[1], pair[0])))
 
     @property
     def n_distinct(self) -> int:

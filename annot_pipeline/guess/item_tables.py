@@ -73,7 +73,7 @@ def _is_possible_truth(truth: Column, sources: Sequence[SourceGuess]) -> bool:
     tasks = [task for source in sources for task in source.tasks]
     if any(task.kind == "scalar" for task in tasks) and truth.numeric_share == 1:
         return True
-    return any(truth.counts.keys() & task.labels.keys() for task in tasks)
+    return any(truth.answers.keys() & task.labels.keys() for task in tasks)
 
 
 def _matching(choice: Choice, judged: Sequence[frozenset[str]]) -> Column | None:

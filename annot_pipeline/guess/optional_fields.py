@@ -93,7 +93,7 @@ def _test_questions(choice: Choice, labels: dict[str, int], item: Column) -> lis
         is_truth = "truth" in names.roles(column.name) and isinstance(column.expression, str)
         if not is_truth or not column.counts or len(column.filled) > column.n_blank:
             continue
-        if not {*column.counts} <= {*labels}:
+        if not {*column.answers} <= {*labels}:
             continue
         if not choice.sheet.determines(item.name, column.name):
             continue
@@ -152,7 +152,7 @@ def _truth(
     for column in choice.with_role("truth"):
         if item and not sheet.determines(item.name, column.name):
             continue
-        if labels and not labels.keys() & column.counts.keys():
+        if labels and not labels.keys() & column.answers.keys():
             continue
         if answer_kind == "scalar" and column.numeric_share < 1:
             continue

@@ -135,7 +135,7 @@ def _label_studio_answer(choice: Choice, label: Column) -> Answer:
     if label.counts:
         comment = labels_seen(label)
         return Answer(
-            "categorical", [("label", label.expression, comment)], [], labels=label.counts
+            "categorical", [("label", label.expression, comment)], [], labels=label.answers
         )
     score = choice.sheet["score"]
     if score.counts:

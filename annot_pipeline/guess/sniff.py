@@ -231,18 +231,26 @@ def _is_mturk(columns: Sequence[str]) -> bool:
     return nested and {"HITId", "WorkerId"} <= set(columns)
 
 
+QUOTING: tuple[dict[str, str], ...] = ({}, {"escape": "\\"}, {"quote": ""})
+"""Options that quotes are read with, the first that reject the fewest rows: as csv says, with a
+backslash before quotes (Spark), or as ordinary characters.
+"""
+
+
 def _read_quoted(sample: Sample, limit: int) -> Sample:
-    """Read with quotes, or without where that spares more rows."""
-    try:
-        quoted = read_rows(sample, limit)
-        if not quoted.unreadable:
-            return quoted
-    except InputError:
-        quoted = None
-    try:
-        bare = read_rows(replace(sample, options=sample.options | {"quote": ""}), limit)
-    except InputError:
-        bare = None
-    if bare is None or (quoted and quoted.unreadable.total() <= bare.unreadable.total()):
-        return quoted or read_rows(sample, limit)
-    return bare
+    """Read with the options of `QUOTING` that spare the most rows."""
+    best: Sample | None = None
+    first_error: InputError | None = None
+    for options in QUOTING:
+        try:
+            read = read_rows(replace(sample, options=sample.options | options), limit)
+        except InputError as error:
+            first_error = first_error or error
+            continue
+        if best is None or read.unreadable.total() < best.unreadable.total():
+            best = read
+        if not best.unreadable:
+            break
+    if best is None:
+        raise first_error or UnusableError("cannot be read")
+    return best

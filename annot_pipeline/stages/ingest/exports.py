@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -166,6 +167,12 @@ def read_exports(context: StageContext) -> StageOutput[RecordMetrics]:
         f"{counted(n_rows, 'row')}, {counted(n_records, 'record')}; "
         f"{n_new:,} of {counted(len(files), 'export')} new"
     )
+    ignored: Counter[str] = Counter()
+    for file in files:
+        ignored.update(json.loads(file["ignored"]))
+    if ignored:
+        kinds = [f"{n:,} {kind}" for kind, n in sorted(ignored.items())]
+        context.progress(f"not rows: {first_of(kinds)}")
     tables = {
         "record_files": pa.Table.from_pylist(files, RECORD_FILES),
         "item_rows": pa.Table.from_pylist(
