@@ -15,6 +15,7 @@ import pytest
 
 from annot_pipeline.errors import InputError
 from annot_pipeline.exports import Opening, tabular
+from tests.conftest import stage_file, write_small_campaign
 from tests.exports.python_rows import ReorderedError, Rows, rows_by_python
 
 CELLS = (
@@ -80,6 +81,51 @@ def test_any_csv_is_read_as_python_reads_it(tmp_path: Path) -> None:
     assert n_malformed > 200
 
 
+ENCODINGS = ("utf-8", "utf-8-sig", "utf-16", "latin-1", "cp1252")
+FIELDS = {"item": "a", "judge": "b", "label": "c"}
+
+
 @pytest.mark.slow
-def test_two_thousand_malformed_files(tmp_path: Path) -> None:
-    check_random_files(tmp_path / "random.csv", 2_000, seed=18)
+def test_every_row_of_two_thousand_malformed_files_is_in_lineage(tmp_path: Path) -> None:
+    """Quotes, line ends, headers, encodings, cut files: a fate for each row, or no such file."""
+    chance = random.Random(18)
+    exports: dict[str, str] = {}
+    expected: dict[str, Rows] = {}
+    while len(exports) < 2_000:
+        end = chance.choice(["\n", "\r\n", "\r"])
+        lines = [
+            ",".join(chance.choices(CELLS, k=chance.choice([3, 3, 3, 3, 2, 4, 0])))
+            for _ in range(chance.randint(1, 12))
+        ]
+        body = end.join([*lines, ""])
+        body = body[: chance.choice([len(body), chance.randint(1, len(body))])]
+        encoding = chance.choice(ENCODINGS)
+        text = "a,b,c" + end + body
+        name = f"{len(exports):04}-{encoding}.csv"
+        try:
+            expected[f"exports/{name}"] = rows_by_python(body, HEADER)
+        except ReorderedError:
+            continue
+        exports[name] = text
+    sources = [
+        {"path": f"exports/*-{encoding}.csv", "format": "csv", "fields": FIELDS,
+         "options": {"encoding": encoding}}
+        for encoding in ENCODINGS
+    ]  # fmt: skip
+
+    folder = write_small_campaign(
+        tmp_path / "campaign", {}, sources=sources, privacy={"pseudonymize": False}
+    )
+    for name, text in exports.items():
+        data = text.encode(name.removesuffix(".csv").partition("-")[2])
+        (folder / "exports" / name).write_bytes(data)
+    built = stage_file(folder)
+    rows: dict[str, dict[int, str | None]] = {name: {} for name in expected}
+    for row in built.rows("lineage"):
+        rows[row["source_file"]][row["source_row"]] = row["reason"]
+    assert built.rows("lineage")
+    for name, of_file in expected.items():
+        assert rows[name].keys() == of_file.keys(), name
+        for number, row in of_file.items():
+            if isinstance(row, str):
+                assert (rows[name][number] or "").startswith(row), (name, number)
