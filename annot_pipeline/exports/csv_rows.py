@@ -198,8 +198,9 @@ class CsvRows:
     def _runs(self, data: bytes, *, is_last: bool) -> Iterator[Run]:
         dialect, position, end = self.dialect, 0, len(data)
         while position < end:
-            match = dialect.rows_of_a_line.match(data, position)
-            stop = match.end() if match else position
+            stop = self._end_of_plain_lines(data, position)
+            match = dialect.rows_of_a_line.match(data, stop)
+            stop = match.end() if match else stop
             if stop > position:
                 yield self._run("rows", data, position, stop)
                 position = stop
@@ -217,6 +218,14 @@ class CsvRows:
             else:
                 yield self._run(OF_SEVERAL_LINES, data, position, stop)
                 position = stop
+
+    def _end_of_plain_lines(self, data: bytes, start: int) -> int:
+        """Return where the lines end that hold no quote and no escape, each of which is a row."""
+        special = [
+            data.find(c.encode(), start) for c in (self.dialect.quote, self.dialect.escape) if c
+        ]
+        end = min((at for at in special if at >= 0), default=len(data))
+        return max(start, data.rfind(b"\n", start, end) + 1, data.rfind(b"\r", start, end) + 1)
 
     def _row(self, data: bytes, start: int) -> tuple[int, str]:
         """Return the end of a row that may take several lines (0: not in ``data``), or why none."""

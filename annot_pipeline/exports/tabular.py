@@ -133,7 +133,9 @@ class _Text:
             if self.is_start and data:
                 self.is_start = False
                 data = data.removeprefix(codecs.BOM_UTF8)
-        self.n_line_ends += data.count(b"\n") + data.count(b"\r") - data.count(b"\r\n")
+        self.n_line_ends += data.count(b"\n")
+        if b"\r" in data:
+            self.n_line_ends += data.count(b"\r") - data.count(b"\r\n")
         self.n_line_ends -= self.last.endswith(b"\r") and data.startswith(b"\n")
         self.last = data or self.last
         return data
