@@ -44,20 +44,18 @@ def rows_by_python(
 def _row_by_python(
     lines: list[str], at: int, header: list[str], delimiter: str
 ) -> tuple[list[str] | str, int]:
-    for n in range(1, len(lines) - at + 1):
-        try:
-            (row,) = list(csv.reader(lines[at : at + n], delimiter=delimiter, strict=True))
-        except csv.Error as error:
-            if "end of data" in str(error):
-                continue
-            return "malformed quotes", 1
-        if row == header:
-            return "repeated_header", n
-        if sorted(row) == sorted(header):
-            raise ReorderedError
-        if len(row) != len(header) and any(
-            line.count(delimiter) + 1 == len(header) for line in lines[at + 1 : at + n]
-        ):
-            return "malformed quotes", 1  # the quote would swallow what looks like a row
-        return row, n
-    return "malformed quotes", 1
+    reader = csv.reader((lines[n] for n in range(at, len(lines))), delimiter=delimiter, strict=True)
+    try:
+        row = next(reader)
+    except csv.Error:
+        return "malformed quotes", 1
+    n = reader.line_num
+    if row == header:
+        return "repeated_header", n
+    if sorted(row) == sorted(header):
+        raise ReorderedError
+    if len(row) != len(header) and any(
+        line.count(delimiter) + 1 == len(header) for line in lines[at + 1 : at + n]
+    ):
+        return "malformed quotes", 1  # the quote would swallow what looks like a row
+    return row, n
