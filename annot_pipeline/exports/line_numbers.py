@@ -14,8 +14,9 @@ from annot_pipeline.errors import AnnotError
 from annot_pipeline.exports.appraise import missing_header
 from annot_pipeline.exports.hits import results_format
 from annot_pipeline.exports.json_lines import numbered_lines
+from annot_pipeline.exports.mturk import read_mturk
 from annot_pipeline.exports.raw_rows import Opening
-from annot_pipeline.exports.tabular import csv_rows
+from annot_pipeline.exports.tabular import read_csv, row_starts
 
 UNREADABLE = (AnnotError, OSError, EOFError, ValueError, LookupError)
 
@@ -49,13 +50,15 @@ def row_lines(opening: Opening, format_: str, rows: Iterable[int]) -> dict[int, 
 
 
 def _csv_starts(opening: Opening) -> Iterator[tuple[int, int]]:
-    for row, line, _, _ in csv_rows(opening):
-        yield row, line
+    return row_starts(opening, len(read_csv(opening).columns))
+
+
+def _mturk_starts(opening: Opening) -> Iterator[tuple[int, int]]:
+    return row_starts(opening, len(read_mturk(opening).columns))
 
 
 def _appraise_starts(opening: Opening) -> Iterator[tuple[int, int]]:
-    columns = missing_header(opening)
-    return _csv_starts(replace(opening, header=opening.header or columns))
+    return _csv_starts(replace(opening, header=opening.header or missing_header(opening)))
 
 
 def _json_starts(opening: Opening) -> Iterator[tuple[int, int]]:
@@ -70,7 +73,7 @@ def _hits_starts(opening: Opening) -> Iterator[tuple[int, int]]:
 
 STARTS: Mapping[str, Callable[[Opening], Iterator[tuple[int, int]]]] = {
     "csv": _csv_starts,
-    "mturk": _csv_starts,
+    "mturk": _mturk_starts,
     "appraise": _appraise_starts,
     "jsonl": _json_starts,
     "hits": _hits_starts,

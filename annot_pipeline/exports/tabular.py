@@ -83,13 +83,12 @@ def read_csv(opening: Opening, *, left_out: Sequence[str] = ()) -> Export:
     return export
 
 
-def csv_rows(opening: Opening) -> Iterator[tuple[int, int, bytes, str]]:
-    """Yield rows after the header: number, line in the file, bytes (UTF-8), why it is malformed."""
+def row_starts(opening: Opening, n_columns: int) -> Iterator[tuple[int, int]]:
+    """Yield the number of each row after the header, and the line of the file it starts on."""
     with _text(opening) as text:
         start = _Start(opening, text)
-        names = opening.header or start.header
-        for row, line, data, problem in start.rows(len(names)).numbered_rows():
-            yield row, line + start.n_lines, data, problem
+        for row, line, _, _ in start.rows(n_columns).numbered_rows():
+            yield row, line + start.n_lines
 
 
 def start_of_rows(opening: Opening) -> tuple[Dialect, int]:
