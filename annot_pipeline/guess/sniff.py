@@ -172,7 +172,10 @@ def _delimiter(sample: Sample) -> tuple[str, int]:
     n_columns: dict[str, int] = {}
     for delimiter in (*DELIMITERS, " "):
         tried = replace(sample, options=sample.options | {"delimiter": delimiter})
-        n = len(READERS["csv"](opening_of(tried)).columns)
+        try:
+            n = len(READERS["csv"](opening_of(tried)).columns)
+        except InputError:  # quotes of the header end within cells
+            continue
         if n > 1 and not (delimiter == " " and n_columns):
             n_columns[delimiter] = n
     if len(n_columns) > 1:
