@@ -171,8 +171,8 @@ def _examples(values: pa.Array, judges: set[str]) -> list[str]:
     Who judged stays out of terminals and logs, in whatever field it stands.
     """
     texts = (str(value.as_py()) for value in values)
-    shown = (text for text in texts if not any(judge in name_key(text) for judge in judges))
-    return list(islice(shown, EXAMPLES))
+    public_texts = (text for text in texts if not any(judge in name_key(text) for judge in judges))
+    return list(islice(public_texts, EXAMPLES))
 
 
 def expression_text(expression: Expression, each: Iterable[str] = ()) -> str:

@@ -396,20 +396,20 @@ class _Cells:
         good: list[int] = []
         problems: list[str | None] = []
         values: list[list[str | None]] = [[] for _ in self.used]
-        places = [self.columns.index(name) for name in self.used]
+        positions = [self.columns.index(name) for name in self.used]
         for number, row in zip(numbers.tolist(), self._split(text), strict=True):
             cells = self.dialect.cells(row)
             if len(cells) != len(self.columns):
                 ragged[number] = self._ragged(len(cells))
                 continue
             problem = None
-            for place, column in zip(places, values, strict=True):
+            for position, column in zip(positions, values, strict=True):
                 try:
-                    column.append(self.dialect.value(cells[place]).decode())
+                    column.append(self.dialect.value(cells[position]).decode())
                 except UnicodeDecodeError:
                     column.append(None)
                     # a column may be named after a judge: its place is told
-                    problem = f"not UTF-8 in column {place + 1}; see options.encoding"
+                    problem = f"not UTF-8 in column {position + 1}; see options.encoding"
             good.append(number)
             problems.append(problem)
         columns = {

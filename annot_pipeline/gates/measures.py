@@ -131,7 +131,7 @@ def repeated_answers(metrics: JudgmentMetrics) -> Finding:
 
 def swallowed_rows(metrics: RecordMetrics) -> Finding:
     """Return the number of lines within quoted cells that look like rows, and where they start."""
-    details = [f"{counted(n, 'line')} in {place}" for place, n in metrics.swallowed_rows.items()]
+    details = [f"{counted(n, 'line')} in {row}" for row, n in metrics.swallowed_rows.items()]
     return Finding(sum(metrics.swallowed_rows.values()), first_of(details, between="; "))
 
 
