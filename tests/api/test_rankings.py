@@ -84,6 +84,16 @@ def test_judges_of_labels_and_scores(votes, points):
     assert scores["bias"].idxmin() == "j1"
 
 
+def test_judges_of_labels_have_no_test_of_scores(votes, points):
+    labels = annot.judges(votes, item="question", judge="worker", label="answer").judges
+    assert not {"test", "contrast"} & set(labels.columns)
+    scores = annot.judges(
+        points.rename(columns={"document": "segment", "model": "system"}),
+        judge="worker", score="points",
+    ).judges  # fmt: skip
+    assert set(scores["test"]) == {"paired_t"}
+
+
 def test_labels_or_scores(votes):
     with pytest.raises(ConfigError, match="labels or scores"):
         annot.agreement(votes.assign(label=1, score=2), item="question", judge="worker")
