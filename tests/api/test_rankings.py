@@ -63,6 +63,7 @@ def test_agreement_on_labels_is_that_of_krippendorff(votes):
 def test_agreement_on_scores_is_that_of_krippendorff(points):
     krippendorff = pytest.importorskip("krippendorff")
     frame = points.assign(item=points["document"] + "/" + points["model"])
+    frame = frame.drop(columns="document")
     result = annot.agreement(frame, judge="worker", score="points")
     matrix = frame.pivot(index="worker", columns="item", values="points").to_numpy()
     expected = krippendorff.alpha(matrix, level_of_measurement="interval")
