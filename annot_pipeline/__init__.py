@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from annot_pipeline.api.releases import open_gold as open  # noqa: A004 - as gzip.open
     from annot_pipeline.api.scores import score
     from annot_pipeline.api.splits import split
+    from annot_pipeline.contracts import TableName
     from annot_pipeline.methods.labels.dawid_skene import DawidSkeneParams
 
 __all__ = [
@@ -64,7 +65,11 @@ def __dir__() -> list[str]:
 
 
 def load_gold(
-    gold: str | Path, table: str, version: str = "latest", *, store: str | Path | None = None
+    gold: str | Path,
+    table: TableName,
+    version: str = "latest",
+    *,
+    store: str | Path | None = None,
 ) -> pa.Table:
     """Return a table of a release, its checksum verified.
 
