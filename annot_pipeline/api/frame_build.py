@@ -196,14 +196,14 @@ def _truths(frame: Frame) -> pa.Table:
     """
     roles = [role for role in ("task", *ITEM_ROLES) if role in frame.values]
     rows = frame.texts().select([*roles, "truth"])
-    known = rows.filter(rows["truth"].is_valid()).group_by([*roles, "truth"]).aggregate([])
-    twice = known.group_by(roles).aggregate([([], "count_all")])
+    with_truth = rows.filter(rows["truth"].is_valid()).group_by([*roles, "truth"]).aggregate([])
+    twice = with_truth.group_by(roles).aggregate([([], "count_all")])
     twice = twice.filter(pc.greater(twice["count_all"], 1))
     if twice.num_rows:
         names = [" ".join(map(str, list(row.values())[:-1])) for row in twice.to_pylist()]
         problem = Problem(frame.names["truth"], "differs between rows of an item", values=(*names,))
         raise InputError("an item has two truths", [problem])
-    return known.sort_by([(role, "ascending") for role in roles])
+    return with_truth.sort_by([(role, "ascending") for role in roles])
 
 
 def _one_answer(frame: Frame) -> str:

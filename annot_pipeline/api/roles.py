@@ -71,16 +71,16 @@ def optional_columns(
         The frame has a column of a role that is not used.
     """
     chosen = {role: name for role, name in (named or {}).items() if name is not None}
-    found = dict(columns) | chosen
+    columns_used = dict(columns) | chosen
     names = column_names(data)
     rest = [
         role for role in CANONICAL_FIELDS
-        if role in names and role not in found and role not in found.values()
+        if role in names and role not in columns_used and role not in columns_used.values()
         and has_values(data, role)
     ]  # fmt: skip
     reasons = dict.fromkeys(ANSWERS, "is another kind of answer") | dict(UNUSED) | dict(unused)
     refuse_columns(data, {role: reasons[role] for role in rest if role in reasons})
-    return found | {role: role for role in rest}
+    return columns_used | {role: role for role in rest}
 
 
 def item_columns(data: AnyFrame, item: str) -> dict[str, str]:
@@ -156,8 +156,8 @@ def check_columns(function: str, data: AnyFrame, columns: Mapping[str, str]) -> 
 
 def has_likely(data: AnyFrame, columns: Mapping[str, str]) -> bool:
     """Return whether the frame has a column for each role, by its name or a likely one."""
-    known = _known(data, columns)
-    return len(set(known.values())) == len(columns)
+    column_by_role = _column_by_role(data, columns)
+    return len(set(column_by_role.values())) == len(columns)
 
 
 def call_for(function: str, data: AnyFrame, columns: Mapping[str, str]) -> str:
@@ -165,48 +165,54 @@ def call_for(function: str, data: AnyFrame, columns: Mapping[str, str]) -> str:
 
     Empty where neither is likely.
     """
-    known = _known(data, columns)
-    rest = [role for role in columns if role not in known]
+    column_by_role = _column_by_role(data, columns)
+    rest = [role for role in columns if role not in column_by_role]
     if not rest:
-        return f"annot.{function}(frame{_arguments(known)})"
-    others = [name for name in column_names(data) if name not in known.values()]
+        return f"annot.{function}(frame{_arguments(column_by_role)})"
+    free_columns = [name for name in column_names(data) if name not in column_by_role.values()]
     answer = next((role for role in ("label", "score") if role in rest), None)
-    if answer is None or len(others) < 2:
+    if answer is None or len(free_columns) < 2:
         return ""
     variable = next((role for role in rest if role != answer), None)
     if variable is None:
         return ""
     if len(rest) == 2:
-        frame = _melt(data, [known[role] for role in columns if role in known], variable, answer)
+        frame = _melt(
+            data,
+            [column_by_role[role] for role in columns if role in column_by_role],
+            variable,
+            answer,
+        )
     elif set(rest) == {"item", "judge", answer} and kind_of(data) == "pandas":
         keep = f'ignore_index=False, var_name="judge", value_name="{answer}"'
         frame = f'frame.melt({keep}).reset_index(names="item")'
     else:
         return ""
-    labelled = {role: name for role, name in known.items() if name != role}
+    labelled = {role: name for role, name in column_by_role.items() if name != role}
     if answer == "score" and function != "rank":
         labelled["score"] = "score"
     return f"annot.{function}({frame}{_arguments(labelled)})"
 
 
-def _known(data: AnyFrame, columns: Mapping[str, str]) -> dict[str, str]:
+def _column_by_role(data: AnyFrame, columns: Mapping[str, str]) -> dict[str, str]:
     """Return the column of each role, or the one that is likely meant; no column twice."""
     names = [name for name in column_names(data) if isinstance(name, str)]
-    known = {role: name for role, name in columns.items() if name in names}
+    column_by_role = {role: name for role, name in columns.items() if name in names}
     for role, name in columns.items():
-        free = [one for one in names if one not in known.values()]
-        if role not in known and (likely := _likely(role, name, free)):
-            known[role] = likely
-    return known
+        free = [one for one in names if one not in column_by_role.values()]
+        if role not in column_by_role and (likely := _likely(role, name, free)):
+            column_by_role[role] = likely
+    return column_by_role
 
 
 def _melt(data: AnyFrame, keep: list[str], variable: str, answer: str) -> str:
-    kept = ", ".join(f'"{name}"' for name in keep)
+    id_columns = ", ".join(f'"{name}"' for name in keep)
     if kind_of(data) == "polars":
         names = f'variable_name="{variable}", value_name="{answer}"'
-        return f"frame.unpivot(index=[{kept}], {names})"
+        return f"frame.unpivot(index=[{id_columns}], {names})"
     to_pandas = ".to_pandas()" if kind_of(data) == "arrow" else ""
-    return f'frame{to_pandas}.melt(id_vars=[{kept}], var_name="{variable}", value_name="{answer}")'
+    names = f'var_name="{variable}", value_name="{answer}"'
+    return f"frame{to_pandas}.melt(id_vars=[{id_columns}], {names})"
 
 
 def _arguments(columns: Mapping[str, str]) -> str:
@@ -216,8 +222,8 @@ def _arguments(columns: Mapping[str, str]) -> str:
 def _likely(role: str, name: Any, names: Iterable[str]) -> str | None:
     """Return the column that is likely meant: by another tool's name for it, or a misspelt one."""
     plain = {one.casefold().removesuffix("id").rstrip("_ "): one for one in reversed([*names])}
-    for known in (role, *SYNONYMS.get(role, ())):
-        if known in plain:
-            return plain[known]
+    for synonym in (role, *SYNONYMS.get(role, ())):
+        if synonym in plain:
+            return plain[synonym]
     close = difflib.get_close_matches(str(name), plain.values(), 1)
     return close[0] if close else None
