@@ -20,8 +20,11 @@ if TYPE_CHECKING:
     from annot_pipeline.api.releases import open_gold as open  # noqa: A004 - as gzip.open
     from annot_pipeline.api.scores import score
     from annot_pipeline.api.splits import split
+    from annot_pipeline.contracts import TableName
+    from annot_pipeline.methods.labels.dawid_skene import DawidSkeneParams
 
 __all__ = [
+    "DawidSkeneParams",
     "__version__",
     "agreement",
     "dawid_skene",
@@ -36,24 +39,25 @@ __all__ = [
 ]
 
 LAZY = {
-    "agreement": ("judges", "agreement"),
-    "dawid_skene": ("labels", "dawid_skene"),
-    "infer_labels": ("labels", "infer_labels"),
-    "judges": ("judges", "judges"),
-    "open": ("releases", "open_gold"),
-    "rank": ("rankings", "rank"),
-    "score": ("scores", "score"),
-    "soft_labels": ("labels", "soft_labels"),
-    "split": ("splits", "split"),
+    "DawidSkeneParams": ("methods.labels.dawid_skene", "DawidSkeneParams"),
+    "agreement": ("api.judges", "agreement"),
+    "dawid_skene": ("api.labels", "dawid_skene"),
+    "infer_labels": ("api.labels", "infer_labels"),
+    "judges": ("api.judges", "judges"),
+    "open": ("api.releases", "open_gold"),
+    "rank": ("api.rankings", "rank"),
+    "score": ("api.scores", "score"),
+    "soft_labels": ("api.labels", "soft_labels"),
+    "split": ("api.splits", "split"),
 }
-"""Module of `annot_pipeline.api` and function by name; loaded when they are used."""
+"""Module of `annot_pipeline` and what it has, by name; loaded when they are used."""
 
 
 def __getattr__(name: str) -> Any:
     if name not in LAZY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module, function = LAZY[name]
-    return getattr(import_module(f"annot_pipeline.api.{module}"), function)
+    return getattr(import_module(f"annot_pipeline.{module}"), function)
 
 
 def __dir__() -> list[str]:
@@ -61,7 +65,11 @@ def __dir__() -> list[str]:
 
 
 def load_gold(
-    gold: str | Path, table: str, version: str = "latest", *, store: str | Path | None = None
+    gold: str | Path,
+    table: TableName,
+    version: str = "latest",
+    *,
+    store: str | Path | None = None,
 ) -> pa.Table:
     """Return a table of a release, its checksum verified.
 

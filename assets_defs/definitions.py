@@ -19,7 +19,7 @@ from assets_defs.stage_assets import stage_assets
 
 
 def build_definitions(
-    campaign: str | Path, *, on_failure: OnFailure | str | None = None, **overrides: Any
+    campaign: str | Path, /, *, on_failure: OnFailure | str | None = None, **overrides: Any
 ) -> dg.Definitions:
     """Return assets, checks, job, schedule and sensors of a campaign.
 
@@ -31,7 +31,7 @@ def build_definitions(
         Called with a `FailedBuild` when a run of the job failed; a function, or its name as
         ``package.module:function``. Without it the message is logged.
     **overrides
-        Top-level keys of campaign.yaml that replace the file's.
+        Top-level keys of campaign.yaml that replace the file's, ``campaign``, its name, too.
 
     Raises
     ------

@@ -7,6 +7,7 @@ do not count have the reason that `lineage` would give.
 from __future__ import annotations
 
 import json
+import re
 import tempfile
 import warnings
 from collections.abc import Mapping, Sequence
@@ -24,14 +25,15 @@ from annot_pipeline.contracts import INT, TEXT
 from annot_pipeline.errors import ConfigError, InputError, Problem, counted, first_of
 from annot_pipeline.stages.temporary_build import temporary_build
 
-FILE = "frame.parquet"
+FILE, ITEMS = "frame.parquet", "items.parquet"
 COUNTED = ("used", "control", "adjudication", "measured")
 """Fates of rows that results rest on."""
-NAME = "frame"
+ITEM_ROLES = ("item", "segment", "system")
+NAME, TIME = "frame", "submitted_at"
 OWN = ("campaign", "sources", "tasks", "items", "store", "gold")
 """Settings that follow from the frame."""
-REPEATS = "repeated_answers"
-"""Gate that counts judges who answered an item more than once."""
+REPEATS, ALIKE = "repeated_answers", "look_alikes"
+"""Gates that count answers of one judge on one item, and names that look the same."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +69,7 @@ class FrameTables:
         columns: Mapping[str, str | None],
         rows: pc.Expression | None = None,
         order: Sequence[str] = (),
-        by: str | None = None,
+        by: Sequence[str] = (),
     ) -> AnyFrame:
         """Return columns of a gold table as a frame.
 
@@ -82,11 +84,11 @@ class FrameTables:
         order
             Columns to sort by, as the frame's types sort; none: as the table is sorted.
         by
-            Another column of the table to sort by.
+            Other columns of the table to sort by.
         """
         table = self.tables[name] if rows is None else self.tables[name].filter(rows)
-        if by is not None:
-            table = table.sort_by(by)
+        if by:
+            table = table.sort_by([(name, "ascending") for name in by])
         roles = {column: role for column, role in columns.items() if role is not None}
         return self.frame.restore(table.select(list(columns)), roles, order)
 
@@ -95,6 +97,8 @@ def build_frame(
     frame: Frame,
     table_names: Sequence[str],
     *,
+    kind: str,
+    labels: Mapping[str | None, Sequence[str]] | None = None,
     task: Mapping[str, Any] | None = None,
     settings: Mapping[str, Any] | None = None,
 ) -> FrameTables:
@@ -106,28 +110,43 @@ def build_frame(
         Columns by the names of fields in campaign.yaml.
     table_names
         Gold tables.
+    kind
+        Kind of its tasks.
+    labels
+        Classes of each task, in their order; those of None hold for all.
     task
-        Settings of the task, as under ``tasks`` in campaign.yaml.
+        Settings of the tasks, as under ``tasks`` in campaign.yaml.
     settings
         Other settings, by their top-level keys in campaign.yaml.
 
     Raises
     ------
     ConfigError
-        A setting is wrong.
+        A setting is wrong, or ``repeats`` asks for the first or last of answers without times.
     InputError
-        No row can be used, with the reasons.
+        No row can be used, with the reasons; or an item has two truths.
     """
-    fields = {role: role for role in frame.values}
+    truths = _truths(frame) if kind == "categorical" and "truth" in frame.values else None
+    fields = {role: role for role in frame.values if role != "truth" or truths is None}
     more = _settings(settings)
+    of_task = {"kind": kind} | dict(task or {})
+    _check_repeats(frame, of_task)
     document = {
         "campaign": NAME,
         "privacy": {"pseudonymize": False},
         "sources": [{"path": FILE, "format": "parquet", "fields": fields}],
     } | more
-    document["tasks"] = [{"name": NAME} | dict(task or {})]
+    if truths is not None:
+        of_items = {name: name for name in truths.column_names}
+        document["items"] = [{"path": ITEMS, "format": "parquet", "fields": of_items}]
+    document["tasks"] = [
+        {"name": "*" if name is None else _pattern(name)} | {"labels": list(classes)} | of_task
+        for name, classes in (labels or {}).items()
+    ] or [{"name": "*"} | of_task]
     with tempfile.TemporaryDirectory(prefix="annot-frame-") as folder:
         pq.write_table(frame.texts(), Path(folder) / FILE)
+        if truths is not None:
+            pq.write_table(truths, Path(folder) / ITEMS)
         file = Path(folder) / "campaign.yaml"
         file.write_text(_json(document), encoding="utf-8")
         try:
@@ -149,11 +168,71 @@ def build_frame(
         if gate.name == REPEATS and gate.level != "pass":
             warnings.warn(
                 f"{counted(int(gate.value), 'time')} a judge answered an item more than once, and "
-                'each answer counts; task={"repeats": "last"} takes one',
+                f"each answer counts; {_one_answer(frame)}",
                 stacklevel=3,
             )
+        if gate.name == ALIKE and gate.level != "pass":
+            warn_of_look_alikes(gate.detail, stacklevel=4)
     plain = {name: _without_dictionaries(table) for name, table in tables.items()}
     return FrameTables(frame, plain, to_kind(excluded, frame.kind))
+
+
+def warn_of_look_alikes(names: str, *, stacklevel: int) -> None:
+    """Warn of values that look the same and are different, as builds do."""
+    warnings.warn(
+        f"values look the same, but count as different: {names}; make them one if they mean the "
+        "same",
+        stacklevel=stacklevel,
+    )
+
+
+def _truths(frame: Frame) -> pa.Table:
+    """Return the items whose right label is known, as a table of items.
+
+    Raises
+    ------
+    InputError
+        An item has two.
+    """
+    roles = [role for role in ("task", *ITEM_ROLES) if role in frame.values]
+    rows = frame.texts().select([*roles, "truth"])
+    with_truth = rows.filter(rows["truth"].is_valid()).group_by([*roles, "truth"]).aggregate([])
+    twice = with_truth.group_by(roles).aggregate([([], "count_all")])
+    twice = twice.filter(pc.greater(twice["count_all"], 1))
+    if twice.num_rows:
+        names = [" ".join(map(str, list(row.values())[:-1])) for row in twice.to_pylist()]
+        problem = Problem(frame.names["truth"], "differs between rows of an item", values=(*names,))
+        raise InputError("an item has two truths", [problem])
+    return with_truth.sort_by([(role, "ascending") for role in roles])
+
+
+def _one_answer(frame: Frame) -> str:
+    """Return how one answer of several is chosen."""
+    if TIME in frame.values:
+        return 'task={"repeats": "last"} takes one'
+    return 'task={"repeats": "reject"} takes none; with a column submitted_at, "last" takes one'
+
+
+def _check_repeats(frame: Frame, of_task: Mapping[str, Any]) -> None:
+    """Make sure that the first or last of several answers can be told.
+
+    Raises
+    ------
+    ConfigError
+        The frame has no times.
+    """
+    repeats = of_task.get("repeats")
+    if repeats in ("first", "last") and TIME not in frame.values:
+        do = f"name the column of times {TIME}, or drop the other answers, as "
+        do += f'frame.drop_duplicates(["item", "judge"], keep="{repeats}")'
+        what = f"asks for the {repeats} answer, but no column says when answers were given"
+        problem = Problem('task={"repeats": ...}', what, "reject, keep", do)
+        raise ConfigError("settings that cannot be", [problem])
+
+
+def _pattern(name: str) -> str:
+    """Return a glob that matches one name."""
+    return re.sub(r"([*?[])", r"[\1]", name)
 
 
 def _without_dictionaries(table: pa.Table) -> pa.Table:

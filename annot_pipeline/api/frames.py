@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -70,9 +71,13 @@ class Frame:
                 )
             elif n == 0:
                 header_text = first_of([str(one) for one in names], 20)
+                likely = difflib.get_close_matches(name, [str(one) for one in names], 1)
                 problems.append(
-                    Problem(f"{role}=", f'column "{name}" not found', f"columns are: {header_text}")
-                )
+                    Problem(
+                        f"{role}=", f'column "{name}" not found', f"columns are: {header_text}",
+                        f'did you mean "{likely[0]}"?' if likely else "",
+                    )
+                )  # fmt: skip
             elif n > 1:
                 problems.append(
                     Problem(f"{role}=", f'there are {n} columns "{name}"', do="rename all but one")
@@ -116,6 +121,7 @@ class Frame:
         columns: dict[str, Any] = {}
         for name in table.schema.names:
             role = roles.get(name)
+            role = role if role in self.values else None
             new_name = name if role is None else self.names.get(name, name)
             cells = table[name]
             if new_name in columns:
@@ -140,8 +146,16 @@ class Frame:
             places = pc.coalesce(places, pc.index_in(texts, answers))
         if pc.any(pc.and_(pc.is_null(places), pc.is_valid(texts))).as_py():
             # a declared class that no row has, or what the frame holds in parts
-            return pc.coalesce(written.take(places), texts).cast(values.type)
+            texts = pc.coalesce(written.take(places), texts)
+            try:
+                return texts.cast(values.type)
+            except pa.ArrowInvalid:
+                return texts  # a name that is made of several cells
         return unique.take(places)
+
+    def part_of(self, role: str) -> dict[str, str | None]:
+        """Return the column of results for a role, if the frame has it: none, or one."""
+        return {role: role} if role in self.values else {}
 
 
 def to_kind(table: pa.Table, kind: Kind) -> AnyFrame:
@@ -204,6 +218,12 @@ def column_names(data: AnyFrame) -> list[Any]:
         return list(data.columns if kind_of(data) == "polars" else data.schema.names)
     columns = list(data.columns)
     return columns + [name for name in data.index.names if name is not None and name not in columns]
+
+
+def has_values(data: AnyFrame, name: str) -> bool:
+    """Return whether a column of what `materialize` returned has a cell that is not blank."""
+    cells = _plain(_column(data, name), name)
+    return int(cells.null_count) < len(cells)
 
 
 def read_texts(data: AnyFrame) -> pa.Table:

@@ -9,14 +9,19 @@ from typing import Any
 from annot_pipeline.api.frame_build import FrameTables, build_frame
 from annot_pipeline.api.frames import AnyFrame, Frame, column_names, materialize
 from annot_pipeline.api.results import Result, new_axes
+from annot_pipeline.api.roles import (
+    ITEM_BY_ITEM,
+    call_for,
+    check_columns,
+    item_columns,
+    optional_columns,
+)
 from annot_pipeline.errors import ConfigError, Problem
 
 STATISTIC_COLUMNS = (
     "statistic", "value", "ci_low", "ci_high", "n_items", "n_judges", "reason",
 )  # fmt: skip
 ANSWERS = {"label": "categorical", "score": "scalar"}
-OPTIONAL = ("segment", "system", "control", "control_of", "truth", "hit", "seconds")
-"""Fields that `judges` reads where the frame has columns of these names."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -38,11 +43,19 @@ class AgreementResult(Result):
     excluded: AnyFrame
     gold: FrameTables
 
-    def __getitem__(self, statistic: str) -> float | None:
-        """Return the value of a statistic, as ``result["alpha_nominal"]``; None if undefined."""
-        values: dict[str, float | None] = {row["statistic"]: row["value"] for row in self._rows()}
+    def __getitem__(self, statistic: str | tuple[str, str]) -> float | None:
+        """Return the value of a statistic, as ``result["alpha_nominal"]``; None if undefined.
+
+        Of several tasks, ``result["task", "alpha_nominal"]``.
+        """
+        rows = self._rows()
+        values: dict[str | tuple[str, str], float | None]
+        values = {(row["task"], row["statistic"]): row["value"] for row in rows}
+        if len({row["task"] for row in rows}) == 1:
+            values |= {row["statistic"]: row["value"] for row in rows}
         if statistic not in values:
-            raise KeyError(f"{statistic}; there are {', '.join(values)}")
+            names = (name if isinstance(name, str) else ", ".join(name) for name in values)
+            raise KeyError(f"{statistic}; there are {'; '.join(names)}")
         return values[statistic]
 
     def plot(self, axes: Any = None) -> Any:
@@ -119,8 +132,10 @@ def agreement(
     ----------
     frame
         One row per judgment, with a column of labels or of scores: pandas, polars or Arrow.
+        Columns named as fields of campaign.yaml count, such as task and submitted_at; document is
+        refused, for intervals take items to be independent.
     item, judge, label, score
-        Its columns.
+        Its columns. With segment and system, the frame needs no item.
     task
         Settings of the task, as under ``tasks`` in campaign.yaml: ``{"repeats": "last"}``.
     settings
@@ -129,21 +144,14 @@ def agreement(
     Raises
     ------
     ConfigError
-        A column is missing or there twice, or a setting is wrong.
+        A column is missing, there twice or of no use, or a setting is wrong.
     InputError
         No row can be used, with the reasons.
     """
-    frame = materialize(frame)
-    answer = _answer(frame, label, score)
-    read = Frame.read(
-        frame, {"item": item, "judge": judge, answer: label if answer == "label" else score}
-    )
-    gold = build_frame(
-        read, ("agreement",), task={"kind": ANSWERS[answer]} | dict(task or {}), settings=settings
-    )
-    return AgreementResult(
-        gold.restore("agreement", dict.fromkeys(STATISTIC_COLUMNS)), gold.excluded, gold
-    )
+    read, kind = _read("agreement", frame, item, judge, label, score)
+    gold = build_frame(read, ("agreement",), kind=kind, task=task, settings=settings)
+    columns = read.part_of("task") | dict.fromkeys(STATISTIC_COLUMNS)
+    return AgreementResult(gold.restore("agreement", columns), gold.excluded, gold)
 
 
 def judges(
@@ -162,7 +170,7 @@ def judges(
     ----------
     frame
         One row per judgment, with a column of labels or of scores: pandas, polars or Arrow.
-        Columns named segment, system, control, control_of, truth, hit and seconds are read, too.
+        Columns named as fields of campaign.yaml count, such as task, control, truth and seconds.
     item, judge, label, score
         Its columns. With segment and system, the frame needs no item.
     task
@@ -173,30 +181,38 @@ def judges(
     Raises
     ------
     ConfigError
-        A column is missing or there twice, or a setting is wrong.
+        A column is missing, there twice or of no use, or a setting is wrong.
     InputError
         No row can be used, with the reasons.
     """
-    frame = materialize(frame)
-    answer = _answer(frame, label, score)
-    names = column_names(frame)
-    columns = {"judge": judge, answer: label if answer == "label" else score}
-    columns |= {name: name for name in OPTIONAL if name in names}
-    if item in names or not {"segment", "system"} <= columns.keys():
-        columns["item"] = item
-    read = Frame.read(frame, columns)
-    gold = build_frame(
-        read, ("judges",), task={"kind": ANSWERS[answer]} | dict(task or {}), settings=settings
-    )
+    read, kind = _read("judges", frame, item, judge, label, score)
+    gold = build_frame(read, ("judges",), kind=kind, task=task, settings=settings)
     table = gold.table("judges")
-    mapping: dict[str, str | None] = {"judge": "judge"}
+    mapping = read.part_of("task") | {"judge": "judge"}
     for name in table.schema.names:
         if name not in ("task", "judge", "kind") and table[name].null_count < table.num_rows:
             mapping[name] = None
-    return JudgeResult(gold.restore("judges", mapping, order=("judge",)), gold.excluded, gold)
+    return JudgeResult(
+        gold.restore("judges", mapping, order=(*read.part_of("task"), "judge")), gold.excluded, gold
+    )
 
 
-def _answer(frame: AnyFrame, label: str, score: str) -> str:
+def _read(
+    function: str, frame: AnyFrame, item: str, judge: str, label: str, score: str
+) -> tuple[Frame, str]:
+    """Return the columns that are used, and the kind of task."""
+    frame = materialize(frame)
+    columns = item_columns(frame, item) | {"judge": judge}
+    answer = _answer(function, frame, columns, {"label": label, "score": score})
+    columns[answer] = {"label": label, "score": score}[answer]
+    check_columns(function, frame, columns)
+    unused = ITEM_BY_ITEM if answer == "label" else {"document": ITEM_BY_ITEM["document"]}
+    return Frame.read(frame, optional_columns(frame, columns, unused)), ANSWERS[answer]
+
+
+def _answer(
+    function: str, frame: AnyFrame, columns: Mapping[str, str], answers: Mapping[str, str]
+) -> str:
     """Return whether the frame holds labels or scores.
 
     Raises
@@ -205,9 +221,17 @@ def _answer(frame: AnyFrame, label: str, score: str) -> str:
         It holds both, or neither.
     """
     names = column_names(frame)
-    present = [role for role, name in (("label", label), ("score", score)) if name in names]
+    present = [role for role, name in answers.items() if name in names]
     if len(present) == 1:
         return present[0]
-    what = f'has the columns "{label}" and "{score}"' if present else "has neither"
-    do = "select one of them" if present else "name it with label= or score="
-    raise ConfigError("labels or scores?", [Problem("frame", what, do=do)])
+    written = " and ".join(f'"{name}"' for name in answers.values())
+    if present:
+        problem = Problem("frame", f"has the columns {written}", do="select one of them")
+    else:
+        calls = (
+            call_for(function, frame, {**columns, role: name}) for role, name in answers.items()
+        )
+        call = next(filter(None, calls), "")
+        do = "name it with label= or score=" + (f", as {call}" if call else "")
+        problem = Problem("frame", f"has neither of the columns {written}", do=do)
+    raise ConfigError("labels or scores?", [problem])

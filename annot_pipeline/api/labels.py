@@ -12,17 +12,27 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from annot_pipeline.api.frame_build import FrameTables, build_frame
-from annot_pipeline.api.frames import AnyFrame, Frame, to_kind
+from annot_pipeline.api.frame_build import FrameTables, build_frame, warn_of_look_alikes
+from annot_pipeline.api.frames import AnyFrame, Frame, column_names, materialize, to_kind
 from annot_pipeline.api.results import Result, new_axes, rows_of
+from annot_pipeline.api.roles import (
+    ITEM_BY_ITEM,
+    check_columns,
+    item_columns,
+    optional_columns,
+    refuse_others,
+)
 from annot_pipeline.contracts import TEXT
 from annot_pipeline.errors import ConfigError, InputError, Problem, counted, first_of
 from annot_pipeline.methods.labels.dawid_skene import DawidSkeneParams
 from annot_pipeline.methods.labels.dawid_skene import dawid_skene as fit
 from annot_pipeline.methods.labels.models import LABEL_MODELS
+from annot_pipeline.methods.labels.votes import count_votes
+from annot_pipeline.stages.ingest.look_alikes import look_alikes
 
 Codes = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
+TASK = "task"
 ITEM_AND_LABEL: dict[str, str | None] = {"item": "item", "label": "label"}
 
 
@@ -30,7 +40,8 @@ ITEM_AND_LABEL: dict[str, str | None] = {"item": "item", "label": "label"}
 class LabelResult(Result):
     """Labels of items, with their probabilities.
 
-    Item, judge and label columns have the names and types of the frame that came in.
+    Item, judge and label columns have the names and types of the frame that came in. Where it has
+    a column ``task``, so have the tables, and each task is on its own.
 
     Parameters
     ----------
@@ -62,15 +73,40 @@ class LabelResult(Result):
     columns: Mapping[str, str]
     gold: FrameTables | None = None
 
-    def soft_labels(self) -> AnyFrame:
-        """Return one row per item and one column per class, the probabilities."""
+    def soft_labels(self, task: Any = None) -> AnyFrame:
+        """Return one row per item and one column per class, the probabilities.
+
+        Parameters
+        ----------
+        task
+            Which task, where the frame has several.
+
+        Raises
+        ------
+        ConfigError
+            There are several tasks and none is named, or none of this name.
+        """
         item, label = self.columns["item"], self.columns["label"]
-        return soft_labels(self.distributions, item=item, label=label, labels=self.classes)
+        distributions, classes = self.distributions, self.classes
+        if self.gold is not None and "task" in self.columns:
+            prevalence = rows_of(self.prevalence)
+            tasks = list(dict.fromkeys(row["task"] for row in prevalence))
+            if task not in tasks and (task is not None or len(tasks) > 1):
+                problem = Problem("task=", f"is {task}", first_of(list(map(str, tasks)), 20))
+                raise ConfigError("select one task", [problem])
+            chosen = tasks[0] if task is None else task
+            classes = [row[label] for row in prevalence if row["task"] == chosen]
+            rows = pc.field("task") == str(pa.scalar(chosen).cast(TEXT))
+            distributions = self.gold.restore(
+                "label_distributions", ITEM_AND_LABEL | {"probability": None}, rows
+            )
+        return soft_labels(distributions, item=item, label=label, labels=classes)
 
     @property
     def classes(self) -> list[Any]:
         """Return the classes in order: that of columns of `soft_labels`."""
-        return [row[self.columns["label"]] for row in rows_of(self.prevalence)]
+        labels = (row[self.columns["label"]] for row in rows_of(self.prevalence))
+        return list(dict.fromkeys(labels))
 
     def plot(self, axes: Any = None) -> Any:
         """Draw how many items have which probability, and return the axes of matplotlib."""
@@ -126,7 +162,12 @@ def dawid_skene(
     if model not in LABEL_MODELS:
         problem = Problem("model=", f'is "{model}"', ", ".join(LABEL_MODELS))
         raise ConfigError("no such label model", [problem])
-    read = Frame.read(frame, {"item": item, "judge": judge, "label": label})
+    frame, columns = materialize(frame), {"item": item, "judge": judge, "label": label}
+    check_columns("dawid_skene", frame, columns)
+    refuse_others(
+        frame, columns, "Dawid-Skene alone takes items, judges and labels; see infer_labels"
+    )
+    read = Frame.read(frame, columns)
     missing = [pc.is_null(cells).to_numpy(zero_copy_only=False) for cells in read.values.values()]
     is_missing = np.any(missing, axis=0)
     rows = pa.array(np.flatnonzero(~is_missing))
@@ -163,6 +204,12 @@ def dawid_skene(
             "answer counts",
             stacklevel=2,
         )
+    alike = [
+        f"{role} {group}" for role in columns
+        for group in look_alikes(pc.unique(texts[role]).to_pylist())
+    ]  # fmt: skip
+    if alike:
+        warn_of_look_alikes(first_of(alike), stacklevel=3)
     if not result.convergence.converged:
         warnings.warn(
             f"EM did not converge in {result.convergence.iterations:,} iterations", stacklevel=2
@@ -176,6 +223,8 @@ def infer_labels(
     item: str = "item",
     judge: str = "judge",
     label: str = "label",
+    truth: str | None = None,
+    submitted_at: str | None = None,
     labels: Sequence[Any] | None = None,
     task: Mapping[str, Any] | None = None,
     settings: Mapping[str, Any] | None = None,
@@ -185,9 +234,17 @@ def infer_labels(
     Parameters
     ----------
     frame
-        One row per judgment: pandas, polars or Arrow.
+        One row per judgment: pandas, polars or Arrow. Columns named as fields of campaign.yaml are
+        what they are there: rows of one ``task`` are labelled on their own, ``control``,
+        ``native_id``, ``status`` and so on count. Those that labels do not rest on are refused.
     item, judge, label
-        Its columns.
+        Its columns. With segment and system, the frame needs no item.
+    truth
+        Column of the right label of items where it is known; None: ``truth``, if the frame has it.
+        From 50 such items on, probabilities are calibrated by them, as in a release whose item
+        table has them.
+    submitted_at
+        Column of times, for ``repeats``; None: ``submitted_at``, if the frame has it.
     labels
         All classes, in the order that breaks ties; None: those that occur, sorted.
     task
@@ -198,52 +255,70 @@ def infer_labels(
     Raises
     ------
     ConfigError
-        A column is missing or there twice, or a setting is wrong.
+        A column is missing, there twice or of no use, or a setting is wrong.
     InputError
         No row can be used, with the reasons.
     """
-    read = Frame.read(frame, {"item": item, "judge": judge, "label": label})
-    classes = _classes(read, labels)
-    of_task: dict[str, Any] = {"kind": "categorical"} | dict(task or {})
-    if labels is not None or not pa.types.is_string(read.values["label"].type):
-        of_task["labels"] = classes.to_pylist()  # numbers in their order: 2 before 10
+    frame = materialize(frame)
+    columns = item_columns(frame, item) | {"judge": judge, "label": label}
+    check_columns("infer_labels", frame, columns)
+    named = {"truth": truth, "submitted_at": submitted_at}
+    read = Frame.read(frame, optional_columns(frame, columns, ITEM_BY_ITEM, named))
     gold = build_frame(
         read, ("labels", "label_distributions", "judge_confusion", "prevalence", "items"),
-        task=of_task, settings=settings,
+        kind="categorical", labels=_task_classes(read, labels), task=task, settings=settings,
     )  # fmt: skip
+    of_task = read.part_of("task")
     return LabelResult(
         labels=gold.restore(
             "labels",
-            ITEM_AND_LABEL
+            of_task
+            | ITEM_AND_LABEL
             | dict.fromkeys(("probability", "certain", "entropy", "n_judgments", "n_judges"))
             | {"majority_label": "label", "majority_share": None},
-            order=("item",),
+            order=(*of_task, "item"),
         ),
         distributions=gold.restore(
             "label_distributions",
-            ITEM_AND_LABEL | dict.fromkeys(("probability", "votes")),
-            order=("item", "label"),
+            of_task | ITEM_AND_LABEL | dict.fromkeys(("probability", "votes")),
+            order=(*of_task, "item", "label"),
         ),
         confusion=gold.restore(
             "judge_confusion",
-            {
-                "judge": "judge",
-                "true_label": "label",
-                "observed_label": "label",
-                "probability": None,
-            },
-            order=("judge", "true_label", "observed_label"),
+            of_task
+            | {"judge": "judge", "true_label": "label", "observed_label": "label"}
+            | {"probability": None},
+            order=(*of_task, "judge", "true_label", "observed_label"),
         ),
         prevalence=gold.restore(
             "prevalence",
-            {"label": "label"} | dict.fromkeys(("prevalence", "vote_share")),
-            by="label_order",
+            of_task | {"label": "label"} | dict.fromkeys(("prevalence", "vote_share")),
+            by=("task", "label_order"),
         ),
         excluded=gold.excluded,
         n_judgments=int(pc.sum(gold.table("labels")["n_judgments"]).as_py()),
-        columns=read.names,
+        columns={"item": "item", **read.names},
         gold=gold,
     )
+
+
+def _task_classes(read: Frame, labels: Sequence[Any] | None) -> dict[str | None, list[str]]:
+    """Return the classes to declare, by task: given ones for all, numbers in their order."""
+    if labels is not None:
+        return {None: _classes(read, labels).to_pylist()}
+    values = read.values["label"]
+    if pa.types.is_string(values.type):
+        return {}
+    if "task" not in read.values:
+        return {None: _classes(read, None).to_pylist()}
+    tasks = read.values["task"].cast(TEXT)
+    return {
+        task: _classes(
+            Frame(read.kind, read.names, {"label": values.filter(rows)}), None
+        ).to_pylist()
+        for task in pc.unique(tasks).drop_null().to_pylist()
+        for rows in [pc.fill_null(pc.equal(tasks, task), False)]
+    }
 
 
 def _fitted(
@@ -258,20 +333,21 @@ def _fitted(
     posterior: Floats = result.posterior
     n_items, n_classes = posterior.shape
     best = posterior.argmax(axis=1)
-    cell = codes["item"] * n_classes + codes["label"]
-    votes = np.bincount(cell, minlength=n_items * n_classes)
+    votes = count_votes(
+        codes["item"], codes["label"], n_items=n_items, n_labels=n_classes, judges=codes["judge"]
+    )
     with np.errstate(divide="ignore", invalid="ignore"):
         entropy = -np.nansum(np.where(posterior > 0, posterior * np.log(posterior), 0.0), axis=1)
     labels = pa.table({
         "item": items, "label": classes.take(pa.array(best)),
         "probability": posterior[np.arange(n_items), best], "entropy": entropy,
         "n_judgments": np.bincount(codes["item"], minlength=n_items),
-        "majority_label": classes.take(pa.array(votes.reshape(n_items, -1).argmax(axis=1))),
+        "majority_label": classes.take(pa.array(votes.majority)),
     })  # fmt: skip
     distributions = pa.table({
         "item": items.take(pa.array(np.repeat(np.arange(n_items), n_classes))),
         "label": classes.take(pa.array(np.tile(np.arange(n_classes), n_items))),
-        "probability": posterior.reshape(-1), "votes": votes,
+        "probability": posterior.reshape(-1), "votes": votes.counts.reshape(-1),
     })  # fmt: skip
     n_judges = len(judges)
     confusion = pa.table({
@@ -327,9 +403,15 @@ def soft_labels(
     ConfigError
         A class has the name of the item column.
     InputError
-        An item has two rows of one class, as where tasks are mixed, or a cell is missing.
+        There are several tasks, an item has two rows of one class, or a cell is missing.
     """
+    distributions = materialize(distributions)
     read = Frame.read(distributions, {"item": item, "label": label, "probability": probability})
+    if TASK in column_names(distributions) and TASK not in (item, label, probability):
+        tasks = Frame.read(distributions, {TASK: TASK}).texts()[TASK]
+        if len(pc.unique(tasks)) > 1:
+            names = first_of(list(map(str, pc.unique(tasks).to_pylist())), 20)
+            raise InputError("select one task", [Problem(f'column "{TASK}"', f"names {names}")])
     texts = read.texts()
     holes = [role for role, cells in read.values.items() if cells.null_count]
     if holes:

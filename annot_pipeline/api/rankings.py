@@ -11,7 +11,9 @@ import pyarrow.compute as pc
 
 from annot_pipeline.api.frame_build import FrameTables, build_frame
 from annot_pipeline.api.frames import AnyFrame, Frame, column_names, materialize
+from annot_pipeline.api.preferences import read_sides
 from annot_pipeline.api.results import Result, new_axes
+from annot_pipeline.api.roles import PAIRS, check_columns, has_likely, optional_columns
 from annot_pipeline.errors import ConfigError, InputError, Problem
 
 COLUMNS = (
@@ -22,6 +24,15 @@ COMPARISON_COLUMNS = (
     "system_a", "system_b", "difference", "ci_low", "ci_high", "p_value", "p_adjusted",
     "a_beats_b", "reason",
 )  # fmt: skip
+
+
+OF_SYSTEMS = "systems are ranked by scores or comparisons of two"
+OF_PAIRS: Mapping[str, str] = {
+    "item": "a pair has two items: name them item_a and item_b",
+    "criterion": "comparisons on several criteria would count as one; name the column task",
+    "system": "a pair has two systems: system_a and system_b",
+}
+"""Fields that rankings by comparisons do not use, with the reason."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -61,7 +72,10 @@ class RankResult(Result):
             if row["ci_low"] is not None:
                 axes.plot([row["ci_low"], row["ci_high"]], [y, y], color="0.5")
             axes.plot(row["score"], y, "o", color="C0")
-        axes.set_yticks(range(len(rows)), [str(row["system"]) for row in rows])
+        names = [str(row["system"]) for row in rows]
+        if len({row["task"] for row in rows}) > 1:
+            names = [f"{row['task']}: {row['system']}" for row in rows]
+        axes.set_yticks(range(len(rows)), names)
         axes.invert_yaxis()
         axes.set_xlabel(f"score ({self.method})")
         return axes
@@ -84,6 +98,8 @@ def rank(
     system_a: str = "system_a",
     system_b: str = "system_b",
     preference: str = "preference",
+    winner: str = "winner",
+    document: str | None = None,
     scale: tuple[float, float] | None = None,
     task: Mapping[str, Any] | None = None,
     settings: Mapping[str, Any] | None = None,
@@ -94,11 +110,17 @@ def rank(
     ----------
     frame
         One row per score (``judge``, ``segment``, ``system``, ``score``), or per comparison
-        (``judge``, ``system_a``, ``system_b``, ``preference``): pandas, polars or Arrow. A frame
-        with a preference column holds comparisons; without a segment column each row is a segment
-        of its own.
-    judge, segment, system, score, system_a, system_b, preference
-        Its columns. A preference is ``a``, ``b`` or ``tie``.
+        (``judge``, ``system_a``, ``system_b``, ``preference`` or ``winner``): pandas, polars or
+        Arrow. A frame with a column of preferences or winners holds comparisons; without a segment
+        column each row is a segment of its own. The system of ``system_a`` was shown first: if
+        the order means nothing, pass ``settings={"ranking": {"shown_order": "unknown"}}``. Columns
+        named as fields of campaign.yaml count, such as task and control, or are refused.
+    judge, segment, system, score, system_a, system_b, preference, winner
+        Its columns. A preference or winner is ``a``, ``b`` or ``tie``; ``left`` or ``right``; the
+        name of a column of systems; or the name of the system that won.
+    document
+        Column of the document of each segment, whose segments are not independent: intervals and
+        tests then count documents. None: ``document``, if the frame has it.
     scale
         Lowest and highest score; None: as the scores tell.
     task
@@ -109,53 +131,62 @@ def rank(
     Raises
     ------
     ConfigError
-        A column is missing or there twice, or a setting is wrong.
+        A column is missing, there twice or of no use, or a setting is wrong.
     InputError
-        No row can be used, with the reasons.
+        No row can be used, with the reasons; or a winner may be a side or a system.
     """
     frame = materialize(frame)
     names = column_names(frame)
-    columns = {"judge": judge}
-    of_task: dict[str, Any] = {}
-    if preference in names and score in names:
-        problem = Problem(
-            "frame", f'has the columns "{score}" and "{preference}"', do="select the one to rank by"
-        )
+    answers = [name for name in dict.fromkeys((preference, winner, score)) if name in names]
+    if len(answers) > 1:
+        written = " and ".join(f'"{name}"' for name in answers)
+        problem = Problem("frame", f"has the columns {written}", do="select the one to rank by")
         raise ConfigError("scores or comparisons?", [problem])
-    if preference in names:
-        of_task["kind"] = "pairwise"
-        columns |= {"system_a": system_a, "system_b": system_b, "preference": preference}
-        if segment in names:
-            columns["segment"] = segment
+    of_pairs = bool(answers) and answers[0] != score
+    columns = {"judge": judge}
+    unused: dict[str, str] = dict.fromkeys(("label", "rank", "ranking"), OF_SYSTEMS)
+    pair = {"system_a": system_a, "system_b": system_b}
+    if of_pairs or (score not in names and has_likely(frame, pair)):
+        answer = winner if winner in answers else preference
+        columns |= {**pair, "preference": answer}
+        unused |= OF_PAIRS
     else:
-        of_task["kind"] = "scalar"
         columns |= {"segment": segment, "system": system, "score": score}
-        if scale is not None:
-            of_task["scale"] = list(scale)
-    read = Frame.read(frame, columns)
+        unused |= dict.fromkeys(PAIRS, OF_SYSTEMS)
+    check_columns("rank", frame, columns)
+    if of_pairs and segment in names:
+        columns["segment"] = segment
+    used = optional_columns(frame, columns, unused, {"document": document})
+    read = Frame.read(frame, used)
     _check_types(read)
-    if "segment" not in columns:
-        rows = pa.array([str(n) for n in range(read.n_rows)])
-        read = Frame(read.kind, read.names, dict(read.values) | {"segment": rows})
+    if of_pairs:
+        values = dict(read.values) | {"preference": read_sides(read)}
+        if "segment" not in columns:
+            values["segment"] = pa.array([str(n) for n in range(read.n_rows)])
+        read = Frame(read.kind, read.names, values)
+    kind = "pairwise" if of_pairs else "scalar"
+    of_scale = {"scale": list(scale)} if scale is not None and not of_pairs else {}
     gold = build_frame(
-        read, ("system_rankings", "system_comparisons"), task=of_task | dict(task or {}),
-        settings=settings,
+        read, ("system_rankings", "system_comparisons"), kind=kind,
+        task=of_scale | dict(task or {}), settings=settings,
     )  # fmt: skip
-    role = "system" if of_task["kind"] == "scalar" else "system_a"
+    of_task = read.part_of("task")
+    role = "system_a" if of_pairs else "system"
     roles: dict[str, str | None] = dict.fromkeys(("system", "system_a", "system_b"), role)
     headline = pc.field("headline")
     methods = pc.unique(gold.table("system_rankings").filter(headline)["method"]).to_pylist()
     return RankResult(
         ranking=gold.restore(
-            "system_rankings", {name: roles.get(name) for name in COLUMNS}, headline,
-            ("rank", "system"),
+            "system_rankings", of_task | {name: roles.get(name) for name in COLUMNS}, headline,
+            (*of_task, "rank", "system"),
         ),
         comparisons=gold.restore(
-            "system_comparisons", {name: roles.get(name) for name in COMPARISON_COLUMNS}, headline
+            "system_comparisons",
+            of_task | {name: roles.get(name) for name in COMPARISON_COLUMNS}, headline,
         ),
         all_methods=gold.restore(
-            "system_rankings", {name: roles.get(name) for name in ("method", *COLUMNS)},
-            order=("method", "rank", "system"),
+            "system_rankings", of_task | {name: roles.get(name) for name in ("method", *COLUMNS)},
+            order=(*of_task, "method", "rank", "system"),
         ),
         method=methods[0] if methods else "none",
         excluded=gold.excluded,
@@ -182,4 +213,8 @@ def _check_types(read: Frame) -> None:
 
 def _ranked(gold: FrameTables) -> list[Mapping[str, Any]]:
     rows = gold.table("system_rankings").filter(pc.field("headline"))
-    return list(rows.sort_by([("rank", "ascending"), ("system", "ascending")]).to_pylist())
+    return list(
+        rows.sort_by(
+            [("task", "ascending"), ("rank", "ascending"), ("system", "ascending")]
+        ).to_pylist()
+    )

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import pyarrow as pa
 
@@ -16,11 +16,16 @@ from annot_pipeline.audit.diff.releases import Diff, compare_releases
 from annot_pipeline.audit.trace.items import trace
 from annot_pipeline.config import Resources
 from annot_pipeline.config.gold_url import is_url
+from annot_pipeline.contracts import TableName
 from annot_pipeline.errors import ConfigError, Problem, first_of
 from annot_pipeline.scoring.gold import read_gold
 from annot_pipeline.storage.queries import Queries
 from annot_pipeline.storage.release import Release
 from annot_pipeline.storage.releases import Releases
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
 
 ITEM = "item"
 
@@ -54,7 +59,19 @@ class Gold:
         with self._opened() as releases:
             return releases.get(version)
 
-    def table(self, name: str, version: str = "latest", *, kind: Kind = "arrow") -> Any:
+    @overload
+    def table(
+        self, name: TableName, version: str = "latest", *, kind: Literal["pandas"]
+    ) -> pd.DataFrame: ...
+    @overload
+    def table(
+        self, name: TableName, version: str = "latest", *, kind: Literal["polars"]
+    ) -> pl.DataFrame: ...
+    @overload
+    def table(
+        self, name: TableName, version: str = "latest", *, kind: Literal["arrow"] = "arrow"
+    ) -> pa.Table: ...
+    def table(self, name: TableName, version: str = "latest", *, kind: Kind = "arrow") -> Any:
         """Return a gold table, its checksum verified.
 
         Parameters
@@ -74,6 +91,18 @@ class Gold:
         with self._opened() as releases:
             return to_kind(releases.get(version).table(name), kind)
 
+    @overload
+    def soft_labels(
+        self, task: str | None = None, version: str = "latest", *, kind: Literal["pandas"]
+    ) -> pd.DataFrame: ...
+    @overload
+    def soft_labels(
+        self, task: str | None = None, version: str = "latest", *, kind: Literal["polars"]
+    ) -> pl.DataFrame: ...
+    @overload
+    def soft_labels(
+        self, task: str | None = None, version: str = "latest", *, kind: Literal["arrow"] = "arrow"
+    ) -> pa.Table: ...
     def soft_labels(
         self, task: str | None = None, version: str = "latest", *, kind: Kind = "arrow"
     ) -> Any:

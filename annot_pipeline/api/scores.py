@@ -12,10 +12,19 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from annot_pipeline.api.frames import AnyFrame, Frame, materialize, read_texts, to_kind
+from annot_pipeline.api.frames import (
+    AnyFrame,
+    Frame,
+    has_values,
+    materialize,
+    read_texts,
+    to_kind,
+)
 from annot_pipeline.api.labels import LabelResult
 from annot_pipeline.api.releases import Gold
 from annot_pipeline.api.results import Result, new_axes
+from annot_pipeline.api.roles import refuse_columns
+from annot_pipeline.config.sources import CANONICAL_FIELDS
 from annot_pipeline.errors import ConfigError, InputError, Problem, first_of
 from annot_pipeline.scoring import Options, score_predictions
 from annot_pipeline.scoring.gold import GoldTables
@@ -25,6 +34,7 @@ SEED = 17
 """Of the bootstrap, as campaign.yaml has it."""
 ROLES = {"item": "item", "label": "label", "predicted": "label"}
 """Columns of items that hold cells of the predictions, or of their types."""
+UNUSED = "gold says what is right, and intervals take items to be independent"
 OPTION = re.compile("--([a-z][a-z-]*)")
 
 
@@ -107,7 +117,8 @@ def score(
     ----------
     predictions
         One row per item with a label, or a probability in a column per class (``p_yes``, ...), or
-        one row per item and class: pandas, polars or Arrow. A column ``task`` says which task.
+        one row per item and class: pandas, polars or Arrow. A column ``task`` says which task;
+        columns of other roles, such as document, judge and truth, are refused.
     gold
         Folder or URL of releases, what `open` returns, or labels by `infer_labels`.
     release
@@ -151,6 +162,8 @@ def score(
     names = {"item": recognised["item"]}
     if recognised["name"] == "labels":
         names["label"] = recognised["label"]
+    roles_unused = [name for name in recognised["ignored"] if name in CANONICAL_FIELDS]
+    refuse_columns(frame, {n: UNUSED for n in roles_unused if has_values(frame, n)})
     read = Frame.read(frame, names)
     roles = {name: role for name, role in ROLES.items() if role in names}
     classes = [

@@ -9,12 +9,22 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from annot_pipeline.api.frames import AnyFrame, Frame, column_names, kind_of, materialize
-from annot_pipeline.errors import ConfigError, Problem
+from annot_pipeline.api.frames import (
+    AnyFrame,
+    Frame,
+    column_names,
+    has_values,
+    kind_of,
+    materialize,
+)
+from annot_pipeline.errors import ConfigError, Problem, counted
 
 SHARES = {"train": 0.8, "dev": 0.1, "test": 0.1}
 COLUMN = "split"
+GROUPS = ("document", "segment")
+"""Roles whose rows are not independent: in several parts, training tells of the test."""
 
 
 def split(
@@ -34,7 +44,8 @@ def split(
     frame
         Any table with a column of items: pandas, polars or Arrow.
     item
-        The column that decides. Where items of a document must stay together, the document's.
+        The column that decides. Where items of a document, or outputs of a segment, must stay
+        together, the column of these.
     shares
         Part by its share of items; they sum to 1. None: train .8, dev .1, test .1.
     salt
@@ -43,7 +54,8 @@ def split(
     Raises
     ------
     ConfigError
-        Shares that are no shares, a column ``split`` that is there already, or no item column.
+        Shares that are no shares, a column ``split`` that is there already, or no item column; or
+        a column ``document`` or ``segment`` whose rows would fall into several parts.
     InputError
         An item is missing, or the frame is empty.
     """
@@ -63,7 +75,29 @@ def split(
     positions = [_position(text, salt) for text in items.dictionary.to_pylist()]
     part = np.minimum(np.searchsorted(ends, positions, side="right"), len(parts) - 1)
     names = pa.array(list(parts)).take(pa.array(part[items.indices.to_numpy()]))
+    _check_groups(frame, item, names)
     return _with_column(frame, names)
+
+
+def _check_groups(frame: AnyFrame, item: str, parts: pa.Array) -> None:
+    """Make sure that no document and no segment has items in several parts.
+
+    Raises
+    ------
+    ConfigError
+        One has.
+    """
+    for group in GROUPS:
+        if group == item or group not in column_names(frame) or not has_values(frame, group):
+            continue
+        pairs = pa.table({"group": Frame.read(frame, {group: group}).texts()[group], "part": parts})
+        pairs = pairs.filter(pc.is_valid(pairs["group"])).group_by(["group", "part"]).aggregate([])
+        n_parts = pairs.group_by("group").aggregate([("part", "count")])["part_count"]
+        torn = int(pc.sum(pc.greater(n_parts, 1).cast(pa.int64())).as_py() or 0)
+        if torn:
+            what = f"{counted(torn, group)} would have items in several parts"
+            do = f'pass item="{group}" to keep them together, or rename the column'
+            raise ConfigError("no split can be made", [Problem(f'column "{group}"', what, do=do)])
 
 
 def _parts(shares: Any) -> dict[str, float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from annot_pipeline.cli.common import Document, add_campaign, load, say, show, typed
-from annot_pipeline.errors import first_of, printable
+from annot_pipeline.errors import counted, first_of, printable
 
 
 def add(verify: argparse.ArgumentParser) -> None:
@@ -40,15 +40,40 @@ def _text(campaign: str, document: Document) -> str:
         built = f"not built again: {row['error']}" if row["error"] else f"built again: {equal}"
         lines.append(f"{row['version']} {built}")
         lines += [f"  not as then: {what}" for what in row["other_code"]]
-    findings = document["findings"]
+    findings, exports = document["findings"], _exports(document["exports"])
     for finding in findings:
         lines.append(f"{finding['file']}: {finding['what']}")
         lines += [f"  do: {finding['do']}"] if finding["do"] else []
     checked = f"{document['files']:,} files, {document['bytes']:,} bytes checked"
     if findings:
-        lines.append(f"{checked}; findings: {len(findings):,}")
+        lines += [f"{checked}; findings: {len(findings):,}", *exports]
     else:
-        lines.append(f"{checked}: all as published")
-        if document["rebuilt"] is None:
+        lines += [f"{checked}: all as published", *exports]
+        if any("differ" in line for line in exports):
+            lines.append(f"next: annot build {campaign}")
+        elif document["rebuilt"] is None:
             lines.append(f"next: annot verify {campaign} --rebuild")
     return "\n".join(map(printable, lines))
+
+
+def _exports(exports: Document | None) -> list[str]:
+    """Return how the exports on disk differ from those of a release, in lines."""
+    if exports is None:
+        return []
+    release = exports["release"]
+    if exports["error"]:
+        return [f"exports cannot be compared with those of {release}: {exports['error']}"]
+    counts = {
+        what: f"{counted(len(names), 'export')} {what} ({first_of(names)})"
+        for what in ("changed", "new", "gone")
+        if (names := exports[what])
+    }
+    lines = []
+    if counts:
+        lines.append(
+            f"exports on disk differ from those of {release}: {', '.join(counts.values())}"
+        )
+    if names := exports["not_compared"]:
+        what = f"{counted(len(names), 'export')} ({first_of(names)})"
+        lines.append(f"not compared with {release}: {what}: the key of its digests is needed")
+    return lines

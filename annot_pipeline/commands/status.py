@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
-from dataclasses import replace
 from typing import Any
 
+from annot_pipeline.audit.arrived_exports import arrived_exports, other_key, weak_key
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.config.signature import settings_hash
-from annot_pipeline.errors import ConfigError, Problem, StoreError
+from annot_pipeline.errors import ConfigError
 from annot_pipeline.gates import GATES
 from annot_pipeline.stages.build import Build
-from annot_pipeline.stages.ingest.present_exports import present_exports
 from annot_pipeline.stages.ingest.unread_exports import unread_exports
 from annot_pipeline.stages.last_build import failed_build_advice, failing_gates
 from annot_pipeline.storage.keys import (
@@ -20,17 +18,12 @@ from annot_pipeline.storage.keys import (
     derive,
     exposed_secrets,
     key_derivation,
-    no_key,
     present_key,
-    published_digest,
-    refuse_other_key,
 )
-from annot_pipeline.storage.manifest_changes import setting_changes, source_digest
+from annot_pipeline.storage.manifest_changes import setting_changes
 from annot_pipeline.storage.places import check_places
 from annot_pipeline.storage.published_settings import published_settings
 from annot_pipeline.storage.releases import Release, Releases
-from annot_pipeline.storage.source_digests import SourceDigests
-from annot_pipeline.storage.store import Store
 
 EXPOSED = next(gate for gate in GATES if gate.name == "exposed_secrets")
 """Looked at anew: a build that publishes nothing leaves no warning in a release."""
@@ -49,18 +42,10 @@ def status(campaign: LoadedCampaign) -> dict[str, Any]:
     release = releases.latest()
     rolled_back = releases.rolled_back()
     lying = [] if release else releases.gold.versions()
-    now = {(name, sha256) for _, name, sha256 in present_exports(campaign, missing_ok=True)}
-    missing = _weak_key(campaign) or other_key(campaign, release)
-    before, uncompared = set[tuple[str, str]](), set[str]()
-    if release:
-        before, uncompared = _released_exports(campaign, release, now, has_key=not missing)
-    names_before, names_now = {n for n, _ in before}, {n for n, _ in now}
-    uncompared &= names_now
-    arrived = {
-        "new": sorted(names_now - names_before),
-        "changed": sorted(({n for n, _ in now - before} & names_before) - uncompared),
-        "gone": sorted(names_before - names_now),
-    }
+    manifest = release.manifest if release else None
+    missing = weak_key(campaign) or other_key(campaign, manifest)
+    exports = arrived_exports(campaign, manifest, has_key=not missing)
+    arrived = {"new": exports.new, "changed": exports.changed, "gone": exports.gone}
     build = Build(campaign)
     settings = None if missing else _changed_settings(campaign, release)
     changed = None if settings is None else bool(settings)
@@ -80,7 +65,7 @@ def status(campaign: LoadedCampaign) -> dict[str, Any]:
         "unpointed": lying,
         "rolled_back": rolled_back and {"what": rolled_back.what, "do": rolled_back.do},
         "arrived": arrived,
-        "exports_not_compared": sorted(uncompared),
+        "exports_not_compared": exports.not_compared,
         "unread": [build.mask_text(text) for text in unread_exports(campaign)],
         "settings_changed": changed,
         "changed_settings": settings,
@@ -92,40 +77,6 @@ def status(campaign: LoadedCampaign) -> dict[str, Any]:
         "refused_folders": _refused_folders(campaign),
         "build_due": release is None or any(arrived.values()) or changed,
     }
-
-
-def _released_exports(
-    campaign: LoadedCampaign,
-    release: Release,
-    present: Collection[tuple[str, str]],
-    *,
-    has_key: bool,
-) -> tuple[set[tuple[str, str]], set[str]]:
-    """Return names of the exports of a release with their SHA-256, and those that nothing tells.
-
-    A keyed digest is that of the present export of this name, if the key says so.
-
-    Parameters
-    ----------
-    present
-        Names and SHA-256 of the exports that are there.
-    has_key
-        Whether the key of the release's digests is at hand.
-    """
-    settings, manifest = campaign.settings, release.manifest
-    digests = SourceDigests(Store(campaign.store), settings)
-    is_keyed = manifest["settings"].get("privacy", {}).get("pseudonymize", False)
-    derivation = derivation_of(manifest) or key_derivation(campaign.store)
-    key = present_key(settings, campaign.store, derivation) if has_key and is_keyed else None
-    keyed = {(n, published_digest(settings, key, s)): s for n, s in present} if key else {}
-    exports, uncompared = set(), set()
-    for source in manifest["sources"]:
-        name, digest = source["name"], source_digest(source)
-        sha256 = digests.sha256(digest) or keyed.get((name, digest))
-        if sha256 is None and is_keyed and "source_digest" in source and key is None:
-            uncompared.add(name)
-        exports.add((name, sha256 or digest))
-    return exports, uncompared
 
 
 def _decisions(release: Release) -> dict[str, int]:
@@ -142,31 +93,6 @@ def _refused_folders(campaign: LoadedCampaign) -> dict[str, str] | None:
         do = "; ".join(dict.fromkeys(problem.do for problem in error.problems))
         whats = (f"{problem.where}: {problem.what}" for problem in error.problems)
         return {"what": f"{error.title} ({'; '.join(whats)})", "do": do}
-    return None
-
-
-def _weak_key(campaign: LoadedCampaign) -> Problem | None:
-    """Return what is wrong with the secret at hand, where it can be guessed or is damaged."""
-    try:
-        present_key(campaign.settings, campaign.store)
-    except StoreError as error:
-        problem = error.problems[0]
-        where = f"{problem.where}: " if problem.where else ""
-        return replace(problem, where="", what=f"{error.title}: {where}{problem.what}")
-    return None
-
-
-def other_key(campaign: LoadedCampaign, release: Release | None) -> Problem | None:
-    """Return what to say where the key of the release's names is not at hand; else None."""
-    privacy = campaign.settings.privacy
-    if release is None:
-        return None
-    try:
-        if present_key(campaign.settings, campaign.store, derivation_of(release.manifest)) is None:
-            return no_key(privacy)
-        refuse_other_key(campaign.settings, campaign.store, release.manifest)
-    except StoreError as error:
-        return error.problems[0]
     return None
 
 

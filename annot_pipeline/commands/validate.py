@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from annot_pipeline.commands.status import other_key
+from annot_pipeline.audit.arrived_exports import other_key
 from annot_pipeline.config import (
     CaptureExpression,
     ConstantExpression,
@@ -59,7 +59,8 @@ def validate(campaign: LoadedCampaign, progress: Progress) -> dict[str, Any]:
         runs = {s.name: build.run_stage(s) for s in STAGES if s.name in STAGES_NEEDED}
         document = _document(campaign, runs, build.store.records)
     advice = failed_build_advice(Build(campaign))
-    missing = other_key(campaign, _newest_release(campaign))
+    newest = _newest_release(campaign)
+    missing = other_key(campaign, newest.manifest if newest else None)
     return document | {
         "failed_build": {"do": list(advice)} if advice else None,
         "other_key": missing and {"what": missing.what, "do": missing.do},

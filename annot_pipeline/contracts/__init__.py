@@ -8,6 +8,8 @@ sql) and where it lies (storage).
 
 from __future__ import annotations
 
+from typing import Literal
+
 from annot_pipeline.contracts.calibration import LABEL_CALIBRATION
 from annot_pipeline.contracts.judges import AGREEMENT, JUDGES
 from annot_pipeline.contracts.labels import JUDGE_CONFUSION, LABEL_DISTRIBUTIONS, LABELS, PREVALENCE
@@ -98,6 +100,7 @@ __all__ = [
     "VERDICTS",
     "Column",
     "Table",
+    "TableName",
     "families_text",
     "fates_text",
     "is_measured",
@@ -132,3 +135,11 @@ GOLD: dict[str, Table] = {
     )
 }
 """The tables of a release; each is always there, possibly empty."""
+
+TableName = Literal[
+    "labels", "label_distributions", "prevalence", "judge_confusion", "label_calibration",
+    "judges", "scores", "segment_ranks", "system_rankings", "system_comparisons", "variance",
+    "agreement", "judge_validation", "validation_confusion", "judge_bias", "estimates", "items",
+    "judgments", "set_aside", "lineage",
+]  # fmt: skip
+"""Their names, for type checkers: a misspelt one is an error before anything runs."""

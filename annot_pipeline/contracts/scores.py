@@ -69,7 +69,11 @@ SCORES = Table(
             nullable=True,
         ),
         real("trueskill_mean", "TrueSkill mean from the item's comparisons, unbounded"),
-        real("trueskill_sd", "TrueSkill standard deviation from the item's comparisons"),
+        real(
+            "trueskill_sd",
+            "TrueSkill's own sigma after the item's comparisons: no standard error, as plus and "
+            "minus 1.96 times it covers far less than 95%",
+        ),
         text("reason", "Why values of this row are null", nullable=True),
     ),
 )

@@ -63,6 +63,7 @@ def test_agreement_on_labels_is_that_of_krippendorff(votes):
 def test_agreement_on_scores_is_that_of_krippendorff(points):
     krippendorff = pytest.importorskip("krippendorff")
     frame = points.assign(item=points["document"] + "/" + points["model"])
+    frame = frame.drop(columns="document")
     result = annot.agreement(frame, judge="worker", score="points")
     matrix = frame.pivot(index="worker", columns="item", values="points").to_numpy()
     expected = krippendorff.alpha(matrix, level_of_measurement="interval")
@@ -82,6 +83,16 @@ def test_judges_of_labels_and_scores(votes, points):
         judge="worker", score="points",
     ).judges.set_index("worker")  # fmt: skip
     assert scores["bias"].idxmin() == "j1"
+
+
+def test_judges_of_labels_have_no_test_of_scores(votes, points):
+    labels = annot.judges(votes, item="question", judge="worker", label="answer").judges
+    assert not {"test", "contrast"} & set(labels.columns)
+    scores = annot.judges(
+        points.rename(columns={"document": "segment", "model": "system"}),
+        judge="worker", score="points",
+    ).judges  # fmt: skip
+    assert set(scores["test"]) == {"paired_t"}
 
 
 def test_labels_or_scores(votes):

@@ -42,3 +42,12 @@ def test_dagster_takes_the_settings_of_the_instance(tmp_path):
         limits = instance.get_concurrency_config().run_queue_config.tag_concurrency_limits
         assert limits[0]["key"] == "annot/campaign"
         assert not instance.telemetry_enabled
+
+
+def test_the_name_of_a_campaign_may_be_replaced(tmp_path):
+    """What the page says of a second instance."""
+    assert 'build_definitions(path, campaign="trial", store="store2", gold="gold2")' in TEXT
+    definitions = build_definitions(
+        write_campaign(tmp_path / "small"), campaign="trial", store="store2", gold="gold2"
+    )
+    assert definitions.resolve_job_def("trial_nightly")

@@ -48,6 +48,29 @@ def test_what_was_published_is_as_published(campaign):
     assert verified(campaign, "latest")["releases"][0]["version"] == "v0002"
 
 
+def test_exports_that_differ_from_those_of_a_release_are_listed_and_no_finding(campaign, capsys):
+    def exports(version: str | None = None) -> dict[str, list[str]]:
+        document = verified(campaign, version)
+        assert document["ok"]
+        listed = document["exports"]
+        assert listed["error"] is None
+        assert listed["release"] == (version or "v0002")
+        return {what: listed[what] for what in ("new", "changed", "gone")}
+
+    assert not any(exports().values())
+    [first, second] = sorted((campaign / "exports").iterdir())
+    names = [f"exports/{path.name}" for path in (first, second)]
+    assert exports("v0001")["new"] == names[1:]
+    first.write_bytes(first.read_bytes() + first.read_bytes().splitlines(True)[-1])
+    (campaign / "exports" / "z.csv").write_bytes(second.read_bytes())
+    second.unlink()
+    assert exports() == {"new": ["exports/z.csv"], "changed": names[:1], "gone": names[1:]}
+    assert main(["verify", str(campaign)]) == 0
+    text = capsys.readouterr().out
+    assert "exports on disk differ from those of v0002: 1 export changed" in text
+    assert "next: annot build" in text
+
+
 def test_a_flipped_bit_anywhere_is_found_and_its_file_is_named(campaign):
     """Each kind of file in turn; places and bits are drawn from a fixed seed."""
     random_ = random.Random(17)

@@ -6,18 +6,21 @@ how one release, all of them together (history), the archive and a rebuild are c
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import nullcontext
+from dataclasses import asdict
 from typing import Any
 
+from annot_pipeline.audit.arrived_exports import arrived_exports, other_key, weak_key
 from annot_pipeline.audit.verify.archive import verify_archive
 from annot_pipeline.audit.verify.findings import Checked
 from annot_pipeline.audit.verify.history import verify_history
 from annot_pipeline.audit.verify.rebuild import verify_rebuild
 from annot_pipeline.audit.verify.release import verify_release
 from annot_pipeline.config import LoadedCampaign
-from annot_pipeline.errors import StoreError
+from annot_pipeline.errors import AnnotError, StoreError
 from annot_pipeline.stages.build import Progress
-from annot_pipeline.storage.pointer import POINTER, Pointer, parse_pointer
+from annot_pipeline.storage.pointer import POINTER, Pointer, number, parse_pointer
 from annot_pipeline.storage.releases import Releases
 from annot_pipeline.storage.source_digests import SourceDigests
 from annot_pipeline.storage.store import Store
@@ -47,7 +50,8 @@ def verify(
     -------
     dict
         ``ok``; ``files`` and ``bytes`` whose checksums were computed; ``findings`` of file, what
-        and do; ``releases``, each with its own; ``pruned``; see docs/verify.md.
+        and do; ``releases``, each with its own; ``exports`` that differ from those of the newest
+        release checked; ``pruned``; see docs/verify.md.
 
     Raises
     ------
@@ -95,10 +99,30 @@ def _verify(
         "ok": not checked.findings,
         "releases": rows,
         "archive_ok": archive_ok,
+        "exports": _differing_exports(campaign, manifests),
         "pruned": list(pointer.pruned) if pointer else [],
         "rebuilt": rebuilt if rebuild else None,
         **checked.document(),
     }
+
+
+def _differing_exports(
+    campaign: LoadedCampaign, manifests: Mapping[str, dict[str, Any]]
+) -> dict[str, Any] | None:
+    """Return the exports on disk that differ from those of the newest release that was checked.
+
+    They are no finding: exports may change, releases may not.
+    """
+    if not manifests:
+        return None
+    version = max(manifests, key=number)
+    manifest = manifests[version]
+    has_key = not (weak_key(campaign) or other_key(campaign, manifest))
+    try:
+        exports = arrived_exports(campaign, manifest, has_key=has_key)
+    except AnnotError as error:
+        return {"release": version, "error": error.title}
+    return {"release": version, "error": None, **asdict(exports)}
 
 
 def _one_release(

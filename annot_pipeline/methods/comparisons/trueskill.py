@@ -73,7 +73,8 @@ class TrueSkillResult:
     Parameters
     ----------
     mean, sd
-        Belief about each item after all comparisons; ``start`` of a run that goes on.
+        Belief about each item after all comparisons; ``start`` of a run that goes on. ``sd`` is the
+        model's sigma, no standard error: +-1.96 of it covers far less than 95%.
     n_comparisons
         Comparisons of each item in this run.
     params

@@ -23,6 +23,10 @@ VOTES = 1.0
 """Votes, distributed as all labels are, that are added to an item's votes."""
 
 
+DIGITS = 9
+"""Digits after the point to which shares of votes are compared."""
+
+
 @dataclass(frozen=True)
 class VoteSums(Additive):
     """What the votes of items add up to; arrays are ``(n_labels,)``.
@@ -70,11 +74,11 @@ class Votes:
     counts
         ``(n_items, n_labels)`` labels given.
     majority
-        ``(n_items,)`` code of the most frequent label; ties go to the lower code.
+        ``(n_items,)`` code of the label with most votes; ties go to the lower code.
     majority_share
         ``(n_items,)`` its share of the item's labels; 0 without labels.
     tied
-        ``(n_items, n_labels)`` whether the label is (one of) the most frequent.
+        ``(n_items, n_labels)`` whether the label has (one of) the most votes.
     sums
         The three estimates of prevalence, of these items or added up.
     """
@@ -87,7 +91,12 @@ class Votes:
 
 
 def count_votes(
-    items: npt.ArrayLike, labels: npt.ArrayLike, *, n_items: int, n_labels: int
+    items: npt.ArrayLike,
+    labels: npt.ArrayLike,
+    *,
+    n_items: int,
+    n_labels: int,
+    judges: npt.ArrayLike | None = None,
 ) -> Votes:
     """Count the labels of each item.
 
@@ -95,6 +104,9 @@ def count_votes(
     ----------
     items, labels
         ``(n_labels_given,)`` codes from 0.
+    judges
+        ``(n_labels_given,)`` codes from 0: the labels that a judge gave an item share one vote in
+        the majority. None: each label is a vote.
     n_items, n_labels
         Sizes of the code ranges.
 
@@ -110,22 +122,35 @@ def count_votes(
         raise ValueError("a code lies outside its range")
     flat = np.bincount(items * n_labels + labels, minlength=n_items * n_labels)
     counts = flat.reshape(n_items, n_labels).astype(np.int64)
-    total = counts.sum(axis=1)
-    most = counts.max(axis=1)
-    tied = (counts == most[:, None]) & (most[:, None] > 0)
-    voted, majority = total > 0, counts.argmax(axis=1)
+    votes = counts.astype(np.float64)
+    if judges is not None:
+        weights = vote_weights(items, judges)
+        flat = np.bincount(items * n_labels + labels, weights, minlength=n_items * n_labels)
+        votes = np.round(flat.reshape(n_items, n_labels), DIGITS)
+    total, n_votes = counts.sum(axis=1), votes.sum(axis=1)
+    tied = (votes == votes.max(axis=1)[:, None]) & (votes > 0)
+    voted, majority = total > 0, votes.argmax(axis=1)
+    of_majority = np.take_along_axis(counts, majority[:, None], axis=1)[:, 0]
     return Votes(
         counts=counts,
         majority=majority,
-        majority_share=most / np.maximum(total, 1),
+        majority_share=of_majority / np.maximum(total, 1),
         tied=tied,
         sums=VoteSums(
             labels=counts.sum(axis=0),
             plurality=np.bincount(majority[voted], minlength=n_labels),
-            majority=(counts * 2 > total[:, None]).sum(axis=0),
+            majority=(votes * 2 > n_votes[:, None]).sum(axis=0),
             n_voted=int(voted.sum()),
         ),
     )
+
+
+def vote_weights(items: npt.ArrayLike, judges: npt.ArrayLike) -> Floats:
+    """Return the weight of each label: 1 over the labels that its judge gave the item."""
+    judge = np.asarray(judges, np.int64)
+    pairs = np.asarray(items, np.int64) * (int(judge.max(initial=0)) + 1) + judge
+    _, pair, n = np.unique(pairs, return_inverse=True, return_counts=True)
+    return np.asarray(1 / n[pair.reshape(-1)], np.float64)
 
 
 def count_judges(task: LabelCodes) -> Codes:

@@ -1,4 +1,4 @@
-"""Which order effects can be estimated: those that no difference of systems explains as well.
+"""Which order effects can be estimated: those of judges who saw a pair of systems in both orders.
 
 Where one system is always shown first, being first and being that system are the same thing.
 """
@@ -12,7 +12,7 @@ Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 
 LEAST_INFORMATION = 1e-3
-"""Information on an order effect beside the systems, as a share of the group's comparisons."""
+"""Information on an order effect within pairs, as a share of the group's comparisons."""
 LARGEST_SHIFT = 0.05
 """By which an order effect of one may move a difference of systems that is still tested."""
 
@@ -20,7 +20,9 @@ LARGEST_SHIFT = 0.05
 def estimable_orders(n: Floats) -> Flags:
     """Return whether the effect of each order group can be estimated, ``(n_orders,)``.
 
-    A group counts if, with those before it, it is no combination of systems' strengths.
+    It can where the group saw a pair in both orders, whatever the strengths of systems. Where none
+    was, an effect would rest on strengths that add up, and a system that never loses could be
+    ranked last for having been shown first.
 
     Parameters
     ----------
@@ -28,19 +30,11 @@ def estimable_orders(n: Floats) -> Flags:
         ``(n_orders + 1, K, K)`` comparisons by order group, system shown first and second; the
         first group has no known order.
     """
-    pairs = n + np.transpose(n, (0, 2, 1))
-    systems = np.diag(pairs.sum(axis=(0, 2))) - pairs.sum(axis=0)  # X'X
-    cross = (n.sum(axis=2) - n.sum(axis=1))[1:]  # O'X
-    sizes = n.sum(axis=(1, 2))[1:]
-    ridge = 1e-9 * max(float(np.trace(systems)), 1.0) * np.eye(len(systems))
-    information = np.diag(sizes) - cross @ np.linalg.inv(systems + ridge) @ cross.T
-    is_estimable = np.zeros(sizes.size, np.bool_)
-    for group in np.flatnonzero(sizes).tolist():
-        tried = [*np.flatnonzero(is_estimable).tolist(), group]
-        scale = np.sqrt(sizes[tried])
-        own = information[np.ix_(tried, tried)] / scale[:, None] / scale
-        is_estimable[group] = np.linalg.eigvalsh(own)[0] > LEAST_INFORMATION
-    return is_estimable
+    turned = np.transpose(n, (0, 2, 1))
+    pairs = n + turned
+    both = np.divide(2 * n * turned, pairs, out=np.zeros_like(n), where=pairs > 0)
+    is_estimable = both.sum(axis=(1, 2)) > LEAST_INFORMATION * n.sum(axis=(1, 2))
+    return np.asarray(is_estimable[1:])
 
 
 def confounded_pairs(n: Floats, is_estimable: Flags) -> Flags:

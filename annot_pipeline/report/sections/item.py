@@ -270,7 +270,7 @@ def _scores(trace: Document) -> str:
     if not score:
         return ""
     names = ("n_judgments", "raw_mean", "z_mean", "easl_score", "ra_score",
-             "trueskill_mean", "trueskill_sd", "n_unfiltered", "unfiltered_mean")  # fmt: skip
+             "trueskill_mean", "n_unfiltered", "unfiltered_mean")  # fmt: skip
     cells = [(name.replace("_", " "), score[name]) for name in names if score.get(name) is not None]
     return table("Scores", [Column("what"), Column("value", "real")], cells)
 

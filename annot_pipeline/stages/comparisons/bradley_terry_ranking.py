@@ -48,10 +48,6 @@ from annot_pipeline.stages.comparisons.task_comparisons import TaskComparisons
 
 METHOD = "bradley_terry"
 NO_SIZE = "one side never lost to the other, or comparisons do not connect them: no difference"
-NO_PAIR_IN_BOTH = (
-    "no pair is shown in both orders: the effect of the order is known only as far as strengths "
-    "add up"
-)
 DIGITS = 9
 """Digits after the point to which scores are compared: beyond is the solver's."""
 
@@ -120,15 +116,12 @@ def rank_by_strengths(
     is_sized = ~np.isnan(values) & (has_sizes | ~is_lone | (task.part < 0))
     score = np.where(is_sized, values, np.nan)
     reasons = inference_reasons(estimates, inference)
-    of_orders = [NO_PAIR_IN_BOTH] if _is_one_way(block) else []
     for code in range(n):
         reasons[code] = _reasons(task, ranking, code, reasons[code], group)
-        if task.part[code] >= 0:
-            reasons[code] += of_orders
     ranked = MethodRanking(
         method, score, ranks_within(order, group), group, task.n_segments, task.n_comparisons,
         reasons, score - inference.half_width, score + inference.half_width, inference,
-        _sign_p_values(task, block), caveats=inference_caveats(estimates, inference) + of_orders,
+        _sign_p_values(task, block), caveats=inference_caveats(estimates, inference),
         why_not_connected=NO_SIZE,
     )  # fmt: skip
     judges = np.zeros(int(task.judge.max(initial=-1)) + 1, np.bool_)
@@ -141,13 +134,6 @@ def rank_by_strengths(
         ),
         **_covariate_metrics(fitted.fit, list(covariates or ())),
     }})  # fmt: skip
-
-
-def _is_one_way(block: ComparisonBlock) -> bool:
-    """Return whether order effects are estimated although no pair was shown in both orders."""
-    has_order = block.orders >= 0
-    pairs = {*zip(block.first[has_order].tolist(), block.second[has_order].tolist(), strict=True)}
-    return bool(pairs) and not any((b, a) in pairs for a, b in pairs)
 
 
 def _block(task: TaskComparisons, *, is_known: bool) -> tuple[ComparisonBlock, Flags, int]:

@@ -229,7 +229,7 @@ RANK_SYSTEMS = Stage(
         "ranking", "standardize", "seed", "judges", "easl.gamma", "easl.epsilon",
         "easl.trueskill_mean", "easl.trueskill_sd",
     ),
-    code_version="6",  # clusters by document
+    code_version="7",  # no order effect without a pair in both orders
     work=rank_systems_of_tasks,
     kinds=frozenset({"parquet", "numpy"}),
 )  # fmt: skip

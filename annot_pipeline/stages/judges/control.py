@@ -336,7 +336,7 @@ CONTROL_JUDGES = Stage(
     },
     outputs=("controlled", "judge_tests"),
     settings=("quality",),
-    code_version="10",  # the fate measured
+    code_version="11",  # no test of scores where a judge gives none
     work=control_judges_of_campaign,
     kinds=frozenset({"parquet", "numpy"}),
 )  # fmt: skip

@@ -220,6 +220,13 @@ def finish_control(
     in_scalar = in_scalar[units.pairs.first] if in_scalar.size else np.empty(0, np.bool_)
     figures, answered = compared.figures, tested.answered
     result_or_none = test.result if test else None
+    names_test = np.ones(n, np.bool_)
+    if quality.test != "known_answer":  # which takes labels; others take scores of a unit
+        names_test = (np.bincount(of_pair, in_scalar, minlength=units.size) > 0)[of_pair]
+
+    def name(value: str | None) -> pa.Array:
+        return pa.array([value if is_shown else None for is_shown in names_test.tolist()], TEXT)
+
     table = pa.table(
         {
             "task": names_of(units.task.names, units.pairs.first),
@@ -227,10 +234,8 @@ def finish_control(
             "verdict": names_of(VERDICTS, verdicts.verdict[of_pair]),
             "verdict_reason": verdicts.reason.take(pa.array(of_pair)),
             "dropped": drop[of_pair],
-            "test": pa.repeat(pa.scalar(quality.test if test else None, TEXT), n),
-            "contrast": pa.repeat(
-                pa.scalar(quality.contrast if quality.has_contrast else None, TEXT), n
-            ),
+            "test": name(quality.test if test else None),
+            "contrast": name(quality.contrast if quality.has_contrast else None),
             "statistic": column(result_or_none.statistic if result_or_none else None),
             "effect": column(result_or_none.effect if result_or_none else None),
             "effect_low": column(test.low if test else None),

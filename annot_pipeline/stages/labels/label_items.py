@@ -68,7 +68,7 @@ def labelled_items(task: LabelTask, fit: ItemFit, certain_at: float) -> Labelled
     """Return some items of a task with what models say of them."""
     votes = count_votes(
         task.codes.items, task.codes.labels,
-        n_items=task.codes.n_items, n_labels=task.codes.n_labels,
+        n_items=task.codes.n_items, n_labels=task.codes.n_labels, judges=task.codes.judges,
     )  # fmt: skip
     return LabelledItems(task, probabilities(task.labels, fit), votes, certain_at)
 

@@ -139,7 +139,7 @@ INFER_LABELS = Stage(
         "label_fits", "label_evidence",
     ),
     settings=("label_model", "labels", "judges", "dawid_skene"),
-    code_version="17",  # decisions are certain
+    code_version="18",  # a judge is one vote in the majority
     work=infer_label_tables,
     kinds=frozenset({"parquet", "numpy"}),
 )  # fmt: skip

@@ -15,7 +15,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from annot_pipeline.contracts import LABEL_DISTRIBUTIONS, LABELS, TEXT
+from annot_pipeline.methods.labels.votes import DIGITS, vote_weights
 from annot_pipeline.runtime.indexing import class_order, index, is_in, names_of
+
+Codes = np.ndarray[Any, Any]
 
 
 def vote_tables(used: pa.Table, task: str, classes: Sequence[str]) -> dict[str, pa.Table]:
@@ -44,7 +47,7 @@ def vote_tables(used: pa.Table, task: str, classes: Sequence[str]) -> dict[str, 
     items, labels = cells // n_labels, cells % n_labels
     n_judgments = np.zeros(n_items, np.int64)
     np.add.at(n_judgments, items, votes)
-    by_votes = np.lexsort((labels, -votes, items))
+    by_votes = np.lexsort((labels, -_judges_votes(used, item.codes, cell_of_row, votes), items))
     first = by_votes[np.searchsorted(items, np.arange(n_items))]
     majority = names_of(classes, labels[first])
     share = votes[first] / n_judgments
@@ -95,6 +98,17 @@ def count_anonymous(used: pa.Table) -> int:
 def used_rows(judgments: pa.Table) -> pa.Table:
     """Return the judgments that count."""
     return judgments.filter(is_in(judgments["fate"], ("used",)))
+
+
+def _judges_votes(
+    used: pa.Table, items: Codes, cell_of_row: Codes, votes: Codes
+) -> np.ndarray[Any, Any]:
+    """Return votes where the answers of a judge whom a name tells share one vote."""
+    judge = index(used["judge"].cast(TEXT), null="")
+    is_named = used["judge"].is_valid().to_numpy()
+    surplus = vote_weights(items[is_named], judge.codes[is_named]) - 1
+    cells = cell_of_row.reshape(-1)[is_named]
+    return np.round(votes + np.bincount(cells, surplus, votes.size), DIGITS)
 
 
 def _count_judges(used: pa.Table) -> np.ndarray[Any, Any]:

@@ -81,7 +81,7 @@ MEASURE_MODEL_JUDGES = Stage(
     },
     outputs=tuple(table.name for table in TABLES),
     settings=("judges", "ranking.shown_order", "seed"),
-    code_version="3",  # all models together, of labels too
+    code_version="4",  # no order effect without a pair in both orders
     work=measure_model_judges,
     kinds=frozenset({"parquet", "numpy"}),
 )  # fmt: skip

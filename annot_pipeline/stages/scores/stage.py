@@ -90,7 +90,7 @@ SCORE_ITEMS = Stage(
         "easl.gamma", "easl.epsilon", "easl.margin", "easl.trueskill_mean",
         "easl.trueskill_sd",
     ),
-    code_version="6",  # large tasks in blocks
+    code_version="7",  # what trueskill_sd is
     work=score_items_of_tasks,
     kinds=frozenset({"parquet", "numpy"}),
 )  # fmt: skip

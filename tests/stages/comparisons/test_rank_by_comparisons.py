@@ -151,16 +151,22 @@ def test_systems_that_one_judge_shows_in_one_order_are_confounded_and_no_others(
     assert tested == {("a", "b"), ("b", "a")}
 
 
-def test_an_order_effect_without_a_pair_in_both_orders_is_said():
-    """a before b, b before c and c before a: the effect follows from strengths that add up."""
+def test_no_order_effect_without_a_pair_in_both_orders():
+    """a before b, b before c and c before a: a preference for the first moves no difference."""
     rows = rows_of(ab=20, ba=10, bc=20, cb=10, ac=20, ca=10)
     b_first = [row[:2] == ("a", "c") for row in rows]
     _, pairs, facts = run(table(*rows, b_shown_first=b_first))
-    assert facts["systems_compared"]["t"]["bradley_terry"]["order_effects"]
-    assert {row["reason"] for row in pairs} == {
-        "no pair is shown in both orders: the effect of the order is known only as far as "
-        "strengths add up"
-    }
+    assert facts["systems_compared"]["t"]["bradley_terry"]["order_effects"] == []
+    assert {row["reason"] for row in pairs} == {None}
+
+
+def test_a_system_that_never_loses_is_not_last_for_being_shown_first():
+    rows = [("a", "b", 0), ("a", "b", 0), ("a", "c", 0), ("b", "c", 1), ("b", "c", 1)] * 8
+    actual, pairs, _ = run(table(*rows, b_shown_first=[False] * len(rows)))
+    reference, _, _ = run(table(*rows))
+    assert column(actual, "bradley_terry", "score") == column(reference, "bradley_terry", "score")
+    assert actual["bradley_terry"]["a"]["rank"] < actual["bradley_terry"]["c"]["rank"]
+    assert {row["a_beats_b"] for row in pairs} == {None}
 
 
 def test_each_model_has_an_order_effect_of_its_own():

@@ -1,0 +1,229 @@
+"""Columns by the roles that they name: those that a function uses, and those that it refuses.
+
+A column that is named as a field of campaign.yaml means something. If a function cannot take it
+into account, it says so: a ranking that ignores documents has intervals that are too short.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+from annot_pipeline.api.frames import AnyFrame, column_names, has_values, kind_of
+from annot_pipeline.config.sources import CANONICAL_FIELDS
+from annot_pipeline.errors import ConfigError, Problem
+
+ANSWERS = frozenset({
+    "label", "score", "votes", "preference", "winner", "strength", "ranking", "rank", "rank_a",
+    "rank_b", "item_a", "item_b", "system_a", "system_b",
+})  # fmt: skip
+"""Fields that are answers, or of one kind of answer only."""
+PAIRS = ("item_a", "item_b", "system_a", "system_b")
+UNUSED: Mapping[str, str] = {
+    "votes": "counts answers of judges without names, which builds of a campaign read",
+    "reward": "costs are the business of builds",
+    "selection_probability": "it weighs estimates of how good models are, which builds make",
+}
+"""Fields that no function uses, with the reason."""
+ITEM_BY_ITEM: Mapping[str, str] = {
+    "document": "items are taken to be independent, also those of one document",
+    "criterion": "answers on several criteria would count as one; name the column task",
+}
+"""Fields that functions of labels do not use, with the reason."""
+
+SYNONYMS: Mapping[str, Collection[str]] = {
+    "item": ("task", "question", "example", "instance", "unit", "text"),
+    "judge": ("worker", "annotator", "rater", "user", "performer", "coder", "labeler"),
+    "label": ("answer", "response", "category", "class", "annotation"),
+    "score": ("rating", "points", "value", "grade"),
+    "system": ("model", "engine"),
+    "segment": ("document", "prompt", "question", "task", "source"),
+    "system_a": ("left", "model_a", "a"),
+    "system_b": ("right", "model_b", "b"),
+    "preference": ("winner", "label", "vote", "choice"),
+}
+"""Names that other tools have for a role, such as crowd-kit's task and worker."""
+
+
+def optional_columns(
+    data: AnyFrame,
+    columns: Mapping[str, str],
+    unused: Mapping[str, str],
+    named: Mapping[str, str | None] | None = None,
+) -> dict[str, str]:
+    """Return the column of each role that is used where the frame has it, those given included.
+
+    Parameters
+    ----------
+    data
+        What `materialize` returned.
+    columns
+        Column of each role that is required.
+    unused
+        Roles that are not used, with the reason; besides `UNUSED`, and answers not required.
+    named
+        Columns that the caller names for some optional roles; None: the role's own name.
+
+    Raises
+    ------
+    ConfigError
+        The frame has a column of a role that is not used.
+    """
+    chosen = {role: name for role, name in (named or {}).items() if name is not None}
+    columns_used = dict(columns) | chosen
+    names = column_names(data)
+    rest = [
+        role for role in CANONICAL_FIELDS
+        if role in names and role not in columns_used and role not in columns_used.values()
+        and has_values(data, role)
+    ]  # fmt: skip
+    reasons = dict.fromkeys(ANSWERS, "is another kind of answer") | dict(UNUSED) | dict(unused)
+    refuse_columns(data, {role: reasons[role] for role in rest if role in reasons})
+    return columns_used | {role: role for role in rest}
+
+
+def item_columns(data: AnyFrame, item: str) -> dict[str, str]:
+    """Return the column of items; none where segment and system say which item it is."""
+    names = column_names(data)
+    return {"item": item} if item in names or not {"segment", "system"} <= {*names} else {}
+
+
+def refuse_others(data: AnyFrame, columns: Mapping[str, str], why: str) -> None:
+    """Make sure that a frame has no column of a role but those given.
+
+    Raises
+    ------
+    ConfigError
+        It has one.
+    """
+    unused = dict.fromkeys(CANONICAL_FIELDS, why)
+    optional_columns(data, columns, unused)
+
+
+def refuse_columns(data: AnyFrame, reasons: Mapping[str, str]) -> None:
+    """Refuse columns that are not used, each with its reason.
+
+    Raises
+    ------
+    ConfigError
+        There is one.
+    """
+    if not reasons:
+        return
+    written = ", ".join(f'"{name}"' for name in reasons)
+    drop = {"pandas": f"columns=[{written}]", "polars": written, "arrow": f"[{written}]"}
+    verb = "drop_columns" if kind_of(data) == "arrow" else "drop"
+    do = f"frame.{verb}({drop[kind_of(data)]}), if the result shall not depend on it"
+    problems = [
+        Problem(f'column "{name}"', f"is not used: {why}", do=do if name == [*reasons][-1] else "")
+        for name, why in reasons.items()
+    ]
+    raise ConfigError("the frame has columns that would be ignored", problems)
+
+
+def check_columns(function: str, data: AnyFrame, columns: Mapping[str, str]) -> None:
+    """Make sure that columns are there, or say how the frame becomes what the function takes.
+
+    Parameters
+    ----------
+    function
+        Its name, as ``infer_labels``.
+    data
+        What `materialize` returned.
+    columns
+        Column of each required role.
+
+    Raises
+    ------
+    ConfigError
+        A column is missing.
+    """
+    names = [name for name in column_names(data) if isinstance(name, str)]
+    missing = [role for role, name in columns.items() if name not in names]
+    if not missing or not all(isinstance(name, str) for name in columns.values()):
+        return  # `Frame.read` says what is wrong with the rest
+    advice = call_for(function, data, columns)
+    header = ", ".join(map(str, column_names(data)[:20]))
+    problems = []
+    for role in missing:
+        likely = _likely(role, columns[role], [n for n in names if n not in columns.values()])
+        do = advice if role == missing[0] else f'did you mean "{likely}"?' if likely else ""
+        what = f'column "{columns[role]}" not found'
+        problems.append(Problem(f"{role}=", what, f"columns are: {header}", do))
+    raise ConfigError("the frame cannot be read", problems)
+
+
+def has_likely(data: AnyFrame, columns: Mapping[str, str]) -> bool:
+    """Return whether the frame has a column for each role, by its name or a likely one."""
+    column_by_role = _column_by_role(data, columns)
+    return len(set(column_by_role.values())) == len(columns)
+
+
+def call_for(function: str, data: AnyFrame, columns: Mapping[str, str]) -> str:
+    """Return the call that reads a frame whose columns have other names or another shape.
+
+    Empty where neither is likely.
+    """
+    column_by_role = _column_by_role(data, columns)
+    rest = [role for role in columns if role not in column_by_role]
+    if not rest:
+        return f"annot.{function}(frame{_arguments(column_by_role)})"
+    free_columns = [name for name in column_names(data) if name not in column_by_role.values()]
+    answer = next((role for role in ("label", "score") if role in rest), None)
+    if answer is None or len(free_columns) < 2:
+        return ""
+    variable = next((role for role in rest if role != answer), None)
+    if variable is None:
+        return ""
+    if len(rest) == 2:
+        frame = _melt(
+            data,
+            [column_by_role[role] for role in columns if role in column_by_role],
+            variable,
+            answer,
+        )
+    elif set(rest) == {"item", "judge", answer} and kind_of(data) == "pandas":
+        keep = f'ignore_index=False, var_name="judge", value_name="{answer}"'
+        frame = f'frame.melt({keep}).reset_index(names="item")'
+    else:
+        return ""
+    labelled = {role: name for role, name in column_by_role.items() if name != role}
+    if answer == "score" and function != "rank":
+        labelled["score"] = "score"
+    return f"annot.{function}({frame}{_arguments(labelled)})"
+
+
+def _column_by_role(data: AnyFrame, columns: Mapping[str, str]) -> dict[str, str]:
+    """Return the column of each role, or the one that is likely meant; no column twice."""
+    names = [name for name in column_names(data) if isinstance(name, str)]
+    column_by_role = {role: name for role, name in columns.items() if name in names}
+    for role, name in columns.items():
+        free = [one for one in names if one not in column_by_role.values()]
+        if role not in column_by_role and (likely := _likely(role, name, free)):
+            column_by_role[role] = likely
+    return column_by_role
+
+
+def _melt(data: AnyFrame, keep: list[str], variable: str, answer: str) -> str:
+    id_columns = ", ".join(f'"{name}"' for name in keep)
+    if kind_of(data) == "polars":
+        names = f'variable_name="{variable}", value_name="{answer}"'
+        return f"frame.unpivot(index=[{id_columns}], {names})"
+    to_pandas = ".to_pandas()" if kind_of(data) == "arrow" else ""
+    names = f'var_name="{variable}", value_name="{answer}"'
+    return f"frame{to_pandas}.melt(id_vars=[{id_columns}], {names})"
+
+
+def _arguments(columns: Mapping[str, str]) -> str:
+    return "".join(f', {role}="{name}"' for role, name in columns.items() if role != name)
+
+
+def _likely(role: str, name: Any, names: Iterable[str]) -> str | None:
+    """Return the column that is likely meant: by another tool's name for it, or a misspelt one."""
+    plain = {one.casefold().removesuffix("id").rstrip("_ "): one for one in reversed([*names])}
+    for synonym in (role, *SYNONYMS.get(role, ())):
+        if synonym in plain:
+            return plain[synonym]
+    close = difflib.get_close_matches(str(name), plain.values(), 1)
+    return close[0] if close else None
