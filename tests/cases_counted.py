@@ -67,7 +67,12 @@ def count_rows(path: Path, source: Source) -> int:
     csv.field_size_limit(sys.maxsize)
     lines, delimiter = io.StringIO(text, newline=""), source.options.delimiter or ","
     if source.options.quote:
-        header = [*(source.options.columns or next(filter(None, csv.reader(lines, delimiter=delimiter)), ()))]
+        header = [
+            *(
+                source.options.columns
+                or next(filter(None, csv.reader(lines, delimiter=delimiter)), ())
+            )
+        ]
         return len(rows_by_python(lines.read(), header, delimiter=delimiter))
     rows = list(csv.reader(lines, delimiter=delimiter, quoting=csv.QUOTE_NONE))
     return sum(map(bool, rows)) - bool(text and not source.options.columns)
