@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from contextlib import nullcontext
 from importlib import import_module
 from pathlib import Path
@@ -87,12 +86,12 @@ def load_gold(
         ``v0001`` and so on, or ``latest``.
     store
         Folder of the store, where it is at hand: its copies of ``latest.json`` tell whether gold
-        was put back to an older state; a copy that is damaged is warned of. Without a store, that
-        is noticed only where releases newer than ``latest.json`` are still in gold: two or more
-        that follow it, each the child of the one before, are an error; any other with a valid
+        was put back to an older state, and whether the release is the one that was published; a
+        copy that is damaged is warned of. Without a store, only an older state is noticed, where
+        ``latest`` is asked for and newer releases are still in gold: two or more that follow
+        ``latest.json``, each the child of the one before, are an error; any other with a valid
         manifest is a warning, whatever its age. A build that publishes at this moment, or was
-        killed, leaves one such release. Nothing is noticed where the newer releases were deleted,
-        or where a version is named.
+        killed, leaves one such release.
 
     Raises
     ------
@@ -100,20 +99,14 @@ def load_gold(
         There is no such release or table; or its bytes, or those of the manifest, are not those
         that were published; or a newer annot-pipeline wrote it; or the URL cannot be reached; or
         the latest release is asked for, and ``latest.json`` is older than releases that lie there,
-        or than the store's copies.
+        or than the store's copies; or the release is another than these know.
     """
     from annot_pipeline.config.gold_url import is_url
     from annot_pipeline.storage.releases import Releases
-    from annot_pipeline.storage.rollback import refuse_left_behind
 
     with (
         TemporaryDirectory(prefix="annot-gold-") if is_url(str(gold)) else nullcontext("") as copies
     ):
         own = Path(store) if store is not None else None
         releases = Releases.at(str(gold), Path(copies), store=own)
-        release = releases.get(version)
-        if version == "latest":
-            refuse_left_behind(releases.gold)
-            for problem in releases.damaged_copies():
-                warnings.warn(f"{problem.where}: {problem.what}; {problem.do}", stacklevel=2)
-        return release.table(table)
+        return releases.read(version).table(table)

@@ -38,9 +38,12 @@ class Gold:
     ----------
     location
         Folder of the releases, or their URL as ``s3://bucket/gold``.
+    store
+        Folder of the store that releases are held against; None: gold alone is looked at.
     """
 
     location: str
+    store: Path | None = None
 
     @property
     def releases(self) -> list[str]:
@@ -57,7 +60,7 @@ class Gold:
             There is none, or it is not as it was published.
         """
         with self._opened() as releases:
-            return releases.get(version)
+            return releases.read(version)
 
     @overload
     def table(
@@ -89,7 +92,7 @@ class Gold:
             There is no such release or table, or its bytes are not those that were published.
         """
         with self._opened() as releases:
-            return to_kind(releases.get(version).table(name), kind)
+            return to_kind(releases.read(version).table(name), kind)
 
     @overload
     def soft_labels(
@@ -127,7 +130,7 @@ class Gold:
             There is no such release, or it has no labels with probabilities.
         """
         with self._opened() as releases:
-            gold = read_gold(releases.get(version))
+            gold = read_gold(releases.read(version))
         if task not in gold and (task is not None or len(gold) > 1):
             problem = Problem("task=", f"is {task}", first_of(list(gold), 20))
             raise ConfigError("no such task with labels", [problem])
@@ -152,7 +155,7 @@ class Gold:
             No such release, item or task.
         """
         with self._opened() as releases:
-            return trace(releases.get(version), item, task)
+            return trace(releases.read(version), item, task)
 
     def diff(self, old: str, new: str = "latest", *, tables: Sequence[str] | None = None) -> Diff:
         """Return the cells that differ between two releases.
@@ -173,30 +176,33 @@ class Gold:
         """
         with self._opened() as releases, TemporaryDirectory(prefix="annot-spill-") as spill:
             queries = Queries(Resources(), Path(spill))
-            return compare_releases(queries, releases.get(old), releases.get(new), tables)
+            return compare_releases(queries, releases.read(old), releases.read(new), tables)
 
     @contextmanager
     def _opened(self) -> Iterator[Releases]:
         if not is_url(self.location):
-            yield Releases.at(self.location, Path(self.location))
+            yield Releases.at(self.location, Path(self.location), store=self.store)
             return
         with TemporaryDirectory(prefix="annot-gold-") as copies:
-            yield Releases.at(self.location, Path(copies))
+            yield Releases.at(self.location, Path(copies), store=self.store)
 
 
-def open_gold(gold: str | Path) -> Gold:
+def open_gold(gold: str | Path, *, store: str | Path | None = None) -> Gold:
     """Open releases.
 
     Parameters
     ----------
     gold
         Folder of the releases (``gold`` in campaign.yaml), or their URL as ``s3://bucket/gold``.
+    store
+        Folder of the store, where it is at hand: every release that is read must be the one that
+        it saw published, as for `load_gold`.
 
     Raises
     ------
     StoreError
-        No release is there.
+        No release is there, or the newest is not as it was published.
     """
-    opened = Gold(str(gold))
+    opened = Gold(str(gold), Path(store) if store is not None else None)
     opened.release()
     return opened

@@ -8,6 +8,7 @@ lie in a folder, or in an object store, is not told here (gold_folder, gold_buck
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -22,7 +23,7 @@ from annot_pipeline.storage.gold_folder import Fill, GoldFolder
 from annot_pipeline.storage.pointer import POINTER, Pointer, number
 from annot_pipeline.storage.pointer_copies import PointerCopies
 from annot_pipeline.storage.release import Release
-from annot_pipeline.storage.rollback import rollback
+from annot_pipeline.storage.rollback import refuse_left_behind, replaced, rollback
 
 __all__ = ["Release", "Releases"]
 
@@ -108,9 +109,10 @@ class Releases:
         Raises
         ------
         StoreError
-            There is none, with those that there are; or it is not as it was published, of a
-            newer schema, or of another campaign; or the newest, or one that the pointer does not
-            know, is asked for, and the pointer is older than the store's copy of it.
+            There is none, with those that there are; or it is not as it was published, by the
+            pointer and by the store's copy of it, of a newer schema, or of another campaign; or
+            the newest, or one that the pointer does not know, is asked for, and the pointer is
+            older than the copy.
         """
         pointer = self.gold.pointer()
         if version == "latest":
@@ -120,6 +122,23 @@ class Releases:
             self.refuse_rollback()  # else it may be one that an older pointer does not know
             raise self._missing(resolved_version, pointer)
         return self._read(resolved_version, pointer)
+
+    def read(self, version: str = "latest") -> Release:
+        """Return a release for readers who have gold, and perhaps no store.
+
+        Warns of damaged copies in the store, and of a complete release newer than the newest.
+
+        Raises
+        ------
+        StoreError
+            As `get` does; or the newest is asked for, and several releases in gold follow it.
+        """
+        release = self.get(version)
+        if version == "latest":
+            refuse_left_behind(self.gold)
+        for problem in self.damaged_copies():
+            warnings.warn(f"{problem.where}: {problem.what}; {problem.do}", stacklevel=3)
+        return release
 
     def latest(self) -> Release | None:
         """Return the newest release that is there, if any; a build goes on from it."""
@@ -361,9 +380,27 @@ class Releases:
         self.gold.remove(versions)
 
     def _read(self, version: str, pointer: Pointer) -> Release:
-        manifest = self.gold.manifest(version, pointer.manifests.get(version))
+        manifest = self.gold.manifest(version, self._published_sha256(version, pointer))
         self._check_campaign(manifest)
         return self.gold.release(version, manifest, self.typed)
+
+    def _published_sha256(self, version: str, pointer: Pointer) -> str | None:
+        """Return the digest of a manifest as pointer and store's copy know it; None: neither does.
+
+        Raises
+        ------
+        StoreError
+            The copy knows another.
+        """
+        sha256 = pointer.manifests.get(version)
+        newest = self.copies.newest(pointer, {}) if self.copies else None
+        if newest is None:
+            return sha256
+        path, copy = newest
+        if sha256 is None:  # an old pointer knows the newest alone
+            return copy.manifests.get(version)
+        self._refuse(replaced({version: sha256}, copy, path))
+        return sha256
 
     def _check_campaign(self, manifest: dict[str, Any]) -> None:
         if self.campaign is None or manifest["campaign"] == self.campaign:

@@ -28,19 +28,8 @@ def rollback(pointer: Pointer, copy: Pointer, copy_path: Path) -> Problem | None
     copy_path
         Path of the copy, for the message.
     """
-    versions = [
-        v for v, sha256 in pointer.manifests.items() if copy.manifests.get(v, sha256) != sha256
-    ]
-    if versions:
-        what = (
-            f"{first_of(sorted(versions, key=number))}: another release than the one that this "
-            f"store saw published (its copy of {POINTER}: {copy_path})"
-        )
-        do = (
-            f"restore gold from a backup; if gold is right, as after a move to another store, "
-            f"delete {copy_path}"
-        )
-        return Problem("", what, do=do)
+    if problem := replaced(pointer.manifests, copy, copy_path):
+        return problem
     lost: list[str] = []
     if pointer.complete:
         lost = sorted(copy.manifests.keys() - pointer.manifests.keys(), key=number)
@@ -55,6 +44,35 @@ def rollback(pointer: Pointer, copy: Pointer, copy_path: Path) -> Problem | None
     do = (
         f"put the newer {POINTER} back, or delete it and build again: the copy takes its place "
         f"({copy_path}), and no number is given twice"
+    )
+    return Problem("", what, do=do)
+
+
+def replaced(manifests: Mapping[str, str], copy: Pointer, copy_path: Path) -> Problem | None:
+    """Return which releases are others than the store's copy knows; None where none is.
+
+    Numbers rise, so one that is not above the last of the copy, and not in it, was not published.
+
+    Parameters
+    ----------
+    manifests
+        Digests of manifests by version.
+    """
+    last = number(copy.last)
+    versions = [
+        version
+        for version, sha256 in manifests.items()
+        if copy.manifests.get(version, "" if number(version) <= last else sha256) != sha256
+    ]
+    if not versions:
+        return None
+    what = (
+        f"{first_of(sorted(versions, key=number))}: another release than the one that this "
+        f"store saw published (its copy of {POINTER}: {copy_path})"
+    )
+    do = (
+        f"restore gold from a backup; if gold is right, as after a move to another store, "
+        f"delete {copy_path}"
     )
     return Problem("", what, do=do)
 

@@ -57,7 +57,13 @@ def manifest_of(campaign: Path, version: str) -> dict[str, Any]:
     return manifest
 
 
-def rewrite(campaign: Path, version: str, change: Callable[[dict[str, Any]], object]) -> None:
+def rewrite(
+    campaign: Path,
+    version: str,
+    change: Callable[[dict[str, Any]], object],
+    *,
+    with_store: bool = True,
+) -> None:
     """Edit a manifest, and make the pointer agree, as a forger would who has the store, too."""
     gold = campaign / "gold"
     manifest = manifest_of(campaign, version)
@@ -68,7 +74,7 @@ def rewrite(campaign: Path, version: str, change: Callable[[dict[str, Any]], obj
     there = [v for v in pointer.manifests if (gold / v).is_dir()]
     shas = {**pointer.manifests, **{v: file_sha256(gold / v / "manifest.json") for v in there}}
     write_pointer(gold, Pointer(pointer.version, shas, pointer.pruned))
-    for copy in (campaign / "store" / "pointers").glob("*.json"):
+    for copy in (campaign / "store" / "pointers").glob("*.json") if with_store else ():
         copy.unlink()
 
 
