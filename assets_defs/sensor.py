@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 
+from annot_pipeline.bounded_json import JsonError, parse_bounded_json
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.config.signature import digest
 from annot_pipeline.errors import AnnotError
@@ -119,8 +120,8 @@ def _waits(instance: dg.DagsterInstance, job: str, tag: str) -> str:
 def _read_cursor(text: str | None) -> dict[str, Any]:
     """Return what the last look noted; what is not ours, or of an older form, is forgotten."""
     try:
-        noted = json.loads(text or "{}")
-    except ValueError:
+        noted = parse_bounded_json(text or "{}")
+    except JsonError:
         return {}
     if not isinstance(noted, dict):
         return {}

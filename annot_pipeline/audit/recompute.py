@@ -6,13 +6,13 @@ not the globs. What does not belong here: what is asked of the recomputed tables
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 import pyarrow as pa
 
+from annot_pipeline.bounded_json import parse_bounded_json
 from annot_pipeline.config import Campaign, LoadedCampaign
 from annot_pipeline.config.campaign_file import kept_settings
 from annot_pipeline.config.signature import settings_hash
@@ -114,7 +114,10 @@ def settings_of(
     key = present_key(settings, campaign.store, derivation)
     if key is None:
         raise StoreError(title, [no_key(settings.privacy)])
-    if settings_hash(settings, derive(key, "fingerprint"), json.loads(text)) != expected_hash:
+    if (
+        settings_hash(settings, derive(key, "fingerprint"), parse_bounded_json(text))
+        != expected_hash
+    ):
         what = "the settings that are kept, or the key of the judges' names, are not those of then"
         do = f"set ${settings.privacy.key_env} to the key of then, or restore the store"
         raise StoreError(title, [Problem("", what, do=do)])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import platform
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -12,6 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from annot_pipeline.bounded_json import parse_bounded_json
 from annot_pipeline.config.signature import digest, signature
 from annot_pipeline.contracts import FATES, GOLD, SCHEMA_VERSION, model_note
 from annot_pipeline.runtime.job_sizes import JobSizes
@@ -52,7 +52,7 @@ def exports_with_fates(
         for row in runs["control_judges"].metrics(ControlMetrics).files
     }
     ignored = {
-        (row["source_order"], row["file_order"]): json.loads(row["ignored"])
+        (row["source_order"], row["file_order"]): parse_bounded_json(row["ignored"])
         for row in read_verified(tables["record_files"]).to_pylist()
     }
     rows = []

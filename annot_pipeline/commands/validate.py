@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from itertools import islice
@@ -13,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from annot_pipeline.audit.arrived_exports import other_key
+from annot_pipeline.bounded_json import parse_bounded_json
 from annot_pipeline.config import (
     CaptureExpression,
     ConstantExpression,
@@ -114,7 +114,7 @@ def _ignored(notes: Iterable[str]) -> dict[str, int]:
     """Return what the exports hold besides records, by kind."""
     total: Counter[str] = Counter()
     for note in notes:
-        total.update(json.loads(note))
+        total.update(parse_bounded_json(note))
     return dict(sorted(total.items()))
 
 

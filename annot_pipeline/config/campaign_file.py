@@ -18,6 +18,7 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, ScalarNode, SequenceNode
 from ruamel.yaml.reader import ReaderError
 
+from annot_pipeline.bounded_json import JsonError, parse_bounded_json
 from annot_pipeline.config import (
     TAG,
     Campaign,
@@ -119,7 +120,16 @@ def kept_settings(text: str, name: str) -> Campaign:
     ConfigError
         It is damaged, or an annot-pipeline with other settings wrote it.
     """
-    return _validated(without_retired(json.loads(text)), name)
+    try:
+        stored = parse_bounded_json(text)
+    except JsonError as error:
+        stored, what = None, str(error)
+    else:
+        what = "it holds no settings"
+    if not isinstance(stored, dict):
+        do = "restore the store from a backup"
+        raise ConfigError(f"{name}: damaged", [Problem("", what, do=do)])
+    return _validated(without_retired(stored), name)
 
 
 def _refuse_many(data: Any, name: str) -> None:

@@ -25,13 +25,18 @@ def without_retired(document: Mapping[str, Any]) -> dict[str, Any]:
     sections = dict(document)
     for key in RETIRED:
         section, _, name = key.partition(".")
-        if name in sections.get(section, {}):
+        if name in _section(sections, section):
             sections[section] = {n: v for n, v in sections[section].items() if n != name}
     for key, value in RETIRED_VALUES.items():
         section, _, name = key.partition(".")
-        if sections.get(section, {}).get(name) == value:
+        if _section(sections, section).get(name) == value:
             sections[section] = {n: v for n, v in sections[section].items() if n != name}
     return sections
+
+
+def _section(sections: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    section = sections.get(name)
+    return section if isinstance(section, dict) else {}
 
 
 def with_retired(document: Mapping[str, Any], stored: Mapping[str, Any]) -> dict[str, Any]:

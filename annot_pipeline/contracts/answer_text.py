@@ -16,6 +16,8 @@ from functools import lru_cache
 from operator import itemgetter
 from typing import Any
 
+from annot_pipeline.bounded_json import bounded_number, parse_bounded_json
+
 NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,4})?")
 WRITTEN_BY_PROGRAMS = re.compile(
     r"-?(?:0|[1-9]\d*)(?:\.0)?|-?\d(?:\.\d*[1-9]|\.0)?[eE][+-]?\d{1,3}"
@@ -33,7 +35,7 @@ class Number:
     """A JSON number as it was written."""
 
     def __init__(self, written: str) -> None:
-        self.written = written
+        self.written = bounded_number(written)
 
 
 def number_text(written: str) -> str:
@@ -120,4 +122,4 @@ def answer_text(text: str) -> str:
 
 
 def _parse_json(text: str) -> Any:
-    return json.loads(text, parse_int=Number, parse_float=Number)
+    return parse_bounded_json(text, parse_int=Number, parse_float=Number)

@@ -215,7 +215,7 @@ def parse_hit(text: str | None) -> Hit:
 def _parsed(text: str) -> Mapping[str, Any]:
     try:
         parsed = parse_json(text)
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise DamagedError(f"not JSON ({error})") from None
     if not isinstance(parsed, dict):
         raise DamagedError("not a JSON object")

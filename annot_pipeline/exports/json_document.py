@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from decimal import Decimal
 from typing import IO, Any
 
 import numpy as np
 import pyarrow as pa
 
+from annot_pipeline.bounded_json import DEEPEST, TOO_DEEP, TOO_LONG, JsonError
 from annot_pipeline.contracts.answer_text import Number, value_text
 from annot_pipeline.errors import first_of, shorten
 from annot_pipeline.exports.raw_rows import Export, Opening, RawRows
@@ -56,7 +57,7 @@ def _chunks(opening: Opening, export: Export) -> Iterator[RawRows]:
     column_names: dict[str, None] = {}
     collected, n_chunk = _Rows(), opening.chunk_records or CHUNK
     shared = _document_values(opening)
-    with opening.open_bytes() as raw:
+    with opening.open_bytes() as raw, _refusing_long_numbers(opening):
         try:
             for pointer, key, value in _records(_events(opening, raw), opening):
                 row, problem = _row(value, key, opening.used_columns)
@@ -82,10 +83,12 @@ def _document_values(opening: Opening) -> dict[str, str | None]:
     """Return the values at ``document_fields``; null where there is none, or a list or object."""
     values: dict[str, str | None] = {}
     if opening.document_fields:
-        with opening.open_bytes() as raw:
+        with opening.open_bytes() as raw, _refusing_long_numbers(opening):
             events = _events(opening, raw)
             first = next(events, ("null", None))
             for path, value in _values_at(first, events, opening.document_fields):
+                if isinstance(value, JsonError):
+                    raise opening.broken(f"{path} is {value}", "correct the export")
                 values[path] = value_text(value)
                 if len(values) == len(opening.document_fields):
                     break
@@ -136,6 +139,20 @@ def _events(opening: Opening, raw: IO[bytes]) -> Iterator[Event]:
         raise opening.broken(
             f"is not text in {opening.encoding}", "set options.encoding to the file's encoding"
         ) from None
+
+
+@contextmanager
+def _refusing_long_numbers(opening: Opening) -> Iterator[None]:
+    """Refuse an export in which Python does not convert the digits of a number.
+
+    ijson returns an event then, with the error set: it is raised by whatever is called next.
+    """
+    try:
+        yield
+    except (SystemError, ValueError) as error:
+        if "integer string conversion" not in f"{error} {error.__cause__}":
+            raise
+        raise opening.broken(f"holds {TOO_LONG}", "correct the export") from None
 
 
 class _Bytes:
@@ -223,18 +240,19 @@ def _skip(first: Event, events: Iterator[Event]) -> None:
 
 
 def _value(first: Event, events: Iterator[Event], opening: Opening) -> Any:
-    """Return a whole value; its size is bounded by ``limits.row_bytes``."""
+    """Return a whole value, or why it cannot be used; its size is at most ``limits.row_bytes``."""
     if first[0] not in STARTS:
         return _plain(first)
     root: Any = {} if first[0] == "start_map" else []
     stack: list[tuple[Any, str | None]] = [(root, None)]
     size = 0
+    problem: JsonError | None = None
     for kind, value in events:
         container, key = stack[-1]
         if kind in ("end_map", "end_array"):
             stack.pop()
             if not stack:
-                return root
+                return problem or root
             continue
         if kind == "map_key":
             if value in container:
@@ -246,6 +264,8 @@ def _value(first: Event, events: Iterator[Event], opening: Opening) -> Any:
         if kind in STARTS:
             inner = {} if kind == "start_map" else []
             stack.append((inner, None))
+        if isinstance(inner, JsonError) or len(stack) > DEEPEST:
+            problem = inner if isinstance(inner, JsonError) else JsonError(TOO_DEEP)
         size += len(value) if isinstance(value, str) else 8
         if size > opening.limits.row_bytes:
             raise opening.beyond("row_bytes", "a record is longer than", "bytes")
@@ -259,7 +279,10 @@ def _value(first: Event, events: Iterator[Event], opening: Opening) -> Any:
 def _plain(event: Event) -> Any:
     kind, value = event
     if kind == "number":
-        return Number(format(value, "f") if isinstance(value, Decimal) else str(value))
+        try:
+            return Number(str(value))
+        except JsonError as error:
+            return error
     return value
 
 
@@ -268,9 +291,11 @@ def _row(
 ) -> tuple[dict[str, str | None], str | None]:
     """Return the cells of a record, and why it has none."""
     row: dict[str, str | None] = {} if key is None else {KEY: key}
-    problem = None
+    problem = f"malformed JSON: {value}" if isinstance(value, JsonError) else None
     try:
-        if isinstance(value, dict):
+        if problem:
+            pass
+        elif isinstance(value, dict):
             names = value.keys() if used_columns is None else used_columns
             row |= {n: value_text(inner) if n in names else None for n, inner in value.items()}
         elif isinstance(value, list):
@@ -279,8 +304,6 @@ def _row(
             row |= {"0": value_text(value)}
         for cell in row.values():
             (cell or "").encode()
-    except RecursionError:
-        problem = "malformed JSON: nested too deeply"
     except UnicodeEncodeError:
         problem = "malformed JSON: half of a surrogate pair"
     return (row if problem is None else {}), problem

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import re
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
@@ -12,6 +11,7 @@ from typing import IO, Any
 import numpy as np
 import pyarrow as pa
 
+from annot_pipeline.bounded_json import parse_bounded_json
 from annot_pipeline.contracts.answer_text import Number, value_text
 from annot_pipeline.exports.raw_rows import (
     CHUNK_BYTES,
@@ -68,7 +68,7 @@ def parse_json(text: str) -> Any:
         With what is wrong and where.
     """
     try:
-        parsed = json.loads(
+        parsed = parse_bounded_json(
             text,
             parse_int=Number,
             parse_float=Number,
@@ -77,14 +77,8 @@ def parse_json(text: str) -> Any:
         )
         if HALF_CHARACTER.search(text):
             str(value_text(parsed)).encode()
-    except json.JSONDecodeError as error:
-        where = f"line {error.lineno} " if error.lineno > 1 else ""
-        what = error.msg.removesuffix(" at")
-        raise ValueError(f"{what} at {where}character {error.colno}") from None
     except UnicodeEncodeError:
         raise ValueError("half of a surrogate pair") from None
-    except RecursionError:
-        raise ValueError("nested too deeply") from None
     return parsed
 
 
@@ -145,8 +139,6 @@ def _row(opening: Opening, line: bytes, encoding: str) -> dict[str, str | None] 
         return "not UTF-8"
     except ValueError as error:
         return f"malformed JSON: {error}"
-    except RecursionError:
-        return "malformed JSON: nested too deeply"
     return f"not a JSON object: {_json_kind(parsed)}"
 
 

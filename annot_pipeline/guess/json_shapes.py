@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import io
-import json
 from collections.abc import Iterator
 from typing import Any
+
+from annot_pipeline.bounded_json import JsonError, parse_bounded_json
 
 RECORDS_LOOKED_AT = 20
 DEEPEST = 4
@@ -88,8 +89,8 @@ def _is_records(values: list[Any]) -> bool:
 
 
 def _parsed(text: str) -> Any:
-    with contextlib.suppress(ValueError, RecursionError):
-        return json.loads(text)
+    with contextlib.suppress(JsonError):
+        return parse_bounded_json(text)
     return None
 
 
@@ -99,7 +100,7 @@ def _beginning(head: bytes) -> Any:
 
     stack: list[tuple[Any, str | None]] = []
     root: Any = None
-    with contextlib.suppress(ijson.JSONError, UnicodeDecodeError):
+    with contextlib.suppress(ijson.JSONError, ValueError):
         for kind, value in _events(head):
             if kind == "map_key":
                 stack[-1] = (stack[-1][0], value)

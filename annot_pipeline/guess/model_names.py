@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import glob
-import json
 from collections.abc import Iterable, Iterator, Sequence
 
+from annot_pipeline.bounded_json import JsonError, parse_bounded_json
 from annot_pipeline.config.judges import MODEL_NAME
 from annot_pipeline.guess.samples import sheet_of
 from annot_pipeline.guess.sources import SourceGuess
@@ -43,8 +43,8 @@ def _judges(source: SourceGuess) -> Iterator[str]:
 def _keys(cells: Iterable[str]) -> Iterator[str]:
     for cell in cells:
         try:
-            document = json.loads(cell)
-        except ValueError:
+            document = parse_bounded_json(cell)
+        except JsonError:
             continue
         if isinstance(document, dict):
             yield from document

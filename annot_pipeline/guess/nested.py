@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from annot_pipeline.bounded_json import JsonError, parse_bounded_json
 from annot_pipeline.config import ColumnExpression
 from annot_pipeline.exports.raw_rows import RawRows
 from annot_pipeline.guess.columns import Sheet
@@ -42,8 +42,8 @@ def _object(cell: str) -> Any:
     if cell.lstrip()[:1] not in ("{", "["):
         return None
     try:
-        value = json.loads(cell)
-    except (ValueError, RecursionError):
+        value = parse_bounded_json(cell)
+    except JsonError:
         return None
     first = value[0] if isinstance(value, list) and value else value
     return value if isinstance(first, dict) else None

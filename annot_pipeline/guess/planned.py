@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import json
 from dataclasses import dataclass
 
+from annot_pipeline.bounded_json import parse_bounded_json
 from annot_pipeline.errors import InputError, first_of, shorten
 from annot_pipeline.exports.hit_bookkeeping import NAME
 from annot_pipeline.exports.hits_from_mturk import BOOKKEEPING
@@ -96,9 +96,9 @@ def _planned_tasks(sheet: Sheet) -> list[PlannedTask]:
         PlannedTask(
             row["task"],
             KINDS[row["ask"]],
-            (scale[0], scale[1]) if (scale := json.loads(row["scale"] or "null")) else None,
-            tuple(json.loads(row["criteria"] or "[]")),
-            tuple(json.loads(row["labels"] or "[]")),
+            (scale[0], scale[1]) if (scale := parse_bounded_json(row["scale"] or "null")) else None,
+            tuple(parse_bounded_json(row["criteria"] or "[]")),
+            tuple(parse_bounded_json(row["labels"] or "[]")),
         )
         for row in rows
     ]

@@ -29,7 +29,7 @@ def read_written(folder: Path) -> dict[str, list[str]]:
         written = read_json(folder / WRITTEN)
     except FileNotFoundError:
         return {}
-    except (OSError, ValueError, RecursionError) as error:
+    except (OSError, ValueError) as error:
         raise _not_ours(folder, f"cannot be read: {str(error)[:200]}") from None
     if not isinstance(written, dict):
         raise _not_ours(folder, "holds no names of files")

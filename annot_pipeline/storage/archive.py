@@ -117,13 +117,17 @@ class Stamp(NamedTuple):
 
     size: int
     written_ns: int
+    changed_ns: int
     inode: int
 
 
 def stamp(path: Path) -> Stamp:
-    """Return a file's size, modification time and inode."""
+    """Return a file's size, inode, and times of modification and change.
+
+    Programs can set the time of modification back, but not that of change.
+    """
     status = path.stat()
-    return Stamp(status.st_size, status.st_mtime_ns, status.st_ino)
+    return Stamp(status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
 
 
 def _copy(path: Path, target: Path) -> None:

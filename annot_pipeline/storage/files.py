@@ -16,8 +16,12 @@ from io import BufferedReader
 from pathlib import Path
 from typing import Any
 
+from annot_pipeline.bounded_json import parse_bounded_json
+
 TEMPORARY = ".tmp-"
 """Prefix of what is not finished; safe to delete when no build runs."""
+LARGEST_JSON = 1 << 28
+"""Bytes: the manifest of a release of 100,000 exports has a fifth."""
 
 
 NOT_A_FILE = "not a regular file: a folder, pipe, socket or device"
@@ -156,8 +160,25 @@ def write_json(path: Path, document: Any) -> None:
 
 
 def read_json(path: Path) -> Any:
-    """Read a JSON document."""
-    return json.loads(read_regular(path))
+    """Return a JSON document.
+
+    Raises
+    ------
+    OSError
+        It cannot be opened.
+    JsonError
+        It is not JSON, or beyond the bounds of `parse_bounded_json`; a ValueError.
+    """
+    return parse_bounded_json(read_document(path))
+
+
+def read_document(path: Path) -> bytes:
+    """Return the bytes of a JSON file of the store or gold; OSError if they are too many."""
+    with open_regular(path) as file:
+        data = file.read(LARGEST_JSON + 1)
+    if len(data) > LARGEST_JSON:
+        raise OSError(errno.EFBIG, f"more than {LARGEST_JSON:,} bytes", str(path))
+    return data
 
 
 def canonical_json(document: Any) -> bytes:

@@ -8,8 +8,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from annot_pipeline.errors import InputError
-from annot_pipeline.storage.archive import export_sha256, readable, stamp
+from annot_pipeline.storage.archive import Stamp, export_sha256, readable, stamp
 from annot_pipeline.storage.files import make_private, read_json, write_json
+
+N_FIGURES = len(Stamp._fields)
 
 
 class NotReadYetError(InputError):
@@ -20,7 +22,7 @@ class NotReadYetError(InputError):
 def known_digests(file: Path, seconds: float) -> Iterator[Callable[[Path], str]]:
     """Yield a function that returns the SHA-256 of a file.
 
-    It reads a file only if its size, time or inode is new, and, after ``seconds``, no further
+    It reads a file only if its size, a time or its inode is new, and, after ``seconds``, no further
     one. What is not asked for any more is forgotten.
 
     Raises
@@ -58,6 +60,6 @@ def known_digests(file: Path, seconds: float) -> Iterator[Callable[[Path], str]]
 def _read(file: Path) -> dict[str, list[object]]:
     try:
         document = read_json(file)
-        return {path: entry for path, entry in document.items() if len(entry) == 4}
+        return {path: entry for path, entry in document.items() if len(entry) == N_FIGURES + 1}
     except (OSError, ValueError, AttributeError, TypeError):  # none, or damaged
         return {}

@@ -6,16 +6,16 @@ A release may come from another machine, half copied, edited, or written by a ne
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
+from annot_pipeline.bounded_json import parse_bounded_json
 from annot_pipeline.contracts import SCHEMA_VERSION
 from annot_pipeline.errors import Problem, StoreError, shorten
-from annot_pipeline.storage.files import read_regular
+from annot_pipeline.storage.files import read_document
 from annot_pipeline.storage.manifest_model import ManifestModel, unusable_value
 from annot_pipeline.storage.tables import StoredTable, TableFile
 
@@ -40,7 +40,7 @@ def read_manifest(folder: Path, sha256: str | None = None) -> dict[str, Any]:
     """
     path = folder / MANIFEST
     try:
-        data = read_regular(path)
+        data = read_document(path)
     except FileNotFoundError:
         problem = Problem("", f"{MANIFEST} is missing", do=COPY_AGAIN)
         raise StoreError(f"{folder}: half a release", [problem]) from None
@@ -79,11 +79,11 @@ def parse_manifest(data: bytes, path: Path | str) -> dict[str, Any]:
     """
     damaged, do = f"{path}: damaged", "restore the release from a backup"
     try:
-        manifest = json.loads(data)
+        manifest = parse_bounded_json(data)
         schema = manifest["schema_version"]
         if not isinstance(schema, int) or isinstance(schema, bool):
             raise TypeError(schema)
-    except (ValueError, KeyError, TypeError, RecursionError):
+    except (ValueError, KeyError, TypeError):
         problem = Problem("", "it is not the JSON of a manifest", do=do)
         raise StoreError(damaged, [problem]) from None
     if schema > SCHEMA_VERSION:

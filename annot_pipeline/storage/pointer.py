@@ -7,15 +7,15 @@ here knows which of the two was changed. Pointers of schema 1 hold version and d
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from annot_pipeline.bounded_json import parse_bounded_json
 from annot_pipeline.errors import Problem, StoreError
-from annot_pipeline.storage.files import canonical_json, read_regular, write_json
+from annot_pipeline.storage.files import canonical_json, read_document, write_json
 
 POINTER = "latest.json"
 VERSION = re.compile(r"v(\d{4,})")
@@ -106,7 +106,7 @@ def pointer_bytes(gold: Path) -> bytes | None:
     """
     path = gold / POINTER
     try:
-        return read_regular(path)
+        return read_document(path)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
@@ -140,7 +140,7 @@ def write_pointer(gold: Path, pointer: Pointer) -> None:
 
 
 def _parsed(data: bytes) -> Pointer:
-    document = json.loads(data)
+    document = parse_bounded_json(data)
     version, newest = document["version"], document["manifest_sha256"]
     pointer = Pointer(version, {version: newest}, complete=False)
     if document.keys() != {"version", "manifest_sha256"}:
@@ -159,7 +159,7 @@ def _parsed(data: bytes) -> Pointer:
 def _is_signed(data: bytes) -> bool:
     """Return whether it carries its own digest: whatever it says, that is what was written."""
     try:
-        document = json.loads(data)
+        document = parse_bounded_json(data)
         return bool(document.pop("sha256") == _digest(document))
     except (ValueError, KeyError, TypeError, AttributeError):
         return False

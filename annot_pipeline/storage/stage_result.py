@@ -36,7 +36,7 @@ class StageResult:
     reused: bool = False
 
     @classmethod
-    def from_document(cls, document: dict[str, Any], folder: Path) -> StageResult:
+    def from_document(cls, document: Any, folder: Path) -> StageResult:
         """Return the result that a document in a folder of the store describes.
 
         Raises
@@ -44,6 +44,8 @@ class StageResult:
         ValueError, KeyError, TypeError
             The document is not as it was written.
         """
+        if not isinstance(document, dict):
+            raise TypeError("it is no JSON object")
         if document.pop("sha256") != digest_of_read(document):
             raise ValueError("its content does not have its digest")
         tables = {
@@ -91,7 +93,7 @@ class StageResult:
 
 def digest_of(document: Mapping[str, Any]) -> str:
     """Return the digest of a document as it is read again."""
-    return digest_of_read(json.loads(canonical_json(document)))
+    return digest_of_read(json.loads(canonical_json(document)))  # noqa: TID251 - our own
 
 
 def digest_of_read(document: Mapping[str, Any]) -> str:

@@ -99,7 +99,7 @@ class Store:
     def settings(self, settings_hash: str) -> str | None:
         """Return settings that were kept; None if they were not."""
         path = self._settings / f"{settings_hash}.json"
-        return read_regular(path).decode("utf-8") if path.is_file() else None
+        return read_regular(path).decode("utf-8", errors="replace") if path.is_file() else None
 
     def prepare(self) -> None:
         """Create the folder and mark it as a store.

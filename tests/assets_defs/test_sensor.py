@@ -99,6 +99,18 @@ def test_a_time_set_back_hides_no_change(campaign, watch):
     assert [watch.look() for _ in range(3)] == [False, True, False]
 
 
+def test_the_same_size_and_time_hide_no_change(campaign, watch):
+    """As of a program that writes in place and sets the time of modification back."""
+    path = campaign / "exports" / "a.csv"
+    before = path.stat()
+    with path.open("r+") as file:
+        file.write(ROWS.replace("i1,w1,b", "i1,w1,a"))
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    after = path.stat()
+    assert (before.st_size, before.st_mtime_ns) == (after.st_size, after.st_mtime_ns)
+    assert [watch.look() for _ in range(3)] == [False, True, False]
+
+
 @pytest.fixture
 def read(monkeypatch) -> list[str]:
     """Names of the files whose bytes are read."""

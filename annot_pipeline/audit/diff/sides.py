@@ -5,7 +5,6 @@ What does not belong here: what would have been published in between (states).
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from typing import TypeVar
 import pyarrow as pa
 
 from annot_pipeline.audit.recompute import exports_of, settings_of
+from annot_pipeline.bounded_json import parse_bounded_json
 from annot_pipeline.config import Campaign, ItemSource, LoadedCampaign, Source
 from annot_pipeline.config.campaign_file import kept_settings
 from annot_pipeline.config.signature import digest, release_settings, settings_document
@@ -64,7 +64,7 @@ def _of_another_key(campaign: LoadedCampaign, release: Release) -> Campaign | No
     settings = kept_settings(text, f"the settings of {release.version} in the store")
     if present_key(settings, campaign.store) is None:
         return None
-    stored = release_settings(settings, json.loads(text))
+    stored = release_settings(settings, parse_bounded_json(text))
     partly_hidden = ("sources", "judges", "privacy")  # there, published settings hide who judged
     published = release.manifest["settings"].items()
     differ = [

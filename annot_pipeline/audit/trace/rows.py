@@ -6,12 +6,12 @@ can be asked. What does not belong here: what the rows mean (trace and the modul
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
 
+from annot_pipeline.bounded_json import parse_bounded_json
 from annot_pipeline.config import Resources
 from annot_pipeline.contracts import GOLD
 from annot_pipeline.storage.queries import Queries
@@ -64,7 +64,7 @@ def rows_about(
     }
     rows_by_item: dict[str, ByTask] = {item: {} for _, item in requests}
     for row in ask(release, "trace/rows", READ, parameters, queries):
-        fields = json.loads(row["row"])
+        fields = parse_bounded_json(row["row"])
         fields.pop("asked", None)
         of_task = rows_by_item[row["asked"]].setdefault(fields.get("task"), {})
         of_task.setdefault(row["of_table"], []).append(fields)

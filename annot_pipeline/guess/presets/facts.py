@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from annot_pipeline.bounded_json import JsonError, parse_bounded_json
 from annot_pipeline.guess import names
 from annot_pipeline.guess.answers import answer_as, kind_of
 from annot_pipeline.guess.columns import Column, Sheet
@@ -75,8 +75,8 @@ class Facts:
 def parsed(cell: str) -> Any:
     """Return a cell's JSON, or its text."""
     try:
-        return json.loads(cell)
-    except (ValueError, RecursionError):
+        return parse_bounded_json(cell)
+    except JsonError:
         return cell
 
 

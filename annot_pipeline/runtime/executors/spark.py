@@ -21,6 +21,7 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 
+from annot_pipeline.bounded_json import parse_bounded_json
 from annot_pipeline.config import Engine as EngineSettings
 from annot_pipeline.errors import AnnotError, Problem, StoreError
 from annot_pipeline.runtime.blas_threads import one_blas_thread
@@ -82,7 +83,7 @@ class SparkEngine:
         except BaseException:  # Ctrl-C, too
             end_session()
             raise
-        refuse_others([json.loads(row["told"]) for row in rows if row["told"]], self.store)
+        refuse_others([parse_bounded_json(row["told"]) for row in rows if row["told"]], self.store)
         rows.sort(key=lambda row: row["place"])
         results = [pickle.loads(row["pickled"]) for row in rows]  # noqa: S301 - of our own jobs
         for result in results:
@@ -121,7 +122,6 @@ def _maker(
     read_traits = traits_there(list(here))
 
     def make(places: Iterable[Any]) -> Iterator[Any]:
-        import json
 
         import pyarrow as pa
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from annot_pipeline.bounded_json import parse_bounded_json
 from annot_pipeline.errors import ConfigError, Problem
 from annot_pipeline.runtime.executors.traits import traits
 
@@ -55,7 +56,7 @@ def check_workers(rows: Callable[..., list[Row]], store: Path) -> None:
         )
     finally:
         token.unlink(missing_ok=True)
-    refuse_others([json.loads(row["told"]) for row in answers], store)
+    refuse_others([parse_bounded_json(row["told"]) for row in answers], store)
 
 
 def refuse_others(answers: Iterable[dict[str, Any]], store: Path) -> None:
@@ -103,7 +104,6 @@ def _look(
     """Return the function that executors run first."""
 
     def look(batches: Iterable[Any]) -> Iterator[Any]:
-        import json
         import pathlib
         import uuid
 

@@ -24,10 +24,11 @@ from annot_pipeline.stages.gold.name_search import NOT_SHOWN, CellNames, NameSea
 from annot_pipeline.stages.gold.published_names import LABELS, SYSTEMS
 from annot_pipeline.stages.gold.published_words import own_words
 from annot_pipeline.stages.ingest.raw_names import raw_names
+from annot_pipeline.storage.archive import Stamp, stamp
 from annot_pipeline.storage.files import regular
 from annot_pipeline.storage.store import Store
 
-Records = tuple[tuple[Path, int, int], ...]
+Records = tuple[tuple[Path, Stamp], ...]
 """Files of parsed exports, with time and size."""
 QUOTED_CELL = re.compile(r"(?<!\w)['\"]([^'\"\n]{1,60})['\"](?!\w)")
 
@@ -105,19 +106,19 @@ class NameMask:
         return tuple(export for path in files if (export := _readable(path)))
 
 
-def _readable(path: Path) -> tuple[Path, int, int] | None:
+def _readable(path: Path) -> tuple[Path, Stamp] | None:
     """Return a parsed export, and what tells it from one that was made again; None if damaged.
 
     A damaged one is parsed again, and masked by then.
     """
     try:
-        stat = path.stat()
+        read = stamp(path)
         pq.read_schema(regular(path))
     except MemoryError:
         raise
     except (OSError, pa.ArrowException):
         return None
-    return path, stat.st_mtime_ns, stat.st_size
+    return path, read
 
 
 @lru_cache(maxsize=4)

@@ -11,6 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from annot_pipeline.bounded_json import parse_bounded_json
 from annot_pipeline.config import (
     CaptureExpression,
     Expression,
@@ -169,7 +170,7 @@ def read_exports(context: StageContext) -> StageOutput[RecordMetrics]:
     )
     ignored: Counter[str] = Counter()
     for file in files:
-        ignored.update(json.loads(file["ignored"]))
+        ignored.update(parse_bounded_json(file["ignored"]))
     if ignored:
         kinds = [f"{n:,} {kind}" for kind, n in sorted(ignored.items())]
         context.progress(f"not rows: {first_of(kinds)}")

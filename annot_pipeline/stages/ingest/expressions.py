@@ -6,7 +6,6 @@ time; so the cost follows the number of distinct values, not of rows.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -17,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from annot_pipeline.bounded_json import JsonError, parse_bounded_json
 from annot_pipeline.config import (
     CaptureExpression,
     ColumnExpression,
@@ -247,9 +247,9 @@ def _json_step(path: str, field: str) -> Callable[[str | None], str | None]:
         if not value:
             return None
         try:
-            node: Any = json.loads(value, parse_int=Number, parse_float=Number)
+            node: Any = parse_bounded_json(value, parse_int=Number, parse_float=Number)
             text = value_text(json_at(node, path))
-        except (ValueError, RecursionError):
+        except JsonError:
             raise RejectionError(f"{field} is not JSON" + _detail(field, value)) from None
         try:
             (text or "").encode()

@@ -15,6 +15,7 @@ from annot_pipeline.stages.ingest.archived_lines import MOST_BYTES, export_lines
 from annot_pipeline.stages.ingest.opened_exports import check_columns, open_export
 from annot_pipeline.stages.ingest.read_records import read_items
 from annot_pipeline.storage.archive import (
+    Stamp,
     export_sha256,
     find_exports,
     readable,
@@ -78,8 +79,8 @@ def present_exports(
     ]
 
 
-def export_stats(campaign: LoadedCampaign) -> list[tuple[int, str, int, int, int]]:
-    """Return source number, export, size, mtime and inode of the current exports.
+def export_stats(campaign: LoadedCampaign) -> list[tuple[int, str, Stamp]]:
+    """Return source number, export, size, times and inode of the current exports.
 
     Cheap, and told apart from `present_exports` for that: equal figures are a hint that the
     bytes are equal, other figures that they may not be.
@@ -92,7 +93,7 @@ def export_stats(campaign: LoadedCampaign) -> list[tuple[int, str, int, int, int
     stats = []
     for number, export in _matched_exports(campaign, missing_ok=False):
         with readable(export.real):
-            stats.append((number, export.relative, *stamp(export.real)))
+            stats.append((number, export.relative, stamp(export.real)))
     return stats
 
 
