@@ -2,15 +2,16 @@
 -- Inputs: old_labels, new_labels.
 -- Parameters: same_names: whether experts are named alike in both; most: how many.
 -- Labels of releases of schema 1 do not say who decided: of them only the label is compared.
+-- Of releases of schemas 3 and 4 the published probability is calibrated_probability.
 WITH old AS (
-    SELECT * FROM new_labels WHERE false
+    SELECT *, NULL::DOUBLE AS calibrated_probability FROM new_labels WHERE false
     UNION ALL BY NAME
     SELECT * FROM old_labels
 )
 SELECT
     n.task, n.item, o.label AS label_old, n.label, o.adjudicated AS adjudicated_old, n.adjudicated,
-    o.adjudicator AS adjudicator_old, n.adjudicator, o.probability AS probability_old,
-    n.probability, count(*) OVER () AS n_changed
+    o.adjudicator AS adjudicator_old, n.adjudicator, n.probability,
+    coalesce(o.calibrated_probability, o.probability) AS probability_old, count(*) OVER () AS n_changed
 FROM new_labels AS n
 INNER JOIN old AS o USING (task, item)
 WHERE n.label IS DISTINCT FROM o.label

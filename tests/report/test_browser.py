@@ -15,10 +15,13 @@ from typing import Any
 import pytest
 
 from tests.conftest import build_file
+from tests.full_campaign import write_full_campaign
 from tests.report.report_pages import HOSTILE, LONG, hostile_campaign, labels_campaign
 
 CHROMIUM = Path("/usr/bin/chromium")
 PHONE, DESK = {"width": 360, "height": 740}, {"width": 1280, "height": 900}
+A4 = {"width": int((210 - 2 * 12) / 25.4 * 96), "height": int((297 - 2 * 12) / 25.4 * 96)}
+"""What a page holds within the margins that the style sets, 12 mm."""
 CONTRAST = 4.5
 
 
@@ -45,6 +48,7 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         "hostile": hostile_campaign(folder / "hostile"),
         "small": labels_campaign(folder / "small"),
         "example": build_file(example, f"store={folder}/store", f"gold={folder}/gold"),
+        "full": build_file(write_full_campaign(folder / "full")),
     }
     return {name: b.publication.release.folder / "report.html" for name, b in built.items()}
 
@@ -136,6 +140,27 @@ def test_a_phone_scrolls_down_only(browser, reports, name):
 def rows_of(page: Any, table: str) -> list[str]:
     actual: list[str] = page.locator(f"{table} tbody tr:not([hidden]) th").all_inner_texts()
     return actual
+
+
+@pytest.mark.parametrize("name", ["example", "hostile", "full"])
+def test_nothing_is_cut_off_on_paper(browser, reports, name):
+    """The full campaign has the table of judges with all of its columns."""
+    with Visit(browser, reports[name], viewport=A4) as page:
+        page.emulate_media(media="print")
+        page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true })")
+        assert page.locator("table", has_text="Judges by task").count()
+        wide = page.evaluate(
+            """[...document.querySelectorAll('table, svg, pre, p')]
+            .filter(e => e.getBoundingClientRect().right > innerWidth + 0.5)
+            .map(e => [e.tagName, (e.caption || e).textContent.slice(0, 80)])"""
+        )
+        assert wide == []
+        cut = page.evaluate(
+            """[...document.querySelectorAll('td.number')]
+            .filter(e => e.scrollWidth > e.clientWidth + 1).map(e => e.textContent)"""
+        )
+        assert cut == []
+        assert page.pdf(format="A4").startswith(b"%PDF")
 
 
 def test_a_table_sorts_by_numbers_words_and_keyboard(browser, reports):

@@ -266,7 +266,7 @@ def test_ranking_keeps_the_order_and_parts_the_clusters():
     ]
     assert len(ends) == 2  # A has no lower end
     assert ends[0] == pytest.approx([a[0], 2 * b[0] - a[0]], abs=0.05)
-    assert figure.words("cluster") == ["1", "2"]
+    assert figure.words("cluster") == ["1", "1", "2"]
     (line,) = (path for p in figure.parts("cluster-line") for path in p.iter(f"{SVG}path"))
     assert a[1] < float(line.attrib["d"].split("L")[0].split(" ")[1]) < c[1]
     assert figure.tips() == [
@@ -344,7 +344,7 @@ def test_an_agreement_without_interval_does_not_look_precise():
 
 def test_the_legend_of_certainty_has_the_colours_of_the_bars():
     """What lies under a colour that lets it through counts too: the paper, of both."""
-    figure = Figure(certainty_svg(["t"], [[1, 2, 3, 4, 5, 6]]))
+    figure = Figure(certainty_svg(["t"], [[1, 2, 3, 4, 5, 6]], [21], [15]))
     assert not figure.parts("key-ground")
 
     def fills(part: str) -> list[tuple[str | None, str | None]]:

@@ -119,14 +119,14 @@ def test_bands_of_probability_hold_their_lower_end():
 
 
 def test_certainty_of_two_tasks():
-    figure = Figure(certainty_svg(["x", "<y>"], [[1, 0, 0, 0, 3, 0], [0] * 6]))
+    figure = Figure(certainty_svg(["x", "<y>"], [[1, 0, 0, 0, 3, 0], [0] * 6], [4, 0], [3, 0]))
     assert figure.words("certain") == ["75.0%"]
     widths = [right - left for left, _, right, _ in figure.boxes("band")]
     assert widths == pytest.approx([115.0, 345.0])
     assert figure.words("task") == ["x", "<y>"]
-    assert "nothing to draw" in certainty_svg(["x"], np.zeros((1, 6)))
+    assert "nothing to draw" in certainty_svg(["x"], np.zeros((1, 6)), [3], [0])
     with pytest.raises(ValueError, match="shape"):
-        certainty_svg(["x"], np.zeros((2, 6)))
+        certainty_svg(["x"], np.zeros((2, 6)), [0], [0])
 
 
 def test_agreement_may_be_below_chance_and_without_interval():
@@ -145,14 +145,14 @@ def test_agreement_may_be_below_chance_and_without_interval():
 def test_what_experts_decided_is_a_band_of_its_own():
     decided = [True, False, True, False]
     assert bands_of([0.1, 0.995, None, None], decided) == [0, 0, 0, 0, 1, 2]
-    svg = certainty_svg(["x"], [[1, 0, 0, 0, 998, 1]])
+    svg = certainty_svg(["x"], [[1, 0, 0, 0, 998, 1]], [1000], [999])
     figure = Figure(svg)
     assert figure.words("certain") == ["99.9%"]
     assert "decided by an expert" in figure.words("key")
     assert "certain or decided" in figure.words("axis")
-    assert "decided by an expert" not in certainty_svg(["x"], [[1, 0, 0, 0, 3, 0]])
+    assert "decided by an expert" not in certainty_svg(["x"], [[1, 0, 0, 0, 3, 0]], [4], [3])
 
 
 def test_shares_of_certain_labels_are_not_rounded_to_all():
-    figure = Figure(certainty_svg(["x"], [[1, 0, 0, 0, 99_999, 0]]))
+    figure = Figure(certainty_svg(["x"], [[1, 0, 0, 0, 99_999, 0]], [100_000], [99_999]))
     assert figure.words("certain") == [">99.9%"]

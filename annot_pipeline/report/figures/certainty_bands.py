@@ -18,8 +18,6 @@ KIND = "certainty"
 NAMES = ("< 0.5", "0.5 to 0.8", "0.8 to 0.95", "0.95 to 0.99", "≥ 0.99", "decided by an expert")
 """Bands of probability between the bounds of certainty, and labels that are nobody's guess."""
 FILLS: tuple[Color, ...] = (*((BLUE, opacity) for opacity in (0.1, 0.25, 0.45, 0.7, 1.0)), GREEN)
-SURE = 2
-"""Bands, the last ones, whose labels are certain or decided."""
 
 MOST_TASKS = 60
 """Tasks drawn, the first."""
@@ -27,10 +25,16 @@ WIDTH, BAR, PITCH, TOP = 460.0, 16.0, 25.0, 70.0
 """Of a whole bar, its height, from bar to bar, and above the first, px."""
 
 
-def certainty_svg(tasks: Sequence[object], counts: npt.ArrayLike) -> str:
+def certainty_svg(
+    tasks: Sequence[object],
+    counts: npt.ArrayLike,
+    n_labels: npt.ArrayLike,
+    n_sure: npt.ArrayLike,
+) -> str:
     """Draw a bar for each task, divided by the probability of its labels: the darker, the surer.
 
-    What experts decided has a colour of its own, where there is any.
+    What experts decided has a colour of its own, where there is any. A bar is shorter by the labels
+    without a probability.
 
     Parameters
     ----------
@@ -38,15 +42,23 @@ def certainty_svg(tasks: Sequence[object], counts: npt.ArrayLike) -> str:
         ``(n_tasks,)`` names.
     counts
         ``(n_tasks, 6)`` labels in each band of ``NAMES``.
+    n_labels
+        ``(n_tasks,)`` labels, also those without a probability.
+    n_sure
+        ``(n_tasks,)`` of them, those certain, from the probability that the campaign sets, or
+        decided by an expert.
 
     Raises
     ------
     ValueError
-        If the shapes do not fit, or a count is negative.
+        If the shapes do not fit, or a count is negative or larger than that of all labels.
     """
     count = np.asarray(counts, np.float64).reshape(-1, len(NAMES))
-    if len(count) != len(tasks) or (count < 0).any():
+    totals, sure = (np.asarray(n, np.float64) for n in (n_labels, n_sure))
+    if not len(count) == len(totals) == len(sure) == len(tasks) or (count < 0).any():
         raise ValueError(f"counts of shape {count.shape} for {len(tasks)} tasks, none negative")
+    if (count.sum(axis=1) > totals).any() or (sure > totals).any() or (sure < 0).any():
+        raise ValueError("more labels in bands, or sure, than there are")
     if not count.any():
         return nothing_svg(KIND, "no label has a probability")
     decided = count[:, -1].any()
@@ -58,7 +70,7 @@ def certainty_svg(tasks: Sequence[object], counts: npt.ArrayLike) -> str:
     notes = (
         [f"The first {n_rows} of {len(tasks):,} tasks are drawn."] if n_rows < len(tasks) else []
     )
-    share = share_text(float(count[:, -SURE:].sum() / count.sum()))
+    share = share_text(float(sure.sum() / totals.sum()))
     description = f"Probability of the labels by task: {share} of all labels are {sure_word}"
     with new_sheet(
         KIND, x_left + WIDTH + 24 + px_of(sure_word), bottom + 48 + 16 * len(notes), description
@@ -72,7 +84,7 @@ def certainty_svg(tasks: Sequence[object], counts: npt.ArrayLike) -> str:
         axes = sheet.axes(x_left, TOP, WIDTH, bottom - TOP, x=(0, 100), y=(0, 1), lines="x")
         sheet.ticks(axes, "x", *steps(0, 100), grid=True)
         for row, name in enumerate(names):
-            top, total = TOP + PITCH * row + 4, count[row].sum()
+            top, total = TOP + PITCH * row + 4, totals[row]
             sheet.text(x_left - 10, top + 12, name, anchor="right", part="task")
             if not total:
                 continue
@@ -84,8 +96,8 @@ def certainty_svg(tasks: Sequence[object], counts: npt.ArrayLike) -> str:
                 if length:
                     sheet.rectangles([(start, top, length, BAR)], fill, "band", tip=tip)
                 start += length
-            sure = share_text(float(count[row, -SURE:].sum() / total))
-            sheet.text(x_left + WIDTH + 8, top + 12, sure, size=SMALL, part="certain")
+            sure_share = share_text(float(sure[row] / total))
+            sheet.text(x_left + WIDTH + 8, top + 12, sure_share, size=SMALL, part="certain")
         sheet.text(x_left + WIDTH + 8, TOP - 8, sure_word, size=SMALL, part="axis")
         sheet.text(x_left + WIDTH / 2, bottom + 38, "share of the labels, %", anchor="center")
         sheet.note(bottom + 56, notes)

@@ -146,17 +146,17 @@ def _no_intervals(why: object, px: float) -> list[str]:
 
 
 def _clusters(sheet: Sheet, cluster: Numbers, x_left: float, pitch: float) -> None:
-    """Number each cluster beside its first system, and draw a line above all but the first."""
+    """Write its cluster beside each system, and draw a line above each cluster but the first."""
     if np.isnan(cluster).all():
         return
     right = x_left + WIDTH + 72
     sheet.text(right, TOP - 8, "cluster", size=SMALL, anchor="right", part="axis")
     for row, own in enumerate(cluster.tolist()):
         before = cluster[row - 1] if row else np.nan
-        if np.isnan(own) or own == before:
+        if np.isnan(own):
             continue
         y = TOP + pitch * row
-        if row:
+        if row and own != before:
             sheet.line([12, right], [y, y], SOFT, "cluster-line")
         sheet.text(right, y + pitch / 2 + 4, f"{own:g}", anchor="right", part="cluster")
 

@@ -68,6 +68,7 @@ def certainty(contents: Contents) -> str:
     decided, votes = bool(counts[:, -1].any()), contents.anonymous_votes
     names = NAMES if decided else NAMES[:-1]
     fits = fits_by_task(contents.manifest["convergence"])
+    labelled = [contents.labelled[task] for task in tasks]
     columns = [
         Column("task"), Column("labels", "count"), *(Column(name, "count") for name in names),
         Column("certain or decided" if decided else "certain", "share"), Column("judges", "count"),
@@ -92,7 +93,10 @@ def certainty(contents: Contents) -> str:
         ),
         paragraph(DECIDED) if decided else "",
         paragraph(BY_VOTES.format(text(votes_text(votes), 2000))) if votes else "",
-        figures([Drawn("Probability of the labels", certainty_svg(tasks, counts))]),
+        figures([Drawn("Probability of the labels", certainty_svg(
+            tasks, counts, [of_task.n for of_task in labelled],
+            [of_task.certain + of_task.decided for of_task in labelled],
+        ))]),
         table("Labels by probability", columns, cells, sortable=True, search=len(cells) > 10),
         left_out(len(tasks), MOST_ROWS, "labels.parquet"),
         part("Calibration of these probabilities", calibration(contents)),

@@ -100,7 +100,7 @@ def _tables(contents: Contents) -> Iterator[str]:
         labels["n_changed"][0].as_py() if labels.num_rows else 0, "labels.parquet",
         [Column("item"), Column("task", choose=True), Column("was"), Column("is"),
          Column("by whom it was", choose=True), Column("by whom it is", choose=True),
-         Column("Dawid-Skene was", "share"), Column("Dawid-Skene is", "share")],
+         Column("probability was", "share"), Column("probability is", "share")],
         lambda row: [row["item"], row["task"], row["label_old"], row["label"],
                      _label_source(row, "_old"), _label_source(row),
                      row["probability_old"], row["probability"]],
