@@ -185,10 +185,11 @@ def time_figures(times: pa.Table) -> list[Drawn]:
         at = {(row["unit"], row["words"]): row for row in cumulative}
         cells = [[at.get((unit, n)) for n in words] for unit in units]
         seconds = [[c["mean_per_word_without_breaks"] if c else None for c in row] for row in cells]
-        counts = [[c["n"] if c else 0 for c in row] for row in cells]
+        counts = [[c["n"] - c["n_breaks"] if c else 0 for c in row] for row in cells]
         svg = seconds_by_length_svg(
             words, [f"one {unit}" for unit in units],
             np.array(seconds, np.float64), np.array(counts),
+            y_label="mean seconds per word of the source, without breaks",
         )  # fmt: skip
         drawings.append(Drawn(f"Seconds by length of the source, {task}", svg))
     return drawings

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from annot_pipeline.report.contents import Contents, of_every_task
 from annot_pipeline.report.figures.agreement_intervals import agreement_svg
 from annot_pipeline.report.markup import (
@@ -54,10 +56,12 @@ def agreement(contents: Contents) -> str:
         return ""
     headlines = [(task, contents.headline(task)) for task in sorted(contents.facts["kinds"])]
     defined = [(task, row) for task, row in headlines if row]
+    value, low, high = (
+        [_rounded(row[name]) for _, row in defined] for name in ("value", "ci_low", "ci_high")
+    )
     drawings = [Drawn("Agreement by task", agreement_svg(
         [task for task, _ in defined], [row["statistic"] for _, row in defined],
-        [row["value"] for _, row in defined], [row["ci_low"] for _, row in defined],
-        [row["ci_high"] for _, row in defined],
+        value, low, high,
     ))] if defined else []  # fmt: skip
     columns = [
         Column("statistic", choose=True), Column("task", choose=True), Column("value", "real"),
@@ -85,7 +89,7 @@ def agreement(contents: Contents) -> str:
     ])  # fmt: skip
 
 
-def _rounded(value: float | None) -> float | None:
+def _rounded(value: Any) -> Any:
     """Return 0 for what differs from it by the rounding of numbers alone."""
     return 0.0 if value is not None and abs(value) < ROUNDING else value
 

@@ -232,9 +232,10 @@ def _times(times: pa.Table) -> str:
         Column("words up to", "count"), Column("n", "count"), Column("mean s", "real"),
         Column("median s", "real"), Column("breaks", "count"),
         Column("mean s without breaks", "real"), Column("mean s a word", "real"),
+        Column("mean s a word without breaks", "real"),
     ]  # fmt: skip
     names = ("task", "unit", "lengths", "words", "n", "mean", "median", "n_breaks",
-             "mean_without_breaks", "mean_per_word")  # fmt: skip
+             "mean_without_breaks", "mean_per_word", "mean_per_word_without_breaks")  # fmt: skip
     rows = ([row[name] for name in names] for row in of_every_task(times, MOST_ROWS).to_pylist())
     html = table("Seconds by length of the source", columns, rows, sortable=True)
     return more(

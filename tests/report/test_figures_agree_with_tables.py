@@ -1,0 +1,379 @@
+"""The numbers that a figure of the report draws are those of the table beside it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from html.parser import HTMLParser
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from annot_pipeline.contracts import GOLD
+from annot_pipeline.report.contents import Contents
+from annot_pipeline.report.figures.certainty_bands import NAMES
+from annot_pipeline.report.figures.names import short
+from annot_pipeline.report.release_figures import reliability_figures
+from annot_pipeline.report.sections.agreement import agreement
+from annot_pipeline.report.sections.certainty import certainty
+from annot_pipeline.report.sections.changes import changes
+from annot_pipeline.report.sections.judges import judges
+from annot_pipeline.report.sections.lineage import lineage
+from annot_pipeline.report.sections.models import models
+from annot_pipeline.report.sections.rankings import rankings
+from annot_pipeline.report.sections.records import records
+from annot_pipeline.stages.comparisons.time_comparisons import COMPARISON_TIMES
+from tests.conftest import build_file
+from tests.full_campaign import write_full_campaign
+from tests.report.figure_reader import Figure
+from tests.report.report_pages import QUERIES, contents_of
+
+Rows = list[dict[str, str]]
+
+
+class Section(HTMLParser):
+    """The figures of a section by title, and its tables by caption."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.tables: dict[str, Rows] = {}
+        self.heads: list[str] = []
+        self.cells: list[str] = []
+        self.figures: dict[str, Figure] = {}
+        self.caption = self.title = ""
+        self.inside: list[str] = []
+        drawn = re.findall(r"<svg .*?</svg>", html, re.DOTALL)
+        self.svgs = iter(svg for svg in drawn if "data-part" in svg)
+        self.feed(re.sub(r"<svg (?!.*?</svg>).*?</svg>", "", html))
+
+    def handle_starttag(self, tag: str, attrs: Any) -> None:  # noqa: ARG002
+        self.inside.append(tag)
+        if tag == "svg" and "figure" in self.inside and self.title:
+            self.figures[self.title] = Figure(next(self.svgs))
+            self.title = ""
+        if tag == "figcaption":
+            self.title = ""
+        if tag == "caption":
+            self.caption = ""
+        if tag == "thead":
+            self.heads = []
+        if tag in ("th", "td"):
+            (self.heads if "thead" in self.inside else self.cells).append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        while self.inside and self.inside.pop() != tag:
+            pass
+        if tag == "tr" and self.cells:
+            row = dict(zip(self.heads, self.cells, strict=True))
+            self.tables.setdefault(self.caption, []).append(row)
+            self.cells = []
+
+    def handle_data(self, data: str) -> None:
+        if "figcaption" in self.inside:
+            self.title += data
+        elif "caption" in self.inside:
+            self.caption += data
+        elif {"th", "td"} & {*self.inside}:
+            (self.heads if "thead" in self.inside else self.cells)[-1] += data
+
+    def figure(self, start: str) -> Figure:
+        return next(figure for title, figure in self.figures.items() if title.startswith(start))
+
+
+@pytest.fixture(scope="module")
+def contents(tmp_path_factory: pytest.TempPathFactory) -> Contents:
+    """A campaign with labels, scores, comparisons, models and decisions of experts."""
+    built = build_file(write_full_campaign(tmp_path_factory.mktemp("agree")))
+    return contents_of(built)
+
+
+def with_tables(contents: Contents, **tables: pa.Table) -> Contents:
+    return replace(contents, tables={**contents.tables, **tables})
+
+
+def gold_rows(name: str, rows: Sequence[dict[str, Any]]) -> pa.Table:
+    return pa.Table.from_pylist(list(rows), GOLD[name].empty().schema)
+
+
+def share(text: str) -> float:
+    return float(text.strip("<>%")) / 100
+
+
+def number_of(text: str) -> float:
+    return float(text.replace(",", "").replace("\u2212", "-"))
+
+
+def label_counts(
+    contents: Contents, rows: Sequence[tuple[str, int | None, bool, bool, int]]
+) -> pa.Table:
+    """Labels by task, band, whether certain and decided, and their number."""
+    schema = contents.tables["label_counts"].schema
+    return pa.Table.from_pylist(
+        [
+            {"task": task, "label": "a", "band": band, "certain": certain,
+             "adjudicated": decided, "as_model": True, "right": None, "n": n}
+            for task, band, certain, decided, n in rows
+        ],
+        schema,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("certain_from", [2, 3, 4], ids=["0.8", "0.95", "0.99"])
+def test_certainty(contents, certain_from):
+    """Labels in every band, certain from several probabilities, some without one, some decided."""
+    rows = [("x", band, band >= certain_from, False, 10 + band) for band in range(5)]
+    rows += [("x", None, False, False, 7), ("x", None, True, True, 3), ("x", 1, False, True, 2)]
+    rows += [("y", 3, certain_from <= 3, False, 1), ("y", 0, False, False, 2)]
+    rows += [("z", None, False, False, 9), ("z", None, False, True, 1)]
+    section = Section(certainty(with_tables(contents, label_counts=label_counts(contents, rows))))
+    figure, table = section.figure("Probability of"), section.tables["Labels by probability"]
+    assert [row["task"] for row in table] == figure.words("task") == ["x", "y", "z"]
+    assert figure.words("certain") == [row["certain or decided"] for row in table]
+    drawn = {tip.rpartition(": ")[0]: tip.rpartition(": ")[2] for tip in figure.tips()}
+    for row in table:
+        for name in NAMES:
+            band = name if name == NAMES[-1] else f"probability {name}"
+            n = drawn.get(f"{row['task']}, {band}", f"0 of {row['labels']}")
+            assert n == f"{row[name]} of {row['labels']}"
+    first, *_ = figure.boxes("band")
+    whole = (first[2] - first[0]) * number_of(table[0]["labels"]) / number_of(table[0]["< 0.5"])
+    assert whole == pytest.approx(460, abs=1)
+
+
+def test_certainty_where_nothing_was_decided(contents):
+    rows = [("x", band, band >= 3, False, 1) for band in range(5)]
+    section = Section(certainty(with_tables(contents, label_counts=label_counts(contents, rows))))
+    (row,) = section.tables["Labels by probability"]
+    assert section.figure("Probability of").words("certain") == [row["certain"]] == ["40.0%"]
+
+
+def test_class_frequencies(contents):
+    section = Section(certainty(contents))
+    assert any(title.startswith("Prevalence, ") for title in section.figures)
+    for title, figure in section.figures.items():
+        if not title.startswith("Prevalence, "):
+            continue
+        task = title.removeprefix("Prevalence, ")
+        rows = [row for row in section.tables["Classes"] if row["task"] == task]
+        heads = ("prevalence", "share of votes", "most frequent label")
+        written = [row[head] for row in rows for head in heads]
+        assert len(written) == len(figure.words("value")) > 3
+        for text, drawn in zip(written, figure.words("value"), strict=True):
+            assert share(text) == pytest.approx(float(drawn), abs=0.0011)
+
+
+def test_agreement(contents):
+    """A value that differs from 0 by rounding alone is 0 in both."""
+    rows = contents.tables["agreement"].to_pylist()
+    task = next(task for task in contents.facts["kinds"] if contents.headline(task))
+    headline = contents.headline(task)["statistic"]
+    for row in rows:
+        if (row["task"], row["statistic"]) == (task, headline):
+            row |= {"value": -1e-17, "ci_low": -0.25, "ci_high": 0.25}
+    section = Section(agreement(with_tables(contents, agreement=gold_rows("agreement", rows))))
+    figure = section.figure("Agreement by task")
+    table = {
+        f"{short(row['task'], 26)}, {short(row['statistic'], 26)}": row["value"]
+        for row in section.tables["Agreement"]
+    }
+    assert "0.00" in figure.words("number")
+    assert len(figure.words("task")) == len(figure.words("number")) > 1
+    for name, drawn in zip(figure.words("task"), figure.words("number"), strict=True):
+        assert number_of(table[name]) == pytest.approx(number_of(drawn), abs=0.0051)
+
+
+def test_agreement_of_models(contents):
+    section = Section(models(contents))
+    figure, table = section.figure("Agreement of models"), section.tables["Models"]
+    written = [row["agreement"] for row in table if row["agreement"]]
+    assert len(written) == len(figure.words("number")) > 1
+    for text, drawn in zip(written, figure.words("number"), strict=True):
+        assert share(text) == pytest.approx(float(drawn), abs=0.0051)
+
+
+def test_records(contents):
+    section = Section(records(contents))
+    texts = " | ".join(section.figure("From exports").texts)
+    for row in section.tables["Records by fate"]:
+        assert re.search(rf"\b{row['fate']}\W+{row['records']}\b", texts), row
+    for row in section.tables["Exports, and the fates of their records"]:
+        assert f"in {row['rows']} rows" in texts
+
+
+def test_stages(contents):
+    section = Section(lineage(contents))
+    stages = [row["stage"] for row in section.tables["Stages, upstream first"]]
+    assert len(section.figure("Stages").parts("stage")) == len(stages) > 10
+    tips = section.figure("Stages").tips()
+    assert {tip.partition(",")[0].replace("_", " ") for tip in tips} >= {*stages}
+
+
+def ranked(contents: Contents) -> Contents:
+    """Systems of two clusters with several members each, one without interval."""
+    empty = contents.tables["system_rankings"].schema.names
+    lines = [
+        ("A", 1, 2.0, (1.5, 2.5), 1), ("B", 2, 1.5, (1.0, 2.0), 1), ("C", 3, 1.25, None, 1),
+        ("D", 4, -0.5, (-1.0, 0.0), 2), ("E", 5, -0.75, (-1.25, -0.25), 2),
+    ]  # fmt: skip
+    rows = [
+        dict.fromkeys(empty) | {
+            "task": "t", "method": "adjusted", "system": system, "headline": True, "rank": rank,
+            "score": score, "ci_low": ends and ends[0], "ci_high": ends and ends[1],
+            "cluster": cluster, "component": 1, "n_judgments": 5, "n_segments": 5, "wins": 0,
+        }
+        for system, rank, score, ends, cluster in lines
+    ]  # fmt: skip
+    return with_tables(contents, system_rankings=gold_rows("system_rankings", rows))
+
+
+def test_rankings(contents):
+    """Every member of a cluster has its number, as in the table."""
+    section = Section(rankings(ranked(contents)))
+    figure, table = section.figure("Ranking by adjusted"), section.tables["Rankings of systems"]
+    assert figure.words("system") == [row["system"] for row in table]
+    assert figure.words("cluster") == [row["cluster"] for row in table] == ["1", "1", "1", "2", "2"]
+    tips = {tip.partition(":")[0]: tip for tip in figure.tips()}
+    for row in table:
+        ends = row["95% interval"].replace("\u2212", "-").split(" to ")
+        drawn = [float(x) for x in re.findall(r"-?\d+\.?\d*", tips[row["system"]])]
+        written = [number_of(row["score"]), *map(float, filter(None, ends)), int(row["cluster"])]
+        assert drawn == pytest.approx(written, abs=0.006)
+
+
+def test_seconds_by_length(contents):
+    """Without breaks: other means, of fewer timings, than with them."""
+    lengths = [(10, 50, 5, 3.25, 2.5), (20, 90, 9, 4.5, 3.0)]
+    rows = [
+        dict.fromkeys(COMPARISON_TIMES.names) | {
+            "task": "t", "unit": unit, "lengths": "cumulative", "words": words, "n": n,
+            "n_breaks": breaks, "mean": 9.0, "median": 9.0, "mean_without_breaks": 8.0,
+            "mean_per_word": mean * factor, "mean_per_word_without_breaks": without * factor,
+        }
+        for unit, factor in (("comparison", 0.5), ("ranking", 1.0))
+        for words, n, breaks, mean, without in lengths
+    ]  # fmt: skip
+    times = pa.Table.from_pylist(rows, COMPARISON_TIMES)
+    internal = {**contents.internal, "comparison_times": times}
+    section = Section(rankings(replace(contents, internal=internal)))
+    figure = section.figure("Seconds by length")
+    table = section.tables["Seconds by length of the source"]
+    drawn = [tip.rpartition(": ")[2] for tip in figure.tips()]
+    assert [row["mean s a word without breaks"] for row in table] == ["1.250", "1.500", "2.500",
+                                                                      "3.000"]  # fmt: skip
+    numbers = " ".join([*drawn, *figure.tips()])
+    assert all(f"{number_of(row['mean s a word without breaks']):g}" in numbers for row in table)
+    assert not any(f"{number_of(row['mean s a word']):g}" in drawn for row in table)
+    assert figure.words("count") == [
+        str(int(row["n"]) - int(row["breaks"])) for row in table
+    ]  # fmt: skip
+    assert any("without breaks" in text for text in figure.words("axis"))
+
+
+def test_judges(contents):
+    section = Section(judges(contents))
+    table = {row["judge"]: row for row in section.tables["Judges by task"] if row["p"]}
+    tips = section.figure("p against seconds").tips()
+    assert len(tips) == len(table) > 1
+    for tip in tips:
+        name, _, figures = tip.rpartition(": ")
+        p = re.findall(r"p = ([^\s,]+)", figures)[0]
+        assert float(p) == pytest.approx(float(table[name]["p"]), rel=0.05)
+
+
+def test_differences_of_judges(contents):
+    """Without repeats, the effect of a judge is the mean difference to degraded copies."""
+    section = Section(judges(contents))
+    table = {row["judge"]: row for row in section.tables["Judges by task"]}
+    drawn = [f for title, f in section.figures.items() if title.startswith("Differences of")]
+    assert len(drawn) == 2
+    for figure in drawn:
+        (judge,), (mean,) = figure.words("title"), figure.words("mean-value")
+        row = table[judge]
+        assert number_of(mean.removeprefix("mean ")) == pytest.approx(number_of(row["effect"]))
+        assert f"n = {row['pairs']}" in figure.words("count")
+
+
+def test_confusion(contents):
+    section = Section(judges(contents))
+    rows = contents.tables["judge_confusion"].to_pylist()
+    titles = [title for title in section.figures if title.startswith("Confusion of")]
+    assert titles
+    for title in titles:
+        figure, task = section.figures[title], title.partition("judges, ")[2]
+        ends = [tuple(name.split("\u2026")) for name in figure.words("title")]
+        of_judges = [
+            row["probability"]
+            for row in rows
+            for head, tail in ends
+            if row["task"] == task and row["judge"].startswith(head) and row["judge"].endswith(tail)
+        ]
+        drawn = sorted(map(float, figure.words("on-cell")))
+        assert len(drawn) > 9
+        assert drawn == pytest.approx(sorted(of_judges), abs=0.0051)
+
+
+def test_comparisons_of_systems(contents):
+    section = Section(rankings(contents))
+    table = section.tables["Rankings of systems"]
+    titles = [title for title in section.figures if title.startswith("Systems compared by ")]
+    assert len(titles) == 2
+    for title in titles:
+        figure = section.figures[title]
+        method, _, task = title.removeprefix("Systems compared by ").split(", ")
+        beaten = {
+            row["system"]: row["systems beaten"]
+            for row in table
+            if (row["method"], row["task"]) == (method, task)
+        }
+        assert figure.words("wins") == [beaten[name] for name in figure.words("row")]
+
+
+def test_scores(contents):
+    figure = Section(rankings(contents)).figure("Scores of items")
+    scores = contents.tables["drawn_scores"].num_rows
+    tips = [tip for tip in figure.tips() if tip.startswith("EASL")]
+    counts = [int(tip.rpartition("n = ")[2].replace(",", "")) for tip in tips]
+    assert sum(counts) == scores > 1
+    assert f"n = {scores}" in figure.words("count")
+
+
+def test_reliability():
+    """Labels in every bin, at its ends too; right and wrong ones."""
+    shares = [n / 20 for n in range(5, 21) for _ in range(n)]
+    right = [n % 3 > 0 for n in range(len(shares))]
+    known = {"task": ["t"] * len(shares), "probability": shares, "right": right,
+             "dawid_skene_probability": shares, "dawid_skene_right": right}  # fmt: skip
+    (drawn,) = reliability_figures(pa.table(known))
+    bins = [
+        (int(n.replace(",", "")), float(share_right))
+        for tip in Figure(drawn.svg).tips()
+        for model, n, share_right in re.findall(r"(\S+): (\S+) labels of .*, (\S+) right", tip)
+        if model == "published"
+    ]
+    assert sum(n for n, _ in bins) == len(shares)
+    assert sum(n * part for n, part in bins) == pytest.approx(sum(right), abs=0.0005 * len(shares))
+
+
+def old_labels(schema: int) -> Iterator[dict[str, Any]]:
+    yield {"task": "t", "item": "i", "label": "a", "probability": 0.5, "adjudicated": False} | (
+        {"calibrated_probability": 0.25} if schema == 4 else {}
+    )
+
+
+@pytest.mark.parametrize(("schema", "was"), [(4, "25.0%"), (11, "50.0%")])
+def test_changed_labels_have_the_published_probability(contents, schema, was):
+    """Of releases of schema 4 that is calibrated_probability; plain names were Dawid-Skene's."""
+    now = gold_rows("labels", [{"task": "t", "item": "i", "label": "b", "probability": 0.75,
+                                "adjudicated": False}])  # fmt: skip
+    before = pa.Table.from_pylist(list(old_labels(schema)))
+    inputs = {"old_labels": before, "new_labels": now}
+    parameters = {"same_names": False, "most": 9}
+    changed = QUERIES.table("report/label_changes", inputs, parameters)
+    empty = {name: contents.tables[name].slice(0, 0) for name in ("judges", "system_rankings")}
+    manifest = contents.manifest | {"parent": {"version": "v0000"}, "changes": {}}
+    previous = empty | {"label_changes": changed}
+    with_changes = replace(with_tables(contents, **empty), manifest=manifest, previous=previous)
+    (row,) = Section(changes(with_changes)).tables["Labels that changed"]
+    assert (row["probability was"], row["probability is"]) == (was, "75.0%")
