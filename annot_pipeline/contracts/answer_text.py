@@ -110,6 +110,8 @@ def answer_text(text: str) -> str:
         return number_text(text)
     if text[:1] in ("[", "{") and len(text) <= LONGEST_JSON:
         for parse in (_parse_json, ast.literal_eval):  # pandas writes lists as Python does
+            if parse is ast.literal_eval and "'" not in text:
+                break
             try:
                 parsed = parse(text)
                 if isinstance(parsed, list | dict):

@@ -42,7 +42,7 @@ def test_spellings_of_one_answer(text: str, spellings: list[str]) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["007", "1.10", "1.1.0", "+1", "1.", "0x10", "1_000", "1,0", " 1.0", "nan", "None", "null",
+    ["[1e900000000]", "007", "1.10", "1.1.0", "+1", "1.", "0x10", "1_000", "1,0", " 1.0", "nan", "None", "null",
      "[1, ", "[x]", "{'a'}", "e5", "1e900000000", "1e9999", "-", "", "[" * 70_000, "['a'" * 900,
      '["\\ud800"]'],
 )  # fmt: skip
