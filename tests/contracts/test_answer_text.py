@@ -42,9 +42,9 @@ def test_spellings_of_one_answer(text: str, spellings: list[str]) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["[1e900000000]", "007", "1.10", "1.1.0", "+1", "1.", "0x10", "1_000", "1,0", " 1.0", "nan", "None", "null",
+    ["007", "1.10", "1.1.0", "+1", "1.", "0x10", "1_000", "1,0", " 1.0", "nan", "None", "null",
      "[1, ", "[x]", "{'a'}", "e5", "1e900000000", "1e9999", "-", "", "[" * 70_000, "['a'" * 900,
-     '["\\ud800"]'],
+     '["\\ud800"]', "[1e900000000]"],
 )  # fmt: skip
 def test_what_may_be_a_name_stays(text: str) -> None:
     assert answer_text(text) == text
