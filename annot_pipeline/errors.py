@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 SHOWN_VALUES = 5
+PLURAL_NOUN = re.compile(r"\b([^\W\d]+[^\Ws])s\b")
 BLANKS = "\u00a0\u2007\u2009\u202f\u3000"
 """Blanks of several languages: not printable to Python, harmless to a terminal."""
 JOINERS = "\u200c\u200d"
@@ -144,6 +146,11 @@ def first_of(texts: Sequence[str], most: int = SHOWN_VALUES, between: str = ", "
     """Return the first few of many, and how many more there are."""
     more = len(texts) - most
     return between.join(texts[:most]) + (f" and {more:,} more" if more > 0 else "")
+
+
+def counted_kind(n: int, kind: str) -> str:
+    """Return a number and what it counts, a plural: 1 comment line, 2 comment lines."""
+    return f"{n:,} " + (PLURAL_NOUN.sub(r"\1", kind, count=1) if n == 1 else kind)
 
 
 def counted(n: int, noun: str) -> str:

@@ -48,6 +48,12 @@ def rows(*judges: str, note: str = "") -> str:
         (WRITTEN, "asked eva@x.example"),
         (WRITTEN, "asked Eva Müller"),
         ("anna.smith@corp.example", "anna.smith at work"),
+        (MAIL, "With Anna Smith"),
+        (MAIL, "by smith anna"),
+        (MAIL, "annotator anna_smith"),
+        (LOGIN, "made by Dora-Green"),
+        (LOGIN, "user DORAGREEN"),
+        (WRITTEN, "Müller Eva"),
     ],
 )
 def test_a_name_is_found_however_it_is_written(name: str, text: str) -> None:
@@ -60,7 +66,16 @@ def test_a_name_is_found_however_it_is_written(name: str, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["anna.smithson@corp.example", "anna@corp.example", "green", "eva"]
+    "text",
+    [
+        "anna.smithson@corp.example",
+        "anna@corp.example",
+        "green",
+        "eva",
+        "Anna, then Smith",
+        "smithanna",
+        "dora the green",
+    ],
 )
 def test_other_names_are_not_found(text: str) -> None:
     search = NameSearch.from_names([MAIL, LOGIN, WRITTEN])

@@ -18,7 +18,7 @@ from annot_pipeline.cli.common import (
     show,
     typed,
 )
-from annot_pipeline.errors import counted, printable, shorten
+from annot_pipeline.errors import counted, counted_kind, printable, shorten
 
 NAMES = {
     "accuracy": "accuracy",
@@ -172,6 +172,7 @@ def _coverage(document: Document) -> list[str]:
         if tasks := document[name]:
             rows = counted(sum(tasks.values()), "row")
             lines.append(f"  {rows} {description}: {_names(list(tasks), len(tasks))}")
+    lines += [f"  not rows: {counted_kind(n, kind)}" for kind, n in document["not_rows"].items()]
     form = document["form"]
     for name, description in (
         ("classes_without_column", "classes without a column, taken as 0"),

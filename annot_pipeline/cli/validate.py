@@ -6,7 +6,7 @@ import argparse
 
 from annot_pipeline.cli.common import Document, add_campaign, load, say, show, typed
 from annot_pipeline.cli.fates import fates_text
-from annot_pipeline.errors import AnnotError, counted, first_of, printable
+from annot_pipeline.errors import AnnotError, counted, counted_kind, first_of, printable
 
 
 def add(validate: argparse.ArgumentParser) -> None:
@@ -35,7 +35,7 @@ def _validation_text(campaign: str, document: Document) -> str:
             + ", ".join(counted(source[f"{noun}s"], noun) for noun in ("file", "row", "record"))
         )
         for what, count in source["ignored"].items():
-            lines.append(f"  not records: {count:,} {printable(what)}")
+            lines.append(f"  not records: {counted_kind(count, printable(what))}")
         for field in source["fields"]:
             examples = ", ".join(printable(e)[:30] for e in field["examples"]) or "not shown"
             lines.append(

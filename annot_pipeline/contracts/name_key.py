@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from unicodedata import category, normalize
 
 WORD = re.compile(r"[^\W_]+")
+LOGIN = re.compile(r"[@\\/<.]")
+"""Stands in names of accounts, and in a name with its address."""
 ENCLOSING = re.compile(r"[<>()\[\]{},;|\"\\/]+")
 """Stands between the parts of a name: Anna Smith <anna@x.example>, CORP\\anna.smith."""
 
@@ -22,6 +24,21 @@ def name_key(text: str) -> str:
     text = normalize("NFKC", text)
     text = "".join(c for c in text if c.isascii() or category(c) != "Cf")
     return " ".join(normalize("NFKC", text.casefold()).split())
+
+
+def spoken_names(name: str) -> Iterator[str]:
+    """Yield how people write the name that a login or an address holds: dora green, green dora.
+
+    Words of letters alone, two of them or more, separated by blanks, in reverse, and as one word.
+    """
+    if not LOGIN.search(name):
+        return
+    for part in (name, *name_parts(name)):
+        words = WORD.findall(name_key(part.partition("@")[0]))
+        if 2 <= len(words) <= 4 and all(len(w) > 1 and w.isalpha() for w in words):
+            yield " ".join(words)
+            yield " ".join(reversed(words))
+            yield "".join(words)
 
 
 def name_parts(name: str) -> Iterator[str]:

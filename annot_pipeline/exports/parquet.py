@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from annot_pipeline.contracts.answer_text import number_text, value_text
+from annot_pipeline.contracts.answer_text import Number, number_text, value_text
 from annot_pipeline.errors import InputError
 from annot_pipeline.exports.parquet_batches import BATCH_BYTES, LARGE_VALUE, ParquetBatches
 from annot_pipeline.exports.raw_rows import (
@@ -101,7 +103,8 @@ def _as_text(column: pa.Array) -> pa.Array:
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
     if pa.types.is_nested(column.type):
-        return pa.array(map(value_text, column.to_pylist()), pa.string())
+        values = (_json_value(value, column.type) for value in column.to_pylist())
+        return pa.array(map(value_text, values), pa.string())
     if pa.types.is_floating(column.type) or pa.types.is_decimal(column.type):
         values = column.dictionary_encode()
         if pa.types.is_decimal(column.type):
@@ -111,6 +114,25 @@ def _as_text(column: pa.Array) -> pa.Array:
         written = pa.array(map(_number_text, texts), pa.string())
         return written.take(values.indices)
     return column.cast(pa.string())
+
+
+def _json_value(value: Any, type_: pa.DataType) -> Any:
+    """Return a nested value as JSON has it: maps as objects, numbers with their own digits."""
+    if value is None:
+        return None
+    if pa.types.is_struct(type_):
+        fields = [type_.field(n) for n in range(type_.num_fields)]
+        return {field.name: _json_value(value[field.name], field.type) for field in fields}
+    if pa.types.is_map(type_):
+        return {
+            str(value_text(_json_value(key, type_.key_type))): _json_value(item, type_.item_type)
+            for key, item in value
+        }
+    if pa.types.is_nested(type_):
+        return [_json_value(inner, type_.value_type) for inner in value]
+    if pa.types.is_floating(type_) and type_.bit_width < 64 and math.isfinite(value):
+        return Number(str(np.dtype(f"f{type_.bit_width // 8}").type(value)))
+    return value
 
 
 def _number_text(text: str) -> str:

@@ -22,6 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 
+from annot_pipeline.contracts.name_key import name_key
 from annot_pipeline.errors import InputError
 from annot_pipeline.exports.csv_rows import (
     FIRST_READ,
@@ -438,24 +439,26 @@ class _Cells:
         """
         if not self.used or not len(rows.rows):
             return []
-        names = pa.array(self.header, pa.string())
+        header = [*map(name_key, self.header)]
+        names = pa.array(header, pa.string())
         is_name = np.ones(len(rows.rows), np.bool_)
         for column in rows.rows.columns.values():
-            is_name &= pc.is_in(column, names).to_numpy(zero_copy_only=False)
-        if not is_name.any():
-            return []
+            keys = pc.utf8_lower(pc.utf8_trim_whitespace(column))
+            is_name &= pc.is_in(keys, names).to_numpy(zero_copy_only=False)
+            if not is_name.any():
+                return []
         candidates = set(rows.rows.row[is_name].tolist())
         numbers = sorted({*rows.rows.row.tolist(), *rows.ragged})
         headers = []
         for number, row in zip(numbers, self._split(text), strict=True):
             if number in candidates:
                 cells = [
-                    self.dialect.value(cell).decode(errors="replace")
+                    name_key(self.dialect.value(cell).decode(errors="replace"))
                     for cell in self.dialect.cells(row)
                 ]
-                if cells == self.header:
+                if cells == header:
                     headers.append(number)
-                elif sorted(cells) == sorted(self.header):
+                elif sorted(cells) == sorted(header):
                     raise self.opening.broken(
                         f"row {number} is a header with the columns in another order: files with "
                         "different columns were put together",

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 import shlex
 import zlib
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +18,14 @@ from annot_pipeline.config import Limits
 from annot_pipeline.contracts import TEXT
 from annot_pipeline.contracts.answer_text import answer_text
 from annot_pipeline.contracts.certainty import probability_column
-from annot_pipeline.errors import ConfigError, InputError, Problem, first_of
+from annot_pipeline.errors import (
+    ConfigError,
+    InputError,
+    Problem,
+    counted,
+    first_of,
+    row_and_line,
+)
 from annot_pipeline.exports import READERS, Opening
 from annot_pipeline.exports.text_check import BYTES_LOOKED_AT, is_text
 from annot_pipeline.scoring.faults import Faults
@@ -54,11 +61,14 @@ class Predictions:
         Column name to ``(n_rows,)`` texts.
     row
         ``(n_rows,)`` place in the file, from 1.
+    not_rows
+        What the file holds besides rows, counted by kind.
     """
 
     name: str
     columns: dict[str, pa.Array]
     row: Codes
+    not_rows: Mapping[str, int] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.row)
@@ -148,6 +158,12 @@ def read_predictions(path: Path, limits: Limits | None = None) -> Predictions:
         chunks = list(export.chunks)
     except InputError as error:
         raise InputError(error.title, list(map(_without_options, error.problems))) from error
+    if export.lines and export.lines.like_rows:
+        first = row_and_line(export.lines.like_rows_at, export.lines.like_rows_line)
+        count = counted(export.lines.like_rows, "line")
+        what = f"{first}: a quoted cell holds {count} that look like rows"
+        do = "close the quote, or write the file as JSON Lines"
+        raise InputError(f"{path}: rows may be lost", [Problem("", what, do=do)])
     faults = Faults(path.name)
     for chunk in chunks:
         bad = np.flatnonzero(chunk.problem.is_valid().to_numpy(zero_copy_only=False))
@@ -167,7 +183,7 @@ def read_predictions(path: Path, limits: Limits | None = None) -> Predictions:
     rows = np.concatenate([np.empty(0, np.int64), *(chunk.row for chunk in chunks)])
     if not len(rows):
         raise InputError(f"{path}: no predictions", [Problem("", "the file has no rows")])
-    return Predictions(path.name, columns, rows.astype(np.int64))
+    return Predictions(path.name, columns, rows.astype(np.int64), export.ignored)
 
 
 def _is_text(path: Path) -> bool:

@@ -195,6 +195,7 @@ def score_predictions(
         [(task.gold, task.predictions, task.items) for task in scored.values()]
     )
     document = {
+        "not_rows": dict(predictions.not_rows),
         "form": written.form(form, _classes(tasks[task] for task in predictions_by_task)),
         "gold_column": next(iter(tasks.values())).column,
         "floor": options.floor,

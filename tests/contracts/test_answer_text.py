@@ -12,6 +12,7 @@ from typing import Any
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from annot_pipeline.config import Source
@@ -164,6 +165,19 @@ def test_numbers_of_32_bits_have_no_more_digits_than_they_hold(tmp_path: Path) -
         csv_path = tmp_path / f"{name}.csv"
         made.to_csv(csv_path, index=False) if name == "pandas" else made.write_csv(csv_path)
         assert labels(csv_path, "csv") == ["0.1", "2"]
+
+
+def test_nested_values_of_parquet_are_those_of_json(tmp_path: Path) -> None:
+    small = pa.array([[0.1, 2.0], None], pa.list_(pa.float32()))
+    pairs = pa.array([[("b", 1), ("a", 2)], None], pa.map_(pa.string(), pa.int64()))
+    deep = pa.array([{"x": [{"y": 0.1}]}, None], pa.struct([("x", pa.list_(
+        pa.struct([("y", pa.float32())])))]))  # fmt: skip
+    for labels_, text in (
+        (small, "[0.1, 2]"), (pairs, '{"a": 2, "b": 1}'), (deep, '{"x": [{"y": 0.1}]}')
+    ):  # fmt: skip
+        table = pa.table({"item": ["i0"], "judge": ["w"], "label": labels_.slice(0, 1)})
+        pq.write_table(table, tmp_path / "a.parquet")
+        assert labels(tmp_path / "a.parquet", "parquet") == [text]
 
 
 # --- where answers are compared ------------------------------------------------------------

@@ -98,6 +98,26 @@ def test_item_tables_and_predictions_are_read_strictly(stage_campaign, tmp_path:
     assert "row 16" in str(error.value)
 
 
+def test_rows_within_a_quoted_cell_of_item_tables_and_predictions(
+    stage_campaign, tmp_path: Path
+) -> None:
+    """A quote that another row closes by chance: an item had the truth of another row."""
+    quoted = {2: 'i2,"open quote,no', 20: 'i20,text",no'}
+    rows = [quoted.get(n, f"i{n},text {n},yes") for n in range(30)]
+    table = "# a list\nitem,text,truth\n" + "\n".join(rows) + "\n"
+    fields = {"item": "item", "text": "text", "truth": "truth"}
+    source = {"path": "items.csv", "format": "csv", "fields": fields}
+    (tmp_path / "campaign").mkdir(exist_ok=True)
+    (tmp_path / "campaign" / "items.csv").write_text(table)
+    built = stage_campaign({"a.csv": HEAD + "\n".join(lines(20)) + "\n"}, items=[source])
+    place = "items.csv row 3 (line 5)"
+    assert built.metrics("read_records")["swallowed_rows"] == {place: 18}
+    (tmp_path / "predictions.csv").write_text(table.replace("truth", "label"))
+    with pytest.raises(InputError) as error:
+        read_predictions(tmp_path / "predictions.csv")
+    assert "row 3 (line 5): a quoted cell holds 18 lines that look like rows" in str(error.value)
+
+
 def test_a_table_of_judges_is_read_strictly(build_campaign, tmp_path: Path) -> None:
     (tmp_path / "campaign").mkdir(exist_ok=True)
     (tmp_path / "campaign" / "judges.csv").write_text('judge,kind\nw1,human\n"w2,model\nw3,human\n')
@@ -180,6 +200,16 @@ def test_a_header_among_the_rows_is_no_judgment(stage_campaign) -> None:
         21: "repeated_header: the row repeats the header"
     }
     assert "item" not in {row["item"] for row in built.rows("labels")}
+
+
+@pytest.mark.parametrize(
+    "header",
+    ["ITEM,JUDGE,LABEL,COMMENT", ' item , judge,"label",comment ', "Item,judge,label,comment"],
+)
+def test_a_header_in_other_case_or_with_blanks_is_no_judgment(stage_campaign, header) -> None:
+    part = "\n".join(lines(20)) + "\n"
+    built = stage_campaign({"a.csv": HEAD + part + header + "\n" + part.replace("w", "v")})
+    assert fates(built) == {"used": 40, "rejected": 1}
 
 
 def test_a_header_with_other_columns_refuses_the_file(stage_campaign) -> None:

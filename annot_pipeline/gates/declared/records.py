@@ -69,7 +69,7 @@ RECORDS: tuple[Gate[Any], ...] = (
     ),
     Gate(
         "cut_exports", RecordMetrics, "record_files",
-        "number of exports that seem to be cut: their last line is incomplete or has no line end",
+        "number of exports cut within a row, or before the line end that others of the source have",
         "compare the last row with its origin; fetch the export again if it was cut",
         lambda m: named(m.cut_exports), warn=0,
     ),

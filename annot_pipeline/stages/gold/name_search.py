@@ -15,10 +15,11 @@ from unicodedata import combining
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from annot_pipeline.contracts.name_key import WORD, name_key, name_parts
+from annot_pipeline.contracts.name_key import WORD, name_key, name_parts, spoken_names
 
 LEAST_CHARACTERS = 6
 """Shorter names occur in texts by chance, as numbers do: they are not searched for."""
+JOINING = re.compile(r"(?<=[^\W_])[._-](?=[^\W_])")
 ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
 """How JSON, Python and Markdown write characters that they cannot hold as they are."""
 
@@ -61,7 +62,7 @@ class NameSearch:
         keys = {
             key: name
             for name in sorted(names)
-            for text in (name, *name_parts(name))
+            for text in _spellings(name)
             if is_distinctive(text) and (key := name_key(text))
         }
         words = {key: [(w[0], w.start()) for w in WORD.finditer(key)] for key in keys}
@@ -84,7 +85,10 @@ class NameSearch:
 
     def in_text(self, text: str) -> set[str]:
         """Return the names that occur in a text, or in what it escapes."""
-        names = {spelling.name for spelling, _ in self._matches(name_key(text))}
+        key = name_key(text)
+        names = {spelling.name for spelling, _ in self._matches(key)}
+        if JOINING.search(key):
+            names |= {spelling.name for spelling, _ in self._matches(_spaced(key))}
         if "\\" in text:
             names |= {spelling.name for spelling, _ in self._matches(name_key(unescaped(text)))}
         return names
@@ -109,7 +113,7 @@ class NameSearch:
     def _first_words_of_columns(self) -> pa.Array:
         """Return first words of keys, and as Arrow lowers them: İ and others are not Python's."""
         names = {name.name for group in self.by_word.values() for name in group}
-        texts = {part for name in names for part in (name, *name_parts(name))}
+        texts = {text for name in names for text in _spellings(name)}
         lowered = _lowered(pa.array(sorted(texts), pa.string()), is_ascii=False).to_pylist()
         words = {match[0] for text in lowered if (match := WORD.search(text))}
         return pa.array(sorted(words | self.first_words), pa.string())
@@ -121,7 +125,8 @@ class NameSearch:
         key, places = _key_with_places(text)
         spans = [
             (places[start], places[start + len(spelling.key) - 1] + 1)
-            for spelling, start in self._matches(key)
+            for form in (key, _spaced(key))
+            for spelling, start in self._matches(form)
             if spelling.name in names
         ]
         parts, end = [], 0
@@ -141,6 +146,15 @@ class NameSearch:
                 end = start + len(spelling.key)
                 if start >= 0 and key[start:end] == spelling.key and _is_whole(key, start, end):
                     yield spelling, start
+
+
+def _spellings(name: str) -> Iterator[str]:
+    yield from (name, *name_parts(name), *spoken_names(name))
+
+
+def _spaced(key: str) -> str:
+    """Return a key with blanks for dots, hyphens and underscores between words: dora green."""
+    return JOINING.sub(" ", key)
 
 
 def unescaped(text: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from annot_pipeline.config import (
     Source,
 )
 from annot_pipeline.contracts import INT, TEXT
-from annot_pipeline.errors import counted, first_of, row_and_line
+from annot_pipeline.errors import counted, counted_kind, first_of, row_and_line
 from annot_pipeline.exports import Opening
 from annot_pipeline.runtime.context import StageContext, StageOutput
 from annot_pipeline.runtime.parent import check_parent
@@ -35,7 +36,7 @@ from annot_pipeline.stages.ingest.present_exports import (
     ITEM_PROBABILITIES,
     ITEM_ROWS,
     exports_of,
-    item_rows,
+    read_item_table,
     unread_rows,
 )
 from annot_pipeline.stages.ingest.raw_names import judge_names, raw_names, system_names
@@ -127,15 +128,25 @@ def read_exports(context: StageContext) -> StageOutput[RecordMetrics]:
     items: list[dict[str, Any]] = []
     probabilities: list[dict[str, Any]] = []
     unread: list[str] = []
+    item_files: list[dict[str, Any]] = []
     for export in exports:
         if export["kind"] == "items":
             name, position = export["source_file"], export["source_order"]
             archive_path = archived(context.store.archive, export["source_sha256"])
             fields = f"items.{position}.fields"
             with reading_export(name, context.store.root):
-                rows = item_rows(
+                item_table = read_item_table(
                     settings.items[position], archive_path, name, fields, settings.limits
                 )
+            rows = item_table.rows
+            item_files.append(
+                {
+                    "source_file": name,
+                    "source_order": f"items.{position}",
+                    "lines": item_table.lines and asdict(item_table.lines),
+                    "ignored": json.dumps(item_table.ignored),
+                }
+            )
             unread += unread_rows(
                 settings.items[position], archive_path, name, rows, settings.limits
             )
@@ -169,10 +180,10 @@ def read_exports(context: StageContext) -> StageOutput[RecordMetrics]:
         f"{n_new:,} of {counted(len(files), 'export')} new"
     )
     ignored: Counter[str] = Counter()
-    for file in files:
+    for file in [*files, *item_files]:
         ignored.update(parse_bounded_json(file["ignored"]))
     if ignored:
-        kinds = [f"{n:,} {kind}" for kind, n in sorted(ignored.items())]
+        kinds = [counted_kind(n, kind) for kind, n in sorted(ignored.items())]
         context.progress(f"not rows: {first_of(kinds)}")
     tables = {
         "record_files": pa.Table.from_pylist(files, RECORD_FILES),
@@ -191,7 +202,7 @@ def read_exports(context: StageContext) -> StageOutput[RecordMetrics]:
         families=declared.families,
         unused_judge_settings=declared.unused,
         ambiguous_judges=declared.ambiguous,
-        **_odd_texts(files),
+        **_odd_texts([*files, *item_files]),
     )
     return StageOutput(tables, metrics)
 

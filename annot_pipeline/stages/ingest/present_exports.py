@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pyarrow as pa
 from annot_pipeline.config import ItemSource, Limits, LoadedCampaign, Source
 from annot_pipeline.contracts import INT, REAL, TEXT
 from annot_pipeline.errors import ConfigError, row_and_line
+from annot_pipeline.exports.raw_rows import TextLines
 from annot_pipeline.stages.ingest.archived_lines import MOST_BYTES, export_lines
 from annot_pipeline.stages.ingest.opened_exports import check_columns, open_export
 from annot_pipeline.stages.ingest.read_records import read_items
@@ -50,7 +52,7 @@ def listed_items(campaign: LoadedCampaign) -> tuple[pa.Table, list[str]]:
         where = f"items.{number}"
         for export in exports_of(campaign, source, f"{where}.path"):
             fields, limits = f"{where}.fields", campaign.settings.limits
-            read = item_rows(source, export.real, export.relative, fields, limits)
+            read = read_item_table(source, export.real, export.relative, fields, limits).rows
             if source.describes_items:
                 rows += [row for row in read if not row["reason"]]
             unread += unread_rows(source, export.real, export.relative, read, limits)
@@ -136,17 +138,41 @@ def _matched_exports(
         yield from ((number, export) for export in exports)
 
 
-def item_rows(
+@dataclass(frozen=True)
+class ItemTable:
+    """Holds the rows of an item table in their order, with the reason where one cannot be read.
+
+    Parameters
+    ----------
+    rows
+        As `read_items` gives them.
+    lines, ignored
+        As `exports.Export` has them: what of the file is in no row.
+    """
+
+    rows: list[dict[str, Any]]
+    lines: TextLines | None
+    ignored: dict[str, int]
+
+
+def read_item_table(
     source: ItemSource, archive_path: Path, name: str, where: str, limits: Limits
-) -> list[dict[str, Any]]:
-    """Return the rows of an item table in their order, with the reason where one cannot be read."""
+) -> ItemTable:
+    """Return an item table.
+
+    Raises
+    ------
+    AnnotError
+        It cannot be read, or lacks a column that its mapping (at ``where``) names.
+    """
     export = open_export(source, archive_path, name, limits=limits)
     if export.has_header:
         check_columns(source, export.columns, name, where)
     tables = [read_items(chunk, source, path=name) for chunk in export.chunks]
     check_columns(source, export.columns, name, where)
     rows = [row for table in tables for row in table.to_pylist()]
-    return sorted(rows, key=lambda row: row["row"])
+    in_order = sorted(rows, key=lambda row: row["row"])
+    return ItemTable(in_order, export.lines, export.ignored)
 
 
 def unread_rows(
