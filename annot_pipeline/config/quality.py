@@ -49,6 +49,13 @@ class Quality(Section):
         Correction of p-values for the number of judges.
     rejected_assignments
         Whether judgments with the status Rejected are dropped or kept.
+    labels
+        Whether answers of judges of labels who fail without known answers (by chance, constant
+        answers or copies) are dropped, or measured only. null: measure with label_model:
+        dawid_skene, as in the paper, else drop.
+    suspected
+        Whether answers of judges of labels are kept or dropped who give one answer throughout,
+        where nobody else judged their items.
     """
 
     test: Literal[
@@ -68,6 +75,8 @@ class Quality(Section):
     scope: Literal["campaign", "task"] = "campaign"
     correction: Literal["none", "holm", "benjamini_hochberg"] = "none"
     rejected_assignments: Literal["drop", "keep"] = "drop"
+    labels: Literal["drop", "measure"] | None = None
+    suspected: Literal["keep", "drop"] = "keep"
 
     @model_validator(mode="after")
     def _test_fits_contrast(self) -> Self:

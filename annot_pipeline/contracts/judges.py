@@ -62,7 +62,8 @@ JUDGES = Table(
         Column("dropped", FLAG, "Whether the judge's judgments have the fate judge_failed"),
         text(
             "test",
-            "Name of the statistical test of judge control; null if there is none",
+            "Name of the statistical test of judge control, or of judges of labels (chance, "
+            "constant, copies); null if there is none",
             nullable=True,
         ),
         text(
@@ -78,7 +79,8 @@ JUDGES = Table(
         real(
             "effect",
             "Difference that is tested, in points of the scale; for known answers, "
-            "accuracy minus chance",
+            "accuracy minus chance; for chance, the agreement with the other judges above "
+            "chance, as a share of the largest possible",
         ),
         real(
             "effect_low",
@@ -113,7 +115,7 @@ JUDGES = Table(
         count(
             "n_pairs",
             "Sample size of the test: number of pairs, of scores in the smaller sample, "
-            "or of known answers",
+            "of known answers, or of labels of items that others judged",
         ),
         count(
             "n_needed",

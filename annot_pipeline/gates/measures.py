@@ -161,6 +161,20 @@ def judges_below_chance(metrics: LabelMetrics, minimum: int) -> Finding:
     return finding if judges >= minimum else replace(finding, serious=0.0)
 
 
+def careless_judges(metrics: ControlMetrics) -> Finding:
+    """Return the number of careless judges of labels, with their names by test."""
+    judges = metrics.careless_judges
+    details = [f"{test}: {first_of(names)}" for test, names in judges.items()]
+    return Finding(sum(map(len, judges.values())), first_of(details, between="; "))
+
+
+def suspected_labels(metrics: ControlMetrics) -> Finding:
+    """Return the share of items that suspected judges decide, with their names."""
+    judges = metrics.suspected_judges
+    detail = f"{counted(len(judges), 'judge')}: {first_of(judges)}" if judges else ""
+    return Finding(metrics.suspected_share, detail)
+
+
 def judges_failed(metrics: ControlMetrics, minimum: int) -> Finding:
     """Return the share of controlled judges who failed; not serious if judges are few."""
     finding = of_judges_in_control(metrics, metrics.verdicts["failed"])

@@ -7,10 +7,12 @@ from typing import Any
 from annot_pipeline.errors import first_of
 from annot_pipeline.gates.gate import Finding, Gate
 from annot_pipeline.gates.measures import (
+    careless_judges,
     inconsistent_judges,
     judges_failed,
     named,
     of_judges_in_control,
+    suspected_labels,
     unpaired_controls,
     verdicts_without_power,
 )
@@ -24,6 +26,20 @@ JUDGES: tuple[Gate[Any], ...] = (
         "look at p, effect and seconds of these judges in the table judges; if most fail, the "
         "controls may be too hard to see, or the test too strict",
         measure_from=judges_failed, warn=0.5, error=0.9, minimum=10,
+    ),
+    Gate(
+        "careless_judges", ControlMetrics, "judge_tests",
+        "number of judges of labels who agree no better than chance, give one answer, or copy",
+        "their answers do not count, unless quality.labels is measure; see verdict_reason in the "
+        "table judges",
+        careless_judges, warn=0,
+    ),
+    Gate(
+        "suspected_labels", ControlMetrics, "judge_tests",
+        "share of items of which judges with one answer throughout gave half of the answers",
+        "nobody else judged these items: let judges with a verdict judge some of them, or mix in "
+        "known answers; quality.suspected=drop builds without these judges",
+        suspected_labels, warn=0, error=0.05,
     ),
     Gate(
         "judges_undetermined", ControlMetrics, "judge_tests",

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from annot_pipeline.config import Quality
-from annot_pipeline.contracts import FATES, TEXT, fates_text
+from annot_pipeline.config import Campaign, Quality
+from annot_pipeline.contracts import CONTROLS, FATES, TEXT, fates_text
 from annot_pipeline.contracts.stage_metrics import StageMetrics
+from annot_pipeline.errors import counted
 from annot_pipeline.runtime.blocks import StoredBlocks
 from annot_pipeline.runtime.context import Document, StageContext, StageOutput
 from annot_pipeline.runtime.hash_values import hash_values
@@ -48,6 +49,7 @@ from annot_pipeline.storage.tables import (
 if TYPE_CHECKING:
     from annot_pipeline.methods.judges.leave_one_out import SharedScores
     from annot_pipeline.stages.judges.control_judges import TestedJudges
+    from annot_pipeline.stages.judges.label_judges import LabelJudges
     from annot_pipeline.stages.judges.shared_scores import SeriesNames
 
 ACCOUNT = "account"
@@ -68,6 +70,9 @@ TESTED = {
     "known_answers": ("task", "judge_id", "item", "hit", "label", "truth", "n_classes", "reason"),
 }  # fmt: skip
 """What tests of judges read."""
+
+LABELLED = ("task", "judge_id", "control", "item", "label", "fate")
+"""What tests of judges of labels read."""
 
 SEED = 17
 """Of permutations of judges' scores: verdicts do not depend on the seed of other draws."""
@@ -153,17 +158,21 @@ def control_judges_of_campaign(context: StageContext) -> StageOutput[ControlMetr
     partitions = input_slices(context, "settled")
     stored = {name: context.inputs[name] for name in TESTED}
     settings, judgments_table = context.campaign.settings, context.inputs["settled"]
+    quality = resolved_quality(settings)
     scalar = tasks.filter(is_in(tasks["kind"], ("scalar",)))["task"].to_pylist()
     scored = [inputs.files["settled"] for inputs in partitions if set(inputs.tasks) & set(scalar)]
+    labelled = _tested_labels(context, partitions, tasks, quality)
     if _are_large(context, scored):
         folder = context.folder / BLOCKS
         folder.mkdir(parents=True)
-        control = partial(_control, stored, judgments_table, scored, tasks, settings.quality)
+        control = partial(_control, stored, judgments_table, scored, tasks, quality)
         [tested] = context.run([control])
-        tests, verdicts = _compare_in_blocks(context, folder, scored, tasks, tested)
+        tests, verdicts = _compare_in_blocks(
+            context, folder, scored, tasks, tested, labelled, quality
+        )
         shutil.rmtree(folder, ignore_errors=True)
     else:
-        test = partial(_test, stored, judgments_table, scored, tasks, settings.quality, SEED)
+        test = partial(_test, stored, judgments_table, scored, tasks, labelled, quality, SEED)
         [(tests, verdicts)] = context.run([test])
     controlled, documents = with_verdicts(context, partitions, tests)
     accounting = whole_account(
@@ -174,6 +183,10 @@ def control_judges_of_campaign(context: StageContext) -> StageOutput[ControlMetr
     if verdicts.judges_in_control:
         counts = ", ".join(f"{n} {verdict}" for verdict, n in verdicts.verdicts.items() if n)
         context.progress(f"judges: {counts}")
+    if verdicts.careless_judges:
+        kinds = [f"{len(names):,} by {test}" for test, names in verdicts.careless_judges.items()]
+        n_careless = sum(map(len, verdicts.careless_judges.values()))
+        context.progress(f"{counted(n_careless, 'careless judge')} of labels: {', '.join(kinds)}")
     if verdicts.judges_dropped:
         context.progress(f"after judge control: {fates_text(fates)}")
     metrics = ControlMetrics(
@@ -184,6 +197,57 @@ def control_judges_of_campaign(context: StageContext) -> StageOutput[ControlMetr
         unaccounted=[row["source_file"] for row in accounting if not row["adds_up"]],
     )
     return StageOutput({"judge_tests": tests, **controlled}, metrics, documents)
+
+
+def resolved_quality(settings: Campaign) -> Quality:
+    """Return the settings of judge control, with what follows from the label model."""
+    quality = settings.quality
+    if quality.labels is None:
+        as_in_papers = settings.label_model == "dawid_skene"
+        quality = quality.model_copy(update={"labels": "measure" if as_in_papers else "drop"})
+    return quality
+
+
+def _tested_labels(
+    context: StageContext, partitions: Sequence[InputPartition], tasks: pa.Table, quality: Quality
+) -> LabelJudges | None:
+    """Test the judges of labels without known answers; None where there are none to test."""
+    names = tasks.filter(is_in(tasks["kind"], ("categorical",)))["task"].to_pylist()
+    tables = [inputs.files["settled"] for inputs in partitions if set(inputs.tasks) & set(names)]
+    if quality.test == "none" or not tables:
+        return None
+    kinds = context.read("judge_kinds").to_pylist()
+    families = {row["judge_id"]: row["family"] for row in kinds if row["family"] is not None}
+    controls = context.inputs["controls_met"]
+    [labelled] = context.run([partial(_test_labels, controls, tables, names, families, quality)])
+    return labelled
+
+
+def _test_labels(
+    controls: StoredTable,
+    tables: Sequence[StoredTable],
+    tasks: Sequence[str],
+    families: dict[str, str],
+    quality: Quality,
+) -> LabelJudges:
+    from annot_pipeline.stages.judges.control_samples import Units
+    from annot_pipeline.stages.judges.label_judges import label_judges
+
+    units = Units.of_controls(read_verified(controls, TESTED["controls_met"]), quality)
+    rows = pa.concat_tables(_labels(table, tasks) for table in tables).unify_dictionaries()
+    return label_judges(rows, families, units, quality)
+
+
+def _labels(table: StoredTable, tasks: Sequence[str]) -> pa.Table:
+    """Return the ordinary answers of some tasks that count."""
+    rows = read_verified(table, LABELLED, tasks)
+    is_ordinary = pc.and_(is_in(rows["task"], tasks), is_in(rows["fate"], ("used",)))
+    for column in ("judge_id", "label", "item"):
+        is_ordinary = pc.and_(is_ordinary, pc.is_valid(rows[column]))
+    is_control = is_in(rows["control"], [name for name in CONTROLS if name != "none"])
+    return rows.filter(pc.and_(is_ordinary, pc.invert(is_control))).select(
+        ["task", "judge_id", "item", "label"]
+    )
 
 
 def _are_large(context: StageContext, scored: Sequence[StoredTable]) -> bool:
@@ -220,6 +284,7 @@ def _test(
     judgments_table: StoredTable,
     scored: Sequence[StoredTable],
     tasks: pa.Table,
+    labelled: LabelJudges | None,
     quality: Quality,
     seed: int,
 ) -> tuple[pa.Table, VerdictMetrics]:
@@ -229,7 +294,9 @@ def _test(
     controls, pairs, answers = (read_verified(stored[name], TESTED[name]) for name in TESTED)
     scalar = tasks.filter(is_in(tasks["kind"], ("scalar",)))["task"].to_pylist()
     scores = _joined(judgments_table, scored, scalar)
-    return control_judges(controls, pairs, answers, tasks, scores, quality=quality, seed=seed)
+    return control_judges(
+        controls, pairs, answers, tasks, scores, quality=quality, seed=seed, labelled=labelled
+    )
 
 
 def _control(
@@ -256,6 +323,8 @@ def _compare_in_blocks(
     scored: Sequence[StoredTable],
     tasks: pa.Table,
     tested: TestedJudges,
+    labelled: LabelJudges | None,
+    quality: Quality,
 ) -> tuple[pa.Table, VerdictMetrics]:
     """Compare judges of scores by sums over the files of judgments."""
     from annot_pipeline.stages.judges.control_judges import finish_control
@@ -265,8 +334,7 @@ def _compare_in_blocks(
     rows = StoredBlocks(context, folder, opened)
     names = SeriesNames.joined(rows.map(SeriesNames.from_rows))
     judges = ScoredJudges(names, rows.keep(_shared_scores, tasks, names))
-    settings = context.campaign.settings
-    return finish_control(tested, judges, tasks, quality=settings.quality, seed=SEED)
+    return finish_control(tested, judges, tasks, quality=quality, seed=SEED, labelled=labelled)
 
 
 def _ordinary_scores(table: StoredTable, tasks: pa.Table) -> pa.Table:
@@ -332,11 +400,11 @@ CONTROL_JUDGES = Stage(
     "Tests every judge with controls, and drops the judgments of judges who fail.",
     inputs={
         "settled": (), "tasks": (), "record_files": (), "control_pairs": (),
-        "known_answers": (), "controls_met": (),
+        "known_answers": (), "controls_met": (), "judge_kinds": (),
     },
     outputs=("controlled", "judge_tests"),
-    settings=("quality",),
-    code_version="11",  # no test of scores where a judge gives none
+    settings=("quality", "label_model"),
+    code_version="12",  # judges of labels
     work=control_judges_of_campaign,
     kinds=frozenset({"parquet", "numpy"}),
 )  # fmt: skip

@@ -9,7 +9,7 @@ comparisons of judges (compare_judges), screening (screen_judges), arithmetic (m
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -26,11 +26,16 @@ from annot_pipeline.stages.judges.compare_judges import compare_judges
 from annot_pipeline.stages.judges.control_samples import Units, answers_of, tested_scores
 from annot_pipeline.stages.judges.control_test import ControlTest, answer_test, score_test
 from annot_pipeline.stages.judges.judge_verdicts import JudgeVerdicts, judge_verdicts, untested
+from annot_pipeline.stages.judges.label_judges import LabelJudges
 from annot_pipeline.stages.judges.metrics import VerdictMetrics
 from annot_pipeline.stages.judges.screen_judges import screen_by_bt500, screen_by_references
 from annot_pipeline.stages.judges.shared_scores import ScoredJudges
-from annot_pipeline.stages.judges.verdict_metrics import inconsistent_judges, verdict_metrics
-from annot_pipeline.stages.judges.verdict_reasons import FAILED, UNDETERMINED
+from annot_pipeline.stages.judges.verdict_metrics import (
+    inconsistent_judges,
+    label_metrics,
+    verdict_metrics,
+)
+from annot_pipeline.stages.judges.verdict_reasons import FAILED, UNDETERMINED, UNTESTED
 from annot_pipeline.stages.scores.orient_scores import orient_scores
 
 JUDGE_TESTS = pa.schema(
@@ -65,6 +70,7 @@ JUDGE_TESTS = pa.schema(
 )
 """One row is a task and judge; joined into `contracts.JUDGES`."""
 
+Codes = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 
@@ -102,6 +108,7 @@ def control_judges(
     *,
     quality: Quality,
     seed: int,
+    labelled: LabelJudges | None = None,
 ) -> tuple[pa.Table, VerdictMetrics]:
     """Test the judges.
 
@@ -122,6 +129,8 @@ def control_judges(
         Which test of which contrast, and what follows from it.
     seed
         Of permutations.
+    labelled
+        As `label_judges` gives it; None: judges of labels are not tested.
 
     Returns
     -------
@@ -130,7 +139,7 @@ def control_judges(
     """
     tested = apply_control_test(control_judgments, pairs, answers, tasks, scores, quality=quality)
     scored = ScoredJudges.from_rows(scores, tasks)
-    return finish_control(tested, scored, tasks, quality=quality, seed=seed)
+    return finish_control(tested, scored, tasks, quality=quality, seed=seed, labelled=labelled)
 
 
 def apply_control_test(
@@ -179,7 +188,13 @@ def apply_control_test(
 
 
 def finish_control(
-    tested: TestedJudges, scored: ScoredJudges, tasks: pa.Table, *, quality: Quality, seed: int
+    tested: TestedJudges,
+    scored: ScoredJudges,
+    tasks: pa.Table,
+    *,
+    quality: Quality,
+    seed: int,
+    labelled: LabelJudges | None = None,
 ) -> tuple[pa.Table, VerdictMetrics]:
     """Compare judges of scores with each other, and list what judge control says of all judges.
 
@@ -189,7 +204,7 @@ def finish_control(
         As `apply_control_test` gives it.
     scored
         Ordinary scores of scalar tasks.
-    tasks, quality, seed
+    tasks, quality, seed, labelled
         As `control_judges` takes them.
     """
     units, test, verdicts = tested.units, tested.test, tested.verdicts
@@ -259,9 +274,65 @@ def finish_control(
         schema=JUDGE_TESTS,
     )
     inconsistent = inconsistent_judges(compared, units, drop, quality)
-    return table, verdict_metrics(
+    metrics = verdict_metrics(
         tested.pairs, tested.answers, verdicts, drop, test, inconsistent, quality
     )
+    if labelled is None:
+        return table, metrics
+    table = with_label_tests(table, labelled, verdicts.verdict, units, quality)
+    is_dropped = table["dropped"].to_numpy()
+    return table, replace(
+        metrics,
+        **label_metrics(labelled, units, quality),
+        judges_dropped=np.unique(units.of_pair[is_dropped]).size,
+    )
+
+
+def with_label_tests(
+    table: pa.Table, labelled: LabelJudges, verdict: Codes, units: Units, quality: Quality
+) -> pa.Table:
+    """Return the tests of judges, those of labels in place of no test by controls.
+
+    Parameters
+    ----------
+    table
+        Rows of `JUDGE_TESTS`, one a pair of ``units``.
+    labelled
+        As `label_judges` gives it.
+    verdict
+        ``(n_units,)`` verdicts by controls, as places in ``VERDICTS``.
+    units
+        Whom verdicts are about.
+    quality
+        Whether judges who fail, or are suspected, are dropped.
+    """
+    is_failed = labelled.verdict == FAILED
+    by_labels = (verdict == UNTESTED) & (labelled.verdict != UNTESTED)
+    by_labels |= (verdict == UNDETERMINED) & is_failed
+    drop = (is_failed & (quality.labels == "drop")) | (
+        labelled.is_suspected & (quality.suspected == "drop")
+    )
+    chance = labelled.chance
+    nan = np.full(verdict.size, np.nan)
+    numbers = {
+        "statistic": chance.z, "effect": chance.skill, "effect_low": nan, "effect_high": nan,
+        "required_effect": nan, "p_value": chance.p_value, "p_adjusted": chance.p_value,
+        "power": labelled.power, "n_pairs": chance.n.astype(np.float64),
+        "n_needed": labelled.n_needed,
+    }  # fmt: skip
+    columns = {
+        "verdict": names_of(VERDICTS, labelled.verdict),
+        "verdict_reason": pa.array(labelled.reason, TEXT),
+        "dropped": pa.array(drop),
+        "test": pa.array(labelled.test, TEXT),
+        "contrast": pa.nulls(verdict.size, TEXT),
+    } | {name: pa.array(v, mask=~np.isfinite(v)) for name, v in numbers.items()}
+    of_pair, mask = pa.array(units.of_pair), pa.array(by_labels[units.of_pair])
+    for name, values in columns.items():
+        at, field = table.schema.get_field_index(name), table.schema.field(name)
+        chosen = pc.if_else(mask, values.cast(field.type).take(of_pair), table[name])
+        table = table.set_column(at, field, chosen)
+    return table
 
 
 def _dropped(verdicts: JudgeVerdicts, quality: Quality) -> Flags:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from typing_extensions import TypedDict
@@ -49,6 +49,13 @@ class VerdictMetrics:
         test, which campaigns without controls have too.
     inconsistent_judges
         Judges of scores who count and agree with the others no better than chance.
+    label_verdicts
+        Judges of labels by verdict of the tests without known answers.
+    careless_judges
+        Judges of labels who fail, or agree no better than chance, by the test that finds them.
+    suspected_judges, suspected_share
+        Judges of labels with one answer throughout whose items nobody else judged, and the share
+        of items of which they gave half of the answers or more.
     """
 
     verdicts: dict[str, int]
@@ -64,6 +71,10 @@ class VerdictMetrics:
     unused_controls: int
     test_without_controls: str | None
     inconsistent_judges: list[InconsistentJudge]
+    label_verdicts: dict[str, int] = field(default_factory=dict, kw_only=True)
+    careless_judges: dict[str, list[str]] = field(default_factory=dict, kw_only=True)
+    suspected_judges: list[str] = field(default_factory=list, kw_only=True)
+    suspected_share: float = field(default=0.0, kw_only=True)
 
 
 @dataclass(frozen=True)

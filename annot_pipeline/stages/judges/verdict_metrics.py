@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +17,7 @@ from annot_pipeline.stages.judges.compare_judges import ComparedJudges
 from annot_pipeline.stages.judges.control_samples import Units
 from annot_pipeline.stages.judges.control_test import ControlTest
 from annot_pipeline.stages.judges.judge_verdicts import JudgeVerdicts
+from annot_pipeline.stages.judges.label_judges import LabelJudges
 from annot_pipeline.stages.judges.metrics import (
     InconsistentJudge,
     PowerShortage,
@@ -49,6 +51,35 @@ def inconsistent_judges(
             "correlation": correlation if np.isfinite(correlation) else None,
         })  # fmt: skip
     return sorted(judges, key=lambda row: (-row["n"], row["judge"]))
+
+
+def label_metrics(labelled: LabelJudges, units: Units, quality: Quality) -> dict[str, Any]:
+    """Return the metrics of judges of labels, as `VerdictMetrics` names them."""
+    pair = np.zeros(units.size, np.int64)
+    pair[units.of_pair[::-1]] = np.arange(units.of_pair.size)[::-1]
+
+    def names(chosen: Flags) -> list[str]:
+        judges = []
+        for code in pair[np.flatnonzero(chosen)].tolist():
+            judge = units.judge.names[units.pairs.second[code]]
+            task = units.task.names[units.pairs.first[code]]
+            judges.append(f"{task} {judge}" if quality.scope == "task" else judge)
+        return sorted(judges)
+
+    is_careless = (labelled.verdict == FAILED) | labelled.is_random
+    tests = np.array([test or "" for test in labelled.test])
+    return {
+        "label_verdicts": {
+            name: int((labelled.verdict == code).sum()) for code, name in enumerate(VERDICTS)
+        },
+        "careless_judges": {
+            test: names(is_careless & (tests == test))
+            for test in ("chance", "constant", "copies")
+            if (is_careless & (tests == test)).any()
+        },
+        "suspected_judges": names(labelled.is_suspected),
+        "suspected_share": labelled.suspected_share if quality.suspected == "keep" else 0.0,
+    }
 
 
 def verdict_metrics(

@@ -1,0 +1,122 @@
+"""Pairs of judges of labels who agree where they should not: on answers that the others deny.
+
+Two judges who look for themselves agree on an item where the plurality of the others gives another
+class now and then: by chance, or since an item is hard. Each of them denies the plurality alone as
+well then. Of copies neither does: whenever one denies it, so does the other, with the same class.
+Pairs are those with several shared denials who agree on nearly all items that both answered. Needs
+judges outside the pair on the same items.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Codes = npt.NDArray[np.int64]
+FEWEST_DENIALS = 8
+"""Shared denials of a pair, from which on its agreement can tell copies from hard items."""
+LEAST_AGREEMENT = 0.98
+"""Of a pair, on the items that both answered."""
+MOST_ALIKE = 64
+"""Judges with one denied answer to an item beyond which its pairs are not listed: no few copies."""
+
+
+@dataclass(frozen=True)
+class LabelCopies:
+    """Pairs of judges who copy, ``(n_pairs,)``.
+
+    Parameters
+    ----------
+    first, second
+        Codes of the judges, the first below the second.
+    denials
+        Items on which both gave the same class, and the plurality of the others another.
+    shared
+        Items that both answered.
+    agreed
+        Items to which both gave the same answers.
+    """
+
+    first: Codes
+    second: Codes
+    denials: Codes
+    shared: Codes
+    agreed: Codes
+
+
+def label_copies(
+    items: Codes, judges: Codes, labels: Codes, *, n_items: int, n_judges: int, n_labels: int
+) -> LabelCopies:
+    """Return the pairs of judges of a task who copy.
+
+    Parameters
+    ----------
+    items, judges, labels
+        ``(n,)`` codes of the answers; of several answers of a judge to an item the last counts.
+    n_items, n_judges, n_labels
+        How many there are of each.
+    """
+    keys = items * np.int64(n_judges) + judges
+    _, last = np.unique(keys[::-1], return_index=True)
+    keep = keys.size - 1 - last
+    items, judges, labels = items[keep], judges[keep], labels[keep]
+    counts = np.zeros((n_items, n_labels), np.int64)
+    np.add.at(counts, (items, labels), 1)
+    top = np.sort(np.column_stack([counts, np.zeros(n_items, np.int64)]), axis=1)[:, -2:]
+    is_top = counts[items, labels] == top[items, 1]
+    rival = np.where(is_top, top[items, 0], top[items, 1])  # of the other classes
+    is_denied = rival > counts[items, labels] - 2
+    pairs, denials = _pairs_of_cells(
+        (items * n_labels + labels)[is_denied], judges[is_denied], n_judges
+    )
+    some = denials >= FEWEST_DENIALS
+    pairs, denials = pairs[some], denials[some]
+    first, second = pairs // n_judges, pairs % n_judges
+    shared, agreed = np.zeros(first.size, np.int64), np.zeros(first.size, np.int64)
+    order = np.argsort(judges, kind="stable")
+    ends = np.searchsorted(judges[order], np.arange(n_judges + 1))
+    for n, (a, b) in enumerate(zip(first.tolist(), second.tolist(), strict=True)):
+        of_a, of_b = order[ends[a] : ends[a + 1]], order[ends[b] : ends[b + 1]]
+        _, at_a, at_b = np.intersect1d(
+            items[of_a], items[of_b], assume_unique=True, return_indices=True
+        )
+        shared[n] = at_a.size
+        agreed[n] = (labels[of_a[at_a]] == labels[of_b[at_b]]).sum()
+    copies = agreed >= LEAST_AGREEMENT * shared
+    return LabelCopies(
+        first[copies], second[copies], denials[copies], shared[copies], agreed[copies]
+    )
+
+
+def _pairs_of_cells(cells: Codes, judges: Codes, n_judges: int) -> tuple[Codes, Codes]:
+    """Return pairs of judges within cells as numbers, and how many cells each pair shares."""
+    order = np.lexsort((judges, cells))
+    cells, judges = cells[order], judges[order]
+    starts = np.flatnonzero(np.diff(cells, prepend=-1))
+    sizes = np.diff(np.append(starts, cells.size))
+    parts: list[Codes] = []
+    for size in range(2, min(MOST_ALIKE, int(sizes.max(initial=0))) + 1):
+        of_size = starts[sizes == size]
+        members = judges[of_size[:, None] + np.arange(size)]
+        a, b = np.triu_indices(size, 1)
+        parts.append((members[:, a] * n_judges + members[:, b]).ravel())
+    if not parts:
+        none = np.zeros(0, np.int64)
+        return none, none
+    pairs, counts = np.unique(np.concatenate(parts), return_counts=True)
+    return pairs, counts.astype(np.int64)
+
+
+def groups_of_copies(copies: LabelCopies, n_judges: int) -> Codes:
+    """Return the group of each judge, ``(n_judges,)``: the lowest code it is connected with."""
+    group = np.arange(n_judges)
+    for _ in range(n_judges):
+        before = group.copy()
+        low = np.minimum(group[copies.first], group[copies.second])
+        np.minimum.at(group, copies.first, low)
+        np.minimum.at(group, copies.second, low)
+        if np.array_equal(group, before):
+            break
+    return group
