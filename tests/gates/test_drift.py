@@ -139,7 +139,8 @@ def test_drift_flips_and_unseen_judges(build_campaign, start_campaign, stage_cam
         "a.csv": export(40, lambda n: "y" if n < 20 else "xy"[n % 2]),
         "b.csv": export(60, lambda _: "y", ("d", "e"), start=40),
     }
-    built = build_campaign(changed)
+    built = build_campaign(changed, "gates.suspected_labels.error=1")
+    assert gate(built, "suspected_labels").value == 0.6
     flips = gate(built, "label_flips")
     assert (flips.level, flips.value) == ("warn", 10 / 40)
     assert flips.detail == "small 10 of 40: i000, i002, i004, i006, i008"

@@ -1,10 +1,10 @@
 """Pairs of judges of labels who agree where they should not: on answers that the others deny.
 
-Two judges who look for themselves agree on an item where the plurality of the others gives another
-class now and then: by chance, or since an item is hard. Each of them denies the plurality alone as
-well then. Of copies neither does: whenever one denies it, so does the other, with the same class.
-Pairs are those with several shared denials who agree on nearly all items that both answered. Needs
-judges outside the pair on the same items.
+Two judges who look for themselves agree on a class that is not the plurality of an item's answers
+now and then: by chance, or since the item is hard. Each of them denies the plurality alone as well
+then. Of copies neither does: whenever one denies it, so does the other, with the same class. Pairs
+are those with several shared denials who agree on nearly all items that both answered. Where copies
+are the plurality, nothing tells who is right.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class LabelCopies:
     first, second
         Codes of the judges, the first below the second.
     denials
-        Items on which both gave the same class, and the plurality of the others another.
+        Items on which both gave the same class, and more judges another.
     shared
         Items that both answered.
     agreed
@@ -67,7 +67,7 @@ def label_copies(
     top = np.sort(np.column_stack([counts, np.zeros(n_items, np.int64)]), axis=1)[:, -2:]
     is_top = counts[items, labels] == top[items, 1]
     rival = np.where(is_top, top[items, 0], top[items, 1])  # of the other classes
-    is_denied = rival > counts[items, labels] - 2
+    is_denied = rival > counts[items, labels]
     pairs, denials = _pairs_of_cells(
         (items * n_labels + labels)[is_denied], judges[is_denied], n_judges
     )
