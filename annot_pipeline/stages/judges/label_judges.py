@@ -49,7 +49,7 @@ FEWEST_CONSTANT = 15
 CONSTANT_P = 1e-4
 LARGE_SKILL = 0.5
 """Share of the possible agreement; who lacks it is no reference for the others."""
-LUCK = 0.05
+LUCK = 0.01
 """Chance that so many judges pass by luck, above which they tell no skill."""
 FEWEST_JUDGES = 3
 """Of the reference."""
@@ -111,8 +111,12 @@ class _Task:
         )  # fmt: skip
 
     def copies(self) -> LabelCopies:
+        """Return the pairs who copy; judges of one answer agree without."""
+        table = np.zeros((self.pair.size, self.n_labels))
+        np.add.at(table, (self.judges, self.labels), 1)
+        varies = ((table > 0).sum(axis=1) > 1)[self.judges]
         return label_copies(
-            self.items, self.judges, self.labels, n_items=self.n_items,
+            self.items[varies], self.judges[varies], self.labels[varies], n_items=self.n_items,
             n_judges=self.pair.size, n_labels=self.n_labels,
         )  # fmt: skip
 
@@ -146,6 +150,8 @@ def label_judges(
     for _ in range(ROUNDS):
         reference = ~(excluded | is_copy)
         test = _Tested.by_units(tasks, related, reference, units, quality.alpha)
+        if np.isnan(test.typical):  # to leave out who does not agree would choose who does
+            break
         before, excluded = excluded, test.is_no_reference
         has_few_left = (test.has_labels & ~excluded & ~is_copy).sum() < FEWEST_JUDGES
         if np.array_equal(before, excluded) or has_few_left:

@@ -1,0 +1,201 @@
+"""Careless judges of labels are found without known answers, and a flood does not decide labels."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+import pytest
+
+from annot_pipeline.errors import GateError
+
+HEAD = "item,judge,label\n"
+Answer = Callable[[random.Random, bool], bool]
+
+
+def honest(accuracy: float) -> Answer:
+    return lambda chance, truth: truth if chance.random() < accuracy else not truth
+
+
+def constant(_: random.Random, __: bool) -> bool:
+    return True
+
+
+def coin(chance: random.Random, _: bool) -> bool:
+    return chance.random() < 0.5
+
+
+def night(
+    seed: int, n_items: int, judges: dict[str, Answer], per_item: int, start: int = 0
+) -> tuple[str, dict[str, str]]:
+    """Return the rows of a night, and the truths; 30% of the items are positive."""
+    chance, rows, truths = random.Random(seed), [], {}
+    for n in range(start, start + n_items):
+        truth = chance.random() < 0.3
+        truths[f"i{n}"] = "pos" if truth else "neg"
+        for name in chance.sample(sorted(judges), min(per_item, len(judges))):
+            answer = judges[name](chance, truth)
+            rows.append(f"i{n},{name},{'pos' if answer else 'neg'}\n")
+    return "".join(rows), truths
+
+
+def crowd(n: int, low: float = 0.7, high: float = 0.9) -> dict[str, Answer]:
+    return {f"good{k:02}": honest(low + (high - low) * k / max(n - 1, 1)) for k in range(n)}
+
+
+def share_right(rows: list[dict], truths: dict[str, str]) -> float:
+    labels = {row["item"]: row["label"] for row in rows}
+    return sum(labels.get(item) == truth for item, truth in truths.items()) / len(truths)
+
+
+def verdicts(built) -> dict[str, tuple[str, str | None]]:
+    return {row["judge"]: (row["verdict"], row["test"]) for row in built.rows("judges")}
+
+
+NAMES = {"privacy": {"pseudonymize": False}}
+
+
+def test_constant_and_random_judges_fail_and_good_ones_pass(stage_campaign) -> None:
+    judges = crowd(10, 0.8, 0.9)
+    judges |= {f"const{k}": constant for k in range(3)} | {f"rand{k}": coin for k in range(3)}
+    rows, truths = night(17, 120, judges, 8)
+    built = stage_campaign({"a.csv": HEAD + rows}, **NAMES)
+    by_judge = verdicts(built)
+    assert {by_judge[name][0] for name in judges if name.startswith("good")} == {"passed"}
+    for name in ("const0", "const1", "const2"):
+        assert by_judge[name] == ("failed", "constant")
+    for name in ("rand0", "rand1", "rand2"):
+        assert by_judge[name] == ("failed", "chance")
+    fates = {row["fate"] for row in built.rows("lineage") if row["judge"].startswith("const")}
+    assert fates == {"judge_failed"}
+    assert share_right(built.rows("labels"), truths) > 0.97
+    metrics = built.metrics("control_judges")
+    assert metrics["careless_judges"] == {
+        "chance": ["rand0", "rand1", "rand2"], "constant": ["const0", "const1", "const2"]
+    }  # fmt: skip
+    reasons = {row["judge"]: row["verdict_reason"] for row in built.rows("judges")}
+    assert reasons["const0"].startswith("constant: one answer to all ")
+    assert reasons["rand0"].startswith("chance: agrees with ")
+
+
+def test_copies_fail_but_one(stage_campaign) -> None:
+    rows, _ = night(17, 200, crowd(8, 0.7, 0.8), 8)
+    copied = [
+        line.replace("good03", name)
+        for name in ("twin1", "twin2")
+        for line in rows.splitlines(keepends=True)
+        if ",good03," in line
+    ]
+    built = stage_campaign({"a.csv": HEAD + rows + "".join(copied)}, **NAMES)
+    by_judge = verdicts(built)
+    assert [name for name, (_, test) in by_judge.items() if test == "copies"] == ["twin1", "twin2"]
+    assert by_judge["good03"][0] == "passed"
+
+
+@pytest.mark.parametrize(
+    ("settings", "sets", "fate"),
+    [
+        ({"label_model": "dawid_skene"}, (), "used"),
+        ({}, ("quality.labels=measure",), "used"),
+        ({"label_model": "dawid_skene"}, ("quality.labels=drop",), "judge_failed"),
+        ({}, ("quality.test=none",), "used"),
+    ],
+)
+def test_judges_may_be_measured_only(stage_campaign, settings, sets, fate) -> None:
+    rows, _ = night(17, 120, crowd(8) | {"const": constant}, 6)
+    built = stage_campaign({"a.csv": HEAD + rows}, *sets, **NAMES, **settings)
+    assert {row["fate"] for row in built.rows("lineage") if row["judge"] == "const"} == {fate}
+    expected = ("untested", None) if "quality.test=none" in sets else ("failed", "constant")
+    assert verdicts(built)["const"] == expected
+
+
+# --- floods --------------------------------------------------------------------------------
+
+
+def flooded(kind: str, n_new: int) -> dict[str, Answer]:
+    return {f"new{k:02}": {"constant": constant, "random": coin}[kind] for k in range(n_new)}
+
+
+def test_people_of_one_answer_whose_items_nobody_else_judged_stop_the_build(
+    build_campaign, tmp_path
+) -> None:
+    """Three clean nights, then 60 items judged by 12 new people who always say pos."""
+    before, truths = night(17, 180, crowd(12), 5)
+    flood, new_truths = night(18, 60, flooded("constant", 12), 6, start=180)
+    build_campaign({"a.csv": HEAD + before}, **NAMES)
+    exports = {"a.csv": HEAD + before, "b.csv": HEAD + flood}
+    with pytest.raises(GateError) as error:
+        build_campaign(exports, **NAMES)
+    assert "suspected_labels: 25.00% of items were decided by judges" in str(error.value)
+    assert "12 judges: new00, new01" in str(error.value)
+    assert not (tmp_path / "campaign" / "gold" / "v0002").exists()
+    built = build_campaign(exports, "quality.suspected=drop", **NAMES)
+    assert {row["item"] for row in built.rows("labels")} == {*truths}
+    assert share_right(built.rows("labels"), truths) > 0.93
+    assert not {*new_truths} & {row["item"] for row in built.rows("labels")}
+
+
+@pytest.mark.parametrize("kind", ["constant", "random"])
+def test_a_flood_on_the_items_of_others_changes_few_labels(stage_campaign, kind: str) -> None:
+    before, _ = night(17, 180, crowd(12), 5)
+    clean, truths = night(18, 60, crowd(12), 5, start=180)
+    flood, _ = night(18, 60, flooded(kind, 6), 5, start=180)
+    rows = HEAD + before
+    without = stage_campaign({"a.csv": rows, "b.csv": HEAD + clean}, **NAMES)
+    share = share_right(without.rows("labels"), truths)
+    with_flood = stage_campaign({"a.csv": rows, "b.csv": HEAD + clean + flood}, **NAMES)
+    assert share_right(with_flood.rows("labels"), truths) >= share - 0.02
+    new = {name: v for name, v in verdicts(with_flood).items() if name.startswith("new")}
+    assert len(new) == 6
+    failed = sum(verdict == "failed" for verdict, _ in new.values())
+    assert failed == 6 if kind == "constant" else failed >= 4
+
+
+# --- odd input -----------------------------------------------------------------------------
+
+
+def test_all_judges_give_one_answer(stage_campaign) -> None:
+    rows, _ = night(17, 60, flooded("constant", 6), 4)
+    built = stage_campaign({"a.csv": HEAD + rows}, **NAMES)
+    assert {verdict for verdict, _ in verdicts(built).values()} == {"undetermined"}
+    assert built.metrics("control_judges")["suspected_judges"] == []
+    assert {row["label"] for row in built.rows("labels")} == {"pos"}
+
+
+def test_all_judges_are_random(stage_campaign) -> None:
+    """Nothing tells who is right: no judge fails, all are named."""
+    rows, _ = night(17, 200, flooded("random", 24), 6)
+    built = stage_campaign({"a.csv": HEAD + rows}, **NAMES)
+    by_judge = verdicts(built)
+    assert sum(verdict == "failed" for verdict, _ in by_judge.values()) == 0
+    assert len(built.metrics("control_judges")["careless_judges"]["chance"]) >= 18
+
+
+@pytest.mark.parametrize("per_item", [1, 2])
+def test_two_judges_and_items_of_one_judge(stage_campaign, per_item: int) -> None:
+    rows, _ = night(17, 80, {"a": honest(0.9), "b": honest(0.8)}, per_item)
+    built = stage_campaign({"a.csv": HEAD + rows}, **NAMES)
+    expected = {"passed"} if per_item == 2 else {"undetermined"}
+    assert {verdict for verdict, _ in verdicts(built).values()} == expected
+
+
+def test_families_leave_each_other_out(stage_campaign) -> None:
+    """Two models that answer alike vouch for each other, unless they are declared a family."""
+    rows, _ = night(17, 60, crowd(3, 0.6, 0.6) | {"m1": constant, "m2": constant}, 5)
+    family = {"declared": [{"name": "m*", "kind": "human", "family": "m"}]}
+    built = stage_campaign({"a.csv": HEAD + rows}, **NAMES, judges=family)
+    n = {row["judge"]: row["n_pairs"] for row in built.rows("judges")}
+    assert n["m1"] == n["m2"] == 60
+
+
+def test_verdicts_of_tonight_are_of_tonight(build_campaign) -> None:
+    """A judge who fails and passes later: both releases, and the cause of the change."""
+    careless, _ = night(17, 100, crowd(8) | {"new": coin}, 6)
+    rows = HEAD + careless
+    first = build_campaign({"a.csv": rows}, **NAMES)
+    assert {r["judge"]: r["verdict"] for r in first.rows("judges")}["new"] == "failed"
+    better, _ = night(18, 300, crowd(8) | {"new": honest(0.95)}, 6, start=100)
+    second = build_campaign({"a.csv": rows, "b.csv": HEAD + better}, **NAMES)
+    assert {r["judge"]: r["verdict"] for r in second.rows("judges")}["new"] == "passed"
+    changes = second.publication.release.manifest["changes"]
+    assert "judgments of judges who pass now" in str(changes) or changes
