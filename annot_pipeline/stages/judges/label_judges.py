@@ -49,6 +49,8 @@ FEWEST_CONSTANT = 15
 CONSTANT_P = 1e-4
 LARGE_SKILL = 0.5
 """Share of the possible agreement; who lacks it is no reference for the others."""
+LIKELY = 0.8
+"""Power for such a skill, from which on a judge who does not pass is named."""
 LUCK = 0.01
 """Chance that so many judges pass by luck, above which they tell no skill."""
 FEWEST_JUDGES = 3
@@ -74,7 +76,7 @@ class LabelJudges:
         which on it is 1 - alpha.
     is_random
         Whether p is not below alpha though a judge with a skill of 0.5 would have passed with a
-        chance of 1 - alpha; whoever the other judges are.
+        chance of `LIKELY`; whoever the other judges are.
     is_suspected
         Whether the judge gives one answer that the others rarely give, with nobody to tell.
     suspected_share
@@ -207,7 +209,7 @@ class _Tested:
     @property
     def is_random(self) -> Flags:
         power = self.chance.power(LARGE_SKILL, self.alpha)
-        return self.is_tested & ~self.passes & (power >= 1 - self.alpha)
+        return self.is_tested & ~self.passes & (power >= LIKELY)
 
     @property
     def is_no_reference(self) -> Flags:
