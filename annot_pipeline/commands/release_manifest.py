@@ -172,6 +172,8 @@ def published_metrics(runs: Mapping[str, StageRun]) -> dict[str, Any]:
         "records": judgments.records,
         "fates": controlled.fates,
         "verdicts": controlled.verdicts,
+        "label_verdicts": controlled.label_verdicts,
+        "careless_judges": controlled.careless_judges,
         "families": runs["read_records"].metrics(RecordMetrics).families,
         "rejections": judgments.rejections,
         "kinds": judgments.kinds,

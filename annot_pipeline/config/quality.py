@@ -55,7 +55,7 @@ class Quality(Section):
         dawid_skene, as in the paper, else drop.
     suspected
         Whether answers of judges of labels are kept or dropped who give one answer throughout,
-        where nobody else judged their items.
+        where no other judge judged their items.
     """
 
     test: Literal[

@@ -94,9 +94,15 @@ def _verdicts(contents: Contents) -> str:
     """Return how many judges passed, by which test."""
     quality, verdicts = contents.settings["quality"], contents.facts["verdicts"]
     names = "Judges are pseudonyms. " if contents.settings["privacy"]["pseudonymize"] else ""
-    if not any(n for verdict, n in verdicts.items() if verdict != "untested"):
+    of_labels = contents.facts.get("label_verdicts", {})
+    if not _is_any_tested(verdicts) and _is_any_tested(of_labels):
+        return Markup(f"<p>{_chips(of_labels)}</p>") + paragraph(
+            f"{names}Judges of labels are tested against the other judges: by chance, constant "
+            "answers and copies. Answers of judges who were dropped do not count."
+        )
+    if not _is_any_tested(verdicts):
         return paragraph(f"{names}No judge was tested: the campaign has no controls, or no test.")
-    chips = " ".join(chip(verdict, f"{n:,} {verdict}") for verdict, n in verdicts.items() if n)
+    chips = _chips(verdicts)
     has_contrast = quality["test"] in TESTS_WITH_CONTRAST
     contrast = f", contrast {quality['contrast']}" if has_contrast else ""
     level = f", alpha {quality['alpha']:g}, correction {quality['correction']}"
@@ -107,6 +113,14 @@ def _verdicts(contents: Contents) -> str:
         "Judgments of judges who were dropped do not "
         "count; the reason is in <code>lineage.reason</code>."
     )
+
+
+def _chips(verdicts: Mapping[str, int]) -> str:
+    return " ".join(chip(verdict, f"{n:,} {verdict}") for verdict, n in verdicts.items() if n)
+
+
+def _is_any_tested(verdicts: Mapping[str, int]) -> bool:
+    return any(n for verdict, n in verdicts.items() if verdict != "untested")
 
 
 def _families(contents: Contents) -> str:
@@ -121,7 +135,13 @@ def _table(rows: list[Row]) -> str:
     """Return the table of judges: dropped ones first, then below chance, then the busiest."""
     order = sorted(
         rows,
-        key=lambda r: (not r["dropped"], not r["below_chance"], -r["n_judgments"], r["judge"]),
+        key=lambda r: (
+            not r["dropped"],
+            r["verdict"] != "failed",
+            not r["below_chance"],
+            -r["n_judgments"],
+            r["judge"],
+        ),
     )
     first_rows = order[:MOST_ROWS]
     filled = [
