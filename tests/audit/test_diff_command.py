@@ -77,7 +77,7 @@ def test_json_is_one_document(capsys, campaign):
     assert set(document["inputs"]) == {
         "exports", "judgments", "verdicts", "model_versions", "settings", "code"
     }  # fmt: skip
-    assert len(document["rows"]) == 3 < document["cells"]
+    assert len(document["rows"]) == 4 < document["cells"]
     assert (
         sum(r[k] for r in document["summary"] for k in ("changed", "added", "removed"))
         == (document["cells"])

@@ -175,7 +175,7 @@ def test_all_judges_are_random(stage_campaign) -> None:
 def test_two_judges_and_items_of_one_judge(stage_campaign, per_item: int) -> None:
     rows, _ = night(20, 80, {"a": honest(0.9), "b": honest(0.8)}, per_item)
     built = stage_campaign({"a.csv": HEAD + rows}, **NAMES)
-    expected = {"passed"} if per_item == 2 else {"undetermined"}
+    expected = {"passed"} if per_item == 2 else {"untested"}
     assert {verdict for verdict, _ in verdicts(built).values()} == expected
 
 

@@ -307,7 +307,8 @@ def with_label_tests(
         Whether judges who fail, or are suspected, are dropped.
     """
     is_failed = labelled.verdict == FAILED
-    by_labels = (verdict == UNTESTED) & (labelled.verdict != UNTESTED)
+    has_reason = np.array([reason is not None for reason in labelled.reason])
+    by_labels = (verdict == UNTESTED) & ((labelled.verdict != UNTESTED) | has_reason)
     by_labels |= (verdict == UNDETERMINED) & is_failed
     drop = (is_failed & (quality.labels == "drop")) | (
         labelled.is_suspected & (quality.suspected == "drop")

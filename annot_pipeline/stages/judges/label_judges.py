@@ -64,7 +64,7 @@ class LabelJudges:
     Parameters
     ----------
     verdict
-        Place in ``VERDICTS``; untested who gave no label.
+        Place in ``VERDICTS``; untested whose items no other judge judged.
     test
         ``chance``, ``constant`` or ``copies``: what the verdict rests on; None without labels.
     reason
@@ -331,8 +331,9 @@ def _verdicts(
     chance, n = test.chance, units.size
     is_copy = np.isin(np.arange(n), [*copied_by])
     fails, power = test.fails, test.power
+    is_compared = test.has_labels & (chance.n > 0)
     verdict = np.select(
-        [is_copy | test.is_constant | fails, test.passes, test.has_labels],
+        [is_copy | test.is_constant | fails, test.passes, is_compared],
         [FAILED, PASSED, UNDETERMINED],
         UNTESTED,
     )
@@ -341,7 +342,7 @@ def _verdicts(
     tests: list[str | None] = [None] * n
     reasons: list[str | None] = [None] * n
     for unit in np.flatnonzero(test.has_labels).tolist():
-        tests[unit] = "chance"
+        tests[unit] = "chance" if verdict[unit] != UNTESTED else None
         n_shared = counted(int(chance.n[unit]), "label")
         if is_copy[unit]:
             tests[unit], reasons[unit] = "copies", copied_by[unit]
@@ -359,6 +360,8 @@ def _verdicts(
             )
         elif test.is_suspected[unit]:
             reasons[unit] = "one answer throughout, with no other judges on these items to compare"
+        elif verdict[unit] == UNTESTED:
+            reasons[unit] = "no label of an item that others judged"
         elif verdict[unit] == UNDETERMINED:
             reasons[unit] = _undetermined(test, power, needed, unit)
     share = _suspected_share(tasks, units, test.is_suspected)
@@ -370,8 +373,6 @@ def _verdicts(
 
 def _undetermined(test: _Tested, power: Floats, needed: Floats, unit: int) -> str:
     n_shared = counted(int(test.chance.n[unit]), "label")
-    if not test.chance.n[unit]:
-        return "no label of an item that others judged"
     if np.isnan(test.typical):
         return "no judge agrees enough with the others to decide who is right"
     text = f"{n_shared} of items that others judged"
