@@ -37,8 +37,8 @@ JUDGES: tuple[Gate[Any], ...] = (
     Gate(
         "suspected_labels", ControlMetrics, "judge_tests",
         "share of items that were decided by judges with one answer throughout",
-        "no other judge has judged these items: let judges with a verdict judge some of them, or mix in "
-        "known answers; quality.suspected=drop builds without these judges",
+        "no other judge has judged these items: let judges with a verdict judge some of them, or "
+        "mix in known answers; quality.suspected=drop builds without these judges",
         suspected_labels, warn=0, error=0.05,
     ),
     Gate(
