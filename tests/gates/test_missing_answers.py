@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import pyarrow as pa
 
 from annot_pipeline.config import Resources
@@ -13,6 +15,12 @@ FIELDS = {"segment": "text", "system": "bot", "judge": "grader", "score": "point
 ITEM_FIELDS = {"item": "output", "judge": "grader", "score": "points"}
 
 
+class Asked(NamedTuple):
+    segment: int
+    system: str
+    judge: str
+
+
 def settings(fields, **more):
     source = {"path": "exports/*.csv", "format": "csv", "fields": fields, "failed": ["~^ERR"]}
     return {
@@ -22,11 +30,11 @@ def settings(fields, **more):
 
 
 def rows(fails, n_segments=40, graders=("g1", "g2")):
-    """Return an export in which an answer fails where ``fails(segment, system, judge)``."""
+    """Return an export in which an answer fails where ``fails(asked)``."""
     head = "text,bot,output,grader,points\n"
     return head + "".join(
         f"t{n},{system},t{n}:{system},{judge},"
-        f"{'ERR 500' if fails(n, system, judge) else 40 + (7 * n + 11 * place) % 30}\n"
+        f"{'ERR 500' if fails(Asked(n, system, judge)) else 40 + (7 * n + 11 * place) % 30}\n"
         for n in range(n_segments)
         for place, system in enumerate(SYSTEMS)
         for judge in graders
@@ -42,7 +50,7 @@ def gate(staged, name):
 
 def test_answers_missing_of_one_system(stage_campaign):
     """Of 80 answers on each system, 30 on `long` failed; nothing else is missing."""
-    text = rows(lambda n, system, judge: system == "long" and n % 8 < 3)
+    text = rows(lambda a: a.system == "long" and a.segment % 8 < 3)
     staged = stage_campaign({"a.csv": text}, **settings(FIELDS))
     counts = {(r["system"], r["n_asked"], r["answered_share"])
               for r in staged.rows("system_rankings")}  # fmt: skip
@@ -58,20 +66,20 @@ def test_answers_missing_of_one_system(stage_campaign):
 
 
 def test_answers_missing_evenly_are_no_warning(stage_campaign):
-    text = rows(lambda n, system, judge: n % 8 < 3)
+    text = rows(lambda a: a.segment % 8 < 3)
     staged = stage_campaign({"a.csv": text}, **settings(FIELDS))
     assert {r["answered_share"] for r in staged.rows("system_rankings")} == {50 / 80}
     assert gate(staged, "answers_missing_by_system").level == "pass"
 
 
 def test_a_difference_that_chance_may_make_is_no_warning(stage_campaign):
-    text = rows(lambda n, system, judge: system == "long" and n < 3)
+    text = rows(lambda a: a.system == "long" and a.segment < 3)
     staged = stage_campaign({"a.csv": text}, **settings(FIELDS))
     assert gate(staged, "answers_missing_by_system").value == 0
 
 
 def test_a_system_without_any_answer_is_named_though_it_is_not_ranked(stage_campaign):
-    text = rows(lambda n, system, judge: system == "long")
+    text = rows(lambda a: a.system == "long")
     staged = stage_campaign({"a.csv": text}, **settings(FIELDS))
     assert {r["system"] for r in staged.rows("system_rankings")} == {"brief", "plain"}
     assert "long 0.0% (0 of 80)" in gate(staged, "answers_missing_by_system").detail
@@ -82,7 +90,7 @@ def test_systems_that_an_item_table_names(stage_campaign):
     listed = "output,bot,text\n" + "".join(
         f"t{n}:{system},{system},t{n}\n" for n in range(40) for system in SYSTEMS
     )
-    text = rows(lambda n, system, judge: system == "plain" and n < 20)
+    text = rows(lambda a: a.system == "plain" and a.segment < 20)
     more = settings(ITEM_FIELDS, failed=[], abstain=["ERR 500"])
     items = {"path": "exports/items.txt", "format": "csv",
              "fields": {"item": "output", "system": "bot", "segment": "text"}}  # fmt: skip
@@ -139,7 +147,7 @@ def test_only_answers_of_judges_and_rows_that_rank_are_asked_for(tmp_path):
 
 
 def test_answers_missing_of_one_judge(stage_campaign):
-    text = rows(lambda n, system, judge: judge == "g2" and n % 4 == 0)
+    text = rows(lambda a: a.judge == "g2" and a.segment % 4 == 0)
     staged = stage_campaign({"a.csv": text}, **settings(FIELDS))
     unscored = {r["judge"]: r["n_unscored"] for r in staged.rows("judges")}
     assert sorted(unscored.values()) == [0, 30]
@@ -150,7 +158,7 @@ def test_answers_missing_of_one_judge(stage_campaign):
 
 
 def test_a_judge_without_any_answer_is_named(stage_campaign):
-    text = rows(lambda n, system, judge: judge == "g2")
+    text = rows(lambda a: a.judge == "g2")
     staged = stage_campaign({"a.csv": text}, **settings(FIELDS))
     assert len(staged.rows("judges")) == 1
     assert "0.0% (0 of 120)" in gate(staged, "answers_missing_by_judge").detail

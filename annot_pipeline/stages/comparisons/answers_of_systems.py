@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -79,21 +79,13 @@ def with_answers(rankings: pa.Table, answers: Mapping[str, SystemAnswers]) -> pa
     return GOLD["system_rankings"].from_columns(columns)
 
 
-def missing_answers(
-    answers: Mapping[str, SystemAnswers], tasks: Collection[str]
-) -> dict[str, AnsweredShares]:
+def missing_answers(answers: Mapping[str, SystemAnswers]) -> dict[str, AnsweredShares]:
     """Return the largest difference between systems, of tasks where answers are missing.
 
-    Parameters
-    ----------
-    answers
-        By task; also of systems without any answer that counts, which are not ranked.
-    tasks
-        Those whose systems are ranked.
+    Also of tasks of labels, and of systems without any answer that counts, which are not ranked.
     """
     differences = {}
-    for task in sorted(answers.keys() & {*tasks}):
-        own = answers[task]
+    for task, own in answers.items():
         shares = answered_shares(own.systems, own.n_asked, own.n_answered)
         if shares is not None:
             pair = [own.systems.index(name) for name in shares["names"]]

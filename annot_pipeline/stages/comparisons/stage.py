@@ -131,8 +131,9 @@ def rank_systems_of_tasks(context: StageContext) -> StageOutput[SystemRankMetric
         task_values=answers, large=partial(_rankings_in_blocks, context),
     )  # fmt: skip
     shutil.rmtree(context.folder / BLOCKS, ignore_errors=True)
-    missing = missing_answers(answers, output.metrics["judgments_of_systems"])
-    return output.output(SystemRankMetrics, alpha=settings.alpha, missing_answers=missing)
+    return output.output(
+        SystemRankMetrics, alpha=settings.alpha, missing_answers=missing_answers(answers)
+    )
 
 
 def _rankings_in_blocks(context: StageContext, whole: WholeTasks) -> list[Partition]:
