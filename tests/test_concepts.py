@@ -65,8 +65,8 @@ def test_glossary_has_what_the_product_says():
     said = GLOSSARY.lower()
     for word in (*VERDICTS, *set(CONTROLS) - {"none", "known_answer"}, "known answer"):
         assert word in said, word
-    assert len(FATES) == 10
-    assert "exactly one of ten values" in GLOSSARY
+    assert len(FATES) == 11
+    assert "exactly one of eleven values" in GLOSSARY
 
 
 def test_the_picture_has_no_fonts_or_files_of_others_and_a_dark_form():

@@ -186,6 +186,8 @@ def test_judges_named_like_models_are_counted_where_nobody_says_what_they_are():
     assert count_undeclared_models(names, person) == 1
     models = [JudgeSettings(name="gpt-*", kind="model"), JudgeSettings(name="cl*", kind="model")]
     assert count_undeclared_models(names, models) == 0
+    assert count_undeclared_models([*names, "grok"], models) == 1
+    assert count_undeclared_models(["grok", "ann"], []) == 0
 
 
 def test_an_entry_may_say_the_family_of_a_system():

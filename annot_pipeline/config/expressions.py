@@ -49,7 +49,7 @@ class _Steps(Section):
     @model_validator(mode="after")
     def _regexes_compile(self) -> Self:
         for pattern in filter(None, [self.match, *(k[1:] for k in self.map or () if k[:1] == "~")]):
-            _compiles(pattern)
+            compiles(pattern)
         if self.otherwise is not None and self.map is None and self.match is None:
             raise ValueError("else needs match or map: it is the value used when they find nothing")
         return self
@@ -133,7 +133,7 @@ class CaptureExpression(_Steps):
     @field_validator("capture")
     @classmethod
     def _has_a_named_group(cls, pattern: str) -> str:
-        if not _compiles(pattern).groupindex:
+        if not compiles(pattern).groupindex:
             raise ValueError("the regex has no named group; write (?P<field>...)")
         return pattern
 
@@ -153,7 +153,8 @@ class JoinExpression(_Steps):
     sep: str = ""
 
 
-def _compiles(pattern: str) -> re.Pattern[str]:
+def compiles(pattern: str) -> re.Pattern[str]:
+    """Return a compiled regular expression; ValueError if it is none."""
     try:
         return re.compile(pattern)
     except re.error as error:

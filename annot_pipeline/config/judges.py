@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 from typing import Any, Literal, Self
 
@@ -32,7 +32,32 @@ MODEL_NAME = re.compile(
     re.IGNORECASE,
 )
 """Names of model families, as evaluations write them."""
+BARE_MODEL_NAME = re.compile(
+    r"(?P<openai>(?:chat[-_ ]?)?gpt)|(?P<anthropic>claude)|(?P<google>gemma|bard|palm)"
+    r"|(?P<xai>grok)|(?P<microsoft>phi)|(?P<amazon>nova)|(?P<cohere>command)",
+    re.IGNORECASE,
+)
+"""Names of families without a version, which may be people's unless other judges are models."""
 VERSION_SUFFIX = re.compile(r" \((?:version|prompt|temperature) [^()]*\)$")
+
+
+def model_families(names: Iterable[str], *, has_models: bool = False) -> dict[str, str]:
+    """Return the judges who are named like language models, with the families of their names.
+
+    Parameters
+    ----------
+    names
+        Of judges.
+    has_models
+        Whether the campaign declares models; a name like claude is then a model's, as it is where
+        another judge has the name of a model, or where one of several such names is gpt.
+    """
+    models = {name: match for name in names if (match := MODEL_NAME.search(name))}
+    bare = {name: match for name in names if (match := BARE_MODEL_NAME.fullmatch(name.strip()))}
+    is_gpt = any(match.lastgroup == "openai" for match in bare.values())
+    if models or has_models or (len(bare) > 1 and is_gpt):
+        models = bare | models
+    return {name: match.lastgroup or "other" for name, match in models.items()}
 
 
 class JudgeSettings(Section):

@@ -16,6 +16,7 @@ from annot_pipeline.config.expressions import (
     Condition,
     Expression,
     JoinExpression,
+    compiles,
 )
 from annot_pipeline.config.strict_section import Section
 
@@ -155,6 +156,10 @@ class Source(Section):
         Conditions; a row counts if all of them hold.
     abstain
         Answers that stand for no answer, such as Unsure.
+    failed
+        Answers, or ~regex patterns of answers, that stand for a failed answer, such as ~^Error.
+    failed_where
+        Conditions; the answer of a row failed if any of them holds.
     strength
         Ends of the scale of fields.strength, [b, a]: values that say that b or a is better
         without doubt.
@@ -171,6 +176,8 @@ class Source(Section):
     records: str | None = Field(default=None, min_length=1)
     where: tuple[Condition, ...] = ()
     abstain: tuple[str, ...] = ()
+    failed: tuple[str, ...] = ()
+    failed_where: tuple[Condition, ...] = ()
     strength: tuple[float, float] | None = None
     each: dict[str, Each] = Field(default_factory=dict)
     fields: dict[FieldName, Expression]
@@ -209,6 +216,14 @@ class Source(Section):
                 "rows of other formats"
             )
         return self
+
+    @field_validator("failed")
+    @classmethod
+    def _patterns_compile(cls, failed: tuple[str, ...]) -> tuple[str, ...]:
+        for pattern in failed:
+            if pattern.startswith("~"):
+                compiles(pattern[1:])
+        return failed
 
     @field_validator("each")
     @classmethod

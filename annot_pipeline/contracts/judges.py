@@ -55,6 +55,11 @@ JUDGES = Table(
             "Number of judgments used, measured, set aside as controls, or made by a "
             "judge who failed judge control",
         ),
+        count(
+            "n_unscored",
+            "Number of answers that failed (fate unscored); where judges differ, see the gate "
+            "answers_missing_by_judge",
+        ),
         Column("verdict", TEXT, "Result of judge control", allowed=VERDICTS),
         text(
             "verdict_reason", "Why there is no test, or how the verdict was reached", nullable=True

@@ -139,6 +139,18 @@ SYSTEM_RANKINGS = Table(
             "including ties between systems that share an output",
         ),
         count(
+            "n_asked",
+            "Number of answers asked for: those with the fates used, unscored and not_asked; null "
+            "if no record names the system",
+            nullable=True,
+        ),
+        share(
+            "answered_share",
+            "Share of the answers asked for that count; where systems differ, see the gate "
+            "answers_missing_by_system",
+            nullable=True,
+        ),
+        count(
             "wmt_wins",
             "Number of systems that this one beats by WMT's rank-sum test, which treats "
             "segments as independent",

@@ -11,9 +11,25 @@ from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Self, TypeAlias
 
 from pydantic import TypeAdapter, ValidationError
+from typing_extensions import TypedDict
 
 TaskMetrics: TypeAlias = dict[str, dict[str, Any]]
 """Metrics by name and task."""
+
+
+class AnsweredShares(TypedDict):
+    """The systems or judges of a task with the lowest and the highest share of answers that count.
+
+    ``p_value``: of equal shares of all. ``bounds``: the least and the largest difference of the
+    means of two systems, first minus second, whatever the missing scores are.
+    """
+
+    names: list[str]
+    n_asked: list[int]
+    n_answered: list[int]
+    difference: float
+    p_value: float
+    bounds: list[float] | None
 
 
 class MetricsError(Exception):

@@ -8,16 +8,16 @@ import pyarrow as pa
 
 from annot_pipeline.errors import counted, first_of
 
-SCHEMA_VERSION = 7
+SCHEMA_VERSION = 8
 """Raised, with a line in CHANGELOG.md, whenever a released table changes its columns."""
 
 FATES = (
-    "filtered", "not_asked", "rejected", "duplicate", "superseded", "measured", "judge_failed",
-    "control", "adjudication", "used",
+    "filtered", "not_asked", "unscored", "rejected", "duplicate", "superseded", "measured",
+    "judge_failed", "control", "adjudication", "used",
 )  # fmt: skip
 """What can become of a record; the first that applies."""
 
-UNREAD_FATES = FATES[:3]
+UNREAD_FATES = FATES[:4]
 """Fates of records that are no judgments."""
 
 CONTROLS = (

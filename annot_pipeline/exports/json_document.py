@@ -9,9 +9,8 @@ record where ``options.document_fields`` names their paths.
 
 from __future__ import annotations
 
-import codecs
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import IO, Any
 
@@ -21,6 +20,7 @@ import pyarrow as pa
 from annot_pipeline.bounded_json import DEEPEST, TOO_DEEP, TOO_LONG, JsonError
 from annot_pipeline.contracts.answer_text import Number, value_text
 from annot_pipeline.errors import first_of, shorten
+from annot_pipeline.exports.json_bytes import NAMES, JsonBytes
 from annot_pipeline.exports.raw_rows import Export, Opening, RawRows
 
 CHUNK = 20_000
@@ -129,12 +129,15 @@ def _events(opening: Opening, raw: IO[bytes]) -> Iterator[Event]:
     """
     import ijson
 
+    source = JsonBytes(raw, opening.encoding)
     try:
-        yield from ijson.basic_parse(_Bytes(raw, opening.encoding))
+        yield from ijson.basic_parse(source)
     except ijson.JSONError as error:
-        what = str(error).removeprefix("b'").splitlines()[0].split("\\n")[0]
+        what = str(error).removeprefix("b'").splitlines()[0].split("\\n")[0].rstrip(". ")
+        line, column = _place_of_error(opening, source.before_last_block)
         do = "check that the export is one JSON document; format: jsonl is one object a line"
-        raise opening.broken(f"is not JSON ({what})", do) from None
+        what = f"is not JSON ({what} at line {line}, column {column})"
+        raise opening.broken(what, do) from None
     except UnicodeDecodeError:
         raise opening.broken(
             f"is not text in {opening.encoding}", "set options.encoding to the file's encoding"
@@ -155,20 +158,24 @@ def _refusing_long_numbers(opening: Opening) -> Iterator[None]:
         raise opening.broken(f"holds {TOO_LONG}", "correct the export") from None
 
 
-class _Bytes:
-    """The bytes of a file as UTF-8, without a mark."""
+def _place_of_error(opening: Opening, start: int) -> tuple[int, int]:
+    """Return the line and column where a document stops being JSON.
 
-    def __init__(self, raw: IO[bytes], encoding: str) -> None:
-        name = codecs.lookup(encoding).name
-        self.raw = raw
-        self.decoder = codecs.getincrementaldecoder("utf-8-sig" if name == "utf-8" else name)()
+    Parameters
+    ----------
+    opening
+        The document.
+    start
+        Bytes before the block in which the parser stopped.
+    """
+    import ijson
 
-    def read(self, size: int = -1) -> bytes:
-        """Return the next bytes; none at the end."""
-        while block := self.raw.read(size):
-            if text := self.decoder.decode(block):
-                return text.encode()
-        return self.decoder.decode(b"", final=True).encode()
+    with opening.open_bytes() as raw:
+        source = JsonBytes(raw, opening.encoding, slow_from=start)
+        with suppress(ijson.JSONError):
+            for _ in ijson.basic_parse(source):
+                pass
+        return source.place
 
 
 def _records(events: Iterator[Event], opening: Opening) -> Iterator[tuple[str, str | None, Any]]:
@@ -280,7 +287,7 @@ def _plain(event: Event) -> Any:
     kind, value = event
     if kind == "number":
         try:
-            return Number(str(value))
+            return Number(NAMES.get(str(value), str(value)))
         except JsonError as error:
             return error
     return value

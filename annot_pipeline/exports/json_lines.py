@@ -59,8 +59,15 @@ def jsonl_pieces(opening: Opening, piece_bytes: int) -> list[Piece]:
     return [*pairwise([*ends, size])] if ends[-1] < size else [*pairwise(ends)]
 
 
-def parse_json(text: str) -> Any:
-    """Parse JSON; numbers as `Number`, a key given twice and NaN are errors.
+def parse_json(text: str, *, has_nan: bool = False) -> Any:
+    """Parse JSON; numbers as `Number`, a key given twice is an error.
+
+    Parameters
+    ----------
+    text
+        JSON.
+    has_nan
+        Whether NaN, Infinity and -Infinity are numbers, as Python writes them, or errors.
 
     Raises
     ------
@@ -72,7 +79,7 @@ def parse_json(text: str) -> Any:
             text,
             parse_int=Number,
             parse_float=Number,
-            parse_constant=_no_constant,
+            parse_constant=Number if has_nan else _no_constant,
             object_pairs_hook=_no_repeated_key,
         )
         if HALF_CHARACTER.search(text):
@@ -129,7 +136,7 @@ def _chunks(opening: Opening, export: Export) -> Iterator[RawRows]:
 def _row(opening: Opening, line: bytes, encoding: str) -> dict[str, str | None] | str:
     """Return the cells of a line (null where nobody wants them), or why it holds none."""
     try:
-        parsed = parse_json(line.decode(encoding).rstrip())
+        parsed = parse_json(line.decode(encoding).rstrip(), has_nan=True)
         if isinstance(parsed, dict):
             used_columns = parsed.keys() if opening.used_columns is None else opening.used_columns
             return {

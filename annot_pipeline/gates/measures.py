@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from annot_pipeline.contracts.stage_metrics import TableMetrics
+from annot_pipeline.contracts import share_text
+from annot_pipeline.contracts.stage_metrics import AnsweredShares, TableMetrics
 from annot_pipeline.errors import counted, first_of
 from annot_pipeline.gates.gate import Finding
 from annot_pipeline.stages.agreement.metrics import AgreementMetrics
@@ -241,6 +242,31 @@ def worst_task(shares: Mapping[str, float]) -> Finding:
     order = sorted(shares, key=lambda task: (-shares[task], task))
     named = first_of([f"{task} {shares[task]:.1%}" for task in order if shares[task]])
     return Finding(shares[order[0]] if order else 0.0, named)
+
+
+MISSING_P, MISSING_DIFFERENCE = 0.001, 0.05
+"""Shares of answers differ beyond chance where p is below and the difference is not."""
+
+
+def missing_answers(differences: Mapping[str, AnsweredShares]) -> Finding:
+    """Return the number of tasks whose shares of answers differ beyond chance, with both ends."""
+    details = []
+    for task, shares in sorted(differences.items()):
+        if shares["p_value"] >= MISSING_P or shares["difference"] < MISSING_DIFFERENCE:
+            continue
+        ends = " and ".join(
+            f"{name} {share_text(n / n_asked)} ({n:,} of {n_asked:,})"
+            for name, n, n_asked in zip(
+                shares["names"], shares["n_answered"], shares["n_asked"], strict=True
+            )
+        )
+        p_value = "< 1e-9" if shares["p_value"] < 1e-9 else f"= {shares['p_value']:.1g}"
+        detail = f"{task}: {ends} of the answers asked for count, p {p_value}"
+        if shares["bounds"]:
+            low, high = shares["bounds"]
+            detail += f"; raw means differ by {low:.2f} to {high:.2f} for any missing scores"
+        details.append(detail)
+    return Finding(len(details), first_of(details, between="; "))
 
 
 def segments_in_parts(metrics: SegmentRankMetrics) -> Finding:

@@ -1,13 +1,15 @@
-"""Words in a column of answers that say that nothing was answered."""
+"""Words in a column of answers that say that nothing was answered, or that the answer failed."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from annot_pipeline.guess.columns import Column
+from annot_pipeline.stages.ingest.early_fates import NAN, TYPED_FORMATS
 from annot_pipeline.stages.ingest.read_records import NUMBER
 
 WORDS = frozenset(
@@ -20,8 +22,40 @@ OPPOSITES = {"-": "+", "--": "++"}
 """Signs that are classes where their opposite is one, too."""
 
 
+_MARKS = r"(?:error|exception|traceback|time[- ]?d?[- ]?out|fail(?:ed|ure)|unpars)"
+FAILED_AMONG_NUMBERS = re.compile(rf"\W*(?:\w+[ _-])?{_MARKS}|\W*\w+(?:Error|Exception)\b", re.I)
+"""Start of the text of a failed answer where other answers are numbers."""
+FAILED = re.compile(rf"\W*\[{_MARKS}|(?:\w*error|\w*exception)\s*[:(]|traceback\b", re.I)
+"""The same where other answers may be any text: error alone may be a class."""
+MOST_FAILED = 0.5
+"""Share of answers; beyond it texts that begin alike are classes."""
+MOST_TEXTS = 5
+"""Texts of failed answers that are listed; for more, a pattern of their start."""
+
+
+def failures(counts: Mapping[str, int]) -> dict[str, int]:
+    """Return the values that are texts of failed answers, with their counts."""
+    texts = {value: n for value, n in counts.items() if FAILED_AMONG_NUMBERS.match(value)}
+    rest = [v for v in counts if v not in texts and _folded(v) not in AMONG_NUMBERS]
+    if not rest or not all(map(NUMBER.fullmatch, rest)):
+        texts = {value: n for value, n in texts.items() if FAILED.match(value)}
+    is_minority = sum(texts.values()) <= MOST_FAILED * sum(counts.values())
+    return texts if is_minority and len(texts) < len(counts) else {}
+
+
+def failed_entries(texts: Mapping[str, int]) -> list[str]:
+    """Return the entries of ``failed``: texts without the spaces around them, or patterns."""
+    written = as_written(texts)
+    if len(written) <= MOST_TEXTS:
+        return written
+    starts = (FAILED_AMONG_NUMBERS.match(text) for text in written)
+    return sorted({f"~^{re.escape(start[0])}" for start in starts if start})
+
+
 def abstentions(counts: Mapping[str, int]) -> dict[str, int]:
     """Return the values of answers that are none, with their counts; {} if no other value is."""
+    failed = failures(counts)
+    counts = {value: n for value, n in counts.items() if value not in failed}
     written = {value: _folded(value) for value in counts}
     values = [value for value, word in written.items() if word not in AMONG_NUMBERS]
     are_numbers = bool(values) and all(map(NUMBER.fullmatch, values))
@@ -35,9 +69,15 @@ def abstentions(counts: Mapping[str, int]) -> dict[str, int]:
     return matches if len(matches) < len(counts) else {}
 
 
+def without_nan(words: Mapping[str, int], format_: str) -> dict[str, int]:
+    """Return words without those of NaN, which typed formats have for failed answers."""
+    is_typed = format_ in TYPED_FORMATS
+    return {word: n for word, n in words.items() if not (is_typed and word.strip() in NAN)}
+
+
 def without_abstentions(column: Column) -> Column:
-    """Return a column without the values that are no answers."""
-    return without(column, abstentions(column.counts))
+    """Return a column without the values that are no answers, or failed ones."""
+    return without(column, [*abstentions(column.counts), *failures(column.counts)])
 
 
 def without(column: Column, values: Collection[str]) -> Column:
@@ -58,6 +98,14 @@ def abstained_note(words: Mapping[str, int]) -> str:
     text = ", ".join(f"{value.strip()} ({count:,})" for value, count in words.items())
     what = "it if it is an answer" if len(words) == 1 else "those that are answers"
     return f"no answers: {text}; remove {what}"
+
+
+def failed_note(texts: Mapping[str, int]) -> str:
+    """Return the comment of ``failed``."""
+    in_order = sorted(texts.items(), key=lambda pair: (-pair[1], pair[0]))
+    text = ", ".join(f"{value.strip()} ({count:,})" for value, count in in_order[:MOST_TEXTS])
+    more = f" and {len(texts) - MOST_TEXTS:,} more" if len(texts) > MOST_TEXTS else ""
+    return f"failed answers: {text}{more}; remove what is an answer"
 
 
 def _folded(value: str) -> str:

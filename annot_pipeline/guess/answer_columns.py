@@ -128,9 +128,10 @@ def _one_task_each(
     for _, answer in same:
         for label, count in answer.labels.items():
             labels[label] = labels.get(label, 0) + count
-    abstained = Counter[str]()
+    abstained, failed = Counter[str](), Counter[str]()
     for _, answer in same:
         abstained.update(answer.abstained)
+        failed.update(answer.failed)
     scales = {answer.scale for _, answer in same}
     whole = replace(
         first,
@@ -138,6 +139,7 @@ def _one_task_each(
         scale=first.scale if len(scales) == 1 else None,
         labels=labels,
         abstained=abstained,
+        failed=failed,
     )
     each = {"question": [column.name.removeprefix(MTURK_ANSWER) for column, _ in same]}
     return whole, each, notes

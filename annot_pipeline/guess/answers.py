@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from annot_pipeline.guess import names
-from annot_pipeline.guess.abstentions import abstentions, without_abstentions
+from annot_pipeline.guess.abstentions import abstentions, failures, without_abstentions
 from annot_pipeline.guess.columns import Column
 from annot_pipeline.storage.archive import natural_key
 
@@ -59,8 +59,8 @@ class Answer:
         What the task's values are.
     notes
         What people should know.
-    abstained
-        Values that are no answers, with their counts.
+    abstained, failed
+        Values that are no answers, and texts of failed answers, with their counts.
     """
 
     kind: str
@@ -70,6 +70,7 @@ class Answer:
     labels: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     abstained: Mapping[str, int] = field(default_factory=dict)
+    failed: Mapping[str, int] = field(default_factory=dict)
 
 
 def kind_of(column: Column, truth: Column | None) -> str | None:
@@ -95,17 +96,20 @@ def answer_in(column: Column, truth: Column | None) -> Answer | None:
 
 def answer_as(column: Column, kind: str) -> Answer:
     """Return the answer that a column holds, as labels or as scores."""
-    abstained = abstentions(column.counts)
+    abstained, failed = abstentions(column.counts), failures(column.counts)
     column = without_abstentions(column)
     if kind == "categorical":
         fields = [("label", column.expression, labels_seen(column))]
-        return Answer(kind, fields, [column.name], labels=column.answers, abstained=abstained)
+        return Answer(
+            kind, fields, [column.name], None, column.answers, abstained=abstained, failed=failed
+        )
     evidence = f"{column.n_distinct:,} different, {column.low:g} to {column.high:g}"
     n_words = round((1 - column.numeric_share) * len(column.filled))
     if n_words:
         evidence += f"; {n_words:,} are not numbers and will be rejected"
     fields = [("score", column.expression, evidence)]
-    return Answer(kind, fields, [column.name], scale_of(column), abstained=abstained)
+    scale = scale_of(column)
+    return Answer(kind, fields, [column.name], scale, abstained=abstained, failed=failed)
 
 
 def labels_seen(column: Column) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from annot_pipeline.exports.hit_bookkeeping import plain_number
-from annot_pipeline.guess.abstentions import abstained_note
+from annot_pipeline.guess.abstentions import abstained_note, failed_entries, failed_note
 from annot_pipeline.guess.groups import Group, escaped
 from annot_pipeline.guess.item_tables import ItemTable
 from annot_pipeline.guess.model_names import model_entries
@@ -129,6 +129,12 @@ def _source(source: SourceGuess) -> str:
     if mapping.abstain:
         why = abstained_note(mapping.abstained) if mapping.abstained else "answers that are none"
         more.append((f"    abstain: {flow(mapping.abstain)}", why))
+    if mapping.failed:
+        entries = flow(failed_entries(mapping.failed))
+        more.append((f"    failed: {entries}", failed_note(mapping.failed)))
+    if mapping.failed_where:
+        why = "rows whose answer failed; remove what says something else"
+        more.append((f"    failed_where: {flow(mapping.failed_where)}", why))
     if mapping.strength:
         low, high = map(plain_number, mapping.strength)
         more.append((f"    strength: [{low}, {high}]", "that b, and that a, is better for sure"))

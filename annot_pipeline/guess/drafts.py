@@ -16,7 +16,13 @@ import pyarrow.compute as pc
 
 from annot_pipeline.config import Source
 from annot_pipeline.exports.raw_rows import RawRows
-from annot_pipeline.guess.abstentions import abstentions, as_written
+from annot_pipeline.guess.abstentions import (
+    abstentions,
+    as_written,
+    failed_entries,
+    failures,
+    without_nan,
+)
 from annot_pipeline.guess.columns import Sheet
 from annot_pipeline.guess.groups import Group
 from annot_pipeline.guess.objects import Line
@@ -50,8 +56,8 @@ class Draft:
         Of the tasks.
     each, where, abstain, options, strength
         As the source has them.
-    abstained
-        The words of ``abstain`` that values suggest, with their counts.
+    abstained, failed
+        The words of ``abstain`` and the texts of ``failed`` that values suggest, with their counts.
     scale, repeats
         As the tasks have them.
     notes
@@ -65,6 +71,7 @@ class Draft:
     where: list[dict[str, Any]] = field(default_factory=list)
     abstain: list[str] = field(default_factory=list)
     abstained: dict[str, int] = field(default_factory=dict)
+    failed: dict[str, int] = field(default_factory=dict)
     options: dict[str, Any] = field(default_factory=dict)
     strength: tuple[float, float] | None = None
     scale: tuple[float, float] | None = None
@@ -76,8 +83,8 @@ class Draft:
         return any(line[0] == name for line in self.lines)
 
 
-def with_abstentions(draft: Draft, sheet: Sheet) -> Draft:
-    """Return a mapping that abstains on words that are no answers, where columns are answers.
+def with_abstentions(draft: Draft, sheet: Sheet, format_: str) -> Draft:
+    """Return a mapping that names words that are no answers, and texts of failed ones.
 
     Words of one column of several, such as those of judges, are looked for in all together.
     """
@@ -86,11 +93,10 @@ def with_abstentions(draft: Draft, sheet: Sheet) -> Draft:
         if name in ("label", "score") and isinstance(expression, str):
             for column in columns_of(expression, draft.each, sheet.names):
                 counts.update(sheet[column].counts)
-    words = {v: n for v, n in abstentions(counts).items() if v.strip() not in draft.abstain}
-    if not words:
-        return draft
+    words = without_nan(abstentions(counts), format_)
+    words = {v: n for v, n in words.items() if v.strip() not in draft.abstain}
     abstain = [*draft.abstain, *as_written(words)]
-    return replace(draft, abstain=abstain, abstained=words)
+    return replace(draft, abstain=abstain, abstained=words, failed=failures(counts))
 
 
 PLACEHOLDER = re.compile(r"(\{\w+\})")
@@ -175,8 +181,8 @@ def try_draft(draft: Draft, group: Group) -> Trial:
     first = group.first
     document: dict[str, Any] = {
         "path": "*", "format": first.format, "each": draft.each, "where": draft.where,
-        "abstain": draft.abstain, "options": first.options | draft.options,
-        "strength": draft.strength,
+        "abstain": draft.abstain, "failed": failed_entries(draft.failed),
+        "options": first.options | draft.options, "strength": draft.strength,
         "fields": {name: expression for name, expression, _ in draft.lines},
     }  # fmt: skip
     if first.records is not None:

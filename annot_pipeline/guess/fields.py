@@ -40,8 +40,10 @@ class Mapping:
         Whether nothing in the file says who judged, so that it is taken for one judge's.
     where, abstain, options, strength
         As the source has them.
-    abstained
-        The words of ``abstain`` that values suggest, with their counts.
+    abstained, failed
+        The words of ``abstain`` and the texts of ``failed`` that values suggest, with their counts.
+    failed_where
+        As the source has it.
     repeats
         As its tasks have it.
     scored
@@ -59,6 +61,8 @@ class Mapping:
     where: list[dict[str, Any]] = field(default_factory=list)
     abstain: list[str] = field(default_factory=list)
     abstained: dict[str, int] = field(default_factory=dict)
+    failed: dict[str, int] = field(default_factory=dict)
+    failed_where: list[dict[str, Any]] = field(default_factory=list)
     options: dict[str, Any] = field(default_factory=dict)
     strength: tuple[float, float] | None = None
     repeats: str | None = None

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from annot_pipeline.bounded_json import JsonError, parse_bounded_json
+from annot_pipeline.exports.json_bytes import JsonBytes
 
 RECORDS_LOOKED_AT = 20
 DEEPEST = 4
@@ -123,4 +124,4 @@ def _beginning(head: bytes) -> Any:
 def _events(head: bytes) -> Iterator[tuple[str, Any]]:
     import ijson
 
-    yield from ijson.basic_parse(io.BytesIO(head.removeprefix(b"\xef\xbb\xbf")), use_float=True)
+    yield from ijson.basic_parse(JsonBytes(io.BytesIO(head), "utf-8"), use_float=True)

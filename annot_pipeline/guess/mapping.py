@@ -8,10 +8,11 @@ import pyarrow as pa
 
 from annot_pipeline.config.judges import MODEL_NAME
 from annot_pipeline.guess import names, row_shapes
-from annot_pipeline.guess.abstentions import as_written
+from annot_pipeline.guess.abstentions import as_written, without_nan
 from annot_pipeline.guess.answers import NoJudgmentsError
 from annot_pipeline.guess.columns import Choice, Column, Sheet
 from annot_pipeline.guess.comparisons import comparison
+from annot_pipeline.guess.failure_flags import with_failure_flags
 from annot_pipeline.guess.fields import Mapping
 from annot_pipeline.guess.headerless import by_contents
 from annot_pipeline.guess.numbered import numbered_row
@@ -67,8 +68,11 @@ def guess_mapping(sheet: Sheet, format_: str) -> Mapping:
     ]
     lines += reward_lines(choice) if format_ == "mturk" else []
     doubts = rank_doubts(sheet, mapping.answer)
+    if not mapping.each:
+        mapping.answer, mapping.failed_where = with_failure_flags(choice, mapping.answer)
+    mapping.failed = dict(mapping.answer.failed)
     mapping.notes += [*mapping.answer.notes, *doubts, *unmapped_note(choice.offered())]
-    mapping.abstained = dict(mapping.answer.abstained)
+    mapping.abstained = without_nan(mapping.answer.abstained, format_)
     mapping.abstain = as_written(mapping.abstained)
     mapping.without_judge = judge.expression == {"value": ONE_JUDGE}
     return mapping.with_lines(row_shapes.judge_line(judge), *mapping.answer.fields, *lines)

@@ -6,7 +6,7 @@ import glob
 from collections.abc import Iterable, Iterator, Sequence
 
 from annot_pipeline.bounded_json import JsonError, parse_bounded_json
-from annot_pipeline.config.judges import MODEL_NAME
+from annot_pipeline.config.judges import model_families
 from annot_pipeline.guess.samples import sheet_of
 from annot_pipeline.guess.sources import SourceGuess
 
@@ -15,14 +15,11 @@ MOST_ENTRIES = 30
 
 def model_entries(sources: Sequence[SourceGuess]) -> list[dict[str, str]]:
     """Return entries of ``judges`` for the judges of some sources whose names are of models."""
-    names = sorted({name for source in sources for name in _judges(source)})
+    names = {name for source in sources for name in _judges(source)}
     entries = []
-    for name in names:
-        match = MODEL_NAME.search(name)
-        if match is not None:
-            entry = {"name": glob.escape(name), "kind": "model"}
-            family = match.lastgroup
-            entries.append(entry | ({"family": family} if family and family != "other" else {}))
+    for name, family in sorted(model_families(names).items()):
+        entry = {"name": glob.escape(name), "kind": "model"}
+        entries.append(entry | ({"family": family} if family != "other" else {}))
     return entries[:MOST_ENTRIES]
 
 

@@ -190,7 +190,7 @@ def _drafted(group: Group, draft: Draft) -> list[SourceGuess]:
     NoJudgmentsError
         What it makes of the rows cannot be right.
     """
-    draft = with_abstentions(draft, sheet_of(group.samples))
+    draft = with_abstentions(draft, sheet_of(group.samples), group.first.format)
     trial = try_draft(draft, group)
     if problems := objections(draft, trial):
         raise NoJudgmentsError(f"looks like {draft.title}, but {'; '.join(problems)}")
@@ -205,6 +205,7 @@ def _drafted(group: Group, draft: Draft) -> list[SourceGuess]:
     mapping = Mapping(
         [], answer, judge, None, draft.each, sorted(trial.counts("task")), notes,
         where=draft.where, abstain=draft.abstain, abstained=draft.abstained,
+        failed=draft.failed,
         options=draft.options, strength=draft.strength, repeats=draft.repeats,
     ).with_lines(*[(n, e, why or _counted(trial, n)) for n, e, why in draft.lines])  # fmt: skip
     if not draft.has("task"):

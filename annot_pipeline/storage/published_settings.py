@@ -63,7 +63,8 @@ def _without_judges(source: dict[str, Any], salt: str) -> dict[str, Any]:
     hidden = [name for name in source["each"] if f"{{{name}}}" in who or f"{{{name}.index}}" in who]
     names = {value for name in hidden for value in source["each"][name]} | set(_named(judge))
     columns = _columns(judge)
-    of_judges = [condition for condition in source["where"] if columns & _columns(condition)]
+    conditions = [*source["where"], *source.get("failed_where", ())]
+    of_judges = [condition for condition in conditions if columns & _columns(condition)]
     names |= {name for condition in of_judges for name in _conditions(condition)}
     keys = {key for name in names if (key := name_key(name))}
 
@@ -84,9 +85,9 @@ def _without_judges(source: dict[str, Any], salt: str) -> dict[str, Any]:
         name: {"sha256": digest([salt, values])} if name in hidden else without(values)
         for name, values in source["each"].items()
     }
-    where = without(source["where"])
-    options = without(source["options"])
-    return source | {"fields": fields, "each": each, "options": options, "where": where}
+    rest = ("where", "failed", "failed_where", "options")
+    more = {name: without(source[name]) for name in rest if name in source}
+    return source | {"fields": fields, "each": each} | more
 
 
 def _columns(expression: Mapping[str, Any]) -> set[str]:

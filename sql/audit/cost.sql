@@ -4,7 +4,7 @@
 --
 -- A reward is for an assignment, one judge's work on a HIT, however many judgments that holds; a
 -- native id that repeats within a HIT tells two apart, and where neither is known a raw row is
--- one. A filtered answer was paid all the same; where neither is known, equal ones are one. Of
+-- one. A filtered or failed answer was paid all the same; where neither is known, equal ones are one. Of
 -- several rewards or states of an assignment the latest file's counts. A rejected one is
 -- not paid, whether or not its judgments are dropped. One whose judgments belong to several tasks
 -- is shared out by judgments (by records, if none of them can be read). Sums are decimals: the
@@ -18,11 +18,12 @@ WITH worked AS (
     SELECT
         task, judge, hit, fate, control = 'adjudication' AS is_decision,
         CASE WHEN hit IS NULL OR count(*) OVER native > 1 THEN native_id END AS assignment,
-        CASE WHEN hit IS NULL AND native_id IS NULL AND fate <> 'filtered'
+        CASE WHEN hit IS NULL AND native_id IS NULL AND fate NOT IN ('filtered', 'unscored')
             THEN struct_pack(source_order, source_file, source_row) END AS lone_row,
-        CASE WHEN hit IS NULL AND native_id IS NULL AND fate = 'filtered' THEN to_json(struct_pack(
-            task, item, item_a, item_b, label, score, preference, submitted_at
-        )) END AS filtered_answer,
+        CASE WHEN hit IS NULL AND native_id IS NULL AND fate IN ('filtered', 'unscored')
+            THEN to_json(struct_pack(
+                task, item, item_a, item_b, label, score, preference, submitted_at
+            )) END AS unused_answer,
         fate IN ('measured', 'judge_failed', 'control', 'adjudication', 'used') AS is_answer,
         struct_pack(source_order, file_order, source_row) AS place,
         regexp_full_match(status, '\s*rejected\s*', 'i') AS is_refused,
@@ -35,7 +36,7 @@ WITH worked AS (
 ),
 parts AS (
     SELECT
-        task, judge, hit, assignment, lone_row, filtered_answer,
+        task, judge, hit, assignment, lone_row, unused_answer,
         count(*) FILTER (is_answer) AS n_answers,
         count(*) FILTER (is_answer AND NOT is_decision) AS n_judgments,
         count(*) FILTER (fate = 'used') AS n_used,
@@ -44,7 +45,7 @@ parts AS (
         max(struct_pack(place, amount, currency)) FILTER (amount IS NOT NULL) AS reward,
         max(struct_pack(place, is_refused)) FILTER (is_refused IS NOT NULL) AS state
     FROM worked
-    GROUP BY task, judge, hit, assignment, lone_row, filtered_answer
+    GROUP BY task, judge, hit, assignment, lone_row, unused_answer
     -- a row of which no answer counts may be there again in another file
     HAVING lone_row IS NULL OR count(*) FILTER (is_answer) > 0
 ),
@@ -58,7 +59,7 @@ shares AS (
             ELSE n_records / sum(n_records) OVER work
         END AS share
     FROM parts
-    WINDOW work AS (PARTITION BY judge, hit, assignment, lone_row, filtered_answer)
+    WINDOW work AS (PARTITION BY judge, hit, assignment, lone_row, unused_answer)
 ),
 by_task AS (
     SELECT

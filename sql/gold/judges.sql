@@ -75,6 +75,12 @@ counts AS (
         AND c.assignment IS NOT DISTINCT FROM h.assignment AND c.seconds IS NULL
     GROUP BY c.task, c.judge_id
 ),
+failed_answers AS (
+    SELECT task, judge_id, count(*) AS n_unscored
+    FROM controlled
+    WHERE fate = 'unscored'
+    GROUP BY task, judge_id
+),
 judge_ids AS (
     SELECT DISTINCT judge, judge_id FROM controlled WHERE judge IS NOT NULL
 )
@@ -82,7 +88,7 @@ SELECT
     c.task,
     c.judge_id AS judge,
     k.kind, k.model, k.family, k.version, k.prompt_hash, k.temperature,
-    c.n_judgments,
+    c.n_judgments, coalesce(u.n_unscored, 0) AS n_unscored,
     coalesce(t.verdict, 'untested') AS verdict,
     CASE WHEN t.verdict IS NULL THEN 'the task uses judgments of other judges: judges.use'
         ELSE t.verdict_reason END AS verdict_reason,
@@ -108,6 +114,7 @@ LEFT JOIN judge_tests AS t ON c.task = t.task AND c.judge_id = t.judge
 LEFT JOIN judge_scores AS s ON c.task = s.task AND c.judge_id = s.judge
 LEFT JOIN judge_figures AS f ON c.task = f.task AND c.judge_id = f.judge
 LEFT JOIN judge_kinds AS k ON c.judge_id = k.judge_id
+LEFT JOIN failed_answers AS u ON c.task = u.task AND c.judge_id = u.judge_id
 LEFT JOIN judge_ids AS i ON c.judge_id = i.judge_id
 LEFT JOIN judge_contradictions AS g ON c.task = g.task AND i.judge = g.judge
 ORDER BY c.task, c.judge_id

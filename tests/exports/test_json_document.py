@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ import pytest
 from annot_pipeline.config import Limits
 from annot_pipeline.errors import ConfigError, InputError
 from annot_pipeline.exports import READERS, Opening
+from annot_pipeline.exports.json_bytes import NAMES, JsonBytes
 from tests.conftest import load_campaign, write_small_campaign
 
 
@@ -131,6 +134,49 @@ def test_what_cannot_be_read_says_what_and_where(tmp_path, text, records, what):
         read(tmp_path, text, records)
     assert what in caught.value.problems[0].what
     assert caught.value.problems[0].do
+
+
+NAN = '{"bits": [NaN, {"x": -Infinity}], "text": "NaN, \\" Infinity", "n": Infinity, "l": [1.5]}'
+
+
+@pytest.mark.parametrize("block", [1, 2, 3, 7, 64])
+def test_numbers_that_json_lacks_are_read_as_python_writes_them(block):
+    """However the bytes are cut into blocks; within strings the words stay text."""
+    source = JsonBytes(io.BytesIO(NAN.encode()), "utf-8")
+    text = b"".join(iter(lambda: source.read(block), b"")).decode()
+    assert json.loads(text, parse_float=lambda w: NAMES.get(str(Decimal(w)), w)) == {
+        "bits": ["NaN", {"x": "-Infinity"}], "text": 'NaN, " Infinity', "n": "Infinity",
+        "l": ["1.5"],
+    }  # fmt: skip
+
+
+def test_cells_of_numbers_that_json_lacks(tmp_path):
+    text = json.dumps(
+        {
+            "stats": [{"mean": float("nan")}],
+            "rows": [{"a": float("nan"), "b": "NaN"}, {"a": [float("-inf")], "b": 1}],
+        }
+    )
+    assert plain(read(tmp_path, text, "rows")) == [
+        ("/rows/0", {"a": "NaN", "b": "NaN"}), ("/rows/1", {"a": "[-Infinity]", "b": "1"}),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "column"),
+    [
+        ('[{"a": 1},\n {"a": NAN}]', 2, 8),
+        ('[{"a": NaN, "b": -NaN}]', 1, 18),
+        ('{"a": {NaN: 1}}', 1, 8),
+        ('[{"é": 1} {"a": 2}]', 1, 11),
+        ('[{"a": 1},\n', 2, 1),
+        ("[" + '{"a": "' + "x" * 70_000 + '"},\n' + '{"a": nul}]', 2, 7),
+    ],
+)  # fmt: skip
+def test_what_is_no_json_says_where(tmp_path, text, line, column):
+    with pytest.raises(InputError) as caught:
+        read(tmp_path, text)
+    assert caught.value.problems[0].what.endswith(f" at line {line}, column {column})")
 
 
 def test_a_record_is_bounded(tmp_path):

@@ -8,7 +8,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from annot_pipeline.cli import main
-from annot_pipeline.config.judges import MODEL_NAME
+from annot_pipeline.config.judges import MODEL_NAME, model_families
 from annot_pipeline.guess.campaign import guess_campaign
 
 
@@ -49,6 +49,36 @@ def test_names_of_models(name, family):
 )
 def test_names_of_people(name):
     assert MODEL_NAME.search(name) is None
+
+
+@pytest.mark.parametrize(
+    ("names", "families"),
+    [
+        (["claude", "gpt-4o", "ann"], {"claude": "anthropic", "gpt-4o": "openai"}),
+        (["gpt", "Claude", "llama", "gemini"],
+         {"gpt": "openai", "Claude": "anthropic", "llama": "meta", "gemini": "google"}),
+        (["gpt", "grok"], {"gpt": "openai", "grok": "xai"}),
+        (["claude", "ann"], {}), (["Claude", "Nova"], {}), (["gpt"], {}),
+        (["gpt-4", "Claude Monet", "sophi"], {"gpt-4": "openai"}),
+    ],
+)  # fmt: skip
+def test_names_without_a_version_are_models_beside_models(names, families):
+    assert model_families(names) == families
+
+
+def test_names_without_a_version_beside_declared_models():
+    assert model_families(["claude", "our-judge"], has_models=True) == {"claude": "anthropic"}
+
+
+def test_bare_names_become_entries(tmp_path):
+    judges = ("gpt-4o", "claude", "ann")
+    rows = [f"i{n},{judge},{'xy'[n % 2]}\n" for n in range(6) for judge in judges]
+    (tmp_path / "answers.csv").write_text("item,judge,label\n" + "".join(rows))
+    document = YAML(typ="safe").load(guess_campaign([tmp_path / "answers.csv"], tmp_path))
+    assert document["judges"] == [
+        {"name": "claude", "kind": "model", "family": "anthropic"},
+        {"name": "gpt-4o", "kind": "model", "family": "openai"},
+    ]
 
 
 def test_a_column_of_people_and_models(tmp_path):

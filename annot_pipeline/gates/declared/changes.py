@@ -104,7 +104,7 @@ CHANGES: tuple[Gate[Any], ...] = (
     Gate(
         "labels_of_models_alone", ModelJudgeMetrics, "judge_validation",
         "number of labels that only models gave",
-        "if they are failed answers, such as error or null, list them under abstain; map other "
+        "if they are failed answers, such as error or null, list them under failed; map other "
         "spellings of a class to it; declare labels under tasks to reject others",
         lambda m: named_by_task(m.model_labels), warn=0,
     ),

@@ -10,12 +10,14 @@ from annot_pipeline.gates.measures import (
     careless_judges,
     inconsistent_judges,
     judges_failed,
+    missing_answers,
     named,
     of_judges_in_control,
     suspected_labels,
     unpaired_controls,
     verdicts_without_power,
 )
+from annot_pipeline.stages.gold.metrics import JudgeMetrics
 from annot_pipeline.stages.judges.metrics import ControlMetrics
 from annot_pipeline.stages.scores.metrics import StandardizeMetrics
 
@@ -90,6 +92,12 @@ JUDGES: tuple[Gate[Any], ...] = (
         "look at correlation and inconsistency in judges; if there are no controls, set "
         "quality.test: consistency to exclude these judgments",
         measure_from=inconsistent_judges, warn=0, minimum=10,
+    ),
+    Gate(
+        "answers_missing_by_judge", JudgeMetrics, "judges",
+        "number of tasks with judges that differ in their share of failed answers beyond chance",
+        "look at n_unscored in judges; check the prompt, and how answers are read from the text",
+        lambda m: missing_answers(m.missing_answers), warn=0,
     ),
     Gate(
         "rows_without_z", StandardizeMetrics, "judge_scores",

@@ -8,6 +8,7 @@ from annot_pipeline.gates.gate import Finding, Gate
 from annot_pipeline.gates.measures import (
     agreement_by_chance,
     lopsided_orders,
+    missing_answers,
     named,
     named_by_task,
     segments_in_parts,
@@ -119,6 +120,13 @@ RANKINGS: tuple[Gate[Any], ...] = (
         "their ranks are uncertain, see rank_low and rank_high; collect more judgments of them, or"
         " leave them out of rankings",
         measure_from=thin_systems, warn=0, minimum=10,
+    ),
+    Gate(
+        "answers_missing_by_system", SystemRankMetrics, "system_rankings",
+        "number of tasks with systems that differ in their share of answers beyond chance",
+        "rankings leave out what is missing: look at lineage for why these answers failed or were "
+        "not given, and ask for them again",
+        lambda m: missing_answers(m.missing_answers), warn=0,
     ),
     Gate(
         "agreement_by_chance", AgreementMetrics, "agreement",

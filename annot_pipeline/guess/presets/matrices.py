@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from annot_pipeline.guess import names
-from annot_pipeline.guess.abstentions import abstentions, without_abstentions
+from annot_pipeline.guess.abstentions import abstentions, failures, without_abstentions
 from annot_pipeline.guess.answers import NoJudgmentsError
 from annot_pipeline.guess.drafts import Draft
 from annot_pipeline.guess.objects import Line
@@ -75,7 +75,7 @@ def _by_judge(facts: Facts, columns: list[str], pattern: str) -> Draft:
     counts = Counter[str]()
     for name in columns:
         counts.update(facts.column(name).counts)
-    values = counts.keys() - abstentions(counts).keys()
+    values = counts.keys() - abstentions(counts).keys() - failures(counts).keys()
     rest = [name for name in facts.names if name not in columns]
     item = next((n for n in rest if facts.sheet.is_unique(n) and _names_items(n)), None)
     notes = []

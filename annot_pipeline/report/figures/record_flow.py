@@ -24,7 +24,7 @@ COLORS = {
     "used": BLUE, "control": GREEN, "adjudication": VIOLET, "judge_failed": PURPLE,
     "measured": "#0072a0",
     "superseded": "#b26a00", "duplicate": GREY, "rejected": VERMILLION,
-    "filtered": "#8a8a8a", "not_asked": "#b0b0b0",
+    "filtered": "#8a8a8a", "not_asked": "#b0b0b0", "unscored": "#9a6a8a",
 }  # fmt: skip
 """Of the bands, by fate; each fate is named beside its node too."""
 

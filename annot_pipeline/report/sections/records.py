@@ -33,6 +33,7 @@ ENDS = {
     "measured": "judge_validation and estimates",
     "superseded": "kept in lineage", "duplicate": "kept in lineage", "rejected": "kept in lineage",
     "adjudication": "labels", "filtered": "kept in lineage", "not_asked": "kept in lineage",
+    "unscored": "kept in lineage",
 }  # fmt: skip
 SAYS = {
     "used": "counts", "adjudication": "an expert's decision, which overrides the model",
@@ -41,6 +42,7 @@ SAYS = {
     "measured": "by a kind of judge that the task does not use; compared with the others",
     "superseded": "replaced by a later answer", "duplicate": "also in another row",
     "rejected": "could not be read as a judgment",
+    "unscored": "the judge's answer failed: an error, or no number",
     "not_asked": "no answer was given", "filtered": "left out by where or skip_rows",
 }  # fmt: skip
 

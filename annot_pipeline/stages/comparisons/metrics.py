@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, NotRequired
 
 from typing_extensions import TypedDict
 
-from annot_pipeline.contracts.stage_metrics import StageMetrics
+from annot_pipeline.contracts.stage_metrics import AnsweredShares, StageMetrics
 
 
 class SegmentGraphs(TypedDict):
@@ -114,6 +114,8 @@ class SystemRankMetrics(StageMetrics):
         What is left out of rankings.
     alpha
         Level of tests.
+    missing_answers
+        Where systems differ most in their share of answers that count, of tasks that lack some.
     """
 
     stage: ClassVar[str] = "rank_systems"
@@ -125,6 +127,7 @@ class SystemRankMetrics(StageMetrics):
     comparisons_without_system: dict[str, int]
     comparisons_of_one_system: dict[str, int]
     alpha: float
+    missing_answers: dict[str, AnsweredShares] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,10 @@ from annot_pipeline.runtime.task_partitions import (
     run_by_task,
     throttle_progress,
 )
+from annot_pipeline.stages.comparisons.answers_of_systems import (
+    answers_of_systems,
+    missing_answers,
+)
 from annot_pipeline.stages.comparisons.metrics import (
     ComparisonMetrics,
     ContradictionMetrics,
@@ -118,15 +122,18 @@ def rank_systems_of_tasks(context: StageContext) -> StageOutput[SystemRankMetric
     By their scores, and by comparisons of outputs.
     """
     settings = context.campaign.settings.ranking
+    answers = answers_of_systems(context)
     # texts are read, and tasks ranked again where they change, only where they are asked for
     output = run_by_task(
         context, _rank_systems, "standardized", "comparisons",
         whole=("item_rows",) if settings.covariates else (),
-        read_by_stage=() if settings.covariates else ("item_rows",),
-        large=partial(_rankings_in_blocks, context),
+        read_by_stage=("controlled",) if settings.covariates else ("controlled", "item_rows"),
+        task_values=answers, large=partial(_rankings_in_blocks, context),
     )  # fmt: skip
     shutil.rmtree(context.folder / BLOCKS, ignore_errors=True)
-    return output.output(SystemRankMetrics, alpha=settings.alpha)
+    return output.output(
+        SystemRankMetrics, alpha=settings.alpha, missing_answers=missing_answers(answers)
+    )
 
 
 def _rankings_in_blocks(context: StageContext, whole: WholeTasks) -> list[Partition]:
@@ -135,7 +142,10 @@ def _rankings_in_blocks(context: StageContext, whole: WholeTasks) -> list[Partit
         return []
     from annot_pipeline.stages.scores.score_blocks import ranked_in_blocks
 
-    makes = partial(ranked_in_blocks, context, whole.folder(context), whole.inputs, whole.small)
+    makes = partial(
+        ranked_in_blocks, context, whole.folder(context), whole.inputs, whole.small,
+        whole.task_values,
+    )  # fmt: skip
     return block_partitions(context, 1, whole.fingerprint, makes)
 
 
@@ -158,6 +168,7 @@ def _rank_systems(inputs: TaskRows) -> tuple[Mapping[str, pa.Table], TaskMetrics
         inputs.settings,
         inputs.tables.get("item_rows"),
         throttle_progress(inputs.progress),
+        inputs.task_values,
     )
     return compared, metrics | compared_metrics
 
@@ -220,18 +231,25 @@ RANK_SYSTEMS = Stage(
             "task", "item", "segment", "document", "system", "criterion", "judge", "control",
             "kept", "score", "z",
         ),
-        "tasks": ("task", "scale_low", "scale_high", "assumed_low", "assumed_high"),
+        "tasks": (
+            "task", "scale_low", "scale_high", "assumed_low", "assumed_high", "criteria",
+            "used_judges",
+        ),
         "comparisons": (), "segment_ranks": ("task", "segment", "system", "dominance"),
-        "item_rows": ("task", "item", "text", "place"),
+        "item_rows": ("task", "item", "system", "text", "place"),
+        "controlled": (
+            "task", "judge_id", "judge_kind", "item", "item_a", "item_b", "system", "system_a",
+            "system_b", "control", "score", "fate",
+        ),
     },
     outputs=("system_rankings", "system_comparisons", "variance"),
     settings=(
         "ranking", "standardize", "seed", "judges", "easl.gamma", "easl.epsilon",
         "easl.trueskill_mean", "easl.trueskill_sd",
     ),
-    code_version="7",  # no order effect without a pair in both orders
+    code_version="8",  # answers asked for
     work=rank_systems_of_tasks,
-    kinds=frozenset({"parquet", "numpy"}),
+    kinds=frozenset({"parquet", "numpy", "duckdb"}),
 )  # fmt: skip
 
 DESCRIBE_COMPARISONS = Stage(

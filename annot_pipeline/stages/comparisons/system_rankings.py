@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from annot_pipeline.config import Campaign
 from annot_pipeline.contracts import GOLD
+from annot_pipeline.stages.comparisons.answers_of_systems import SystemAnswers, with_answers
 from annot_pipeline.stages.comparisons.judgments_of_systems import judgments_of_systems
 from annot_pipeline.stages.comparisons.rank_by_comparisons import rank_by_comparisons
 from annot_pipeline.stages.comparisons.ranked import RankingContext
@@ -21,6 +22,7 @@ def with_comparisons(
     settings: Campaign,
     item_rows: pa.Table | None = None,
     progress: Callable[[str], None] = lambda _: None,
+    answers: Mapping[str, SystemAnswers] | None = None,
 ) -> tuple[dict[str, pa.Table], dict[str, Any]]:
     """Return the rank by comparisons beside the rankings by scores.
 
@@ -36,6 +38,8 @@ def with_comparisons(
         Of the item tables, where a covariate needs them.
     progress
         Is called with messages about the progress.
+    answers
+        Answers that were asked for, by task.
 
     Returns
     -------
@@ -56,5 +60,6 @@ def with_comparisons(
         )
         for name, table in by_scores.items()
     }
+    whole["system_rankings"] = with_answers(whole["system_rankings"], answers or {})
     systems = {"judgments_of_systems": judgments_of_systems(whole["system_rankings"])}
     return whole, metrics | systems

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from typing_extensions import TypedDict
 
-from annot_pipeline.contracts.stage_metrics import StageMetrics
+from annot_pipeline.contracts.stage_metrics import AnsweredShares, StageMetrics
 
 
 class Change(TypedDict):
@@ -62,10 +62,20 @@ class ModelVersions(TypedDict):
 
 @dataclass(frozen=True)
 class JudgeMetrics(StageMetrics):
-    """Metrics of ``describe_judges``: the level of its tests."""
+    """Metrics of ``describe_judges``.
+
+    Parameters
+    ----------
+    alpha
+        Level of its tests.
+    missing_answers
+        Where judges differ most in their share of answers that did not fail, of tasks where some
+        failed.
+    """
 
     stage: ClassVar[str] = "describe_judges"
     alpha: float
+    missing_answers: dict[str, AnsweredShares] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

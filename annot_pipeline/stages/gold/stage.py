@@ -18,6 +18,8 @@ import pyarrow as pa
 from annot_pipeline.config.judges import JudgeSettings
 from annot_pipeline.contracts.stage_metrics import StageMetrics
 from annot_pipeline.errors import shorten
+from annot_pipeline.runtime.answered_shares import answered_shares
+from annot_pipeline.runtime.by_task import ByTask
 from annot_pipeline.runtime.context import Document, StageContext, StageOutput, write_declared
 from annot_pipeline.runtime.hash_values import hash_values
 from annot_pipeline.runtime.indexing import is_in
@@ -71,7 +73,16 @@ def _parsed_exports(context: StageContext) -> list[Path]:
 def describe_judges(context: StageContext) -> StageOutput[JudgeMetrics]:
     """Return the judges of all tasks."""
     table = _by_query(context, "gold/judges", "judges")
-    return StageOutput({"judges": table}, JudgeMetrics(context.campaign.settings.quality.alpha))
+    inputs = {"controlled": verify_table(context.inputs["controlled"])}
+    answers = ByTask(context.queries.table("gold/failed_answers", inputs))
+    missing = {}
+    for task in answers.names:
+        own = answers[task].to_pydict()
+        shares = answered_shares(own["judge"], own["n_asked"], own["n_answered"])
+        if shares is not None:
+            missing[task] = shares
+    alpha = context.campaign.settings.quality.alpha
+    return StageOutput({"judges": table}, JudgeMetrics(alpha, missing))
 
 
 def describe_items(context: StageContext) -> StageOutput[ItemMetrics]:
@@ -253,7 +264,7 @@ DESCRIBE_JUDGES = Stage(
     },
     outputs=("judges",),
     settings=("quality",),
-    code_version="7",  # people and models
+    code_version="8",  # failed answers
     work=describe_judges,
     kinds=frozenset({"parquet", "duckdb"}),
 )  # fmt: skip

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from annot_pipeline.config.judges import MODEL_NAME, JudgeSettings, entry_for
+from annot_pipeline.config.judges import JudgeSettings, entry_for, model_families
 
 
 @dataclass(frozen=True)
@@ -94,12 +94,13 @@ def count_undeclared_models(names: Iterable[str], settings: Sequence[JudgeSettin
 
     Those whom an entry other than ``*`` calls people are people.
     """
-    undeclared = 0
-    for name in names:
-        entry = entry_for(name, settings)
-        is_declared = entry is not None and (entry.kind == "model" or entry.name != "*")
-        undeclared += MODEL_NAME.search(name) is not None and not is_declared
-    return undeclared
+    names = list(names)
+    entries = {name: entry_for(name, settings) for name in names}
+    has_models = any(entry is not None and entry.kind == "model" for entry in entries.values())
+    return sum(
+        (entry := entries[name]) is None or (entry.kind != "model" and entry.name == "*")
+        for name in model_families(names, has_models=has_models)
+    )
 
 
 def _unused(

@@ -1,12 +1,13 @@
-"""Records that are no judgments and no errors: filtered rows, and questions that nobody answered.
+"""Records that are no judgments and no errors: filtered rows, questions without a valid answer.
 
 Filtered: the rows that ``options.skip_rows`` and ``where`` leave out. Not asked: a blank cell or a
 list that ends where ``each`` expects an answer, a blank row, an answer that ``abstain`` names.
+Unscored: an answer that ``failed`` names, a row that ``failed_where`` marks, NaN of a typed format.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
@@ -30,10 +31,14 @@ from annot_pipeline.stages.ingest.expressions import (
     for_each_value,
     without_steps,
 )
+from annot_pipeline.stages.ingest.patterns import compile_pattern
 from annot_pipeline.stages.ingest.record_cells import RecordCells
 from annot_pipeline.stages.ingest.record_fields import ANSWERS, is_blank, reason_where
 
-FILTERED, NOT_ASKED = "filtered", "not_asked"
+FILTERED, NOT_ASKED, UNSCORED = "filtered", "not_asked", "unscored"
+TYPED_FORMATS = ("json", "jsonl", "parquet")
+NAN = frozenset({"NaN", "nan"})
+"""A number that is none, as readers of `TYPED_FORMATS` and programs write it."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +48,7 @@ class EarlyFates:
     Parameters
     ----------
     fate
-        ``filtered`` or ``not_asked``.
+        ``filtered``, ``not_asked`` or ``unscored``.
     reason
         Why; None: nowhere.
     """
@@ -55,7 +60,7 @@ class EarlyFates:
 def early_fates(
     cells: RecordCells, source: Source, fields: Mapping[str, pa.Array], path: str
 ) -> EarlyFates:
-    """Return which records are filtered or were not asked.
+    """Return which records are filtered, were not asked, or have an answer that failed.
 
     Parameters
     ----------
@@ -64,28 +69,38 @@ def early_fates(
     source
         Its mapping.
     fields
-        Mapped fields; an answer that ``map`` makes an abstention counts too.
+        Mapped fields; an answer that ``map`` makes an abstention or a failure counts too.
     path
         The export relative to the campaign.
     """
     n = len(cells.rows)
     filtered = first_reason(
         _skipped(cells, source.options.skip_rows),
-        *(_fails(condition, cells, path, n) for n, condition in enumerate(source.where)),
+        *(
+            reason_where(pc.invert(_holds(condition, cells, path)), f"where.{n} does not hold")
+            for n, condition in enumerate(source.where)
+        ),
     )
     written = _Written(cells, source, path)
     not_asked = first_reason(
         cells.not_asked, cells.rows.not_asked, _blank_row(written, fields),
         *([_unanswered(written, fields)] if source.each else []), _abstained(written, fields),
     )  # fmt: skip
+    unscored = first_reason(
+        *(
+            reason_where(_holds(condition, cells, path), f"failed_where.{n} holds")
+            for n, condition in enumerate(source.failed_where)
+        ),
+        _failed(written, fields),
+    )
     can_be_read = pc.is_null(cells.rows.problem)
     nothing = pa.nulls(n, pa.string())
     fate = nothing
-    for name, reasons in ((NOT_ASKED, not_asked), (FILTERED, filtered)):
+    for name, reasons in ((UNSCORED, unscored), (NOT_ASKED, not_asked), (FILTERED, filtered)):
         if reasons is not None:
             applies = pc.and_(pc.is_valid(reasons), can_be_read)
             fate = pc.if_else(applies, pa.scalar(name), fate)
-    return EarlyFates(fate, first_reason(filtered, not_asked))
+    return EarlyFates(fate, first_reason(filtered, not_asked, unscored))
 
 
 def _skipped(cells: RecordCells, skip_rows: int) -> pa.Array | None:
@@ -95,8 +110,8 @@ def _skipped(cells: RecordCells, skip_rows: int) -> pa.Array | None:
     return reason_where(is_header, f"one of the first {skip_rows} rows (options.skip_rows)")
 
 
-def _fails(condition: Condition, cells: RecordCells, path: str, number: int) -> pa.Array | None:
-    """Return a reason where a condition fails; it quotes no cell, which may name a judge."""
+def _holds(condition: Condition, cells: RecordCells, path: str) -> pa.Array:
+    """Return where a condition holds."""
     values = evaluate(condition.value, cells, path=path, field="where")
     text = values.array.fill_null("")
     answers = for_each_value(text, lambda value: answer_text(value or "")).array
@@ -109,7 +124,7 @@ def _fails(condition: Condition, cells: RecordCells, path: str, number: int) -> 
         fails = pc.or_(fails, pc.invert(_is_any(answers, condition.among)))
     if condition.not_among is not None:
         fails = pc.or_(fails, _is_any(answers, condition.not_among))
-    return reason_where(fails, f"where.{number} does not hold")
+    return pc.invert(fails)
 
 
 def _is_any(answers: pa.Array, words: Sequence[str]) -> pa.Array:
@@ -185,14 +200,59 @@ def _abstained(written: _Written, fields: Mapping[str, pa.Array]) -> pa.Array | 
     abstain = written.source.abstain
     if not abstain:
         return None
-    is_word, is_abstention = [], []
+    words = frozenset(map(answer_text, abstain))
+    reason = f"the judge abstained ({', '.join(map(shorten, abstain))})"
+    return _answers_among(written, fields, words.__contains__, reason)
+
+
+def _failed(written: _Written, fields: Mapping[str, pa.Array]) -> pa.Array | None:
+    """Return a reason where each answer is one of ``failed``, as written or as mapped, or NaN."""
+    failed = written.source.failed
+    words = frozenset(answer_text(text) for text in failed if not text.startswith("~"))
+    patterns = [compile_pattern(text[1:]) for text in failed if text.startswith("~")]
+
+    def is_failure(text: str) -> bool:
+        return text in words or any(pattern.search(text) for pattern in patterns)
+
+    return first_reason(
+        _answers_among(written, fields, is_failure, "the answer is one of failed")
+        if failed
+        else None,
+        _answers_among(written, fields, NAN.__contains__, "the answer is NaN")
+        if _may_be_nan(written, fields)
+        else None,
+    )
+
+
+def _may_be_nan(written: _Written, fields: Mapping[str, pa.Array]) -> bool:
+    """Return whether any answer may be NaN, without reading it once more."""
+    if written.source.format not in TYPED_FORMATS:
+        return False
+    names = pa.array(sorted(NAN), pa.string())
+    return any(
+        written.source.fields[name].has_steps
+        or fields[name].null_count
+        or (pa.types.is_string(fields[name].type) and pc.any(pc.is_in(fields[name], names)).as_py())
+        for name in written.answers
+    )
+
+
+def _answers_among(
+    written: _Written, fields: Mapping[str, pa.Array], includes: Callable[[str], bool], reason: str
+) -> pa.Array | None:
+    """Return a reason where a test holds of an answer, and others are blank or fulfil it too."""
+    is_included, is_included_or_blank = [], []
     for name in written.answers:
         text = written.text(name)
-        text_answers = for_each_value(text, lambda value: answer_text((value or "").strip()))
-        abstains = _is_any(text_answers.array, abstain)
+        included = for_each_value(
+            text, lambda value: includes(answer_text((value or "").strip())), pa.bool_()
+        ).array
         if pa.types.is_string(fields[name].type):
-            abstains = pc.or_(abstains, _is_any(fields[name].fill_null(""), abstain))
-        is_word.append(abstains)
-        is_abstention.append(pc.or_(abstains, is_blank(text)))
-    applies = pc.and_(reduce(pc.and_, is_abstention), reduce(pc.or_, is_word))
-    return reason_where(applies, f"the judge abstained ({', '.join(map(shorten, abstain))})")
+            mapped = for_each_value(
+                fields[name], lambda value: value is not None and includes(value), pa.bool_()
+            )
+            included = pc.or_(included, mapped.array)
+        is_included.append(included)
+        is_included_or_blank.append(pc.or_(included, is_blank(text)))
+    applies = pc.and_(reduce(pc.and_, is_included_or_blank), reduce(pc.or_, is_included))
+    return reason_where(applies, reason)

@@ -37,7 +37,7 @@ from annot_pipeline.stages.ingest.raw_names import CELLS, judge_cells
 from annot_pipeline.stages.ingest.record_cells import RecordCells, combinations, record_cells
 from annot_pipeline.stages.ingest.record_fields import ANSWERS, is_blank, reason_where
 
-CODE_VERSION = "10"  # one text of an answer
+CODE_VERSION = "11"  # failed answers
 
 LONGEST_VALUE = 100_000
 """Bytes; a longer one is no name, label or number but something gone wrong."""
@@ -76,10 +76,11 @@ def columns_by_field(source: Source | ItemSource) -> dict[str, list[str]]:
         names = (n for b in bindings for n in columns_used(expression, b))
         columns[field] = [n for n in dict.fromkeys(names) if not any(v in n for v in virtual)]
     if isinstance(source, Source):
-        for number, condition in enumerate(source.where):
-            names = (n for b in bindings for n in columns_used(condition.value, b))
-            used = [n for n in dict.fromkeys(names) if not any(v in n for v in virtual)]
-            columns[f"where.{number}"] = used
+        for key, conditions in (("where", source.where), ("failed_where", source.failed_where)):
+            for number, condition in enumerate(conditions):
+                names = (n for b in bindings for n in columns_used(condition.value, b))
+                used = [n for n in dict.fromkeys(names) if not any(v in n for v in virtual)]
+                columns[f"{key}.{number}"] = used
         for name, each in source.each.items():
             if isinstance(each, EachElement | EachKey):
                 columns[f"each.{name}"] = [each.column]
@@ -127,8 +128,8 @@ def read_records(rows: RawRows, source: Source, *, path: str, campaign: str) -> 
     Returns
     -------
     pyarrow.Table
-        ``row``, ``cell``, ``early_fate`` (filtered, not_asked, or null), ``reason`` (null: a
-        judgment), then the mapped fields, with ``task`` and ``item`` (or ``item_a`` and
+        ``row``, ``cell``, ``early_fate`` (filtered, not_asked, unscored, or null), ``reason``
+        (null: a judgment), then the mapped fields, with ``task`` and ``item`` (or ``item_a`` and
         ``item_b``) always there.
     """
     return pa.concat_tables(

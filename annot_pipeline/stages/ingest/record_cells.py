@@ -194,7 +194,7 @@ def _elements(each: EachElement | EachKey, cell: str | None) -> _Held:
         inner: Any = [element.strip() for element in cell.split(each.split)]
     else:
         try:
-            inner = json_at(parse_json(cell), each.json_path)
+            inner = json_at(parse_json(cell, has_nan=True), each.json_path)
         except ValueError as error:
             return _Held([], [], problem=f"{each.column} is not JSON: {error}")
     if inner is None:
@@ -248,7 +248,7 @@ def elements(cell: str) -> list[str]:
     """Return the elements of a JSON list as text; of other text, itself; none of a blank."""
     if cell.lstrip().startswith("["):
         try:
-            inner = parse_json(cell)
+            inner = parse_json(cell, has_nan=True)
         except ValueError:
             inner = None
         if isinstance(inner, list):

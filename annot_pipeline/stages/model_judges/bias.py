@@ -49,7 +49,7 @@ ROW_FIELDS = (
     "truth", "length_a", "length_b",
 )  # fmt: skip
 """Fields of `Comparisons` with one value per comparison."""
-UNANSWERED = ("rejected", "not_asked")
+UNANSWERED = ("rejected", "not_asked", "unscored")
 """Fates of records that may be comparisons without an answer."""
 LEAST_COMPARISONS = 20
 """Of a judge whose effects of order and length are estimated."""

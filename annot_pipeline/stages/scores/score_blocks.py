@@ -22,6 +22,7 @@ from annot_pipeline.runtime.context import Document, StageContext
 from annot_pipeline.runtime.indexing import is_in
 from annot_pipeline.runtime.partitions import InputPartition, WritePartition, write_partition
 from annot_pipeline.runtime.task_partitions import METRICS_BY_TASK, TASK_FINGERPRINTS
+from annot_pipeline.stages.comparisons.answers_of_systems import SystemAnswers
 from annot_pipeline.stages.comparisons.break_into_comparisons import break_into_comparisons
 from annot_pipeline.stages.comparisons.imply_comparisons import MOST_ITEMS
 from annot_pipeline.stages.comparisons.rank_systems import TABLES, rank_task
@@ -95,7 +96,11 @@ def compared_in_blocks(
 
 
 def ranked_in_blocks(
-    context: StageContext, folder: Path, inputs: InputPartition, small: Mapping[str, pa.Table]
+    context: StageContext,
+    folder: Path,
+    inputs: InputPartition,
+    small: Mapping[str, pa.Table],
+    answers: Mapping[str, SystemAnswers],
 ) -> list[WritePartition]:
     """Return what makes the system rankings of a task, by sums over its blocks.
 
@@ -107,6 +112,8 @@ def ranked_in_blocks(
         Its judgments, ``standardized``, and ``comparisons``.
     small
         ``tasks``, ``segment_ranks`` of this task.
+    answers
+        Answers that were asked for, of this task.
     """
     folder.mkdir(parents=True)
     columns, settings = context.columns["standardized"], context.campaign.settings
@@ -141,7 +148,7 @@ def ranked_in_blocks(
     items = context.inputs["item_rows"] if settings.ranking.covariates else None
     rank = partial(
         _rank, folder / RANKED, inputs.files["comparisons"], small, settings, items,
-        context.columns["item_rows"],
+        context.columns["item_rows"], answers,
     )  # fmt: skip
     return [rank]
 
@@ -163,6 +170,7 @@ def _rank(
     settings: Campaign,
     items: StoredTable | None,
     columns: Sequence[str],
+    answers: Mapping[str, SystemAnswers],
     folder: Path,
     key: str,
 ) -> tuple[Mapping[str, TableFile], Document]:
@@ -170,7 +178,7 @@ def _rank(
     tables, metrics = load(ranked)
     whole, compared = with_comparisons(
         tables, read_verified(comparisons), small["segment_ranks"], settings,
-        None if items is None else read_verified(items, columns),
+        None if items is None else read_verified(items, columns), answers=answers,
     )  # fmt: skip
     files = {
         name: write_partition(folder, name, key, partial(iter, [rows]))
