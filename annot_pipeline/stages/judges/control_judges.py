@@ -307,7 +307,7 @@ def with_label_tests(
         Whether judges who fail, or are suspected, are dropped.
     """
     is_failed = labelled.verdict == FAILED
-    has_reason = np.array([reason is not None for reason in labelled.reason])
+    has_reason = np.array([reason is not None for reason in labelled.reason], np.bool_)
     by_labels = (verdict == UNTESTED) & ((labelled.verdict != UNTESTED) | has_reason)
     by_labels |= (verdict == UNDETERMINED) & is_failed
     drop = (is_failed & (quality.labels == "drop")) | (
