@@ -229,7 +229,7 @@ RANK_SYSTEMS = Stage(
         "ranking", "standardize", "seed", "judges", "easl.gamma", "easl.epsilon",
         "easl.trueskill_mean", "easl.trueskill_sd",
     ),
-    code_version="7",  # no order effect without a pair in both orders
+    code_version="8",  # ranks across components without a total order
     work=rank_systems_of_tasks,
     kinds=frozenset({"parquet", "numpy"}),
 )  # fmt: skip
