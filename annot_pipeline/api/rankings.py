@@ -117,7 +117,8 @@ def rank(
         named as fields of campaign.yaml count, such as task and control, or are refused.
     judge, segment, system, score, system_a, system_b, preference, winner
         Its columns. A preference or winner is ``a``, ``b`` or ``tie``; ``left`` or ``right``; the
-        name of a column of systems; or the name of the system that won.
+        name of a column of systems; or the name of the system that won. Where a system is named
+        ``a`` or ``b``, in any case, winners are names of systems.
     document
         Column of the document of each segment, whose segments are not independent: intervals and
         tests then count documents. None: ``document``, if the frame has it.
@@ -133,7 +134,8 @@ def rank(
     ConfigError
         A column is missing, there twice or of no use, or a setting is wrong.
     InputError
-        No row can be used, with the reasons; or a winner may be a side or a system.
+        No row can be used, with the reasons; a winner is a system of other rows; or it may be a
+        side or a system.
     """
     frame = materialize(frame)
     names = column_names(frame)

@@ -220,10 +220,47 @@ def test_winners_may_be_named_in_several_ways(battles):
     pd.testing.assert_frame_equal(annot.rank(by_label, winner="label").ranking, expected)
 
 
-def test_a_winner_that_is_a_side_and_a_system_is_refused(battles):
-    frame = pairs_of(battles).assign(system_a="b", system_b="a")
-    with pytest.raises(InputError, match="a winner may be a side or a system"):
+def winners(*rows: tuple[str, str, str]) -> pd.DataFrame:
+    frame = pd.DataFrame(rows, columns=["system_a", "system_b", "winner"])
+    return frame.assign(judge=[f"j{n % 5}" for n in range(len(frame))])
+
+
+@pytest.mark.parametrize("names", ["ABC", "abc", ["left", "right", "tie"], "bac"])
+def test_names_of_systems_win_over_words_for_sides(names):
+    pairs = [(0, 1), (1, 2), (2, 0), (1, 0), (2, 1), (0, 2)] * 5
+    better = [min(pair) if n % 4 else max(pair) for n, pair in enumerate(pairs)]
+    expected = annot.rank(winners(*(
+        (f"m{a}", f"m{b}", f"m{best}") for (a, b), best in zip(pairs, better, strict=True)
+    ))).ranking  # fmt: skip
+    actual = annot.rank(winners(*(
+        (names[a], names[b], names[best]) for (a, b), best in zip(pairs, better, strict=True)
+    ))).ranking  # fmt: skip
+    plain = {name: f"m{n}" for n, name in enumerate(names)}
+    actual = actual.assign(system=actual["system"].map(plain)).set_index("system").sort_index()
+    columns = ["rank", "score", "n_judgments"]
+    expected = expected.set_index("system").sort_index()
+    pd.testing.assert_frame_equal(actual[columns], expected[columns])
+
+
+@pytest.mark.parametrize("winner", ["B", "X"])
+def test_a_winner_that_is_a_system_of_other_rows_is_refused(winner):
+    rows = [("B", "C", "B"), ("X", "B", "X"), ("C", "D", winner), ("D", "C", "tie")]
+    with pytest.raises(InputError, match="not one of the two systems of its row") as error:
+        annot.rank(winners(*rows))
+    assert "1 of 4 rows: names a system of other rows (rows from 0: 2)" in str(error.value)
+    assert winner in error.value.problems[0].values
+
+
+def test_a_word_for_a_side_is_none_where_another_system_has_the_name(battles):
+    frame = pairs_of(battles).assign(system_a="B", system_b="A")
+    with pytest.raises(InputError, match="a winner may be a side or a system") as error:
         annot.rank(frame)
+    n = int((frame["winner"] != "tie").sum())
+    assert f"{n} of 500 rows: is a word for a side and, in another case" in str(error.value)
+    with pytest.raises(InputError, match="a winner may be a side or a system"):
+        annot.rank(winners(("A", "C", "A"), ("C", "D", "a")))
+    agreeing = annot.rank(frame.assign(system_a="A", system_b="B"))  # a is A in all rows
+    assert set(agreeing.ranking["system"]) == {"A", "B"}
 
 
 def test_a_frame_has_one_kind_of_answer(battles):
@@ -240,12 +277,12 @@ def test_a_frame_has_one_kind_of_answer(battles):
 
 
 def test_a_system_that_never_loses_is_not_last():
-    """a was always shown first; no pair was shown in both orders."""
-    rows = [("a", "b", "tie"), ("a", "b", "tie"), ("a", "c", "tie"), ("b", "c", "a"),
-            ("b", "c", "a")]  # fmt: skip
+    """x was always shown first; no pair was shown in both orders."""
+    rows = [("x", "y", "tie"), ("x", "y", "tie"), ("x", "z", "tie"), ("y", "z", "a"),
+            ("y", "z", "a")]  # fmt: skip
     frame = pd.DataFrame(rows, columns=["system_a", "system_b", "preference"])
     ranking = annot.rank(frame.assign(judge=["j1", "j2", "j1", "j1", "j2"])).ranking
-    assert ranking["system"].tolist()[-1] == "c"
+    assert ranking["system"].tolist()[-1] == "z"
 
 
 @pytest.mark.slow
