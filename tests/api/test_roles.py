@@ -305,7 +305,9 @@ def call_in(error: pytest.ExceptionInfo[AnnotError]) -> str:
 
 
 def run(error: pytest.ExceptionInfo[AnnotError], frame: Any) -> Any:
-    return eval(call_in(error), {"annot": annot, "frame": frame})  # of our own message
+    return eval(
+        call_in(error), {"annot": annot, "frame": frame, "polars": pl}
+    )  # of our own message
 
 
 @pytest.mark.sampled(every=3)
@@ -365,6 +367,74 @@ def test_systems_in_columns_get_the_line_that_reshapes_them():
     with pytest.raises(ConfigError) as error:
         annot.rank(frame)
     assert len(run(error, frame).ranking) == 3
+
+
+@pytest.mark.parametrize("index", [["question"], ["batch", "question"], ["question", None]])
+def test_an_index_gets_the_line_that_makes_it_columns(votes, index):
+    """As pivot leaves it: levels of the index are no columns to reshape."""
+    wide = votes.pivot(index="question", columns="worker", values="answer")
+    wide["batch"] = 1
+    frame = wide.set_index("batch", append=True).reorder_levels(["batch", "question"])
+    frame = frame.droplevel("batch") if len(index) == 1 else frame
+    if len(index) == 2:
+        frame = frame.swaplevel() if index[0] == "question" else frame
+        frame.index.names = index
+    with pytest.raises(ConfigError) as error:
+        annot.infer_labels(frame)
+    assert 'frame.reset_index().melt(id_vars=["question"' in call_in(error)
+    with pytest.warns(UserWarning, match="do not count"):
+        labels = run(error, frame).labels
+    expected = annot.infer_labels(votes, **NAMES).labels
+    assert labels["question"].tolist() == expected["question"].tolist()
+    assert labels["label"].tolist() == expected["answer"].tolist()
+
+
+def wide_scores() -> pd.DataFrame:
+    """Scores of 3 systems by segment and judge: ``segment, judge, m0, m1, m2``."""
+    scores = evaluation(1).drop(columns="document")
+    scores = scores.rename(columns={"part": "segment", "worker": "judge"})
+    frame = scores.pivot(index=["segment", "judge"], columns="model", values="points")
+    return frame.reset_index().rename_axis(columns=None)
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "arrow", "index"])
+def test_columns_of_roles_stay_where_systems_become_rows(kind):
+    """A segment is no item, and a task is no system."""
+    wide = wide_scores().assign(task="t")
+    frame: Any = wide.set_index(["segment", "judge"]) if kind == "index" else wide
+    if kind in ("polars", "arrow"):
+        frame = pl.from_pandas(wide) if kind == "polars" else pl.from_pandas(wide).to_arrow()
+    with pytest.raises(ConfigError, match=r"reshape it: annot\.agreement") as error:
+        annot.agreement(frame)
+    rows = wide.melt(["segment", "judge", "task"], var_name="system", value_name="score")
+    expected = annot.agreement(rows)["alpha_interval"]
+    assert run(error, frame)["alpha_interval"] == expected
+    with pytest.raises(ConfigError) as error:
+        annot.rank(frame)
+    ranking = run(error, frame).ranking
+    assert set(ranking["system"]) == {"m0", "m1", "m2"}
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "arrow", "index"])
+def test_scores_without_judges_get_the_line_with_one_judge(kind):
+    wide = wide_scores().groupby("segment", as_index=False)[["m0", "m1", "m2"]].mean()
+    frame: Any = wide.set_index("segment") if kind == "index" else wide
+    if kind in ("polars", "arrow"):
+        frame = pl.from_pandas(wide) if kind == "polars" else pl.from_pandas(wide).to_arrow()
+    with pytest.raises(ConfigError, match=r"if one judge gave all scores: annot\.rank") as error:
+        annot.rank(frame)
+    ranked = run(error, frame)
+    assert len(ranked.ranking) == 3
+    assert set(ranked.comparisons["system_a"]) == {"m0", "m1", "m2"}
+
+
+def test_segments_judged_in_columns_are_items():
+    frame = wide_scores().pivot(index="segment", columns="judge", values="m0").reset_index()
+    with pytest.raises(ConfigError) as error:
+        annot.agreement(frame)
+    assert call_in(error).endswith('value_name="label"), item="segment")')
+    with pytest.warns(UserWarning, match="do not count"):
+        run(error, frame)
 
 
 def test_misspelt_columns(votes):
