@@ -13,7 +13,13 @@ from annot_pipeline.api.frame_build import FrameTables, build_frame
 from annot_pipeline.api.frames import AnyFrame, Frame, column_names, materialize
 from annot_pipeline.api.preferences import read_sides
 from annot_pipeline.api.results import Result, new_axes
-from annot_pipeline.api.roles import PAIRS, check_columns, has_likely, optional_columns
+from annot_pipeline.api.roles import (
+    PAIRS,
+    SEVERAL_CRITERIA,
+    check_columns,
+    has_likely,
+    optional_columns,
+)
 from annot_pipeline.errors import ConfigError, InputError, Problem
 
 COLUMNS = (
@@ -29,7 +35,7 @@ COMPARISON_COLUMNS = (
 OF_SYSTEMS = "systems are ranked by scores or comparisons of two"
 OF_PAIRS: Mapping[str, str] = {
     "item": "a pair has two items: name them item_a and item_b",
-    "criterion": "comparisons on several criteria would count as one; name the column task",
+    "criterion": f"comparisons {SEVERAL_CRITERIA}",
     "system": "a pair has two systems: system_a and system_b",
 }
 """Fields that rankings by comparisons do not use, with the reason."""

@@ -26,9 +26,11 @@ UNUSED: Mapping[str, str] = {
     "selection_probability": "it weighs estimates of how good models are, which builds make",
 }
 """Fields that no function uses, with the reason."""
+SEVERAL_CRITERIA = "on several criteria would count as one"
+"""The reason of a column that would do as the column of tasks."""
 ITEM_BY_ITEM: Mapping[str, str] = {
     "document": "items are taken to be independent, also those of one document",
-    "criterion": "answers on several criteria would count as one; name the column task",
+    "criterion": f"answers {SEVERAL_CRITERIA}",
 }
 """Fields that functions of labels do not use, with the reason."""
 
@@ -115,11 +117,21 @@ def refuse_columns(data: AnyFrame, reasons: Mapping[str, str]) -> None:
     drop = {"pandas": f"columns=[{written}]", "polars": written, "arrow": f"[{written}]"}
     verb = "drop_columns" if kind_of(data) == "arrow" else "drop"
     do = f"frame.{verb}({drop[kind_of(data)]}), if the result shall not depend on it"
-    problems = [
-        Problem(f'column "{name}"', f"is not used: {why}", do=do if name == [*reasons][-1] else "")
-        for name, why in reasons.items()
-    ]
+    problems = []
+    for name, why in reasons.items():
+        advice = [do] if name == [*reasons][-1] else []
+        if why.endswith(SEVERAL_CRITERIA) and "task" not in column_names(data):
+            advice.insert(0, f"{_renamed(data, name, 'task')} makes each criterion a task")
+        problems.append(Problem(f'column "{name}"', f"is not used: {why}", do="; or ".join(advice)))
     raise ConfigError("the frame has columns that would be ignored", problems)
+
+
+def _renamed(data: AnyFrame, name: str, new: str) -> str:
+    """Return the expression that renames a column of a frame."""
+    if kind_of(data) == "pandas":
+        return f'frame.rename(columns={{"{name}": "{new}"}})'
+    verb = "rename" if kind_of(data) == "polars" else "rename_columns"
+    return f'frame.{verb}({{"{name}": "{new}"}})'
 
 
 def check_columns(function: str, data: AnyFrame, columns: Mapping[str, str]) -> None:

@@ -126,6 +126,25 @@ def test_the_line_that_drops_a_column_is_that_of_the_library(votes):
         annot.infer_labels(frame, **NAMES)
 
 
+@pytest.mark.parametrize("kind", ["pandas", "polars", "arrow"])
+def test_criteria_get_the_line_that_makes_them_tasks(votes, kind):
+    both = two_tasks(votes).rename(columns={"task": "criterion"})
+    frame: Any = both
+    if kind != "pandas":
+        frame = pl.from_pandas(both) if kind == "polars" else pl.from_pandas(both).to_arrow()
+    with pytest.raises(ConfigError, match="several criteria would count as one\n") as error:
+        annot.infer_labels(frame, **NAMES)
+    line = re.search(
+        r"frame\.\S+ \S+ makes each criterion a task; or frame\.drop", str(error.value)
+    )
+    assert line
+    renamed = eval(line[0].partition(" makes")[0], {"frame": frame})  # of our own message
+    assert len(annot.infer_labels(renamed, **NAMES).labels) == 2 * votes["question"].nunique()
+    with pytest.raises(ConfigError) as error:
+        annot.infer_labels(both.assign(task="t"), **NAMES)
+    assert "makes each criterion" not in str(error.value)
+
+
 def test_predictions_and_splits_refuse_what_they_ignore(votes):
     gold = annot.infer_labels(votes, **NAMES)
     predictions = gold.labels[["question", "answer"]].assign(document="d")
