@@ -34,7 +34,7 @@ def document(*levels: str, **more: Any) -> dict[str, Any]:
         "exports_not_compared": [], "unread": [],
         "settings_changed": False, "changed_settings": [], "not_compared": None, "last_build": None,
         "unended_build": None, "build_due": False, "failing": [], "rolled_back": None,
-        "failed_build": None, "refused_folders": None, "exposed_secrets": [],
+        "failed_build": None, "damaged_note": None, "refused_folders": None, "exposed_secrets": [],
     } | more  # fmt: skip
 
 

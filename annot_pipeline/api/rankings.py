@@ -13,7 +13,13 @@ from annot_pipeline.api.frame_build import FrameTables, build_frame
 from annot_pipeline.api.frames import AnyFrame, Frame, column_names, materialize
 from annot_pipeline.api.preferences import read_sides
 from annot_pipeline.api.results import Result, new_axes
-from annot_pipeline.api.roles import PAIRS, check_columns, has_likely, optional_columns
+from annot_pipeline.api.roles import (
+    PAIRS,
+    SEVERAL_CRITERIA,
+    check_columns,
+    has_likely,
+    optional_columns,
+)
 from annot_pipeline.errors import ConfigError, InputError, Problem
 
 COLUMNS = (
@@ -29,7 +35,7 @@ COMPARISON_COLUMNS = (
 OF_SYSTEMS = "systems are ranked by scores or comparisons of two"
 OF_PAIRS: Mapping[str, str] = {
     "item": "a pair has two items: name them item_a and item_b",
-    "criterion": "comparisons on several criteria would count as one; name the column task",
+    "criterion": f"comparisons {SEVERAL_CRITERIA}",
     "system": "a pair has two systems: system_a and system_b",
 }
 """Fields that rankings by comparisons do not use, with the reason."""
@@ -117,7 +123,8 @@ def rank(
         named as fields of campaign.yaml count, such as task and control, or are refused.
     judge, segment, system, score, system_a, system_b, preference, winner
         Its columns. A preference or winner is ``a``, ``b`` or ``tie``; ``left`` or ``right``; the
-        name of a column of systems; or the name of the system that won.
+        name of a column of systems; or the name of the system that won. Where a system is named
+        ``a`` or ``b``, in any case, winners are names of systems.
     document
         Column of the document of each segment, whose segments are not independent: intervals and
         tests then count documents. None: ``document``, if the frame has it.
@@ -133,7 +140,8 @@ def rank(
     ConfigError
         A column is missing, there twice or of no use, or a setting is wrong.
     InputError
-        No row can be used, with the reasons; or a winner may be a side or a system.
+        No row can be used, with the reasons; a winner is a system of other rows; or it may be a
+        side or a system.
     """
     frame = materialize(frame)
     names = column_names(frame)

@@ -15,7 +15,10 @@ def add(releases: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """List the releases; return 1 where gold is missing or older than the store's copy."""
+    """List the releases.
+
+    Returns 1 where gold is missing or older than the store's copy, or a release cannot be read.
+    """
     from annot_pipeline.commands.release_list import list_releases
     from annot_pipeline.storage.releases import Releases
 
@@ -33,6 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
                 lines.append(
                     f"{row['version']}{pinned}  cannot be read: {printable(row['problem'])}"
                 )
+                lines.append(f"  do: {printable(row['do'])}")
                 continue
             changes = changes_text(row["changes"] | {"settings_changed": row["settings_changed"]})
             parent = f" after {row['parent']}" if row["parent"] else ""
@@ -44,10 +48,12 @@ def run(arguments: argparse.Namespace) -> int:
                 f"{changes or first}"
             )
         if rolled_back:
-            lines.append(f"latest.json: {printable(rolled_back.what)}")
+            lines.append(printable(f"{rolled_back.where}: {rolled_back.what}"))
             lines.append(f"next: {printable(rolled_back.do)}")
         return "\n".join(lines)
 
-    problem = rolled_back and {"what": rolled_back.what, "do": rolled_back.do}
+    problem = rolled_back and {
+        "file": rolled_back.where, "what": rolled_back.what, "do": rolled_back.do,
+    }  # fmt: skip
     show(arguments, {"releases": rows, "rolled_back": problem}, text)
-    return int(rolled_back is not None)
+    return int(rolled_back is not None or any(row["problem"] for row in rows))

@@ -14,12 +14,12 @@ def add(status: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Say where the campaign stands."""
+    """Say where the campaign stands; return 1 where the note of the last build is damaged."""
     from annot_pipeline.commands.status import status
 
     document = status(load(arguments))
     show(arguments, document, lambda: _status_text(typed(arguments), document))
-    return 0
+    return int(document["damaged_note"] is not None)
 
 
 def _status_text(campaign: str, document: Document) -> str:
@@ -59,7 +59,7 @@ def _status_text(campaign: str, document: Document) -> str:
             lines.append(f"labels by majority of votes, without probabilities: {tasks}")
     rolled_back = document["rolled_back"]
     if rolled_back:
-        lines.append(f"latest.json: {printable(rolled_back['what'])}")
+        lines.append(printable(f"{rolled_back['file']}: {rolled_back['what']}"))
     if damaged:
         lines.append(f"damaged, not as it was published: {_shorten_list(damaged)}")
     for what, names in document["arrived"].items():
@@ -87,6 +87,8 @@ def _status_text(campaign: str, document: Document) -> str:
     if last:
         outcome = "\n  ".join(map(printable, last["outcome"].splitlines()))
         lines.append(f"last build, {last['finished']}: {outcome}")
+    if note := document["damaged_note"]:
+        lines.append(printable(f"{note['file']}: {note['what']}"))
     if interrupted := document["unended_build"]:
         progress = f"it had made {interrupted['stage']} at {interrupted['at']}"
         lines.append(
@@ -94,6 +96,8 @@ def _status_text(campaign: str, document: Document) -> str:
             "only"
         )
     step = _idle(document)
+    if note:
+        step = f"annot build {campaign} (it writes {note['file']} again)"
     if document["build_due"]:
         step = f"annot build {campaign}"
     if document["failed_build"]:

@@ -22,7 +22,9 @@ def list_releases(campaign: LoadedCampaign) -> list[dict[str, Any]]:
         try:
             manifest = releases.get(version).manifest
         except StoreError as error:  # the others can be listed all the same
-            rows.append(row | {"problem": " ".join(str(error).split())})
+            whats = "; ".join(problem.what for problem in error.problems)
+            do = "; ".join(dict.fromkeys(problem.do for problem in error.problems))
+            rows.append(row | {"problem": f"{error.title} ({whats})", "do": do})
             before = None
             continue
         tables = {table["name"]: table["rows"] for table in manifest["tables"]}

@@ -47,6 +47,7 @@ def status(campaign: LoadedCampaign) -> dict[str, Any]:
     exports = arrived_exports(campaign, manifest, has_key=not missing)
     arrived = {"new": exports.new, "changed": exports.changed, "gone": exports.gone}
     build = Build(campaign)
+    note = build.store.damaged_outcome()
     settings = None if missing else _changed_settings(campaign, release)
     changed = None if settings is None else bool(settings)
     return {
@@ -63,7 +64,8 @@ def status(campaign: LoadedCampaign) -> dict[str, Any]:
         },
         "exposed_secrets": exposed_secrets(campaign.settings.privacy, campaign.store),
         "unpointed": lying,
-        "rolled_back": rolled_back and {"what": rolled_back.what, "do": rolled_back.do},
+        "rolled_back": rolled_back
+        and {"file": rolled_back.where, "what": rolled_back.what, "do": rolled_back.do},
         "arrived": arrived,
         "exports_not_compared": exports.not_compared,
         "unread": [build.mask_text(text) for text in unread_exports(campaign)],
@@ -71,6 +73,7 @@ def status(campaign: LoadedCampaign) -> dict[str, Any]:
         "changed_settings": settings,
         "not_compared": missing and {"what": missing.what, "do": missing.do},
         "last_build": build.store.last_outcome(),
+        "damaged_note": note and {"file": note.where, "what": note.what, "do": note.do},
         "unended_build": build.store.interrupted_build(),
         "failing": [{"what": gate.what, "do": gate.do} for gate in failing_gates(build)],
         "failed_build": {"do": list(advice)} if (advice := failed_build_advice(build)) else None,

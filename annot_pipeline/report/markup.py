@@ -21,6 +21,8 @@ MOST_CHARACTERS = 120
 LONG = 28
 """Characters from which a cell may break into lines."""
 SMALLEST_P = 0.001
+ROUNDING = 1e-12
+"""Agreement below it is that of sums of rounded numbers."""
 FEW_ROWS = 5
 """Of a table that needs no search."""
 MANY_ROWS = 50
@@ -103,6 +105,11 @@ def number(value: float | None, kind: Kind = "real") -> str:
         return f"{value:.2e}".replace("-", "\u2212", 1) if value < 0 else f"{value:.2e}"
     digits = 0 if isinstance(value, int) else 3 if size < 10 else 2 if size < 100 else 1
     return f"{value:,.{digits}f}".replace("-", "\u2212")
+
+
+def without_rounding(value: Any) -> Any:
+    """Return 0 for what differs from it by the rounding of numbers alone."""
+    return 0.0 if value is not None and abs(value) < ROUNDING else value
 
 
 def interval(low: float | None, high: float | None, kind: Kind = "real") -> str:

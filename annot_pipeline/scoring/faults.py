@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
-from annot_pipeline.errors import InputError, Problem, first_of
+from annot_pipeline.errors import SHOWN_VALUES, InputError, Problem, first_of, row_and_line
 
 KINDS = {
     "unreadable": ("cannot be split into columns", "", "fix these rows"),
@@ -42,6 +43,14 @@ KINDS = {
 }
 """What is wrong, what is allowed, what to do; by kind."""
 
+RowLines: TypeAlias = Callable[[Iterable[int]], Mapping[int, int]]
+"""Returns the lines of a file on which rows start; without the rows that have none."""
+
+
+def no_lines(_: Iterable[int]) -> Mapping[int, int]:
+    """Return the lines of rows of what has no lines, as a frame."""
+    return {}
+
 
 @dataclass
 class Faults:
@@ -51,22 +60,39 @@ class Faults:
     ----------
     name
         Of the file.
+    lines
+        Of its rows.
+    rows, values, allowed
+        By kind and reason: the rows, what stood there, and what is allowed there.
     """
 
     name: str
-    rows: dict[str, list[int]] = field(default_factory=dict)
-    values: dict[str, list[str]] = field(default_factory=dict)
-    allowed: dict[str, str] = field(default_factory=dict)
+    lines: RowLines = no_lines
+    rows: dict[tuple[str, str], list[int]] = field(default_factory=dict)
+    values: dict[tuple[str, str], list[str]] = field(default_factory=dict)
+    allowed: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def add(
-        self, kind: str, rows: Iterable[int], values: Iterable[object] = (), allowed: str = ""
+        self,
+        kind: str,
+        rows: Iterable[int],
+        values: Iterable[object] = (),
+        allowed: str = "",
+        reason: str = "",
     ) -> None:
-        """Add rows with a fault, what stood there, and what is allowed where rows differ."""
+        """Add rows with a fault, what stood there, and what is allowed where rows differ.
+
+        ``reason`` says more than the kind does; from the sixth on, reasons are left out.
+        """
         more = list(rows)
-        if more:
-            self.rows.setdefault(kind, []).extend(more)
-            self.values.setdefault(kind, []).extend(map(str, values))
-            self.allowed.setdefault(kind, allowed)
+        if not more:
+            return
+        if (kind, reason) not in self.rows and self._count_reasons(kind) >= SHOWN_VALUES:
+            reason = ""
+        key = kind, reason
+        self.rows.setdefault(key, []).extend(more)
+        self.values.setdefault(key, []).extend(map(str, values))
+        self.allowed.setdefault(key, allowed)
 
     def raise_any(self) -> None:
         """Say all that is wrong.
@@ -77,11 +103,21 @@ class Faults:
             If anything is.
         """
         problems = []
-        for kind, rows in self.rows.items():
-            what, allowed, do = KINDS[kind]
-            text = first_of([f"{row:,}" for row in sorted(rows)])
-            where = f"row{'s' * (len(rows) > 1)} {text}"
-            values = tuple(dict.fromkeys(self.values[kind]))
-            problems.append(Problem(where, what, self.allowed[kind] or allowed, do, values))
+        for (kind, reason), rows in self.rows.items():
+            key, (what, allowed, do) = (kind, reason), KINDS[kind]
+            values = tuple(dict.fromkeys(self.values[key]))
+            problems.append(Problem(
+                self._place(sorted(rows)), f"{what}: {reason}" if reason else what,
+                self.allowed[key] or allowed, do, values,
+            ))  # fmt: skip
         if problems:
             raise InputError(f"{self.name}: not scored", problems)
+
+    def _count_reasons(self, kind: str) -> int:
+        return sum(one == kind and reason != "" for one, reason in self.rows)
+
+    def _place(self, rows: list[int]) -> str:
+        """Return the first rows with their lines, as ``rows 1 (line 2), 5 (line 6)``."""
+        lines = self.lines(rows[:SHOWN_VALUES])
+        places = [row_and_line(row, lines.get(row)).removeprefix("row ") for row in rows]
+        return f"row{'s' * (len(rows) > 1)} {first_of(places)}"

@@ -7,6 +7,7 @@ import shlex
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -27,8 +28,9 @@ from annot_pipeline.errors import (
     row_and_line,
 )
 from annot_pipeline.exports import READERS, Opening
+from annot_pipeline.exports.line_numbers import row_lines
 from annot_pipeline.exports.text_check import BYTES_LOOKED_AT, is_text
-from annot_pipeline.scoring.faults import Faults
+from annot_pipeline.scoring.faults import Faults, RowLines, no_lines
 from annot_pipeline.storage.checked_export import refuse_special_file
 from annot_pipeline.storage.files import first_bytes
 
@@ -63,12 +65,15 @@ class Predictions:
         ``(n_rows,)`` place in the file, from 1.
     not_rows
         What the file holds besides rows, counted by kind.
+    lines
+        Of the file's rows.
     """
 
     name: str
     columns: dict[str, pa.Array]
     row: Codes
     not_rows: Mapping[str, int] = field(default_factory=dict)
+    lines: RowLines = field(default=no_lines, repr=False)
 
     def __len__(self) -> int:
         return len(self.row)
@@ -153,8 +158,9 @@ def read_predictions(path: Path, limits: Limits | None = None) -> Predictions:
     if format_ != "parquet" and not _is_text(path):
         do = "write it in UTF-8 as csv or JSON Lines"
         raise InputError(f"{path}: cannot be read", [Problem("", "is not text", do=do)])
+    opening = Opening(path, path.name, limits=limits or Limits())
     try:
-        export = READERS[format_](Opening(path, path.name, limits=limits or Limits()))
+        export = READERS[format_](opening)
         chunks = list(export.chunks)
     except InputError as error:
         raise InputError(error.title, list(map(_without_options, error.problems))) from error
@@ -164,13 +170,15 @@ def read_predictions(path: Path, limits: Limits | None = None) -> Predictions:
         what = f"{first}: a quoted cell holds {count} that look like rows"
         do = "close the quote, or write the file as JSON Lines"
         raise InputError(f"{path}: rows may be lost", [Problem("", what, do=do)])
-    faults = Faults(path.name)
+    lines = partial(row_lines, opening, format_)
+    faults = Faults(path.name, lines)
     for chunk in chunks:
         bad = np.flatnonzero(chunk.problem.is_valid().to_numpy(zero_copy_only=False))
         reasons = chunk.problem.take(pa.array(bad)).to_pylist()
         # what a campaign's options would mend, none mends here
-        plain_reasons = [reason.partition("; see options.")[0] for reason in reasons]
-        faults.add("unreadable", chunk.row[bad].tolist(), plain_reasons)
+        for row, reason in zip(chunk.row[bad].tolist(), reasons, strict=True):
+            plain_reason = reason.partition("; see options.")[0]
+            faults.add("unreadable", [row], reason=plain_reason)
     faults.raise_any()
     columns = {
         name: pa.concat_arrays(
@@ -183,7 +191,7 @@ def read_predictions(path: Path, limits: Limits | None = None) -> Predictions:
     rows = np.concatenate([np.empty(0, np.int64), *(chunk.row for chunk in chunks)])
     if not len(rows):
         raise InputError(f"{path}: no predictions", [Problem("", "the file has no rows")])
-    return Predictions(path.name, columns, rows.astype(np.int64), export.ignored)
+    return Predictions(path.name, columns, rows.astype(np.int64), export.ignored, lines)
 
 
 def _is_text(path: Path) -> bool:

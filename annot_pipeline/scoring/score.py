@@ -175,7 +175,7 @@ def score_predictions(
         form=options.form,
         raw=options.raw,
     )
-    faults = Faults(predictions.name)
+    faults = Faults(predictions.name, predictions.lines)
     matched = match(predictions, form, gold, tasks, faults)
     predictions_by_task = {
         task: predicted(

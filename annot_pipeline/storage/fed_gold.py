@@ -131,10 +131,10 @@ def _listed(store: Path) -> list[str]:
         names = None
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         example = json.dumps(sorted(_numbered(store)) or ["../gold"], ensure_ascii=False)
-        what = "it is no list of gold, in which the gold is named that this store feeds"
+        what = "it cannot be read as a JSON list of the gold folders that this store publishes to"
         do = (
-            "restore it from a backup; or write it again as a JSON list of all gold that was "
-            f"published from this store, folders as seen from the store: {example}"
+            "restore it from a backup; or write it again as a JSON list of all gold folders and "
+            f"URLs to which this store published, paths relative to the store: {example}"
         )
         raise StoreError(f"{path}: damaged", [Problem(str(path), what, do=do)])
     return names

@@ -133,8 +133,9 @@ def key_derivation(store: Path) -> int:
         return OF_SECRET if is_older else OF_CAMPAIGN
     except (ValueError, KeyError, TypeError):
         pass
-    do = "restore it from a backup, or delete it: the next build takes that of the last release"
-    raise StoreError(f"{store / DERIVATION_FILE}: damaged", [Problem("", "not ours", do=do)])
+    what = "it does not say how the key of the judges' names is derived from the secret"
+    do = "restore it from a backup, or delete it: the next build derives as the last release did"
+    raise StoreError(f"{store / DERIVATION_FILE}: damaged", [Problem("", what, do=do)])
 
 
 def record_derivation(store: Path, derivation: int) -> None:

@@ -140,7 +140,8 @@ class PointerCopies:
         for path in self._paths():
             if path in intact:
                 continue
-            kind = f"copy of {POINTER}" if path.parent == self.path.parent else "version numbers"
+            is_copy = path.parent == self.path.parent
+            kind = f"copy of {POINTER}" if is_copy else "file of version numbers"
             do = "a build that publishes to its gold writes it again; or restore it from a backup"
             if path in (self.path, self.numbers_path):
                 do = "annot build writes it again, and gives a number above every known one"

@@ -173,13 +173,12 @@ class Releases:
     def rolled_back(self) -> Problem | None:
         """Return why gold may be older than the store; None where nothing says so.
 
-        All of gold is gone, the pointer contradicts what the store knows, or that is damaged.
+        All of gold is gone, the pointer contradicts what the store knows, or that is damaged;
+        ``where`` is the file.
         """
         if problem := self.vanished() or self.contradiction():
-            return problem
-        for problem in self.damaged_copies():
-            return replace(problem, where="", what=f"{problem.where}: {problem.what}")
-        return None
+            return replace(problem, where=POINTER)
+        return next(iter(self.damaged_copies()), None)
 
     def vanished(self) -> Problem | None:
         """Return that nothing is left of gold; None where anything is, or nothing was published."""

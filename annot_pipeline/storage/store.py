@@ -244,6 +244,14 @@ class Store:
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
+    def damaged_outcome(self) -> Problem | None:
+        """Return that the note of the latest build is damaged; None if it is whole or missing."""
+        if self.last_outcome() is not None or not os.path.lexists(self._outcome):
+            return None
+        what = "damaged: how the last build ended is not known"
+        do = "run annot build, which writes it again; a build without news publishes nothing"
+        return Problem(str(self._outcome), what, do=do)
+
     def last_failure(self) -> LastFailure | None:
         """Return why the latest build failed; None if it did not, or if that is unknown."""
         try:
@@ -253,7 +261,12 @@ class Store:
             return None
 
     def interrupted_build(self) -> dict[str, str] | None:
-        """Return run, last stage and time of the latest build if it has no recorded outcome."""
+        """Return run, last stage and time of the latest build if it has no recorded outcome.
+
+        None where the record is damaged: it may have ended.
+        """
+        if self.damaged_outcome():
+            return None
         notes = [path for path in self.root.glob("runs/*/*.json") if path.parent.name != "latest"]
         dated_notes = []
         for path in notes:

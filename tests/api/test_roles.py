@@ -126,6 +126,25 @@ def test_the_line_that_drops_a_column_is_that_of_the_library(votes):
         annot.infer_labels(frame, **NAMES)
 
 
+@pytest.mark.parametrize("kind", ["pandas", "polars", "arrow"])
+def test_criteria_get_the_line_that_makes_them_tasks(votes, kind):
+    both = two_tasks(votes).rename(columns={"task": "criterion"})
+    frame: Any = both
+    if kind != "pandas":
+        frame = pl.from_pandas(both) if kind == "polars" else pl.from_pandas(both).to_arrow()
+    with pytest.raises(ConfigError, match="several criteria would count as one\n") as error:
+        annot.infer_labels(frame, **NAMES)
+    line = re.search(
+        r"frame\.\S+ \S+ makes each criterion a task; or frame\.drop", str(error.value)
+    )
+    assert line
+    renamed = eval(line[0].partition(" makes")[0], {"frame": frame})  # of our own message
+    assert len(annot.infer_labels(renamed, **NAMES).labels) == 2 * votes["question"].nunique()
+    with pytest.raises(ConfigError) as error:
+        annot.infer_labels(both.assign(task="t"), **NAMES)
+    assert "makes each criterion" not in str(error.value)
+
+
 def test_predictions_and_splits_refuse_what_they_ignore(votes):
     gold = annot.infer_labels(votes, **NAMES)
     predictions = gold.labels[["question", "answer"]].assign(document="d")
@@ -220,10 +239,47 @@ def test_winners_may_be_named_in_several_ways(battles):
     pd.testing.assert_frame_equal(annot.rank(by_label, winner="label").ranking, expected)
 
 
-def test_a_winner_that_is_a_side_and_a_system_is_refused(battles):
-    frame = pairs_of(battles).assign(system_a="b", system_b="a")
-    with pytest.raises(InputError, match="a winner may be a side or a system"):
+def winners(*rows: tuple[str, str, str]) -> pd.DataFrame:
+    frame = pd.DataFrame(rows, columns=["system_a", "system_b", "winner"])
+    return frame.assign(judge=[f"j{n % 5}" for n in range(len(frame))])
+
+
+@pytest.mark.parametrize("names", ["ABC", "abc", ["left", "right", "tie"], "bac"])
+def test_names_of_systems_win_over_words_for_sides(names):
+    pairs = [(0, 1), (1, 2), (2, 0), (1, 0), (2, 1), (0, 2)] * 5
+    better = [min(pair) if n % 4 else max(pair) for n, pair in enumerate(pairs)]
+    expected = annot.rank(winners(*(
+        (f"m{a}", f"m{b}", f"m{best}") for (a, b), best in zip(pairs, better, strict=True)
+    ))).ranking  # fmt: skip
+    actual = annot.rank(winners(*(
+        (names[a], names[b], names[best]) for (a, b), best in zip(pairs, better, strict=True)
+    ))).ranking  # fmt: skip
+    plain = {name: f"m{n}" for n, name in enumerate(names)}
+    actual = actual.assign(system=actual["system"].map(plain)).set_index("system").sort_index()
+    columns = ["rank", "score", "n_judgments"]
+    expected = expected.set_index("system").sort_index()
+    pd.testing.assert_frame_equal(actual[columns], expected[columns])
+
+
+@pytest.mark.parametrize("winner", ["B", "X"])
+def test_a_winner_that_is_a_system_of_other_rows_is_refused(winner):
+    rows = [("B", "C", "B"), ("X", "B", "X"), ("C", "D", winner), ("D", "C", "tie")]
+    with pytest.raises(InputError, match="not one of the two systems of its row") as error:
+        annot.rank(winners(*rows))
+    assert "1 of 4 rows: names a system of other rows (rows from 0: 2)" in str(error.value)
+    assert winner in error.value.problems[0].values
+
+
+def test_a_word_for_a_side_is_none_where_another_system_has_the_name(battles):
+    frame = pairs_of(battles).assign(system_a="B", system_b="A")
+    with pytest.raises(InputError, match="a winner may be a side or a system") as error:
         annot.rank(frame)
+    n = int((frame["winner"] != "tie").sum())
+    assert f"{n} of 500 rows: is a word for a side and, in another case" in str(error.value)
+    with pytest.raises(InputError, match="a winner may be a side or a system"):
+        annot.rank(winners(("A", "C", "A"), ("C", "D", "a")))
+    agreeing = annot.rank(frame.assign(system_a="A", system_b="B"))  # a is A in all rows
+    assert set(agreeing.ranking["system"]) == {"A", "B"}
 
 
 def test_a_frame_has_one_kind_of_answer(battles):
@@ -240,12 +296,12 @@ def test_a_frame_has_one_kind_of_answer(battles):
 
 
 def test_a_system_that_never_loses_is_not_last():
-    """a was always shown first; no pair was shown in both orders."""
-    rows = [("a", "b", "tie"), ("a", "b", "tie"), ("a", "c", "tie"), ("b", "c", "a"),
-            ("b", "c", "a")]  # fmt: skip
+    """x was always shown first; no pair was shown in both orders."""
+    rows = [("x", "y", "tie"), ("x", "y", "tie"), ("x", "z", "tie"), ("y", "z", "a"),
+            ("y", "z", "a")]  # fmt: skip
     frame = pd.DataFrame(rows, columns=["system_a", "system_b", "preference"])
     ranking = annot.rank(frame.assign(judge=["j1", "j2", "j1", "j1", "j2"])).ranking
-    assert ranking["system"].tolist()[-1] == "c"
+    assert ranking["system"].tolist()[-1] == "z"
 
 
 @pytest.mark.slow
@@ -268,7 +324,9 @@ def call_in(error: pytest.ExceptionInfo[AnnotError]) -> str:
 
 
 def run(error: pytest.ExceptionInfo[AnnotError], frame: Any) -> Any:
-    return eval(call_in(error), {"annot": annot, "frame": frame})  # of our own message
+    return eval(
+        call_in(error), {"annot": annot, "frame": frame, "polars": pl}
+    )  # of our own message
 
 
 @pytest.mark.sampled(every=3)
@@ -328,6 +386,74 @@ def test_systems_in_columns_get_the_line_that_reshapes_them():
     with pytest.raises(ConfigError) as error:
         annot.rank(frame)
     assert len(run(error, frame).ranking) == 3
+
+
+@pytest.mark.parametrize("index", [["question"], ["batch", "question"], ["question", None]])
+def test_an_index_gets_the_line_that_makes_it_columns(votes, index):
+    """As pivot leaves it: levels of the index are no columns to reshape."""
+    wide = votes.pivot(index="question", columns="worker", values="answer")
+    wide["batch"] = 1
+    frame = wide.set_index("batch", append=True).reorder_levels(["batch", "question"])
+    frame = frame.droplevel("batch") if len(index) == 1 else frame
+    if len(index) == 2:
+        frame = frame.swaplevel() if index[0] == "question" else frame
+        frame.index.names = index
+    with pytest.raises(ConfigError) as error:
+        annot.infer_labels(frame)
+    assert 'frame.reset_index().melt(id_vars=["question"' in call_in(error)
+    with pytest.warns(UserWarning, match="do not count"):
+        labels = run(error, frame).labels
+    expected = annot.infer_labels(votes, **NAMES).labels
+    assert labels["question"].tolist() == expected["question"].tolist()
+    assert labels["label"].tolist() == expected["answer"].tolist()
+
+
+def wide_scores() -> pd.DataFrame:
+    """Scores of 3 systems by segment and judge: ``segment, judge, m0, m1, m2``."""
+    scores = evaluation(1).drop(columns="document")
+    scores = scores.rename(columns={"part": "segment", "worker": "judge"})
+    frame = scores.pivot(index=["segment", "judge"], columns="model", values="points")
+    return frame.reset_index().rename_axis(columns=None)
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "arrow", "index"])
+def test_columns_of_roles_stay_where_systems_become_rows(kind):
+    """A segment is no item, and a task is no system."""
+    wide = wide_scores().assign(task="t")
+    frame: Any = wide.set_index(["segment", "judge"]) if kind == "index" else wide
+    if kind in ("polars", "arrow"):
+        frame = pl.from_pandas(wide) if kind == "polars" else pl.from_pandas(wide).to_arrow()
+    with pytest.raises(ConfigError, match=r"reshape it: annot\.agreement") as error:
+        annot.agreement(frame)
+    rows = wide.melt(["segment", "judge", "task"], var_name="system", value_name="score")
+    expected = annot.agreement(rows)["alpha_interval"]
+    assert run(error, frame)["alpha_interval"] == expected
+    with pytest.raises(ConfigError) as error:
+        annot.rank(frame)
+    ranking = run(error, frame).ranking
+    assert set(ranking["system"]) == {"m0", "m1", "m2"}
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "arrow", "index"])
+def test_scores_without_judges_get_the_line_with_one_judge(kind):
+    wide = wide_scores().groupby("segment", as_index=False)[["m0", "m1", "m2"]].mean()
+    frame: Any = wide.set_index("segment") if kind == "index" else wide
+    if kind in ("polars", "arrow"):
+        frame = pl.from_pandas(wide) if kind == "polars" else pl.from_pandas(wide).to_arrow()
+    with pytest.raises(ConfigError, match=r"if one judge gave all scores: annot\.rank") as error:
+        annot.rank(frame)
+    ranked = run(error, frame)
+    assert len(ranked.ranking) == 3
+    assert set(ranked.comparisons["system_a"]) == {"m0", "m1", "m2"}
+
+
+def test_segments_judged_in_columns_are_items():
+    frame = wide_scores().pivot(index="segment", columns="judge", values="m0").reset_index()
+    with pytest.raises(ConfigError) as error:
+        annot.agreement(frame)
+    assert call_in(error).endswith('value_name="label"), item="segment")')
+    with pytest.warns(UserWarning, match="do not count"):
+        run(error, frame)
 
 
 def test_misspelt_columns(votes):

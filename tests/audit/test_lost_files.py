@@ -112,10 +112,15 @@ def test_one_damaged_release_does_not_hide_the_others(campaign, capsys):
     first, second = list_releases(load_campaign(campaign))
     assert "not the bytes that were published" in first["problem"]
     assert (second["version"], second["pinned"], second["problem"]) == ("v0002", True, None)
-    assert main(["releases", str(campaign)]) == 0
+    assert main(["releases", str(campaign)]) == 1
     said = capsys.readouterr().out.splitlines()
-    assert said[0].startswith("v0001  cannot be read: ")
-    assert said[1].startswith("v0002  pinned  ")
+    manifest = campaign / "gold" / "v0001" / "manifest.json"
+    assert said[:2] == [
+        f"v0001  cannot be read: {manifest}: not the bytes that were published (the checksum "
+        "differs from that in latest.json)",
+        "  do: restore the release from a backup",
+    ]
+    assert said[2].startswith("v0002  pinned  ")
 
 
 def test_a_build_mends_the_archive_from_the_export(campaign):

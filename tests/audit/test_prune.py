@@ -239,7 +239,9 @@ def test_a_damaged_list_of_gold_is_named_with_what_is_known_of_it(two_golds):
     [finding] = verify(load_campaign(two_golds))["findings"]
     assert finding["file"].endswith("gold.json")
     assert '["../gold", "../gold2"]' in finding["do"]
-    assert "gold.json" in status(load_campaign(two_golds))["rolled_back"]["what"]
+    named = status(load_campaign(two_golds))["rolled_back"]
+    assert named["file"].endswith("store/gold.json")
+    assert "JSON list of the gold folders that this store publishes to" in named["what"]
     with pytest.raises(StoreError, match=r"gold\.json: damaged"):
         build(two_golds, {"a.csv": EXPORT + "i9,w1,c\n"}, "gold=gold2")
     (two_golds / "store" / "gold.json").write_text('["../gold", "../gold2"]')

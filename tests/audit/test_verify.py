@@ -17,7 +17,7 @@ from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.errors import StoreError
 from annot_pipeline.storage.files import canonical_json
 from annot_pipeline.storage.locks import LOCK
-from annot_pipeline.storage.pointer import read_pointer
+from annot_pipeline.storage.pointer import Pointer, read_pointer, write_pointer
 from tests.audit.two_releases import flip, released_exports, rewrite
 
 FLIPS = 200 if os.environ.get("SOAK") else 14
@@ -195,10 +195,32 @@ def test_a_manifest_that_contradicts_itself(campaign):
 
 def test_a_forged_parent_is_found_by_its_child(campaign):
     rewrite(campaign, "v0001", lambda manifest: manifest.update(signature="none"))
-    [finding] = verified(campaign)["findings"]
-    assert finding["what"] == (
-        "it names other bytes as the manifest of its parent v0001 than latest.json"
-    )
+    document = verified(campaign)
+    [finding] = document["findings"]
+    assert finding == {
+        "file": str(campaign / "gold" / "v0001" / "manifest.json"),
+        "what": "replaced since its child v0002 was published, which knows other bytes",
+        "do": "restore v0001 and latest.json from a backup",
+    }
+    assert [row["ok"] for row in document["releases"]] == [False, True]
+
+
+@pytest.mark.parametrize("pruned", [(), ("v0001",)])
+def test_a_forged_pointer_is_found_by_the_releases(campaign, pruned):
+    gold = campaign / "gold"
+    for copy in (campaign / "store" / "pointers").glob("*.json"):
+        copy.unlink()
+    pointer = read_pointer(gold)
+    assert pointer
+    manifests = {**pointer.manifests, "v0001": "0" * 64}
+    if pruned:
+        shutil.rmtree(gold / "v0001")
+    write_pointer(gold, Pointer(pointer.version, manifests, pruned))
+    document = verified(campaign)
+    whats = {finding["what"]: Path(finding["file"]).name for finding in document["findings"]}
+    [what] = [what for what, name in whats.items() if name == "latest.json"]
+    assert what.startswith("it has another digest of v0001")
+    assert document["releases"][-1]["ok"], "v0002 is intact"
 
 
 def test_gold_published_before_the_pointer_knew_all_manifests(campaign):

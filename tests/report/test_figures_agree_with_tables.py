@@ -19,6 +19,7 @@ from annot_pipeline.report.release_figures import reliability_figures
 from annot_pipeline.report.sections.agreement import agreement
 from annot_pipeline.report.sections.certainty import certainty
 from annot_pipeline.report.sections.changes import changes
+from annot_pipeline.report.sections.glance import FEW, glance
 from annot_pipeline.report.sections.judges import judges
 from annot_pipeline.report.sections.lineage import lineage
 from annot_pipeline.report.sections.models import models
@@ -182,6 +183,38 @@ def test_agreement(contents):
     assert len(figure.words("task")) == len(figure.words("number")) > 1
     for name, drawn in zip(figure.words("task"), figure.words("number"), strict=True):
         assert number_of(table[name]) == pytest.approx(number_of(drawn), abs=0.0051)
+
+
+@pytest.mark.parametrize("ends", [(-0.00149, 0.4962), (-1e-17, 0.25)])
+def test_agreement_at_a_glance(contents, ends, monkeypatch):
+    """Cards and tables have one format: three digits, a minus sign, no negative zero."""
+    tasks = [task for task in sorted(contents.facts["kinds"]) if contents.headline(task)]
+    headlines = {task: contents.headline(task)["statistic"] for task in tasks}
+    rows = contents.tables["agreement"].to_pylist()
+    for row in rows:
+        if headlines.get(row["task"]) == row["statistic"]:
+            row |= {"value": 0.2555, "ci_low": ends[0], "ci_high": ends[1]}
+    kinds = {task: contents.facts["kinds"][task] for task in tasks[:FEW]}
+    few = replace(contents, manifest=contents.manifest | {
+        "facts": contents.manifest["facts"] | {"kinds": kinds}
+    })  # fmt: skip
+    few = with_tables(few, agreement=gold_rows("agreement", rows))
+    html = glance(few)
+    table = {
+        row["task"]: row
+        for row in Section(agreement(few)).tables["Agreement"]
+        if headlines.get(row["task"]) == row["statistic"]
+    }
+    for task in kinds:
+        row = table[task]
+        value, ends_text = row["value"], row["95% interval"]
+        statistic = headlines[task].replace("_", " ")
+        assert f"<strong>{value}</strong> <span>{statistic}, 95% interval {ends_text}</" in html
+        assert f"{statistic} {value} ({ends_text})" in html
+    assert "-0" not in re.sub(r"<[^>]*>", "", html)
+    assert ends_text.startswith("\u22120.001 to" if ends[0] < -1e-9 else "0.000 to")
+    monkeypatch.setattr("annot_pipeline.report.sections.glance.FEW", 0)
+    assert f"<strong>{value}</strong> <span>median of {len(kinds)} tasks" in glance(few)
 
 
 def test_agreement_of_models(contents):

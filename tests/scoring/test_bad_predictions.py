@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -23,8 +24,8 @@ HEAD = "item,p_yes,p_no\n"
         ("m.csv", HEAD + "a,inf,0\n", "row 1", "not a number", ["inf"]),
         ("m.csv", HEAD + "b,1,0\na,1,0\na,0,1\na,0,1\n", "rows 3, 4", "another row", ["a"]),
         ("m.csv", HEAD + "a,1,0\n ,1,0\n", "row 2", "item is blank", []),
-        ("m.csv", HEAD + "a,1,0\nb,1\n", "row 2", "split into columns",
-         ["ragged row: 2 fields, the header has 3"]),
+        ("m.csv", HEAD + "a,1,0\nb,1\n", "row 2",
+         "cannot be split into columns: ragged row: 2 fields, the header has 3", []),
         ("m.csv", "item,label\na,yes\nb,\n", "row 2", "label is blank", []),
         ("m.csv", "item,label\na,Yes\nb,no\nc,Yes\n", "rows 1, 3", "no class", ["Yes"]),
         ("m.csv", "item,label,probability\na,yes,0.5\na,yes,0.5\n", "row 2", "this class already",
@@ -46,6 +47,8 @@ def test_a_fault_is_said_with_its_rows(publish, scored, name, text, where, what,
     status, actual, err = scored(name, text)
     assert status == 1
     (problem,) = [p for p in actual["error"]["problems"] if what in p["what"]]
+    n_before = name == "m.csv"  # the header
+    where = re.sub(r"\d+", lambda row: f"{row[0]} (line {int(row[0]) + n_before})", where)
     assert (problem["where"], problem["values"]) == (where, values)
     assert where in err
     assert "Traceback" not in err
@@ -56,8 +59,27 @@ def test_all_faults_are_said_at_once(publish, scored):
     text = HEAD + "a,0.9,0.2\nb,-1,2\n,1,0\nc,x,1\nc,0,1\n"
     actual = scored("m.csv", text)[1]
     assert [p["where"] for p in actual["error"]["problems"]] == [
-        "row 3", "row 5", "row 4", "row 2", "row 1",
+        "row 3 (line 4)", "row 5 (line 6)", "row 4 (line 5)", "row 2 (line 3)", "row 1 (line 2)",
     ]  # fmt: skip
+
+
+def test_reasons_of_rows_are_whole_and_counted(publish, scored):
+    """Lines count blank ones, rows do not; every reason is a fault of its own."""
+    publish(ONE)
+    text = HEAD + "\na,1,0\n" + "".join(f"b{',1' * n}\n" for n in range(3, 12)) + "c,1,0\n"
+    _, actual, err = scored("m.csv", text)
+    problems = actual["error"]["problems"]
+    assert [problem["where"] for problem in problems] == [
+        *(f"row {n} (line {n + 2})" for n in range(2, 7)),
+        "rows 7 (line 9), 8 (line 10), 9 (line 11), 10 (line 12)",
+    ]
+    assert "cannot be split into columns: ragged row: 4 fields, the header has 3" in err
+    assert problems[-1]["what"] == "cannot be split into columns"
+    _, actual, err = scored("m.jsonl", '{"item": "a", "yes": 1, "no": 0}\n{"item": "b", "yes": }\n')
+    [problem] = actual["error"]["problems"]
+    assert problem["where"] == "row 2 (line 2)"
+    assert problem["what"] in err
+    assert "…" not in err
 
 
 def test_sums_are_mended_only_when_asked(publish, scored):

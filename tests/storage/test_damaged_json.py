@@ -92,6 +92,39 @@ def test_damaged_files_end_no_command_in_a_traceback(
             assert main([words[0], str(campaign), *words[1:]]) in (0, 1, 2), (damage, words)
 
 
+def test_a_damaged_note_of_the_last_build_is_named_and_written_again(
+    built, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.setenv("ANNOT_KEY", KEY)
+    campaign = shutil.copytree(built, tmp_path / "campaign")
+    note = campaign / "store/last_build.json"
+    note.write_bytes(NESTED)
+    assert main(["status", str(campaign)]) == 1
+    said = capsys.readouterr().out
+    assert f"{note}: damaged: how the last build ended is not known" in said
+    assert said.splitlines()[-1] == f"next: annot build {campaign} (it writes {note} again)"
+    assert "has not ended" not in said
+    assert main(["build", str(campaign)]) == 0
+    assert main(["status", str(campaign)]) == 0
+    assert "last_build.json" not in capsys.readouterr().out
+
+
+def test_a_damaged_list_of_gold_and_derivation_are_named_in_plain_words(
+    built, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.setenv("ANNOT_KEY", KEY)
+    campaign = shutil.copytree(built, tmp_path / "campaign")
+    listed, derivation = campaign / "store/gold.json", campaign / "store/key.json"
+    listed.write_text("{}")
+    main(["status", str(campaign)])
+    said = capsys.readouterr().out.splitlines()
+    assert f"{listed}: it cannot be read as a JSON list of the gold folders that this" in said[1]
+    derivation.write_text("{}")
+    assert main(["build", str(campaign)]) == 1
+    error = capsys.readouterr().err
+    assert "it does not say how the key of the judges' names is derived from the secret" in error
+
+
 def test_a_file_that_is_too_large_is_refused(built, tmp_path, monkeypatch, capsys):
     campaign = shutil.copytree(built, tmp_path / "campaign")
     monkeypatch.setattr(files, "LARGEST_JSON", 100)

@@ -349,7 +349,7 @@ def test_a_damaged_copy_is_named_and_no_number_is_given_twice(rolled_back, capsy
         numbers_file.unlink()
     code, said = verified(folder, capsys)
     assert (code, f"{copy}: this copy of latest.json in the store is damaged" in said) == (1, True)
-    assert (f"{numbers_file}: this version numbers" in said) == (numbers == "damaged")
+    assert (f"{numbers_file}: this file of version numbers" in said) == (numbers == "damaged")
     assert ("this store saw v0002 published" in said) == (numbers == "whole")
     main(["status", str(folder)])
     named = "saw v0002 published" if numbers == "whole" else f"{copy}: this copy"

@@ -53,6 +53,13 @@ class Checked:
             for finding in self.findings
         ]
 
+    def is_found(self, location: str) -> bool:
+        """Return whether there is a finding at a location, or below it."""
+        return any(
+            finding.file == location or finding.file.startswith(f"{location}/")
+            for finding in self.findings
+        )
+
     def unreadable(self, path: Path, error: OSError) -> None:
         """Note a file whose bytes cannot be had."""
         self.find(

@@ -169,5 +169,28 @@ def _verify_parent(
         what = f"its parent {version} is not there, and {POINTER} does not know it"
         checked.find(path, what, "restore the parent, or latest.json, from a backup")
     elif parent_sha256 != sha256:
-        what = f"it names other bytes as the manifest of its parent {version} than {POINTER}"
-        checked.find(path, what, RESTORE)
+        _find_replaced(parent_manifest, sha256, folder.name, pointer, checked)
+
+
+def _find_replaced(
+    manifest: Path, sha256: str, child: str, pointer: Pointer | None, checked: Checked
+) -> None:
+    """Note which file contradicts the child, whose manifest is as ``latest.json`` knows it.
+
+    Parameters
+    ----------
+    manifest
+        Of the parent; ``latest.json`` knows other bytes of it than the child.
+    sha256
+        Digest of it that the child names.
+    """
+    version, latest = manifest.parent.name, manifest.parent.parent / POINTER
+    if pointer and version in pointer.pruned:
+        what = f"it has another digest of {version}, which was pruned, than its child {child}"
+        checked.find(latest, what, f"restore {POINTER} from a backup")
+    elif manifest.is_file() and hashlib.sha256(read_regular(manifest)).hexdigest() == sha256:
+        what = f"it has another digest of {version} than its child {child}, which agrees with it"
+        checked.find(latest, what, f"restore {POINTER} from a backup")
+    else:
+        what = f"replaced since its child {child} was published, which knows other bytes"
+        checked.find(manifest, what, f"restore {version} and {POINTER} from a backup")

@@ -7,6 +7,8 @@ never lost to another lies above it (Ford 1957; Hunter 2004, assumption 1).
 
 The components of a part have a partial order: those that won come before those that lost. It
 is total if each two neighbours in it are joined by a win; then it is the only one possible.
+Without a total order, a system is still better than all systems of other components that a
+chain of wins leads to.
 A strict chain a > b > c is three components in a total order. Repeats change nothing, nor does
 the order of the comparisons.
 """
@@ -41,11 +43,14 @@ class Connectivity:
         an order that no win contradicts; where that leaves a choice, by least member.
     total
         ``(n_parts,)`` whether that order is the only possible one.
+    wins
+        ``(2, n_edges)`` pairs of components of which the first won, each once.
     """
 
     part: Codes
     component: Codes
     total: Flags
+    wins: Codes
 
     @property
     def n_parts(self) -> int:
@@ -65,6 +70,20 @@ class Connectivity:
         least = np.full(self.n_parts, self.component.size)
         np.minimum.at(least, self.part, self.component)
         return np.asarray(n_components == least)
+
+    def count_better(self) -> Codes:
+        """Return ``(n_systems,)`` how many systems are known to be better.
+
+        These are the systems of other components from which a chain of wins leads here; it takes
+        a matrix of components.
+        """
+        n = self.n_components
+        is_better = np.zeros((n, n), np.bool_)  # the column's component is better than the row's
+        for above, below in self.wins[:, np.argsort(self.wins[0], kind="stable")].T.tolist():
+            is_better[below] |= is_better[above]
+            is_better[below, above] = True
+        sizes = np.bincount(self.component, minlength=n)
+        return np.asarray((is_better @ sizes)[self.component])
 
 
 def connectivity(
@@ -93,8 +112,9 @@ def connectivity(
     ).tocsr()
     part = _by_least_member(connected_components(edges, connection="weak")[1])
     component = _by_least_member(connected_components(edges, connection="strong")[1])
-    positions, total = _ordered(part, component, winner, loser)
-    return Connectivity(part, positions[component], total)
+    wins = _distinct_wins(component[winner], component[loser])
+    positions, total = _ordered(part, component, wins)
+    return Connectivity(part, positions[component], total, positions[wins])
 
 
 def _by_least_member(labels: npt.NDArray[np.int32]) -> Codes:
@@ -105,14 +125,18 @@ def _by_least_member(labels: npt.NDArray[np.int32]) -> Codes:
     return np.asarray(rank[codes.reshape(-1)])
 
 
-def _ordered(part: Codes, component: Codes, winner: Codes, loser: Codes) -> tuple[Codes, Flags]:
+def _distinct_wins(above: Codes, below: Codes) -> Codes:
+    """Return ``(2, n_edges)`` wins between two components, each once, sorted."""
+    wins = np.stack([above, below])[:, above != below]
+    return np.asarray(np.unique(wins, axis=1))
+
+
+def _ordered(part: Codes, component: Codes, wins: Codes) -> tuple[Codes, Flags]:
     """Return the place of each component, and whether each part has one order only (Kahn 1962)."""
     n_components = int(component.max(initial=-1)) + 1
     part_of = np.zeros(n_components, np.int64)
     part_of[component] = part
-    above, below = component[winner], component[loser]
-    keys = np.unique((above * n_components + below)[above != below])
-    above, below = np.divmod(keys, max(n_components, 1))
+    above, below = wins
     edges = np.searchsorted(above, np.arange(n_components + 1))
     waits_for = np.bincount(below, minlength=n_components)
     free = [(int(part_of[c]), int(c)) for c in np.flatnonzero(waits_for == 0)]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from annot_pipeline.report.contents import Contents, of_every_task
 from annot_pipeline.report.figures.agreement_intervals import agreement_svg
 from annot_pipeline.report.markup import (
@@ -14,11 +12,11 @@ from annot_pipeline.report.markup import (
     left_out,
     paragraph,
     table,
+    without_rounding,
 )
 from annot_pipeline.report.release_figures import Drawn
 
 MOST_ROWS = 400
-ROUNDING = 1e-12
 
 MEANINGS = (
     ("percent_agreement", "share of pairs of judgments that are equal"),
@@ -57,7 +55,8 @@ def agreement(contents: Contents) -> str:
     headlines = [(task, contents.headline(task)) for task in sorted(contents.facts["kinds"])]
     defined = [(task, row) for task, row in headlines if row]
     value, low, high = (
-        [_rounded(row[name]) for _, row in defined] for name in ("value", "ci_low", "ci_high")
+        [without_rounding(row[name]) for _, row in defined]
+        for name in ("value", "ci_low", "ci_high")
     )
     drawings = [Drawn("Agreement by task", agreement_svg(
         [task for task, _ in defined], [row["statistic"] for _, row in defined],
@@ -70,8 +69,8 @@ def agreement(contents: Contents) -> str:
     ]  # fmt: skip
     cells = (
         (
-            row["statistic"], row["task"], _rounded(row["value"]),
-            interval(_rounded(row["ci_low"]), _rounded(row["ci_high"])),
+            row["statistic"], row["task"], without_rounding(row["value"]),
+            interval(without_rounding(row["ci_low"]), without_rounding(row["ci_high"])),
             row["n_items"], row["n_judges"], _meaning(row["statistic"]), row["reason"] or "",
         )
         for row in rows
@@ -87,11 +86,6 @@ def agreement(contents: Contents) -> str:
         table("Agreement", columns, cells, sortable=True, search=True),
         left_out(n_rows, len(rows), "agreement.parquet"),
     ])  # fmt: skip
-
-
-def _rounded(value: Any) -> Any:
-    """Return 0 for what differs from it by the rounding of numbers alone."""
-    return 0.0 if value is not None and abs(value) < ROUNDING else value
 
 
 def _meaning(statistic: str) -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from statistics import median
+from typing import Any
 
 from annot_pipeline.contracts import fates_text, model_note, share_text
 from annot_pipeline.errors import first_of
@@ -25,6 +26,7 @@ from annot_pipeline.report.markup import (
     part,
     table,
     text,
+    without_rounding,
 )
 
 FEW = 3
@@ -68,7 +70,10 @@ def verdict(contents: Contents) -> str:
 def _by_chance(contents: Contents) -> str:
     """Say which tasks, however small, have an agreement of 0 or less; empty where none has."""
     rows = [row for task in sorted(contents.facts["kinds"]) if (row := contents.headline(task))]
-    low = [f"{row['task']} {number(row['value'])}" for row in rows if row["value"] <= 0]
+    low = [
+        f"{row['task']} {number(without_rounding(row['value']))}"
+        for row in rows if row["value"] <= 0
+    ]  # fmt: skip
     return f"judges agree no more than by chance: {first_of(low)}" if low else ""
 
 
@@ -181,22 +186,21 @@ def _agreement(contents: Contents) -> list[tuple[str, str, str]]:
         return [
             (
                 f"Agreement, {row['task']}",
-                f"{row['value']:.2f}",
-                f"{row['statistic'].replace('_', ' ')}, 95% interval "
-                f"{interval_or_none(row['ci_low'], row['ci_high'])}",
+                number(without_rounding(row["value"])),
+                f"{row['statistic'].replace('_', ' ')}, 95% interval {_interval(row) or 'unknown'}",
             )
             for row in headlines
         ]
-    values = [row["value"] for row in headlines]
+    values = [without_rounding(row["value"]) or 0.0 for row in headlines]
     if not values:
         return []
-    words = f"median of {len(values)} tasks, {min(values):.2f} to {max(values):.2f}"
-    return [("Agreement", f"{median(values):.2f}", words)]
+    words = f"median of {len(values)} tasks, {interval(min(values), max(values))}"
+    return [("Agreement", number(median(values)), words)]
 
 
-def interval_or_none(low: float | None, high: float | None) -> str:
-    """Return an interval with two digits."""
-    return "unknown" if low is None or high is None else f"{low:.2f} to {high:.2f}"
+def _interval(row: Mapping[str, Any]) -> str:
+    """Return the interval of a statistic, as the section on agreement has it."""
+    return interval(without_rounding(row["ci_low"]), without_rounding(row["ci_high"]))
 
 
 def _changes_since_parent(contents: Contents) -> tuple[str, str, str]:
@@ -246,8 +250,8 @@ def _agreement_text(contents: Contents, task: str) -> str:
     row = contents.headline(task)
     if row is None:
         return ""
-    ends = interval(row["ci_low"], row["ci_high"])
-    words = f"{row['statistic'].replace('_', ' ')} {number(row['value'])}"
+    ends = _interval(row)
+    words = f"{row['statistic'].replace('_', ' ')} {number(without_rounding(row['value']))}"
     return words + (f" ({ends})" if ends else "")
 
 

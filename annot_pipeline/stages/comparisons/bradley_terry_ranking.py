@@ -1,8 +1,8 @@
 """The headline of comparisons: Bradley-Terry with ties and order effects, and its inference.
 
 Only comparisons within a strongly connected component tell sizes: between components one side
-never lost. Components are ranked by their order where it is the only possible one, and tested by
-signs over judges. ``ranking.regularize`` gives all systems of a part finite scores, by virtual
+never lost. Systems of several components are ranked by how many are known to be better, and tested
+by signs over judges. ``ranking.regularize`` gives all systems of a part finite scores, by virtual
 comparisons that never count as data; tests stay within components.
 """
 
@@ -111,18 +111,17 @@ def rank_by_strengths(
     values = comparable(_centred(fitted.estimates.values, scale))
     estimates = replace(fitted.estimates, values=values, component=component, one_order=one_order)
     inference = compare_estimates(estimates, alpha=ranking.alpha)
-    group, order = _order(task, values, has_sizes=has_sizes)
     is_lone = np.bincount(component, minlength=n)[component] == 1
     is_sized = ~np.isnan(values) & (has_sizes | ~is_lone | (task.part < 0))
     score = np.where(is_sized, values, np.nan)
     reasons = inference_reasons(estimates, inference)
     for code in range(n):
-        reasons[code] = _reasons(task, ranking, code, reasons[code], group)
+        reasons[code] = _reasons(task, ranking, code, reasons[code])
     ranked = MethodRanking(
-        method, score, ranks_within(order, group), group, task.n_segments, task.n_comparisons,
-        reasons, score - inference.half_width, score + inference.half_width, inference,
-        _sign_p_values(task, block), caveats=inference_caveats(estimates, inference),
-        why_not_connected=NO_SIZE,
+        method, score, _ranks(task, values, has_sizes=has_sizes), task.part, task.n_segments,
+        task.n_comparisons, reasons, score - inference.half_width,
+        score + inference.half_width, inference, _sign_p_values(task, block),
+        caveats=inference_caveats(estimates, inference), why_not_connected=NO_SIZE,
     )  # fmt: skip
     judges = np.zeros(int(task.judge.max(initial=-1)) + 1, np.bool_)
     judges[task.judge] = True
@@ -178,30 +177,22 @@ def _centred(values: Floats, scale: Codes) -> Floats:
     return centred
 
 
-def _order(task: TaskComparisons, values: Floats, *, has_sizes: bool) -> tuple[Codes, Floats]:
-    """Return the group in which ranks hold, and the order in it: components, then scores.
+def _ranks(task: TaskComparisons, values: Floats, *, has_sizes: bool) -> Codes:
+    """Return the rank of each system: 1 + the number of systems of its part known to be better.
 
-    A part whose components have no total order is ranked component by component.
+    By their scores, where all of a part are on one scale; else systems of components that won
+    against its own, by any chain, and those of its own with a higher score. 0: not compared.
     """
-    graph, score = task.graph, np.round(values, DIGITS)
     is_seen = task.part >= 0
+    score = np.round(values, DIGITS)
     if has_sizes:
-        return task.part, np.where(is_seen, score, np.nan)
-    keys = np.where(graph.total[graph.part], graph.n_components, graph.component)
-    pairs = np.stack([task.part, keys])[:, is_seen]
-    group = np.full(score.size, -1)
-    group[is_seen] = np.unique(pairs, axis=1, return_inverse=True)[1].reshape(-1)
-    within = ranks_within(np.nan_to_num(score), graph.component)
-    by_component = np.lexsort((within, graph.component))
-    worse = (np.diff(graph.component[by_component]) != 0) | (np.diff(within[by_component]) != 0)
-    order = np.empty(score.size)
-    order[by_component] = np.append(0.0, np.cumsum(np.where(worse, -1.0, 0.0)))
-    return group, np.where(is_seen, order, np.nan)
+        return ranks_within(np.where(is_seen, score, np.nan), task.part)
+    score = np.where(is_seen, np.nan_to_num(score), np.nan)
+    within = ranks_within(score, task.graph.component)
+    return np.where(is_seen, within + task.graph.count_better(), 0)
 
 
-def _reasons(
-    task: TaskComparisons, ranking: Ranking, code: int, limits: list[str], group: Codes
-) -> list[str]:
+def _reasons(task: TaskComparisons, ranking: Ranking, code: int, limits: list[str]) -> list[str]:
     """Return why values of a system are missing, and what limits the others."""
     if task.part[code] < 0:
         return [NOT_KEPT]
@@ -219,8 +210,8 @@ def _reasons(
         text += f"ranked by the order of the components, of which this is ({names})"
     else:
         text += (
-            "their components have no total order: ranked within component "
-            f"{group[code] + 1} only ({names}); ranking.regularize gives all a finite score"
+            f"the components, of which this is ({names}), have no total order: rank is 1 + the "
+            "number of systems known to be better; ranking.regularize gives all a finite score"
         )
     return [*reasons, text, *(limits if members.sum() > 1 else [])]
 

@@ -89,6 +89,7 @@ def test_as_by_paths(graph):
     assert ((actual.part[:, None] == actual.part) == joined).all()
     up = actual.component[:, None] < actual.component
     assert not (reach & ~same & ~up).any()  # the better component comes first
+    assert (actual.count_better() == (reach & ~reach.T).sum(axis=0)).all()
     for part in range(actual.n_parts):
         members = np.flatnonzero(actual.part == part)
         chains = sum(

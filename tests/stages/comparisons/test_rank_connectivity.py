@@ -52,14 +52,16 @@ def test_a_chain_of_components_has_scores_within():
     assert [r["cluster"] for r in systems.values()] == [None] * 3
 
 
-def test_without_a_total_order_ranks_hold_in_components():
+def test_without_a_total_order_ranks_count_systems_known_to_be_better():
     """a beats both b and c, which never met; regularised, all have a score."""
     comparisons = table(*[("a", "b", 1)] * 4, *[("a", "c", 1)] * 3)
     actual, pairs, _ = run(comparisons)
     rows = actual["bradley_terry"]
-    assert [r["component"] for r in rows.values()] == [1, 2, 3]
-    assert [r["rank"] for r in rows.values()] == [1, 1, 1]
-    assert all("ranked within component" in r["reason"] for r in rows.values())
+    assert [r["component"] for r in rows.values()] == [None] * 3
+    assert [r["rank"] for r in rows.values()] == [1, 2, 2]
+    assert [r["score"] for r in rows.values()] == [None] * 3
+    for name, row in rows.items():
+        assert f"of which this is ({name}), have no total order: rank is 1 + the" in row["reason"]
     assert actual["wins"]["a"]["component"] is None
     assert all(r["p_value"] is None for r in pairs)
     actual, pairs, _ = run(comparisons, regularize=0.5)
@@ -69,6 +71,23 @@ def test_without_a_total_order_ranks_hold_in_components():
     assert rows["b"]["score"] < rows["c"]["score"] < 0 < rows["a"]["score"]
     assert rows["b"]["ci_low"] is None, "virtual comparisons are no data"
     assert all(r["p_value"] is None for r in pairs)
+
+
+@pytest.mark.parametrize(
+    ("wins", "expected"),
+    [
+        ({"ab": 2, "ac": 2, "ad": 1}, [1, 2, 2, 2]),
+        ({"ab": 2, "cd": 1, "ac": 1, "ad": 1}, [1, 2, 2, 3]),
+        ({"ac": 1, "bc": 1, "cd": 1}, [1, 1, 3, 4]),
+        ({"ab": 2, "ba": 1, "ac": 1, "cd": 2, "dc": 1, "ae": 1}, [1, 2, 3, 4, 3]),
+    ],
+)
+def test_ranks_follow_chains_of_wins(wins, expected):
+    """Ties share a rank, and a system of a component is better by its score in it."""
+    actual, _, _ = run(table(*rows_of(**wins)))
+    assert column(actual, "bradley_terry", "rank") == expected
+    reasons = column(actual, "bradley_terry", "reason")
+    assert all("no total order" in reason for reason in reasons)
 
 
 def test_parts_are_ranked_apart_by_every_method():
