@@ -61,7 +61,7 @@ def read_sides(read: Frame) -> pa.Array:
         "is a word for a side and, in another case, the name of another system",
         "names as in the columns of systems, or tie",
     )  # fmt: skip
-    is_tie = pc.and_not(_filled(pc.is_in(words, pa.array(TIES, TEXT))), is_system)
+    is_tie = pc.and_not(_filled(pc.is_in(words, pa.array(TIES, TEXT))), is_like_system)
     sides = pc.if_else(is_tie, pa.scalar("tie", TEXT), cells)
     for side in SIDES:
         sides = pc.if_else(pc.or_(by_word[side], by_name[side]), pa.scalar(side, TEXT), sides)

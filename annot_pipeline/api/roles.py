@@ -156,7 +156,7 @@ def check_columns(function: str, data: AnyFrame, columns: Mapping[str, str]) -> 
     if not missing or not all(isinstance(name, str) for name in columns.values()):
         return  # `Frame.read` says what is wrong with the rest
     advice = call_for(function, data, columns)
-    if advice and columns.get("judge") in missing and _with_one_judge(data) in advice:
+    if advice and "judge" in missing and _with_one_judge(data) in advice:
         advice = f"if one judge gave all scores: {advice}"
     header = ", ".join(map(str, column_names(data)[:20]))
     problems = []

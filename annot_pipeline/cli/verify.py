@@ -7,6 +7,9 @@ import argparse
 from annot_pipeline.cli.common import Document, add_campaign, load, say, show, typed
 from annot_pipeline.errors import counted, first_of, printable
 
+CHANGES = ("changed", "new", "gone")
+"""How exports on disk differ from those of a release."""
+
 
 def add(verify: argparse.ArgumentParser) -> None:
     """Add its arguments."""
@@ -49,7 +52,7 @@ def _text(campaign: str, document: Document) -> str:
         lines += [f"{checked}; findings: {len(findings):,}", *exports]
     else:
         lines += [f"{checked}: all as published", *exports]
-        if any("differ" in line for line in exports):
+        if exports and any((document["exports"] or {}).get(kind) for kind in CHANGES):
             lines.append(f"next: annot build {campaign}")
         elif document["rebuilt"] is None:
             lines.append(f"next: annot verify {campaign} --rebuild")
@@ -65,7 +68,7 @@ def _exports(exports: Document | None) -> list[str]:
         return [f"exports cannot be compared with those of {release}: {exports['error']}"]
     counts = {
         what: f"{counted(len(names), 'export')} {what} ({first_of(names)})"
-        for what in ("changed", "new", "gone")
+        for what in CHANGES
         if (names := exports[what])
     }
     lines = []

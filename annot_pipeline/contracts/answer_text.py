@@ -29,6 +29,10 @@ PLAIN = range(-7, 40)
 """Exponents of the first digit of numbers that are written without an exponent."""
 EXACT = Context(prec=LONGEST_NUMBER)
 LONGEST_JSON = 1 << 16
+PYTHONS_OWN = re.compile(r"'|\b(?:True|False|None)\b")
+"""What lists hold as Python writes them, and not as JSON."""
+CACHED = 200
+"""Characters of answers that are remembered: longer ones hardly repeat."""
 
 
 class Number:
@@ -101,16 +105,19 @@ def _quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
-@lru_cache(maxsize=1 << 14)
 def answer_text(text: str) -> str:
     """Return the text of an answer that a cell of a text format holds."""
+    return _short_answer(text) if len(text) <= CACHED else _answer(text)
+
+
+def _answer(text: str) -> str:
     if text in TRUTH_VALUES:
         return TRUTH_VALUES[text]
     if WRITTEN_BY_PROGRAMS.fullmatch(text):
         return number_text(text)
     if text[:1] in ("[", "{") and len(text) <= LONGEST_JSON:
         for parse in (_parse_json, ast.literal_eval):  # pandas writes lists as Python does
-            if parse is ast.literal_eval and "'" not in text:
+            if parse is ast.literal_eval and not PYTHONS_OWN.search(text):
                 break
             try:
                 parsed = parse(text)
@@ -125,3 +132,6 @@ def answer_text(text: str) -> str:
 
 def _parse_json(text: str) -> Any:
     return parse_bounded_json(text, parse_int=Number, parse_float=Number)
+
+
+_short_answer = lru_cache(maxsize=1 << 14)(_answer)

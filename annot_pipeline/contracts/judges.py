@@ -107,7 +107,8 @@ JUDGES = Table(
         share("p_value", "One-sided p-value of the test; null without a test", nullable=True),
         share(
             "p_adjusted",
-            "One-sided p-value, corrected over judges by quality.correction; null without a test",
+            "One-sided p-value, corrected over judges by quality.correction (chance: as it is); "
+            "null without a test",
             nullable=True,
         ),
         share(
@@ -125,7 +126,8 @@ JUDGES = Table(
         count(
             "n_needed",
             "Sample size, counted like n_pairs, from which power is at least "
-            "quality.min_power; null if there is a verdict or no size is enough",
+            "quality.min_power (chance: 1 - alpha); null if there is a verdict or no size is "
+            "enough",
             nullable=True,
         ),
         count("n_ask_again", "Number of judgments of repeated items"),

@@ -320,7 +320,6 @@ class _Cells:
         self.lines = TextLines()
         self.last_bad_row = 0
         self._quoted = Dialect(start.dialect.delimiter)
-        self._is_quoted = False
 
     def read(self, data: bytes, runs: Sequence[Run]) -> Iterator[RawRows]:
         """Yield the rows of a block; raises InputError where a header has another order."""
@@ -440,7 +439,8 @@ class _Cells:
         if not self.used or not len(rows.rows):
             return []
         header = [*map(name_key, self.header)]
-        names = pa.array(header, pa.string())
+        lowered = [name.strip().lower() for name in self.header]
+        names = pa.array(sorted({*header, *lowered}), pa.string())
         is_name = np.ones(len(rows.rows), np.bool_)
         for column in rows.rows.columns.values():
             keys = pc.utf8_lower(pc.utf8_trim_whitespace(column))

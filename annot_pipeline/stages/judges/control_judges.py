@@ -26,7 +26,7 @@ from annot_pipeline.stages.judges.compare_judges import compare_judges
 from annot_pipeline.stages.judges.control_samples import Units, answers_of, tested_scores
 from annot_pipeline.stages.judges.control_test import ControlTest, answer_test, score_test
 from annot_pipeline.stages.judges.judge_verdicts import JudgeVerdicts, judge_verdicts, untested
-from annot_pipeline.stages.judges.label_judges import LabelJudges
+from annot_pipeline.stages.judges.label_judges import LabelJudges, without_judges
 from annot_pipeline.stages.judges.metrics import VerdictMetrics
 from annot_pipeline.stages.judges.screen_judges import screen_by_bt500, screen_by_references
 from annot_pipeline.stages.judges.shared_scores import ScoredJudges
@@ -279,6 +279,7 @@ def finish_control(
     )
     if labelled is None:
         return table, metrics
+    labelled = without_judges(labelled, verdicts.verdict != UNTESTED)
     table = with_label_tests(table, labelled, verdicts.verdict, units, quality)
     is_dropped = table["dropped"].to_numpy()
     return table, replace(
@@ -315,11 +316,13 @@ def with_label_tests(
     )
     chance = labelled.chance
     nan = np.full(verdict.size, np.nan)
+    by_chance = np.array([test in (None, "chance") for test in labelled.test], np.bool_)
+    p_value = np.where(by_chance, chance.p_value, nan)
     numbers = {
-        "statistic": chance.z, "effect": chance.skill, "effect_low": nan, "effect_high": nan,
-        "required_effect": nan, "p_value": chance.p_value, "p_adjusted": chance.p_value,
-        "power": labelled.power, "n_pairs": chance.n.astype(np.float64),
-        "n_needed": labelled.n_needed,
+        "statistic": np.where(by_chance, chance.z, nan), "effect": chance.skill,
+        "effect_low": nan, "effect_high": nan, "required_effect": nan, "p_value": p_value,
+        "p_adjusted": p_value, "power": np.where(by_chance, labelled.power, nan),
+        "n_pairs": chance.n.astype(np.float64), "n_needed": labelled.n_needed,
     }  # fmt: skip
     columns = {
         "verdict": names_of(VERDICTS, labelled.verdict),

@@ -94,6 +94,18 @@ class LabelJudges:
     suspected_share: float
 
 
+def without_judges(labelled: LabelJudges, has_verdict: Flags) -> LabelJudges:
+    """Return the same without suspicions of judges who have a verdict by controls."""
+    is_suspected = labelled.is_suspected & ~has_verdict
+    share = labelled.suspected_share if is_suspected.any() else 0.0
+    return replace(
+        labelled,
+        is_random=labelled.is_random & ~has_verdict,
+        is_suspected=is_suspected,
+        suspected_share=share,
+    )
+
+
 @dataclass(frozen=True)
 class _Task:
     """Answers of one task, as codes; ``pair`` is the task and judge of each local judge."""
@@ -113,7 +125,7 @@ class _Task:
         )  # fmt: skip
 
     def copies(self) -> LabelCopies:
-        """Return the pairs who copy; judges of one answer agree without."""
+        """Return the pairs who copy; judges who always give one answer agree without copying."""
         table = np.zeros((self.pair.size, self.n_labels))
         np.add.at(table, (self.judges, self.labels), 1)
         varies = ((table > 0).sum(axis=1) > 1)[self.judges]
@@ -230,7 +242,7 @@ class _Tested:
 
 
 def _joined_tests(tests: list[LabelChance]) -> LabelChance:
-    names = vars(tests[0]) if tests else LabelChance.__dataclass_fields__
+    names = LabelChance.__dataclass_fields__
     return LabelChance(*(
         np.concatenate([np.zeros(0), *(getattr(test, name) for test in tests)]) for name in names
     ))  # fmt: skip
@@ -314,9 +326,9 @@ def _copied_by(
                 at = np.flatnonzero((pairs_found.first == member) | (pairs_found.second == member))
                 best = at[np.argmax(pairs_found.denials[at])]
                 reasons[int(units.of_pair[task.pair[member]])] = (
-                    f"copies: answers as {name} or others do on {pairs_found.agreed[best]:,} of "
-                    f"{counted(int(pairs_found.shared[best]), 'shared item')}, "
-                    f"{pairs_found.denials[best]:,} of them against the other judges"
+                    f"copies: {pairs_found.agreed[best]:,} of "
+                    f"{counted(int(pairs_found.shared[best]), 'answer')} equal those of {name} or "
+                    f"of judges who copy; {pairs_found.denials[best]:,} differ from the majority"
                 )
     return reasons
 
@@ -359,7 +371,7 @@ def _verdicts(
                 f" answers, {chance.expected[unit] / chance.n[unit]:.0%} by chance ({n_shared})"
             )
         elif test.is_suspected[unit]:
-            reasons[unit] = "one answer throughout, with no other judges on these items to compare"
+            reasons[unit] = "the same answer to all items, and no other judge judged these items"
         elif verdict[unit] == UNTESTED:
             reasons[unit] = "no label of an item that others judged"
         elif verdict[unit] == UNDETERMINED:
@@ -378,6 +390,8 @@ def _undetermined(test: _Tested, power: Floats, needed: Floats, unit: int) -> st
     text = f"{n_shared} of items that others judged"
     if np.isfinite(needed[unit]):
         text += f", {needed[unit]:,.0f} are needed"
+    if test.chance.n[unit] < FEWEST_LABELS:
+        return text
     return f"{text}: the power is {power[unit]:.2g}, {1 - test.alpha:g} is needed"
 
 
