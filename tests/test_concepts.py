@@ -48,7 +48,7 @@ def test_the_row_flows_as_the_page_says(tmp_path):
     assert f"with probability {label['probability']:.4f} |" in PAGE
     answers = tables["label_distributions"].filter(pc.field("item") == item).to_pylist()
     assert {a["label"]: a["votes"] for a in answers if a["votes"]} == {"1": 3, "2": 4}
-    assert {*tables["judges"]["verdict"].to_pylist()} == {"untested"}
+    assert {*tables["judges"]["verdict"].to_pylist()} == {"passed"}
 
 
 def test_terms_are_sorted_and_explained():

@@ -51,8 +51,7 @@ class Quality(Section):
         Whether judgments with the status Rejected are dropped or kept.
     labels
         Whether answers of judges of labels who fail without known answers (by chance, constant
-        answers or copies) are dropped, or measured only. null: measure with label_model:
-        dawid_skene, as in the paper, else drop.
+        answers or copies) are dropped, or measured only.
     suspected
         Whether answers of judges of labels are kept or dropped who give one answer throughout,
         where no other judge judged their items.
@@ -75,7 +74,7 @@ class Quality(Section):
     scope: Literal["campaign", "task"] = "campaign"
     correction: Literal["none", "holm", "benjamini_hochberg"] = "none"
     rejected_assignments: Literal["drop", "keep"] = "drop"
-    labels: Literal["drop", "measure"] | None = None
+    labels: Literal["measure", "drop"] = "measure"
     suspected: Literal["keep", "drop"] = "keep"
 
     @model_validator(mode="after")

@@ -234,9 +234,9 @@ def _is_mturk(columns: Sequence[str]) -> bool:
     return nested and {"HITId", "WorkerId"} <= set(columns)
 
 
-QUOTING: tuple[dict[str, str], ...] = ({}, {"escape": "\\"}, {"quote": "'"}, {"quote": ""})
+QUOTING: tuple[dict[str, str], ...] = ({}, {"escape": "\\"}, {"quote": ""}, {"quote": "'"})
 """Options that quotes are read with, the first that reject the fewest rows: as csv says, with a
-backslash before quotes (Spark), single, or as ordinary characters.
+backslash before quotes (Spark), as ordinary characters, or single.
 """
 
 

@@ -53,13 +53,14 @@ def verdicts(built) -> dict[str, tuple[str, str | None]]:
 
 
 NAMES = {"privacy": {"pseudonymize": False}}
+DROP = "quality.labels=drop"
 
 
 def test_constant_and_random_judges_fail_and_good_ones_pass(stage_campaign) -> None:
     judges = crowd(10, 0.8, 0.9)
     judges |= {f"const{k}": constant for k in range(3)} | {f"rand{k}": coin for k in range(3)}
     rows, truths = night(17, 120, judges, 8)
-    built = stage_campaign({"a.csv": HEAD + rows}, **NAMES)
+    built = stage_campaign({"a.csv": HEAD + rows}, DROP, **NAMES)
     by_judge = verdicts(built)
     assert {by_judge[name][0] for name in judges if name.startswith("good")} == {"passed"}
     for name in ("const0", "const1", "const2"):
@@ -86,24 +87,19 @@ def test_copies_fail_but_one(stage_campaign) -> None:
         for line in rows.splitlines(keepends=True)
         if ",good03," in line
     ]
-    built = stage_campaign({"a.csv": HEAD + rows + "".join(copied)}, **NAMES)
+    built = stage_campaign({"a.csv": HEAD + rows + "".join(copied)}, DROP, **NAMES)
     by_judge = verdicts(built)
     assert [name for name, (_, test) in by_judge.items() if test == "copies"] == ["twin1", "twin2"]
     assert by_judge["good03"][0] == "passed"
 
 
 @pytest.mark.parametrize(
-    ("settings", "sets", "fate"),
-    [
-        ({"label_model": "dawid_skene"}, (), "used"),
-        ({}, ("quality.labels=measure",), "used"),
-        ({"label_model": "dawid_skene"}, ("quality.labels=drop",), "judge_failed"),
-        ({}, ("quality.test=none",), "used"),
-    ],
+    ("sets", "fate"),
+    [((), "used"), ((DROP,), "judge_failed"), (("quality.test=none",), "used")],
 )
-def test_judges_may_be_measured_only(stage_campaign, settings, sets, fate) -> None:
+def test_judges_may_be_measured_only(stage_campaign, sets, fate) -> None:
     rows, _ = night(17, 120, crowd(8) | {"const": constant}, 6)
-    built = stage_campaign({"a.csv": HEAD + rows}, *sets, **NAMES, **settings)
+    built = stage_campaign({"a.csv": HEAD + rows}, *sets, **NAMES)
     assert {row["fate"] for row in built.rows("lineage") if row["judge"] == "const"} == {fate}
     expected = ("untested", None) if "quality.test=none" in sets else ("failed", "constant")
     assert verdicts(built)["const"] == expected
@@ -122,10 +118,10 @@ def test_people_of_one_answer_whose_items_nobody_else_judged_stop_the_build(
     """Three clean nights, then 60 items judged by 12 new people who always say pos."""
     before, truths = night(17, 180, crowd(12), 5)
     flood, new_truths = night(18, 60, flooded("constant", 12), 6, start=180)
-    build_campaign({"a.csv": HEAD + before}, **NAMES)
+    build_campaign({"a.csv": HEAD + before}, DROP, **NAMES)
     exports = {"a.csv": HEAD + before, "b.csv": HEAD + flood}
     with pytest.raises(GateError) as error:
-        build_campaign(exports, **NAMES)
+        build_campaign(exports, DROP, **NAMES)
     assert "suspected_labels: 25.00% of items were decided by judges" in str(error.value)
     assert "12 judges: new00, new01" in str(error.value)
     assert not (tmp_path / "campaign" / "gold" / "v0002").exists()
@@ -141,9 +137,9 @@ def test_a_flood_on_the_items_of_others_changes_few_labels(stage_campaign, kind:
     clean, truths = night(18, 60, crowd(12), 5, start=180)
     flood, _ = night(18, 60, flooded(kind, 4), 4, start=180)
     rows = HEAD + before
-    without = stage_campaign({"a.csv": rows, "b.csv": HEAD + clean}, **NAMES)
+    without = stage_campaign({"a.csv": rows, "b.csv": HEAD + clean}, DROP, **NAMES)
     share = share_right(without.rows("labels"), truths)
-    with_flood = stage_campaign({"a.csv": rows, "b.csv": HEAD + clean + flood}, **NAMES)
+    with_flood = stage_campaign({"a.csv": rows, "b.csv": HEAD + clean + flood}, DROP, **NAMES)
     assert share_right(with_flood.rows("labels"), truths) >= share - 0.02
     new = {name: v for name, v in verdicts(with_flood).items() if name.startswith("new")}
     assert len(new) == 4
@@ -156,7 +152,7 @@ def test_a_flood_on_the_items_of_others_changes_few_labels(stage_campaign, kind:
 
 def test_all_judges_give_one_answer(stage_campaign) -> None:
     rows, _ = night(17, 60, flooded("constant", 6), 4)
-    built = stage_campaign({"a.csv": HEAD + rows}, **NAMES)
+    built = stage_campaign({"a.csv": HEAD + rows}, DROP, **NAMES)
     assert {verdict for verdict, _ in verdicts(built).values()} == {"undetermined"}
     assert built.metrics("control_judges")["suspected_judges"] == []
     assert {row["label"] for row in built.rows("labels")} == {"pos"}
@@ -165,7 +161,7 @@ def test_all_judges_give_one_answer(stage_campaign) -> None:
 def test_all_judges_are_random(stage_campaign) -> None:
     """Nothing tells who is right: no judge fails, all are named."""
     rows, _ = night(17, 200, flooded("random", 24), 6)
-    built = stage_campaign({"a.csv": HEAD + rows}, **NAMES)
+    built = stage_campaign({"a.csv": HEAD + rows}, DROP, **NAMES)
     by_judge = verdicts(built)
     assert sum(verdict == "failed" for verdict, _ in by_judge.values()) == 0
     assert len(built.metrics("control_judges")["careless_judges"]["chance"]) >= 15
@@ -174,7 +170,7 @@ def test_all_judges_are_random(stage_campaign) -> None:
 @pytest.mark.parametrize("per_item", [1, 2])
 def test_two_judges_and_items_of_one_judge(stage_campaign, per_item: int) -> None:
     rows, _ = night(20, 80, {"a": honest(0.9), "b": honest(0.8)}, per_item)
-    built = stage_campaign({"a.csv": HEAD + rows}, **NAMES)
+    built = stage_campaign({"a.csv": HEAD + rows}, DROP, **NAMES)
     expected = {"passed"} if per_item == 2 else {"untested"}
     assert {verdict for verdict, _ in verdicts(built).values()} == expected
 
@@ -183,7 +179,7 @@ def test_families_leave_each_other_out(stage_campaign) -> None:
     """Two models that answer alike vouch for each other, unless they are declared a family."""
     rows, _ = night(17, 60, crowd(3, 0.6, 0.6) | {"m1": constant, "m2": constant}, 5)
     family = {"declared": [{"name": "m*", "kind": "human", "family": "m"}]}
-    built = stage_campaign({"a.csv": HEAD + rows}, **NAMES, judges=family)
+    built = stage_campaign({"a.csv": HEAD + rows}, DROP, **NAMES, judges=family)
     n = {row["judge"]: row["n_pairs"] for row in built.rows("judges")}
     assert n["m1"] == n["m2"] == 60
 
@@ -192,10 +188,10 @@ def test_verdicts_of_tonight_are_of_tonight(build_campaign) -> None:
     """A judge who fails and passes later: both releases, and the cause of the change."""
     careless, _ = night(17, 100, crowd(8) | {"new": coin}, 6)
     rows = HEAD + careless
-    first = build_campaign({"a.csv": rows}, **NAMES)
+    first = build_campaign({"a.csv": rows}, DROP, **NAMES)
     assert {r["judge"]: r["verdict"] for r in first.rows("judges")}["new"] == "failed"
     better, _ = night(18, 300, crowd(8) | {"new": honest(0.95)}, 6, start=100)
-    second = build_campaign({"a.csv": rows, "b.csv": HEAD + better}, **NAMES)
+    second = build_campaign({"a.csv": rows, "b.csv": HEAD + better}, DROP, **NAMES)
     assert {r["judge"]: r["verdict"] for r in second.rows("judges")}["new"] == "passed"
     changes = second.publication.release.manifest["changes"]
     assert "judgments of judges who pass now" in str(changes) or changes

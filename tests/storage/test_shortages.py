@@ -105,7 +105,9 @@ def test_lack_of_memory_is_not_told_as_damage(tmp_path, monkeypatch, place):
 def test_memory_for_an_item_table(build_campaign, tmp_path, monkeypatch):
     (tmp_path / "campaign").mkdir()
     (tmp_path / "campaign" / "items.csv").write_text("item,text\ni0,x\n")
-    monkeypatch.setattr("annot_pipeline.stages.ingest.exports.item_rows", failing(MemoryError()))
+    monkeypatch.setattr(
+        "annot_pipeline.stages.ingest.exports.read_item_table", failing(MemoryError())
+    )
     with pytest.raises(InputError, match=r"items\.csv: cannot be read"):
         build_campaign({"a.csv": EXPORT}, items=[ITEMS])
 

@@ -32,8 +32,8 @@ JUDGES: tuple[Gate[Any], ...] = (
     Gate(
         "careless_judges", ControlMetrics, "judge_tests",
         "number of judges of labels who agree no better than chance, give one answer, or copy",
-        "answers of those who failed do not count, unless quality.labels is measure; see verdict "
-        "and verdict_reason in the table judges",
+        "see verdict and verdict_reason in the table judges; quality.labels=drop builds without "
+        "those who failed",
         careless_judges, warn=0,
     ),
     Gate(

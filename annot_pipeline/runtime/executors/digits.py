@@ -66,7 +66,7 @@ def _of_numpy() -> Iterator[tuple[str, Callable[[], Any]]]:
 def _of_scipy() -> Iterator[tuple[str, Callable[[], Any]]]:
     from scipy import special
 
-    whole, _, chances = _grids()
+    whole, above, chances = _grids()
     for function in (special.ndtr, special.log_ndtr, special.expit):
         yield function.__name__, partial(function, whole)
     yield "gammaln", lambda: special.gammaln(chances * 60)
@@ -78,6 +78,7 @@ def _of_scipy() -> Iterator[tuple[str, Callable[[], Any]]]:
     yield "betaincinv", lambda: special.betaincinv(2.5, 3.5, some)
     yield "binom", lambda: special.binom(60.0, (some * 60).round())
     yield "chdtri", lambda: special.chdtri(4.0, some)
+    yield "chdtrc", lambda: special.chdtrc(4.0, above)
     yield "nctdtr", lambda: special.nctdtr(9.0, 1.5, whole[::8] / 10)
     yield "ndtri", lambda: special.ndtri(chances)
     yield "owens_t", lambda: special.owens_t(whole / 10, 0.7)

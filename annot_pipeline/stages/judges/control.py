@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from annot_pipeline.config import Campaign, Quality
+from annot_pipeline.config import Quality
 from annot_pipeline.contracts import CONTROLS, FATES, TEXT, fates_text
 from annot_pipeline.contracts.stage_metrics import StageMetrics
 from annot_pipeline.errors import counted
@@ -158,7 +158,7 @@ def control_judges_of_campaign(context: StageContext) -> StageOutput[ControlMetr
     partitions = input_slices(context, "settled")
     stored = {name: context.inputs[name] for name in TESTED}
     settings, judgments_table = context.campaign.settings, context.inputs["settled"]
-    quality = resolved_quality(settings)
+    quality = settings.quality
     scalar = tasks.filter(is_in(tasks["kind"], ("scalar",)))["task"].to_pylist()
     scored = [inputs.files["settled"] for inputs in partitions if set(inputs.tasks) & set(scalar)]
     labelled = _tested_labels(context, partitions, tasks, quality)
@@ -197,15 +197,6 @@ def control_judges_of_campaign(context: StageContext) -> StageOutput[ControlMetr
         unaccounted=[row["source_file"] for row in accounting if not row["adds_up"]],
     )
     return StageOutput({"judge_tests": tests, **controlled}, metrics, documents)
-
-
-def resolved_quality(settings: Campaign) -> Quality:
-    """Return the settings of judge control, with what follows from the label model."""
-    quality = settings.quality
-    if quality.labels is None:
-        as_in_papers = settings.label_model == "dawid_skene"
-        quality = quality.model_copy(update={"labels": "measure" if as_in_papers else "drop"})
-    return quality
 
 
 def _tested_labels(
@@ -403,7 +394,7 @@ CONTROL_JUDGES = Stage(
         "known_answers": (), "controls_met": (), "judge_kinds": (),
     },
     outputs=("controlled", "judge_tests"),
-    settings=("quality", "label_model"),
+    settings=("quality",),
     code_version="12",  # judges of labels
     work=control_judges_of_campaign,
     kinds=frozenset({"parquet", "numpy"}),
