@@ -74,6 +74,9 @@ def table_values(table: pa.Table) -> dict[str, Any]:
         digest.update(f"{name}\x1f".encode())
         if pa.types.is_dictionary(column.type):
             column = column.cast(column.type.value_type)
+        if pa.types.is_list(column.type) and pa.types.is_floating(column.type.value_type):
+            digest.update(repr(pc.list_value_length(column).to_pylist()).encode())
+            column = column.flatten()
         if not pa.types.is_floating(column.type):
             digest.update(repr(column.to_pylist()).encode())
             continue
