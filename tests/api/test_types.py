@@ -49,9 +49,9 @@ def pyright_errors(folder: Path) -> list[int]:
     config = {"typeCheckingMode": "standard"}
     (folder / "pyrightconfig.json").write_text(json.dumps(config))
     output = run(folder, "basedpyright", "--pythonpath", sys.executable, "--outputjson")
-    found = json.loads(output)["generalDiagnostics"]
+    diagnostics = json.loads(output)["generalDiagnostics"]
     return [
-        one["range"]["start"]["line"] + 1 for one in found if one["severity"] == "error"
+        one["range"]["start"]["line"] + 1 for one in diagnostics if one["severity"] == "error"
     ]  # fmt: skip
 
 

@@ -160,11 +160,11 @@ def test_numbers_of_32_bits_have_no_more_digits_than_they_hold(tmp_path: Path) -
     })  # fmt: skip
     for name, frame_of in (("pandas", frame.to_pandas), ("polars", lambda: pl.from_arrow(frame))):
         path = tmp_path / f"{name}.parquet"
-        made = frame_of()
-        made.to_parquet(path) if name == "pandas" else made.write_parquet(path)
+        data = frame_of()
+        data.to_parquet(path) if name == "pandas" else data.write_parquet(path)
         assert labels(path, "parquet") == ["0.1", "2"]
         csv_path = tmp_path / f"{name}.csv"
-        made.to_csv(csv_path, index=False) if name == "pandas" else made.write_csv(csv_path)
+        data.to_csv(csv_path, index=False) if name == "pandas" else data.write_csv(csv_path)
         assert labels(csv_path, "csv") == ["0.1", "2"]
 
 

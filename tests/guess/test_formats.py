@@ -68,6 +68,22 @@ def test_quotes_that_are_ordinary_characters(tmp_path: Path, guess: Callable[...
     assert actual.facts["fates"]["used"] == 40
 
 
+@pytest.mark.parametrize(
+    ("comment", "options"),
+    [("'well, {}'", {"quote": "'"}), ('"say \\"{}\\", x"', {"escape": "\\"})],
+)
+def test_single_quotes_and_escapes(tmp_path: Path, guess, comment: str, options) -> None:
+    rows = crossed("judge", "item", "label", label=yes_or_no)
+    lines = ["judge,item,label,comment"]
+    lines += [",".join([*map(str, row), comment.format(n)]) for n, row in enumerate(rows[1:])]
+    path = tmp_path / "v.csv"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    actual = guess(path)
+    of_source = actual.settings.sources[0].options
+    assert {name: getattr(of_source, name) for name in options} == options
+    assert actual.facts["fates"]["used"] == 40
+
+
 def test_a_file_without_header_by_its_contents(tmp_path: Path, guess: Callable[..., Guess]) -> None:
     rows = [(i, j, (i * j) % 3) for i in range(100, 130) for j in range(1, 8)]
     actual = guess(write_csv(tmp_path / "v.csv", rows))

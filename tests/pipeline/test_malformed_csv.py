@@ -110,8 +110,8 @@ def test_rows_within_a_quoted_cell_of_item_tables_and_predictions(
     (tmp_path / "campaign").mkdir(exist_ok=True)
     (tmp_path / "campaign" / "items.csv").write_text(table)
     built = stage_campaign({"a.csv": HEAD + "\n".join(lines(20)) + "\n"}, items=[source])
-    place = "items.csv row 3 (line 5)"
-    assert built.metrics("read_records")["swallowed_rows"] == {place: 18}
+    first_row = "items.csv row 3 (line 5)"
+    assert built.metrics("read_records")["swallowed_rows"] == {first_row: 18}
     (tmp_path / "predictions.csv").write_text(table.replace("truth", "label"))
     with pytest.raises(InputError) as error:
         read_predictions(tmp_path / "predictions.csv")

@@ -101,8 +101,8 @@ def test_without_them_labels_are_no_worse(name: str, shared_data: Path) -> None:
         assert share_after >= share_before - MOST_LOST
     if failed:
         right = {
-            of: np.mean([r[2] == truths[r[0]] for r in rows
-                         if (r[1] in failed) == of and r[0] in truths])
-            for of in (True, False)
+            has_failed: np.mean([r[2] == truths[r[0]] for r in rows
+                                 if (r[1] in failed) == has_failed and r[0] in truths])
+            for has_failed in (True, False)
         }  # fmt: skip
         assert right[True] < right[False] - 0.05

@@ -21,8 +21,8 @@ def crowd(
     return items, judges, np.where(right, truth[items], wrong)
 
 
-def copied(labels: np.ndarray, judges: np.ndarray, of: int, by: int) -> None:
-    labels[judges == by] = labels[judges == of]
+def copy_answers(labels: np.ndarray, judges: np.ndarray, source: int, copier: int) -> None:
+    labels[judges == copier] = labels[judges == source]
 
 
 def test_a_pair_by_hand() -> None:
@@ -44,8 +44,8 @@ def test_groups_are_found_and_honest_judges_are_not(hard: float) -> None:
         items, judges, labels = crowd(rng, 200, 10, hard)
         sizes = {"n_items": 200, "n_judges": 10, "n_labels": 3}
         assert not label_copies(items, judges, labels, **sizes).first.size
-        copied(labels, judges, of=2, by=5)
-        copied(labels, judges, of=2, by=7)
+        copy_answers(labels, judges, source=2, copier=5)
+        copy_answers(labels, judges, source=2, copier=7)
         copies = label_copies(items, judges, labels, **sizes)
         assert {*zip(copies.first.tolist(), copies.second.tolist(), strict=True)} == {
             (2, 5), (2, 7), (5, 7)
