@@ -18,9 +18,9 @@ Codes = npt.NDArray[np.int64]
 FEWEST_DENIALS = 8
 """Shared denials of a pair, from which on its agreement can tell copies from hard items."""
 LEAST_AGREEMENT = 0.98
-"""Of a pair, on the items that both answered."""
+"""Least share of equal answers, of the items that both answered, by which a pair copies."""
 MOST_ALIKE = 64
-"""Judges with one denied answer to an item beyond which its pairs are not listed: no few copies."""
+"""If more judges than this give one minority answer to an item, its pairs are not counted."""
 
 
 @dataclass(frozen=True)
