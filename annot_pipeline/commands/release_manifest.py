@@ -25,7 +25,7 @@ from annot_pipeline.stages.comparisons.metrics import (
     SegmentRankMetrics,
     SystemRankMetrics,
 )
-from annot_pipeline.stages.gold.metrics import CostMetrics
+from annot_pipeline.stages.gold.metrics import CostMetrics, JudgeMetrics
 from annot_pipeline.stages.ingest.metrics import JudgmentMetrics, RecordMetrics
 from annot_pipeline.stages.judges.metrics import ControlMetrics
 from annot_pipeline.stages.labels.metrics import LabelMetrics
@@ -174,6 +174,7 @@ def published_metrics(runs: Mapping[str, StageRun]) -> dict[str, Any]:
         "verdicts": controlled.verdicts,
         "label_verdicts": controlled.label_verdicts,
         "careless_judges": controlled.careless_judges,
+        "removed_judges": runs["describe_judges"].metrics(JudgeMetrics).removed_judges,
         "families": runs["read_records"].metrics(RecordMetrics).families,
         "rejections": judgments.rejections,
         "kinds": judgments.kinds,

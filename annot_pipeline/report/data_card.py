@@ -37,6 +37,12 @@ from annot_pipeline.report.markdown import Marked, escape, paragraphs, table
 from annot_pipeline.storage.manifest_changes import source_digest
 
 NOBODY = "No judge was dropped"
+RULES = {
+    "constant": "constant answers", "copies": "copies", "chance": "chance",
+    "known_answer": "known answers", "undetermined": "an undetermined verdict",
+    "suspected": "one answer throughout on items that no other judge judged",
+}  # fmt: skip
+"""What the rules of judge control are called; others by the name of their test."""
 MINOR = re.compile(r"_unfiltered|_collapsed|difference|percent_agreement_(raw|z)|_(raw|z)_[42]$")
 """Statistics that the card leaves out: they say once more what others say."""
 
@@ -163,7 +169,7 @@ def _spread(counts: np.ndarray[Any, Any]) -> str:
 
 def _filtered(manifest: Manifest, judges: pa.Table) -> list[str]:
     quality = manifest["settings"]["quality"]
-    rows = judges.select(["task", "verdict", "dropped"]).to_pylist()
+    rows = judges.select(["task", "judge", "verdict", "dropped"]).to_pylist()
     if not any(row["verdict"] != "untested" for row in rows):
         because = (
             "the exports contain no controls that the test can use"
@@ -185,10 +191,17 @@ def _filtered(manifest: Manifest, judges: pa.Table) -> list[str]:
         (task, *(verdicts[task, verdict] for verdict in VERDICTS), dropped[task])
         for task in dict.fromkeys(row["task"] for row in rows)
     ]
+    n_measured = len({row["judge"] for row in rows if _is_measured_only(row)})
+    measured = (
+        "Judges who failed but whose answers count (`quality.labels: "
+        f"{quality['labels']}`): {n_measured:,}."
+    )
     return [
-        _tested(quality),
+        _tested(manifest),
         "",
         *table(("task", *VERDICTS, "dropped"), counts, "`judges.parquet`"),
+        *_removed(manifest["facts"]["removed_judges"]),
+        *([measured, ""] if n_measured else []),
         f"{f'{lost:,} judgments of judges who were dropped do not count' if lost else NOBODY}. "
         "Why, by judge, is in "
         "`judges.verdict_reason`, `statistic` and `p_value`; figures of all judges: "
@@ -199,7 +212,36 @@ def _filtered(manifest: Manifest, judges: pa.Table) -> list[str]:
     ]
 
 
-def _tested(quality: Mapping[str, Any]) -> str:
+def _is_measured_only(row: Mapping[str, Any]) -> bool:
+    return row["verdict"] == "failed" and not row["dropped"]
+
+
+def _removed(rules: Mapping[str, Mapping[str, int]]) -> list[str]:
+    """Return whose answers do not count, by rule."""
+    texts = [
+        f"{n['judges']:,} by {RULES.get(rule, f'`{rule}`')} ({counted(n['judgments'], 'judgment')})"
+        for rule, n in sorted(rules.items(), key=lambda pair: (-pair[1]["judges"], pair[0]))
+    ]
+    return [f"Judges whose answers do not count: {', '.join(texts)}.", ""] if texts else []
+
+
+def _tested(manifest: Manifest) -> str:
+    """Return the tests of judges, and what follows from them."""
+    quality, facts = manifest["settings"]["quality"], manifest["facts"]
+    by_controls, by_labels = (
+        any(n for verdict, n in facts[name].items() if verdict != "untested")
+        for name in ("verdicts", "label_verdicts")
+    )
+    texts = [_tested_by_controls(quality)] if by_controls or not by_labels else []
+    if by_labels:
+        texts.append(
+            "Judges of labels without a verdict by controls are tested by the answers of the other "
+            "judges: by chance, constant answers and copies."
+        )
+    return " ".join(texts)
+
+
+def _tested_by_controls(quality: Mapping[str, Any]) -> str:
     has_contrast = quality["test"] in TESTS_WITH_CONTRAST
     contrast = f", contrast `{quality['contrast']}`" if has_contrast else ""
     scope = "once over all tasks" if quality["scope"] == "campaign" else "in each task"

@@ -60,6 +60,13 @@ class ModelVersions(TypedDict):
     released_judges: str
 
 
+class RemovedJudges(TypedDict):
+    """Judges who do not count by one rule of judge control, and their judgments."""
+
+    judges: int
+    judgments: int
+
+
 @dataclass(frozen=True)
 class JudgeMetrics(StageMetrics):
     """Metrics of ``describe_judges``.
@@ -71,11 +78,15 @@ class JudgeMetrics(StageMetrics):
     missing_answers
         Where judges differ most in their share of answers that did not fail, of tasks where some
         failed.
+    removed_judges
+        Judges whose judgments do not count, by the test that they failed, ``undetermined`` or
+        ``suspected``.
     """
 
     stage: ClassVar[str] = "describe_judges"
     alpha: float
     missing_answers: dict[str, AnsweredShares] = field(default_factory=dict)
+    removed_judges: dict[str, RemovedJudges] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

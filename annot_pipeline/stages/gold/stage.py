@@ -38,6 +38,7 @@ from annot_pipeline.stages.gold.metrics import (
     ItemMetrics,
     JudgeMetrics,
     LineageMetrics,
+    RemovedJudges,
 )
 from annot_pipeline.stages.gold.name_search import reader_without_names, without_names
 from annot_pipeline.stages.ingest.raw_names import raw_names
@@ -82,7 +83,12 @@ def describe_judges(context: StageContext) -> StageOutput[JudgeMetrics]:
         if shares is not None:
             missing[task] = shares
     alpha = context.campaign.settings.quality.alpha
-    return StageOutput({"judges": table}, JudgeMetrics(alpha, missing))
+    rules = context.queries.table("gold/removed_judges", {"judges": verify_table(table)})
+    removed = {
+        row["rule"]: RemovedJudges(judges=row["judges"], judgments=row["judgments"])
+        for row in rules.to_pylist()
+    }
+    return StageOutput({"judges": table}, JudgeMetrics(alpha, missing, removed))
 
 
 def describe_items(context: StageContext) -> StageOutput[ItemMetrics]:
@@ -264,7 +270,7 @@ DESCRIBE_JUDGES = Stage(
     },
     outputs=("judges",),
     settings=("quality",),
-    code_version="8",  # failed answers
+    code_version="9",  # who does not count, by which test
     work=describe_judges,
     kinds=frozenset({"parquet", "duckdb"}),
 )  # fmt: skip
