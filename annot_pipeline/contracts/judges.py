@@ -53,12 +53,17 @@ JUDGES = Table(
         count(
             "n_judgments",
             "Number of judgments used, measured, set aside as controls, or made by a "
-            "judge who failed judge control",
+            "judge who failed judge control; 0 if all answers failed",
         ),
         count(
             "n_unscored",
             "Number of answers that failed (fate unscored); where judges differ, see the gate "
             "answers_missing_by_judge",
+        ),
+        share(
+            "answered_share",
+            "Share of the judge's answers that did not fail: n_judgments of n_judgments and "
+            "n_unscored",
         ),
         Column("verdict", TEXT, "Result of judge control", allowed=VERDICTS),
         text(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from annot_pipeline.contracts import share_text
+from annot_pipeline.contracts import fates_text, share_text
 from annot_pipeline.contracts.stage_metrics import AnsweredShares, TableMetrics
 from annot_pipeline.errors import counted, first_of
 from annot_pipeline.gates.gate import Finding
@@ -37,7 +37,9 @@ def total(counts: Mapping[str, int]) -> int:
 def nothing_used(metrics: ControlMetrics) -> Finding:
     """Return 1 if no judgment is usable, else 0, with the number of usable judgments."""
     n_used = metrics.fates["used"]
-    return Finding(float(n_used == 0), f"usable judgments: {n_used:,}")
+    has_others = not n_used and any(metrics.fates.values())
+    fates = f"; records: {fates_text(metrics.fates)}" if has_others else ""
+    return Finding(float(n_used == 0), f"usable judgments: {n_used:,}{fates}")
 
 
 def misnamed_classes(metrics: LabelMetrics) -> Finding:
@@ -248,8 +250,16 @@ MISSING_P, MISSING_DIFFERENCE = 0.001, 0.05
 """Shares of answers differ beyond chance where p is below and the difference is not."""
 
 
-def missing_answers(differences: Mapping[str, AnsweredShares]) -> Finding:
-    """Return the number of tasks whose shares of answers differ beyond chance, with both ends."""
+def missing_answers(differences: Mapping[str, AnsweredShares], what: str) -> Finding:
+    """Return the number of tasks whose shares of answers differ beyond chance, with both ends.
+
+    Parameters
+    ----------
+    differences
+        By task.
+    what
+        Of which answers the shares are, and which they count.
+    """
     details = []
     for task, shares in sorted(differences.items()):
         if shares["p_value"] >= MISSING_P or shares["difference"] < MISSING_DIFFERENCE:
@@ -261,7 +271,7 @@ def missing_answers(differences: Mapping[str, AnsweredShares]) -> Finding:
             )
         )
         p_value = "< 1e-9" if shares["p_value"] < 1e-9 else f"= {shares['p_value']:.1g}"
-        detail = f"{task}: {ends} of the answers asked for count, p {p_value}"
+        detail = f"{task}: {ends} of {what}, p {p_value}"
         if shares["bounds"]:
             low, high = shares["bounds"]
             detail += f"; raw means differ by {low:.2f} to {high:.2f} for any missing scores"

@@ -155,9 +155,9 @@ class Contents:
 
     @cached_property
     def used_judges(self) -> list[dict[str, Any]]:
-        """Return the rows of judges whose kind their task uses; older releases tell none apart."""
+        """Return the judges with judgments whose kind their task uses; all of older releases."""
         used = self.facts.get("used_judges", {})
-        return [row for row in self.judges if not is_measured(row, used)]
+        return [row for row in self.judges if row["n_judgments"] and not is_measured(row, used)]
 
     @cached_property
     def agreement(self) -> Mapping[str, Mapping[str, dict[str, Any]]]:

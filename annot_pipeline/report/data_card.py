@@ -87,9 +87,9 @@ def data_card(manifest: Manifest, gold: Gold) -> str:
 
 
 def _used(judges: pa.Table, manifest: Manifest) -> pa.Table:
-    """Return the judges whose kind their task uses."""
+    """Return the judges with judgments whose kind their task uses."""
     used = manifest["facts"].get("used_judges", {})
-    is_used = [not is_measured(row, used) for row in judges.to_pylist()]
+    is_used = [row["n_judgments"] > 0 and not is_measured(row, used) for row in judges.to_pylist()]
     return judges.filter(pa.array(is_used, pa.bool_()))
 
 

@@ -1,5 +1,5 @@
 -- One row is a task and judge: how much they judged, what judge control says of them, how they
--- used the scale, and what the label model says.
+-- used the scale, and what the label model says. Judges whose answers all failed have a row, too.
 -- Inputs: controlled, tasks (task, kind), judge_tests, judge_scores, judge_figures, judge_contradictions (by the
 -- judge's own name), judge_kinds (judge_id, kind, model, family, version, prompt_hash, temperature).
 -- Seconds are summed as decimals: the same on any threads. Where judgments have none, those of
@@ -81,21 +81,29 @@ failed_answers AS (
     WHERE fate = 'unscored'
     GROUP BY task, judge_id
 ),
+judged AS (
+    SELECT task, judge_id FROM counts
+    UNION
+    SELECT task, judge_id FROM failed_answers WHERE task IS NOT NULL AND judge_id IS NOT NULL
+),
 judge_ids AS (
     SELECT DISTINCT judge, judge_id FROM controlled WHERE judge IS NOT NULL
 )
 SELECT
-    c.task,
-    c.judge_id AS judge,
+    b.task,
+    b.judge_id AS judge,
     k.kind, k.model, k.family, k.version, k.prompt_hash, k.temperature,
-    c.n_judgments, coalesce(u.n_unscored, 0) AS n_unscored,
+    coalesce(c.n_judgments, 0) AS n_judgments, coalesce(u.n_unscored, 0) AS n_unscored,
+    coalesce(c.n_judgments / (c.n_judgments + coalesce(u.n_unscored, 0)), 0) AS answered_share,
     coalesce(t.verdict, 'untested') AS verdict,
-    CASE WHEN t.verdict IS NULL THEN 'the task uses judgments of other judges: judges.use'
+    CASE WHEN c.judge_id IS NULL THEN 'all answers failed (fate unscored)'
+        WHEN t.verdict IS NULL THEN 'the task uses judgments of other judges: judges.use'
         ELSE t.verdict_reason END AS verdict_reason,
     coalesce(t.dropped, false) AS dropped, t.test, t.contrast, t.statistic, t.effect,
     t.effect_low, t.effect_high, t.required_effect,
     t.p_value, t.p_adjusted, t.power, coalesce(t.n_pairs, 0) AS n_pairs, t.n_needed,
-    c.n_ask_again, c.n_bad_reference, c.n_good_reference,
+    coalesce(c.n_ask_again, 0) AS n_ask_again, coalesce(c.n_bad_reference, 0) AS n_bad_reference,
+    coalesce(c.n_good_reference, 0) AS n_good_reference,
     coalesce(t.n_known_answers, 0) AS n_known_answers, t.known_answer_accuracy, t.known_answer_low, t.known_answer_high,
     s.mean, s.sd, s.mean_ordinary, s.mean_good_reference, s.mean_bad_reference, s.no_z_reason,
     CAST(c.seconds AS DOUBLE) / nullif(c.n_timed, 0) AS seconds_per_judgment,
@@ -109,12 +117,13 @@ SELECT
     f.bias_label,
     coalesce(f.bias, t.bias) AS bias,
     t.spread, t.inconsistency, t.correlation, t.n_shared_items
-FROM counts AS c
-LEFT JOIN judge_tests AS t ON c.task = t.task AND c.judge_id = t.judge
-LEFT JOIN judge_scores AS s ON c.task = s.task AND c.judge_id = s.judge
-LEFT JOIN judge_figures AS f ON c.task = f.task AND c.judge_id = f.judge
-LEFT JOIN judge_kinds AS k ON c.judge_id = k.judge_id
-LEFT JOIN failed_answers AS u ON c.task = u.task AND c.judge_id = u.judge_id
-LEFT JOIN judge_ids AS i ON c.judge_id = i.judge_id
-LEFT JOIN judge_contradictions AS g ON c.task = g.task AND i.judge = g.judge
-ORDER BY c.task, c.judge_id
+FROM judged AS b
+LEFT JOIN counts AS c ON b.task = c.task AND b.judge_id = c.judge_id
+LEFT JOIN judge_tests AS t ON b.task = t.task AND b.judge_id = t.judge
+LEFT JOIN judge_scores AS s ON b.task = s.task AND b.judge_id = s.judge
+LEFT JOIN judge_figures AS f ON b.task = f.task AND b.judge_id = f.judge
+LEFT JOIN judge_kinds AS k ON b.judge_id = k.judge_id
+LEFT JOIN failed_answers AS u ON b.task = u.task AND b.judge_id = u.judge_id
+LEFT JOIN judge_ids AS i ON b.judge_id = i.judge_id
+LEFT JOIN judge_contradictions AS g ON b.task = g.task AND i.judge = g.judge
+ORDER BY b.task, b.judge_id

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import pyarrow as pa
+import pytest
 
 from annot_pipeline.config import Resources
+from annot_pipeline.errors import GateError
 from annot_pipeline.gates import GATES
 from annot_pipeline.storage.queries import Queries
 
@@ -160,5 +162,34 @@ def test_answers_missing_of_one_judge(stage_campaign):
 def test_a_judge_without_any_answer_is_named(stage_campaign):
     text = rows(lambda a: a.judge == "g2")
     staged = stage_campaign({"a.csv": text}, **settings(FIELDS))
-    assert len(staged.rows("judges")) == 1
-    assert "0.0% (0 of 120)" in gate(staged, "answers_missing_by_judge").detail
+    actual = {
+        (r["n_judgments"], r["n_unscored"], r["answered_share"], r["verdict"], r["verdict_reason"])
+        for r in staged.rows("judges")
+    }
+    assert actual == {
+        (120, 0, 1.0, "untested", "quality.test is none"),
+        (0, 120, 0.0, "untested", "all answers failed (fate unscored)"),
+    }
+    detail = gate(staged, "answers_missing_by_judge").detail
+    assert "0.0% (0 of 120)" in detail
+    assert "(120 of 120) of the answers did not fail, p < 1e-9" in detail
+
+
+def test_a_judge_without_any_answer_counts_in_no_page(build_campaign):
+    """Two of three judges have judgments; the third is listed, with the reason."""
+    text = rows(lambda a: a.judge == "g2", n_segments=4, graders=("g1", "g2", "g3"))
+    built = build_campaign({"a.csv": text}, **settings(FIELDS))
+    folder = built.publication.release.folder
+    assert {r["n_judgments"] for r in built.rows("judges")} == {0, 12}
+    card = (folder / "README.md").read_text(encoding="utf-8")
+    assert "| 2 | 24 | 12 |" in card.partition("## Who judged")[2]
+    report = (folder / "report.html").read_text(encoding="utf-8")
+    assert "24 judgments by 2 judges" in report
+    assert "all answers failed (fate unscored)" in report
+
+
+def test_a_campaign_whose_answers_all_failed_stops_at_a_gate(build_campaign, tmp_path):
+    text = rows(bool)
+    with pytest.raises(GateError, match="usable judgments: 0; records: 240 unscored"):
+        build_campaign({"a.csv": text}, **settings(FIELDS))
+    assert not (tmp_path / "campaign" / "gold").exists()

@@ -96,8 +96,9 @@ JUDGES: tuple[Gate[Any], ...] = (
     Gate(
         "answers_missing_by_judge", JudgeMetrics, "judges",
         "number of tasks with judges that differ in their share of failed answers beyond chance",
-        "look at n_unscored in judges; check the prompt, and how answers are read from the text",
-        lambda m: missing_answers(m.missing_answers), warn=0,
+        "look at n_unscored and answered_share in judges; check the prompt, and how answers are "
+        "read from the text",
+        lambda m: missing_answers(m.missing_answers, "the answers did not fail"), warn=0,
     ),
     Gate(
         "rows_without_z", StandardizeMetrics, "judge_scores",

@@ -126,7 +126,7 @@ RANKINGS: tuple[Gate[Any], ...] = (
         "number of tasks with systems that differ in their share of answers beyond chance",
         "rankings leave out what is missing: look at lineage for why these answers failed or were "
         "not given, and ask for them again",
-        lambda m: missing_answers(m.missing_answers), warn=0,
+        lambda m: missing_answers(m.missing_answers, "the answers asked for count"), warn=0,
     ),
     Gate(
         "agreement_by_chance", AgreementMetrics, "agreement",

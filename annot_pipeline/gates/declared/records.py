@@ -43,7 +43,8 @@ RECORDS: tuple[Gate[Any], ...] = (
     Gate(
         "nothing_used", ControlMetrics, "controlled",
         "number of campaigns without usable judgments",
-        "check the mapping with annot validate; if all judges failed, check quality",
+        "check the mapping with annot validate; if all judges failed, check quality; if all "
+        "answers are unscored, check failed and failed_where",
         nothing_used, error=0,
     ),
     Gate(

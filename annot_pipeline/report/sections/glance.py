@@ -105,7 +105,7 @@ def _sentence(contents: Contents) -> str:
             used = f"{judged} by {counted(n_judges, 'judge')} and {used}"
     gold = f" became {_join_with_and(results)}" if results else " were read"
     measured = fates.get("measured", 0)
-    n_rest = len({row["judge"] for row in contents.judges}) - len(
+    n_rest = len({row["judge"] for row in contents.judges if row["n_judgments"]}) - len(
         {row["judge"] for row in contents.used_judges}
     )
     comparison = (
