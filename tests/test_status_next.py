@@ -13,6 +13,10 @@ from annot_pipeline.cli import main
 from annot_pipeline.cli.status import _status_text
 from tests.conftest import build_file
 
+JUDGES: dict[str, Any] = {
+    "verdicts": {}, "label_verdicts": {}, "failed": {}, "random": [], "suspected": [],
+}  # fmt: skip
+
 
 def document(*levels: str, **more: Any) -> dict[str, Any]:
     checks = [
@@ -28,7 +32,7 @@ def document(*levels: str, **more: Any) -> dict[str, Any]:
     ]
     release = {"version": "v0001", "created_at": "2024", "path": "gold/v0001", "checks": checks}
     release |= {"damaged": [], "decisions": {"decided": 0, "overridden": 0}}
-    release["anonymous_votes"] = {}
+    release |= {"anonymous_votes": {}, "judges": JUDGES}
     return {
         "campaign": "c", "release": release, "unpointed": [], "arrived": {},
         "exports_not_compared": [], "unread": [],

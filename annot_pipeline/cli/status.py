@@ -48,6 +48,7 @@ def _status_text(campaign: str, document: Document) -> str:
         lines.append(f"  warn: {EXPOSED.name}: {printable('; '.join(exposed))}")
         lines.append(f"    do: {EXPOSED.do}")
     if release:
+        lines += _judge_lines(release["judges"])
         decisions = release["decisions"]
         if decisions["decided"]:
             n, against = (f"{decisions[name]:,}" for name in ("decided", "overridden"))
@@ -117,6 +118,28 @@ def _status_text(campaign: str, document: Document) -> str:
         step = f"annot verify {campaign}"
     lines.append(f"next: {step}")
     return "\n".join(lines)
+
+
+def _judge_lines(judges: Document) -> list[str]:
+    """Return how many judges have which verdict, and those to look at."""
+    lines = []
+    for what, verdicts in (
+        ("judges", judges["verdicts"]), ("judges of labels", judges["label_verdicts"])
+    ):  # fmt: skip
+        if any(n for verdict, n in verdicts.items() if verdict != "untested"):
+            counts = (f"{n:,} {verdict}" for verdict, n in verdicts.items() if n)
+            lines.append(f"{what}: {', '.join(counts)}")
+    groups = [(f"failed ({test})", names) for test, names in sorted(judges["failed"].items())]
+    groups.append(("no better than chance, not failed", judges["random"]))
+    groups.append(("suspected, always one answer", judges["suspected"]))
+    concerns = [
+        f"  {what}: {counted(len(names), 'judge')}, {_shorten_list(names)}"
+        for what, names in groups
+        if names
+    ]
+    if concerns:
+        concerns.append("  see verdict and verdict_reason in the table judges")
+    return [*lines, *concerns]
 
 
 def _idle(document: Document) -> str:

@@ -166,6 +166,7 @@ def published_metrics(runs: Mapping[str, StageRun]) -> dict[str, Any]:
     """Return the metrics of stages that manifests publish as ``facts``."""
     judgments = runs["settle_judgments"].metrics(JudgmentMetrics)
     controlled = runs["control_judges"].metrics(ControlMetrics)
+    judges = runs["describe_judges"].metrics(JudgeMetrics)
     labels = runs["infer_labels"].metrics(LabelMetrics)
     segments = runs["rank_segments"].metrics(SegmentRankMetrics)
     return {
@@ -174,7 +175,9 @@ def published_metrics(runs: Mapping[str, StageRun]) -> dict[str, Any]:
         "verdicts": controlled.verdicts,
         "label_verdicts": controlled.label_verdicts,
         "careless_judges": controlled.careless_judges,
-        "removed_judges": runs["describe_judges"].metrics(JudgeMetrics).removed_judges,
+        "suspected_judges": controlled.suspected_judges,
+        "failed_judges": judges.failed_judges,
+        "removed_judges": judges.removed_judges,
         "families": runs["read_records"].metrics(RecordMetrics).families,
         "rejections": judgments.rejections,
         "kinds": judgments.kinds,

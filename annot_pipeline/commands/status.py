@@ -8,6 +8,7 @@ from typing import Any
 from annot_pipeline.audit.arrived_exports import arrived_exports, other_key, weak_key
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.config.signature import settings_hash
+from annot_pipeline.contracts import VERDICTS
 from annot_pipeline.errors import ConfigError
 from annot_pipeline.gates import GATES
 from annot_pipeline.stages.build import Build
@@ -59,6 +60,7 @@ def status(campaign: LoadedCampaign) -> dict[str, Any]:
             "created_at": release.manifest["created_at"],
             "checks": [c for c in release.manifest["checks"] if c["name"] != EXPOSED.name],
             "decisions": _decisions(release),
+            "judges": _judges(release),
             "anonymous_votes": release.manifest["facts"].get("anonymous_votes", {}),
             "damaged": [*release.damaged(), *release.strangers()],
         },
@@ -86,6 +88,22 @@ def _decisions(release: Release) -> dict[str, int]:
     """Return labels that experts decided, and those of which the model says otherwise."""
     tasks = (release.manifest["facts"].get("adjudications") or {}).values()
     return {name: sum(task[name] for task in tasks) for name in DECIDED}
+
+
+def _judges(release: Release) -> dict[str, Any]:
+    """Return how many judges have which verdict, and the published names of those of concern."""
+    facts = release.manifest["facts"]
+    failed, suspected = facts.get("failed_judges", {}), facts.get("suspected_judges", [])
+    careless = {name for names in facts.get("careless_judges", {}).values() for name in names}
+    return {
+        **{
+            name: {verdict: facts.get(name, {}).get(verdict, 0) for verdict in VERDICTS}
+            for name in ("verdicts", "label_verdicts")
+        },
+        "failed": failed,
+        "random": sorted(careless.difference(suspected, *failed.values())),
+        "suspected": suspected,
+    }
 
 
 def _refused_folders(campaign: LoadedCampaign) -> dict[str, str] | None:

@@ -142,6 +142,11 @@ class _Facts(_Section):
     kinds: dict[str, str] = Field(default_factory=dict)
     adjudications: dict[str, _Decisions] | None = None
     anonymous_votes: dict[str, Count] = Field(default_factory=dict)
+    verdicts: dict[str, Count] = Field(default_factory=dict)
+    label_verdicts: dict[str, Count] = Field(default_factory=dict)
+    careless_judges: dict[str, list[str]] = Field(default_factory=dict)
+    failed_judges: dict[str, list[str]] = Field(default_factory=dict)
+    suspected_judges: list[str] = Field(default_factory=list)
 
 
 class _Privacy(_Section):

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from annot_pipeline.cli import main
+from annot_pipeline.commands.status import status
+from annot_pipeline.config.campaign_file import load_campaign
 from tests.pipeline.test_careless_judges import (
     DROP,
     HEAD,
@@ -86,3 +90,78 @@ def test_known_answers_and_undetermined_judges(
     assert removed.pop("known_answer") == {"judges": 1, "judgments": 22}
     assert {rule: n["judges"] for rule, n in removed.items()} == rules
     assert "1 by known answers (22 judgments)" in page(built)
+
+
+# --- annot status --------------------------------------------------------------------------
+
+
+def status_of(folder: Path, capsys: pytest.CaptureFixture[str]) -> tuple[dict[str, Any], list[str]]:
+    """Return what status says of judges, as a document and as text."""
+    document = status(load_campaign(folder))["release"]["judges"]
+    capsys.readouterr()
+    assert main(["status", str(folder)]) == 0
+    return document, capsys.readouterr().out.splitlines()
+
+
+@pytest.mark.parametrize("scope", ["campaign", "task"])
+def test_status_names_judges_of_concern(build_campaign, tmp_path, capsys, scope: str) -> None:
+    judges = crowd(10, 0.8, 0.9) | {f"const{k}": constant for k in range(2)} | {"rand": coin}
+    rows, _ = night(17, 120, judges, 8)
+    exports = {"a.csv": HEAD + rows, "b.csv": HEAD + night(3, 9, {"one": coin}, 1, start=400)[0]}
+    build_campaign(exports, "quality.labels=measure", **NAMES, quality={"scope": scope})
+    document, lines = status_of(tmp_path / "campaign", capsys)
+    start = "" if scope == "campaign" else "small "
+    assert document == {
+        "verdicts": {"passed": 0, "failed": 0, "undetermined": 0, "untested": 14},
+        "label_verdicts": {"passed": 10, "failed": 3, "undetermined": 0, "untested": 1},
+        "failed": {"chance": [f"{start}rand"], "constant": [f"{start}const0", f"{start}const1"]},
+        "random": [],
+        "suspected": [],
+    }
+    at = lines.index("judges of labels: 10 passed, 3 failed, 1 untested")
+    assert lines[at + 1 : at + 4] == [
+        f"  failed (chance): 1 judge, {start}rand",
+        f"  failed (constant): 2 judges, {start}const0, {start}const1",
+        "  see verdict and verdict_reason in the table judges",
+    ]
+
+
+def test_status_of_judges_who_look_random(build_campaign, tmp_path, capsys) -> None:
+    random_rows, _ = night(17, 200, flooded("random", 24), 6)
+    build_campaign({"a.csv": HEAD + random_rows}, DROP, **NAMES)
+    document, lines = status_of(tmp_path / "campaign", capsys)
+    assert document["failed"] == {}
+    assert len(document["random"]) >= 15
+    first = ", ".join(document["random"][:2])
+    n = len(document["random"])
+    assert any(
+        line.startswith(f"  no better than chance, not failed: {n} judges, {first}")
+        for line in lines
+    )
+
+
+def test_status_of_suspected_judges(build_campaign, tmp_path, capsys) -> None:
+    flood, _ = night(18, 60, flooded("constant", 12), 6, start=180)
+    exports = {"a.csv": HEAD + night(17, 180, crowd(12), 5)[0], "b.csv": HEAD + flood}
+    build_campaign(exports, DROP, "quality.suspected=drop", **NAMES)
+    document, lines = status_of(tmp_path / "campaign", capsys)
+    assert document["suspected"] == [f"new{k:02}" for k in range(12)]
+    assert not {*document["random"]} & {*document["suspected"]}
+    assert any("suspected, always one answer: 12 judges, new00, new01" in line for line in lines)
+
+
+def test_status_names_pseudonyms_alone(build_campaign, tmp_path, capsys) -> None:
+    judges = {f"worker-{name}": answer for name, answer in crowd(10, 0.8, 0.9).items()}
+    rows, _ = night(17, 120, judges | {"worker-const": constant}, 8)
+    built = build_campaign({"a.csv": HEAD + rows}, DROP)
+    document, lines = status_of(tmp_path / "campaign", capsys)
+    assert "worker-" not in "\n".join(lines) + str(document)
+    failed = {row["judge"] for row in built.rows("judges") if row["verdict"] == "failed"}
+    assert {*document["failed"]["constant"]} == failed
+
+
+def test_a_campaign_without_tests_says_nothing_of_judges(build_campaign, tmp_path, capsys) -> None:
+    build_campaign({"a.csv": HEAD + "i1,a,pos\ni2,b,neg\n"}, **NAMES)
+    assert not [
+        line for line in status_of(tmp_path / "campaign", capsys)[1] if line.startswith("judges")
+    ]

@@ -78,6 +78,8 @@ class JudgeMetrics(StageMetrics):
     missing_answers
         Where judges differ most in their share of answers that did not fail, of tasks where some
         failed.
+    failed_judges
+        Published names of judges who failed judge control, by test.
     removed_judges
         Judges whose judgments do not count, by the test that they failed, ``undetermined`` or
         ``suspected``.
@@ -86,6 +88,7 @@ class JudgeMetrics(StageMetrics):
     stage: ClassVar[str] = "describe_judges"
     alpha: float
     missing_answers: dict[str, AnsweredShares] = field(default_factory=dict)
+    failed_judges: dict[str, list[str]] = field(default_factory=dict)
     removed_judges: dict[str, RemovedJudges] = field(default_factory=dict)
 
 

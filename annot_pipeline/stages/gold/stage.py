@@ -82,13 +82,19 @@ def describe_judges(context: StageContext) -> StageOutput[JudgeMetrics]:
         shares = answered_shares(own["judge"], own["n_asked"], own["n_answered"])
         if shares is not None:
             missing[task] = shares
-    alpha = context.campaign.settings.quality.alpha
-    rules = context.queries.table("gold/removed_judges", {"judges": verify_table(table)})
+    quality = context.campaign.settings.quality
+    rules = context.queries.table(
+        "gold/judges_of_concern",
+        {"judges": verify_table(table)},
+        {"by_task": quality.scope == "task"},
+    ).to_pylist()
+    failed = {row["rule"]: row["names"] for row in rules if row["fails"]}
     removed = {
-        row["rule"]: RemovedJudges(judges=row["judges"], judgments=row["judgments"])
-        for row in rules.to_pylist()
+        row["rule"]: RemovedJudges(judges=row["removed"], judgments=row["judgments"])
+        for row in rules
+        if row["removed"]
     }
-    return StageOutput({"judges": table}, JudgeMetrics(alpha, missing, removed))
+    return StageOutput({"judges": table}, JudgeMetrics(quality.alpha, missing, failed, removed))
 
 
 def describe_items(context: StageContext) -> StageOutput[ItemMetrics]:
