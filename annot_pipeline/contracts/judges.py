@@ -187,6 +187,19 @@ JUDGES = Table(
             True,
             doubtful_below=0,
         ),
+        share(
+            "hurried_share",
+            "Share of the judge's timed answers (labels, scores) that take less time than "
+            "hurried_below; null for models, with fewer than 20 timed answers, or without "
+            "hurried_below",
+            nullable=True,
+        ),
+        real(
+            "hurried_below",
+            "Level of hurried_share, seconds: a third of the median over judges of their median "
+            "time per answer; judges who passed judge control where 3 did, else all; null with "
+            "fewer than 3 judges of 20 timed answers",
+        ),
         count(
             "longest_constant_run",
             "Length of the longest run of equal scores in order of work; null if the "

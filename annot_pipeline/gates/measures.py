@@ -12,7 +12,7 @@ from annot_pipeline.errors import counted, first_of
 from annot_pipeline.gates.gate import Finding
 from annot_pipeline.stages.agreement.metrics import AgreementMetrics
 from annot_pipeline.stages.comparisons.metrics import SegmentRankMetrics, SystemRankMetrics
-from annot_pipeline.stages.gold.metrics import ReleaseMetrics
+from annot_pipeline.stages.gold.metrics import JudgeMetrics, ReleaseMetrics
 from annot_pipeline.stages.ingest.metrics import JudgmentMetrics, RecordMetrics
 from annot_pipeline.stages.judges.metrics import ControlMetrics
 from annot_pipeline.stages.labels.metrics import LabelMetrics
@@ -169,6 +169,14 @@ def careless_judges(metrics: ControlMetrics) -> Finding:
     judges = metrics.careless_judges
     details = [f"{test}: {first_of(names)}" for test, names in judges.items()]
     return Finding(sum(map(len, judges.values())), first_of(details, between="; "))
+
+
+def hurried_judges(metrics: JudgeMetrics) -> Finding:
+    """Return the number of judges in a hurry, with their share of fast answers and the level."""
+    return named([
+        f"{row['task']} {row['judge']} ({row['share']:.0%} below {row['below']:.2g} s)"
+        for row in metrics.hurried_judges
+    ])  # fmt: skip
 
 
 def suspected_labels(metrics: ControlMetrics) -> Finding:

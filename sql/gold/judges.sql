@@ -6,6 +6,10 @@
 -- the assignment are shared out evenly over its judgments, also those that were rejected. An
 -- assignment is one judge's work on a HIT; a native id that repeats within a HIT tells two apart.
 -- Seconds of a ranking stand in the record of each of its outputs: they share them.
+-- hurried: people's labels and scores that take less than a third of the typical time of their task, the
+-- median over judges of their median time: judges who pass where 3 do, else all, so that a flood of hurried
+-- judges does not set it. Where the task has no seconds, an answer takes the time since the judge's answer
+-- before; undefined for items of one submitted_at, and beyond 30 minutes, a pause.
 WITH kept AS NOT MATERIALIZED (
     SELECT j.*, t.kind
     FROM controlled AS j
@@ -34,7 +38,7 @@ repeated_natives AS (
 ),
 timed AS (
     SELECT
-        j.task, j.judge_id, j.control, j.fate, j.hit_seconds, j.hit,
+        j.task, j.judge_id, j.control, j.fate, j.hit_seconds, j.hit, j.kind, j.item, j.submitted_at,
         j.seconds / CASE WHEN j.ranking IS NOT NULL THEN r.size
             WHEN j.kind = 'ranking' AND j.item_a IS NULL THEN w.size
             ELSE 1 END AS seconds,
@@ -59,21 +63,75 @@ hits AS (
     WHERE hit_seconds IS NOT NULL AND coalesce(hit, assignment) IS NOT NULL
     GROUP BY judge_id, hit, assignment
 ),
-counts AS (
+answered AS (
     SELECT
-        c.task,
-        c.judge_id,
-        count(*) AS n_judgments,
-        count(*) FILTER (c.control = 'ask_again') AS n_ask_again,
-        count(*) FILTER (c.control = 'bad_reference') AS n_bad_reference,
-        count(*) FILTER (c.control = 'good_reference') AS n_good_reference,
-        sum(CAST(coalesce(c.seconds, c.hit_seconds / h.n_in_hit) AS DECIMAL(24, 6))) AS seconds,
-        count(coalesce(c.seconds, c.hit_seconds / h.n_in_hit)) AS n_timed
+        c.task, c.judge_id, c.control, c.item, c.submitted_at,
+        c.kind IN ('categorical', 'scalar') AS has_pace,
+        coalesce(c.seconds, c.hit_seconds / h.n_in_hit) AS seconds
     FROM counted AS c
     LEFT JOIN hits AS h
         ON c.judge_id = h.judge_id AND c.hit IS NOT DISTINCT FROM h.hit
         AND c.assignment IS NOT DISTINCT FROM h.assignment AND c.seconds IS NULL
-    GROUP BY c.task, c.judge_id
+),
+counts AS (
+    SELECT
+        task,
+        judge_id,
+        count(*) AS n_judgments,
+        count(*) FILTER (control = 'ask_again') AS n_ask_again,
+        count(*) FILTER (control = 'bad_reference') AS n_bad_reference,
+        count(*) FILTER (control = 'good_reference') AS n_good_reference,
+        sum(CAST(seconds AS DECIMAL(24, 6))) AS seconds,
+        count(seconds) AS n_timed
+    FROM answered
+    GROUP BY task, judge_id
+),
+instants AS (
+    SELECT task, judge_id, epoch_us(submitted_at) AS instant, count(DISTINCT item) AS n_items
+    FROM answered
+    WHERE has_pace AND submitted_at IS NOT NULL
+        AND task NOT IN (SELECT task FROM counts WHERE n_timed > 0)
+    GROUP BY task, judge_id, submitted_at
+),
+gaps AS (
+    SELECT
+        task, judge_id, n_items,
+        (instant - lag(instant) OVER (PARTITION BY task, judge_id ORDER BY instant)) / 1e6 AS seconds
+    FROM instants
+),
+paces AS (
+    SELECT task, judge_id, seconds FROM answered WHERE has_pace AND seconds >= 0
+    UNION ALL
+    SELECT task, judge_id, seconds FROM gaps WHERE n_items = 1 AND seconds <= 1800
+),
+typical_paces AS (
+    SELECT
+        p.task, p.judge_id, median(p.seconds) AS seconds,
+        coalesce(any_value(t.verdict) = 'passed', false) AS passes
+    FROM paces AS p
+    LEFT JOIN judge_kinds AS k ON p.judge_id = k.judge_id
+    LEFT JOIN judge_tests AS t ON p.task = t.task AND p.judge_id = t.judge
+    WHERE k.kind IS DISTINCT FROM 'model'
+    GROUP BY p.task, p.judge_id
+    HAVING count(*) >= 20
+),
+levels AS (
+    SELECT
+        task,
+        CASE WHEN count_if(passes) >= 3 THEN median(seconds) FILTER (passes)
+            ELSE median(seconds) END / 3 AS seconds
+    FROM typical_paces
+    GROUP BY task
+    HAVING count(*) >= 3
+),
+hurried AS (
+    SELECT
+        p.task, p.judge_id, count_if(p.seconds < l.seconds) / count(*) AS share,
+        any_value(l.seconds) AS below
+    FROM paces AS p
+    SEMI JOIN typical_paces AS m ON p.task = m.task AND p.judge_id = m.judge_id
+    JOIN levels AS l ON p.task = l.task
+    GROUP BY p.task, p.judge_id
 ),
 failed_answers AS (
     SELECT task, judge_id, count(*) AS n_unscored
@@ -107,6 +165,7 @@ SELECT
     coalesce(t.n_known_answers, 0) AS n_known_answers, t.known_answer_accuracy, t.known_answer_low, t.known_answer_high,
     s.mean, s.sd, s.mean_ordinary, s.mean_good_reference, s.mean_bad_reference, s.no_z_reason,
     CAST(c.seconds AS DOUBLE) / nullif(c.n_timed, 0) AS seconds_per_judgment,
+    h.share AS hurried_share, h.below AS hurried_below,
     s.longest_constant_run, s.share_at_ends,
     g.n_graphs, g.n_graphs_with_contradictions AS n_graphs_in_contradiction, g.consistency,
     f.accuracy,
@@ -124,6 +183,7 @@ LEFT JOIN judge_scores AS s ON b.task = s.task AND b.judge_id = s.judge
 LEFT JOIN judge_figures AS f ON b.task = f.task AND b.judge_id = f.judge
 LEFT JOIN judge_kinds AS k ON b.judge_id = k.judge_id
 LEFT JOIN failed_answers AS u ON b.task = u.task AND b.judge_id = u.judge_id
+LEFT JOIN hurried AS h ON b.task = h.task AND b.judge_id = h.judge_id
 LEFT JOIN judge_ids AS i ON b.judge_id = i.judge_id
 LEFT JOIN judge_contradictions AS g ON b.task = g.task AND i.judge = g.judge
 ORDER BY b.task, b.judge_id

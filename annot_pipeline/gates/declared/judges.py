@@ -8,6 +8,7 @@ from annot_pipeline.errors import first_of
 from annot_pipeline.gates.gate import Finding, Gate
 from annot_pipeline.gates.measures import (
     careless_judges,
+    hurried_judges,
     inconsistent_judges,
     judges_failed,
     missing_answers,
@@ -108,5 +109,12 @@ JUDGES: tuple[Gate[Any], ...] = (
             m.kept_without_z / max(m.kept_judgments, 1),
             first_of(m.judges_without_z, between="; "),
         ), warn=0.01,
+    ),
+    Gate(
+        "hurried_judges", JudgeMetrics, "judges",
+        "number of judges with most answers in less than a third of the typical time",
+        "see hurried_share, verdict and accuracy in the table judges: hurry alone proves nothing; "
+        "if they are careless, mix in known answers",
+        hurried_judges, warn=0,
     ),
 )  # fmt: skip

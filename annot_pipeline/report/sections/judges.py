@@ -66,6 +66,7 @@ COLUMNS: tuple[tuple[str, Column], ...] = (
     ("mean_bad_reference", Column("mean, degraded", "real")),
     ("consistency", Column("consistency", "share", tip="Outputs without contradictions")),
     ("seconds_per_judgment", Column("seconds a judgment", "real")),
+    ("hurried_share", Column("hurried", "share", tip="Answers in a third of the typical time")),
     ("longest_constant_run", Column("longest constant run", "count")),
     ("share_at_ends", Column("at ends of the scale", "share")),
 )

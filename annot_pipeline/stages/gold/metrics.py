@@ -67,6 +67,15 @@ class RemovedJudges(TypedDict):
     judgments: int
 
 
+class HurriedJudge(TypedDict):
+    """A judge with a ``share`` above half of answers that take less than ``below`` seconds."""
+
+    task: str
+    judge: str
+    share: float
+    below: float
+
+
 @dataclass(frozen=True)
 class JudgeMetrics(StageMetrics):
     """Metrics of ``describe_judges``.
@@ -83,6 +92,9 @@ class JudgeMetrics(StageMetrics):
     removed_judges
         Judges whose judgments do not count, by the test that they failed, ``undetermined`` or
         ``suspected``.
+    hurried_judges
+        Judges who give more than half of their answers in less than a third of the typical time,
+        those with the largest share first.
     """
 
     stage: ClassVar[str] = "describe_judges"
@@ -90,6 +102,7 @@ class JudgeMetrics(StageMetrics):
     missing_answers: dict[str, AnsweredShares] = field(default_factory=dict)
     failed_judges: dict[str, list[str]] = field(default_factory=dict)
     removed_judges: dict[str, RemovedJudges] = field(default_factory=dict)
+    hurried_judges: list[HurriedJudge] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

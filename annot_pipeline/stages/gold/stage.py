@@ -35,6 +35,7 @@ from annot_pipeline.runtime.stage import Stage
 from annot_pipeline.stages.gold.described_items import listed_of
 from annot_pipeline.stages.gold.metrics import (
     CostMetrics,
+    HurriedJudge,
     ItemMetrics,
     JudgeMetrics,
     LineageMetrics,
@@ -82,19 +83,22 @@ def describe_judges(context: StageContext) -> StageOutput[JudgeMetrics]:
         shares = answered_shares(own["judge"], own["n_asked"], own["n_answered"])
         if shares is not None:
             missing[task] = shares
-    quality = context.campaign.settings.quality
-    rules = context.queries.table(
-        "gold/judges_of_concern",
-        {"judges": verify_table(table)},
-        {"by_task": quality.scope == "task"},
-    ).to_pylist()
+    quality, judges = context.campaign.settings.quality, {"judges": verify_table(table)}
+    by_task = {"by_task": quality.scope == "task"}
+    rules = context.queries.table("gold/judges_of_concern", judges, by_task).to_pylist()
     failed = {row["rule"]: row["names"] for row in rules if row["fails"]}
     removed = {
         row["rule"]: RemovedJudges(judges=row["removed"], judgments=row["judgments"])
         for row in rules
         if row["removed"]
     }
-    return StageOutput({"judges": table}, JudgeMetrics(quality.alpha, missing, failed, removed))
+    rows = context.queries.table("gold/hurried_judges", judges).to_pylist()
+    hurried = [
+        HurriedJudge(task=row["task"], judge=row["judge"], share=row["share"], below=row["below"])
+        for row in rows
+    ]
+    metrics = JudgeMetrics(quality.alpha, missing, failed, removed, hurried)
+    return StageOutput({"judges": table}, metrics)
 
 
 def describe_items(context: StageContext) -> StageOutput[ItemMetrics]:
