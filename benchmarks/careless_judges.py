@@ -1,0 +1,236 @@
+"""What the tests of judges of labels do to public labels with truths, and on simulated judges.
+
+For each set: the judges whose answers do not count with quality.labels: drop, how often they and
+the rest are right, and how many labels are right before and after, by the label model of a release
+and by majority (ties count in parts). The truths serve to count, not to test or to infer.
+
+    ANNOT_REAL_DATA=FOLDER python -m benchmarks.careless_judges
+    python -m benchmarks.careless_judges --simulated 300
+
+FOLDER: as tests/real_data/README.md describes it; sets that it lacks are left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import gzip
+import os
+import sys
+import warnings
+from collections.abc import Iterator, Sequence
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+import annot_pipeline as annot
+from annot_pipeline.config import Quality
+from annot_pipeline.contracts import VERDICTS
+from annot_pipeline.stages.judges.control_samples import Units
+from annot_pipeline.stages.judges.label_judges import label_judges
+
+Answers = list[tuple[str, str, str]]
+"""Item, judge, label."""
+Truths = dict[str, str]
+Codes = npt.NDArray[np.int64]
+
+PAIRS = {
+    "ZenCrowd": ("zencrowd-us", "label.csv"), "Barzan": ("barzan", "label.csv"),
+    "dogs": ("dog-4class", "answer.csv"), "faces": ("face-sentiment", "answer.csv"),
+}  # fmt: skip
+SNOW = {"RTE": "rte", "TEMP": "temp", "WSD": "wsd"}
+JUDGES, RANDOM = 10, 2
+"""Of a simulated task, and those among them who do not look at the item."""
+ACCURACIES = np.linspace(0.6, 0.9, JUDGES - RANDOM)
+"""Of the others."""
+GOOD = 0.7
+KINDS = ("random", "weak", "good")
+"""Of simulated judges: the accuracy of weak ones is below `GOOD`."""
+SEED = 17
+
+
+# --- public sets -------------------------------------------------------------------------
+
+
+def public_sets(data: Path) -> Iterator[tuple[str, Answers, Truths]]:
+    """Yield the name, answers and truths of each set that the folder holds."""
+    for name, (folder, file) in PAIRS.items():
+        if (data / folder).is_dir():
+            with (
+                (data / folder / file).open() as answers,
+                (data / folder / "truth.csv").open() as t,
+            ):
+                rows = [(row[0], row[1], row[2]) for row in list(csv.reader(answers))[1:]]
+                yield name, rows, {row[0]: row[1] for row in list(csv.reader(t))[1:]}
+    for name, stem in SNOW.items():
+        path = data / "snow2008" / "all_collected_data" / f"{stem}.standardized.tsv"
+        if path.is_file():
+            with path.open() as file_:
+                table = list(csv.reader(file_, delimiter="\t"))[1:]
+            yield name, [(r[2], r[1], r[3]) for r in table], {r[2]: r[4] for r in table}
+    yield from _llmbar_sets(data / "llmbar" / "judgments.csv.gz")
+
+
+def _llmbar_sets(path: Path) -> Iterator[tuple[str, Answers, Truths]]:
+    """Yield runs of model judges as written: which of two answers follows the instruction."""
+    if not path.is_file():
+        return
+    sets: dict[str, tuple[Answers, Truths]] = {}
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            name, _, judge = row["run"].partition("/evaluators/")
+            answers, truths = sets.setdefault(name.rpartition("/")[2], ([], {}))
+            truths[row["item"]] = row["truth"]
+            if row["order"] == "as_written" and row["winner"]:
+                answers.append((row["item"], judge, row["winner"]))
+    for name, (answers, truths) in sets.items():
+        yield f"LLMBar {name}", answers, truths
+
+
+def share_right(labels: Truths, truths: Truths) -> float:
+    """Return the share of items with a truth whose label is right; no label is wrong."""
+    return float(np.mean([labels.get(item) == truth for item, truth in truths.items()]))
+
+
+def majority_right(answers: Answers, truths: Truths) -> float:
+    """Return the same of the most frequent answer; of a tie the right one counts in part."""
+    votes: dict[str, dict[str, int]] = {}
+    for item, _, label in answers:
+        votes.setdefault(item, {})[label] = votes.get(item, {}).get(label, 0) + 1
+    total = 0.0
+    for item, truth in truths.items():
+        counts = votes.get(item, {})
+        top = [label for label, n in counts.items() if n == max(counts.values())]
+        total += (truth in top) / max(len(top), 1)
+    return total / len(truths)
+
+
+def set_row(name: str, answers: Answers, truths: Truths) -> list[str]:
+    """Return the cells of a set."""
+    frame = pa.table(dict(zip(("item", "judge", "label"), zip(*answers, strict=True), strict=True)))
+    tested = annot.judges(frame, settings={"quality": {"labels": "drop", "suspected": "drop"}})
+    rows = tested.judges.to_pylist()
+    removed = {row["judge"]: row["test"] for row in rows if row["verdict"] == "failed"}
+    n_suspected = sum(row["dropped"] and row["verdict"] != "failed" for row in rows)
+    tests = [*removed.values()]
+    by_test = ", ".join(f"{tests.count(test)} {test}" for test in sorted({*tests}))
+    rest = [answer for answer in answers if answer[1] not in removed]
+    right = {
+        has_failed: [label == truths[item] for item, judge, label in answers
+                     if (judge in removed) == has_failed and item in truths]
+        for has_failed in (True, False)
+    }  # fmt: skip
+    by_model = [
+        share_right(
+            {
+                row["item"]: row["label"]
+                for row in annot.infer_labels(
+                    frame, settings={"quality": {"labels": labels}}
+                ).labels.to_pylist()
+            },
+            truths,
+        )
+        for labels in ("measure", "drop")
+    ]
+    by_majority = [majority_right(some, truths) for some in (answers, rest)]
+    return [
+        name, f"{len(rows):,}", f"{len(removed):,}" + f" ({by_test})" * bool(removed),
+        f"{1 - len(rest) / len(answers):.1%}", str(n_suspected),
+        f"{np.mean(right[True]):.3f}" if removed else "", f"{np.mean(right[False]):.3f}",
+        *(f"{before:.3f}, {after:.3f} ({after - before:+.3f})"
+          for before, after in (by_model, by_majority)),
+    ]  # fmt: skip
+
+
+SET_HEAD = (
+    "set", "judges", "removed", "of the judgments", "suspected", "right, removed", "right, rest",
+    "labels before, after", "majority before, after",
+)  # fmt: skip
+
+
+# --- simulated judges --------------------------------------------------------------------
+
+
+def simulated(
+    rng: np.random.Generator, n_labels_of_judge: int, per_item: int, n_classes: int
+) -> Answers:
+    """Return answers of honest judges of some accuracy, and of judges who answer at random."""
+    n_items = n_labels_of_judge * JUDGES // per_item
+    truth = rng.integers(0, n_classes, n_items)
+    answers = []
+    for item in range(n_items):
+        for judge in rng.permutation(JUDGES)[:per_item].tolist():
+            label = rng.integers(0, n_classes)
+            if judge >= RANDOM:
+                is_right = rng.random() < ACCURACIES[judge - RANDOM]
+                wrong = (truth[item] + rng.integers(1, n_classes)) % n_classes
+                label = truth[item] if is_right else wrong
+            kind = _kind(judge)
+            answers.append((f"i{item}", f"{kind}{judge}", str(label)))
+    return answers
+
+
+def _kind(judge: int) -> str:
+    if judge < RANDOM:
+        return "random"
+    return "good" if ACCURACIES[judge - RANDOM] >= GOOD else "weak"
+
+
+def shares_failed(answers: Answers) -> dict[str, float]:
+    """Return the share of judges who fail, of each kind."""
+    items, judges, labels = zip(*answers, strict=True)
+    table = pa.table({
+        "task": ["t"] * len(answers), "judge_id": [*judges], "item": [*items], "label": [*labels],
+    })  # fmt: skip
+    units = Units.of_controls(table, Quality())
+    verdict = label_judges(table, {}, units, Quality()).verdict.tolist()
+    fails: dict[str, list[bool]] = {kind: [] for kind in KINDS}
+    for judge, code in zip(units.judge.names, verdict, strict=True):
+        fails[judge.rstrip("0123456789")].append(VERDICTS[code] == "failed")
+    return {kind: float(np.mean(values)) for kind, values in fails.items()}
+
+
+def power_rows(replications: int) -> Iterator[list[str]]:
+    """Yield the cells of each design."""
+    for n_classes, per_item, n_labels in product((2, 4), (3, 5, 10), (16, 40, 80)):
+        rng = np.random.default_rng(SEED)
+        shares = [
+            shares_failed(simulated(rng, n_labels, per_item, n_classes))
+            for _ in range(replications)
+        ]
+        failed = (np.mean([share[kind] for share in shares]) for kind in KINDS)
+        yield [str(n_classes), str(per_item), str(n_labels), *(f"{s:.3f}" for s in failed)]
+
+
+POWER_HEAD = (
+    "classes", "judges an item", "labels a judge", "random judges failed",
+    "of accuracy .60 to .69", ".73 to .90",
+)  # fmt: skip
+
+
+def _print_rows(head: Sequence[str], rows: Iterator[list[str]]) -> None:
+    print(f"| {' | '.join(head)} |\n|{'---|' * len(head)}")
+    for row in rows:
+        print(f"| {' | '.join(row)} |", flush=True)
+
+
+def main() -> None:
+    """Print the table of public sets, or that of simulated judges."""
+    parser = argparse.ArgumentParser(description="What tests of judges of labels do to labels.")
+    parser.add_argument("--simulated", type=int, metavar="N", help="replications a design")
+    replications = parser.parse_args().simulated
+    if replications:
+        _print_rows(POWER_HEAD, power_rows(replications))
+        return
+    if "ANNOT_REAL_DATA" not in os.environ:
+        sys.exit("ANNOT_REAL_DATA is not set: see tests/real_data/README.md")
+    warnings.simplefilter("ignore", UserWarning)  # of rows that do not count: the table has them
+    sets = public_sets(Path(os.environ["ANNOT_REAL_DATA"]))
+    _print_rows(SET_HEAD, (set_row(*each) for each in sets))
+
+
+if __name__ == "__main__":
+    main()
