@@ -19,6 +19,7 @@ from annot_pipeline.cli.trace_judgments import (
     without,
 )
 from annot_pipeline.contracts.certainty import certainty, probability_column
+from annot_pipeline.contracts.item_names import is_earlier
 from annot_pipeline.errors import counted, printable
 
 Row = dict[str, Any]
@@ -59,6 +60,9 @@ def _trace(trace: Row) -> Iterator[str]:
     for name in ("segment", "system", "text", "source", "reference", "truth"):
         if trace[name] is not None:
             yield f"  {name:<10} {short(trace[name], 80)}"
+    for row in trace["other_texts"]:
+        which = "earlier" if is_earlier(row["item"], row["item_version"]) else "current"
+        yield f"  {which:<10} {short(row['item'])}: {short(row['text'] or '', 80)}"
     for title, rows in (
         ("", _answer(trace)),
         ("distribution", _distribution(trace)),

@@ -180,6 +180,7 @@ def published_metrics(runs: Mapping[str, StageRun]) -> dict[str, Any]:
         "removed_judges": judges.removed_judges,
         "families": runs["read_records"].metrics(RecordMetrics).families,
         "rejections": judgments.rejections,
+        "changed_items": len(judgments.changed_items),
         "kinds": judgments.kinds,
         "used_judges": judgments.used_judges,
         "guessed_tasks": judgments.guessed_tasks,

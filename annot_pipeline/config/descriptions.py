@@ -49,7 +49,7 @@ FIELD_DESCRIPTIONS = {
     "judge_prompt": "Prompt of the model that judged, or what identifies it.",
     "judge_temperature": "Temperature of the model that judged.",
     "selection_probability": "Probability with which people were asked about the item.",
-    "text": "Text of the item.",
+    "text": "Text of the item, of judgments as the judge saw it.",
     "source": "Source text of the item.",
     "reference": "Reference text of the item.",
 }

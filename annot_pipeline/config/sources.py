@@ -25,7 +25,7 @@ FieldName = Literal[
     "score", "item_a", "item_b", "system_a", "system_b", "preference", "winner", "strength",
     "ranking", "rank", "rank_a", "rank_b", "hit", "position", "control", "control_of", "truth",
     "native_id", "status", "submitted_at", "seconds", "hit_seconds", "why", "reward",
-    "judge_version", "judge_prompt", "judge_temperature", "selection_probability",
+    "judge_version", "judge_prompt", "judge_temperature", "selection_probability", "text",
 ]  # fmt: skip
 """Canonical fields of a judgment."""
 
@@ -55,8 +55,16 @@ OF_JUDGES: tuple[FieldName, ...] = ("judge_version", "judge_prompt", "judge_temp
 
 VOTES_FIELDS: tuple[FieldName, ...] = (
     "task", "item", "system", "segment", "label", "votes", "truth", "native_id", "submitted_at",
+    "text",
 )  # fmt: skip
 """What a source of votes may map: counts of labels, of judges without names."""
+
+
+NOT_OF_ONE_TEXT = frozenset({
+    "item_a", "item_b", "system_a", "system_b", "preference", "winner", "strength", "ranking",
+    "rank", "rank_a", "rank_b",
+})  # fmt: skip
+"""Fields of answers about several items, or outputs of one ranking: no text is that of the item."""
 
 
 class ReadOptions(Section):
@@ -277,6 +285,12 @@ class Source(Section):
             raise ValueError(f"{' and '.join(several)} say the same; map one of them")
         if several and not pair:
             raise ValueError(f"{several[0]} is about a pair: map item_a and item_b, or systems")
+        if "text" in mapped and (names := sorted(mapped & NOT_OF_ONE_TEXT)):
+            raise ValueError(
+                f"text cannot be mapped with {', '.join(names)}: it is the text of the one item of "
+                "a label, score or count of votes; map texts of pairs and of ranked outputs under "
+                "items"
+            )
         if "judge" not in mapped and (names := sorted(mapped & set(OF_JUDGES))):
             raise ValueError(f"{' and '.join(names)} belong to a judge: fields needs judge")
         for a, b in (("item_a", "item_b"), ("system_a", "system_b"), ("rank_a", "rank_b")):

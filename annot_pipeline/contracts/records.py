@@ -43,6 +43,13 @@ ITEMS = Table(
         SEGMENT,
         SYSTEM,
         text("text", "Text of the item, as judges saw it", nullable=True),
+        text(
+            "item_version",
+            "First 8 digits of the SHA-256 of the text that the judgments carry. Each earlier text "
+            "of an item is an item of its own, named item@item_version. Null if judgments carry no "
+            "text, or if tasks differ in it",
+            nullable=True,
+        ),
         text("source", "Input of the system that produced the item", nullable=True),
         text("reference", "Reference output for the item", nullable=True),
         text(

@@ -112,7 +112,7 @@ def next_batch(
         stored.get("scores"), tasks, items,
         settings=settings, comparisons=stored.get("comparisons"), votes=votes,
         judgments=stored.get("controlled"), probabilities=read.get(PROBABILITIES),
-        samples=samples,
+        samples=samples, item_texts=read.get("item_texts"),
     )  # fmt: skip
     if not questions and metrics.homeless:
         raise _no_task_error(metrics.homeless, design)
@@ -168,12 +168,14 @@ def _tables(
         for row in unread[:5]:
             progress(f"left out, for it cannot be read: {row}")
         return TASKS.empty_table(), items, {}, {}
-    table_names = ("tasks", "item_rows", *NEEDED[campaign.settings.next_hits.design])
+    design = campaign.settings.next_hits.design
+    table_names = ("tasks", "item_rows", "item_texts", *NEEDED[design])
     files = last_build(build, *table_names, command="annot hits")
     tasks, items = read_verified(files["tasks"]), read_verified(files["item_rows"])
     read = {
         name: read_verified(files[name]) for name in (VOTES, PROBABILITIES) if name in table_names
     }
+    read["item_texts"] = read_verified(files["item_texts"], ["task", "item", "item_version"])
     stored: dict[str, StoredTasks] = {
         name: StoredTasks(verify_table(files[name])) for name in BY_TASK if name in table_names
     }

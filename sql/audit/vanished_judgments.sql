@@ -1,6 +1,7 @@
 -- One row is a task of the newest release: its judgments and items, how many of them no export holds
--- any more, and the first five of these items. What is rejected now is held no more. Items that have
--- votes alone, of judges whom nobody names, have a label and no judgment.
+-- any more, and the first five of these items. What is rejected now is held no more. An item whose
+-- judgments all are held has not vanished: where its text changed, they are of an item of another name.
+-- Items that have votes alone, of judges whom nobody names, have a label and no judgment.
 -- Inputs: lineage (of this build), released, released_labels (judgments and labels of the newest
 -- release, or empty).
 WITH released_items AS (
@@ -29,9 +30,12 @@ SELECT
     sum(i.judgments)::BIGINT AS judgments,
     sum(i.vanished)::BIGINT AS vanished,
     count(*) AS items,
-    count_if(h.item IS NULL)::BIGINT AS vanished_items,
-    coalesce(min(CASE WHEN h.item IS NULL THEN i.item END, 5), []) AS first_vanished
-FROM items AS i
-LEFT JOIN held_items AS h ON i.task = h.task AND i.item = h.item
+    count_if(is_vanished)::BIGINT AS vanished_items,
+    coalesce(min(CASE WHEN is_vanished THEN i.item END, 5), []) AS first_vanished
+FROM (
+    SELECT i.*, h.item IS NULL AND (i.vanished > 0 OR i.judgments = 0) AS is_vanished
+    FROM items AS i
+    LEFT JOIN held_items AS h ON i.task = h.task AND i.item = h.item
+) AS i
 GROUP BY i.task
 ORDER BY i.task

@@ -26,6 +26,7 @@ compared AS (
         o, n,
         coalesce(n.fate, o.fate) = 'adjudication' AS is_adjudication,
         list_filter([
+            CASE WHEN o.item IS DISTINCT FROM n.item THEN 'item' END,
             CASE WHEN (o.fate = 'measured') <> (n.fate = 'measured') THEN 'use' END,
             CASE WHEN (o.fate = 'control') <> (n.fate = 'control') OR o.control IS DISTINCT FROM n.control
                 OR o.control_of IS DISTINCT FROM n.control_of THEN 'control' END,

@@ -4,7 +4,10 @@
 -- one item and label contradict each other, and none of them is taken.
 -- Inputs: records (Parquet files), any_record (empty, all columns), record_files (a row an
 -- input file: source_order, file_order, filename), tasks (task, kind, labels, scale_low,
--- scale_high, criteria, used_judges), judges (judge, judge_id, kind).
+-- scale_high, criteria, used_judges), judges (judge, judge_id, kind), versions (as item_versions.sql
+-- gives them).
+-- A record of an item with several texts is of the version that has its text, or of the current one
+-- if it carries none: its item has the name of this version from here on, as if it were another item.
 WITH all_records AS (
     SELECT * FROM any_record
     UNION ALL BY NAME
@@ -12,7 +15,10 @@ WITH all_records AS (
 ),
 judged AS (
     SELECT
-        r.* EXCLUDE (filename, reason, control, judge_cells),
+        r.* EXCLUDE (filename, reason, control, judge_cells, "text", text_digest)
+            REPLACE (coalesce(v.name, r.item) AS item),
+        r.item AS named_item,
+        v.key_suffix,
         f.source_order,
         f.file_order,
         j.judge_id,
@@ -58,16 +64,20 @@ judged AS (
     JOIN record_files AS f ON parse_filename(r.filename) = f.filename
     LEFT JOIN tasks AS t ON r.task = t.task
     LEFT JOIN judges AS j ON r.judge = j.judge
+    LEFT JOIN versions AS v
+        ON r.task = v.task AND r.item = v.item
+        AND (r.text_digest = v.text_digest OR r.text_digest IS NULL AND v.is_current)
 ),
 keyed AS (
     SELECT
-        *,
+        * EXCLUDE (named_item, key_suffix),
         CASE WHEN reason IS NULL THEN CAST(left(sha256(concat(
             CAST(to_json(struct_pack(
-                task, judge, item, item_a, item_b, criterion, control, ranking, hit, native_id,
+                task, judge, item := named_item, item_a, item_b, criterion, control, ranking, hit, native_id,
                 "position"
             )) AS VARCHAR),
-            CASE WHEN votes IS NOT NULL THEN label END
+            CASE WHEN votes IS NOT NULL THEN label END,
+            key_suffix
         )), 32) AS UUID) END AS judgment_key
     FROM judged
 ),

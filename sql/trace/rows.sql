@@ -97,6 +97,13 @@ described AS MATERIALIZED (
     SELECT DISTINCT o.asked, i.*
     FROM items AS i
     JOIN outputs AS o ON i.item = o.item
+    UNION
+    SELECT w.item, i.*
+    FROM items AS i
+    JOIN (
+        SELECT DISTINCT item, regexp_replace(item, '@[0-9a-f]{8,16}$', '') AS plain_name FROM wanted
+    ) AS w ON i.item = w.plain_name OR starts_with(i.item, w.plain_name || '@')
+    WHERE to_json(i) ->> '$.item_version' IS NOT NULL  -- other texts; not in releases before schema 9
 ),
 ranked AS MATERIALIZED (
     SELECT DISTINCT o.asked, r.*

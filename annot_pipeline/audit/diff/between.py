@@ -38,6 +38,7 @@ class SettledJudgments:
     judgments: StoredTable
     tasks: pa.Table
     kinds: pa.Table
+    item_texts: pa.Table
     metrics: JudgmentMetrics
 
 
@@ -74,6 +75,7 @@ def settle_between(old: SettledJudgments, new: SettledJudgments, applied: Collec
                 "tasks": tasks,
                 "names": NAMES.empty_table(),
                 "judge_kinds": kinds,
+                "item_texts": new.item_texts,
             },
             new.metrics,
         )

@@ -38,6 +38,7 @@ from annot_pipeline.config import Campaign, LoadedCampaign
 from annot_pipeline.contracts import GOLD
 from annot_pipeline.errors import ConfigError, InputError
 from annot_pipeline.stages.build import MAKER, Build, Progress
+from annot_pipeline.stages.ingest.item_versions import TEXTS
 from annot_pipeline.stages.ingest.judge_kinds import JUDGE_KINDS
 from annot_pipeline.stages.ingest.metrics import JudgmentMetrics
 from annot_pipeline.stages.ingest.resolve_tasks import TASKS
@@ -93,9 +94,15 @@ class Recomputed:
         """Return its judgments, with fates so far."""
         files = self.make(OF_JUDGMENTS)
         metrics = self.build.recorded(MAKER["settled"]).metrics(JudgmentMetrics)
-        tasks, kinds = (read_verified(files[name]) for name in ("tasks", "judge_kinds"))
+        tables = {
+            name: read_verified(files[name]) for name in ("tasks", "judge_kinds", "item_texts")
+        }
         return SettledJudgments(
-            files["settled"], tasks.cast(TASKS), kinds.cast(JUDGE_KINDS), metrics
+            files["settled"],
+            tables["tasks"].cast(TASKS),
+            tables["judge_kinds"].cast(JUDGE_KINDS),
+            tables["item_texts"].cast(TEXTS),
+            metrics,
         )
 
 

@@ -22,6 +22,7 @@ from annot_pipeline.audit.trace.lines import no_lines, with_lines
 from annot_pipeline.audit.trace.rows import PAIRED, ByTask, Row, Rows, ask, kinds, rows_about
 from annot_pipeline.audit.trace.scores import weigh_scores
 from annot_pipeline.audit.trace.unknown import unknown_item
+from annot_pipeline.contracts.item_names import is_earlier
 from annot_pipeline.errors import Problem, StoreError, first_of
 from annot_pipeline.stages.ingest.archived_lines import FindLines
 from annot_pipeline.storage.queries import Queries
@@ -31,7 +32,7 @@ NOT_WORKED_OUT = (
     "Not worked out without a judge: ranks come from the comparisons of all outputs of a segment, "
     "or of all systems, together."
 )
-DESCRIBED = ("segment", "system", "text", "source", "reference", "truth")
+DESCRIBED = ("segment", "system", "text", "item_version", "source", "reference", "truth")
 
 
 def trace(
@@ -181,6 +182,7 @@ def _document(manifest: Mapping[str, Any], task: str | None, item: str, by_task:
         "item": item,
         "kind": kind,
         **{name: _item_field(items, judgments, item, name) for name in DESCRIBED},
+        "other_texts": _other_texts(items, item),
         "label": label and _with_times(label),
         "distribution": _in_class_order(own),
         "score": _row_of_item(own.get("scores"), item),
@@ -211,6 +213,25 @@ def _item_field(items: Sequence[Row], judgments: Sequence[Row], item: str, name:
     values = {row[name] for row in judgments}
     value: str | None = values.pop() if len(values) == 1 else None
     return value
+
+
+def _other_texts(items: Sequence[Row], item: str) -> list[Row]:
+    """Return the other texts of an item whose text changed: the current one, and earlier ones."""
+    versions = {row["item"]: row.get("item_version") for row in items}
+    is_old = is_earlier(item, versions.get(item))
+    plain_name = item.rpartition("@")[0] if is_old else item
+    return [
+        {name: row[name] for name in ("item", "item_version", "text")}
+        for row in sorted(items, key=lambda row: str(row["item"]))
+        if row["item"] != item
+        and (
+            row["item"] == plain_name
+            or (
+                row["item"].rpartition("@")[0] == plain_name
+                and is_earlier(row["item"], versions[row["item"]])
+            )
+        )
+    ]
 
 
 def _row_of_item(rows: Sequence[Row] | None, item: str) -> Row | None:

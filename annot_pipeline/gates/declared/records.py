@@ -139,6 +139,13 @@ RECORDS: tuple[Gate[Any], ...] = (
         repeated_answers, warn=0,
     ),
     Gate(
+        "changed_items", JudgmentMetrics, "settled",
+        "number of items with several texts",
+        "answers count for the text that they were given to: an earlier text is the item "
+        "NAME@DIGEST; let judges answer the current text, or correct the export if it is the same",
+        lambda m: named(m.changed_items), warn=0,
+    ),
+    Gate(
         "superseded_by_order", JudgmentMetrics, "settled",
         "number of answers superseded only because of the order of files",
         "map submitted_at, so that the later answer counts; or name corrections so that they sort "

@@ -288,10 +288,10 @@ DESCRIBE_JUDGES = Stage(
 DESCRIBE_ITEMS = Stage(
     "describe_items",
     "Lists the judged items with their data from item tables.",
-    inputs={"controlled": (), "item_rows": ()},
+    inputs={"controlled": (), "item_rows": (), "item_texts": ()},
     outputs=("items",),
     settings=(),
-    code_version="3",  # finds contradictory truths in exports, too
+    code_version="4",  # texts that judgments carry
     work=describe_items,
     kinds=frozenset({"parquet", "duckdb"}),
 )  # fmt: skip

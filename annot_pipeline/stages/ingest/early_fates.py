@@ -146,8 +146,12 @@ class _Written:
 
     @property
     def columns(self) -> list[FieldName]:
-        """Return the fields that read a column."""
-        return [name for name, expression in self.source.fields.items() if _reads(expression)]
+        """Return the fields that read a column, except the text, which is no part of an answer."""
+        return [
+            name
+            for name, expression in self.source.fields.items()
+            if name != "text" and _reads(expression)
+        ]
 
     def text(self, name: FieldName) -> pa.Array:
         """Return the text of a field, ``(n,)``."""

@@ -29,6 +29,12 @@ from annot_pipeline.runtime.stage import Stage
 from annot_pipeline.stages.gold.name_search import CellNames, reader_without_names
 from annot_pipeline.stages.ingest.account_records import whole_account
 from annot_pipeline.stages.ingest.declared_judges import count_undeclared_models
+from annot_pipeline.stages.ingest.item_versions import (
+    changed_items,
+    item_versions,
+    versions_of,
+    without_split_versions,
+)
 from annot_pipeline.stages.ingest.judge_kinds import judge_kinds, used_judges
 from annot_pipeline.stages.ingest.judgment_audits import (
     ACCOUNT,
@@ -86,22 +92,24 @@ def settle_judgments(context: StageContext) -> StageOutput[JudgmentMetrics]:
     }
     quoted = _quoted_names(context, inputs)
     native_ids = _native_ids(context, inputs)
+    versions, item_texts = item_versions(context, inputs, record_files)
     slices: Slices = {}
     partitions = [
         Partition(
             [asdict(some), task_group.files.to_pylist(), task_group.tasks.to_pylist(),
              _native_ids_of(native_ids, task_group.files),
-             *quoted],
+             *quoted, *versions_of(versions, task_group.names).to_pylist()],
             partial(
                 _settle, context.partition_queries, task_group.records,
                 {"record_files": task_group.files, "tasks": task_group.tasks, "judges": judges,
-                 "native_ids": native_ids},
+                 "native_ids": native_ids,
+                 "versions": versions_of(versions, task_group.names)},
                 parameters, some, quoted, settings.judges.declared,
             ),
             continues_previous=n > 0,
         )
         for task_group in _tasks_together(context, inputs, record_files, names, tasks)
-        for n, some in enumerate(_slices(context, task_group, slices))
+        for n, some in enumerate(_slices(context, task_group, slices, versions))
     ]  # fmt: skip
     # a query works on all cores; two write one part while they sort another, in twice the memory
     at_once = 1 if settings.resources.memory_limit else 2
@@ -140,13 +148,15 @@ def settle_judgments(context: StageContext) -> StageOutput[JudgmentMetrics]:
             for row in audit["experts_disagree"]
         ],
         repeated_answers=repeated_answers(audits, context, record_files),
+        changed_items=changed_items(versions),
         used_judges=dict(used),
         undeclared_models=count_undeclared_models(
             kinds["judge"].to_pylist(), settings.judges.declared
         ),
         slices=slices,
     )
-    return StageOutput({**tables, "tasks": tasks, "judge_kinds": kinds}, metrics, documents)
+    made = {**tables, "tasks": tasks, "judge_kinds": kinds, "item_texts": item_texts}
+    return StageOutput(made, metrics, documents)
 
 
 def _quoted_names(context: StageContext, inputs: Mapping[str, Any]) -> list[str]:
@@ -223,6 +233,12 @@ class _Together:
     records: Sequence[Path]
     tasks: pa.Table
 
+    @property
+    def names(self) -> list[str]:
+        """Return the names of the tasks."""
+        names: list[str] = self.tasks["task"].to_pylist()
+        return names
+
 
 def _tasks_together(
     context: StageContext,
@@ -258,7 +274,9 @@ def _tasks_together(
         )
 
 
-def _slices(context: StageContext, task_group: _Together, ends_by_key: Slices) -> list[Tasks]:
+def _slices(
+    context: StageContext, task_group: _Together, ends_by_key: Slices, versions: pa.Table
+) -> list[Tasks]:
     """Return the task group, or slices of the items of a task that is too large.
 
     Ids name their item, too. Where slices end is kept in ``ends_by_key``: all items are looked at
@@ -274,6 +292,7 @@ def _slices(context: StageContext, task_group: _Together, ends_by_key: Slices) -
         queries, named = context.partition_queries, task_group.named
         [ends] = context.run([partial(_ends, queries, task_group.records, named, context.sizes)])
     ends_by_key[key] = ends
+    ends = without_split_versions(ends, versions_of(versions, task_group.names))
     return [
         replace(
             task_group.named, none=task_group.named.none and last is None, items=Items(after, last)
@@ -353,9 +372,9 @@ SETTLE_JUDGMENTS = Stage(
     "settle_judgments",
     "Assigns an id to every judgment and a fate to every record; lists tasks and judges.",
     inputs={"record_files": ()},
-    outputs=("settled", "tasks", "names", "judge_kinds"),
+    outputs=("settled", "tasks", "names", "judge_kinds", "item_texts"),
     settings=("campaign", "tasks", "judges", "privacy", "quality.rejected_assignments"),
-    code_version="18",  # people and models; judges named like models
+    code_version="19",  # items whose text changed
     work=settle_judgments,
     kinds=frozenset({"parquet", "duckdb"}),
 )  # fmt: skip

@@ -118,6 +118,8 @@ class JudgmentMetrics(StageMetrics):
         Kind of each task, and whose judgments it uses: of all, human, or model.
     undeclared_models
         Number of judges who are named like language models and count as people.
+    changed_items
+        Items with several texts, with their tasks.
     slices
         Items that end the partitions of a large task, by a digest of its name and files.
     """
@@ -140,4 +142,5 @@ class JudgmentMetrics(StageMetrics):
     repeated_answers: list[RepeatedAnswers]
     used_judges: dict[str, str]
     undeclared_models: int
+    changed_items: list[str] = field(default_factory=list)
     slices: dict[str, list[str]] = field(default_factory=dict)

@@ -23,6 +23,7 @@ from annot_pipeline.exports import CODE_VERSION as READERS_VERSION
 from annot_pipeline.exports import Piece
 from annot_pipeline.runtime.context import StageContext
 from annot_pipeline.stages.ingest.account_records import RowCounts, row_hashes
+from annot_pipeline.stages.ingest.item_versions import TEXT_DIGEST
 from annot_pipeline.stages.ingest.opened_exports import check_columns, open_export, pieces_of
 from annot_pipeline.stages.ingest.raw_names import CELLS
 from annot_pipeline.stages.ingest.read_records import CODE_VERSION as RECORDS_VERSION
@@ -45,7 +46,7 @@ CODE_VERSION = f"{READERS_VERSION}.{RECORDS_VERSION}"
 ANY_RECORD = pa.schema(
     [("record", INT), ("row", INT), ("cell", TEXT), ("early_fate", TEXT), ("reason", TEXT)]
     + [(name, FIELD_TYPES.get(name, TEXT)) for name in CANONICAL_FIELDS]
-    + [(CELLS, TEXT), ("filename", TEXT)]
+    + [(TEXT_DIGEST, TEXT), (CELLS, TEXT), ("filename", TEXT)]
 )
 """A record with every canonical field; parsed files hold those that are mapped."""
 

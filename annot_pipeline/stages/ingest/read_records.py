@@ -31,6 +31,7 @@ from annot_pipeline.stages.ingest.expressions import (
     parse_time,
     without_steps,
 )
+from annot_pipeline.stages.ingest.item_versions import add_text_digests
 from annot_pipeline.stages.ingest.judge_versions import name_versions
 from annot_pipeline.stages.ingest.preferences import derive_preference
 from annot_pipeline.stages.ingest.raw_names import CELLS, judge_cells
@@ -150,6 +151,7 @@ def _records(cells: RecordCells, source: Source, path: str, campaign: str) -> pa
     if names is not None:
         fields[CELLS] = names
     name_versions(fields)
+    add_text_digests(fields)
     if source.options.skip_rows:  # the first rows hold no data, and so name nobody
         is_data = pa.array(np.asarray(rows.row) > source.options.skip_rows)
         for name in {"judge", CELLS} & fields.keys():
@@ -182,7 +184,8 @@ def _fields(
     for name, expression in source.fields.items():
         of_name = without_steps(expression) if name == "winner" else expression
         values = evaluate(of_name, cells, path=path, field=name)
-        unfit = _unfit(name, values.array)
+        longest = None if name == "text" and isinstance(source, Source) else LONGEST_VALUE
+        unfit = _unfit(name, values.array, longest)
         fit = values.array
         if unfit is not None:
             fit = pc.if_else(pc.is_valid(unfit), pa.scalar(None, pa.string()), fit)
@@ -328,16 +331,16 @@ def _blank(array: pa.Array, field: str) -> pa.Array | None:
     return reason_where(is_blank(array), f"{field} is blank")
 
 
-def _unfit(name: str, array: pa.Array) -> pa.Array | None:
+def _unfit(name: str, array: pa.Array, longest: int | None) -> pa.Array | None:
     """Return reasons for values that no field can hold: NUL characters, or too long."""
     if array.null_count == len(array):
         return None
-    too_long = pc.fill_null(pc.greater(pc.binary_length(array), LONGEST_VALUE), False)
     nul = pc.fill_null(pc.match_substring(array, "\0"), False)
-    return first_reason(
-        reason_where(too_long, f"{name} is longer than {LONGEST_VALUE:,} bytes"),
-        reason_where(nul, f"{name} holds a NUL character"),
-    )
+    has_nul = reason_where(nul, f"{name} holds a NUL character")
+    if longest is None:
+        return has_nul
+    too_long = pc.fill_null(pc.greater(pc.binary_length(array), longest), False)
+    return first_reason(reason_where(too_long, f"{name} is longer than {longest:,} bytes"), has_nul)
 
 
 def _cell(cells: RecordCells, source: Source) -> pa.Array:

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from annot_pipeline.config import Campaign
 from annot_pipeline.contracts import LABEL_DISTRIBUTIONS, SCORES, TEXT
+from annot_pipeline.contracts.item_names import is_earlier
 from annot_pipeline.methods.scores.beta_scores import FRESH
 from annot_pipeline.runtime.by_task import ByTask
 from annot_pipeline.runtime.indexing import index, is_in
@@ -63,6 +64,22 @@ class TaskRows(Protocol):
     def __getitem__(self, task: str) -> pa.Table: ...
 
 
+class _CurrentTexts:
+    """Rows of a table by task, without those of earlier texts of items."""
+
+    def __init__(self, rows: TaskRows, item_texts: pa.Table) -> None:
+        self._rows = rows
+        self._earlier: dict[str, set[str]] = {}
+        for row in item_texts.to_pylist():
+            if is_earlier(row["item"], row["item_version"]):
+                self._earlier.setdefault(row["task"], set()).add(row["item"])
+
+    def __getitem__(self, task: str) -> pa.Table:
+        rows = self._rows[task]
+        is_earlier_text = is_in(rows["item"], self._earlier.get(task, ()))
+        return rows.filter(pc.invert(pc.fill_null(is_earlier_text, False)))
+
+
 def plan_hits(
     scores: TaskRows | None,
     tasks: pa.Table,
@@ -74,6 +91,7 @@ def plan_hits(
     judgments: TaskRows | None = None,
     probabilities: pa.Table | None = None,
     samples: list[pa.Table] | None = None,
+    item_texts: pa.Table | None = None,
 ) -> tuple[pa.Table, PlanMetrics]:
     """Plan the next HITs.
 
@@ -98,6 +116,9 @@ def plan_hits(
         Judgments as `plan_validation` takes them, and `ITEM_PROBABILITIES`. None: there are none.
     samples
         Grows by `SELECTION_PROBABILITIES` of each task whose items are a sample.
+    item_texts
+        ``task``, ``item``, ``item_version`` of items whose judgments carry a text: nothing is asked
+        of earlier texts. None: there are none.
 
     Returns
     -------
@@ -108,6 +129,9 @@ def plan_hits(
     comparisons = ByTask(COMPARISONS.empty_table()) if comparisons is None else comparisons
     votes = LABEL_DISTRIBUTIONS.empty() if votes is None else votes
     scores = ByTask(SCORES.empty()) if scores is None else scores
+    if item_texts is not None and item_texts.num_rows:
+        scores = _CurrentTexts(scores, item_texts)
+        judgments = judgments and _CurrentTexts(judgments, item_texts)
     listed = listed_items(items, tasks, settings)
     questions, unplanned = hit_questions(tasks, listed, votes, settings)
     inputs = _PlanningInputs(scores, comparisons, votes, equal_outputs(items), listed, settings)

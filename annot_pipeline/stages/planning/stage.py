@@ -44,7 +44,9 @@ def _plan(
     )
 
     required_tables = NEEDED[settings.next_hits.design]
-    table_names = {"tasks", "item_rows"} | ({VOTES, PROBABILITIES} & {*required_tables})
+    table_names = {"tasks", "item_rows", "item_texts"} | (
+        {VOTES, PROBABILITIES} & {*required_tables}
+    )
     read = {name: read_verified(stored[name], columns[name]) for name in table_names}
     by_task = {
         name: StoredTasks(verify_table(stored[name]), columns[name])
@@ -60,6 +62,7 @@ def _plan(
         votes=read.get(VOTES),
         judgments=by_task.get("controlled"),
         probabilities=read.get(PROBABILITIES),
+        item_texts=read["item_texts"],
     )
 
 
@@ -71,6 +74,7 @@ PLAN_HITS = Stage(
             "task", "item", "segment", "system", "n_judgments", "easl_alpha", "easl_beta",
         ),
         "tasks": (), "item_rows": (), "comparisons": (),
+        "item_texts": ("task", "item", "item_version"),
         "label_distributions": ("task", "item", "label", "votes"),
         "controlled": ANSWER_COLUMNS, "item_probabilities": (),
     },
@@ -80,7 +84,7 @@ PLAN_HITS = Stage(
         "next_hits.segments", "next_hits.hit_size", "next_hits.items", "judges",
         "controlled_hits", "seed",
     ),
-    code_version="5",
+    code_version="6",  # nothing is asked of earlier texts
     work=plan_next_hits,
     kinds=frozenset({"parquet", "numpy"}),
 )  # fmt: skip
