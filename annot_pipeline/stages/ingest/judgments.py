@@ -155,8 +155,8 @@ def settle_judgments(context: StageContext) -> StageOutput[JudgmentMetrics]:
         ),
         slices=slices,
     )
-    made = {**tables, "tasks": tasks, "judge_kinds": kinds, "item_texts": item_texts}
-    return StageOutput(made, metrics, documents)
+    all_tables = {**tables, "tasks": tasks, "judge_kinds": kinds, "item_texts": item_texts}
+    return StageOutput(all_tables, metrics, documents)
 
 
 def _quoted_names(context: StageContext, inputs: Mapping[str, Any]) -> list[str]:
