@@ -11,7 +11,7 @@ from annot_pipeline.guess.objects import Line
 
 ORDER = (
     "task", "judge", "item", "item_a", "item_b", "system", "system_a", "system_b", "segment",
-    "document", "criterion", "label", "votes", "score", "preference", "winner", "strength",
+    "document", "text", "criterion", "label", "votes", "score", "preference", "winner", "strength",
     "rank", "rank_a", "rank_b", "ranking", "truth", "control", "hit", "position", "native_id",
     "status", "submitted_at", "seconds", "hit_seconds", "reward",
 )  # fmt: skip

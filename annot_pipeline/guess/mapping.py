@@ -15,6 +15,7 @@ from annot_pipeline.guess.comparisons import comparison
 from annot_pipeline.guess.failure_flags import with_failure_flags
 from annot_pipeline.guess.fields import Mapping
 from annot_pipeline.guess.headerless import by_contents
+from annot_pipeline.guess.item_texts import with_item_text
 from annot_pipeline.guess.numbered import numbered_row
 from annot_pipeline.guess.optional_fields import optional_lines, reward_lines
 from annot_pipeline.guess.rankings import differs_within, long_ranking, rank_doubts
@@ -67,6 +68,7 @@ def guess_mapping(sheet: Sheet, format_: str) -> Mapping:
         for name in (took if field == "seconds" else [field])
     ]
     lines += reward_lines(choice) if format_ == "mturk" else []
+    mapping = with_item_text(mapping, choice)
     doubts = rank_doubts(sheet, mapping.answer)
     if not mapping.each:
         mapping.answer, mapping.failed_where = with_failure_flags(choice, mapping.answer)

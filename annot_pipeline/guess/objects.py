@@ -13,6 +13,10 @@ Line = tuple[str, Any, str]
 """Canonical field, expression, what it rests on."""
 
 MOST_TASKS = 50
+MOST_CHANGED = 0.2
+"""Further texts for each item at most: a judge's comment, or the outputs of systems, have more."""
+FEWEST_TEXTS = 0.5
+"""Texts for each item at least: what most items share is a question, or a heading."""
 CONTROL_VALUES: dict[str, frozenset[str]] = {
     "none": frozenset({"none", "system", "sys", "tgt", "ordinary", "normal", "regular", "no"}),
     "ask_again": frozenset({"repeat", "repeated", "askagain", "again", "duplicate", "chk"}),
@@ -38,8 +42,30 @@ def find_item(sheet: Sheet, choice: Choice, judge: Column) -> Column | None:
     shared = [column for column in candidates if met_by_several(column)]
     varied = [column for column in candidates if column.n_distinct > 1]
     single = [] if len(sheet) > judge.n_distinct else candidates
-    column = next(iter(shared or varied or single), None)
+    likeliest = shared or varied or single
+    column = next(iter(likeliest), None)
+    if column and "text" in names.roles(column.name):  # a text may change, its id stays
+        column = next((c for c in likeliest if _is_id_of(sheet, judge, c, column)), column)
     return choice.claim(column) if column else None
+
+
+def _is_id_of(sheet: Sheet, judge: Column, column: Column, text: Column) -> bool:
+    """Return whether a column names what a text is of: the same for both, or judged once each."""
+    if "text" in names.roles(column.name):
+        return False
+    is_judged_once = sheet.combinations(judge.name, column.name) == len(sheet)
+    return is_judged_once or nearly_fixes(sheet, [column.name], text.name)
+
+
+def nearly_fixes(sheet: Sheet, item: Sequence[str], text: str) -> bool:
+    """Return whether most items have one text, few of them several, and few texts are of two."""
+    rows = sheet.table.select([*item, text]).drop_null()
+    n_items, n_texts = (Sheet([rows]).combinations(*columns) for columns in (item, [*item, text]))
+    n_different = Sheet([rows])[text].n_distinct
+    return (
+        n_texts - n_items <= MOST_CHANGED * n_items
+        and n_different >= max(2, FEWEST_TEXTS * n_items)
+    )  # fmt: skip
 
 
 def what_was_judged(sheet: Sheet, choice: Choice, judge: Column) -> list[Line]:

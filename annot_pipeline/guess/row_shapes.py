@@ -23,6 +23,7 @@ from annot_pipeline.guess.answers import (
 )
 from annot_pipeline.guess.columns import Choice, Column, Sheet, rounded
 from annot_pipeline.guess.fields import Mapping
+from annot_pipeline.guess.item_texts import with_item_text
 from annot_pipeline.guess.numbered import NumberedRow
 from annot_pipeline.guess.objects import Line, find_item, find_task, what_was_judged
 from annot_pipeline.guess.optional_fields import time_lines
@@ -195,6 +196,7 @@ def label_studio(choice: Choice) -> Mapping:
     scored = _scored_questions(sheet) if label.counts else {}
     if scored:
         lines.append(("score", choice.claim(sheet["score"]).expression, f"of {', '.join(scored)}"))
+    lines = with_item_text(Mapping(lines, answer, judge, item), choice).lines
     unmapped = ", ".join(column.name for column in choice.offered() if column.counts)
     notes = [f"not mapped: {unmapped}"] if unmapped else []
     compared = _questions_with(sheet, "preference") | _questions_with(sheet, "rank")

@@ -41,6 +41,7 @@ from annot_pipeline.guess.groups import (
     words_in_names,
 )
 from annot_pipeline.guess.identity import check_identity, choose_repeats
+from annot_pipeline.guess.item_texts import with_text_of_row
 from annot_pipeline.guess.mapping import OWN_COLUMNS, guess_mapping, unmapped_note
 from annot_pipeline.guess.nested import unfold
 from annot_pipeline.guess.objects import Line
@@ -175,6 +176,7 @@ def _differ_by_judges(sheet: Sheet, mapping: Mapping, words: Sequence[str]) -> b
 def _all_drafted(group: Group, drafts: Sequence[Draft]) -> list[SourceGuess]:
     """Return the sources of drafts of the same files, the first with what none of them maps."""
     sheet = sheet_of(group.samples)
+    drafts = [with_text_of_row(draft, sheet) for draft in drafts]
     used = {name for draft in drafts for name in used_columns(draft, sheet.names)}
     unmapped = unmapped_note([sheet[name] for name in sheet.names if name not in used])
     first, *rest = drafts

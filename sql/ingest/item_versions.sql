@@ -1,5 +1,7 @@
--- One row is a text of an item of a task that has several texts, by its digest: the name of the item
--- with this text, and what the ids of its judgments are told apart by (null: nothing).
+-- One row is a text of an item of a task whose records carry several texts, by its digest: the name
+-- of the item with this text, and what the ids of its judgments are told apart by (null: nothing).
+-- A judgment that several files hold, alike in all but the text, is of the text in the first: later
+-- ones repeat it with the text of their day.
 -- The text of the latest judgment is current and has the item's name: the latest is the last by
 -- submitted_at (blank ones first), then source, then path, then row, as in settle_judgments.sql. Another
 -- has the name with @ and 8 digits of its digest, or 16 where an item or another text has that name.
@@ -16,13 +18,24 @@ WITH all_records AS (
 ),
 texts AS (
     SELECT
-        r.task, r.item, r.text_digest, r.record, r.submitted_at, f.source_order, f.file_order,
+        r.task, r.item, r.record, r.submitted_at, f.source_order, f.file_order,
+        CASE WHEN r.native_id IS NULL AND r.submitted_at IS NULL THEN r.text_digest
+            ELSE first_value(r.text_digest) OVER same_judgment END AS text_digest,
         coalesce(r.control, 'none') <> 'adjudication'
             AND NOT ($drop_rejected AND coalesce(regexp_full_match(r.status, '\s*rejected\s*', 'i'), false))
             AS is_judgment
     FROM all_records AS r
     JOIN record_files AS f ON parse_filename(r.filename) = f.filename
-    WHERE r.reason IS NULL AND r.item IS NOT NULL AND r.text_digest IS NOT NULL
+    SEMI JOIN (
+        SELECT task, item FROM all_records WHERE reason IS NULL
+        GROUP BY task, item HAVING min(text_digest) <> max(text_digest)
+    ) AS c ON r.task = c.task AND r.item = c.item
+    WHERE r.reason IS NULL AND r.text_digest IS NOT NULL
+    WINDOW same_judgment AS (
+        PARTITION BY r.task, r.item, r.judge, r.criterion, r.control, r.hit, r.native_id, r."position",
+            r.submitted_at, r.label, r.score, r.votes
+        ORDER BY f.source_order, f.file_order, r.record
+    )
 ),
 placed AS (
     SELECT
@@ -32,9 +45,6 @@ placed AS (
             ORDER BY is_judgment, submitted_at NULLS FIRST, source_order, file_order, record
         ) AS place
     FROM texts
-    SEMI JOIN (
-        SELECT task, item FROM texts GROUP BY task, item HAVING min(text_digest) <> max(text_digest)
-    ) USING (task, item)
 ),
 versions AS (
     SELECT

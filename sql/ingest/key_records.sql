@@ -13,6 +13,21 @@ WITH all_records AS (
     UNION ALL BY NAME
     SELECT * FROM records
 ),
+judged_texts AS (  -- as in item_versions.sql
+    SELECT
+        f.source_order, f.file_order, r.record,
+        CASE WHEN r.native_id IS NULL AND r.submitted_at IS NULL THEN r.text_digest
+            ELSE first_value(r.text_digest) OVER same_judgment END AS text_digest
+    FROM all_records AS r
+    JOIN record_files AS f ON parse_filename(r.filename) = f.filename
+    SEMI JOIN versions AS v ON r.task = v.task AND r.item = v.item
+    WHERE r.reason IS NULL AND r.text_digest IS NOT NULL
+    WINDOW same_judgment AS (
+        PARTITION BY r.task, r.item, r.judge, r.criterion, r.control, r.hit, r.native_id, r."position",
+            r.submitted_at, r.label, r.score, r.votes
+        ORDER BY f.source_order, f.file_order, r.record
+    )
+),
 judged AS (
     SELECT
         r.* EXCLUDE (filename, reason, control, judge_cells, "text", text_digest)
@@ -64,9 +79,11 @@ judged AS (
     JOIN record_files AS f ON parse_filename(r.filename) = f.filename
     LEFT JOIN tasks AS t ON r.task = t.task
     LEFT JOIN judges AS j ON r.judge = j.judge
+    LEFT JOIN judged_texts AS d
+        ON f.source_order = d.source_order AND f.file_order = d.file_order AND r.record = d.record
     LEFT JOIN versions AS v
         ON r.task = v.task AND r.item = v.item
-        AND (r.text_digest = v.text_digest OR r.text_digest IS NULL AND v.is_current)
+        AND (coalesce(d.text_digest, r.text_digest) = v.text_digest OR r.text_digest IS NULL AND v.is_current)
 ),
 keyed AS (
     SELECT

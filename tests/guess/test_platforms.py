@@ -153,7 +153,7 @@ def label_studio(path: Path, text: str, judges: Sequence[int] = (1, 2)) -> Path:
 
 def test_label_studio(tmp_path: Path, guess: Callable[..., Guess]) -> None:
     actual = guess(label_studio(tmp_path / "project.json", "text"))
-    assert actual.fields() == LABEL_STUDIO_FIELDS
+    assert actual.fields() == LABEL_STUDIO_FIELDS | {"text": "data.text"}
     assert actual.used("task") == {("sentiment",)}
     assert actual.facts["fates"]["used"] == 16
 

@@ -65,7 +65,7 @@ def test_label_studio_json_min(tmp_path: Path, guess: Guesses) -> None:
     actual = guess(write(tmp_path / "min.json", rows))
     assert actual.fields() == {
         "judge": "annotator", "item": "id", "label": "kind", "native_id": "annotation_id",
-        "submitted_at": "updated_at",
+        "submitted_at": "updated_at", "text": "text",
     }  # fmt: skip
     assert actual.settings.tasks[0].repeats == "last"
     assert majority(actual) == MAJORITY | {"mars": "gas"}  # ada changed her answer

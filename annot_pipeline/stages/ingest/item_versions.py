@@ -99,8 +99,9 @@ def versions_of(versions: pa.Table, tasks: Sequence[str]) -> pa.Table:
 
 def changed_items(versions: pa.Table) -> list[str]:
     """Return the items that have several texts, with their tasks."""
-    current = versions.filter(versions["is_current"]).select(["task", "item"])
-    return [f"{row['task']} {row['item']}" for row in current.to_pylist()]
+    earlier = versions.filter(pc.invert(versions["is_current"]))
+    names = zip(earlier["task"].to_pylist(), earlier["item"].to_pylist(), strict=True)
+    return [f"{task} {item}" for task, item in dict.fromkeys(names)]
 
 
 def without_split_versions(ends: Sequence[str], versions: pa.Table) -> list[str]:
