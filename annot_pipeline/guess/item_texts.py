@@ -82,5 +82,5 @@ def _text_of(
 
 
 def _line(column: Column) -> Line:
-    evidence = f"{column.n_distinct:,} different; an item whose text changes is judged anew"
+    evidence = f"{column.n_distinct:,} different; an item whose text changes is judged again"
     return ("text", column.expression, evidence)

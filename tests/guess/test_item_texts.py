@@ -31,7 +31,7 @@ def test_a_column_of_texts_is_mapped(tmp_path: Path, guess: Guesses, column: str
     actual = guess(write(tmp_path / "a.csv", column, lambda i, _: f"what is said in item {i}"))
     prompt = {"segment": "prompt"} if column == "prompt" else {}
     assert actual.fields() == BASE | {"text": column} | prompt
-    assert "10 different; an item whose text changes is judged anew" in actual.text
+    assert "10 different; an item whose text changes is judged again" in actual.text
     assert "not mapped" not in actual.text
 
 

@@ -92,9 +92,9 @@ def _write_texts(queries: Queries, inputs: Mapping[str, Any], path: Path) -> Tab
         return write_table(path, rows)
 
 
-def versions_of(versions: pa.Table, tasks: Sequence[str]) -> pa.Table:
-    """Return those of some tasks."""
-    return versions.filter(is_in(versions["task"], tasks))
+def versions_of(versions: pa.Table, tasks: pa.Table) -> pa.Table:
+    """Return the versions of the items of some tasks."""
+    return versions.filter(is_in(versions["task"], tasks["task"].to_pylist()))
 
 
 def changed_items(versions: pa.Table) -> list[str]:

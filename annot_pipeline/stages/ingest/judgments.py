@@ -17,6 +17,7 @@ from annot_pipeline.config.signature import digest
 from annot_pipeline.contracts import FATES, INT, TEXT, UNREAD_FATES, fates_text
 from annot_pipeline.errors import counted, first_of, shorten
 from annot_pipeline.runtime.context import Document, StageContext, StageOutput
+from annot_pipeline.runtime.hash_values import hash_values
 from annot_pipeline.runtime.indexing import is_in
 from annot_pipeline.runtime.job_sizes import JobSizes
 from annot_pipeline.runtime.partitions import (
@@ -98,18 +99,20 @@ def settle_judgments(context: StageContext) -> StageOutput[JudgmentMetrics]:
         Partition(
             [asdict(some), task_group.files.to_pylist(), task_group.tasks.to_pylist(),
              _native_ids_of(native_ids, task_group.files),
-             *quoted, *versions_of(versions, task_group.names).to_pylist()],
+             *quoted, *version_hash],
             partial(
                 _settle, context.partition_queries, task_group.records,
                 {"record_files": task_group.files, "tasks": task_group.tasks, "judges": judges,
                  "native_ids": native_ids,
-                 "versions": versions_of(versions, task_group.names)},
+                 "versions": own_versions},
                 parameters, some, quoted, settings.judges.declared,
             ),
             continues_previous=n > 0,
         )
         for task_group in _tasks_together(context, inputs, record_files, names, tasks)
-        for n, some in enumerate(_slices(context, task_group, slices, versions))
+        for own_versions in [versions_of(versions, task_group.tasks)]
+        for version_hash in [[hash_values([own_versions])] if own_versions.num_rows else []]
+        for n, some in enumerate(_slices(context, task_group, slices, own_versions))
     ]  # fmt: skip
     # a query works on all cores; two write one part while they sort another, in twice the memory
     at_once = 1 if settings.resources.memory_limit else 2
@@ -233,12 +236,6 @@ class _Together:
     records: Sequence[Path]
     tasks: pa.Table
 
-    @property
-    def names(self) -> list[str]:
-        """Return the names of the tasks."""
-        names: list[str] = self.tasks["task"].to_pylist()
-        return names
-
 
 def _tasks_together(
     context: StageContext,
@@ -292,7 +289,7 @@ def _slices(
         queries, named = context.partition_queries, task_group.named
         [ends] = context.run([partial(_ends, queries, task_group.records, named, context.sizes)])
     ends_by_key[key] = ends
-    ends = without_split_versions(ends, versions_of(versions, task_group.names))
+    ends = without_split_versions(ends, versions)
     return [
         replace(
             task_group.named, none=task_group.named.none and last is None, items=Items(after, last)
