@@ -53,6 +53,7 @@ def _of_numpy() -> Iterator[tuple[str, Callable[[], Any]]]:
     yield "arctanh", lambda: np.arctanh(chances)
     yield "logaddexp", lambda: np.logaddexp(whole, whole[::-1])
     yield "hypot", lambda: np.hypot(above, above[::-1])
+    yield "arctan2", lambda: np.arctan2(whole, whole[::-1])
     rows = 1 / above[: SIZE**2 * 3].reshape(3, SIZE, SIZE)
     yield "sum", lambda: np.stack([rows.sum(axis=1), rows.sum(axis=2), rows.cumsum(axis=2)[:, -1]])
     yield "einsum", lambda: np.einsum("aij,bij->ab", rows, rows * rows)
