@@ -109,12 +109,17 @@ def majority_right(answers: Answers, truths: Truths) -> float:
 
 
 def set_row(name: str, answers: Answers, truths: Truths) -> list[str]:
-    """Return the cells of a set."""
+    """Return the cells of a set; judges of LLMBar are declared as models."""
+    models = [{"name": "*", "kind": "model"}] if name.startswith("LLMBar") else []
+
+    def settings(labels: str) -> dict[str, object]:
+        return {"quality": {"labels": labels, "suspected": "drop"}, "judges": models}
+
     frame = pa.table(dict(zip(("item", "judge", "label"), zip(*answers, strict=True), strict=True)))
-    tested = annot.judges(frame, settings={"quality": {"labels": "drop", "suspected": "drop"}})
+    tested = annot.judges(frame, settings=settings("drop"))
     rows = tested.judges.to_pylist()
-    removed = {row["judge"]: row["test"] for row in rows if row["verdict"] == "failed"}
-    n_suspected = sum(row["dropped"] and row["verdict"] != "failed" for row in rows)
+    removed = {row["judge"]: row["test"] for row in rows if row["dropped"] and not row["suspected"]}
+    n_suspected = sum(row["suspected"] for row in rows)
     tests = [*removed.values()]
     by_test = ", ".join(f"{tests.count(test)} {test}" for test in sorted({*tests}))
     rest = [answer for answer in answers if answer[1] not in removed]
@@ -127,9 +132,7 @@ def set_row(name: str, answers: Answers, truths: Truths) -> list[str]:
         share_right(
             {
                 row["item"]: row["label"]
-                for row in annot.infer_labels(
-                    frame, settings={"quality": {"labels": labels}}
-                ).labels.to_pylist()
+                for row in annot.infer_labels(frame, settings=settings(labels)).labels.to_pylist()
             },
             truths,
         )
@@ -186,7 +189,7 @@ def shares_failed(answers: Answers) -> dict[str, float]:
         "task": ["t"] * len(answers), "judge_id": [*judges], "item": [*items], "label": [*labels],
     })  # fmt: skip
     units = Units.of_controls(table, Quality())
-    verdict = label_judges(table, {}, units, Quality()).verdict.tolist()
+    verdict = label_judges(table, {}, set(), units, Quality()).verdict.tolist()
     fails: dict[str, list[bool]] = {kind: [] for kind in KINDS}
     for judge, code in zip(units.judge.names, verdict, strict=True):
         fails[judge.rstrip("0123456789")].append(VERDICTS[code] == "failed")

@@ -50,11 +50,12 @@ class Quality(Section):
     rejected_assignments
         Whether judgments with the status Rejected are dropped or kept.
     labels
-        Whether answers of judges of labels who fail without known answers (by chance, constant
-        answers or copies) are dropped, or measured only.
+        Whether answers of people who fail the tests of judges of labels (chance, constant answers,
+        copies) are dropped, or measured only, as those of models are. null: measure where
+        label_model is dawid_skene, else drop.
     suspected
-        Whether answers of judges of labels are kept or dropped who give one answer throughout,
-        where no other judge judged their items.
+        Whether answers of judges of labels are kept or dropped of whom something is wrong, while
+        the data cannot tell who is right.
     """
 
     test: Literal[
@@ -74,7 +75,7 @@ class Quality(Section):
     scope: Literal["campaign", "task"] = "campaign"
     correction: Literal["none", "holm", "benjamini_hochberg"] = "none"
     rejected_assignments: Literal["drop", "keep"] = "drop"
-    labels: Literal["measure", "drop"] = "measure"
+    labels: Literal["measure", "drop"] | None = None
     suspected: Literal["keep", "drop"] = "keep"
 
     @model_validator(mode="after")

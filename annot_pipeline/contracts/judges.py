@@ -70,6 +70,13 @@ JUDGES = Table(
             "verdict_reason", "Why there is no test, or how the verdict was reached", nullable=True
         ),
         Column("dropped", FLAG, "Whether the judge's judgments have the fate judge_failed"),
+        Column(
+            "suspected",
+            FLAG,
+            "Whether something is wrong with the judge's labels while the data cannot tell who is "
+            "right (verdict_reason): no label is certain of which suspected judges gave half of "
+            "the answers or more",
+        ),
         text(
             "test",
             "Name of the statistical test of judge control, or of judges of labels (chance, "

@@ -183,7 +183,12 @@ def suspected_labels(metrics: ControlMetrics) -> Finding:
     """Return the share of items that suspected judges decide, with their names."""
     judges = metrics.suspected_judges
     detail = f"{counted(len(judges), 'judge')}: {first_of(judges)}" if judges else ""
-    return Finding(metrics.suspected_share, detail)
+    return Finding(metrics.suspected_share, "; ".join([detail, *metrics.suspicions[:1]]))
+
+
+def failed_labels(metrics: ControlMetrics) -> Finding:
+    """Return the share of the labels that come from judges who fail without known answers."""
+    return Finding(metrics.failed_label_share, careless_judges(metrics).detail)
 
 
 def judges_failed(metrics: ControlMetrics, minimum: int) -> Finding:

@@ -157,7 +157,8 @@ SELECT
     CASE WHEN c.judge_id IS NULL THEN 'all answers failed (fate unscored)'
         WHEN t.verdict IS NULL THEN 'the task uses judgments of other judges: judges.use'
         ELSE t.verdict_reason END AS verdict_reason,
-    coalesce(t.dropped, false) AS dropped, t.test, t.contrast, t.statistic, t.effect,
+    coalesce(t.dropped, false) AS dropped,
+    coalesce(t.suspected, false) AS suspected, t.test, t.contrast, t.statistic, t.effect,
     t.effect_low, t.effect_high, t.required_effect,
     t.p_value, t.p_adjusted, t.power, coalesce(t.n_pairs, 0) AS n_pairs, t.n_needed,
     coalesce(c.n_ask_again, 0) AS n_ask_again, coalesce(c.n_bad_reference, 0) AS n_bad_reference,
@@ -180,7 +181,9 @@ FROM judged AS b
 LEFT JOIN counts AS c ON b.task = c.task AND b.judge_id = c.judge_id
 LEFT JOIN judge_tests AS t ON b.task = t.task AND b.judge_id = t.judge
 LEFT JOIN judge_scores AS s ON b.task = s.task AND b.judge_id = s.judge
-LEFT JOIN judge_figures AS f ON b.task = f.task AND b.judge_id = f.judge
+-- a model that suspected judges mislead would rank them best: they have no figures of it
+LEFT JOIN judge_figures AS f
+    ON b.task = f.task AND b.judge_id = f.judge AND NOT coalesce(t.suspected, false)
 LEFT JOIN judge_kinds AS k ON b.judge_id = k.judge_id
 LEFT JOIN failed_answers AS u ON b.task = u.task AND b.judge_id = u.judge_id
 LEFT JOIN hurried AS h ON b.task = h.task AND b.judge_id = h.judge_id

@@ -1,11 +1,10 @@
 -- One row is a rule of judge control that judges break: a test that they failed, or, where their
--- judgments do not count, an undetermined verdict or a suspicion (one answer throughout where no
--- other judge can tell). names: of all of them; removed, judgments: of those who do not count.
+-- judgments do not count, an undetermined verdict or a suspicion. names: of all of them; removed, judgments: of those who do not count.
 -- Inputs: judges (the gold table).
 -- Parameters: by_task: whether judges are tested in each task, which their names then say.
 SELECT
     CASE WHEN verdict = 'failed' THEN coalesce(test, 'judge_control')
-        WHEN coalesce(test, 'chance') = 'chance' THEN 'suspected'
+        WHEN suspected THEN 'suspected'
         ELSE 'undetermined' END AS rule,
     list(DISTINCT name ORDER BY name) AS names,
     bool_or(verdict = 'failed') AS fails,

@@ -8,6 +8,7 @@ from annot_pipeline.errors import first_of
 from annot_pipeline.gates.gate import Finding, Gate
 from annot_pipeline.gates.measures import (
     careless_judges,
+    failed_labels,
     hurried_judges,
     inconsistent_judges,
     judges_failed,
@@ -33,15 +34,23 @@ JUDGES: tuple[Gate[Any], ...] = (
     Gate(
         "careless_judges", ControlMetrics, "judge_tests",
         "number of judges of labels who agree no better than chance, give one answer, or copy",
-        "see verdict and verdict_reason in the table judges; quality.labels=drop builds without "
-        "those who failed",
+        "see verdict and verdict_reason in the table judges; answers of judges who failed do not "
+        "count, unless quality.labels is measure",
         careless_judges, warn=0,
     ),
     Gate(
+        "failed_labels", ControlMetrics, "judge_tests",
+        "share of labels that come from judges who failed without known answers",
+        "look at their verdict_reason in the table judges; if most answers of an export are "
+        "careless, keep it out and do not pay for it yet; if the task is so hard that honest "
+        "judges agree no better, quality.labels=measure lets them count",
+        failed_labels, warn=0.1, error=0.5,
+    ),
+    Gate(
         "suspected_labels", ControlMetrics, "judge_tests",
-        "share of items that were decided by judges with one answer throughout",
-        "no other judge has judged these items: let judges with a verdict judge some of them, or "
-        "mix in known answers; quality.suspected=drop builds without these judges",
+        "share of items that were decided by suspected judges",
+        "the data cannot show who is right: let judges with a verdict judge some of these items, "
+        "or mix in known answers; quality.suspected=drop builds without these judges",
         suspected_labels, warn=0, error=0.05,
     ),
     Gate(

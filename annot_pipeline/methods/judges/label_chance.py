@@ -81,7 +81,7 @@ class LabelChance:
         np.divide(excess, self.room, out=skill, where=self.room > 1e-9)
         return skill
 
-    def power(self, skill: float, alpha: float) -> Floats:
+    def power(self, skill: float, alpha: float | Floats) -> Floats:
         """Return the chance that judges of some skill have p below alpha; NaN without a skill."""
         from scipy.special import ndtr, ndtri
 

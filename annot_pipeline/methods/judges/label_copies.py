@@ -3,20 +3,23 @@
 Two judges who look for themselves agree on a class that is not the plurality of an item's answers
 now and then: by chance, or since the item is hard. Each of them denies the plurality alone as well
 then. Of copies neither does: whenever one denies it, so does the other, with the same class. Pairs
-are those with several shared denials who agree on nearly all items that both answered. Where copies
-are the plurality, nothing tells who is right.
+are those who agree on nearly all items that both answered, and whose shared denials are improbable
+under the answers of the other judges to the same items. Where copies are the plurality, nothing
+tells who is right (label_camps).
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 Codes = npt.NDArray[np.int64]
-FEWEST_DENIALS = 8
-"""Shared denials of a pair, from which on its agreement can tell copies from hard items."""
+Floats = npt.NDArray[np.float64]
+LOG_DENIALS_P = math.log(1e-5)
+"""Chance of a pair's shared denials, below which its agreement tells copies from hard items."""
 LEAST_AGREEMENT = 0.98
 """Least share of equal answers, of the items that both answered, by which a pair copies."""
 MOST_ALIKE = 64
@@ -68,10 +71,12 @@ def label_copies(
     is_top = counts[items, labels] == top[items, 1]
     rival = np.where(is_top, top[items, 0], top[items, 1])  # of the other classes
     is_denied = rival > counts[items, labels]
-    pairs, denials = _pairs_of_cells(
-        (items * n_labels + labels)[is_denied], judges[is_denied], n_judges
+    # chance of the class by the answers of others than the pair, smoothed by a vote for each class
+    share = (counts - 1) / np.maximum(counts.sum(axis=1, keepdims=True) - 2 + n_labels, 1)
+    pairs, denials, log_p = _pairs_of_cells(
+        (items * n_labels + labels)[is_denied], judges[is_denied], n_judges, share.ravel()
     )
-    some = denials >= FEWEST_DENIALS
+    some = log_p < LOG_DENIALS_P
     pairs, denials = pairs[some], denials[some]
     first, second = pairs // n_judges, pairs % n_judges
     shared, agreed = np.zeros(first.size, np.int64), np.zeros(first.size, np.int64)
@@ -90,23 +95,24 @@ def label_copies(
     )
 
 
-def _pairs_of_cells(cells: Codes, judges: Codes, n_judges: int) -> tuple[Codes, Codes]:
-    """Return pairs of judges within cells as numbers, and how many cells each pair shares."""
+def _pairs_of_cells(
+    cells: Codes, judges: Codes, n_judges: int, share: Floats
+) -> tuple[Codes, Codes, Floats]:
+    """Return pairs of judges within cells as numbers, how many each pair shares, and log chance."""
     order = np.lexsort((judges, cells))
     cells, judges = cells[order], judges[order]
     starts = np.flatnonzero(np.diff(cells, prepend=-1))
     sizes = np.diff(np.append(starts, cells.size))
-    parts: list[Codes] = []
+    parts, of_part = [np.zeros(0, np.int64)], [np.zeros(0)]
     for size in range(2, min(MOST_ALIKE, int(sizes.max(initial=0))) + 1):
         of_size = starts[sizes == size]
         members = judges[of_size[:, None] + np.arange(size)]
         a, b = np.triu_indices(size, 1)
         parts.append((members[:, a] * n_judges + members[:, b]).ravel())
-    if not parts:
-        none = np.zeros(0, np.int64)
-        return none, none
-    pairs, counts = np.unique(np.concatenate(parts), return_counts=True)
-    return pairs, counts.astype(np.int64)
+        of_part.append(np.repeat(np.log(share[cells[of_size]]), a.size))
+    pairs, at = np.unique(np.concatenate(parts), return_inverse=True)
+    log_p: Floats = np.bincount(at, np.concatenate(of_part), pairs.size).astype(np.float64)
+    return pairs, np.bincount(at, minlength=pairs.size).astype(np.int64), log_p
 
 
 def groups_of_copies(copies: LabelCopies, n_judges: int) -> Codes:

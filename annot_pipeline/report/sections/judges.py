@@ -38,6 +38,7 @@ COLUMNS: tuple[tuple[str, Column], ...] = (
     ("n_judgments", Column("judgments", "count")),
     ("verdict", Column("verdict", choose=True)),
     ("dropped", Column("dropped", choose=True, tip="Whether the judgments count")),
+    ("suspected", Column("suspected", choose=True, tip="Nothing shows who is right")),
     ("verdict_reason", Column("why")),
     ("p_value", Column("p", "p", tip="One-sided p of the test")),
     ("p_adjusted", Column("p adjusted", "p", tip="Corrected over judges")),
@@ -133,12 +134,13 @@ def _families(contents: Contents) -> str:
 
 
 def _table(rows: list[Row]) -> str:
-    """Return the table of judges: dropped ones first, then below chance, then the busiest."""
+    """Return the table of judges: dropped ones first, then by concern, then the busiest."""
     order = sorted(
         rows,
         key=lambda r: (
             not r["dropped"],
             r["verdict"] != "failed",
+            not r.get("suspected"),
             not r["below_chance"],
             -r["n_judgments"],
             r["judge"],
@@ -155,8 +157,9 @@ def _table(rows: list[Row]) -> str:
     note = Markup("")
     if len(rows) > MOST_ROWS:
         note = paragraph(
-            f"{MOST_ROWS:,} of {len(rows):,} judges shown: first those who were dropped or are "
-            "below chance, then those with most judgments; all are in <code>judges.parquet</code>."
+            f"{MOST_ROWS:,} of {len(rows):,} judges shown: first those who were dropped, failed, "
+            "are suspected or below chance, then those with most judgments; all are in "
+            "<code>judges.parquet</code>."
         )
     columns = [column for _, column in filled]
     return table("Judges by task", columns, cells, sortable=True, search=True) + note

@@ -209,8 +209,10 @@ def _tested_labels(
         return None
     kinds = context.read("judge_kinds").to_pylist()
     families = {row["judge_id"]: row["family"] for row in kinds if row["family"] is not None}
+    models = {row["judge_id"] for row in kinds if row["kind"] == "model"}
     controls = context.inputs["controls_met"]
-    [labelled] = context.run([partial(_test_labels, controls, tables, names, families, quality)])
+    test = partial(_test_labels, controls, tables, names, families, models, quality)
+    [labelled] = context.run([test])
     return labelled
 
 
@@ -219,6 +221,7 @@ def _test_labels(
     tables: Sequence[StoredTable],
     tasks: Sequence[str],
     families: dict[str, str],
+    models: set[str],
     quality: Quality,
 ) -> LabelJudges:
     from annot_pipeline.stages.judges.control_samples import Units
@@ -226,7 +229,7 @@ def _test_labels(
 
     units = Units.of_controls(read_verified(controls, TESTED["controls_met"]), quality)
     rows = pa.concat_tables(_labels(table, tasks) for table in tables).unify_dictionaries()
-    return label_judges(rows, families, units, quality)
+    return label_judges(rows, families, models, units, quality)
 
 
 def _labels(table: StoredTable, tasks: Sequence[str]) -> pa.Table:

@@ -35,7 +35,7 @@ from annot_pipeline.stages.judges.verdict_metrics import (
     label_metrics,
     verdict_metrics,
 )
-from annot_pipeline.stages.judges.verdict_reasons import FAILED, UNDETERMINED, UNTESTED
+from annot_pipeline.stages.judges.verdict_reasons import FAILED, PASSED, UNDETERMINED, UNTESTED
 from annot_pipeline.stages.scores.orient_scores import orient_scores
 
 JUDGE_TESTS = pa.schema(
@@ -45,6 +45,7 @@ JUDGE_TESTS = pa.schema(
         ("verdict", TEXT),
         ("verdict_reason", TEXT),
         ("dropped", pa.bool_()),
+        ("suspected", pa.bool_()),
         ("test", TEXT),
         ("contrast", TEXT),
         ("statistic", REAL),
@@ -249,6 +250,7 @@ def finish_control(
             "verdict": names_of(VERDICTS, verdicts.verdict[of_pair]),
             "verdict_reason": verdicts.reason.take(pa.array(of_pair)),
             "dropped": drop[of_pair],
+            "suspected": np.zeros(n, np.bool_),
             "test": name(quality.test if test else None),
             "contrast": name(quality.contrast if quality.has_contrast else None),
             "statistic": column(result_or_none.statistic if result_or_none else None),
@@ -279,12 +281,13 @@ def finish_control(
     )
     if labelled is None:
         return table, metrics
-    labelled = without_judges(labelled, verdicts.verdict != UNTESTED)
+    has_verdict = np.isin(verdicts.verdict, (PASSED, FAILED))
+    labelled = without_judges(labelled, has_verdict)
     table = with_label_tests(table, labelled, verdicts.verdict, units, quality)
     is_dropped = table["dropped"].to_numpy()
     return table, replace(
         metrics,
-        **label_metrics(labelled, units, quality),
+        **label_metrics(labelled, ~has_verdict, units, quality),
         judges_dropped=np.unique(units.of_pair[is_dropped]).size,
     )
 
@@ -310,8 +313,8 @@ def with_label_tests(
     is_failed = labelled.verdict == FAILED
     has_reason = np.array([reason is not None for reason in labelled.reason], np.bool_)
     by_labels = (verdict == UNTESTED) & ((labelled.verdict != UNTESTED) | has_reason)
-    by_labels |= (verdict == UNDETERMINED) & is_failed
-    drop = (is_failed & (quality.labels == "drop")) | (
+    by_labels |= (verdict == UNDETERMINED) & (is_failed | labelled.is_suspected)
+    drop = (is_failed & ~labelled.is_model & (quality.labels == "drop")) | (
         labelled.is_suspected & (quality.suspected == "drop")
     )
     chance = labelled.chance
@@ -321,13 +324,15 @@ def with_label_tests(
     numbers = {
         "statistic": np.where(by_chance, chance.z, nan), "effect": chance.skill,
         "effect_low": nan, "effect_high": nan, "required_effect": nan, "p_value": p_value,
-        "p_adjusted": p_value, "power": np.where(by_chance, labelled.power, nan),
+        "p_adjusted": np.where(by_chance, labelled.p_adjusted, nan),
+        "power": np.where(by_chance, labelled.power, nan),
         "n_pairs": chance.n.astype(np.float64), "n_needed": labelled.n_needed,
     }  # fmt: skip
     columns = {
         "verdict": names_of(VERDICTS, labelled.verdict),
         "verdict_reason": pa.array(labelled.reason, TEXT),
         "dropped": pa.array(drop),
+        "suspected": pa.array(labelled.is_suspected),
         "test": pa.array(labelled.test, TEXT),
         "contrast": pa.nulls(verdict.size, TEXT),
     } | {name: pa.array(v, mask=~np.isfinite(v)) for name, v in numbers.items()}

@@ -6,15 +6,14 @@ they do. A judge who does not pass fails only where one who agrees as the judges
 have passed with a chance of 1 - alpha; where luck alone would let so many pass, nothing tells what
 a careful judge shows.
 
-A judge of one answer is suspected, and does not fail, where nobody else judged the same items but
-others of one answer: the data cannot tell who is right. What does not belong here: the arithmetic
-(methods.judges), what follows from verdicts (control_judges).
+Judges are suspected, and do not fail, where the data cannot tell who is right (`Suspicions`). They
+are no reference for others. What does not belong here: the arithmetic (methods.judges), what
+follows from verdicts (control_judges).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -23,14 +22,22 @@ import pyarrow as pa
 
 from annot_pipeline.config import Quality
 from annot_pipeline.errors import counted
-from annot_pipeline.methods.judges.label_chance import LabelChance, label_chance
-from annot_pipeline.methods.judges.label_copies import (
-    LabelCopies,
-    groups_of_copies,
-    label_copies,
-)
-from annot_pipeline.runtime.indexing import index
+from annot_pipeline.methods.judges.label_chance import LabelChance
+from annot_pipeline.methods.judges.label_copies import LabelCopies, groups_of_copies
+from annot_pipeline.methods.numerics.multiplicity import adjust, thresholds
 from annot_pipeline.stages.judges.control_samples import Units
+from annot_pipeline.stages.judges.label_answers import LabelTask, joined_groups, label_tasks
+from annot_pipeline.stages.judges.suspicions import (
+    FEWEST_CONSTANT,
+    LOG_CONSTANT_P,
+    ConstantJudges,
+    Reasons,
+    constant_judges,
+    share_of_items,
+    suspected_camps,
+    suspected_remains,
+    suspected_together,
+)
 from annot_pipeline.stages.judges.verdict_reasons import (
     FAILED,
     PASSED,
@@ -45,16 +52,17 @@ Flags = npt.NDArray[np.bool_]
 ROUNDS = 5
 FEWEST_LABELS = 20
 """Shared labels below which no judge fails by chance: the normal of fewer is too coarse."""
-FEWEST_CONSTANT = 15
-CONSTANT_P = 1e-4
 LARGE_SKILL = 0.5
 """Share of the possible agreement; who lacks it is no reference for the others."""
+SMALL_SKILL = 0.25
+"""Which the test of linked judges should find where nothing tells what judges who pass have."""
 LIKELY = 0.8
 """Power for such a skill, from which on a judge who does not pass is named."""
 LUCK = 0.01
 """Chance that so many judges pass by luck, above which they tell no skill."""
 FEWEST_JUDGES = 3
 """Of the reference."""
+ONE_ANSWER = "the same answer to all items, and no other judge judged these items"
 
 
 @dataclass(frozen=True)
@@ -71,72 +79,60 @@ class LabelJudges:
         Why a judge failed, or is undetermined.
     chance
         The test of chance, as sums over tasks.
+    p_adjusted
+        Its p-values after the correction for many judges.
     power, n_needed
         Chance that a judge with the skill of those who pass has p below alpha; shared labels from
         which on it is 1 - alpha.
     is_random
         Whether p is not below alpha though a judge with a skill of 0.5 would have passed with a
         chance of `LIKELY`; whoever the other judges are.
+    is_model
+        Whether the judge is a model. Models err together: a verdict tells, and drops none.
     is_suspected
-        Whether the judge gives one answer that the others rarely give, with nobody to tell.
+        Whether the judge does not fail, and something is wrong (`suspicions`).
     suspected_share
-        Share of the items of all tasks of which suspected judges gave half of the answers or more.
+        Share of the items of all tasks of which suspected judges gave half of the answers or more,
+        without those who fail.
+    n_answers
+        Answers of the judge.
     """
 
     verdict: Codes
     test: list[str | None]
     reason: list[str | None]
     chance: LabelChance
+    p_adjusted: Floats
     power: Floats
     n_needed: Floats
     is_random: Flags
+    is_model: Flags
     is_suspected: Flags
     suspected_share: float
+    n_answers: Codes
+
+    @property
+    def failed_share(self) -> float:
+        """Return the share of the answers that come from people who fail."""
+        is_failed = (self.verdict == FAILED) & ~self.is_model
+        return float(self.n_answers[is_failed].sum() / max(self.n_answers.sum(), 1))
 
 
 def without_judges(labelled: LabelJudges, has_verdict: Flags) -> LabelJudges:
-    """Return the same without suspicions of judges who have a verdict by controls."""
+    """Return the same without judges who pass or fail by controls: these tell more."""
     is_suspected = labelled.is_suspected & ~has_verdict
-    share = labelled.suspected_share if is_suspected.any() else 0.0
     return replace(
         labelled,
+        verdict=np.where(has_verdict, UNTESTED, labelled.verdict),
+        n_answers=np.where(has_verdict, 0, labelled.n_answers),
         is_random=labelled.is_random & ~has_verdict,
         is_suspected=is_suspected,
-        suspected_share=share,
+        suspected_share=labelled.suspected_share if is_suspected.any() else 0.0,
     )
 
 
-@dataclass(frozen=True)
-class _Task:
-    """Answers of one task, as codes; ``pair`` is the task and judge of each local judge."""
-
-    items: Codes
-    judges: Codes
-    labels: Codes
-    n_items: int
-    n_labels: int
-    pair: Codes
-    families: Codes
-
-    def chance(self, groups: Codes, reference: Flags) -> LabelChance:
-        return label_chance(
-            self.items, self.judges, self.labels, n_items=self.n_items, n_judges=self.pair.size,
-            n_labels=self.n_labels, groups=groups, reference=reference,
-        )  # fmt: skip
-
-    def copies(self) -> LabelCopies:
-        """Return the pairs who copy; judges who always give one answer agree without copying."""
-        table = np.zeros((self.pair.size, self.n_labels))
-        np.add.at(table, (self.judges, self.labels), 1)
-        varies = ((table > 0).sum(axis=1) > 1)[self.judges]
-        return label_copies(
-            self.items[varies], self.judges[varies], self.labels[varies], n_items=self.n_items,
-            n_judges=self.pair.size, n_labels=self.n_labels,
-        )  # fmt: skip
-
-
 def label_judges(
-    rows: pa.Table, families: dict[str, str], units: Units, quality: Quality
+    rows: pa.Table, families: dict[str, str], models: set[str], units: Units, quality: Quality
 ) -> LabelJudges:
     """Test the judges of labels.
 
@@ -146,12 +142,14 @@ def label_judges(
         ``task``, ``judge_id``, ``item``, ``label`` of answers to categorical tasks that count.
     families
         Declared family by judge_id, of judges who have one.
+    models
+        judge_id of judges that are models.
     units
         Whom verdicts are about.
     quality
-        ``alpha``.
+        ``alpha`` and ``correction``.
     """
-    tasks = [*_tasks(rows, families, units)]
+    tasks = [*label_tasks(rows, families, models, units)]
     copies = [task.copies() for task in tasks]
     groups = [
         groups_of_copies(pairs_found, task.pair.size)
@@ -159,34 +157,55 @@ def label_judges(
     ]
     copied_by = _copied_by(tasks, copies, groups, units)
     is_copy = np.isin(np.arange(units.size), [*copied_by])
-    related = [_joined(task.families, group) for task, group in zip(tasks, groups, strict=True)]
-    excluded = np.zeros(units.size, np.bool_)
+    related = [
+        joined_groups(task.families, group) for task, group in zip(tasks, groups, strict=True)
+    ]
+    camps, constant = suspected_camps(tasks, units, is_copy), constant_judges(tasks, units)
+    in_camp = np.isin(np.arange(units.size), [*camps])
+    excluded = in_camp
     for _ in range(ROUNDS):
         reference = ~(excluded | is_copy)
-        test = _Tested.by_units(tasks, related, reference, units, quality.alpha)
+        test = _Tested.by_units(tasks, related, reference, constant, units, quality)
         if np.isnan(test.typical):  # to leave out who does not agree would choose who does
             break
-        before, excluded = excluded, test.is_no_reference
+        before, excluded = excluded, test.is_no_reference | in_camp
         has_few_left = (test.has_labels & ~excluded & ~is_copy).sum() < FEWEST_JUDGES
         if np.array_equal(before, excluded) or has_few_left:
             break
-    return _verdicts(test, copied_by, tasks, units, quality)
+    fails = is_copy | test.is_constant | (test.fails & ~in_camp)
+    suspicions = camps | dict.fromkeys(np.flatnonzero(test.is_one_answer).tolist(), ONE_ANSWER)
+    skill = SMALL_SKILL if np.isnan(test.typical) else test.typical
+    suspicions = {
+        **suspected_remains(tasks, units, fails),
+        **suspected_together(tasks, test.of_tasks, units, skill, quality.alpha),
+        **suspicions,
+    }
+    return _verdicts(test, fails, copied_by, suspicions, tasks, units, quality)
 
 
 @dataclass(frozen=True)
 class _Tested:
     """The tests of all units, given whom they are compared with."""
 
+    of_tasks: list[LabelChance]
     chance: LabelChance
-    alpha: float
+    p_adjusted: Floats
+    alpha: Floats
+    least_power: float
     typical: float
     has_labels: Flags
     is_constant: Flags
-    is_suspected: Flags
+    is_one_answer: Flags
 
     @classmethod
     def by_units(
-        cls, tasks: list[_Task], groups: list[Codes], reference: Flags, units: Units, alpha: float
+        cls,
+        tasks: list[LabelTask],
+        groups: list[Codes],
+        reference: Flags,
+        constant: ConstantJudges,
+        units: Units,
+        quality: Quality,
     ) -> _Tested:
         of_tasks = [
             task.chance(group, reference[units.of_pair[task.pair]])
@@ -195,12 +214,15 @@ class _Tested:
         unit = units.of_pair[np.concatenate([np.zeros(0, np.int64), *(t.pair for t in tasks)])]
         whole = _joined_tests(of_tasks).by_unit(unit, units.size)
         has_labels = np.bincount(unit, minlength=units.size) > 0
-        constant = _constants(tasks, units)
-        by_others = (whole.n >= FEWEST_CONSTANT) & (whole.log_constant < math.log(CONSTANT_P))
+        by_others = (whole.n >= FEWEST_CONSTANT) & (whole.log_constant < LOG_CONSTANT_P)
         is_constant = constant.is_one & by_others
-        suspected = constant.is_one & ~is_constant & constant.is_rare
-        test = cls(whole, alpha, np.nan, has_labels, is_constant, suspected)
-        return replace(test, typical=test._skill_of_passing())
+        p_value = whole.p_value
+        test = cls(
+            of_tasks, whole, adjust(p_value, quality.correction),
+            thresholds(p_value, quality.correction, quality.alpha), 1 - quality.alpha, np.nan,
+            has_labels, is_constant, constant.is_rare & ~is_constant,
+        )  # fmt: skip
+        return replace(test, typical=test._skill_of_passing(quality.alpha))
 
     @property
     def is_tested(self) -> Flags:
@@ -216,7 +238,7 @@ class _Tested:
 
     @property
     def fails(self) -> Flags:
-        return self.is_tested & ~self.passes & (self.power >= 1 - self.alpha)
+        return self.is_tested & ~self.passes & (self.power >= self.least_power)
 
     @property
     def is_random(self) -> Flags:
@@ -227,15 +249,22 @@ class _Tested:
     def is_no_reference(self) -> Flags:
         power = self.chance.power(LARGE_SKILL, self.alpha)
         by_chance = self.is_tested & ~self.passes & (power >= 1 / 2)
-        return by_chance | self.fails | self.is_constant | self.is_suspected
+        return by_chance | self.fails | self.is_constant | self.is_one_answer
 
-    def _skill_of_passing(self) -> float:
-        """Return the skill of all who pass together; NaN where luck would let so many pass."""
+    def _skill_of_passing(self, alpha: float) -> float:
+        """Return the skill of all who pass together; NaN where nothing tells.
+
+        That is where luck would let so many pass, or where more than luck allows agree less than
+        by chance: then most judges err together, and those who do not agree may be right.
+        """
         from scipy.special import bdtrc
 
-        some = self.is_tested & self.passes & ~self.is_constant & ~self.is_suspected
+        some = self.is_tested & self.passes & ~self.is_constant & ~self.is_one_answer
         n, n_tested = int(some.sum()), int(self.is_tested.sum())
-        if not n or bdtrc(n - 1, n_tested, self.alpha) >= LUCK:
+        if not n or bdtrc(n - 1, n_tested, alpha) >= LUCK:
+            return np.nan
+        n_below = int((self.is_tested & (1 - self.chance.p_value < alpha)).sum())
+        if n_below and bdtrc(n_below - 1, n_tested, alpha) < LUCK:
             return np.nan
         excess = (self.chance.agreement - self.chance.expected)[some].sum()
         return float(min(1.0, excess / self.chance.room[some].sum()))
@@ -248,71 +277,8 @@ def _joined_tests(tests: list[LabelChance]) -> LabelChance:
     ))  # fmt: skip
 
 
-def _tasks(rows: pa.Table, families: dict[str, str], units: Units) -> Iterator[_Task]:
-    task, item, label = (index(rows[name]) for name in ("task", "item", "label"))
-    pair = units.pair_of_rows(rows) if rows.num_rows else np.zeros(0, np.int64)
-    order = np.argsort(task.codes, kind="stable")
-    ends = np.searchsorted(task.codes[order], np.arange(len(task.names) + 1))
-    for n in range(len(task.names)):
-        some = order[ends[n] : ends[n + 1]]
-        items, item_codes = np.unique(item.codes[some], return_inverse=True)
-        labels, label_codes = np.unique(label.codes[some], return_inverse=True)
-        pairs, judge_codes = np.unique(pair[some], return_inverse=True)
-        names = [units.judge.names[code] for code in units.pairs.second[pairs].tolist()]
-        first: dict[str, int] = {}
-        related = [
-            first.setdefault(families[name], k) if name in families else k
-            for k, name in enumerate(names)
-        ]
-        yield _Task(
-            item_codes, judge_codes, label_codes, items.size, labels.size, pairs,
-            np.array(related, np.int64),
-        )  # fmt: skip
-
-
-def _joined(first: Codes, second: Codes) -> Codes:
-    """Return groups of judges who are together in either grouping."""
-    group = np.minimum(first, second)
-    while True:
-        before = group.copy()
-        for members in (first, second):
-            lowest = np.full(group.size, group.size)
-            np.minimum.at(lowest, members, group)
-            group = lowest[members]
-        if np.array_equal(group, before):
-            return group
-
-
-@dataclass(frozen=True)
-class _Constants:
-    """``(n_units,)``: who gives one answer to each task, and whether others rarely give it."""
-
-    is_one: Flags
-    is_rare: Flags
-
-
-def _constants(tasks: list[_Task], units: Units) -> _Constants:
-    is_one, log_p, n = np.ones(units.size, np.bool_), np.zeros(units.size), np.zeros(units.size)
-    answers = []
-    for task in tasks:
-        unit = units.of_pair[task.pair]
-        table = np.zeros((task.pair.size, task.n_labels))
-        np.add.at(table, (task.judges, task.labels), 1)
-        answers.append((unit, table))
-        np.logical_and.at(is_one, unit, (table > 0).sum(axis=1) == 1)
-        np.add.at(n, unit, table.sum(axis=1))
-    is_one &= n >= FEWEST_CONSTANT
-    for unit, table in answers:
-        other_answers = table[~is_one[unit]].sum(axis=0)
-        if not other_answers.sum():  # everybody gives one answer
-            continue
-        share = (other_answers + 1 / table.shape[1]) / (other_answers.sum() + 1)
-        np.add.at(log_p, unit, (table * np.log(share)).sum(axis=1))
-    return _Constants(is_one, log_p < math.log(CONSTANT_P))
-
-
 def _copied_by(
-    tasks: list[_Task], copies: list[LabelCopies], groups: list[Codes], units: Units
+    tasks: list[LabelTask], copies: list[LabelCopies], groups: list[Codes], units: Units
 ) -> dict[int, str]:
     """Return judges who copy, by unit, with the reason; of a group the most active one stays."""
     reasons: dict[int, str] = {}
@@ -335,28 +301,27 @@ def _copied_by(
 
 def _verdicts(
     test: _Tested,
+    fails: Flags,
     copied_by: dict[int, str],
-    tasks: list[_Task],
+    suspicions: Reasons,
+    tasks: list[LabelTask],
     units: Units,
     quality: Quality,
 ) -> LabelJudges:
     chance, n = test.chance, units.size
-    is_copy = np.isin(np.arange(n), [*copied_by])
-    fails, power = test.fails, test.power
-    is_compared = test.has_labels & (chance.n > 0)
+    is_suspected = np.isin(np.arange(n), [*suspicions]) & ~fails
     verdict = np.select(
-        [is_copy | test.is_constant | fails, test.passes, is_compared],
+        [fails, test.passes & ~is_suspected, test.has_labels & (chance.n > 0)],
         [FAILED, PASSED, UNDETERMINED],
         UNTESTED,
     )
-    needed = _labels_needed(chance, test.typical, quality.alpha)
-    n_needed = np.where(verdict == UNDETERMINED, needed, np.nan)
+    power, needed = test.power, _labels_needed(chance, test.typical, quality.alpha)
+    n_needed = np.where((verdict == UNDETERMINED) & ~is_suspected, needed, np.nan)
     tests: list[str | None] = [None] * n
     reasons: list[str | None] = [None] * n
     for unit in np.flatnonzero(test.has_labels).tolist():
         tests[unit] = "chance" if verdict[unit] != UNTESTED else None
-        n_shared = counted(int(chance.n[unit]), "label")
-        if is_copy[unit]:
+        if unit in copied_by:
             tests[unit], reasons[unit] = "copies", copied_by[unit]
         elif test.is_constant[unit]:
             p = math.exp(max(chance.log_constant[unit], -700.0))
@@ -368,18 +333,25 @@ def _verdicts(
         elif fails[unit]:
             reasons[unit] = (
                 f"chance: agrees with {chance.agreement[unit] / chance.n[unit]:.0%} of the others'"
-                f" answers, {chance.expected[unit] / chance.n[unit]:.0%} by chance ({n_shared})"
+                f" answers, {chance.expected[unit] / chance.n[unit]:.0%} by chance "
+                f"({counted(int(chance.n[unit]), 'label')})"
             )
-        elif test.is_suspected[unit]:
-            reasons[unit] = "the same answer to all items, and no other judge judged these items"
+        elif is_suspected[unit]:
+            reasons[unit] = f"suspected: {suspicions[unit]}"
         elif verdict[unit] == UNTESTED:
             reasons[unit] = "no label of an item that others judged"
         elif verdict[unit] == UNDETERMINED:
             reasons[unit] = _undetermined(test, power, needed, unit)
-    share = _suspected_share(tasks, units, test.is_suspected)
+    is_model = np.zeros(n, np.bool_)
+    for task in tasks:
+        is_model[units.of_pair[task.pair]] = task.is_model
+    counts = ~fails | is_model if quality.labels == "drop" else np.ones(n, np.bool_)
+    answers = np.concatenate([np.zeros(0, np.int64), *(t.pair[t.judges] for t in tasks)])
     return LabelJudges(
-        verdict, tests, reasons, chance, power, n_needed, test.is_random | test.is_constant,
-        test.is_suspected, share,
+        verdict, tests, reasons, chance, test.p_adjusted, power, n_needed,
+        test.is_random | test.is_constant, is_model, is_suspected,
+        share_of_items(tasks, units, is_suspected, counts),
+        np.bincount(units.of_pair[answers], minlength=n),
     )  # fmt: skip
 
 
@@ -392,7 +364,7 @@ def _undetermined(test: _Tested, power: Floats, needed: Floats, unit: int) -> st
         text += f", {needed[unit]:,.0f} are needed"
     if test.chance.n[unit] < FEWEST_LABELS:
         return text
-    return f"{text}: the power is {power[unit]:.2g}, {1 - test.alpha:g} is needed"
+    return f"{text}: the power is {power[unit]:.2g}, {test.least_power:g} is needed"
 
 
 def _labels_needed(chance: LabelChance, skill: float, alpha: float) -> Floats:
@@ -404,14 +376,3 @@ def _labels_needed(chance: LabelChance, skill: float, alpha: float) -> Floats:
     with np.errstate(divide="ignore"):
         n = np.ceil(chance.n * (2 * ndtri(1 - alpha) / shift) ** 2)
     return np.where(shift > 0, np.maximum(np.maximum(n, FEWEST_LABELS), chance.n + 1), np.nan)
-
-
-def _suspected_share(tasks: list[_Task], units: Units, is_suspected: Flags) -> float:
-    n_items = n_suspected = 0
-    for task in tasks:
-        by_item = is_suspected[units.of_pair[task.pair]][task.judges]
-        n = np.bincount(task.items, minlength=task.n_items)
-        of_suspected = np.bincount(task.items, by_item, minlength=task.n_items)
-        n_items += task.n_items
-        n_suspected += int((2 * of_suspected >= n).sum())
-    return n_suspected / max(n_items, 1)

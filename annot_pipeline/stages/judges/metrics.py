@@ -54,8 +54,12 @@ class VerdictMetrics:
     careless_judges
         Judges of labels who fail, or agree no better than chance, by the test that finds them.
     suspected_judges, suspected_share
-        Judges of labels with one answer throughout whose items nobody else judged, and the share
-        of items of which they gave half of the answers or more.
+        Judges of labels of whom something is wrong while the data cannot tell who is right, and
+        the share of items of which they gave half of the answers or more.
+    suspicions
+        Why, of the first of them.
+    failed_label_share
+        Share of the labels that come from judges who fail the tests without known answers.
     """
 
     verdicts: dict[str, int]
@@ -75,6 +79,8 @@ class VerdictMetrics:
     careless_judges: dict[str, list[str]] = field(default_factory=dict, kw_only=True)
     suspected_judges: list[str] = field(default_factory=list, kw_only=True)
     suspected_share: float = field(default=0.0, kw_only=True)
+    suspicions: list[str] = field(default_factory=list, kw_only=True)
+    failed_label_share: float = field(default=0.0, kw_only=True)
 
 
 @dataclass(frozen=True)

@@ -53,8 +53,13 @@ def inconsistent_judges(
     return sorted(judges, key=lambda row: (-row["n"], row["judge"]))
 
 
-def label_metrics(labelled: LabelJudges, units: Units, quality: Quality) -> dict[str, Any]:
-    """Return the metrics of judges of labels, as `VerdictMetrics` names them."""
+def label_metrics(
+    labelled: LabelJudges, some: Flags, units: Units, quality: Quality
+) -> dict[str, Any]:
+    """Return the metrics of judges of labels, as `VerdictMetrics` names them.
+
+    ``some`` are the units without a verdict by controls.
+    """
     pair = np.zeros(units.size, np.int64)
     pair[units.of_pair[::-1]] = np.arange(units.of_pair.size)[::-1]
 
@@ -70,7 +75,8 @@ def label_metrics(labelled: LabelJudges, units: Units, quality: Quality) -> dict
     tests = np.array([test or "" for test in labelled.test])
     return {
         "label_verdicts": {
-            name: int((labelled.verdict == code).sum()) for code, name in enumerate(VERDICTS)
+            name: int((some & (labelled.verdict == code)).sum())
+            for code, name in enumerate(VERDICTS)
         },
         "careless_judges": {
             test: names(is_careless & (tests == test))
@@ -79,6 +85,16 @@ def label_metrics(labelled: LabelJudges, units: Units, quality: Quality) -> dict
         },
         "suspected_judges": names(labelled.is_suspected),
         "suspected_share": labelled.suspected_share if quality.suspected == "keep" else 0.0,
+        "suspicions": sorted(
+            {
+                reason
+                for reason, is_suspected in zip(
+                    labelled.reason, labelled.is_suspected.tolist(), strict=True
+                )
+                if is_suspected and reason
+            }
+        ),
+        "failed_label_share": labelled.failed_share,
     }
 
 

@@ -1,0 +1,249 @@
+"""Judges of labels who are suspected: something is wrong, and the data cannot tell who is right.
+
+Suspected are, of people:
+
+- those who always give one answer that others rarely give, to items that no other judge judged;
+- a camp who agree as copies do, and less with the others than one truth behind all answers allows;
+- the smaller of two camps of similar size who have nothing to do with each other;
+- judges of items that no other judge judged, whose answers are alike as no others are;
+- linked judges who agree, taken together, no better than chance;
+- judges most of whose linked judges fail.
+
+What does not belong here: tests of single judges (label_judges), the arithmetic (methods.judges).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from annot_pipeline.errors import counted
+from annot_pipeline.methods.judges.label_camps import (
+    ONE_SIDED,
+    CampAgreement,
+    camp_agreement,
+    find_camps,
+)
+from annot_pipeline.methods.judges.label_chance import LabelChance
+from annot_pipeline.stages.judges.control_samples import Units
+from annot_pipeline.stages.judges.label_answers import LabelTask
+
+Codes = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+Reasons = dict[int, str]
+"""Why, by unit."""
+
+FEWEST_OF_A_CAMP = 3
+FEWEST_PAIRS = 50
+"""Pairs of answers to the same items, of each camp and of both."""
+COPYING = 0.75
+"""Kappa within a camp from which on its judges may be copies."""
+USUAL = 0.6
+"""Kappa up to which judges of a task disagree as people do."""
+OF_ONE_TRUTH = 0.85
+"""`Camps.ratio_high` below which a camp of `COPYING` is suspected."""
+UNRELATED = 0.4
+"""The same for two camps who only agree among themselves, on each half of the items."""
+RELIABLE = 0.15
+"""Kappa below which a group agrees too little to be a camp."""
+LARGE_CAMP = 1 / 3
+"""Share of the answers; tests of chance find out a smaller camp."""
+FEWEST_CONSTANT = 15
+LOG_CONSTANT_P = math.log(1e-4)
+FEWEST_POOLED = 50
+"""Labels of judges without a verdict, from which on they are tested together."""
+
+
+def suspected_camps(tasks: list[LabelTask], units: Units, is_copy: Flags) -> Reasons:
+    """Return the people who are suspected for how they agree; copies that fail are left out."""
+    reasons: Reasons = {}
+    for task in tasks:
+        varies = (task.by_judge_and_label() > 0).sum(axis=1) > 1
+        people = task.of_judges(varies & ~task.is_model & ~is_copy[units.of_pair[task.pair]])
+        if people.pair.size >= FEWEST_OF_A_CAMP:
+            reasons.update(_of_units(people, units, _linked_camps(people)))
+            reasons.update(_of_units(people, units, _unlinked_copies(people)))
+    return reasons
+
+
+def _of_units(task: LabelTask, units: Units, camps: Iterator[tuple[Codes, str]]) -> Reasons:
+    return {
+        unit: reason
+        for judges, reason in camps
+        for unit in units.of_pair[task.pair[judges]].tolist()
+    }
+
+
+def _linked_camps(people: LabelTask) -> Iterator[tuple[Codes, str]]:
+    for judges, task in people.linked(2 * FEWEST_OF_A_CAMP):
+        camps = find_camps(
+            task.items, task.judges, task.labels, n_items=task.n_items,
+            n_judges=task.pair.size, n_labels=task.n_labels,
+        )  # fmt: skip
+        agreement, sizes = camps.agreement, np.bincount(camps.second, minlength=2)
+        if sizes.min() < FEWEST_OF_A_CAMP or min(agreement.pairs) < FEWEST_PAIRS:
+            continue
+        share = camps.second[task.judges].mean()
+        ratio = float(np.max([half.ratio_high for half in camps.halves]))  # NaN if either is
+        low, high = sorted((agreement.first, agreement.second))
+        is_copying = high >= COPYING and camps.ratio_high < OF_ONE_TRUTH
+        is_half = min(share, 1 - share) > LARGE_CAMP and low > RELIABLE
+        if is_copying or (is_half and ratio < UNRELATED):
+            is_second = bool(agreement.second > agreement.first if is_copying else share <= 1 / 2)
+            camp = judges[camps.second == is_second]
+            yield camp, _of_camp(agreement, is_second, camp.size)
+
+
+def _of_camp(agreement: CampAgreement, is_second: bool, n_judges: int) -> str:
+    own, other = (
+        (agreement.second, agreement.first) if is_second else (agreement.first, agreement.second)
+    )
+    return (
+        f"one of {n_judges:,} judges who agree with each other (kappa {own:.2f}) and less with the "
+        f"others (kappa {agreement.between:.2f}) than these among themselves ({other:.2f}) and "
+        "one truth allow"
+    )
+
+
+def _unlinked_copies(people: LabelTask) -> Iterator[tuple[Codes, str]]:
+    agreements: list[tuple[Codes, CampAgreement]] = []
+    for judges, task in people.linked(FEWEST_OF_A_CAMP):
+        agreement = camp_agreement(
+            task.items, task.judges, task.labels, np.zeros(task.pair.size, np.bool_),
+            n_items=task.n_items, n_labels=task.n_labels,
+        )  # fmt: skip
+        if agreement.pairs[0] >= FEWEST_PAIRS and not np.isnan(agreement.first):
+            agreements.append((judges, agreement))
+    n = np.array([agreement.pairs[0] for _, agreement in agreements])
+    kappa = np.array([agreement.first for _, agreement in agreements])
+    error = np.array([agreement.first_error for _, agreement in agreements])
+    for at in np.flatnonzero(kappa - ONE_SIDED * error >= COPYING).tolist():
+        weight = np.where(np.arange(n.size) == at, 0, n) / max(n.sum() - n[at], 1)
+        usual = float((weight * kappa).sum())
+        if weight.any() and usual + ONE_SIDED * np.sqrt((weight**2 * error**2).sum()) < USUAL:
+            judges = agreements[at][0]
+            text = (
+                f"one of {judges.size:,} judges whose answers are alike (kappa {kappa[at]:.2f}) as "
+                f"those of others are not ({usual:.2f}), and no other judge judged these items"
+            )
+            yield judges, text
+
+
+@dataclass(frozen=True)
+class ConstantJudges:
+    """Who gives one answer to each task.
+
+    Parameters
+    ----------
+    is_one
+        ``(n_units,)`` whether all answers to a task are the same, of enough answers.
+    is_rare
+        ``(n_units,)`` whether that is improbable under the shares of answers of judges who vary: of
+        the judge, or of all linked judges if they all do it.
+    """
+
+    is_one: Flags
+    is_rare: Flags
+
+
+def constant_judges(tasks: list[LabelTask], units: Units) -> ConstantJudges:
+    """Return who gives one answer to each task."""
+    same, n = np.ones(units.size, np.bool_), np.zeros(units.size)
+    tables = [task.by_judge_and_label() for task in tasks]
+    for task, table in zip(tasks, tables, strict=True):
+        unit = units.of_pair[task.pair]
+        np.logical_and.at(same, unit, (table > 0).sum(axis=1) == 1)
+        np.add.at(n, unit, table.sum(axis=1))
+    is_rare = np.zeros(units.size, np.bool_)
+    for task, table in zip(tasks, tables, strict=True):
+        unit = units.of_pair[task.pair]
+        varied = table[~same[unit]].sum(axis=0)
+        if not varied.sum():  # everybody gives one answer
+            continue
+        log_share = np.log((varied + 1 / table.shape[1]) / (varied.sum() + 1))
+        is_rare[unit] |= (table * log_share).sum(axis=1) < LOG_CONSTANT_P
+        by_luck = np.logaddexp.reduce(table.sum(axis=1)[:, None] * log_share, axis=1)
+        log_p = np.bincount(task.component, np.minimum(by_luck, 0))
+        varies = np.bincount(task.component, ~same[unit]) > 0
+        is_rare[unit] |= (~varies & (log_p < LOG_CONSTANT_P))[task.component]
+    return ConstantJudges(same & (n >= FEWEST_CONSTANT), same & is_rare)
+
+
+def suspected_together(
+    tasks: list[LabelTask], tests: list[LabelChance], units: Units, skill: float, alpha: float
+) -> Reasons:
+    """Return linked judges who agree, taken together, no better than chance.
+
+    Parameters
+    ----------
+    tasks, tests
+        Answers, and the test of chance of each judge of each task.
+    units
+        Whom verdicts are about.
+    skill
+        Which the test should find, as a share of the possible agreement.
+    alpha
+        Significance level.
+    """
+    reasons: Reasons = {}
+    for task, test in zip(tasks, tests, strict=True):
+        component, n_judges = task.component, np.bincount(task.component)
+        pooled = test.by_unit(component, n_judges.size)
+        # two judges of an item each raise the agreement of the other: sums vary twice as much
+        pooled = replace(pooled, variance=2 * pooled.variance)
+        fails = (pooled.n >= FEWEST_POOLED) & (n_judges >= FEWEST_OF_A_CAMP)
+        fails &= (pooled.p_value >= alpha) & (pooled.power(skill, alpha) >= 1 - alpha)
+        for judge in np.flatnonzero(fails[component] & ~task.is_model).tolist():
+            code = component[judge]
+            reasons[int(units.of_pair[task.pair[judge]])] = (
+                f"one of {n_judges[code]:,} judges of the same items, who agree with "
+                f"{pooled.agreement[code] / pooled.n[code]:.0%} of each other's answers, "
+                f"{pooled.expected[code] / pooled.n[code]:.0%} by chance "
+                f"({counted(int(pooled.n[code]), 'label')})"
+            )
+    return reasons
+
+
+def suspected_remains(tasks: list[LabelTask], units: Units, fails: Flags) -> Reasons:
+    """Return judges most of whose linked judges fail: who passes among them may do so by luck.
+
+    Of the linked judges who hold most of a task's judges who do not fail, none is suspected.
+    """
+    reasons: Reasons = {}
+    for task in tasks:
+        unit, component = units.of_pair[task.pair], task.component
+        n = np.bincount(task.judges, minlength=task.pair.size)
+        of_failed = np.bincount(component, n * fails[unit]) / np.bincount(component, n)
+        remain = np.bincount(component, ~fails[unit])
+        small = (of_failed > 1 / 2) & (2 * remain < remain.sum())
+        for judge in np.flatnonzero(small[component] & ~fails[unit]).tolist():
+            reasons[int(unit[judge])] = (
+                f"{of_failed[component[judge]]:.0%} of the answers to the same items come from "
+                "judges who fail"
+            )
+    return reasons
+
+
+def share_of_items(tasks: list[LabelTask], units: Units, suspected: Flags, counts: Flags) -> float:
+    """Return the share of the items of which suspected judges gave half of the answers or more.
+
+    Parameters
+    ----------
+    tasks, units
+        Answers.
+    suspected, counts
+        ``(n_units,)`` who is suspected, and whose answers count.
+    """
+    n_items = n_suspected = 0
+    for task in tasks:
+        unit = units.of_pair[task.pair][task.judges]
+        n = np.bincount(task.items, counts[unit], minlength=task.n_items)
+        of_suspected = np.bincount(task.items, (counts & suspected)[unit], minlength=task.n_items)
+        n_items += int((n > 0).sum())
+        n_suspected += int(((2 * of_suspected >= n) & (n > 0)).sum())
+    return n_suspected / max(n_items, 1)
