@@ -8,7 +8,7 @@ blocks of items (label_blocks).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -39,7 +39,7 @@ from annot_pipeline.stages.labels.label_items import (
     labelled_items,
     sums_of,
 )
-from annot_pipeline.stages.labels.label_tasks import label_tasks
+from annot_pipeline.stages.labels.label_tasks import are_suspected, label_tasks
 from annot_pipeline.stages.labels.task_tables import (
     JUDGE_FIGURES,
     LABEL_FITS,
@@ -95,6 +95,7 @@ def infer_labels(
     *,
     truths: Truths | None = None,
     shared_weights: npt.NDArray[np.float64] | None = None,
+    suspected: Mapping[str, Collection[str]] | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> tuple[dict[str, pa.Table], TaskMetrics]:
     """Infer the labels of every categorical task.
@@ -112,6 +113,8 @@ def infer_labels(
         Of items.
     shared_weights
         Weights of the published model's members that tasks with few labels share.
+    suspected
+        judge_id of judges whom judge control suspects, by task.
     progress
         Called with messages about the progress.
 
@@ -132,7 +135,12 @@ def infer_labels(
         watch=_progress_watch(progress, len(fitted)) if progress else watch_nothing,
     )
     items = [
-        labelled_items(task, fit.item_fit, settings.certain_at)
+        labelled_items(
+            task,
+            fit.item_fit,
+            settings.certain_at,
+            are_suspected(task.judges, (suspected or {}).get(task.name, ())),
+        )
         for task, fit in zip(fitted, fits, strict=True)
     ]
     models = [

@@ -34,7 +34,12 @@ from annot_pipeline.stages.labels.label_items import (
     sums_of,
 )
 from annot_pipeline.stages.labels.label_prior import LabelPrior
-from annot_pipeline.stages.labels.label_tasks import LabelTask, judge_families, label_tasks
+from annot_pipeline.stages.labels.label_tasks import (
+    LabelTask,
+    are_suspected,
+    judge_families,
+    label_tasks,
+)
 from annot_pipeline.stages.labels.task_tables import (
     TaskFit,
 )
@@ -67,6 +72,8 @@ class TaskVocabulary:
         Whether the model is fitted; else items are labelled by votes (vote_labels).
     certain_at
         Probability from which a label is certain.
+    suspected
+        ``(n_judges,)`` whether judge control suspects a judge.
     """
 
     task: pa.Table
@@ -74,6 +81,7 @@ class TaskVocabulary:
     families: npt.NDArray[np.int64]
     is_fitted: bool
     certain_at: float
+    suspected: npt.NDArray[np.bool_]
 
     @property
     def classes(self) -> list[str]:
@@ -122,7 +130,7 @@ def labels_in_blocks(
     tables = [block.files["controlled"] for block in part.slices("controlled")]
     opened = [partial(read_verified, table, CODED) for table in tables]
     rows = StoredBlocks[pa.Table](context, folder, opened)
-    vocabulary = _vocabulary(rows, tasks, context)
+    vocabulary = _vocabulary(rows, tasks, prior, context)
     dump(folder / VOCABULARY_FILE, vocabulary)
     if vocabulary.is_fitted:
         _fit(context, folder, rows, vocabulary, prior)
@@ -132,7 +140,7 @@ def labels_in_blocks(
 
 
 def _vocabulary(
-    rows: StoredBlocks[pa.Table], tasks: pa.Table, context: StageContext
+    rows: StoredBlocks[pa.Table], tasks: pa.Table, prior: LabelPrior, context: StageContext
 ) -> TaskVocabulary:
     """Return all judges of a task, and its classes."""
     at = tasks.schema.get_field_index("labels")
@@ -150,7 +158,10 @@ def _vocabulary(
     tasks = tasks.set_column(at, "labels", pa.array([classes], kind))
     judges = dict(sorted(judges.items()))
     families = judge_families([*judges], settings.judges.declared)
-    return TaskVocabulary(tasks, judges, families, is_fitted, settings.labels.certain_at)
+    return TaskVocabulary(
+        tasks, judges, families, is_fitted, settings.labels.certain_at,
+        are_suspected(judges, prior.suspected),
+    )  # fmt: skip
 
 
 def _fit(
@@ -171,7 +182,8 @@ def _fit(
     )
     dump(folder / ITEM_FIT_FILE, fit.item_fit)
     n_bytes = len(vocabulary.judges) * len(vocabulary.classes) ** 2 * 8
-    sums = labels.sum(_sums, fit.item_fit, vocabulary.certain_at, n_bytes=n_bytes)
+    certain_at, suspected = vocabulary.certain_at, vocabulary.suspected
+    sums = labels.sum(_sums, fit.item_fit, certain_at, suspected, n_bytes=n_bytes)
     public = list(vocabulary.judges.values())
     dump(folder / TASK_FIT_FILE, TaskFit(name, vocabulary.classes, public, fit, sums))
 
@@ -203,11 +215,16 @@ def _task_labels(rows: pa.Table, vocabulary: TaskVocabulary, truths: Truths) -> 
     return [_block_labels(rows, vocabulary, truths).labels]
 
 
-def _sums(tasks: Sequence[TaskLabels], fit: ItemFit, certain_at: float) -> LabelSums:
+def _sums(
+    tasks: Sequence[TaskLabels],
+    fit: ItemFit,
+    certain_at: float,
+    suspected: npt.NDArray[np.bool_],
+) -> LabelSums:
     """Return the sums over the items of a block."""
     [labels] = tasks
     task = LabelTask("", [], {}, [], labels.codes, labels.known_items)
-    return sums_of(labelled_items(task, fit, certain_at))
+    return sums_of(labelled_items(task, fit, certain_at, suspected))
 
 
 def _make(
@@ -223,7 +240,8 @@ def _make(
     items, models, voted = [], [], []
     if vocabulary.is_fitted:
         task = _block_labels(rows, vocabulary, load(task_folder / TRUTHS_FILE))
-        items.append(labelled_items(task, load(task_folder / ITEM_FIT_FILE), vocabulary.certain_at))
+        fit: ItemFit = load(task_folder / ITEM_FIT_FILE)
+        items.append(labelled_items(task, fit, vocabulary.certain_at, vocabulary.suspected))
         models += [load(task_folder / TASK_FIT_FILE)] if n == 0 else []
     elif vocabulary.classes:
         voted.append(vocabulary.voted_task(is_first=n == 0))

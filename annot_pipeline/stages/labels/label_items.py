@@ -47,12 +47,15 @@ class LabelledItems:
         Of the items.
     certain_at
         Probability from which a label is certain.
+    is_doubtful
+        ``(n_items,)`` items of which suspected judges gave half of the labels or more.
     """
 
     task: LabelTask
     probabilities: Probabilities
     votes: Votes
     certain_at: float
+    is_doubtful: Flags
 
     @property
     def inferred(self) -> Codes:
@@ -61,16 +64,33 @@ class LabelledItems:
 
     def is_certain(self, posterior: Floats) -> Flags:
         """Return whether each item's label is certain; never where there is one class."""
-        return np.asarray((posterior.max(axis=1) >= self.certain_at) & (posterior.shape[1] > 1))
+        is_certain = (posterior.max(axis=1) >= self.certain_at) & (posterior.shape[1] > 1)
+        return np.asarray(is_certain & ~self.is_doubtful)
 
 
-def labelled_items(task: LabelTask, fit: ItemFit, certain_at: float) -> LabelledItems:
-    """Return some items of a task with what models say of them."""
+def labelled_items(
+    task: LabelTask, fit: ItemFit, certain_at: float, suspected: Flags
+) -> LabelledItems:
+    """Return some items of a task with what models say of them.
+
+    Parameters
+    ----------
+    task, fit
+        The items, and the fit of the whole task.
+    certain_at
+        Probability from which a label is certain.
+    suspected
+        ``(n_judges,)`` whether judge control suspects a judge.
+    """
     votes = count_votes(
         task.codes.items, task.codes.labels,
         n_items=task.codes.n_items, n_labels=task.codes.n_labels, judges=task.codes.judges,
     )  # fmt: skip
-    return LabelledItems(task, probabilities(task.labels, fit), votes, certain_at)
+    codes = task.codes
+    n = np.bincount(codes.items, minlength=codes.n_items)
+    of_suspected = np.bincount(codes.items, suspected[codes.judges], codes.n_items)
+    is_doubtful = (n > 0) & (2 * of_suspected >= n)
+    return LabelledItems(task, probabilities(task.labels, fit), votes, certain_at, is_doubtful)
 
 
 @dataclass(frozen=True)

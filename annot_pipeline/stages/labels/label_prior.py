@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -42,10 +42,13 @@ class LabelPrior:
     weights
         Of the published model's members, which tasks with few labels share; none: each task has
         its own.
+    suspected
+        judge_id of judges whom judge control suspects, in order.
     """
 
     truths: Truths = field(default_factory=Truths)
     weights: tuple[float, ...] = ()
+    suspected: tuple[str, ...] = ()
 
     @property
     def shared_weights(self) -> npt.NDArray[np.float64] | None:
@@ -62,7 +65,16 @@ def label_priors(context: StageContext) -> dict[str, LabelPrior]:
     by_votes = {*tasks.filter(tasks["by_votes"])["task"].to_pylist()}  # no model is fitted
     weights, large = _shared_weights(context, [name for name in names if name not in by_votes])
     shared = LabelPrior(truths, weights)
-    return {name: own if name in large else shared for name in names}
+    tests = context.read("judge_tests")
+    suspected: dict[str, list[str]] = {}
+    for row in tests.filter(tests["suspected"]).to_pylist():
+        suspected.setdefault(row["task"], []).append(row["judge"])
+    return {
+        name: replace(
+            own if name in large else shared, suspected=tuple(sorted(suspected.get(name, ())))
+        )
+        for name in names
+    }
 
 
 def _shared_weights(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -82,6 +82,11 @@ def judge_families(
         if entry is not None and entry.family is not None:
             families[code] = first.setdefault(entry.family, code)
     return families
+
+
+def are_suspected(judges: Mapping[str, str], suspected: Collection[str]) -> npt.NDArray[np.bool_]:
+    """Return ``(n_judges,)`` whether a judge's public name is among those who are suspected."""
+    return np.array([public in suspected for public in judges.values()], np.bool_)
 
 
 def label_tasks(

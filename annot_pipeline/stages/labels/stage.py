@@ -29,7 +29,7 @@ def infer_label_tables(context: StageContext) -> StageOutput[LabelMetrics]:
     """Infer the labels of all categorical tasks."""
     task_output = run_by_task(
         context, _infer_labels, "controlled", kinds={"controlled": ("categorical",)},
-        read_by_stage=("items",), task_values=label_priors(context),
+        read_by_stage=("items", "judge_tests"), task_values=label_priors(context),
         large=partial(_labels_in_blocks, context),
     )  # fmt: skip
     if (folder := context.folder / BLOCKS).exists():
@@ -94,6 +94,7 @@ def _infer_labels(inputs: TaskRows) -> tuple[Mapping[str, pa.Table], TaskMetrics
         ),
         truths=prior.truths,
         shared_weights=prior.shared_weights,
+        suspected={name: prior.suspected for name, prior in inputs.task_values.items()},
         progress=throttle_progress(inputs.progress),
     )
 
@@ -133,13 +134,14 @@ INFER_LABELS = Stage(
         ),
         "tasks": ("task", "kind", "by_votes", "labels"),
         "items": ("item", "truth"),
+        "judge_tests": ("task", "judge", "suspected"),
     },
     outputs=(
         "labels", "label_distributions", "prevalence", "judge_confusion", "judge_figures",
         "label_fits", "label_evidence",
     ),
     settings=("label_model", "labels", "judges", "dawid_skene"),
-    code_version="18",  # a judge is one vote in the majority
+    code_version="19",  # no label of suspected judges is certain
     work=infer_label_tables,
     kinds=frozenset({"parquet", "numpy"}),
 )  # fmt: skip
