@@ -84,6 +84,18 @@ def unseen_judges(metrics: ReleaseChangeMetrics, minimum: int) -> Finding:
     )  # fmt: skip
 
 
+def doubtful_items(metrics: ReleaseChangeMetrics, minimum: int) -> Finding:
+    """Return the share of new items that doubtful people decided."""
+    if metrics.judges_have_other_names:
+        return Finding(0.0, OTHER_NAMES)
+    return _in_worst_task(
+        metrics.doubtful_items, "decided", "new_items", minimum,
+        lambda row: (
+            f"{row['decided']:,} of {row['new_items']:,}: {row['unlike'] or 'by suspected judges'}"
+        ),
+    )  # fmt: skip
+
+
 def vanished_judgments(metrics: ReleaseChangeMetrics, minimum: int) -> Finding:
     """Return the share of the newest release's judgments that no export holds any more."""
     if metrics.judges_have_other_names:  # and with them judgments

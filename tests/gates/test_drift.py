@@ -139,8 +139,10 @@ def test_drift_flips_and_unseen_judges(build_campaign, start_campaign, stage_cam
         "a.csv": export(40, lambda n: "y" if n < 20 else "xy"[n % 2]),
         "b.csv": export(60, lambda _: "y", ("d", "e"), start=40),
     }
-    built = build_campaign(changed, "gates.suspected_labels.error=1")
+    unstopped = ("gates.suspected_labels.error=1", "gates.doubtful_items.error=1")
+    built = build_campaign(changed, *unstopped)
     assert gate(built, "suspected_labels").value == 0.6
+    assert gate(built, "doubtful_items").value == 1
     flips = gate(built, "label_flips")
     assert (flips.level, flips.value) == ("warn", 10 / 40)
     assert flips.detail == "small 10 of 40: i000, i002, i004, i006, i008"

@@ -10,6 +10,7 @@ from annot_pipeline.gates.measures import (
     named_by_task,
 )
 from annot_pipeline.gates.since_release import (
+    doubtful_items,
     label_flips,
     largest_change,
     model_drift,
@@ -65,6 +66,16 @@ CHANGES: tuple[Gate[Any], ...] = (
         "look at their verdicts in judges before you trust the changes; if judges are mapped from "
         "another column now, correct the mapping",
         measure_from=since_release(unseen_judges), warn=0.5, minimum=20,
+    ),
+    Gate(
+        "doubtful_items", ReleaseChangeMetrics, "judge_changes",
+        "share of items labelled since the newest release that were decided by suspected judges, "
+        "or by new judges who agree otherwise than the others, in the worst task of {minimum} or "
+        "more",
+        "let judges of the newest release judge some of these items, or mix in known answers; "
+        "quality.suspected=drop builds without suspected judges, where excludes an export or a "
+        "judge",
+        measure_from=since_release(doubtful_items), warn=0, error=0.2, minimum=20,
     ),
     Gate(
         "model_judge_drift", ReleaseChangeMetrics, "model_drift",

@@ -12,7 +12,7 @@ from annot_pipeline.contracts import GOLD
 from annot_pipeline.runtime.context import StageContext, StageOutput
 from annot_pipeline.runtime.partitions import input_partitions
 from annot_pipeline.runtime.stage import Stage
-from annot_pipeline.stages.gold.metrics import ReleaseChangeMetrics
+from annot_pipeline.stages.gold.metrics import DoubtfulItems, ReleaseChangeMetrics
 from annot_pipeline.storage.keys import fingerprint, same_names
 from annot_pipeline.storage.queries import Tasks
 from annot_pipeline.storage.releases import Release, Releases
@@ -71,6 +71,7 @@ def compare_releases(context: StageContext) -> StageOutput[ReleaseChangeMetrics]
         judge_changes=changes["judge_changes"].to_pylist(),
         model_versions=changes["model_versions"].to_pylist(),
         model_falls=falls_of_models,
+        doubtful_items=_doubtful(context, release) if release else [],
         vanished_judgments=changes[VANISHED].to_pylist(),
         has_other_certainty=release is not None
         and release.manifest["schema_version"] < FIRST_PUBLISHED,
@@ -78,6 +79,16 @@ def compare_releases(context: StageContext) -> StageOutput[ReleaseChangeMetrics]
     tables = changes | {"agreement_changes": agreement, "prevalence_changes": prevalence}
     tables["model_drift"] = drift
     return StageOutput(tables, metrics)
+
+
+def _doubtful(context: StageContext, release: Release) -> list[DoubtfulItems]:
+    from annot_pipeline.stages.gold.unlike_judges import doubtful_items
+
+    inputs = {name: verify_table(context.inputs[name]) for name in ("judgments", "judges")}
+    released = {
+        "released": _released(release, "judges"), "released_labels": _released(release, "labels")
+    }  # fmt: skip
+    return doubtful_items(context.queries.table("audit/unlike_judges", inputs | released))
 
 
 def _vanished(context: StageContext, release: Release | None) -> pa.Table:
@@ -133,7 +144,7 @@ COMPARE_RELEASES = Stage(
     inputs={table: () for table, _ in COMPARED.values()} | {"lineage": ()},
     outputs=(*COMPARED, VANISHED),
     settings=(),
-    code_version="5",  # drift of models
+    code_version="6",  # people unlike the others
     work=compare_releases,
     cached=False,  # the newest release is looked at anew each time
     kinds=frozenset({"parquet", "duckdb", "numpy"}),

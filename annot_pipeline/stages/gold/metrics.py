@@ -149,6 +149,18 @@ class NewClass(TypedDict):
     label: str
 
 
+class DoubtfulItems(TypedDict):
+    """New items of a task, and those decided by people who are suspected or unlike the others.
+
+    ``unlike`` says how new people differ; None: nothing tells that they do.
+    """
+
+    task: str
+    new_items: int
+    decided: int
+    unlike: str | None
+
+
 @dataclass(frozen=True)
 class ReleaseChangeMetrics(StageMetrics):
     """Metrics of ``compare_releases``.
@@ -169,6 +181,8 @@ class ReleaseChangeMetrics(StageMetrics):
         Models that have another version, prompt or temperature.
     model_falls
         Falls of a model's agreement with people on new items, the largest first.
+    doubtful_items
+        By task with people who are new or suspected.
     has_other_certainty
         Whether labels are certain there by another probability, that of schemas before 5.
     """
@@ -184,6 +198,7 @@ class ReleaseChangeMetrics(StageMetrics):
     vanished_judgments: list[VanishedJudgments]
     model_versions: list[ModelVersions]
     model_falls: list[Change]
+    doubtful_items: list[DoubtfulItems]
     has_other_certainty: bool
 
 
