@@ -253,7 +253,12 @@ def simulated() -> SimulatedLabels:
 def simulated_tables(
     simulated: SimulatedLabels, tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, pa.Table]:
-    folder = tmp_path_factory.mktemp("simulated")
+    return build_simulated(
+        simulated, tmp_path_factory.mktemp("simulated"), "quality.labels=measure"
+    )
+
+
+def build_simulated(simulated: SimulatedLabels, folder: Path, *sets: str) -> dict[str, pa.Table]:
     write_label_campaign(simulated, folder)
     return build(
         "simulated",
@@ -261,6 +266,7 @@ def simulated_tables(
         f"sources.0.path={folder / 'exports/night-*.csv'}",
         f"sources.1.path={folder / 'exports/night-*.jsonl.gz'}",
         f"items.0.path={folder / 'items.csv'}",
+        *sets,
     )
 
 
@@ -322,6 +328,26 @@ def test_dawid_skene_beats_the_majority_on_the_simulated_campaign(
     model = np.mean([row["label"] == row["truth"] for row in labels])
     certain = np.mean([row["label"] == row["truth"] for row in labels if row["certain"]])
     assert majority + 0.05 < model < certain
+
+
+def test_by_default_judges_who_do_not_look_are_left_out(
+    simulated: SimulatedLabels, simulated_tables: dict[str, pa.Table], tmp_path: Path
+) -> None:
+    tables = build_simulated(simulated, tmp_path, "privacy.pseudonymize=false")
+    dropped = {row["judge"] for row in tables["judges"].to_pylist() if row["dropped"]}
+    careless = {
+        judge
+        for judge, skill in zip(simulated.judges, simulated.skill.tolist(), strict=True)
+        if skill == "careless"
+    }
+    assert dropped <= careless
+    assert len(dropped) >= 0.8 * len(careless)
+
+    def majority(of: dict[str, pa.Table]) -> float:
+        labels = of["labels"].join(of["items"], "item").to_pylist()
+        return float(np.mean([row["majority_label"] == row["truth"] for row in labels]))
+
+    assert majority(tables) > majority(simulated_tables) + 0.05
 
 
 def test_the_simulated_campaign_has_two_formats_and_no_native_id() -> None:

@@ -8,7 +8,7 @@ import re
 import shlex
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any, TypeVar, get_type_hints
+from typing import Annotated, Any, Self, TypeVar, get_type_hints
 
 from pydantic import Field, create_model, field_validator, model_validator
 
@@ -158,6 +158,15 @@ class Campaign(Section):
     engine: Engine = Engine()
     gates: dict[str, Threshold] = Field(default_factory=dict)
     seed: int = Field(default=17, ge=0, lt=2**63)
+
+    @model_validator(mode="after")
+    def _published_tables_need_all_judges(self) -> Self:
+        """Set whether judges of labels are dropped: the papers' tables rest on all judges."""
+        if self.quality.labels is None:
+            labels = "measure" if self.label_model == "dawid_skene" else "drop"
+            # sections do not change after reading, but for what another section decides
+            self.__dict__["quality"] = self.quality.model_copy(update={"labels": labels})
+        return self
 
     @field_validator("label_model")
     @classmethod

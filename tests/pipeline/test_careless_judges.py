@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
+import shutil
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 
 from annot_pipeline.errors import GateError
+from annot_pipeline.experiments.simulators.floods import KINDS, Flood, FloodParams, draw_flood
 
 HEAD = "item,judge,label\n"
 Answer = Callable[[random.Random, bool], bool]
@@ -60,7 +64,7 @@ def test_constant_and_random_judges_fail_and_good_ones_pass(stage_campaign) -> N
     judges = crowd(10, 0.8, 0.9)
     judges |= {f"const{k}": constant for k in range(3)} | {f"rand{k}": coin for k in range(3)}
     rows, truths = night(17, 120, judges, 8)
-    built = stage_campaign({"a.csv": HEAD + rows}, DROP, **NAMES)
+    built = stage_campaign({"a.csv": HEAD + rows}, **NAMES)
     by_judge = verdicts(built)
     assert {by_judge[name][0] for name in judges if name.startswith("good")} == {"passed"}
     for name in ("const0", "const1", "const2"):
@@ -87,7 +91,7 @@ def test_copies_fail_but_one(stage_campaign) -> None:
         for line in rows.splitlines(keepends=True)
         if ",good03," in line
     ]
-    built = stage_campaign({"a.csv": HEAD + rows + "".join(copied)}, DROP, **NAMES)
+    built = stage_campaign({"a.csv": HEAD + rows + "".join(copied)}, **NAMES)
     by_judge = verdicts(built)
     assert [name for name, (_, test) in by_judge.items() if test == "copies"] == ["twin1", "twin2"]
     assert by_judge["good03"][0] == "passed"
@@ -95,7 +99,13 @@ def test_copies_fail_but_one(stage_campaign) -> None:
 
 @pytest.mark.parametrize(
     ("sets", "fate"),
-    [((), "used"), ((DROP,), "judge_failed"), (("quality.test=none",), "used")],
+    [
+        ((), "judge_failed"),
+        (("label_model=dawid_skene",), "used"),
+        (("label_model=dawid_skene", DROP), "judge_failed"),
+        (("quality.labels=measure",), "used"),
+        (("quality.test=none",), "used"),
+    ],
 )
 def test_judges_may_be_measured_only(stage_campaign, sets, fate) -> None:
     rows, _ = night(17, 120, crowd(8) | {"const": constant}, 6)
@@ -118,11 +128,11 @@ def test_people_of_one_answer_whose_items_nobody_else_judged_stop_the_build(
     """Three clean nights, then 60 items judged by 12 new people who always say pos."""
     before, truths = night(17, 180, crowd(12), 5)
     flood, new_truths = night(18, 60, flooded("constant", 12), 6, start=180)
-    build_campaign({"a.csv": HEAD + before}, DROP, **NAMES)
+    build_campaign({"a.csv": HEAD + before}, **NAMES)
     exports = {"a.csv": HEAD + before, "b.csv": HEAD + flood}
     with pytest.raises(GateError) as error:
-        build_campaign(exports, DROP, **NAMES)
-    assert "suspected_labels: 25.00% of items were decided by judges" in str(error.value)
+        build_campaign(exports, **NAMES)
+    assert "suspected_labels: 25.00% of items were decided by suspected judges" in str(error.value)
     assert "12 judges: new00, new01" in str(error.value)
     assert not (tmp_path / "campaign" / "gold" / "v0002").exists()
     built = build_campaign(exports, "quality.suspected=drop", **NAMES)
@@ -137,9 +147,9 @@ def test_a_flood_on_the_items_of_others_changes_few_labels(stage_campaign, kind:
     clean, truths = night(18, 60, crowd(12), 5, start=180)
     flood, _ = night(18, 60, flooded(kind, 4), 4, start=180)
     rows = HEAD + before
-    without = stage_campaign({"a.csv": rows, "b.csv": HEAD + clean}, DROP, **NAMES)
+    without = stage_campaign({"a.csv": rows, "b.csv": HEAD + clean}, **NAMES)
     share = share_right(without.rows("labels"), truths)
-    with_flood = stage_campaign({"a.csv": rows, "b.csv": HEAD + clean + flood}, DROP, **NAMES)
+    with_flood = stage_campaign({"a.csv": rows, "b.csv": HEAD + clean + flood}, **NAMES)
     assert share_right(with_flood.rows("labels"), truths) >= share - 0.02
     new = {name: v for name, v in verdicts(with_flood).items() if name.startswith("new")}
     assert len(new) == 4
@@ -147,12 +157,101 @@ def test_a_flood_on_the_items_of_others_changes_few_labels(stage_campaign, kind:
     assert failed == 4 if kind == "constant" else failed >= 3
 
 
+def texts(flood: Flood) -> dict[str, str]:
+    """Return the exports of a flood: before the night, and of it."""
+    exports = {"a.csv": HEAD, "b.csv": HEAD}
+    for item, judge, label in zip(
+        flood.items.tolist(), flood.judges.tolist(), flood.labels.tolist(), strict=True
+    ):
+        name = "a.csv" if item < flood.n_before else "b.csv"
+        exports[name] += f"i{item:03},j{judge:03},c{label}\n"
+    return {name: text for name, text in exports.items() if text != HEAD}
+
+
+@pytest.mark.parametrize("kind", ["copying", "copying in part", "copying a careful judge"])
+def test_copies_who_are_the_plurality_stop_the_first_build(build_campaign, kind: str) -> None:
+    flood = draw_flood(FloodParams(kind, 0.75, n_classes=4), np.random.default_rng(17))
+    with pytest.raises(GateError, match="suspected_labels"):
+        build_campaign(texts(flood), **NAMES)
+    built = build_campaign(texts(flood), "quality.suspected=drop", **NAMES)
+    labels = {row["item"]: row["label"] for row in built.rows("labels")}
+    right = np.mean([labels[f"i{n:03}"] == f"c{c}" for n, c in enumerate(flood.truth.tolist())])
+    assert right > 0.9
+
+
+def test_new_people_unlike_the_others_stop_the_build(build_campaign) -> None:
+    params = FloodParams("copying", 0.5, is_later=True, n_new=40)
+    before, night_of_copies = texts(draw_flood(params, np.random.default_rng(3))).values()
+    build_campaign({"a.csv": before}, **NAMES)
+    with pytest.raises(GateError) as error:
+        build_campaign({"a.csv": before, "b.csv": night_of_copies}, **NAMES)
+    assert "doubtful_items: " in str(error.value)
+    assert "new people agree with each other (kappa 1.00)" in str(error.value)
+    clean = "".join(
+        line for line in night_of_copies.splitlines(keepends=True) if line.split(",")[1] < "j012"
+    )
+    built = build_campaign({"a.csv": before, "b.csv": HEAD + clean}, **NAMES)
+    assert len(built.rows("labels")) == 220
+
+
+def test_labels_of_suspected_judges_are_not_certain(build_campaign) -> None:
+    """Whoever lets them pass has no certain label from them, and no figures to rank them by."""
+    flood = draw_flood(
+        FloodParams("copying", 0.25, is_separate=True, n_classes=4), np.random.default_rng(17)
+    )
+    gates = {"suspected_labels": {"error": None}, "doubtful_items": {"error": None}}
+    built = build_campaign(texts(flood), **NAMES, gates=gates)
+    by_flood = {f"i{n:03}" for n in flood.items[~flood.is_careful].tolist()}
+    rows = built.rows("labels")
+    assert {row["certain"] for row in rows if row["item"] in by_flood} == {False}
+    assert min(row["probability"] for row in rows if row["item"] in by_flood) > 0.95
+    assert any(row["certain"] for row in rows if row["item"] not in by_flood)
+    judges = {row["judge"]: row for row in built.rows("judges")}
+    suspected = {name for name, row in judges.items() if row["suspected"]}
+    assert suspected == {f"j{n:03}" for n in range(12, 16)}
+    assert {judges[name]["verdict"] for name in suspected} == {"untested"}  # none is a reference
+    assert all(judges[name]["accuracy"] is None for name in suspected)
+    assert all(
+        judges[name]["verdict_reason"].startswith("suspected: one of 4 judges whose answers are")
+        for name in suspected
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("is_later", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("share", [0.25, 0.5, 0.75])
+@pytest.mark.parametrize("is_separate", [False, True])
+def test_a_flood_stops_the_build_or_changes_few_labels(
+    build_campaign, tmp_path, kind: str, share: float, is_later: bool, is_separate: bool
+) -> None:
+    params = FloodParams(kind, share, is_later, is_separate, n_classes=4)
+    flood = draw_flood(params, np.random.default_rng(17))
+    items = sorted({*flood.items[flood.is_careful].tolist()})
+
+    def n_wrong(built) -> int:
+        labels = {row["item"]: row["label"] for row in built.rows("labels")}
+        return sum(labels[f"i{n:03}"] != f"c{flood.truth[n]}" for n in items)
+
+    exports = texts(flood)
+    careful = {
+        name: "".join(x for x in text.splitlines(True) if x == HEAD or x.split(",")[1] < "j012")
+        for name, text in exports.items()
+    }
+    clean = n_wrong(build_campaign(careful, **NAMES))
+    shutil.rmtree(tmp_path / "campaign")
+    if is_later:
+        build_campaign({"a.csv": exports["a.csv"]}, **NAMES)
+    with contextlib.suppress(GateError):
+        assert n_wrong(build_campaign(exports, **NAMES)) <= clean + 0.02 * len(items)
+
+
 # --- odd input -----------------------------------------------------------------------------
 
 
 def test_all_judges_give_one_answer(stage_campaign) -> None:
     rows, _ = night(17, 60, flooded("constant", 6), 4)
-    built = stage_campaign({"a.csv": HEAD + rows}, DROP, **NAMES)
+    built = stage_campaign({"a.csv": HEAD + rows}, **NAMES)
     assert {verdict for verdict, _ in verdicts(built).values()} == {"undetermined"}
     assert built.metrics("control_judges")["suspected_judges"] == []
     assert {row["label"] for row in built.rows("labels")} == {"pos"}
@@ -161,7 +260,7 @@ def test_all_judges_give_one_answer(stage_campaign) -> None:
 def test_all_judges_are_random(stage_campaign) -> None:
     """Nothing tells who is right: no judge fails, all are named."""
     rows, _ = night(17, 200, flooded("random", 24), 6)
-    built = stage_campaign({"a.csv": HEAD + rows}, DROP, **NAMES)
+    built = stage_campaign({"a.csv": HEAD + rows}, **NAMES)
     by_judge = verdicts(built)
     assert sum(verdict == "failed" for verdict, _ in by_judge.values()) == 0
     assert len(built.metrics("control_judges")["careless_judges"]["chance"]) >= 15
@@ -170,16 +269,36 @@ def test_all_judges_are_random(stage_campaign) -> None:
 @pytest.mark.parametrize("per_item", [1, 2])
 def test_two_judges_and_items_of_one_judge(stage_campaign, per_item: int) -> None:
     rows, _ = night(20, 80, {"a": honest(0.9), "b": honest(0.8)}, per_item)
-    built = stage_campaign({"a.csv": HEAD + rows}, DROP, **NAMES)
+    built = stage_campaign({"a.csv": HEAD + rows}, **NAMES)
     expected = {"passed"} if per_item == 2 else {"untested"}
     assert {verdict for verdict, _ in verdicts(built).values()} == expected
+
+
+def test_a_random_judge_with_most_of_the_work_fails(stage_campaign) -> None:
+    rows, truths = night(17, 150, crowd(10, 0.8, 0.9), 3)
+    chance = random.Random(3)
+    rows += "".join(f"i{n},busy,{chance.choice(['pos', 'neg'])}\n" for n in range(150))
+    rows += "".join(f"j{n},busy,{chance.choice(['pos', 'neg'])}\n" for n in range(600))
+    built = stage_campaign({"a.csv": HEAD + rows}, **NAMES)
+    assert verdicts(built)["busy"] == ("failed", "chance")
+    assert built.metrics("control_judges")["failed_label_share"] == pytest.approx(750 / 1200)
+    assert {row["item"] for row in built.rows("labels")} == {*truths}
+
+
+def test_a_class_that_no_judge_gives_changes_no_verdict(stage_campaign) -> None:
+    rows, _ = night(17, 120, crowd(8) | {"const": constant, "rand": coin}, 6)
+    tasks = [{"name": "*", "kind": "categorical", "labels": ["neg", "pos", "unused"]}]
+    plain = verdicts(stage_campaign({"a.csv": HEAD + rows}, **NAMES))
+    declared = verdicts(stage_campaign({"a.csv": HEAD + rows}, **NAMES, tasks=tasks))
+    assert declared == plain
+    assert plain["const"] == ("failed", "constant")
 
 
 def test_families_leave_each_other_out(stage_campaign) -> None:
     """Two models that answer alike vouch for each other, unless they are declared a family."""
     rows, _ = night(17, 60, crowd(3, 0.6, 0.6) | {"m1": constant, "m2": constant}, 5)
     family = {"declared": [{"name": "m*", "kind": "human", "family": "m"}]}
-    built = stage_campaign({"a.csv": HEAD + rows}, DROP, **NAMES, judges=family)
+    built = stage_campaign({"a.csv": HEAD + rows}, **NAMES, judges=family)
     n = {row["judge"]: row["n_pairs"] for row in built.rows("judges")}
     assert n["m1"] == n["m2"] == 60
 
@@ -188,10 +307,10 @@ def test_verdicts_of_tonight_are_of_tonight(build_campaign) -> None:
     """A judge who fails and passes later: both releases, and the cause of the change."""
     careless, _ = night(17, 100, crowd(8) | {"new": coin}, 6)
     rows = HEAD + careless
-    first = build_campaign({"a.csv": rows}, DROP, **NAMES)
+    first = build_campaign({"a.csv": rows}, **NAMES)
     assert {r["judge"]: r["verdict"] for r in first.rows("judges")}["new"] == "failed"
     better, _ = night(18, 300, crowd(8) | {"new": honest(0.95)}, 6, start=100)
-    second = build_campaign({"a.csv": rows, "b.csv": HEAD + better}, DROP, **NAMES)
+    second = build_campaign({"a.csv": rows, "b.csv": HEAD + better}, **NAMES)
     assert {r["judge"]: r["verdict"] for r in second.rows("judges")}["new"] == "passed"
     fates = [
         {row["fate"] for row in built.rows("lineage") if row["judge"] == "new"}
