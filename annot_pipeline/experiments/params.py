@@ -264,6 +264,17 @@ class Crowds:
 
 
 @dataclass(frozen=True)
+class Floods:
+    """Careless people who flood a crowd."""
+
+    repeats: int = setting(5, "floods of each kind, share and design")
+    seed: int = setting(17, "of all randomness")
+
+    def __post_init__(self) -> None:
+        _check_least(self, repeats=1, seed=0)
+
+
+@dataclass(frozen=True)
 class RankingCoverage:
     """Evaluations whose systems are ranked."""
 

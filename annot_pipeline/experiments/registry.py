@@ -20,6 +20,7 @@ from annot_pipeline.experiments.certainty import run_certainty, run_crowds
 from annot_pipeline.experiments.coverage_experiment import COVERAGE, run_coverage
 from annot_pipeline.experiments.figures import surprisal_figures
 from annot_pipeline.experiments.findings import surprisal_findings
+from annot_pipeline.experiments.floods import FLOODS, run_floods
 from annot_pipeline.experiments.item_experiment import run_item_experiment
 from annot_pipeline.experiments.item_replay import run_item_replay
 from annot_pipeline.experiments.model_judge_experiment import MODEL_JUDGES, run_model_judges
@@ -27,6 +28,7 @@ from annot_pipeline.experiments.params import (
     AgreementIntervals,
     Certainty,
     Crowds,
+    Floods,
     ItemExperiment,
     ItemReplay,
     ModelJudgeCoverage,
@@ -220,6 +222,12 @@ def _crowds(
     return run_crowds(params, progress)
 
 
+def _floods(
+    params: Floods, _: LoadedCampaign | None, __: Path | None, progress: Progress
+) -> Result:
+    return run_floods(params, progress)
+
+
 def _coverage(
     params: RankingCoverage, _: LoadedCampaign | None, __: Path | None, progress: Progress
 ) -> Result:
@@ -337,6 +345,14 @@ EXPERIMENTS: dict[str, Experiment] = {
             needs_campaign=True,
             oracle="",
             run=_certainty,
+        ),
+        Experiment(
+            FLOODS,
+            "Careless people flood a crowd: whether the build stops, or labels stay as they were.",
+            Floods(),
+            needs_campaign=False,
+            oracle="",
+            run=_floods,
         ),
         Experiment(
             COVERAGE,

@@ -26,7 +26,7 @@ def test_experiments_that_cannot_be(tmp_path: Path) -> None:
     assert refusal("lexicl", tmp_path) == (
         "no such experiment\n  lexicl: unknown\n"
         "    allowed: lexical, political, systems, replay, replay_systems, surprisal, "
-        "topology, crowds, certainty, coverage, agreement, model_judges\n"
+        "topology, crowds, certainty, floods, coverage, agreement, model_judges\n"
         "    do:      did you mean lexical?"
     )
     title = "an experiment that cannot be\n  "
@@ -61,7 +61,7 @@ def test_a_campaign_must_be_asked_for_and_must_not_read_the_experiment(tmp_path:
 def test_names() -> None:
     assert NAMES == (
         "lexical", "political", "systems", "replay", "replay_systems", "surprisal", "topology",
-        "crowds", "certainty", "coverage", "agreement", "model_judges",
+        "crowds", "certainty", "floods", "coverage", "agreement", "model_judges",
     )  # fmt: skip
 
 
