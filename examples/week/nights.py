@@ -14,7 +14,10 @@ COLUMNS = ("comment", "worker", "answer", "kind", "truth", "at")
 RENAMED = ("comment", "worker_id", "choice", "kind", "truth", "at")
 COMMENTS, QUALIFYING, KNOWN = 25, 12, 4
 """Comments a day; questions with a known answer on the first day, and on each day after it."""
-FIRST_DAY, LAST_DAY = 16, 22
+FIRST_DAY, FLOODED_DAY = 16, 23
+NEW_PEOPLE, EXTRA, PER_EXTRA = 12, 60, 6
+"""People who are new on the flooded day and say yes to everything, the comments that they alone
+see, and how many of them see each."""
 SWAPPED_FROM = 19
 """The day from which dan takes the key of "yes" for that of "no"."""
 
@@ -58,6 +61,12 @@ def _rows(last: int) -> Iterator[Row]:
             for judge in JUDGES[number % 3 :: 3] + JUDGES[(number + 1) % 3 :: 3]:
                 corrected = day < last and number == 7 and judge == "ben"
                 yield _answered(comment, judge, day, "real", "", corrected=corrected)
+    if last >= FLOODED_DAY:
+        for number in range(EXTRA):
+            for k in range(PER_EXTRA):
+                person = f"new-{(number + k * 5) % NEW_PEOPLE:02d}"
+                at = f"2026-11-{FLOODED_DAY}T{9 + number // 8:02d}:{number % 8 * 7:02d}:0{k}Z"
+                yield f"extra-{FLOODED_DAY}-{number:02d}", person, "yes", "real", "", at
 
 
 def _answered(

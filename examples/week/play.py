@@ -73,6 +73,10 @@ def play(folder: Path) -> Iterator[Scene]:
     write_night(22, exports, renamed=True)
     yield annot("Sunday: the last day", "build")
     yield annot("Sunday: the auditor looks", "verify")
+    write_night(23, exports, renamed=True)
+    yield annot("Monday, 23 November, at night: twelve new people say yes to everything", "build")
+    yield annot("Monday: why", "status")
+    yield annot("Monday: without these people", "build", "--set", "quality.suspected=drop")
 
 
 def _mend(campaign: Path) -> None:
