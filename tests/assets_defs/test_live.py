@@ -16,6 +16,8 @@ import pytest
 
 import annot_pipeline
 from annot_pipeline.storage.releases import Releases
+from examples.week.nights import write_night
+from examples.week.play import CAMPAIGN, MENDED
 from tests.assets_defs.campaigns import ROWS, write_campaign, write_export
 from tests.assets_defs.deployment import BIN, PATIENCE, Deployment, until
 
@@ -130,6 +132,43 @@ def test_a_tick_of_the_clock_publishes(tmp_path):
     with live.running("dagster-daemon", "run", "-f", "defs.py"):
         until((folder / "gold" / "latest.json").exists, "a release")
     assert annot_pipeline.load_gold(folder / "gold", "labels").num_rows == 9
+
+
+@pytest.mark.slow
+def test_a_flood_at_night_stops_and_one_setting_lets_the_next_night_go_on(tmp_path):
+    """The flood of docs/week.md, built by the daemon."""
+    live = Deployment(tmp_path)
+    folder = write_week(tmp_path / "week")
+    (tmp_path / "alerts.py").write_text(ALERTS)
+    definitions_file(tmp_path, folder, on_failure="alerts:tell")
+    told, gold = tmp_path / "told.txt", Releases(folder / "gold")
+    with live.running("dagster-daemon", "run", "-f", "defs.py"):
+        until((folder / "gold" / "latest.json").exists, "a release of seven nights")
+        write_night(23, folder / "exports", renamed=True)
+        until(told.exists, "the alert")
+        assert told.read_text().startswith("week: ")
+        assert "suspected_labels: 23.08% of items were decided by" in told.read_text()
+        assert gold.versions() == ["v0001"]
+        assert "quality.suspected=drop builds without these" in live.run(
+            "annot", "status", str(folder)
+        )
+        text = (folder / "campaign.yaml").read_text()
+        (folder / "campaign.yaml").write_text(
+            text.replace("  test: known_answer\n", "  test: known_answer\n  suspected: drop\n")
+        )
+        until(lambda: gold.versions() == ["v0001", "v0002"], "a release without these people")
+    assert annot_pipeline.load_gold(folder / "gold", "labels").num_rows == 8 * 25
+
+
+def write_week(folder: Path) -> Path:
+    """The campaign of the week as it is on Sunday, with a clock."""
+    write_night(22, folder / "exports", renamed=True)
+    text = CAMPAIGN.read_text(encoding="utf-8")
+    for old, new in MENDED:
+        text = text.replace(old, new)
+    clock = "\nschedule: { cron: '* * * * *', active: true }\n"
+    (folder / "campaign.yaml").write_text(text + clock, encoding="utf-8")
+    return folder
 
 
 DYING = """
