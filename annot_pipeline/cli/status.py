@@ -131,7 +131,7 @@ def _judge_lines(judges: Document) -> list[str]:
             lines.append(f"{what}: {', '.join(counts)}")
     groups = [(f"failed ({test})", names) for test, names in sorted(judges["failed"].items())]
     groups.append(("no better than chance, not failed", judges["random"]))
-    groups.append(("suspected, always one answer", judges["suspected"]))
+    groups.append(("suspected, the data cannot show who is right", judges["suspected"]))
     concerns = [
         f"  {what}: {counted(len(names), 'judge')}, {_shorten_list(names)}"
         for what, names in groups

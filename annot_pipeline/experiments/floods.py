@@ -114,7 +114,7 @@ def _rows(flood: Flood) -> pa.Table:
         "task": ["t"] * n, "item": [f"i{code:03}" for code in flood.items.tolist()],
         "judge": judges, "judge_id": judges, "label": [str(c) for c in flood.labels.tolist()],
         "control": ["none"] * n, "fate": ["used"] * n, "submitted_at": pa.nulls(n, TIME),
-        "why": pa.nulls(n, TEXT),
+        "why": pa.nulls(n, TEXT), "decided": [False] * n,
     })  # fmt: skip
 
 
@@ -130,10 +130,14 @@ def _doubtful(used: pa.Table, flood: Flood, labelled: LabelJudges, names: list[s
         "released_labels": pa.table({
             "task": ["t"] * flood.n_before, "item": [f"i{n:03}" for n in range(flood.n_before)],
         }),
+        "labels": pa.table({
+            "task": pa.array([], TEXT), "item": pa.array([], TEXT),
+            "adjudicated": pa.array([], pa.bool_()),
+        }),
     }  # fmt: skip
     with tempfile.TemporaryDirectory() as spill:
         rows = Queries(Resources(), Path(spill)).table("audit/unlike_judges", inputs)
-    of_tasks = [row["decided"] / max(row["new_items"], 1) for row in doubtful_items(rows)]
+    of_tasks = [row["decided"] / max(row["items"], 1) for row in doubtful_items(rows)]
     return max(of_tasks, default=0.0)
 
 

@@ -186,9 +186,18 @@ def suspected_labels(metrics: ControlMetrics) -> Finding:
     return Finding(metrics.suspected_share, "; ".join([detail, *metrics.suspicions[:1]]))
 
 
+def unlinked_labels(metrics: ControlMetrics) -> Finding:
+    """Return the share of items that unlinked judges decide, with their names."""
+    judges = metrics.unlinked_judges
+    detail = f"{counted(len(judges), 'judge')}: {first_of(judges)}" if judges else ""
+    return Finding(metrics.unlinked_share, detail)
+
+
 def failed_labels(metrics: ControlMetrics) -> Finding:
     """Return the share of the labels that come from judges who fail without known answers."""
-    return Finding(metrics.failed_label_share, careless_judges(metrics).detail)
+    n_failed = metrics.label_verdicts.get("failed", 0)
+    detail = f"{counted(n_failed, 'judge')}" if metrics.failed_label_share else ""
+    return Finding(metrics.failed_label_share, detail)
 
 
 def judges_failed(metrics: ControlMetrics, minimum: int) -> Finding:

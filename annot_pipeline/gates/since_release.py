@@ -85,13 +85,13 @@ def unseen_judges(metrics: ReleaseChangeMetrics, minimum: int) -> Finding:
 
 
 def doubtful_items(metrics: ReleaseChangeMetrics, minimum: int) -> Finding:
-    """Return the share of new items that doubtful people decided."""
+    """Return the share of items that doubtful people decided, of new ones and of those they met."""
     if metrics.judges_have_other_names:
         return Finding(0.0, OTHER_NAMES)
     return _in_worst_task(
-        metrics.doubtful_items, "decided", "new_items", minimum,
+        metrics.doubtful_items, "decided", "items", minimum,
         lambda row: (
-            f"{row['decided']:,} of {row['new_items']:,}: {row['unlike'] or 'by suspected judges'}"
+            f"{row['decided']:,} of {row['items']:,}: {row['unlike'] or 'by suspected judges'}"
         ),
     )  # fmt: skip
 

@@ -121,9 +121,12 @@ def _of_control(manifest: Mapping[str, Any], judges: pa.Table) -> list[str]:
             f"Judge control with alpha {quality['alpha']:g}: about that share of the judges who do "
             "not look pass, and a careful judge with few controls may fail."
         )
-    if n.get("untested"):
+    rows = zip(judges["verdict"].to_pylist(), judges["dropped"].to_pylist(), strict=True)
+    if n_counted := sum(
+        verdict in ("untested", "undetermined") and not dropped for verdict, dropped in rows
+    ):
         limits.append(
-            f"{n['untested']:,} times a judge has no verdict in a task, for want of controls; they "
-            "count like those who passed."
+            f"{n_counted:,} times a judge has no verdict in a task, for want of controls or shared "
+            "items; they count like those who passed."
         )
     return limits

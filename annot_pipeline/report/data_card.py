@@ -40,7 +40,7 @@ NOBODY = "No judge was dropped"
 RULES = {
     "constant": "constant answers", "copies": "copies", "chance": "chance",
     "known_answer": "known answers", "undetermined": "an undetermined verdict",
-    "suspected": "one answer throughout on items that no other judge judged",
+    "suspected": "suspicions that the data cannot resolve",
 }  # fmt: skip
 """What the rules of judge control are called; others by the name of their test."""
 MINOR = re.compile(r"_unfiltered|_collapsed|difference|percent_agreement_(raw|z)|_(raw|z)_[42]$")

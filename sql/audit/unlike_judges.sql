@@ -1,8 +1,9 @@
 -- One row is a label of an item: answers of people who are not in the newest release, of those who
--- are, and of those who are suspected; whether the item is new. Of items that neither new nor
--- suspected people answered it is a sample, of tasks that have any: how others agree.
--- Inputs: judgments, judges (of this build), released (judges of the newest release, or empty),
--- released_labels (its labels, or empty).
+-- are, and of those who are suspected; whether the item is looked at: it is new, or new or suspected
+-- people answered it, and no expert has decided it. Of other items it is a sample, of tasks that have
+-- such people: how others agree.
+-- Inputs: judgments, judges, labels (of this build), released (judges of the newest release, or
+-- empty), released_labels (its labels, or empty).
 WITH people AS (
     SELECT n.task, n.judge, bool_or(n.suspected) AS is_suspected, NOT bool_or(r.judge IS NOT NULL) AS is_new
     FROM judges AS n
@@ -24,8 +25,11 @@ answers AS (
 )
 SELECT
     a.task, a.item, a.label, a.n_new, a.n_others, a.n_suspected,
-    r.item IS NULL AS is_new_item
+    NOT coalesce(l.adjudicated, false) AND (
+        r.item IS NULL OR sum(a.n_new + a.n_suspected) OVER (PARTITION BY a.task, a.item) > 0
+    ) AS is_looked_at
 FROM answers AS a
+LEFT JOIN labels AS l ON a.task = l.task AND a.item = l.item
 LEFT JOIN (SELECT DISTINCT task, item FROM released_labels) AS r
     ON a.task = r.task AND a.item = r.item
 QUALIFY sum(a.n_new + a.n_suspected) OVER (PARTITION BY a.task, a.item) > 0

@@ -149,7 +149,7 @@ def test_a_flood_at_night_stops_and_one_setting_lets_the_next_night_go_on(tmp_pa
         assert told.read_text().startswith("week: ")
         assert "suspected_labels: 23.08% of items were decided by" in told.read_text()
         assert gold.versions() == ["v0001"]
-        assert "quality.suspected=drop builds without these" in live.run(
+        assert "quality.suspected: drop in campaign.yaml builds without these" in live.run(
             "annot", "status", str(folder)
         )
         text = (folder / "campaign.yaml").read_text()

@@ -157,6 +157,11 @@ def test_a_flood_on_the_items_of_others_changes_few_labels(stage_campaign, kind:
     assert failed == 4 if kind == "constant" else failed >= 3
 
 
+def sources_of(*fields: str) -> list[dict]:
+    named = {name: name for name in fields}
+    return [{"path": "exports/*.csv", "format": "csv", "fields": named}]
+
+
 def texts(flood: Flood) -> dict[str, str]:
     """Return the exports of a flood: before the night, and of it."""
     exports = {"a.csv": HEAD, "b.csv": HEAD}
@@ -209,12 +214,84 @@ def test_labels_of_suspected_judges_are_not_certain(build_campaign) -> None:
     judges = {row["judge"]: row for row in built.rows("judges")}
     suspected = {name for name, row in judges.items() if row["suspected"]}
     assert suspected == {f"j{n:03}" for n in range(12, 16)}
-    assert {judges[name]["verdict"] for name in suspected} == {"untested"}  # none is a reference
+    assert {judges[name]["verdict"] for name in suspected} == {"undetermined"}
     assert all(judges[name]["accuracy"] is None for name in suspected)
     assert all(
         judges[name]["verdict_reason"].startswith("suspected: one of 4 judges whose answers are")
         for name in suspected
     )
+
+
+def test_labels_of_people_who_share_no_item_with_most_are_not_certain(stage_campaign) -> None:
+    flood = draw_flood(
+        FloodParams("copying in part", 0.25, is_separate=True), np.random.default_rng(1)
+    )
+    built = stage_campaign(texts(flood), **NAMES)
+    by_flood = {f"i{n:03}" for n in flood.items[~flood.is_careful].tolist()}
+    certain = [row["item"] for row in built.rows("labels") if row["certain"]]
+    assert not by_flood & {*certain}
+    metrics = built.metrics("control_judges")
+    doubted = {*metrics["unlinked_judges"], *metrics["suspected_judges"]}
+    assert {f"j{n:03}" for n in range(12, 16)} <= doubted
+
+
+def test_a_flood_that_decides_old_items_anew_stops_the_build(build_campaign) -> None:
+    before, _ = night(17, 180, crowd(12), 5)
+    build_campaign({"a.csv": HEAD + before}, **NAMES)
+    flood = draw_flood(FloodParams("copying", 0.75, n_new=0), np.random.default_rng(3))
+    rows = "".join(
+        f"i{item},new{judge},{'pos' if label else 'neg'}\n"
+        for item, judge, label in zip(
+            flood.items.tolist(), flood.judges.tolist(), flood.labels.tolist(), strict=True
+        )
+        if judge >= 12
+    )
+    exports = {"a.csv": HEAD + before, "b.csv": HEAD + rows}
+    with pytest.raises(GateError, match="doubtful_items"):
+        build_campaign(exports, "gates.suspected_labels.error=1", **NAMES)
+
+
+def test_known_answers_tell_which_judges_of_a_task_count_as_failed(stage_campaign) -> None:
+    """Ten judges pass by known answers; one new person gives 40 equal labels: 3% of them."""
+    chance, rows = random.Random(3), []
+    for n in range(300):
+        truth = chance.random() < 0.5
+        for k in chance.sample(range(10), 4):
+            answer = truth if chance.random() < 0.9 else not truth
+            rows.append(f"i{n},good{k},{'pos' if answer else 'neg'},,\n")
+        if n < 40:
+            rows.append(f"i{n},new,pos,,\n")
+    rows += [
+        f"k{q},good{k},{'pos' if q % 2 else 'neg'},known_answer,{'pos' if q % 2 else 'neg'}\n"
+        for q in range(20)
+        for k in range(10)
+    ]
+    sources = sources_of("item", "judge", "label", "control", "truth")
+    built = stage_campaign(
+        {"a.csv": "item,judge,label,control,truth\n" + "".join(rows)},
+        "quality.test=known_answer",
+        sources=sources,
+        **NAMES,
+    )
+    metrics = built.metrics("control_judges")
+    assert metrics["verdicts"]["passed"] == 10
+    assert metrics["careless_judges"] == {"constant": ["new"]}
+    assert metrics["failed_label_share"] == pytest.approx(40 / 1240)
+
+
+def test_items_that_an_expert_decides_are_not_held_against_the_build(build_campaign) -> None:
+    before, _ = night(17, 120, crowd(8), 4)
+    flood, _ = night(18, 20, flooded("constant", 5), 5, start=120)
+    rows = "".join(line.rstrip("\n") + ",\n" for line in (before + flood).splitlines())
+    decisions = "".join(
+        f"i{n},expert,{'pos' if n % 2 else 'neg'},adjudication\n" for n in range(120, 140)
+    )
+    sources = sources_of("item", "judge", "label", "control")
+    head = "item,judge,label,control\n"
+    with pytest.raises(GateError, match="suspected_labels"):
+        build_campaign({"a.csv": head + rows}, **NAMES, sources=sources)
+    built = build_campaign({"a.csv": head + rows + decisions}, **NAMES, sources=sources)
+    assert built.metrics("control_judges")["suspected_share"] == 0
 
 
 @pytest.mark.slow

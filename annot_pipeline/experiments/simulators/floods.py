@@ -16,14 +16,14 @@ Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 
 Kind = Literal["constant", "majority class", "random", "copying", "copying in part",
-               "copying a careful judge", "half careful"]  # fmt: skip
+               "copying most answers", "copying a careful judge", "half careful"]  # fmt: skip
 KINDS: tuple[Kind, ...] = get_args(Kind)
 LOW, HIGH = 0.7, 0.9
 """Accuracies of careful judges, evenly spaced."""
 SOURCE = 0.8
 """Accuracy of the careful judge whom others copy."""
-COPIED = 0.93
-"""Share of the answers that are copied in part; the rest are random."""
+COPIED = {"copying in part": 0.93, "copying most answers": 0.7}
+"""Share of the answers that are copied; the rest are random."""
 PREVALENCE = {2: (0.7, 0.3), 4: (0.5, 0.25, 0.15, 0.1)}
 
 
@@ -137,8 +137,8 @@ def _careless(rng: np.random.Generator, params: FloodParams, truth: Codes, items
             return guesses
         case "copying":
             return source[items]
-        case "copying in part":
-            return np.where(rng.random(n) < COPIED, source[items], guesses)
+        case "copying in part" | "copying most answers":
+            return np.where(rng.random(n) < COPIED[params.kind], source[items], guesses)
         case "copying a careful judge":
             return _with_errors(rng, truth, SOURCE, k)[items]
         case "half careful":

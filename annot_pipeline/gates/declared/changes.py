@@ -69,12 +69,11 @@ CHANGES: tuple[Gate[Any], ...] = (
     ),
     Gate(
         "doubtful_items", ReleaseChangeMetrics, "judge_changes",
-        "share of items labelled since the newest release that were decided by suspected judges, "
-        "or by new judges who agree otherwise than the others, in the worst task of {minimum} or "
-        "more",
+        "share of items judged since the newest release that were decided by suspected judges, or "
+        "by new judges who agree otherwise than the others, in the worst task of {minimum} or more",
         "let judges of the newest release judge some of these items, or mix in known answers; "
-        "quality.suspected=drop builds without suspected judges, where excludes an export or a "
-        "judge",
+        "quality.suspected: drop in campaign.yaml builds without suspected judges, where without "
+        "an export or a judge",
         measure_from=since_release(doubtful_items), warn=0, error=0.2, minimum=20,
     ),
     Gate(

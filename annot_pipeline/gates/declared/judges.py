@@ -16,6 +16,7 @@ from annot_pipeline.gates.measures import (
     named,
     of_judges_in_control,
     suspected_labels,
+    unlinked_labels,
     unpaired_controls,
     verdicts_without_power,
 )
@@ -42,16 +43,23 @@ JUDGES: tuple[Gate[Any], ...] = (
         "failed_labels", ControlMetrics, "judge_tests",
         "share of labels that come from judges who failed without known answers",
         "look at their verdict_reason in the table judges; if most answers of an export are "
-        "careless, keep it out and do not pay for it yet; if the task is so hard that honest "
-        "judges agree no better, quality.labels=measure lets them count",
+        "careless, keep it out and do not pay for it yet; gates.failed_labels.error lets a build "
+        "go on without them, quality.labels: measure lets them count",
         failed_labels, warn=0.1, error=0.5,
     ),
     Gate(
         "suspected_labels", ControlMetrics, "judge_tests",
         "share of items that were decided by suspected judges",
         "the data cannot show who is right: let judges with a verdict judge some of these items, "
-        "or mix in known answers; quality.suspected=drop builds without these judges",
+        "mix in known answers, or let an expert decide; quality.suspected: drop in campaign.yaml "
+        "builds without these judges",
         suspected_labels, warn=0, error=0.05,
+    ),
+    Gate(
+        "unlinked_labels", ControlMetrics, "judge_tests",
+        "share of items that were decided by judges who share no item with most others",
+        "none of these labels is certain: let judges share items, or mix in known answers",
+        unlinked_labels, warn=0.05,
     ),
     Gate(
         "judges_undetermined", ControlMetrics, "judge_tests",

@@ -151,7 +151,9 @@ def label_chance(
     total = other_counts.sum(axis=1)
     is_shared = total[at] > 0
     at, judges, labels = at[is_shared], judges[is_shared], labels[is_shared]
-    smooth = (other_counts + 1 / n_labels) / (total[:, None] + 1)
+    # one vote more, as the task's answers are: a rare class makes no constant answer improbable
+    prior = (counts.sum(axis=0) + 1 / n_labels) / (counts.sum() + 1)
+    smooth = (other_counts + prior) / (total[:, None] + 1)
     shares = np.divide(other_counts, total[:, None], out=other_counts, where=total[:, None] > 0)
     n = np.bincount(judges, minlength=n_judges)
     answers = np.zeros((n_judges, n_labels))

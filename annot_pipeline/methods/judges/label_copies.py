@@ -18,8 +18,10 @@ import numpy.typing as npt
 
 Codes = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
+FEWEST_DENIALS = 8
+"""Shared denials of a pair, from which on its agreement can tell copies from hard items."""
 LOG_DENIALS_P = math.log(1e-5)
-"""Chance of a pair's shared denials, below which its agreement tells copies from hard items."""
+"""Chance of these, if each were the judge's own, below which they tell copies from hard items."""
 LEAST_AGREEMENT = 0.98
 """Least share of equal answers, of the items that both answered, by which a pair copies."""
 MOST_ALIKE = 64
@@ -76,7 +78,7 @@ def label_copies(
     pairs, denials, log_p = _pairs_of_cells(
         (items * n_labels + labels)[is_denied], judges[is_denied], n_judges, share.ravel()
     )
-    some = log_p < LOG_DENIALS_P
+    some = (denials >= FEWEST_DENIALS) & (log_p < LOG_DENIALS_P)
     pairs, denials = pairs[some], denials[some]
     first, second = pairs // n_judges, pairs % n_judges
     shared, agreed = np.zeros(first.size, np.int64), np.zeros(first.size, np.int64)

@@ -84,7 +84,9 @@ def compare_releases(context: StageContext) -> StageOutput[ReleaseChangeMetrics]
 def _doubtful(context: StageContext, release: Release) -> list[DoubtfulItems]:
     from annot_pipeline.stages.gold.unlike_judges import doubtful_items
 
-    inputs = {name: verify_table(context.inputs[name]) for name in ("judgments", "judges")}
+    inputs = {
+        name: verify_table(context.inputs[name]) for name in ("judgments", "judges", "labels")
+    }
     released = {
         "released": _released(release, "judges"), "released_labels": _released(release, "labels")
     }  # fmt: skip

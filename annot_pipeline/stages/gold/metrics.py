@@ -150,13 +150,14 @@ class NewClass(TypedDict):
 
 
 class DoubtfulItems(TypedDict):
-    """New items of a task, and those decided by people who are suspected or unlike the others.
+    """Items of a task that are new, or judged by new or suspected people, and those they decide.
 
-    ``unlike`` says how new people differ; None: nothing tells that they do.
+    They decide an item if those who are suspected, or new and unlike the others, gave half of its
+    answers. ``unlike`` says how new people differ; None: nothing tells that they do.
     """
 
     task: str
-    new_items: int
+    items: int
     decided: int
     unlike: str | None
 

@@ -29,7 +29,7 @@ COPYING, USUAL = 0.75, 0.6
 
 
 def doubtful_items(rows: pa.Table) -> list[DoubtfulItems]:
-    """Return by task how many new items suspected people decided, or new people unlike the others.
+    """Return by task how many items suspected people decided, or new people unlike the others.
 
     Parameters
     ----------
@@ -46,15 +46,15 @@ def _of_task(task: str, rows: pa.Table) -> DoubtfulItems:
     counts = np.zeros((3, *shape))
     for at, name in enumerate(("n_new", "n_others", "n_suspected")):
         counts[at, item.codes, label.codes] = rows[name].to_numpy()
-    is_new = np.zeros(shape[0], np.bool_)
-    is_new[item.codes] = rows["is_new_item"].to_numpy()
+    is_looked_at = np.zeros(shape[0], np.bool_)
+    is_looked_at[item.codes] = rows["is_looked_at"].to_numpy()
     n_new, n_others, n_suspected = counts.sum(axis=2)
     agreement = agreement_of_counts(counts[:2])
     why = _unlike(agreement)
     doubted = n_suspected if why is None else np.maximum(n_suspected, n_new)
-    decided = is_new & (2 * doubted >= n_new + n_others) & (doubted > 0)
+    decided = is_looked_at & (2 * doubted >= n_new + n_others) & (doubted > 0)
     return DoubtfulItems(
-        task=task, new_items=int(is_new.sum()), decided=int(decided.sum()), unlike=why
+        task=task, items=int(is_looked_at.sum()), decided=int(decided.sum()), unlike=why
     )
 
 

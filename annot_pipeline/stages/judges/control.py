@@ -21,7 +21,7 @@ from annot_pipeline.errors import counted
 from annot_pipeline.runtime.blocks import StoredBlocks
 from annot_pipeline.runtime.context import Document, StageContext, StageOutput
 from annot_pipeline.runtime.hash_values import hash_values
-from annot_pipeline.runtime.indexing import is_in
+from annot_pipeline.runtime.indexing import is_in, text_keys
 from annot_pipeline.runtime.large_tasks import BLOCKS, has_blocks
 from annot_pipeline.runtime.partitions import (
     InputPartition,
@@ -233,15 +233,20 @@ def _test_labels(
 
 
 def _labels(table: StoredTable, tasks: Sequence[str]) -> pa.Table:
-    """Return the ordinary answers of some tasks that count."""
+    """Return the ordinary answers of some tasks that count, and whether an expert decided."""
     rows = read_verified(table, LABELLED, tasks)
-    is_ordinary = pc.and_(is_in(rows["task"], tasks), is_in(rows["fate"], ("used",)))
+    rows = rows.filter(is_in(rows["task"], tasks))
+    decisions = rows.filter(is_in(rows["fate"], ("adjudication",)))
+    is_ordinary = is_in(rows["fate"], ("used",))
     for column in ("judge_id", "label", "item"):
         is_ordinary = pc.and_(is_ordinary, pc.is_valid(rows[column]))
     is_control = is_in(rows["control"], [name for name in CONTROLS if name != "none"])
-    return rows.filter(pc.and_(is_ordinary, pc.invert(is_control))).select(
-        ["task", "judge_id", "item", "label"]
+    answers = rows.filter(pc.and_(is_ordinary, pc.invert(is_control)))
+    decided = pc.is_in(
+        text_keys(answers["task"], answers["item"]),
+        text_keys(decisions["task"], decisions["item"]),
     )
+    return answers.select(["task", "judge_id", "item", "label"]).append_column("decided", decided)
 
 
 def _are_large(context: StageContext, scored: Sequence[StoredTable]) -> bool:

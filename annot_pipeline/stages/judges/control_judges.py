@@ -46,6 +46,7 @@ JUDGE_TESTS = pa.schema(
         ("verdict_reason", TEXT),
         ("dropped", pa.bool_()),
         ("suspected", pa.bool_()),
+        ("uncertain", pa.bool_()),
         ("test", TEXT),
         ("contrast", TEXT),
         ("statistic", REAL),
@@ -251,6 +252,7 @@ def finish_control(
             "verdict_reason": verdicts.reason.take(pa.array(of_pair)),
             "dropped": drop[of_pair],
             "suspected": np.zeros(n, np.bool_),
+            "uncertain": np.zeros(n, np.bool_),
             "test": name(quality.test if test else None),
             "contrast": name(quality.contrast if quality.has_contrast else None),
             "statistic": column(result_or_none.statistic if result_or_none else None),
@@ -337,6 +339,9 @@ def with_label_tests(
         "contrast": pa.nulls(verdict.size, TEXT),
     } | {name: pa.array(v, mask=~np.isfinite(v)) for name, v in numbers.items()}
     of_pair, mask = pa.array(units.of_pair), pa.array(by_labels[units.of_pair])
+    uncertain = labelled.is_suspected | labelled.is_unlinked
+    at = table.schema.get_field_index("uncertain")
+    table = table.set_column(at, "uncertain", pa.array(uncertain[units.of_pair]))
     for name, values in columns.items():
         at, field = table.schema.get_field_index(name), table.schema.field(name)
         chosen = pc.if_else(mask, values.cast(field.type).take(of_pair), table[name])

@@ -38,6 +38,8 @@ class LabelTask:
         ``(n_judges,)`` code of the declared family, or of the judge.
     is_model
         ``(n_judges,)`` whether the judge is a model.
+    is_decided
+        ``(n_items,)`` whether an expert has decided the item.
     """
 
     items: Codes
@@ -48,6 +50,7 @@ class LabelTask:
     pair: Codes
     families: Codes
     is_model: Flags
+    is_decided: Flags
 
     def of_judges(self, chosen: Flags) -> LabelTask:
         """Return the answers of some judges, and the items that they answered."""
@@ -59,6 +62,7 @@ class LabelTask:
         return LabelTask(
             item_codes, judge_codes, self.labels[some], items.size, self.n_labels,
             self.pair[judges], self.families[judges], self.is_model[judges],
+            self.is_decided[items],
         )  # fmt: skip
 
     def by_judge_and_label(self) -> Codes:
@@ -113,6 +117,7 @@ def label_tasks(
     """Yield the tasks of answers; parameters as `label_judges` has them."""
     task, item, label = (index(rows[name]) for name in ("task", "item", "label"))
     pair = units.pair_of_rows(rows) if rows.num_rows else np.zeros(0, np.int64)
+    decided = rows["decided"].to_numpy()
     order = np.argsort(task.codes, kind="stable")
     ends = np.searchsorted(task.codes[order], np.arange(len(task.names) + 1))
     for n in range(len(task.names)):
@@ -121,6 +126,8 @@ def label_tasks(
         labels, label_codes = np.unique(label.codes[some], return_inverse=True)
         pairs, judge_codes = np.unique(pair[some], return_inverse=True)
         names = [units.judge.names[code] for code in units.pairs.second[pairs].tolist()]
+        is_decided = np.zeros(items.size, np.bool_)
+        is_decided[item_codes] = decided[some]
         first: dict[str, int] = {}
         related = [
             first.setdefault(families[name], k) if name in families else k
@@ -129,6 +136,7 @@ def label_tasks(
         yield LabelTask(
             item_codes, judge_codes, label_codes, items.size, labels.size, pairs,
             np.array(related, np.int64), np.array([name in models for name in names], np.bool_),
+            is_decided,
         )  # fmt: skip
 
 

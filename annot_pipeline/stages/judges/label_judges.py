@@ -31,12 +31,14 @@ from annot_pipeline.stages.judges.suspicions import (
     FEWEST_CONSTANT,
     LOG_CONSTANT_P,
     ConstantJudges,
+    DoubtedItems,
     Reasons,
     constant_judges,
-    share_of_items,
+    doubted_items,
     suspected_camps,
     suspected_remains,
     suspected_together,
+    unlinked_judges,
 )
 from annot_pipeline.stages.judges.verdict_reasons import (
     FAILED,
@@ -54,15 +56,16 @@ FEWEST_LABELS = 20
 """Shared labels below which no judge fails by chance: the normal of fewer is too coarse."""
 LARGE_SKILL = 0.5
 """Share of the possible agreement; who lacks it is no reference for the others."""
-SMALL_SKILL = 0.25
-"""Which the test of linked judges should find where nothing tells what judges who pass have."""
 LIKELY = 0.8
 """Power for such a skill, from which on a judge who does not pass is named."""
 LUCK = 0.01
 """Chance that so many judges pass by luck, above which they tell no skill."""
 FEWEST_JUDGES = 3
 """Of the reference."""
-ONE_ANSWER = "the same answer to all items, and no other judge judged these items"
+ONE_ANSWER = (
+    "the same answer to all items, one that others rarely give, and too few of these items have "
+    "answers of others"
+)
 
 
 @dataclass(frozen=True)
@@ -91,9 +94,10 @@ class LabelJudges:
         Whether the judge is a model. Models err together: a verdict tells, and drops none.
     is_suspected
         Whether the judge does not fail, and something is wrong (`suspicions`).
-    suspected_share
-        Share of the items of all tasks of which suspected judges gave half of the answers or more,
-        without those who fail.
+    is_unlinked
+        Whether the judge shares no item with the linked judges that gave most of the labels.
+    doubted
+        Items that suspected or unlinked judges decide, without answers of those who fail.
     n_answers
         Answers of the judge.
     """
@@ -108,8 +112,19 @@ class LabelJudges:
     is_random: Flags
     is_model: Flags
     is_suspected: Flags
-    suspected_share: float
+    is_unlinked: Flags
+    doubted: DoubtedItems
     n_answers: Codes
+
+    @property
+    def suspected_share(self) -> float:
+        """Return the share of the items that suspected judges decide."""
+        return self.doubted.share(self.is_suspected)
+
+    @property
+    def unlinked_share(self) -> float:
+        """Return the share of the items that unlinked judges decide."""
+        return self.doubted.share(self.is_unlinked)
 
     @property
     def failed_share(self) -> float:
@@ -120,14 +135,12 @@ class LabelJudges:
 
 def without_judges(labelled: LabelJudges, has_verdict: Flags) -> LabelJudges:
     """Return the same without judges who pass or fail by controls: these tell more."""
-    is_suspected = labelled.is_suspected & ~has_verdict
     return replace(
         labelled,
         verdict=np.where(has_verdict, UNTESTED, labelled.verdict),
-        n_answers=np.where(has_verdict, 0, labelled.n_answers),
         is_random=labelled.is_random & ~has_verdict,
-        is_suspected=is_suspected,
-        suspected_share=labelled.suspected_share if is_suspected.any() else 0.0,
+        is_suspected=labelled.is_suspected & ~has_verdict,
+        is_unlinked=labelled.is_unlinked & ~has_verdict,
     )
 
 
@@ -139,7 +152,8 @@ def label_judges(
     Parameters
     ----------
     rows
-        ``task``, ``judge_id``, ``item``, ``label`` of answers to categorical tasks that count.
+        ``task``, ``judge_id``, ``item``, ``label`` of answers to categorical tasks that count;
+        ``decided``: whether an expert has decided the item.
     families
         Declared family by judge_id, of judges who have one.
     models
@@ -174,10 +188,9 @@ def label_judges(
             break
     fails = is_copy | test.is_constant | (test.fails & ~in_camp)
     suspicions = camps | dict.fromkeys(np.flatnonzero(test.is_one_answer).tolist(), ONE_ANSWER)
-    skill = SMALL_SKILL if np.isnan(test.typical) else test.typical
     suspicions = {
         **suspected_remains(tasks, units, fails),
-        **suspected_together(tasks, test.of_tasks, units, skill, quality.alpha),
+        **suspected_together(tasks, test.of_tasks, units),
         **suspicions,
     }
     return _verdicts(test, fails, copied_by, suspicions, tasks, units, quality)
@@ -311,8 +324,8 @@ def _verdicts(
     chance, n = test.chance, units.size
     is_suspected = np.isin(np.arange(n), [*suspicions]) & ~fails
     verdict = np.select(
-        [fails, test.passes & ~is_suspected, test.has_labels & (chance.n > 0)],
-        [FAILED, PASSED, UNDETERMINED],
+        [fails, is_suspected, test.passes, test.has_labels & (chance.n > 0)],
+        [FAILED, UNDETERMINED, PASSED, UNDETERMINED],
         UNTESTED,
     )
     power, needed = test.power, _labels_needed(chance, test.typical, quality.alpha)
@@ -346,11 +359,12 @@ def _verdicts(
     for task in tasks:
         is_model[units.of_pair[task.pair]] = task.is_model
     counts = ~fails | is_model if quality.labels == "drop" else np.ones(n, np.bool_)
+    is_unlinked = unlinked_judges(tasks, units) & ~is_suspected & ~fails
     answers = np.concatenate([np.zeros(0, np.int64), *(t.pair[t.judges] for t in tasks)])
     return LabelJudges(
         verdict, tests, reasons, chance, test.p_adjusted, power, n_needed,
-        test.is_random | test.is_constant, is_model, is_suspected,
-        share_of_items(tasks, units, is_suspected, counts),
+        test.is_random | test.is_constant, is_model, is_suspected, is_unlinked,
+        doubted_items(tasks, units, is_suspected | is_unlinked, counts),
         np.bincount(units.of_pair[answers], minlength=n),
     )  # fmt: skip
 

@@ -58,6 +58,9 @@ class VerdictMetrics:
         the share of items of which they gave half of the answers or more.
     suspicions
         Why, of the first of them.
+    unlinked_judges, unlinked_share
+        Judges of labels who share no item with the linked judges that gave most of the labels, and
+        the share of items of which they gave half of the answers or more.
     failed_label_share
         Share of the labels that come from judges who fail the tests without known answers.
     """
@@ -80,6 +83,8 @@ class VerdictMetrics:
     suspected_judges: list[str] = field(default_factory=list, kw_only=True)
     suspected_share: float = field(default=0.0, kw_only=True)
     suspicions: list[str] = field(default_factory=list, kw_only=True)
+    unlinked_judges: list[str] = field(default_factory=list, kw_only=True)
+    unlinked_share: float = field(default=0.0, kw_only=True)
     failed_label_share: float = field(default=0.0, kw_only=True)
 
 

@@ -4,7 +4,7 @@ Suspected are, of people:
 
 - those who always give one answer that others rarely give, to items that no other judge judged;
 - a camp who agree as copies do, and less with the others than one truth behind all answers allows;
-- the smaller of two camps of similar size who have nothing to do with each other;
+- two camps of similar size who have nothing to do with each other;
 - judges of items that no other judge judged, whose answers are alike as no others are;
 - linked judges who agree, taken together, no better than chance;
 - judges most of whose linked judges fail.
@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -45,10 +45,14 @@ COPYING = 0.75
 """Kappa within a camp from which on its judges may be copies."""
 USUAL = 0.6
 """Kappa up to which judges of a task disagree as people do."""
+RARE = 0.1
+"""Share of other judges' pairs of answers, below which such agreement is no matter of the items."""
 OF_ONE_TRUTH = 0.85
 """`Camps.ratio_high` below which a camp of `COPYING` is suspected."""
 UNRELATED = 0.4
 """The same for two camps who only agree among themselves, on each half of the items."""
+LEAST_SHARE = 0.001
+"""Of the answers of a task: no camps are searched among linked judges with fewer."""
 RELIABLE = 0.15
 """Kappa below which a group agrees too little to be a camp."""
 LARGE_CAMP = 1 / 3
@@ -56,7 +60,10 @@ LARGE_CAMP = 1 / 3
 FEWEST_CONSTANT = 15
 LOG_CONSTANT_P = math.log(1e-4)
 FEWEST_POOLED = 50
-"""Labels of judges without a verdict, from which on they are tested together."""
+"""Labels of linked judges, from which on they are tested together."""
+SMALL_SKILL = 0.25
+"""Share of the possible agreement that linked judges together have at least, if they look."""
+POOLED_ALPHA = 0.05
 
 
 def suspected_camps(tasks: list[LabelTask], units: Units, is_copy: Flags) -> Reasons:
@@ -81,6 +88,8 @@ def _of_units(task: LabelTask, units: Units, camps: Iterator[tuple[Codes, str]])
 
 def _linked_camps(people: LabelTask) -> Iterator[tuple[Codes, str]]:
     for judges, task in people.linked(2 * FEWEST_OF_A_CAMP):
+        if task.items.size < LEAST_SHARE * people.items.size:
+            continue
         camps = find_camps(
             task.items, task.judges, task.labels, n_items=task.n_items,
             n_judges=task.pair.size, n_labels=task.n_labels,
@@ -91,10 +100,12 @@ def _linked_camps(people: LabelTask) -> Iterator[tuple[Codes, str]]:
         share = camps.second[task.judges].mean()
         ratio = float(np.max([half.ratio_high for half in camps.halves]))  # NaN if either is
         low, high = sorted((agreement.first, agreement.second))
-        is_copying = high >= COPYING and camps.ratio_high < OF_ONE_TRUTH
-        is_half = min(share, 1 - share) > LARGE_CAMP and low > RELIABLE
-        if is_copying or (is_half and ratio < UNRELATED):
-            is_second = bool(agreement.second > agreement.first if is_copying else share <= 1 / 2)
+        chosen: tuple[bool, ...] = ()
+        if high >= COPYING and camps.ratio_high < OF_ONE_TRUTH:
+            chosen = (agreement.second > agreement.first,)
+        elif min(share, 1 - share) > LARGE_CAMP and low > RELIABLE and ratio < UNRELATED:
+            chosen = (False, True)  # either may be right
+        for is_second in chosen:
             camp = judges[camps.second == is_second]
             yield camp, _of_camp(agreement, is_second, camp.size)
 
@@ -125,7 +136,9 @@ def _unlinked_copies(people: LabelTask) -> Iterator[tuple[Codes, str]]:
     for at in np.flatnonzero(kappa - ONE_SIDED * error >= COPYING).tolist():
         weight = np.where(np.arange(n.size) == at, 0, n) / max(n.sum() - n[at], 1)
         usual = float((weight * kappa).sum())
-        if weight.any() and usual + ONE_SIDED * np.sqrt((weight**2 * error**2).sum()) < USUAL:
+        high = usual + ONE_SIDED * np.sqrt((weight**2 * error**2).sum())
+        is_single = weight[kappa > USUAL].sum() < RARE  # else items may be easier for some
+        if weight.any() and high < USUAL and is_single:
             judges = agreements[at][0]
             text = (
                 f"one of {judges.size:,} judges whose answers are alike (kappa {kappa[at]:.2f}) as "
@@ -166,18 +179,19 @@ def constant_judges(tasks: list[LabelTask], units: Units) -> ConstantJudges:
         if not varied.sum():  # everybody gives one answer
             continue
         log_share = np.log((varied + 1 / table.shape[1]) / (varied.sum() + 1))
-        is_rare[unit] |= (table * log_share).sum(axis=1) < LOG_CONSTANT_P
+        is_rare[unit] |= ((table * log_share).sum(axis=1) < LOG_CONSTANT_P) & ~task.is_model
         by_luck = np.logaddexp.reduce(table.sum(axis=1)[:, None] * log_share, axis=1)
         log_p = np.bincount(task.component, np.minimum(by_luck, 0))
         varies = np.bincount(task.component, ~same[unit]) > 0
-        is_rare[unit] |= (~varies & (log_p < LOG_CONSTANT_P))[task.component]
+        is_rare[unit] |= (~varies & (log_p < LOG_CONSTANT_P))[task.component] & ~task.is_model
     return ConstantJudges(same & (n >= FEWEST_CONSTANT), same & is_rare)
 
 
-def suspected_together(
-    tasks: list[LabelTask], tests: list[LabelChance], units: Units, skill: float, alpha: float
-) -> Reasons:
-    """Return linked judges who agree, taken together, no better than chance.
+def suspected_together(tasks: list[LabelTask], tests: list[LabelChance], units: Units) -> Reasons:
+    """Return linked judges who agree, taken together, no better than chance and with little skill.
+
+    The upper limit of their skill is that of 95% for all linked judges of all tasks together
+    (Bonferroni): of many small crowds some agree little by chance.
 
     Parameters
     ----------
@@ -185,26 +199,30 @@ def suspected_together(
         Answers, and the test of chance of each judge of each task.
     units
         Whom verdicts are about.
-    skill
-        Which the test should find, as a share of the possible agreement.
-    alpha
-        Significance level.
     """
-    reasons: Reasons = {}
+    pooled, linked = [], []
     for task, test in zip(tasks, tests, strict=True):
-        component, n_judges = task.component, np.bincount(task.component)
-        pooled = test.by_unit(component, n_judges.size)
+        n_judges = np.bincount(task.component)
+        sums = test.by_unit(task.component, n_judges.size)
+        pooled.append(sums)
+        linked.append((sums.n >= FEWEST_POOLED) & (n_judges >= FEWEST_OF_A_CAMP))
+    from scipy.special import ndtri
+
+    limit = ndtri(1 - POOLED_ALPHA / max(sum(int(some.sum()) for some in linked), 1))
+    reasons: Reasons = {}
+    for task, sums, some in zip(tasks, pooled, linked, strict=True):
         # two judges of an item each raise the agreement of the other: sums vary twice as much
-        pooled = replace(pooled, variance=2 * pooled.variance)
-        fails = (pooled.n >= FEWEST_POOLED) & (n_judges >= FEWEST_OF_A_CAMP)
-        fails &= (pooled.p_value >= alpha) & (pooled.power(skill, alpha) >= 1 - alpha)
-        for judge in np.flatnonzero(fails[component] & ~task.is_model).tolist():
-            code = component[judge]
+        excess, error = sums.agreement - sums.expected, np.sqrt(2 * sums.variance)
+        is_random = excess < ndtri(1 - POOLED_ALPHA) * error
+        fails = some & is_random & (excess + limit * error < SMALL_SKILL * sums.room)
+        n_judges = np.bincount(task.component)
+        for judge in np.flatnonzero(fails[task.component] & ~task.is_model).tolist():
+            code = task.component[judge]
             reasons[int(units.of_pair[task.pair[judge]])] = (
                 f"one of {n_judges[code]:,} judges of the same items, who agree with "
-                f"{pooled.agreement[code] / pooled.n[code]:.0%} of each other's answers, "
-                f"{pooled.expected[code] / pooled.n[code]:.0%} by chance "
-                f"({counted(int(pooled.n[code]), 'label')})"
+                f"{sums.agreement[code] / sums.n[code]:.0%} of each other's answers, "
+                f"{sums.expected[code] / sums.n[code]:.0%} by chance "
+                f"({counted(int(sums.n[code]), 'label')})"
             )
     return reasons
 
@@ -221,7 +239,8 @@ def suspected_remains(tasks: list[LabelTask], units: Units, fails: Flags) -> Rea
         of_failed = np.bincount(component, n * fails[unit]) / np.bincount(component, n)
         remain = np.bincount(component, ~fails[unit])
         small = (of_failed > 1 / 2) & (2 * remain < remain.sum())
-        for judge in np.flatnonzero(small[component] & ~fails[unit]).tolist():
+        remaining = small[component] & ~fails[unit] & ~task.is_model
+        for judge in np.flatnonzero(remaining).tolist():
             reasons[int(unit[judge])] = (
                 f"{of_failed[component[judge]]:.0%} of the answers to the same items come from "
                 "judges who fail"
@@ -229,21 +248,66 @@ def suspected_remains(tasks: list[LabelTask], units: Units, fails: Flags) -> Rea
     return reasons
 
 
-def share_of_items(tasks: list[LabelTask], units: Units, suspected: Flags, counts: Flags) -> float:
-    """Return the share of the items of which suspected judges gave half of the answers or more.
+def unlinked_judges(tasks: list[LabelTask], units: Units) -> Flags:
+    """Return ``(n_units,)`` who shares no item with the linked judges that gave most of the labels.
+
+    Nothing tells how such judges would compare with the others. Without linked judges who gave more
+    than half of a task's labels, as where each batch has judges of its own, there is no such judge.
+    """
+    unlinked = np.zeros(units.size, np.bool_)
+    for task in tasks:
+        n = np.bincount(task.component[task.judges])
+        if 2 * n.max(initial=0) > n.sum():
+            unlinked[units.of_pair[task.pair]] |= task.component != np.argmax(n)
+    return unlinked
+
+
+@dataclass(frozen=True)
+class DoubtedItems:
+    """Items of which some judges gave half of the answers or more; decided ones are none.
+
+    Parameters
+    ----------
+    items, units
+        ``(n,)`` codes of these items, and units of their answers that count.
+    n_items
+        Number of all items with answers that count.
+    """
+
+    items: Codes
+    units: Codes
+    n_items: int
+
+    def share(self, doubted: Flags) -> float:
+        """Return the share of items that judges decide who are still doubted."""
+        n_doubted = int(self.items.max(initial=-1)) + 1
+        n = np.bincount(self.items, minlength=n_doubted)
+        of_doubted = np.bincount(self.items, doubted[self.units], n_doubted)
+        return int(((2 * of_doubted >= n) & (n > 0)).sum()) / max(self.n_items, 1)
+
+
+def doubted_items(
+    tasks: list[LabelTask], units: Units, doubted: Flags, counts: Flags
+) -> DoubtedItems:
+    """Return the items that some judges decide.
 
     Parameters
     ----------
     tasks, units
         Answers.
-    suspected, counts
-        ``(n_units,)`` who is suspected, and whose answers count.
+    doubted, counts
+        ``(n_units,)`` who is doubted, and whose answers count.
     """
-    n_items = n_suspected = 0
+    items, of_items, n_items, n_doubted = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], 0, 0
     for task in tasks:
         unit = units.of_pair[task.pair][task.judges]
         n = np.bincount(task.items, counts[unit], minlength=task.n_items)
-        of_suspected = np.bincount(task.items, (counts & suspected)[unit], minlength=task.n_items)
+        of_doubted = np.bincount(task.items, (counts & doubted)[unit], minlength=task.n_items)
+        is_doubted = (2 * of_doubted >= n) & (n > 0) & ~task.is_decided
+        codes = n_doubted + np.cumsum(is_doubted) - 1
+        some = is_doubted[task.items] & counts[unit]
+        items.append(codes[task.items[some]])
+        of_items.append(unit[some])
         n_items += int((n > 0).sum())
-        n_suspected += int(((2 * of_suspected >= n) & (n > 0)).sum())
-    return n_suspected / max(n_items, 1)
+        n_doubted += int(is_doubted.sum())
+    return DoubtedItems(np.concatenate(items), np.concatenate(of_items), n_items)

@@ -71,7 +71,7 @@ def label_metrics(
             judges.append(f"{task} {judge}" if quality.scope == "task" else judge)
         return sorted(judges)
 
-    is_careless = (labelled.verdict == FAILED) | labelled.is_random
+    is_careless = (labelled.verdict == FAILED) | (labelled.is_random & ~labelled.is_suspected)
     tests = np.array([test or "" for test in labelled.test])
     return {
         "label_verdicts": {
@@ -85,6 +85,8 @@ def label_metrics(
         },
         "suspected_judges": names(labelled.is_suspected),
         "suspected_share": labelled.suspected_share if quality.suspected == "keep" else 0.0,
+        "unlinked_judges": names(labelled.is_unlinked),
+        "unlinked_share": labelled.unlinked_share,
         "suspicions": sorted(
             {
                 reason
@@ -94,7 +96,7 @@ def label_metrics(
                 if is_suspected and reason
             }
         ),
-        "failed_label_share": labelled.failed_share,
+        "failed_label_share": labelled.failed_share if quality.labels == "drop" else 0.0,
     }
 
 

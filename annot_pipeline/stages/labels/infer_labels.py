@@ -39,7 +39,7 @@ from annot_pipeline.stages.labels.label_items import (
     labelled_items,
     sums_of,
 )
-from annot_pipeline.stages.labels.label_tasks import are_suspected, label_tasks
+from annot_pipeline.stages.labels.label_tasks import are_doubted, label_tasks
 from annot_pipeline.stages.labels.task_tables import (
     JUDGE_FIGURES,
     LABEL_FITS,
@@ -95,7 +95,7 @@ def infer_labels(
     *,
     truths: Truths | None = None,
     shared_weights: npt.NDArray[np.float64] | None = None,
-    suspected: Mapping[str, Collection[str]] | None = None,
+    doubted: Mapping[str, Collection[str]] | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> tuple[dict[str, pa.Table], TaskMetrics]:
     """Infer the labels of every categorical task.
@@ -113,8 +113,8 @@ def infer_labels(
         Of items.
     shared_weights
         Weights of the published model's members that tasks with few labels share.
-    suspected
-        judge_id of judges whom judge control suspects, by task.
+    doubted
+        judge_id of judges by whom no label is certain (suspected or unlinked), by task.
     progress
         Called with messages about the progress.
 
@@ -139,7 +139,7 @@ def infer_labels(
             task,
             fit.item_fit,
             settings.certain_at,
-            are_suspected(task.judges, (suspected or {}).get(task.name, ())),
+            are_doubted(task.judges, (doubted or {}).get(task.name, ())),
         )
         for task, fit in zip(fitted, fits, strict=True)
     ]

@@ -36,7 +36,7 @@ from annot_pipeline.stages.labels.label_items import (
 from annot_pipeline.stages.labels.label_prior import LabelPrior
 from annot_pipeline.stages.labels.label_tasks import (
     LabelTask,
-    are_suspected,
+    are_doubted,
     judge_families,
     label_tasks,
 )
@@ -72,8 +72,8 @@ class TaskVocabulary:
         Whether the model is fitted; else items are labelled by votes (vote_labels).
     certain_at
         Probability from which a label is certain.
-    suspected
-        ``(n_judges,)`` whether judge control suspects a judge.
+    doubted
+        ``(n_judges,)`` whether no label is certain by a judge.
     """
 
     task: pa.Table
@@ -81,7 +81,7 @@ class TaskVocabulary:
     families: npt.NDArray[np.int64]
     is_fitted: bool
     certain_at: float
-    suspected: npt.NDArray[np.bool_]
+    doubted: npt.NDArray[np.bool_]
 
     @property
     def classes(self) -> list[str]:
@@ -160,7 +160,7 @@ def _vocabulary(
     families = judge_families([*judges], settings.judges.declared)
     return TaskVocabulary(
         tasks, judges, families, is_fitted, settings.labels.certain_at,
-        are_suspected(judges, prior.suspected),
+        are_doubted(judges, prior.doubted),
     )  # fmt: skip
 
 
@@ -182,8 +182,8 @@ def _fit(
     )
     dump(folder / ITEM_FIT_FILE, fit.item_fit)
     n_bytes = len(vocabulary.judges) * len(vocabulary.classes) ** 2 * 8
-    certain_at, suspected = vocabulary.certain_at, vocabulary.suspected
-    sums = labels.sum(_sums, fit.item_fit, certain_at, suspected, n_bytes=n_bytes)
+    certain_at, doubted = vocabulary.certain_at, vocabulary.doubted
+    sums = labels.sum(_sums, fit.item_fit, certain_at, doubted, n_bytes=n_bytes)
     public = list(vocabulary.judges.values())
     dump(folder / TASK_FIT_FILE, TaskFit(name, vocabulary.classes, public, fit, sums))
 
@@ -219,12 +219,12 @@ def _sums(
     tasks: Sequence[TaskLabels],
     fit: ItemFit,
     certain_at: float,
-    suspected: npt.NDArray[np.bool_],
+    doubted: npt.NDArray[np.bool_],
 ) -> LabelSums:
     """Return the sums over the items of a block."""
     [labels] = tasks
     task = LabelTask("", [], {}, [], labels.codes, labels.known_items)
-    return sums_of(labelled_items(task, fit, certain_at, suspected))
+    return sums_of(labelled_items(task, fit, certain_at, doubted))
 
 
 def _make(
@@ -241,7 +241,7 @@ def _make(
     if vocabulary.is_fitted:
         task = _block_labels(rows, vocabulary, load(task_folder / TRUTHS_FILE))
         fit: ItemFit = load(task_folder / ITEM_FIT_FILE)
-        items.append(labelled_items(task, fit, vocabulary.certain_at, vocabulary.suspected))
+        items.append(labelled_items(task, fit, vocabulary.certain_at, vocabulary.doubted))
         models += [load(task_folder / TASK_FIT_FILE)] if n == 0 else []
     elif vocabulary.classes:
         voted.append(vocabulary.voted_task(is_first=n == 0))

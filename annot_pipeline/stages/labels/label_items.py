@@ -48,7 +48,7 @@ class LabelledItems:
     certain_at
         Probability from which a label is certain.
     is_doubtful
-        ``(n_items,)`` items of which suspected judges gave half of the labels or more.
+        ``(n_items,)`` items of which doubted judges gave half of the labels or more.
     """
 
     task: LabelTask
@@ -69,7 +69,7 @@ class LabelledItems:
 
 
 def labelled_items(
-    task: LabelTask, fit: ItemFit, certain_at: float, suspected: Flags
+    task: LabelTask, fit: ItemFit, certain_at: float, doubted: Flags
 ) -> LabelledItems:
     """Return some items of a task with what models say of them.
 
@@ -79,8 +79,8 @@ def labelled_items(
         The items, and the fit of the whole task.
     certain_at
         Probability from which a label is certain.
-    suspected
-        ``(n_judges,)`` whether judge control suspects a judge.
+    doubted
+        ``(n_judges,)`` whether no label is certain by a judge.
     """
     votes = count_votes(
         task.codes.items, task.codes.labels,
@@ -88,8 +88,8 @@ def labelled_items(
     )  # fmt: skip
     codes = task.codes
     n = np.bincount(codes.items, minlength=codes.n_items)
-    of_suspected = np.bincount(codes.items, suspected[codes.judges], codes.n_items)
-    is_doubtful = (n > 0) & (2 * of_suspected >= n)
+    of_doubted = np.bincount(codes.items, doubted[codes.judges], codes.n_items)
+    is_doubtful = (n > 0) & (2 * of_doubted >= n)
     return LabelledItems(task, probabilities(task.labels, fit), votes, certain_at, is_doubtful)
 
 

@@ -42,13 +42,13 @@ class LabelPrior:
     weights
         Of the published model's members, which tasks with few labels share; none: each task has
         its own.
-    suspected
-        judge_id of judges whom judge control suspects, in order.
+    doubted
+        judge_id of judges by whom no label is certain (suspected or unlinked), in order.
     """
 
     truths: Truths = field(default_factory=Truths)
     weights: tuple[float, ...] = ()
-    suspected: tuple[str, ...] = ()
+    doubted: tuple[str, ...] = ()
 
     @property
     def shared_weights(self) -> npt.NDArray[np.float64] | None:
@@ -66,12 +66,12 @@ def label_priors(context: StageContext) -> dict[str, LabelPrior]:
     weights, large = _shared_weights(context, [name for name in names if name not in by_votes])
     shared = LabelPrior(truths, weights)
     tests = context.read("judge_tests")
-    suspected: dict[str, list[str]] = {}
-    for row in tests.filter(tests["suspected"]).to_pylist():
-        suspected.setdefault(row["task"], []).append(row["judge"])
+    doubted: dict[str, list[str]] = {}
+    for row in tests.filter(tests["uncertain"]).to_pylist():
+        doubted.setdefault(row["task"], []).append(row["judge"])
     return {
         name: replace(
-            own if name in large else shared, suspected=tuple(sorted(suspected.get(name, ())))
+            own if name in large else shared, doubted=tuple(sorted(doubted.get(name, ())))
         )
         for name in names
     }

@@ -84,9 +84,10 @@ def judge_families(
     return families
 
 
-def are_suspected(judges: Mapping[str, str], suspected: Collection[str]) -> npt.NDArray[np.bool_]:
-    """Return ``(n_judges,)`` whether a judge's public name is among those who are suspected."""
-    return np.array([public in suspected for public in judges.values()], np.bool_)
+def are_doubted(judges: Mapping[str, str], doubted: Collection[str]) -> npt.NDArray[np.bool_]:
+    """Return ``(n_judges,)`` whether a judge's public name is among those of doubted judges."""
+    names = frozenset(doubted)
+    return np.array([public in names for public in judges.values()], np.bool_)
 
 
 def label_tasks(

@@ -94,7 +94,7 @@ def _infer_labels(inputs: TaskRows) -> tuple[Mapping[str, pa.Table], TaskMetrics
         ),
         truths=prior.truths,
         shared_weights=prior.shared_weights,
-        suspected={name: prior.suspected for name, prior in inputs.task_values.items()},
+        doubted={name: prior.doubted for name, prior in inputs.task_values.items()},
         progress=throttle_progress(inputs.progress),
     )
 
@@ -134,14 +134,14 @@ INFER_LABELS = Stage(
         ),
         "tasks": ("task", "kind", "by_votes", "labels"),
         "items": ("item", "truth"),
-        "judge_tests": ("task", "judge", "suspected"),
+        "judge_tests": ("task", "judge", "uncertain"),
     },
     outputs=(
         "labels", "label_distributions", "prevalence", "judge_confusion", "judge_figures",
         "label_fits", "label_evidence",
     ),
     settings=("label_model", "labels", "judges", "dawid_skene"),
-    code_version="19",  # no label of suspected judges is certain
+    code_version="19",  # no label of doubted judges is certain
     work=infer_label_tables,
     kinds=frozenset({"parquet", "numpy"}),
 )  # fmt: skip

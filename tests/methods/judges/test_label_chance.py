@@ -78,14 +78,23 @@ def test_two_judges_by_hand() -> None:
 
 
 def test_one_answer_throughout_never_varies() -> None:
-    """Others: a a b on each of two items; one vote is added to their shares, half to each."""
+    """Others: a a b on each of two items; one vote is added, as all answers are: 6.5/9 a."""
     items = np.repeat([0, 1], 4)
     judges, labels = np.tile([0, 1, 2, 3], 2), np.tile([0, 0, 0, 1], 2)
     chance = chance_of((items, judges, labels), 4, 2)
     assert chance.variance.tolist() == [0, 0, 0, 0]
     assert chance.z.tolist() == [0, 0, 0, 0]
-    assert chance.log_constant[0] == pytest.approx(2 * np.log(2.5 / 4))
-    assert chance.log_constant[3] == pytest.approx(2 * np.log(0.5 / 4))
+    assert chance.log_constant[0] == pytest.approx(2 * np.log((2 + 6.5 / 9) / 4))
+    assert chance.log_constant[3] == pytest.approx(2 * np.log(2.5 / 9 / 4))
+
+
+def test_a_rare_class_makes_no_constant_answer_improbable() -> None:
+    """100 items, one of class b, two others agree: a judge of 60 items of class a is no wonder."""
+    truth = (np.arange(100) == 0).astype(np.int64)
+    items, judges = np.repeat(np.arange(100), 3), np.tile([0, 1, 2], 100)
+    some = (judges > 0) | (items >= 40)
+    answers = (items[some], judges[some], truth[items[some]])
+    assert chance_of(answers, 3, 2).log_constant[0] > np.log(0.5)
 
 
 def test_groups_and_reference_are_left_out() -> None:

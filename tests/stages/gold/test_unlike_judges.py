@@ -34,7 +34,7 @@ def counted(flood: Flood, suspected: set[int] = frozenset()) -> DoubtfulItems:
         "label": [str(c) for _, c in cells],
         "n_new": [n_new[cell] for cell in cells], "n_others": [n_others[cell] for cell in cells],
         "n_suspected": [n_suspected[cell] for cell in cells],
-        "is_new_item": [i >= flood.n_before for i, _ in cells],
+        "is_looked_at": [i >= flood.n_before for i, _ in cells],
     })  # fmt: skip
     [found] = doubtful_items(rows)
     return found
@@ -44,7 +44,7 @@ def counted(flood: Flood, suspected: set[int] = frozenset()) -> DoubtfulItems:
 @pytest.mark.parametrize("is_separate", [False, True])
 def test_careless_new_people_decide_doubtful_items(kind: str, is_separate: bool) -> None:
     found = counted(night(kind, is_separate=is_separate))
-    assert found["new_items"] == 60
+    assert found["items"] == 60
     assert found["decided"] >= 50
     assert "new people agree with each other" in found["unlike"]
     assert ("share no items with them" in found["unlike"]) == is_separate

@@ -9,7 +9,7 @@ import pytest
 from annot_pipeline.config import Quality
 from annot_pipeline.experiments.simulators.floods import Flood, FloodParams, draw_flood
 from annot_pipeline.stages.judges.control_samples import Units
-from annot_pipeline.stages.judges.label_judges import LabelJudges, label_judges
+from annot_pipeline.stages.judges.label_judges import LabelJudges, label_judges, without_judges
 
 
 def judged(flood: Flood, models: set[str] = frozenset(), **quality: str) -> LabelJudges:
@@ -18,6 +18,7 @@ def judged(flood: Flood, models: set[str] = frozenset(), **quality: str) -> Labe
         "task": ["t"] * n, "judge_id": [f"j{code:03}" for code in flood.judges.tolist()],
         "item": [f"i{code:03}" for code in flood.items.tolist()],
         "label": [f"c{code}" for code in flood.labels.tolist()],
+        "decided": [False] * n,
     })  # fmt: skip
     settings = Quality(**{"labels": "drop", **quality})
     return label_judges(rows, {}, {*models}, Units.of_controls(rows, settings), settings)
@@ -37,7 +38,7 @@ def suspected(result: LabelJudges) -> set[int]:
     [
         ("copying", False, "12 judges who agree with each other (kappa 1.00) and less with"),
         ("copying", True, "12 judges whose answers are alike (kappa 1.00) as those of others"),
-        ("constant", True, "the same answer to all items, and no other judge judged these items"),
+        ("constant", True, "the same answer to all items, one that others rarely give"),
         ("majority class", True, "the same answer to all items"),
         ("random", True, "12 judges of the same items, who agree with "),
     ],
@@ -54,6 +55,42 @@ def test_a_flood_is_suspected_and_careful_judges_are_not(
     if kind != "random":
         assert result.suspected_share >= 0.4
     assert all(result.reason[judge] is None for judge in range(12) if result.verdict[judge] == 0)
+
+
+def test_two_camps_of_similar_size_are_both_suspected() -> None:
+    """People who copy a guess with .7 agree less than copies do: either camp may be right."""
+    result = judged(flood("copying most answers", 0.5))
+    assert suspected(result) == {*range(24)}
+    assert result.suspected_share == 1
+
+
+def test_judges_who_pass_controls_are_cleared_and_the_others_are_not() -> None:
+    result = judged(flood("copying most answers", 0.5))
+    cleared = without_judges(result, np.arange(24) < 12)
+    assert suspected(cleared) == {*range(12, 24)}
+    assert cleared.n_answers.sum() == result.n_answers.sum()
+    assert without_judges(result, np.ones(24, np.bool_)).suspected_share == 0
+
+
+def test_judges_who_share_no_item_with_most_are_unlinked() -> None:
+    result = judged(flood("half careful", 0.25, is_separate=True))
+    failed = {*np.flatnonzero(result.verdict == 1).tolist()} - {*range(12)}
+    assert {*np.flatnonzero(result.is_unlinked).tolist()} == {*range(12, 16)} - failed
+    assert result.unlinked_share == pytest.approx(0.25)
+    assert not judged(flood("half careful", 0.25)).is_unlinked.any()
+
+
+def test_crowds_of_batches_have_no_unlinked_judges() -> None:
+    """Each batch of items has judges of its own: no linked judges gave most labels."""
+    rng = np.random.default_rng(5)
+    items = np.repeat(np.arange(120), 5)
+    judges = np.concatenate([np.arange(5) + 5 * (item // 20) for item in range(120)])
+    truth = rng.integers(0, 2, 120)
+    right = rng.random(items.size) < 0.85
+    batches = Flood(items, judges, np.where(right, truth[items], 1 - truth[items]), truth, 0, 30)
+    result = judged(batches)
+    assert not result.is_unlinked.any()
+    assert not suspected(result)
 
 
 def test_a_lone_crowd_at_chance_is_suspected() -> None:
