@@ -100,7 +100,8 @@ JUDGES: tuple[Gate[Any], ...] = (
         "test_without_controls", ControlMetrics, "judge_tests",
         "number of tests in quality.test without any judge to test",
         "map the controls that the test needs, or delete quality.test; consistency and bt500 test "
-        "judges of scores, labels need known_answer (docs/campaign.md, judge control)",
+        "judges of scores; labels are tested without controls by any test, with controls by "
+        "known_answer (docs/campaign.md, judge control)",
         lambda m: named([m.test_without_controls] if m.test_without_controls else []), warn=0,
     ),
     Gate(
