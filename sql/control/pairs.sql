@@ -7,23 +7,74 @@
 -- (item, where these are not known). control_of names another item, or the native id of a
 -- judgment; there the same HIT is preferred, not required. Where two controls or two ordinary
 -- judgments fit, or control_of names an item and another judgment, neither is guessed.
+-- Where the text of an item changed, its texts are items NAME and NAME#DIGEST, and exports name each
+-- NAME. Of several that the judge answered, a control belongs to that of its own item, else of its
+-- HIT, else to the latest until then, else to the first.
 WITH counted AS (
     SELECT
         j.judgment_id, j.task, j.judge, j.judge_id, j.hit, j.item, j.criterion, j.control,
-        j.control_of, j.native_id, j.score,
+        j.control_of, j.native_id, j.score, j.submitted_at, j.source_order, j.source_file, j.source_row,
         CASE WHEN j.segment IS NOT NULL AND j.system IS NOT NULL
-            THEN CAST(to_json([j.segment, j.system]) AS VARCHAR) ELSE j.item END AS output
+            THEN CAST(to_json([j.segment, j.system]) AS VARCHAR) ELSE j.item END AS output,
+        regexp_extract(j.item, '^(.+)#[0-9a-f]{8}([0-9a-f]{8})?$', 1) AS plain_name  -- '': none
     FROM judgments AS j
     JOIN tasks AS t ON j.task = t.task AND t.kind = 'scalar'
     WHERE j.fate IN ('used', 'control')
 ),
-controls AS (
-    SELECT *, coalesce(control_of, output) AS shown
+-- by what controls call the output of a judge who answered an earlier text
+texts AS (
+    SELECT DISTINCT task, judge, plain_name
     FROM counted
-    WHERE control IN ('ask_again', 'bad_reference', 'good_reference')
+    WHERE control = 'none' AND plain_name <> ''
+),
+answered AS (
+    SELECT c.*, t.plain_name AS named_item
+    FROM counted AS c
+    JOIN texts AS t
+        ON c.task = t.task AND c.judge = t.judge
+        AND (CASE c.plain_name WHEN '' THEN c.item ELSE c.plain_name END) = t.plain_name
+    WHERE c.control = 'none'
+),
+called AS (
+    SELECT * FROM counted WHERE control IN ('ask_again', 'bad_reference', 'good_reference')
+),
+meant AS (
+    SELECT
+        c.judgment_id, a.item,
+        (
+            coalesce(a.submitted_at, '-infinity'), a.source_order, a.source_file, a.source_row, a.judgment_id
+        ) AS place,
+        place < (
+            coalesce(c.submitted_at, '-infinity'), c.source_order, c.source_file, c.source_row, c.judgment_id
+        ) AS is_before
+    FROM called AS c
+    JOIN answered AS a
+        ON c.task = a.task AND c.judge = a.judge AND c.criterion IS NOT DISTINCT FROM a.criterion
+        AND CASE WHEN c.control_of IS NULL THEN c.output = a.output AND c.hit IS NOT DISTINCT FROM a.hit
+            ELSE c.control_of = a.named_item END
+    QUALIFY row_number() OVER (
+        PARTITION BY c.judgment_id
+        ORDER BY
+            a.item = c.item DESC,
+            coalesce(a.hit = c.hit, false) DESC,
+            is_before DESC,
+            CASE WHEN is_before THEN place END DESC,
+            place
+    ) = 1
+),
+controls AS (
+    SELECT
+        c.* REPLACE (
+            CASE WHEN c.control_of IS NOT NULL THEN coalesce(m.item, c.control_of) END AS control_of,
+            CASE WHEN c.control_of IS NULL AND m.item IS NOT NULL THEN c.output || chr(31) || m.item
+                ELSE c.output END AS output
+        ),
+        c.control_of AS called
+    FROM called AS c
+    LEFT JOIN meant AS m ON c.judgment_id = m.judgment_id
 ),
 alike AS (
-    SELECT task, judge, hit, criterion, control, shown, count(*) AS n
+    SELECT task, judge, hit, criterion, control, coalesce(control_of, output) AS shown, count(*) AS n
     FROM controls
     GROUP BY ALL
 ),
@@ -31,6 +82,9 @@ alike AS (
 named AS (
     SELECT 1 AS preference, task, judge, hit, criterion, output AS name, judgment_id, score
     FROM counted WHERE control = 'none'
+    UNION ALL
+    SELECT 1, task, judge, hit, criterion, output || chr(31) || item, judgment_id, score
+    FROM answered
     UNION ALL
     SELECT 2, task, judge, hit, criterion, item, judgment_id, score
     FROM counted WHERE control = 'none' AND item IS NOT NULL
@@ -46,7 +100,7 @@ wanted AS (
     FROM controls WHERE control_of IS NULL
     UNION ALL
     SELECT judgment_id, p.preference, task, judge, CASE WHEN p.preference = 2 THEN hit END,
-        criterion, control_of
+        criterion, CASE WHEN p.preference = 4 THEN called ELSE control_of END
     FROM controls, (VALUES (2), (3), (4)) AS p(preference) WHERE control_of IS NOT NULL
 ),
 ordinary AS (
@@ -131,7 +185,7 @@ paired AS (
     JOIN alike AS a
         ON c.task = a.task AND c.judge = a.judge AND c.hit IS NOT DISTINCT FROM a.hit
         AND c.criterion IS NOT DISTINCT FROM a.criterion AND c.control = a.control
-        AND c.shown IS NOT DISTINCT FROM a.shown
+        AND coalesce(c.control_of, c.output) IS NOT DISTINCT FROM a.shown
     LEFT JOIN found AS f ON c.judgment_id = f.judgment_id
     LEFT JOIN belonging AS g ON f.ordinary_id = g.ordinary_id AND c.control = g.control
     LEFT JOIN by_others AS b ON c.judgment_id = b.judgment_id
