@@ -1,6 +1,7 @@
 -- One row is a task of the newest release: its judgments and items, how many of them no export holds
 -- any more, and the first five of these items. What is rejected now is held no more. An item whose
 -- judgments all are held has not vanished: where its text changed, they are of an item of another name.
+-- Nor has an earlier text of an item that is held: it may be current now, and NAME#DIGEST be NAME.
 -- Items that have votes alone, of judges whom nobody names, have a label and no judgment.
 -- Inputs: lineage (of this build), released, released_labels (judgments and labels of the newest
 -- release, or empty).
@@ -33,9 +34,11 @@ SELECT
     count_if(is_vanished)::BIGINT AS vanished_items,
     coalesce(min(CASE WHEN is_vanished THEN i.item END, 5), []) AS first_vanished
 FROM (
-    SELECT i.*, h.item IS NULL AND (i.vanished > 0 OR i.judgments = 0) AS is_vanished
+    SELECT i.*, h.item IS NULL AND p.item IS NULL AND (i.vanished > 0 OR i.judgments = 0) AS is_vanished
     FROM items AS i
     LEFT JOIN held_items AS h ON i.task = h.task AND i.item = h.item
+    LEFT JOIN held_items AS p
+        ON i.task = p.task AND regexp_extract(i.item, '^(.+)#[0-9a-f]{8}([0-9a-f]{8})?$', 1) = p.item
 ) AS i
 GROUP BY i.task
 ORDER BY i.task
