@@ -61,7 +61,7 @@ def _trace(trace: Row) -> Iterator[str]:
         if trace[name] is not None:
             yield f"  {name:<10} {short(trace[name], 80)}"
     for row in trace["other_texts"]:
-        which = "earlier" if is_earlier(row["item"], row["item_version"]) else "current"
+        which = "other text" if is_earlier(row["item"], row["item_version"]) else "current"
         yield f"  {which:<10} {short(row['item'])}: {short(row['text'] or '', 80)}"
     for title, rows in (
         ("", _answer(trace)),
