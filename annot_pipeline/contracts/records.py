@@ -45,8 +45,8 @@ ITEMS = Table(
         text("text", "Text of the item, as judges saw it", nullable=True),
         text(
             "item_version",
-            "First 8 digits of the SHA-256 of the text that the judgments carry. Each earlier text "
-            "of an item is an item of its own, named item@item_version. Null if judgments carry no "
+            "First 8 digits of the SHA-256 of the text that the judgments carry. Each other text "
+            "of an item is an item of its own, named item#item_version. Null if judgments carry no "
             "text, or if tasks differ in it",
             nullable=True,
         ),

@@ -4,29 +4,13 @@
 -- one item and label contradict each other, and none of them is taken.
 -- Inputs: records (Parquet files), any_record (empty, all columns), record_files (a row an
 -- input file: source_order, file_order, filename), tasks (task, kind, labels, scale_low,
--- scale_high, criteria, used_judges), judges (judge, judge_id, kind), versions (as item_versions.sql
--- gives them).
--- A record of an item with several texts is of the version that has its text, or of the current one
--- if it carries none: its item has the name of this version from here on, as if it were another item.
+-- scale_high, criteria, used_judges), judges (judge, judge_id, kind), record_versions (as
+-- record_versions.sql gives them).
+-- The item of a record has the name of its version from here on, as if it were another item.
 WITH all_records AS (
     SELECT * FROM any_record
     UNION ALL BY NAME
     SELECT * FROM records
-),
-judged_texts AS (  -- as in item_versions.sql
-    SELECT
-        f.source_order, f.file_order, r.record,
-        CASE WHEN r.native_id IS NULL AND r.submitted_at IS NULL THEN r.text_digest
-            ELSE first_value(r.text_digest) OVER same_judgment END AS text_digest
-    FROM all_records AS r
-    JOIN record_files AS f ON parse_filename(r.filename) = f.filename
-    SEMI JOIN versions AS v ON r.task = v.task AND r.item = v.item
-    WHERE r.reason IS NULL AND r.text_digest IS NOT NULL
-    WINDOW same_judgment AS (
-        PARTITION BY r.task, r.item, r.judge, r.criterion, r.control, r.hit, r.native_id, r."position",
-            r.submitted_at, r.label, r.score, r.votes
-        ORDER BY f.source_order, f.file_order, r.record
-    )
 ),
 judged AS (
     SELECT
@@ -79,11 +63,8 @@ judged AS (
     JOIN record_files AS f ON parse_filename(r.filename) = f.filename
     LEFT JOIN tasks AS t ON r.task = t.task
     LEFT JOIN judges AS j ON r.judge = j.judge
-    LEFT JOIN judged_texts AS d
-        ON f.source_order = d.source_order AND f.file_order = d.file_order AND r.record = d.record
-    LEFT JOIN versions AS v
-        ON r.task = v.task AND r.item = v.item
-        AND (coalesce(d.text_digest, r.text_digest) = v.text_digest OR r.text_digest IS NULL AND v.is_current)
+    LEFT JOIN record_versions AS v
+        ON f.source_order = v.source_order AND f.file_order = v.file_order AND r.record = v.record
 ),
 keyed AS (
     SELECT

@@ -101,8 +101,8 @@ described AS MATERIALIZED (
     SELECT w.item, i.*
     FROM items AS i
     JOIN (
-        SELECT DISTINCT item, regexp_replace(item, '@[0-9a-f]{8,16}$', '') AS plain_name FROM wanted
-    ) AS w ON i.item = w.plain_name OR starts_with(i.item, w.plain_name || '@')
+        SELECT DISTINCT item, regexp_replace(item, '#[0-9a-f]{8,16}$', '') AS plain_name FROM wanted
+    ) AS w ON i.item = w.plain_name OR starts_with(i.item, w.plain_name || '#')
     WHERE to_json(i) ->> '$.item_version' IS NOT NULL  -- other texts; not in releases before schema 9
 ),
 ranked AS MATERIALIZED (

@@ -20,7 +20,7 @@ FIELDS = {"item": "item", "judge": "judge", "label": "label", "text": "text"}
 SOURCE = {"path": "exports/*.csv", "format": "csv", "fields": FIELDS}
 JUDGES = ("w0", "w1", "w2")
 FIRST, SECOND = text_digest("the moon")[:8], text_digest("the sun")[:8]
-EARLIER = f"i0@{FIRST}"
+EARLIER = f"i0#{FIRST}"
 
 
 def answers(item, text, label, judges=JUDGES):
@@ -75,7 +75,7 @@ def test_a_text_that_changes_back_is_its_first_version(stage_campaign):
     nights = {"n1.csv": NIGHT_1, "n2.csv": NIGHT_2, "n3.csv": NIGHT_3}
     built = stage_campaign(nights, sources=[SOURCE])
     assert labels(built) == {
-        "i0": ("no", 4), f"i0@{SECOND}": ("yes", 3), "i1": ("no", 3), "i2": ("yes", 3),
+        "i0": ("no", 4), f"i0#{SECOND}": ("yes", 3), "i1": ("no", 3), "i2": ("yes", 3),
     }  # fmt: skip
     assert texts(built)["i0"] == ("the moon", FIRST)
 
@@ -152,8 +152,8 @@ def test_night_by_night_is_as_at_once(build_campaign, tmp_path, capsys):
     assert {n: in_steps[n] for n in names} == {n: tables[n] for n in names}
     assert manifest["facts"]["changed_items"] == 1
     assert main(["trace", str(folder), "i0"]) == 0
-    assert f"  earlier    i0@{SECOND}: the sun\n" in capsys.readouterr().out
-    assert main(["trace", str(folder), f"i0@{SECOND}", "--json"]) == 0
+    assert f"  other text i0#{SECOND}: the sun\n" in capsys.readouterr().out
+    assert main(["trace", str(folder), f"i0#{SECOND}", "--json"]) == 0
     [document] = json.loads(capsys.readouterr().out)["traces"]
     assert (document["item_version"], len(document["judgments"])) == (SECOND, 3)
     other = {"item": "i0", "item_version": FIRST, "text": "the moon"}
@@ -178,7 +178,7 @@ def test_a_judgment_of_a_text_that_is_not_current_any_more_is_restated(
 
 
 def test_slices_of_a_large_task_change_no_byte(stage_campaign):
-    """Names such as 10 stand between 1 and 1@DIGEST: no slice ends there."""
+    """Names such as 10 stand between 1 and 1#DIGEST: no slice ends there."""
     rows = [r for n in range(1, 40) for r in answers(f"{n}", f"text {n}", "no")]
     rows += [f"{n},w1,yes,another text of {n}" for n in ("1", "2")]
     rows += answers("i0", "x", "no") + answers("i0", "y", "yes")
@@ -199,7 +199,7 @@ def test_an_item_that_has_the_name_of_a_version_stays_itself(stage_campaign):
     rows = answers(EARLIER, "an item of its own", "yes")
     exports = {"n1.csv": NIGHT_1, "n2.csv": NIGHT_2, "n3.csv": export(rows, HEAD)}
     built = stage_campaign(exports, sources=[SOURCE])
-    version = f"i0@{text_digest('the moon')[:16]}"
+    version = f"i0#{text_digest('the moon')[:16]}"
     assert (labels(built)[EARLIER], labels(built)[version]) == (("yes", 3), ("no", 3))
     assert texts(built)[EARLIER][0] == "an item of its own"
 
@@ -209,7 +209,7 @@ def test_texts_whose_digests_begin_alike_are_two_versions(stage_campaign):
     assert text_digest(first)[:8] == text_digest(second)[:8]
     rows = [*answers("i0", first, "no"), *answers("i0", second, "yes"), *answers("i0", "x", "no")]
     built = stage_campaign({"a.csv": export(rows, HEAD)}, sources=[SOURCE])
-    names = [f"i0@{text_digest(text)[:16]}" for text in (first, second)]
+    names = [f"i0#{text_digest(text)[:16]}" for text in (first, second)]
     assert [labels(built)[name] for name in names] == [("no", 3), ("yes", 3)]
 
 
@@ -342,7 +342,7 @@ def test_nothing_is_asked_of_earlier_texts(stage_campaign):
     assert len({row["item"] for row in built.rows("scores")}) == 12
     planned = {row["item"] for row in built.rows("next_hits")}
     assert planned
-    assert not any("@" in item for item in planned)
+    assert not any("#" in item for item in planned)
 
 
 def test_a_long_text_rejects_no_judgment(stage_campaign):
@@ -377,8 +377,8 @@ def test_digests_of_texts(first, second, is_same):
 
 
 def test_names_of_earlier_texts():
-    assert is_earlier("x@1a2b3c4d", "1a2b3c4d")
-    assert is_earlier("x@y@1a2b3c4d5e6f7081", "1a2b3c4d")
-    assert not is_earlier("x@1a2b3c4d", "99999999")
-    assert not is_earlier("x@1a2b3c4d", None)
+    assert is_earlier("x#1a2b3c4d", "1a2b3c4d")
+    assert is_earlier("x#y#1a2b3c4d5e6f7081", "1a2b3c4d")
+    assert not is_earlier("x#1a2b3c4d", "99999999")
+    assert not is_earlier("x#1a2b3c4d", None)
     assert not is_earlier("1a2b3c4d", "1a2b3c4d")

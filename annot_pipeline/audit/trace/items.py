@@ -219,7 +219,7 @@ def _other_texts(items: Sequence[Row], item: str) -> list[Row]:
     """Return the other texts of an item whose text changed: the current one, and earlier ones."""
     versions = {row["item"]: row.get("item_version") for row in items}
     is_old = is_earlier(item, versions.get(item))
-    plain_name = item.rpartition("@")[0] if is_old else item
+    plain_name = item.rpartition("#")[0] if is_old else item
     return [
         {name: row[name] for name in ("item", "item_version", "text")}
         for row in sorted(items, key=lambda row: str(row["item"]))
@@ -227,7 +227,7 @@ def _other_texts(items: Sequence[Row], item: str) -> list[Row]:
         and (
             row["item"] == plain_name
             or (
-                row["item"].rpartition("@")[0] == plain_name
+                row["item"].rpartition("#")[0] == plain_name
                 and is_earlier(row["item"], versions[row["item"]])
             )
         )

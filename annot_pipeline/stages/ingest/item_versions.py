@@ -1,7 +1,8 @@
 """Items whose text changed under their id: each text is a version, and each version an item.
 
 The version of the latest judgment has the item's plain name, the others the name with the digest of
-their text. `sql/ingest/item_versions.sql` says which is which, once for all records.
+their text. `sql/ingest/item_versions.sql` says which is which, once for all records, and
+`sql/ingest/record_versions.sql` which record is of which, for some tasks or items at a time.
 """
 
 from __future__ import annotations
@@ -28,8 +29,7 @@ TEXT_DIGEST = "text_digest"
 OTHER_TEXT = ("bad_reference", "good_reference")
 """Controls that show another text than their item's on purpose: it makes no version."""
 VERSIONS = pa.schema(
-    [(name, TEXT) for name in ("task", "item", TEXT_DIGEST, "name", "key_suffix")]
-    + [("is_current", FLAG)]
+    [(name, TEXT) for name in ("task", "item", TEXT_DIGEST, "name")] + [("is_current", FLAG)]
 )
 """A row is a text of an item of a task that has several, as `sql/ingest/item_versions.sql` says."""
 TEXTS = pa.schema([(name, TEXT) for name in ("task", "item", "item_version", "text")])
@@ -70,19 +70,24 @@ def item_versions(
     if not any("text" in source.fields for source in settings.sources):
         return VERSIONS.empty_table(), TEXTS.empty_table()
     is_dropped = settings.quality.rejected_assignments == "drop"
-    versions = context.queries.table(
+    with context.queries.run(
         "ingest/item_versions",
         {**inputs, "record_files": record_files},
         {"drop_rejected": is_dropped},
-    ).cast(VERSIONS)
+        temp_tables={
+            "several_texts": "ingest/several_texts",
+            "texts_of_records": "ingest/texts_of_records",
+        },
+    ) as rows:
+        versions = rows.read_all().cast(VERSIONS)
     path = context.folder / "item_texts.parquet"
     texts = partial(_write_texts, context.partition_queries, {**inputs, "versions": versions}, path)
     if n := len(changed_items(versions)):
         context.progress(
             f"{counted(n, 'item')} changed their text: the answers to an earlier text stand under "
-            "NAME@DIGEST"
+            "NAME#DIGEST"
             if n > 1
-            else "1 item changed its text: the answers to an earlier text stand under NAME@DIGEST"
+            else "1 item changed its text: the answers to an earlier text stand under NAME#DIGEST"
         )
     return versions, StoredTable((*context.run([texts]),))
 

@@ -104,7 +104,8 @@ def settle_judgments(context: StageContext) -> StageOutput[JudgmentMetrics]:
                 _settle, context.partition_queries, task_group.records,
                 {"record_files": task_group.files, "tasks": task_group.tasks, "judges": judges,
                  "native_ids": native_ids,
-                 "versions": own_versions},
+                 "versions": own_versions,
+                 "several_texts": own_versions.select(["task", "item"])},
                 parameters, some, quoted, settings.judges.declared,
             ),
             continues_previous=n > 0,
@@ -326,7 +327,11 @@ def _settle(
         {"records": records, "any_record": ANY_RECORD.empty_table(), **inputs}
         | {"record_files": ordered},
         parameters,
-        temp_tables={"keyed": "ingest/key_records"},
+        temp_tables={
+            "texts_of_records": "ingest/texts_of_records",
+            "record_versions": "ingest/record_versions",
+            "keyed": "ingest/key_records",
+        },
         tasks=tasks,
         filtered=("records",),
     ) as rows:
@@ -371,7 +376,7 @@ SETTLE_JUDGMENTS = Stage(
     inputs={"record_files": ()},
     outputs=("settled", "tasks", "names", "judge_kinds", "item_texts"),
     settings=("campaign", "tasks", "judges", "privacy", "quality.rejected_assignments"),
-    code_version="19",  # items whose text changed
+    code_version="20",  # ids do not change because an item has another text
     work=settle_judgments,
     kinds=frozenset({"parquet", "duckdb"}),
 )  # fmt: skip
