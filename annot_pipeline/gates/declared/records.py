@@ -142,7 +142,7 @@ RECORDS: tuple[Gate[Any], ...] = (
         "changed_items", JudgmentMetrics, "settled",
         "number of items with several texts",
         "answers count for the text that they were given to: an earlier text is the item "
-        "NAME@DIGEST; let judges answer the current text, or correct the export if it is the same",
+        "NAME#DIGEST; let judges answer the current text, or correct the export if it is the same",
         lambda m: named(m.changed_items), warn=0,
     ),
     Gate(
