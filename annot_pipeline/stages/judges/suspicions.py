@@ -59,7 +59,7 @@ LARGE_CAMP = 1 / 3
 """Share of the answers; tests of chance find out a smaller camp."""
 FEWEST_CONSTANT = 15
 LOG_CONSTANT_P = math.log(1e-4)
-FEWEST_POOLED = 50
+FEWEST_POOLED = 100
 """Labels of linked judges, from which on they are tested together."""
 SMALL_SKILL = 0.25
 """Share of the possible agreement that linked judges together have at least, if they look."""
