@@ -5,13 +5,14 @@ export DAGSTER_DISABLE_TELEMETRY := yes
 unexport PYTHONDONTWRITEBYTECODE  # else each of hundreds of processes compiles all modules again
 INSTALL := bash .ci/install $(BIN)/python
 
-.PHONY: build test check docs bench bench-quick bench-spark soak spark clean help
+.PHONY: build test check docs study bench bench-quick bench-spark soak spark clean help
 
 help:
 	@echo "make build   install into .venv and build the examples into build/"
 	@echo "make test    install into .venv and run the tests, but the slow ones"
 	@echo "make check   tests, and ruff, format, types, layers"
 	@echo "make docs    the documentation as a site, into build/docs; a broken link is an error"
+	@echo "make study   a study of docs/studies.md: make study NAME=lexical"
 	@echo "make bench   time against named peers, some 45 minutes; NAME=\"dawid_skene build\": these alone"
 	@echo "make bench-quick   the same at small sizes, once"
 	@echo "make bench-spark   a build on this machine and on Spark, some 12 minutes; OPTIONS=\"--labels 20000000\""
@@ -51,6 +52,9 @@ docs: .venv/docs
 .venv/peers: .venv/installed
 	@$(INSTALL) -e '.[bench]'
 	@touch $@
+
+study: .venv/installed
+	@$(BIN)/python -m studies $(NAME)
 
 bench: .venv/peers
 	@$(BIN)/python -m benchmarks.run $(NAME)

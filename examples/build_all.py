@@ -17,16 +17,16 @@ import pyarrow.parquet as pq
 
 from annot_pipeline import cli
 from annot_pipeline.config.campaign_file import load_campaign
-from annot_pipeline.experiments.simulators.label_exports import write_label_campaign
-from annot_pipeline.experiments.simulators.labels import simulate_labels
-from annot_pipeline.experiments.simulators.preference_exports import write_preference_campaign
-from annot_pipeline.experiments.simulators.preferences import (
+from annot_pipeline.storage.keys import judge_key, pseudonym
+from studies.simulators.label_exports import write_label_campaign
+from studies.simulators.labels import simulate_labels
+from studies.simulators.preference_exports import write_preference_campaign
+from studies.simulators.preferences import (
     SimulatedPreferences,
     simulate_preferences,
 )
-from annot_pipeline.experiments.simulators.score_exports import write_score_campaign
-from annot_pipeline.experiments.simulators.scores import SimulatedScores, simulate_scores
-from annot_pipeline.storage.keys import judge_key, pseudonym
+from studies.simulators.score_exports import write_score_campaign
+from studies.simulators.scores import SimulatedScores, simulate_scores
 
 ROOT = Path(__file__).resolve().parents[1]
 BUILD = ROOT / "build"

@@ -16,22 +16,22 @@ import pytest
 from scipy.stats import spearmanr
 
 from annot_pipeline.config.campaign_file import load_campaign
-from annot_pipeline.experiments.simulators.label_exports import write_label_campaign
-from annot_pipeline.experiments.simulators.labels import (
+from annot_pipeline.stages.build import MAKER, STAGES, Build
+from annot_pipeline.storage.tables import read_table
+from examples import build_all
+from studies.simulators.label_exports import write_label_campaign
+from studies.simulators.labels import (
     LabelSimulation,
     SimulatedLabels,
     simulate_labels,
 )
-from annot_pipeline.experiments.simulators.preference_exports import write_preference_campaign
-from annot_pipeline.experiments.simulators.preferences import (
+from studies.simulators.preference_exports import write_preference_campaign
+from studies.simulators.preferences import (
     SimulatedPreferences,
     simulate_preferences,
 )
-from annot_pipeline.experiments.simulators.score_exports import write_score_campaign
-from annot_pipeline.experiments.simulators.scores import simulate_scores
-from annot_pipeline.stages.build import MAKER, STAGES, Build
-from annot_pipeline.storage.tables import read_table
-from examples import build_all
+from studies.simulators.score_exports import write_score_campaign
+from studies.simulators.scores import simulate_scores
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 

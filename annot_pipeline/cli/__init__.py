@@ -31,7 +31,6 @@ from annot_pipeline.cli import (
     review,
     schema,
     score,
-    simulate,
     status,
     trace,
     validate,
@@ -106,10 +105,6 @@ COMMANDS = (
     Command(
         "plan", plan, "show which differences between systems a design detects",
         "the release cannot be read",
-    ),
-    Command(
-        "simulate", simulate, "simulate what a way of asking would yield",
-        "the recorded judgments cannot be read",
     ),
     Command(
         "schema", schema, "print the JSON Schema of campaign.yaml, for editors",

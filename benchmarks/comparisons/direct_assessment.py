@@ -42,7 +42,7 @@ class Found:
 
 def draw_scores(n_judgments: int) -> Scores:
     """Judgments of 12 systems."""
-    from annot_pipeline.experiments.simulators.scores import KINDS, ScoreSimulation, simulate_scores
+    from studies.simulators.scores import KINDS, ScoreSimulation, simulate_scores
 
     n_hits = n_judgments // 100
     simulated = simulate_scores(

@@ -123,12 +123,12 @@ def _pairs(draw: random.Random, n_items: int, n_judges: int, per_item: int) -> I
 
 def _example(name: str) -> Path:
     """Write the exports of a bundled example where its campaign file looks for them."""
-    from annot_pipeline.experiments.simulators.label_exports import write_label_campaign
-    from annot_pipeline.experiments.simulators.labels import simulate_labels
-    from annot_pipeline.experiments.simulators.preference_exports import write_preference_campaign
-    from annot_pipeline.experiments.simulators.preferences import simulate_preferences
-    from annot_pipeline.experiments.simulators.score_exports import write_score_campaign
-    from annot_pipeline.experiments.simulators.scores import simulate_scores
+    from studies.simulators.label_exports import write_label_campaign
+    from studies.simulators.labels import simulate_labels
+    from studies.simulators.preference_exports import write_preference_campaign
+    from studies.simulators.preferences import simulate_preferences
+    from studies.simulators.score_exports import write_score_campaign
+    from studies.simulators.scores import simulate_scores
 
     build = ROOT / "build"
     if name == "simulated":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from annot_pipeline.experiments.crowds import CrowdParams, draw_crowd
+from studies.crowds import CrowdParams, draw_crowd
 
 
 def crowd(kind, seed, **sizes):

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from annot_pipeline.errors import GateError
-from annot_pipeline.experiments.simulators.floods import KINDS, Flood, FloodParams, draw_flood
+from studies.simulators.floods import KINDS, Flood, FloodParams, draw_flood
 
 HEAD = "item,judge,label\n"
 Answer = Callable[[random.Random, bool], bool]

@@ -1,4 +1,4 @@
-"""`annot simulate model_judges` on recorded judgments: 500 draws of people's items, as documented.
+"""The study `model_judges` on recorded judgments: 500 draws of people's items, as documented.
 
 Chatzi et al. 2024 (win rates of 20 models) and the framing data of Calderon et al. 2025
 (prevalence of the two largest classes).
@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from annot_pipeline.experiments.model_judge_coverage import METHODS
-from annot_pipeline.experiments.model_judge_experiment import run_model_judges
-from annot_pipeline.experiments.params import ModelJudgeCoverage
+from studies.model_judge_coverage import METHODS
+from studies.model_judge_experiment import run_model_judges
+from studies.params import ModelJudgeCoverage
 
 CASES = {
     "comparisons": ("arena-judges/judgments.csv.gz", 3, 20),

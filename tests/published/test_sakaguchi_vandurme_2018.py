@@ -20,15 +20,15 @@ import pytest
 from scipy.stats import spearmanr
 
 from annot_pipeline.config.campaign_file import load_campaign
-from annot_pipeline.experiments import system_replay
-from annot_pipeline.experiments.curves import Interval, gains, reaches
-from annot_pipeline.experiments.item_experiment import run_item_experiment
-from annot_pipeline.experiments.item_replay import run_item_replay
-from annot_pipeline.experiments.item_rounds import ItemTask
-from annot_pipeline.experiments.oracles import on_scale, read_item_oracle, read_system_oracle
-from annot_pipeline.experiments.params import ItemExperiment, ItemReplay, SystemReplay
-from annot_pipeline.experiments.recorded import Recorded, read_recorded
-from annot_pipeline.experiments.tables import example_items, percent
+from studies import system_replay
+from studies.curves import Interval, gains, reaches
+from studies.item_experiment import run_item_experiment
+from studies.item_replay import run_item_replay
+from studies.item_rounds import ItemTask
+from studies.oracles import on_scale, read_item_oracle, read_system_oracle
+from studies.params import ItemExperiment, ItemReplay, SystemReplay
+from studies.recorded import Recorded, read_recorded
+from studies.tables import example_items, percent
 
 TABLE_1 = {
     "the republicans are useless": 100,

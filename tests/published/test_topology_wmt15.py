@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from annot_pipeline.experiments.params import Topology
-from annot_pipeline.experiments.topology_experiment import (
+from studies.params import Topology
+from studies.topology_experiment import (
     MEASURES,
     RebuiltRankings,
     measures,

@@ -13,7 +13,7 @@ PAGES = {
     "status": "operations.md", "releases": "gold.md", "trace": "trace.md", "diff": "diff.md",
     "verify": "verify.md", "score": "score.md", "pin": "operations.md", "prune": "operations.md",
     "review": "campaign.md#review-of-mturk-work", "hits": "hits.md",
-    "plan": "inference.md#plan-the-next-evaluation", "simulate": "simulate.md",
+    "plan": "inference.md#plan-the-next-evaluation",
     "schema": "campaign.md#completion-in-an-editor",
 }  # fmt: skip
 """Where each command is explained."""

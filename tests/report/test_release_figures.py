@@ -11,8 +11,6 @@ import pyarrow as pa
 import pytest
 
 from annot_pipeline.contracts import SYSTEM_COMPARISONS, SYSTEM_RANKINGS
-from annot_pipeline.experiments.simulators.score_exports import write_score_campaign
-from annot_pipeline.experiments.simulators.scores import ScoreSimulation, simulate_scores
 from annot_pipeline.report.release_figures import (
     comparison_figures,
     confusion_figures,
@@ -22,6 +20,8 @@ from annot_pipeline.report.release_figures import (
     ranking_figures,
     score_figures,
 )
+from studies.simulators.score_exports import write_score_campaign
+from studies.simulators.scores import ScoreSimulation, simulate_scores
 from tests.conftest import Built, build_file
 from tests.report.figure_reader import Figure
 

@@ -9,7 +9,7 @@ judges as carry the variance: (sum of squares)^2 / sum of fourth powers, times `
 
 With fewer than `FEW_JUDGES` effective judges only items count as drawn: the interval is that of
 these judges, and `reason` says so. Where coverage was measured to be too low or the interval says
-nothing, there is none, and `reason` says why (annot_pipeline.experiments.agreement_coverage).
+nothing, there is none, and `reason` says why (studies.agreement_coverage).
 """
 
 from __future__ import annotations

@@ -11,41 +11,29 @@ are mid-grey; matrices then bring their own white ground.
 from annot_pipeline.report.figures.comparisons import comparison_matrix_svg
 from annot_pipeline.report.figures.confusion import confusion_svg
 from annot_pipeline.report.figures.convergence import convergence_svg
-from annot_pipeline.report.figures.correlation_curves import correlation_curves_svg
-from annot_pipeline.report.figures.coverage import coverage_svg
-from annot_pipeline.report.figures.curves import Curve
 from annot_pipeline.report.figures.effort_saved import effort_saved_svg
 from annot_pipeline.report.figures.judge_control import p_against_seconds_svg
 from annot_pipeline.report.figures.judge_differences import judge_differences_svg
-from annot_pipeline.report.figures.match_quality import match_quality_svg
 from annot_pipeline.report.figures.prevalence import prevalence_svg
 from annot_pipeline.report.figures.ranking import ranking_svg
-from annot_pipeline.report.figures.rebuilt_ranks import rebuilt_ranks_svg
 from annot_pipeline.report.figures.reliability import reliability_svg
 from annot_pipeline.report.figures.score_histograms import score_histograms_svg
 from annot_pipeline.report.figures.seconds_by_length import seconds_by_length_svg
 from annot_pipeline.report.figures.segment_graph import segment_graph_svg
-from annot_pipeline.report.figures.surprisal import surprisal_svg
 from annot_pipeline.report.figures.win_matrix import win_matrix_svg
 
 __all__ = [
-    "Curve",
     "comparison_matrix_svg",
     "confusion_svg",
     "convergence_svg",
-    "correlation_curves_svg",
-    "coverage_svg",
     "effort_saved_svg",
     "judge_differences_svg",
-    "match_quality_svg",
     "p_against_seconds_svg",
     "prevalence_svg",
     "ranking_svg",
-    "rebuilt_ranks_svg",
     "reliability_svg",
     "score_histograms_svg",
     "seconds_by_length_svg",
     "segment_graph_svg",
-    "surprisal_svg",
     "win_matrix_svg",
 ]

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from annot_pipeline.experiments.simulators.floods import Flood, FloodParams, draw_flood
 from annot_pipeline.methods.judges.label_camps import Camps, camp_agreement, find_camps
+from studies.simulators.floods import Flood, FloodParams, draw_flood
 
 
 def camps_of(flood: Flood) -> Camps:

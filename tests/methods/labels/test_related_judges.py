@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from annot_pipeline.experiments.crowds import CrowdParams, draw_crowd
 from annot_pipeline.methods.labels import related_judges as module
 from annot_pipeline.methods.labels.family_comparison import FamilyComparison, compare_families
 from annot_pipeline.methods.labels.held_out_labels import (
@@ -27,6 +26,7 @@ from annot_pipeline.methods.labels.related_judges import (
 )
 from annot_pipeline.methods.labels.stacking import DEPENDENCE
 from annot_pipeline.methods.numerics.blocks import InMemoryBlocks
+from studies.crowds import CrowdParams, draw_crowd
 from tests.gold_labels import task_and_truth
 from tests.methods.labels.test_stacking import fit, in_blocks, share_right
 

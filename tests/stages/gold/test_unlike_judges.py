@@ -8,9 +8,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from annot_pipeline.experiments.simulators.floods import Flood, FloodParams, draw_flood
 from annot_pipeline.stages.gold.metrics import DoubtfulItems
 from annot_pipeline.stages.gold.unlike_judges import doubtful_items
+from studies.simulators.floods import Flood, FloodParams, draw_flood
 
 
 def night(kind: str, *, is_separate: bool = False, n_new: int = 60, seed: int = 17) -> Flood:

@@ -7,9 +7,9 @@ import pyarrow as pa
 import pytest
 
 from annot_pipeline.config import Quality
-from annot_pipeline.experiments.simulators.floods import Flood, FloodParams, draw_flood
 from annot_pipeline.stages.judges.control_samples import Units
 from annot_pipeline.stages.judges.label_judges import LabelJudges, label_judges, without_judges
+from studies.simulators.floods import Flood, FloodParams, draw_flood
 
 
 def judged(flood: Flood, models: set[str] = frozenset(), **quality: str) -> LabelJudges:

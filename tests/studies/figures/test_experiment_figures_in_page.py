@@ -1,0 +1,173 @@
+"""Figures of the experiments are as safe in a page as all others, and say what they cannot draw."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from annot_pipeline.report.figures import score_histograms_svg
+from annot_pipeline.report.figures.curves import Curve
+from studies.figures.correlation_curves import correlation_curves_svg
+from studies.figures.match_quality import match_quality_svg
+from studies.figures.surprisal import surprisal_svg
+from tests.report.figure_reader import SVG, Figure
+from tests.report.test_figures_in_page import HOSTILE, HOSTILE_SETTINGS, Page
+from tests.studies.figures.test_experiment_figures import curves_svg, six
+
+NAN = float("nan")
+
+
+def figures_of(names: list[str]) -> dict[str, str]:
+    """Every kind, with these names wherever a name can be."""
+    x = np.arange(5)
+    curves = [Curve(name, x, x / (5 + n), x / 9, x / 4) for n, name in enumerate(names)]
+    curves[1] = Curve(names[1], [1], [None])
+    matrix = np.abs(np.sin(np.add.outer(x, x)))
+    return {
+        "correlation": correlation_curves_svg(
+            curves, x_label=names[0], y_label=names[1], title=names[2]
+        ),
+        "histograms": score_histograms_svg(
+            [(name, [0.1 * n / len(names), None]) for n, name in enumerate(names)],
+            x_label=names[0], title=names[1],
+        ),
+        "match": match_quality_svg([(name, matrix) for name in names], title=names[1]),
+        "surprisal": surprisal_svg([(name, name, curves[n:]) for n, name in enumerate(names)]),
+        "surprisal of one": surprisal_svg([(names[0], names[1], curves)]),
+    }  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("order", [HOSTILE, HOSTILE[::-1]], ids=["forth", "back"])
+def test_hostile_names_are_texts_and_nothing_else(order):
+    plain = [f"name {n}" for n in range(len(order))]
+    known = {
+        "html",
+        "svg",
+        "g",
+        "path",
+        "text",
+        "defs",
+        "use",
+        "title",
+        "style",
+        "image",
+        "clippath",
+        "rect",
+    }
+    for (kind, svg), harmless in zip(
+        figures_of(order).items(), figures_of(plain).values(), strict=True
+    ):
+        figure, tame = Figure(svg), Figure(harmless)
+        assert Counter(e.tag for e in figure.root.iter()) == Counter(
+            e.tag for e in tame.root.iter()
+        ), kind
+        assert set(Page(f"<html>{svg}</html>").tags) <= known
+        assert len(max(figure.texts, key=len)) < 110, kind
+        assert not re.search(r"[\x00-\x08\x0b-\x1f\ud800-\udfff\ufffe\uffff\u202e]", svg), kind
+        width = float(figure.root.attrib["width"])
+        assert 100 < width < 1000
+        assert all(-1 <= float(t.attrib["x"]) <= width for t in figure.root.iter(f"{SVG}text"))
+
+
+@pytest.mark.slow
+def test_figures_fit_into_a_page():
+    everything = [Figure(svg) for svg in figures_of([f"name {n}" for n in range(12)]).values()]
+    ids = [i for figure in everything for i in figure.ids]
+    assert len(ids) == len(set(ids))
+    for figure in everything:
+        assert set(figure.references) == set(figure.ids)
+        assert not re.search(r"<\?|<!|class=|<metadata", figure.svg)
+        colors = set(re.findall(r'(?:fill|stroke)="(#\w+)"', figure.svg))
+        assert colors <= {"#1f82c8", "#d55e00", "#009e73", "#cc79a7", "#7a45ff", "#8a8f98"}
+        assert len(figure.root.attrib["aria-label"]) > 20
+
+
+@pytest.mark.slow
+def test_the_same_bytes_every_time():
+    import matplotlib
+
+    expected = figures_of(["a", "b", "$c$", "系"])
+    with ThreadPoolExecutor(4) as pool:
+        for again in pool.map(figures_of, [["a", "b", "$c$", "系"]] * 4):
+            assert again == expected
+    settings = dict(line.split(": ", 1) for line in HOSTILE_SETTINGS.split("\n") if line)
+    del settings["backend"]
+    with matplotlib.rc_context(settings):
+        assert figures_of(["a", "b", "$c$", "系"]) == expected
+
+
+NOTHING = {
+    "no curves": lambda: correlation_curves_svg([], x_label="x", y_label="y"),
+    "no points": lambda: correlation_curves_svg([Curve("a", [], [])], x_label="x", y_label="y"),
+    "NaN only": lambda: correlation_curves_svg(
+        [Curve("a", [1, NAN], [NAN, 1])], x_label="x", y_label="y"
+    ),
+    "no histograms": lambda: score_histograms_svg([], x_label="x"),
+    "no scores": lambda: score_histograms_svg([("a", []), ("b", [NAN])], x_label="x"),
+    "no matrices": lambda: match_quality_svg([]),
+    "empty matrices": lambda: match_quality_svg([("a", []), ("b", np.empty((0, 0)))]),
+    "matrices of NaN": lambda: match_quality_svg([("a", [[NAN] * 2] * 2)]),
+    "no panels": lambda: surprisal_svg([]),
+    "empty panels": lambda: surprisal_svg([("a", "t", []), ("b", "t", [Curve("a", [], [])])]),
+}
+
+
+@pytest.mark.parametrize("case", NOTHING)
+def test_nothing_to_draw_is_said(case):
+    figure = Figure(NOTHING[case]())
+    (sentence,) = figure.texts
+    assert sentence.startswith("nothing to draw: ")
+    assert float(figure.root.attrib["height"]) < 50
+
+
+LITTLE = {
+    "one point": lambda: correlation_curves_svg([Curve("a", [3], [1])], x_label="x", y_label="y"),
+    "equal points": lambda: correlation_curves_svg(
+        [Curve("a", [3, 3], [-1, -1], [-1] * 2, [-1] * 2)], x_label="x", y_label="y"
+    ),
+    "one score": lambda: score_histograms_svg([("a", [0.5])], x_label="x"),
+    "just beyond": lambda: score_histograms_svg([("a", [-1e-9, 1 + 1e-9])], bins=9, x_label="x"),
+    "one item": lambda: match_quality_svg([("a", [[1 + 1e-9]])]),
+    "no quality": lambda: match_quality_svg([("a", np.zeros((3, 3))), ("b", [[NAN] * 3] * 3)]),
+    "one panel": lambda: surprisal_svg([("a", "t", [Curve("v", [0], [0])])]),
+    "huge": lambda: surprisal_svg([("a", "t", [Curve("v", [-1e99, 1e99, np.inf], [1e99, 0, 1])])]),
+}
+
+
+@pytest.mark.parametrize("case", LITTLE)
+def test_little_to_draw_is_drawn(case):
+    figure = Figure(LITTLE[case]())
+    assert "nothing to draw" not in figure.svg
+    assert not re.search(r"[\" ,(-](nan|inf)\b", figure.svg.lower())
+    assert 100 < float(figure.root.attrib["width"]) < 1000
+
+
+@pytest.mark.parametrize(
+    ("draw", "message"),
+    [
+        (lambda: curves_svg(Curve("DA", [1, 2], [0.5])), r"curve DA: .* shapes \[\(2,\), \(1,\)"),
+        (lambda: curves_svg(Curve("DA", [1], [0.5], [0.1, 0.2], [0.6])), "one length"),
+        (lambda: curves_svg(Curve("DA", [[1]], [[0.5]])), "one length"),
+        (lambda: curves_svg(Curve("DA", [1, 2], [0.5, 1.01])), r"curve DA: 1 values .*\[1.01\]"),
+        (lambda: curves_svg(*six(2), Curve("7th", [1], [-np.inf])), "curve 7th"),
+        (lambda: score_histograms_svg([("a", [0.5, 1.5])], x_label="x"), r"histogram a.*\[1.5\]"),
+        (lambda: score_histograms_svg([("a", [-0.1])], x_label="x"), "outside"),
+        (lambda: score_histograms_svg([("a", [np.inf])], x_label="x"), "outside"),
+        (lambda: score_histograms_svg([("a", [1])], bins=0, x_label="x"), "0 bins"),
+        (lambda: score_histograms_svg([("a", [1])], bins=101, x_label="x"), "101 bins"),
+        (lambda: match_quality_svg([("a", [[0.5, 1]])]), r"matrix a: shape \(1, 2\)"),
+        (lambda: match_quality_svg([("a", [0.5])]), "not square"),
+        (lambda: match_quality_svg([("a", [[1.5]])]), "outside"),
+        (lambda: match_quality_svg([("a", [[-0.5]])]), "outside"),
+        (lambda: match_quality_svg([("a", [[1]]), ("b", np.eye(2))]), r"sizes: \[1, 2\]"),
+        (lambda: surprisal_svg([("a", "t", [Curve("v", [1, 2], [3])])]), "curve v"),
+    ],
+)
+def test_what_does_not_fit_is_refused(draw, message):
+    with pytest.raises(ValueError, match=message):
+        draw()

@@ -1,0 +1,495 @@
+"""The generator of preferences: collected as Pighin et al. 2012 did, truth to be found."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import json
+from collections import Counter, defaultdict
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+from scipy.stats import spearmanr
+
+from annot_pipeline import cli
+from annot_pipeline.errors import ConfigError
+from annot_pipeline.methods.comparisons.comparison_graphs import comparison_graphs
+from studies.simulators.preference_exports import (
+    ANSWER_COLUMNS,
+    COLUMNS,
+    ITEM_COLUMNS,
+    write_preference_campaign,
+)
+from studies.simulators.preference_settings import PreferenceSimulation
+from studies.simulators.preferences import (
+    DAMAGES,
+    PreferenceRows,
+    SimulatedPreferences,
+    simulate_preferences,
+)
+from studies.simulators.translations import MOST_TEXTS, PARTS, translated
+
+EXAMPLE = Path(__file__).parents[3] / "examples" / "preferences"
+SMALL = PreferenceSimulation(n_systems=5, n_segments=40, n_judges=6, shared_segments=10)
+KNOWN = replace(SMALL, judge_sd=0, noise_sd=0, first_shown=0, dirty=0, repeat_share=0)
+"""Everybody says what outputs are worth."""
+
+WORDS = {1: "left", -1: "right", 0: "same"}
+
+
+@pytest.fixture(scope="module")
+def example() -> SimulatedPreferences:
+    return simulate_preferences()
+
+
+def new(simulated: SimulatedPreferences) -> PreferenceRows:
+    return simulated.rows.take(~simulated.rows.repeat)
+
+
+def pairs_by_hit(rows: PreferenceRows) -> dict[int, list[tuple[int, int]]]:
+    """Pairs of systems, whichever was shown first, in the order of time."""
+    actual: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    for hit, a, b in zip(rows.hit.tolist(), rows.first.tolist(), rows.second.tolist(), strict=True):
+        actual[hit].append((min(a, b), max(a, b)))
+    return actual
+
+
+# --- what is asked -------------------------------------------------------------------------
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    seed=st.integers(0, 2**32),
+    n_systems=st.integers(1, 10),
+    copied_share=st.sampled_from([0.0, 0.3, 1.0]),
+)
+def test_a_hit_is_the_tournament_of_the_different_outputs_of_a_segment(
+    seed: int, n_systems: int, copied_share: float
+) -> None:
+    params = replace(SMALL, n_systems=n_systems, copied_share=copied_share, seed=seed)
+    simulated = simulate_preferences(params)
+    rows = new(simulated)
+    asked = pairs_by_hit(rows)
+    segment = dict(zip(rows.hit.tolist(), rows.segment.tolist(), strict=True))
+    # n sets in pairs, an odd one out with any other, and so on: by hand for 1 to 11
+    n_pairs = dict(enumerate([0, 1, 3, 3, 6, 6, 7, 7, 11, 11, 12], start=1))
+    players = [set(row) for row in simulated.same_as.tolist()]
+    for hit, pairs in asked.items():
+        here = players[segment[hit]]
+        assert set(itertools.chain(*pairs)) == here
+        assert len(pairs) == n_pairs[len(here)]
+        if len(here) > 3:
+            assert len(set(pairs)) == len(pairs)
+        a, b = zip(*pairs, strict=True)
+        n = 1 + n_systems
+        parts = connected_components(coo_array((np.ones(len(a)), (a, b)), (n, n)))[1]
+        assert len(set(parts[sorted(here)].tolist())) == 1
+    silent = sum(len(here) == 1 for here in players)
+    assert len(set(segment.values())) == params.n_segments - silent
+
+
+def test_most_segments_have_one_judge_and_some_have_three_who_decide_the_same(
+    example: SimulatedPreferences,
+) -> None:
+    rows = new(example)
+    asked = pairs_by_hit(rows)
+    judges: dict[int, set[int]] = defaultdict(set)
+    hits: dict[int, set[int]] = defaultdict(set)
+    for segment, judge, hit in zip(rows.segment, rows.judge, rows.hit, strict=True):
+        judges[int(segment)].add(int(judge))
+        hits[int(segment)].add(int(hit))
+    assert Counter(map(len, judges.values())) == {1: 120, 3: 30}
+    assert Counter(map(len, hits.values())) == {1: 120, 3: 30}
+    for of_segment in hits.values():
+        assert len({tuple(asked[hit]) for hit in of_segment}) == 1
+    turned = Counter()
+    for of_segment in hits.values():
+        sides = [rows.first[rows.hit == hit].tolist() for hit in sorted(of_segment)]
+        turned[len({*map(tuple, sides)})] += 1
+    assert turned[3] >= 25  # but each sees them in an order of one's own
+    work = np.bincount(rows.judge, minlength=16)
+    assert work.max() > 2 * work.min()
+
+
+def test_outputs_are_equal_where_they_are_meant_to_be_and_nowhere_else(
+    example: SimulatedPreferences,
+) -> None:
+    original = example.same_as
+    n_other_case = 0
+    for texts, same, worth in zip(
+        example.texts.tolist(), original.tolist(), example.worth.tolist(), strict=True
+    ):
+        for a, b in itertools.combinations(range(len(texts)), 2):
+            equal = texts[a].casefold() == texts[b].casefold()
+            assert equal == (same[a] == same[b])
+            if equal:
+                assert worth[a] == worth[b]
+        n_other_case += sum(texts[s] != texts[same[s]] for s in range(len(texts)))
+    copies = original != np.arange(9)
+    assert not copies[:, 0].any()  # the reference is nobody's copy
+    assert copies[:, 1:].mean() == pytest.approx(0.15, abs=0.03)
+    assert n_other_case == (copies.sum() + 1) // 2
+    assert (original[copies] == 0).sum() > 0  # some are the reference's
+
+
+# --- what is said --------------------------------------------------------------------------
+
+
+def test_without_noise_the_better_output_wins_and_close_ones_tie() -> None:
+    simulated = simulate_preferences(KNOWN)
+    rows, worth = simulated.rows, simulated.worth
+    decided = Counter()
+    for place in range(len(rows)):
+        of = worth[rows.segment[place]]
+        more = of[rows.first[place]] - of[rows.second[place]]
+        wanted = 0 if abs(more) < 0.45 else 1 if more > 0 else -1
+        assert rows.outcome[place] == wanted
+        decided[wanted] += 1
+    assert min(decided.values()) > 30
+    apart = simulate_preferences(replace(KNOWN, tie_below=0)).rows
+    assert set(apart.outcome.tolist()) == {1, -1}
+
+
+def test_judges_contradict_themselves_only_where_noise_comes_anew_for_a_pair() -> None:
+    def in_contradiction(params: PreferenceSimulation) -> int:
+        rows = simulate_preferences(params).rows
+        n = params.n_systems + 1
+        graph = np.repeat(np.arange(rows.hit.max() + 1), n)
+        first, second = rows.hit * n + rows.first, rows.hit * n + rows.second
+        return int(comparison_graphs(graph, first, second, rows.outcome).in_contradiction.sum())
+
+    apart = replace(KNOWN, tie_below=0)
+    assert in_contradiction(replace(apart, judge_sd=2.0)) == 0
+    assert in_contradiction(replace(apart, noise_sd=2.0)) > 15
+
+
+def test_what_is_shown_first_looks_better_by_as_much_as_asked() -> None:
+    def first_wins(**settings: float) -> float:
+        params = PreferenceSimulation(tie_below=0, n_segments=600, repeat_share=0)
+        return float((simulate_preferences(replace(params, **settings)).rows.outcome == 1).mean())
+
+    assert first_wins(first_shown=0) == pytest.approx(0.5, abs=0.02)  # some 8,000 pairs
+    assert first_wins(first_shown=0.1) == pytest.approx(0.525, abs=0.02)
+    assert first_wins(first_shown=20) == 1.0
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_true_order_can_be_recovered(seed: int) -> None:
+    simulated = simulate_preferences(PreferenceSimulation(seed=seed))
+    rows = new(simulated)
+    points = np.zeros(9)
+    np.add.at(points, rows.first, rows.outcome)
+    np.add.at(points, rows.second, -rows.outcome)
+    shown = np.bincount(np.append(rows.first, rows.second))
+    rho = spearmanr(points / shown, simulated.quality).statistic
+    assert rho > 0.9
+    assert simulated.quality.argmax() == 0  # the reference is best, but not always
+    best = simulated.worth.argmax(axis=1)
+    assert 0.3 < (best == 0).mean() < 0.9
+
+
+def test_quality_is_the_mean_worth_of_a_systems_outputs() -> None:
+    simulated = simulate_preferences(replace(SMALL, copied_share=0))
+    np.testing.assert_allclose(simulated.quality, simulated.worth.mean(axis=0))
+    ordered = np.sort(simulated.quality)
+    np.testing.assert_allclose(ordered, [-0.75, -0.375, 0, 0.375, 0.75, 1.5], atol=1e-12)
+
+
+# --- when, and in which export --------------------------------------------------------------
+
+
+def test_a_hit_is_done_at_a_stretch_in_opening_hours(example: SimulatedPreferences) -> None:
+    rows = new(example)
+    day = (rows.submitted_at - datetime(2025, 3, 3, tzinfo=UTC).timestamp()) // 86_400
+    assert (day + 1 == rows.night).all()
+    hour = rows.submitted_at % 86_400 / 3600
+    assert hour.min() > 8
+    assert hour.max() < 23
+    for hit in set(rows.hit.tolist()):
+        mine = rows.take(rows.hit == hit)
+        assert set(np.diff(mine.submitted_at) - np.ceil(mine.seconds[1:])) == {0.0}
+    assert rows.seconds.min() > 0
+
+
+def test_an_export_starts_with_the_last_rows_of_the_one_before() -> None:
+    rows = simulate_preferences(replace(SMALL, repeat_share=0.2)).rows
+    for night in (1, 2, 3):
+        today = rows.take(rows.night == night)
+        fresh = today.take(~today.repeat)
+        assert (np.diff(fresh.submitted_at) >= 0).all()
+        repeated = today.take(today.repeat)
+        assert len(repeated) == (night > 1) * round(0.2 * len(fresh))
+        if night > 1:
+            before = rows.take((rows.night == night - 1) & ~rows.repeat)
+            for name in ("hit", "first", "second", "outcome", "submitted_at", "damage"):
+                wanted = getattr(before, name)[-len(repeated) :]
+                assert getattr(repeated, name).tolist() == wanted.tolist()
+
+
+@pytest.mark.parametrize("dirty", [0, 1, 4])
+def test_as_many_rows_are_damaged_as_asked(dirty: int) -> None:
+    simulated = simulate_preferences(replace(SMALL, dirty=dirty))
+    actual = Counter(new(simulated).damage.tolist())
+    assert actual.pop("") > 200
+    assert actual == {damage: dirty for damage in DAMAGES if dirty}
+    assert simulated.answers.damaged.sum() == dirty
+
+
+# --- questions and answers -----------------------------------------------------------------
+
+
+def dominated(simulated: SimulatedPreferences) -> np.ndarray:
+    """Who reaches whom through what most said: ``(n_segments, n, n)``, by hand."""
+    rows = new(simulated)
+    votes: dict[tuple[int, int, int], list[int]] = defaultdict(list)
+    for place in np.flatnonzero(rows.damage == "").tolist():
+        a, b = int(rows.first[place]), int(rows.second[place])
+        outcome = int(rows.outcome[place])
+        low, high, sign = (a, b, outcome) if a < b else (b, a, -outcome)
+        votes[int(rows.segment[place]), low, high].append(sign)
+    n_segments, n = simulated.worth.shape
+    reach = np.zeros((n_segments, n, n), np.bool_)
+    for (segment, low, high), signs in votes.items():
+        wins, losses, ties = (signs.count(sign) for sign in (1, -1, 0))
+        if wins < max(losses, ties) or wins == losses:
+            reach[segment, high, low] = True  # lost, tied, or contradicted
+        if losses < max(wins, ties) or wins == losses:
+            reach[segment, low, high] = True
+    for segment, system in itertools.product(range(n_segments), range(n)):
+        original = simulated.same_as[segment, system]
+        reach[segment, system, original] = reach[segment, original, system] = True
+    for middle in range(n):
+        reach |= reach[:, :, middle, None] & reach[:, None, middle, :]
+    return reach
+
+
+@pytest.mark.parametrize("params", [SMALL, replace(SMALL, dirty=12), PreferenceSimulation()])
+def test_questions_are_those_that_dominance_leaves_open(params: PreferenceSimulation) -> None:
+    simulated = simulate_preferences(params)
+    reach = dominated(simulated)
+    answers = simulated.answers
+    votes: dict[tuple[int, int], list[bool]] = defaultdict(list)
+    for place in range(len(answers)):
+        where = int(answers.segment[place]), int(answers.system[place])
+        votes[where].append(bool(answers.adequate[place]))
+    assert {len(given) for given in votes.values()} == {3}
+    n_spread = 0
+    for segment, of in enumerate(reach):
+        asked = {system for at, system in votes if at == segment}
+        bad = {system for system in asked if sum(votes[segment, system]) < 2}
+        for system in range(len(of)):
+            below = any(of[worse, system] and not of[system, worse] for worse in bad)
+            known = of[system, 0] or system == 0 or below
+            assert not (known and system in asked)
+            tied = {other for other in asked if of[system, other] and of[other, system]}
+            assert len(tied) <= 1
+            alone = not (of[system] | of[:, system])[np.arange(len(of)) != system].any()
+            assert known or tied or alone
+            n_spread += below and not (of[system, 0] or system == 0)
+    assert n_spread > 5
+
+
+def test_answers_are_the_truth_but_for_noise(example: SimulatedPreferences) -> None:
+    clear = simulate_preferences(KNOWN).answers
+    truth = simulate_preferences(KNOWN).adequate
+    np.testing.assert_array_equal(clear.adequate, truth[clear.segment, clear.system])
+    answers = example.answers
+    right = answers.adequate == example.adequate[answers.segment, answers.system]
+    assert 0.8 < right.mean() < 0.99
+
+
+def test_questions_come_the_night_after_most_dominant_first(example: SimulatedPreferences) -> None:
+    answers = example.answers
+    assert (np.diff(answers.submitted_at) >= 0).all()
+    first = datetime(2025, 3, 6, tzinfo=UTC).timestamp()
+    assert answers.submitted_at.min() > first + 8 * 3600 > new(example).submitted_at.max()
+    reach = dominated(example)
+    below = (reach & ~reach.transpose(0, 2, 1)).sum(axis=2)
+    order: dict[tuple[int, int], list[int]] = defaultdict(list)
+    for judge, segment, system in zip(answers.judge, answers.segment, answers.system, strict=True):
+        order[int(segment), int(judge)].append(int(below[segment, system]))
+    assert len(order) == 3 * len({segment for segment, _ in order})
+    for counts in order.values():
+        assert counts == sorted(counts, reverse=True)
+
+
+# --- texts ---------------------------------------------------------------------------------
+
+
+def test_no_two_translations_of_a_sentence_read_alike() -> None:
+    for sentence in itertools.product(*PARTS):
+        texts = itertools.product(*(english for _, english in sentence))
+        assert len({" ".join(words).casefold() for words in texts}) == MOST_TEXTS
+
+
+def test_worse_outputs_read_worse() -> None:
+    worth = np.linspace(2, -3, 11) * np.ones((200, 1))
+    sources, texts = translated(np.random.default_rng(1), worth)
+    place = {word: at for part in PARTS for _, renderings in part
+             for at, word in enumerate(renderings)}  # fmt: skip
+    parts = {german: english for part in PARTS for german, english in part}
+    costs = []
+    for source, row in zip(sources.tolist(), texts.tolist(), strict=True):
+        sentence = [next(g for g, _ in part if g in source) for part in PARTS]
+        assert source == " ".join(sentence)
+        said = itertools.product(*(parts[german] for german in sentence))
+        cost = {" ".join(words): sum(place[word] for word in words) for words in said}
+        costs.append([cost[text] for text in row])
+    means = np.mean(costs, axis=0)
+    assert (np.diff(means) > 0).all()
+    assert means[0] < 2
+    assert len(set(sources.tolist())) == 200
+
+
+# --- exports -------------------------------------------------------------------------------
+
+
+def read(path: Path) -> list[dict[str, Any]]:
+    if path.suffix == ".jsonl":
+        actual = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        parts = ("shown", "said")
+        return [
+            {name: value for name, value in row.items() if name not in parts}
+            | {name: value for part in parts for name, value in row[part].items()}
+            for row in actual
+        ]
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_every_row_is_written_as_it_is(tmp_path: Path) -> None:
+    simulated = simulate_preferences(replace(SMALL, dirty=2, repeat_share=0.1))
+    *nights, answers, items = write_preference_campaign(simulated, tmp_path)
+    names = ["preferences-1.csv", "preferences-2.jsonl", "preferences-3.csv", "answers-4.csv"]
+    assert [path.name for path in (*nights, answers)] == names
+    rows = simulated.rows
+    written = [row for path in nights for row in read(path)]
+    assert len(written) == len(rows)
+    for place, row in enumerate(written):
+        assert set(row) == set(COLUMNS)
+        time = int(rows.submitted_at[place])
+        if rows.night[place] != 2:
+            time = datetime.fromtimestamp(time, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        a, b = (simulated.systems[codes[place]] for codes in (rows.first, rows.second))
+        word = WORDS[int(rows.outcome[place])]
+        if rows.damage[place] == "system as outcome":
+            assert row["outcome"] in set(simulated.systems) - {a, b}
+        wanted = {
+            "unknown outcome": (a, b, "both bad"),
+            "system as outcome": (a, b, row["outcome"]),
+            "blank outcome": (a, b, ""),
+            "against itself": (a, a, word),
+            "blank system": (a, "", word),
+        }
+        shown = row["left"], row["right"], row["outcome"]
+        assert shown == wanted.get(str(rows.damage[place]), (a, b, word))
+        assert row["hit"] == f"hit-{rows.hit[place] + 1:02}"
+        assert row["worker"] == simulated.judges[rows.judge[place]]
+        assert row["segment"] == simulated.segments[rows.segment[place]]
+        assert float(row["seconds"]) == rows.seconds[place]
+        assert row["submitted_at"] == time
+    said = read(answers)
+    assert tuple(said[0]) == ANSWER_COLUMNS
+    words = np.where(simulated.answers.adequate, "good", "not good")
+    words[simulated.answers.damaged] = "maybe"
+    assert [row["answer"] for row in said] == words.tolist()
+    assert [row["system"] for row in said] == [
+        simulated.systems[code] for code in simulated.answers.system
+    ]
+    listed = read(items)
+    assert tuple(listed[0]) == ITEM_COLUMNS
+    assert [row["text"] for row in listed] == simulated.texts.reshape(-1).tolist()
+    assert [row["source"] for row in listed] == np.repeat(simulated.sources, 6).tolist()
+    assert [row["segment"] for row in listed] == np.repeat(simulated.segments, 6).tolist()
+    assert [row["system"] for row in listed] == [*simulated.systems] * 40
+
+
+def test_the_same_seed_gives_the_same_bytes_and_another_seed_others(tmp_path: Path) -> None:
+    def written(folder: str, params: PreferenceSimulation) -> list[bytes]:
+        paths = write_preference_campaign(simulate_preferences(params), tmp_path / folder)
+        return [path.read_bytes() for path in paths]
+
+    first = written("a", SMALL)
+    assert first == written("b", SMALL)
+    other = written("c", replace(SMALL, seed=18))
+    assert [a == b for a, b in zip(first, other, strict=True)] == [False] * 5
+
+
+def test_files_that_are_right_already_are_left_alone(tmp_path: Path) -> None:
+    simulated = simulate_preferences(SMALL)
+    paths = write_preference_campaign(simulated, tmp_path)
+    right = paths[1].read_bytes()
+    paths[1].write_bytes(b"cut short")
+    before = {path: path.stat().st_mtime_ns for path in paths if path != paths[1]}
+    assert write_preference_campaign(simulated, tmp_path) == paths
+    assert {path: path.stat().st_mtime_ns for path in before} == before
+    assert paths[1].read_bytes() == right
+
+
+def test_the_example_reads_all_of_it(
+    example: SimulatedPreferences, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_preference_campaign(example, tmp_path)
+    sets = [
+        f"store={tmp_path / 'store'}", f"gold={tmp_path / 'gold'}",
+        f"sources.0.path={tmp_path / 'exports/preferences-*.csv'}",
+        f"sources.1.path={tmp_path / 'exports/preferences-*.jsonl'}",
+        f"sources.2.path={tmp_path / 'exports/answers-*.csv'}",
+        f"items.0.path={tmp_path / 'items.csv'}",
+    ]  # fmt: skip
+    command = ["validate", str(EXAMPLE), "--json"]
+    assert cli.main([*command, *(part for given in sets for part in ("--set", given))]) == 0
+    actual = json.loads(capsys.readouterr().out)
+    rows = example.rows
+    n_damaged_repeats = int((rows.repeat & (rows.damage != "")).sum())
+    assert actual["records"] == len(rows) + len(example.answers)
+    assert actual["fates"]["rejected"] == 3 * len(DAMAGES) + 3 + n_damaged_repeats
+    assert actual["fates"]["duplicate"] == rows.repeat.sum() - n_damaged_repeats > 15
+    assert actual["fates"].get("superseded", 0) == 0
+    kinds = Counter()
+    for rejection in actual["rejections"]:
+        kinds[rejection["kind"].split(":")[0]] += rejection["records"]
+    assert set(kinds) == {
+        "preference has no match", "item_a and item_b are the same", "item_b is blank",
+        "label is not a declared class",
+    }  # fmt: skip
+    assert {task["task"]: task["kind"] for task in actual["tasks"]} == {
+        "preference": "pairwise", "good_enough": "categorical",
+    }  # fmt: skip
+
+
+# --- settings ------------------------------------------------------------------------------
+
+
+def test_all_settings_that_do_not_fit_are_named_at_once() -> None:
+    with pytest.raises(ConfigError) as caught:
+        PreferenceSimulation(
+            n_systems=625, n_segments=0, n_judges=2, nights=0, shared_segments=1,
+            judges_of_shared=3, judges_of_answer=2, noise_sd=-1, tie_below=float("inf"),
+            first_shown=float("nan"), copied_share=1.5, json_night=1, dirty=-1,
+        )  # fmt: skip
+    assert [problem.where for problem in caught.value.problems] == [
+        "n_systems", "n_segments", "nights", "shared_segments", "judges_of_shared",
+        "judges_of_answer", "noise_sd", "tie_below", "first_shown", "copied_share", "json_night",
+        "dirty",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("copied_share", [0.0, 1.0])
+def test_the_smallest_campaign(copied_share: float, tmp_path: Path) -> None:
+    simulated = simulate_preferences(
+        PreferenceSimulation(
+            n_systems=1, n_segments=1, n_judges=1, shared_segments=0, judges_of_shared=1,
+            judges_of_answer=1, nights=1, json_night=1, dirty=0, copied_share=copied_share,
+        )
+    )  # fmt: skip
+    assert len(simulated.rows) == 1 - copied_share
+    assert len(write_preference_campaign(simulated, tmp_path)) == 3

@@ -1,0 +1,257 @@
+"""Simulated direct assessments: exports, settings, size."""
+
+import csv
+import itertools
+import json
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from annot_pipeline import cli
+from annot_pipeline.errors import ConfigError
+from studies.simulators.score_exports import (
+    COLUMNS,
+    DAMAGES,
+    DOUBLED,
+    KIND_NAMES,
+    UNFIT_SCORES,
+    UNPAIRED,
+    WrittenScores,
+    write_score_campaign,
+)
+from studies.simulators.scores import (
+    ScoreSimulation,
+    SimulatedScores,
+    simulate_scores,
+)
+from tests.studies.simulators.simulated_scores import EXAMPLE, SMALL
+
+
+def read(written: WrittenScores) -> list[list[dict[str, str]]]:
+    nights = []
+    for path in written.paths:
+        with path.open(encoding="utf-8", newline="") as file:
+            nights.append(list(csv.DictReader(file)))
+    return nights
+
+
+def as_written(simulated: SimulatedScores) -> Iterator[tuple[str, ...]]:
+    """What the exports say of each row, made one by one."""
+    rows, hits, params = simulated.rows, simulated.hits, simulated.params
+    for place in range(len(rows)):
+        hit = int(rows.hit[place])
+        source, target = params.language_pairs[hits.task[hit]].split("-")
+        time = datetime.fromtimestamp(int(hits.submitted_at[hit]), UTC)
+        yield (
+            source, target, f"judge-{rows.judge[place] + 1:02}", f"hit-{hit + 1:02}",
+            f"assignment-{hit + 1:02}", str(rows.position[place]),
+            f"system-{rows.system[place] + 1}", f"segment-{rows.segment[place] + 1:03}",
+            KIND_NAMES[rows.kind[place]], str(rows.score[place]),
+            f"{rows.seconds[place]:g}", time.strftime("%Y-%m-%dT%H:%M:%SZ"), hits.status[hit],
+        )  # fmt: skip
+
+
+def test_every_row_is_written_as_it_is_in_order_of_time(tmp_path: Path) -> None:
+    simulated = simulate_scores(replace(SMALL, repeat_share=0))
+    nights = read(write_score_campaign(simulated, tmp_path))
+    assert len(nights) == 4
+    assert {tuple(row) for night in nights for row in night} == {COLUMNS}
+    written = [tuple(row.values()) for night in nights for row in night]
+    assert written == list(as_written(simulated))
+    for number, night in enumerate(nights):
+        assert {row["submitted_at"][:10] for row in night} == {f"2025-03-{3 + number:02}"}
+        times = [row["submitted_at"] for row in night]
+        assert times == sorted(times)
+
+
+def test_a_night_starts_with_the_last_rows_of_the_night_before(tmp_path: Path) -> None:
+    simulated = simulate_scores(replace(SMALL, repeat_share=0.1))
+    written = write_score_campaign(simulated, tmp_path)
+    nights = read(written)
+    assert [len(night) for night in nights] == [600, 660, 660, 660]
+    assert (written.n_rows, written.n_repeats) == (2580, 180)
+    for before, today in itertools.pairwise(nights):
+        assert today[:60] == before[-60:]
+        assert {row["submitted_at"][:10] for row in today[60:]} == {today[-1]["submitted_at"][:10]}
+
+
+def test_the_same_seed_gives_the_same_bytes_whatever_the_block(tmp_path: Path) -> None:
+    first = write_score_campaign(simulate_scores(SMALL), tmp_path / "a", dirty=2)
+    second = write_score_campaign(simulate_scores(SMALL), tmp_path / "b", dirty=2, rows_at_once=97)
+    names = [path.name for path in first.paths]
+    assert names == ["night-1.csv", "night-2.csv", "night-3.csv", "night-4.csv"]
+    for one, other in zip(first.paths, second.paths, strict=True):
+        assert one.read_bytes() == other.read_bytes()
+    assert sorted(path.name for path in first.paths[0].parent.iterdir()) == names
+
+
+def test_another_seed_gives_other_bytes_in_every_file(tmp_path: Path) -> None:
+    first = write_score_campaign(simulate_scores(SMALL), tmp_path / "a")
+    second = write_score_campaign(simulate_scores(replace(SMALL, seed=18)), tmp_path / "b")
+    for one, other in zip(first.paths, second.paths, strict=True):
+        assert one.read_bytes() != other.read_bytes()
+
+
+def test_files_that_are_right_already_are_left_alone(tmp_path: Path) -> None:
+    simulated = simulate_scores(SMALL)
+    paths = write_score_campaign(simulated, tmp_path).paths
+    right = paths[1].read_bytes()
+    paths[1].write_bytes(b"cut short")
+    before = {path: path.stat().st_mtime_ns for path in paths if path != paths[1]}
+    assert write_score_campaign(simulated, tmp_path).paths == paths
+    assert {path: path.stat().st_mtime_ns for path in before} == before
+    assert paths[1].read_bytes() == right
+    assert sorted(paths[0].parent.iterdir()) == sorted(paths)
+
+
+def test_clean_exports_hold_no_damage(tmp_path: Path) -> None:
+    written = write_score_campaign(simulate_scores(SMALL), tmp_path)
+    assert written.damage == dict.fromkeys(DAMAGES, 0)
+    scores = [row["score"] for night in read(written) for row in night]
+    assert all(score.isdigit() and 0 <= int(score) <= 100 for score in scores)
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("dirty", [1, 4])
+def test_exports_hold_the_damage_that_was_asked_for_and_no_other(
+    dirty: int, seed: int, tmp_path: Path
+) -> None:
+    simulated = simulate_scores(replace(SMALL, seed=seed))
+    written = write_score_campaign(simulated, tmp_path, dirty=dirty)
+    assert written.damage == dict.fromkeys(DAMAGES, dirty)
+    nights = read(written)
+    assert sum(map(len, nights)) == written.n_rows == 2400 + written.n_repeats
+    rows = [row for night in nights for row in night]
+    scores = Counter(row["score"] for row in rows)
+    for text in UNFIT_SCORES.values():
+        assert scores.pop(text) == dirty
+    assert all(score.isdigit() and int(score) <= 100 for score in scores)
+    # what is left once exact repeats between files are taken out
+    new = [
+        row
+        for number, night in enumerate(nights)
+        for row in night
+        if row["submitted_at"].startswith(f"2025-03-{3 + number:02}")
+    ]
+    assert len(rows) - len(new) == written.n_repeats
+    fit = [row for row in new if row["score"] not in UNFIT_SCORES.values()]
+    shown = Counter((row["hit"], row["system"], row["segment"], row["kind"]) for row in fit)
+    unpaired = [
+        place for place in shown if place[3] != "SYSTEM" and (*place[:3], "SYSTEM") not in shown
+    ]
+    assert [place[3] for place in unpaired] == ["BAD_REF"] * written.damage[UNPAIRED]
+    twice = [place for place, count in shown.items() if count > 1]
+    assert [place[3] for place in twice] == ["BAD_REF"] * written.damage[DOUBLED]
+    assert max(shown.values()) == 2
+    assert set(twice).isdisjoint(unpaired)
+
+
+def test_rows_of_rejected_assignments_are_counted_and_not_damaged(tmp_path: Path) -> None:
+    params = replace(SMALL, careless_share=0.5, rejected_share=0.9, repeat_share=0.2)
+    written = write_score_campaign(simulate_scores(params), tmp_path, dirty=3)
+    nights = read(written)
+    rejected = [row for night in nights for row in night if row["status"] == "Rejected"]
+    assert written.n_rejected == len(rejected) > 500
+    repeats = [
+        row
+        for number, night in enumerate(nights)
+        for row in night
+        if not row["submitted_at"].startswith(f"2025-03-{3 + number:02}")
+    ]
+    assert written.n_repeats == len(repeats)
+    assert written.n_rejected_repeats == sum(row["status"] == "Rejected" for row in repeats) > 0
+    assert {row["score"] for row in rejected}.isdisjoint(UNFIT_SCORES.values())
+    once = {tuple(row.values()): row for row in rejected}.values()
+    kinds = Counter((row["hit"], row["kind"]) for row in once)
+    assert {count for (_, kind), count in kinds.items() if kind == "BAD_REF"} == {10}
+    assert {count for (_, kind), count in kinds.items() if kind == "SYSTEM"} == {70}
+
+
+def test_damage_stays_out_of_what_another_file_repeats(tmp_path: Path) -> None:
+    simulated = simulate_scores(replace(SMALL, repeat_share=0.9))
+    for dirty in (-1, 100):
+        with pytest.raises(ConfigError, match="cannot be") as caught:
+            write_score_campaign(simulated, tmp_path, dirty=dirty)
+        assert caught.value.problems[0].where == "dirty"
+    written = write_score_campaign(simulated, tmp_path, dirty=3)
+    scores = Counter(row["score"] for night in read(written) for row in night)
+    assert {scores[text] for text in UNFIT_SCORES.values()} == {3}
+
+
+def test_the_example_reads_all_of_it(
+    example: SimulatedScores, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    written = write_score_campaign(example, tmp_path, dirty=2)
+    exports = f"sources.0.path={tmp_path / 'exports/night-*.csv'}"
+    store, gold = f"store={tmp_path / 'store'}", f"gold={tmp_path / 'gold'}"
+    command = ["validate", str(EXAMPLE), "--json", "--set", exports]
+    assert cli.main([*command, "--set", store, "--set", gold]) == 0
+    actual = json.loads(capsys.readouterr().out)
+    assert actual["records"] == written.n_rows == 10_150
+    # the unfit scores by reason, and rows of assignments that the requester rejected
+    reasons = {r["kind"]: r["records"] for r in actual["rejections"]}
+    assert reasons == {
+        "assignment was rejected": written.n_rejected,
+        "score is not a number": 8,
+        "score is outside the scale": 2,
+    }
+    assert actual["fates"]["rejected"] == written.n_rejected + 10 < 0.05 * written.n_rows
+    assert actual["fates"]["duplicate"] == written.n_repeats - written.n_rejected_repeats
+    (source,) = actual["sources"]
+    assert [field["field"] for field in source["fields"]] == [
+        "task", "judge", "hit", "native_id", "position", "system", "segment", "control", "score",
+        "seconds", "submitted_at", "status",
+    ]  # fmt: skip
+    assert sorted(task["task"] for task in actual["tasks"]) == ["cs-en", "de-en"]
+
+
+def test_all_settings_that_do_not_fit_are_named_at_once() -> None:
+    with pytest.raises(ConfigError) as caught:
+        ScoreSimulation(
+            language_pairs=("cs-en", "cs-en"), n_systems=1, n_segments=60, n_judges=50, n_hits=49,
+            noise_sd=-1, item_sd=10, segment_sd=11, spread_sd=2, degradation=float("nan"),
+            careless_share=1.5, nights=0,
+        )  # fmt: skip
+    assert [problem.where for problem in caught.value.problems] == [
+        "language_pairs", "n_systems", "n_segments", "n_hits", "noise_sd", "segment_sd",
+        "spread_sd", "degradation", "careless_share", "nights",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("pairs", [(), ("csen",), ("cs-en-x",), ("-en",), ("c,s-en",)])
+def test_names_that_are_no_language_pairs_are_refused(pairs: tuple[str, ...]) -> None:
+    with pytest.raises(ConfigError, match="cannot be"):
+        ScoreSimulation(language_pairs=pairs)
+
+
+def test_the_smallest_campaign() -> None:
+    simulated = simulate_scores(
+        ScoreSimulation(
+            language_pairs=("cs-en",), n_systems=2, n_segments=35, n_judges=1, n_hits=1, nights=1
+        )
+    )
+    assert len(simulated.rows) == 100
+    assert set(simulate_scores(replace(SMALL, nights=24)).hits.night.tolist()) == set(range(1, 25))
+
+
+@pytest.mark.slow
+def test_five_million_judgments(tmp_path: Path) -> None:
+    simulated = simulate_scores(
+        ScoreSimulation(
+            language_pairs=("cs-en", "de-en", "ru-en", "zh-en"),
+            n_systems=12, n_segments=1000, n_judges=1500, n_hits=50_000,
+        )
+    )  # fmt: skip
+    assert len(simulated.rows) == 5_000_000
+    written = write_score_campaign(simulated, tmp_path, dirty=3)
+    assert written.n_repeats == 3 * 25_000
+    assert written.n_rows == 5_000_000 + written.n_repeats
+    lines = 0
+    for path in written.paths:
+        with path.open("rb") as file:
+            lines += sum(block.count(b"\n") for block in iter(lambda: file.read(1 << 24), b""))
+    assert lines == written.n_rows + len(written.paths)

@@ -1,0 +1,68 @@
+"""The page of an experiment: all figures, no network, no name that breaks it."""
+
+from __future__ import annotations
+
+import csv
+from html.parser import HTMLParser
+from pathlib import Path
+
+from studies.registry import EXPERIMENTS
+from tests.studies.experiment_runs import SMALL, rows, run
+
+HOSTILE = '<script>alert("x")</script> & \u202ename\x00'
+
+
+class Tags(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.links: list[str] = []
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.links += [value or "" for name, value in attributes if name in ("href", "src")]
+
+
+def page(folder: Path) -> tuple[str, Tags]:
+    text = (folder / "experiment.html").read_text(encoding="utf-8")
+    tags = Tags()
+    tags.feed(text)
+    return text, tags
+
+
+def test_the_page_holds_all_figures_and_needs_no_network(tmp_path: Path) -> None:
+    document = run("lexical", tmp_path, **SMALL)
+    text, tags = page(tmp_path)
+    assert tags.tags.count("figure") == tags.tags.count("svg") == 5
+    for part in (
+        "Spearman&#x27;s rho with",
+        "Pearson&#x27;s r with",
+        "minus that of DA",
+        "Final scores",
+        "Match quality of EASL",
+    ):
+        assert part in text
+    for panel in ("iteration 0", "iteration 3"):
+        assert panel in text
+    assert "iteration 6" not in text  # there are four
+    assert not [link for link in tags.links if not link.startswith(("#", "data:"))]
+    assert "script" not in tags.tags
+    for sentence in document["found"]:
+        assert sentence.replace("'", "&#x27;") in text
+    for name, _, _ in EXPERIMENTS["lexical"].settings():
+        assert f"<td>{name}</td>" in text
+
+
+def test_names_cannot_break_the_page(tmp_path: Path) -> None:
+    path = tmp_path / "o.csv"
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["item", "truth"])
+        writer.writerows([f"{HOSTILE}{n}".replace("\x00", ""), n / 9] for n in range(10))
+    run("political", tmp_path / "out", path, iterations=2, repeats=2, rounds=5)
+    text, tags = page(tmp_path / "out")
+    assert "script" not in tags.tags
+    assert "&lt;script&gt;alert(&quot;x&quot;)" in text
+    assert "\u202e" not in text
+    names = {row["item"] for row in rows(tmp_path / "out" / "examples.csv")}
+    assert all(name.startswith("<script>") for name in names)  # verbatim in tables

@@ -1,0 +1,83 @@
+"""Experiments by name: refusals, settings, documentation."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from annot_pipeline.config.campaign_file import load_campaign
+from annot_pipeline.errors import ConfigError
+from studies.registry import EXPERIMENTS, NAMES, run_experiment
+from tests.studies.experiment_runs import silent
+
+
+def refusal(name: str, folder: Path, **given: Any) -> str:
+    arguments: dict[str, Any] = {"settings": {}, "campaign": None, "oracle": None} | given
+    with pytest.raises(ConfigError) as caught:
+        run_experiment(name, **arguments, folder=folder, progress=silent)
+    return str(caught.value)
+
+
+def test_experiments_that_cannot_be(tmp_path: Path) -> None:
+    assert refusal("lexicl", tmp_path) == (
+        "no such experiment\n  lexicl: unknown\n"
+        "    allowed: lexical, political, systems, replay, replay_systems, surprisal, "
+        "topology, crowds, certainty, floods, coverage, agreement, model_judges\n"
+        "    do:      did you mean lexical?"
+    )
+    title = "an experiment that cannot be\n  "
+    assert refusal("replay", tmp_path) == (
+        f"{title}replay: draws recorded judgments: name their campaign\n"
+        "    do:      python -m studies replay CAMPAIGN"
+    )
+    assert refusal("surprisal", tmp_path, oracle=Path("x")) == (
+        f"{title}surprisal: takes no oracle"
+    )
+    (tmp_path / "file").write_text("")
+    assert refusal("lexical", tmp_path / "file") == (
+        f"{title}{tmp_path / 'file'}: is a file\n    do:      name a folder with -o"
+    )
+
+
+def test_a_campaign_must_be_asked_for_and_must_not_read_the_experiment(tmp_path: Path) -> None:
+    source = {
+        "path": "*/*.csv", "format": "csv",
+        "fields": {"item": "item", "judge": "judge", "score": "score"},
+    }  # fmt: skip
+    (tmp_path / "campaign.yaml").write_text(json.dumps({"campaign": "c", "sources": [source]}))
+    campaign = load_campaign(tmp_path)
+    assert refusal("lexical", tmp_path / "out", campaign=campaign) == (
+        "an experiment that cannot be\n  lexical: takes no campaign: its judges are simulated"
+    )
+    said = refusal("replay", tmp_path / "out", campaign=campaign)
+    assert said.startswith("the next build would read it as an export")
+    assert not (tmp_path / "out").exists()
+
+
+def test_names() -> None:
+    assert NAMES == (
+        "lexical", "political", "systems", "replay", "replay_systems", "surprisal", "topology",
+        "crowds", "certainty", "floods", "coverage", "agreement", "model_judges",
+    )  # fmt: skip
+
+
+def test_every_experiment_and_setting_is_documented() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "studies.md").read_text()
+
+    def written(default: Any) -> str:
+        if default is None or isinstance(default, bool):
+            return {None: "null", True: "true", False: "false"}[default]
+        if isinstance(default, tuple):
+            return ",".join(map(written, default))
+        return f"{default:g}" if isinstance(default, int | float) else str(default)
+
+    for experiment in EXPERIMENTS.values():
+        assert f"| `{experiment.name}` |" in text
+        for name, default, says in experiment.settings():
+            rows = re.findall(rf"\| `{name}` \| (.*) \| (.*) \| (.*) \|\n", text)
+            mine = [row for row in rows if experiment.name in row[0].split(", ")]
+            assert [row[1:] for row in mine] == [(written(default), says)], name

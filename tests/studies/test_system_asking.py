@@ -1,0 +1,184 @@
+"""Asking about systems through their outputs, simulated and recorded."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from annot_pipeline.methods.scores.beta_scores import beta_variance
+from studies.params import SystemExperiment, SystemReplay
+from studies.system_asking import METHODS, HitSizes, ask_systems
+from studies.system_experiment import CENTRE, _worth, run_system_experiment
+from studies.system_replay import RecordedOutputs
+
+PARAMS = SystemReplay()
+
+
+def rng(seed: int = 6) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+def sizes(n: int = 6) -> HitSizes:
+    return HitSizes(np.zeros(n, np.int64))
+
+
+class Noting(RecordedOutputs):
+    """Notes which HITs were asked."""
+
+    def __init__(self, *args: object) -> None:
+        super().__init__(*args)  # type: ignore[arg-type]
+        self.hits: list[tuple[int, list[int]]] = []
+        self.scores: list[float] = []
+
+    def judge(self, segment: int, systems: np.ndarray) -> np.ndarray:
+        self.hits.append((segment, systems.tolist()))
+        scores = super().judge(segment, systems)
+        self.scores += scores.tolist()
+        return scores
+
+
+def recorded(n_systems: int = 6, n_segments: int = 40, n: int = 300) -> tuple[Noting, np.ndarray]:
+    """Outputs of which each recorded judgment has a score of its own."""
+    systems = rng(1).integers(n_systems, size=n)
+    segments = rng(2).integers(n_segments, size=n)
+    scores = rng(3).permutation(n) / n
+    return Noting(systems, segments, scores, n_systems, n_segments, rng(4)), np.stack(
+        [systems, segments, scores]
+    )
+
+
+def ask(
+    method: str, outputs: object, budgets: list[int], counts: HitSizes | None = None
+) -> np.ndarray:
+    return ask_systems(
+        method, outputs, np.array(budgets),  # type: ignore[arg-type]
+        params=PARAMS, sizes=counts or sizes(), rng=rng(),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("method", ["EASL", "random"])
+def test_a_recorded_judgment_is_drawn_once_at_most_and_for_its_own_output(method: str) -> None:
+    outputs, rows = recorded()
+    ask(method, outputs, [1000])
+    drawn = [(system, segment) for segment, hit in outputs.hits for system in hit]
+    assert len(set(outputs.scores)) == len(outputs.scores)  # each score is of one judgment
+    by_score = {score: (system, segment) for system, segment, score in rows.T.tolist()}
+    assert [by_score[score] for score in outputs.scores] == drawn
+    # what is left can make no HIT: at most one system has judgments of a segment
+    left = Counter(by_score.values()) - Counter(drawn)
+    assert Counter(segment for _, segment in left) == dict.fromkeys(
+        (segment for _, segment in left), 1
+    )
+
+
+@pytest.mark.parametrize("method", ["EASL", "random"])
+def test_a_hit_holds_up_to_five_different_systems_and_two_or_more(method: str) -> None:
+    outputs, _ = recorded()
+    counts = sizes()
+    ask(method, outputs, [1000], counts)
+    lengths = [len(hit) for _, hit in outputs.hits]
+    assert all(len(set(hit)) == len(hit) for _, hit in outputs.hits)
+    assert min(lengths) == 2
+    assert max(lengths) == 5
+    assert counts.counts.tolist() == [lengths.count(n) for n in range(6)]
+    assert counts.hits == len(lengths)
+    assert counts.short_share == pytest.approx(1 - lengths.count(5) / len(lengths))
+    assert sizes().short_share is None
+
+
+def test_the_seed_of_easl_has_the_highest_variance_of_those_with_judgments_left() -> None:
+    outputs, _ = recorded()
+    ask("EASL", outputs, [200])
+    alpha, beta = np.ones(6), np.ones(6)
+    scores = iter(outputs.scores)
+    for _, hit in outputs.hits:
+        variance = beta_variance(alpha, beta)
+        assert variance[hit[0]] == pytest.approx(variance.max(), rel=1e-12)
+        for system in hit:
+            score = next(scores)
+            alpha[system] += score
+            beta[system] += 1 - score
+
+
+def test_partners_follow_match_quality() -> None:
+    """Of two others, one like the seed and one far from it, the first is drawn by far more."""
+    n = 4000
+    systems = np.tile([0, 1, 2], n)
+    scores = np.tile([0.5, 0.5, 1.0], n)
+    outputs = Noting(systems, np.repeat(np.arange(n), 3), scores, 3, n, rng())
+    actual = ask_systems(
+        "EASL", outputs, np.array([3000]),
+        params=SystemReplay(hit_size=2), sizes=sizes(3), rng=rng(),
+    )  # fmt: skip
+    late = outputs.hits[200:]
+    pairs = Counter(tuple(sorted(hit)) for _, hit in late)
+    assert pairs[0, 1] > 0.9 * len(late)
+    np.testing.assert_allclose(actual[0], [0.5, 0.5, 1])
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_no_method_asks_more_than_the_budget(method: str) -> None:
+    outputs, _ = recorded(n=2000)
+    budgets = [3, 4, 5, 9, 100, 101, 500]
+    actual = ask(method, outputs, budgets)
+    assert actual.shape == (7, 6)
+    assert not np.isnan(actual).any()
+    if method == "DA":
+        return
+    lengths = np.cumsum([len(hit) for _, hit in outputs.hits])
+    sums, counts, start = np.zeros(6), np.zeros(6), 0
+    for row, budget in zip(actual, budgets, strict=True):
+        n_hits = int((lengths <= budget).sum())
+        for _, hit in outputs.hits[start:n_hits]:
+            for system in hit:
+                sums[system] += outputs.scores[int(counts.sum())]
+                counts[system] += 1
+        start = n_hits
+        means = np.divide(sums, counts, out=np.full(6, 0.5), where=counts > 0)
+        np.testing.assert_allclose(row, means)
+        assert budget - 5 < counts.sum() <= budget
+
+
+def test_all_judgments_give_da_the_means() -> None:
+    outputs, rows = recorded()
+    actual = ask("DA", outputs, [100, 300])
+    means = [rows[2][rows[0] == system].mean() for system in range(6)]
+    np.testing.assert_allclose(actual[-1], means)
+    assert np.abs(actual[0] - means).max() > 0.01
+
+
+def test_curves_end_where_no_hit_is_left() -> None:
+    # two systems share one segment; the rest of the judgments are alone in theirs
+    systems, segments = np.array([0, 1, 0, 0, 1]), np.array([0, 0, 1, 2, 3])
+    outputs = Noting(systems, segments, np.linspace(0, 1, 5), 2, 4, rng())
+    actual = ask("EASL", outputs, [1, 2, 3, 4, 5])
+    assert actual[0].tolist() == [0.5, 0.5]
+    assert actual[1].tolist() == [0, 0.25]
+    assert actual[2].tolist() == [0, 0.25]  # less than a HIT more
+    assert np.isnan(actual[3:]).all()
+    assert not np.isnan(ask("DA", outputs, [1, 2, 3, 4, 5])).any()
+
+
+def test_simulated_outputs_are_worth_what_the_truth_says() -> None:
+    params = SystemExperiment(n_segments=200)
+    quality = np.linspace(0.075, -0.075, 10)
+    worth = _worth(quality, params, rng())
+    np.testing.assert_allclose(worth.mean(axis=0), CENTRE + quality, atol=1e-12)
+    assert worth.std(axis=0).mean() == pytest.approx(0.22, rel=0.1)
+    assert worth.mean(axis=1).std() == pytest.approx(0.12, abs=0.03)  # and a tenth of the rest
+
+
+def test_perfect_judges_rank_systems_perfectly_in_the_end() -> None:
+    params = SystemExperiment(
+        noise=0, bias=0, stretch=0, whole_points=False, item_sd=0, segment_sd=0,
+        repeats=2, per_system=20, points=4, rounds=5,
+    )  # fmt: skip
+    actual = run_system_experiment(params, lambda _: None)
+    assert actual.correlations.judgments.tolist() == [5, 10, 15, 20]
+    assert (actual.correlations.value[:, :, :, -1] > 1 - 1e-12).all()
+    for scores in actual.final.values():
+        np.testing.assert_allclose(scores, actual.truth)
+    assert actual.systems[0] == "system-01"
+    assert actual.facts["judgments"] == 200
