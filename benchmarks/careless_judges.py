@@ -23,7 +23,6 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 import annot_pipeline as annot
@@ -35,7 +34,6 @@ from annot_pipeline.stages.judges.label_judges import label_judges
 Answers = list[tuple[str, str, str]]
 """Item, judge, label."""
 Truths = dict[str, str]
-Codes = npt.NDArray[np.int64]
 
 PAIRS = {
     "ZenCrowd": ("zencrowd-us", "label.csv"), "Barzan": ("barzan", "label.csv"),

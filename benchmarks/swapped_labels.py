@@ -18,9 +18,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from annot_pipeline.arrays import Codes, Flags, Floats
 from annot_pipeline.methods.numerics.blocks import InMemoryBlocks
 from annot_pipeline.methods.numerics.moments import means
 from annot_pipeline.methods.rankings.adjusted_scores import adjusted_scores
@@ -28,10 +28,6 @@ from annot_pipeline.methods.rankings.inference import compare_estimates
 from annot_pipeline.methods.rankings.score_block import ScoreBlock
 from annot_pipeline.methods.scores.system_comparisons import compare_systems
 from annot_pipeline.methods.scores.zscores import z_scores
-
-Codes = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 COUNTED = ("SYSTEM", "REPEAT")
 METHODS = ("z_mean, rank-sum", "adjusted", "adjusted, after Holm")

@@ -11,13 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from annot_pipeline.arrays import Floats
 from annot_pipeline.methods.agreement.agreement import NominalAgreement, nominal_agreement
 from annot_pipeline.methods.agreement.label_intervals import FEW_JUDGES
-
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
 
 STATISTICS = ("percent_agreement", "cohen_kappa", "fleiss_kappa", "alpha_nominal", "gwet_ac1")
 ITEM_SD, JUDGE_SD, SPREAD_SD = 1.5, 0.5, 0.3

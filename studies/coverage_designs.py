@@ -12,12 +12,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.methods.rankings.adjusted_comparisons import ComparisonBlock
-
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
 
 SYSTEMS = 6
 SCORE_EFFECTS = np.linspace(4, -4, SYSTEMS)

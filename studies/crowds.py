@@ -9,12 +9,9 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 
+from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.methods.labels.label_matrix import LabelCodes
-
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
 
 Crowd = Literal["independent", "difficulty", "correlated", "sparse", "spam"]
 CROWDS: tuple[Crowd, ...] = get_args(Crowd)

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from annot_pipeline.arrays import Floats
 from annot_pipeline.methods.comparisons.match_quality import match_quality
 from annot_pipeline.report.figures import score_histograms_svg
 from annot_pipeline.report.figures.curves import Curve
@@ -18,8 +18,6 @@ from studies.figures.surprisal import surprisal_svg
 from studies.item_asking import BOUNDED
 from studies.item_rounds import ItemTask
 from studies.surprisal_curves import Surprisal
-
-Floats = npt.NDArray[np.float64]
 
 LABELS = {"spearman": "Spearman's rho", "pearson": "Pearson's r"}
 HEATMAPS = (0, 3, 6, 9)

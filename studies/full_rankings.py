@@ -15,14 +15,13 @@ import pyarrow as pa
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from annot_pipeline.arrays import Codes
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.errors import ConfigError, Problem
 from annot_pipeline.runtime.indexing import index
 from annot_pipeline.stages.build import Progress
 from studies.temporary_build import temporary_build
 from studies.topology import dense
-
-Codes = npt.NDArray[np.int64]
 
 TITLE = "a campaign without full rankings"
 COLUMNS = ("task", "kept", "item_a", "item_b", "outcome", "same_output", "ranking")

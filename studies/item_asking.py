@@ -23,6 +23,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.methods.comparisons.bounded_ra import BoundedRaParams, bounded_ra
 from annot_pipeline.methods.comparisons.trueskill import TrueSkillParams, trueskill
 from annot_pipeline.methods.numerics.moments import sums
@@ -31,9 +32,6 @@ from annot_pipeline.methods.planning.next_hits import NextHitsParams, next_hits
 from annot_pipeline.methods.scores.beta_scores import FRESH, beta_variance
 from studies.params import Rounds
 from studies.thurstone import ThurstoneParams, thurstone
-
-Codes = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 METHODS = ("DA", "EASL", "random", "RA", "TrueSkill", "Thurstone")
 BOUNDED = ("DA", "EASL", "random", "RA")

@@ -13,8 +13,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
+from annot_pipeline.arrays import Floats
 from annot_pipeline.errors import ConfigError, Problem
 from studies.item_asking import Answers
 from studies.item_rounds import ASKERS, ItemTask, repeat_rounds, stream
@@ -22,8 +22,6 @@ from studies.oracles import on_scale, read_item_oracle
 from studies.params import CANNOT_BE, ItemExperiment, too_few
 from studies.progress import Progress, Steps
 from studies.scalar_judges import AskedJudges, draw_judges
-
-Floats = npt.NDArray[np.float64]
 
 N_ITEMS = 150
 SHAPES = {"lexical": (2.0, 4.0), "political": (0.5, 0.7)}

@@ -16,8 +16,8 @@ from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
+from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.errors import ConfigError, Problem
 from annot_pipeline.methods.numerics.moments import means
@@ -26,9 +26,6 @@ from studies.oracles import Oracle, on_scale, read_item_oracle
 from studies.params import ItemReplay, too_few
 from studies.progress import Progress, Steps
 from studies.recorded import TITLE, RecordedTask, read_recorded
-
-Codes = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 MEANS = "mean of all judgments"
 """The oracle where a campaign has no truth."""

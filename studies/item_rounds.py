@@ -7,16 +7,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from annot_pipeline.arrays import Floats
 from annot_pipeline.methods.judges.judge_correlations import mean_spearman
 from annot_pipeline.methods.numerics.pair_ranks import FEWEST_ITEMS
 from studies.curves import Correlations, correlations
 from studies.item_asking import METHODS, Answers, Asked, ask, hits_a_round
 from studies.params import Rounds
 from studies.progress import Steps
-
-Floats = npt.NDArray[np.float64]
 
 ASKERS = ("DA", "EASL", "random", "RA")
 """Methods that ask; TrueSkill and Thurstone look on at RA's HITs."""

@@ -14,16 +14,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.methods.model_judges.prediction_powered import (
     Population,
     prediction_powered_mean,
 )
 from annot_pipeline.methods.model_judges.rogan_gladen import rogan_gladen
-
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
 
 LABELS, COMPARISONS = "labels", "comparisons"
 HUMAN, MODEL, PREDICTION_POWERED = "human", "model", "prediction_powered"

@@ -14,12 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-import numpy.typing as npt
-
+from annot_pipeline.arrays import Floats
 from annot_pipeline.errors import ConfigError, Problem
-
-Floats = npt.NDArray[np.float64]
 
 ITEM_COLUMNS, TRUTH_COLUMNS = ("item", "sent", "id"), ("truth", "label")
 SYSTEM_COLUMNS, SCORE_COLUMNS = ("system",), ("score", "rank")

@@ -12,8 +12,8 @@ from functools import partial
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from annot_pipeline.arrays import Flags, Floats
 from annot_pipeline.methods.comparisons.clusters import clusters
 from annot_pipeline.methods.numerics.blocks import InMemoryBlocks
 from annot_pipeline.methods.numerics.moments import means
@@ -36,10 +36,6 @@ from studies.coverage_designs import (
     draw_comparisons,
     draw_scores,
 )
-
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
 
 ALPHA = 0.05
 WITH_DOCUMENTS = ("40 documents",)

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.contracts import TEXT
 from annot_pipeline.errors import ConfigError, Problem
@@ -24,9 +24,6 @@ from annot_pipeline.runtime.indexing import Index, index
 from annot_pipeline.stages.build import Progress
 from studies.oracles import number_in, on_scale
 from studies.temporary_build import temporary_build
-
-Codes = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 WANTED = {
     "standardized": (

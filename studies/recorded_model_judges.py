@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
+from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.errors import ConfigError, Problem
 from studies.model_judge_coverage import (
     COMPARISONS,
@@ -27,8 +27,6 @@ from studies.model_judge_coverage import (
     Sample,
 )
 
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
 Rows = Sequence[Mapping[str, str]]
 
 COLUMNS = {

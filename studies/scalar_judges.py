@@ -16,10 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from annot_pipeline.arrays import Codes, Floats
 from studies.params import Judging
-
-Codes = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 MIDDLE = 0.5
 """Where a judge's stretch changes nothing."""

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from annot_pipeline.methods.agreement.krippendorff import krippendorff_alpha
 from annot_pipeline.methods.agreement.scale_agreement import (
@@ -21,9 +20,6 @@ from annot_pipeline.methods.agreement.scale_agreement import (
 from annot_pipeline.methods.agreement.score_differences import inter_judge_score_differences
 from annot_pipeline.methods.judges.judge_correlations import mean_spearman
 from studies.agreement_coverage import AgreementCoverage, SimulatedJudges
-
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
 
 SCALE = (0.0, 100.0)
 N_BINS = 5

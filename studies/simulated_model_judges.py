@@ -14,15 +14,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from annot_pipeline.arrays import Codes, Floats
 from studies.model_judge_coverage import (
     COMPARISONS,
     LABELS,
     Question,
     Sample,
 )
-
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
 
 N_PEOPLE, PER_ITEM = 40, 3
 N_TIMES = 10

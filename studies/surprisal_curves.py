@@ -8,13 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from annot_pipeline.arrays import Floats
 from annot_pipeline.methods.comparisons.bounded_ra import outcome_probabilities
 from annot_pipeline.methods.comparisons.trueskill import surprisal_of_tie, surprisal_of_win
 from studies.params import SurprisalCurves
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

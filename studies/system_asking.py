@@ -20,16 +20,12 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from annot_pipeline.arrays import Codes, Flags, Floats
 from annot_pipeline.methods.comparisons.match_quality import log_match_quality
 from annot_pipeline.methods.numerics.rounding import comparable
 from annot_pipeline.methods.scores.beta_scores import FRESH, beta_mode, beta_variance
 from studies.params import Points
-
-Codes = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 METHODS = ("DA", "EASL", "random")
 

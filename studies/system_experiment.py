@@ -8,18 +8,14 @@ every repetition, and centred, so that the truth is that of these segments.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from annot_pipeline.arrays import Codes, Flags, Floats
 from studies.item_rounds import stream
 from studies.params import SystemExperiment
 from studies.progress import Progress, Steps
 from studies.scalar_judges import Judges, draw_judges
 from studies.system_asking import METHODS
 from studies.system_rounds import SystemTask, repeat_systems
-
-Codes = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 CENTRE = 0.6
 """Where a system of average quality comes to stand on the scale."""

@@ -14,8 +14,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
+from annot_pipeline.arrays import Codes, Flags, Floats
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.errors import ConfigError, Problem
 from studies.oracles import on_scale, read_system_oracle
@@ -24,10 +24,6 @@ from studies.progress import Progress, Steps
 from studies.recorded import TITLE, RecordedTask, read_recorded
 from studies.system_asking import METHODS
 from studies.system_rounds import SystemTask, repeat_systems
-
-Codes = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 
 class RecordedOutputs:

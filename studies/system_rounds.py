@@ -6,16 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from annot_pipeline.arrays import Floats
 from studies.curves import Correlations, correlations
 from studies.item_rounds import stream
 from studies.params import Points
 from studies.progress import Steps
 from studies.system_asking import METHODS, HitSizes, Outputs, ask_systems
-
-Codes = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 MakeOutputs = Callable[[int, str, np.random.Generator], Outputs]
 """From the repetition, the method and its own randomness to what is judged."""

@@ -14,8 +14,8 @@ from decimal import ROUND_HALF_UP, Decimal
 from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from annot_pipeline.arrays import Floats
 from studies.curves import (
     BASELINE,
     MEASURES,
@@ -31,7 +31,6 @@ from studies.item_rounds import ItemTask, stream
 from studies.surprisal_curves import Surprisal
 from studies.system_rounds import SystemTask
 
-Floats = npt.NDArray[np.float64]
 Cell: TypeAlias = str | int | float | None
 Task: TypeAlias = ItemTask | SystemTask
 

@@ -25,12 +25,10 @@ import numpy.typing as npt
 from scipy.sparse import coo_array, csr_array
 from scipy.special import log_ndtr
 
+from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.methods.comparisons.trueskill import surprisal_of_win
 from annot_pipeline.methods.comparisons.waves import winners_first
 from annot_pipeline.methods.numerics.convergence import Convergence
-
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
 
 _ROUNDING = 1e-14  # relative: log posteriors that differ by less are equal
 _SOLVED = 1e-8  # relative residual of a Newton step; what is left falls to the next step

@@ -20,12 +20,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from annot_pipeline.arrays import Codes, Flags, Floats
 from annot_pipeline.methods.comparisons.comparison_graphs import comparison_graphs
 from annot_pipeline.methods.planning.tournament import n_comparisons, tournament
-
-Codes = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 WAYS = ("path", "dominance")
 """How a relation was inferred."""

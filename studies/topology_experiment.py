@@ -12,15 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.methods.planning.tournament import n_comparisons
 from studies.curves import TAILS, Interval
 from studies.item_rounds import stream
 from studies.params import Topology
 from studies.progress import Progress, Steps
 from studies.topology import COUNTS, READINGS, WAYS, rebuild, share_right
-
-Codes = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 MEASURES = (
     "pearson", "sd_of_pearson", *READINGS, *(f"{name}_without_path" for name in READINGS),

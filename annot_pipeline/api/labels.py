@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -22,6 +21,7 @@ from annot_pipeline.api.roles import (
     optional_columns,
     refuse_others,
 )
+from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.contracts import TEXT
 from annot_pipeline.errors import ConfigError, InputError, Problem, counted, first_of
 from annot_pipeline.methods.labels.dawid_skene import DawidSkeneParams
@@ -30,8 +30,6 @@ from annot_pipeline.methods.labels.models import LABEL_MODELS
 from annot_pipeline.methods.labels.votes import count_votes
 from annot_pipeline.stages.ingest.look_alikes import look_alikes
 
-Codes = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 TASK = "task"
 ITEM_AND_LABEL: dict[str, str | None] = {"item": "item", "label": "label"}
 

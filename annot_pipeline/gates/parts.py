@@ -9,14 +9,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from annot_pipeline.arrays import Flags
 from annot_pipeline.errors import SHOWN_VALUES
 from annot_pipeline.gates.rules import Breach, Rule
-
-Flags = npt.NDArray[np.bool_]
 
 
 @dataclass

@@ -6,14 +6,12 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from annot_pipeline.arrays import Codes
 from annot_pipeline.contracts import TEXT
 from annot_pipeline.methods.numerics.distinct import distinct, places
-
-Codes = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from annot_pipeline.arrays import Codes, Flags, Floats
 from annot_pipeline.contracts import TEXT
 from annot_pipeline.contracts.answer_text import Number, answer_text
 from annot_pipeline.errors import first_of, shorten
@@ -17,10 +18,6 @@ from annot_pipeline.exports.json_lines import parse_json
 from annot_pipeline.methods.labels.prediction_scores import NO_CLASS
 from annot_pipeline.scoring.faults import Faults
 from annot_pipeline.scoring.predictions import Form, Predictions, is_blank
-
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
 
 SUM_TOLERANCE = 1e-6
 

@@ -10,17 +10,13 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from annot_pipeline.arrays import Codes, Flags, Floats
 from annot_pipeline.contracts import CERTAINTY_BOUNDS, TEXT
 from annot_pipeline.contracts.certainty import probability_column
 from annot_pipeline.errors import Problem, StoreError
-
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
 
 GROUPS = ("below 0.5", "0.5 to 0.8", "0.8 to 0.95", "0.95 to 0.99", "0.99 and above", "adjudicated")
 """Items by how certain gold is of its label; each range without its end."""

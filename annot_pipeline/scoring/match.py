@@ -7,18 +7,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from annot_pipeline.arrays import Codes
 from annot_pipeline.contracts import TEXT
 from annot_pipeline.errors import ConfigError, InputError, Problem, counted, first_of, shorten
 from annot_pipeline.scoring.cells import Rows
 from annot_pipeline.scoring.faults import Faults
 from annot_pipeline.scoring.gold import GoldTask
 from annot_pipeline.scoring.predictions import Form, Predictions, is_blank
-
-Codes = npt.NDArray[np.int64]
 
 SHOWN = 5
 """Names of items that are said of many."""

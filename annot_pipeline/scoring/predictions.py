@@ -15,6 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from annot_pipeline.arrays import Codes
 from annot_pipeline.config import Limits
 from annot_pipeline.contracts import TEXT
 from annot_pipeline.contracts.answer_text import answer_text
@@ -33,8 +34,6 @@ from annot_pipeline.exports.text_check import BYTES_LOOKED_AT, is_text
 from annot_pipeline.scoring.faults import Faults, RowLines, no_lines
 from annot_pipeline.storage.checked_export import refuse_special_file
 from annot_pipeline.storage.files import first_bytes
-
-Codes = npt.NDArray[np.int64]
 
 ENDINGS = {
     ".csv": "csv", ".tsv": "csv", ".txt": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl",

@@ -11,11 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from annot_pipeline.arrays import Codes
 from benchmarks.comparison import Comparison, Way, Work
-
-Codes = npt.NDArray[np.int64]
 
 SYSTEMS, ROUNDS, TIES = 50, 100, 0.1
 JUDGES, SEGMENTS = 200, 1_000

@@ -9,11 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from annot_pipeline.arrays import Codes
 from benchmarks.comparison import Comparison, Way, Work
-
-Codes = npt.NDArray[np.int64]
 
 CLASSES, JUDGES, LABELS_PER_ITEM = 5, 200, 10
 ITERATIONS = 20

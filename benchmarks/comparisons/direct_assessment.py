@@ -6,13 +6,9 @@ from dataclasses import dataclass
 from itertools import permutations
 
 import numpy as np
-import numpy.typing as npt
 
+from annot_pipeline.arrays import Codes, Flags, Floats
 from benchmarks.comparison import Comparison, Way, Work
-
-Codes = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 ALPHA = 0.05
 SYSTEMS = 12

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from annot_pipeline.arrays import Floats
 from benchmarks.comparison import Comparison, Way, Work
-
-Floats = npt.NDArray[np.float64]
 
 PAIRS = 24
 """Outputs that a judge scored, with their degraded copies: two HITs."""

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from annot_pipeline.arrays import Floats
 from benchmarks.comparison import Comparison, Way, Work
-
-Floats = npt.NDArray[np.float64]
 
 HIT_SIZE, GAMMA = 5, 0.1
 MOST = 20_000

@@ -16,10 +16,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from annot_pipeline.arrays import Floats
 from benchmarks.users_script.pairs import coded, judge_pairs, of_judge_pairs, spearman
 from benchmarks.users_script.score_alphas import alphas_by_library, score_alphas
 
-Floats = npt.NDArray[np.float64]
 Row = tuple[str, float, float, float]
 """Statistic, value, ends of its 95% interval."""
 

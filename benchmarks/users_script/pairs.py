@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-Floats = npt.NDArray[np.float64]
+from annot_pipeline.arrays import Floats
 
 
 def coded(rows: pd.DataFrame) -> pd.DataFrame:

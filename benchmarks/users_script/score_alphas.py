@@ -10,10 +10,10 @@ from typing import Literal, get_args
 
 import krippendorff
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-Floats = npt.NDArray[np.float64]
+from annot_pipeline.arrays import Floats
+
 Level = Literal["ordinal", "interval", "ratio"]
 LEVELS: tuple[Level, ...] = get_args(Level)
 

@@ -9,16 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from annot_pipeline.arrays import Codes, Flags, Floats
 from annot_pipeline.methods.comparisons.adequacy import NOT_KNOWN, greedy_answers
 from annot_pipeline.methods.comparisons.comparison_graphs import ComparisonGraphs
 from studies.simulators.preference_settings import PreferenceSimulation
 from studies.simulators.working_hours import times_of_work
-
-Codes = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,11 +9,8 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 
-Codes = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
+from annot_pipeline.arrays import Codes, Flags, Floats
 
 Kind = Literal["constant", "majority class", "random", "copying", "copying in part",
                "copying most answers", "copying a careful judge", "half careful"]  # fmt: skip

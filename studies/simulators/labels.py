@@ -19,11 +19,8 @@ from datetime import UTC, datetime
 import numpy as np
 import numpy.typing as npt
 
+from annot_pipeline.arrays import Codes, Floats, Texts
 from annot_pipeline.errors import ConfigError, Problem
-
-Codes = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Texts = npt.NDArray[np.str_]
 
 SKILLS = ("good", "careless", "biased")
 ORIGINS = ("new", "correction", "repeat")

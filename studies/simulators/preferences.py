@@ -20,8 +20,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from annot_pipeline.arrays import Codes, Flags, Floats, Texts
 from annot_pipeline.methods.comparisons.comparison_graphs import (
     ComparisonGraphs,
     comparison_graphs,
@@ -33,11 +33,6 @@ from studies.simulators.preference_settings import PreferenceSimulation
 from studies.simulators.scores import names
 from studies.simulators.translations import translated
 from studies.simulators.working_hours import times_of_work
-
-Codes = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
-Texts = npt.NDArray[np.str_]
 
 DAMAGES = (
     "unknown outcome", "system as outcome", "blank outcome", "against itself", "blank system",

@@ -18,15 +18,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 
+from annot_pipeline.arrays import Codes
 from annot_pipeline.errors import ConfigError, Problem
-from studies.simulators.scores import (
-    BAD_REFERENCE,
-    ORDINARY,
-    SLOTS,
-    Codes,
-    SimulatedScores,
-    names,
-)
+from studies.simulators.scores import BAD_REFERENCE, ORDINARY, SLOTS, SimulatedScores, names
 
 COLUMNS = (
     "src", "trg", "judge", "hit", "assignment", "position", "system", "segment", "kind", "score",

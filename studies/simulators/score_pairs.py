@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from studies.simulators.scores import ORDINARY_PER_GROUP, Codes, Floats
+from annot_pipeline.arrays import Codes, Floats
+from studies.simulators.scores import ORDINARY_PER_GROUP
 
 
 @dataclass(frozen=True, eq=False)

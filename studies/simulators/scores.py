@@ -22,13 +22,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from annot_pipeline.arrays import Codes, Floats, Texts
 from annot_pipeline.errors import ConfigError, Problem
 from annot_pipeline.methods.planning.hit_design import HitDesign
 from studies.simulators.labels import DAY, FIRST_NIGHT, OPENS
-
-Codes = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Texts = npt.NDArray[np.str_]
 
 KINDS = ("ordinary", "ask_again", "bad_reference", "good_reference")
 ORDINARY, ASK_AGAIN, BAD_REFERENCE, GOOD_REFERENCE = range(4)

@@ -10,10 +10,8 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-Texts = npt.NDArray[np.str_]
+from annot_pipeline.arrays import Floats, Texts
 
 PARTS: tuple[tuple[tuple[str, tuple[str, ...]], ...], ...] = (
     (

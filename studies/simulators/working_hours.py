@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from annot_pipeline.arrays import Codes, Floats
 from studies.simulators.labels import CLOSES, DAY, FIRST_NIGHT, OPENS
-
-Codes = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 
 def times_of_work(rng: np.random.Generator, night: Codes, hit: Codes, seconds: Floats) -> Codes:

@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from annot_pipeline.arrays import Flags, Floats
 from annot_pipeline.audit.diff.between import JUDGMENT_CHANGES
 from annot_pipeline.contracts import ESTIMATES, JUDGE_VALIDATION, REAL, TEXT
 from annot_pipeline.storage.queries import Queries
@@ -133,8 +134,6 @@ what the cell held when the changes up to that cause were made; ``old_recomputed
 before them, by the code at hand.
 """
 
-Flags = npt.NDArray[np.bool_]
-Floats = npt.NDArray[np.float64]
 
 ROUNDING = 1e-6
 """Share of the change of a number up to which a step is no cause: iterative fits end at slightly

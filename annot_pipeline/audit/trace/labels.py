@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from annot_pipeline.arrays import Floats
 from annot_pipeline.methods.labels.e_step import tempered
 from annot_pipeline.methods.labels.label_evidence import TIED, LabelEvidence, label_evidence
 from annot_pipeline.methods.labels.unsupported import UnsupportedClasses
@@ -25,7 +25,6 @@ VOTES_ALONE = (
 )
 LEAST = 1e-12
 """Probability of a class at least, where two are divided."""
-Floats = npt.NDArray[np.float64]
 Row = dict[str, Any]
 
 HELD_FIXED = (

@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
+from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.methods.agreement.label_block import LabelBlock
 from annot_pipeline.methods.agreement.label_influence import (
     MOST_JUDGES,
@@ -61,9 +62,6 @@ from annot_pipeline.methods.agreement.label_sums import (
 )
 from annot_pipeline.methods.labels.label_matrix import LabelCodes
 from annot_pipeline.methods.numerics.blocks import Blocks, InMemoryBlocks
-
-Codes = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 PAIRS_AT_ONCE = 10_000_000
 """Pairs of labels whose judges are compared at once, some 100 bytes each, unless one judge has

@@ -10,13 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from annot_pipeline.arrays import Floats
 from annot_pipeline.methods.numerics.additive import Additive
 from annot_pipeline.methods.numerics.blocks import Blocks
 from annot_pipeline.methods.rankings.score_block import ScoreBlock
-
-Floats = npt.NDArray[np.float64]
 
 TAIL = 0.975
 

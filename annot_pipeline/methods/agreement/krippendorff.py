@@ -27,10 +27,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import coo_array, csr_array
 
+from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.methods.numerics.bootstrap import (
     Counts,
     Estimate,
-    Floats,
     ItemResamples,
     Rng,
     replicate_counts,
@@ -40,7 +40,6 @@ from annot_pipeline.methods.numerics.distinct import renumbered_values
 from annot_pipeline.methods.numerics.moments import means, sums
 from annot_pipeline.methods.numerics.whole_numbers import WholeMatrix, WholeNumbers
 
-Codes = npt.NDArray[np.int64]
 Metric = Literal["nominal", "ordinal", "interval", "ratio"]
 
 MOST_RATIO_VALUES = 20_000  # distinct values: 4e8 distances a chunk of rounds

@@ -11,15 +11,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_array
 
+from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.methods.agreement.rating_counts import RatingCounts
 from annot_pipeline.methods.labels.label_matrix import LabelCodes
 from annot_pipeline.methods.numerics.distinct import renumbered
-
-Codes = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 WIDE = 8
 """Items times labels for each cell, up to which a table of all is counted."""

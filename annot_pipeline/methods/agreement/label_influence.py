@@ -13,14 +13,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.methods.agreement.krippendorff import pairs_in_chunks
 from annot_pipeline.methods.agreement.label_block import LabelBlock
 from annot_pipeline.methods.numerics.additive import Additive
-
-Codes = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 Weights = Literal["pairs", "items", "labels"]
 """How pairs of labels weigh: pairs by distinct judges each alike; all pairs, each item alike; all

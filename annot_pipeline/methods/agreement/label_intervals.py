@@ -17,11 +17,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from annot_pipeline.arrays import Floats
 from annot_pipeline.methods.numerics.hyperbolic import tanh
-
-Floats = npt.NDArray[np.float64]
 
 FEW_JUDGES = 4
 """Effective judges below which judges do not count as drawn."""

@@ -11,9 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_array
 
+from annot_pipeline.arrays import Floats
 from annot_pipeline.methods.agreement.label_block import LabelBlock
 from annot_pipeline.methods.agreement.label_influence import (
     Coefficient,
@@ -22,8 +22,6 @@ from annot_pipeline.methods.agreement.label_influence import (
     pair_weights,
 )
 from annot_pipeline.methods.numerics.additive import Additive
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

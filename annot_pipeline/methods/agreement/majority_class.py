@@ -20,11 +20,10 @@ from math import comb
 import numpy as np
 import numpy.typing as npt
 
+from annot_pipeline.arrays import Codes
 from annot_pipeline.methods.agreement.rating_counts import n_distinct
 from annot_pipeline.methods.agreement.segment_ratio import segment_ratio
 from annot_pipeline.methods.numerics.bootstrap import Estimate, Rng
-
-Codes = npt.NDArray[np.int64]
 
 OUTCOMES = 3
 

@@ -9,13 +9,9 @@ Beaver 1977 model the same effect of order).
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from annot_pipeline.arrays import Codes, Flags, Floats
 from annot_pipeline.methods.numerics.distinct import renumbered
-
-Codes = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 
 def order_weights(first: Codes, second: Codes, is_turned: Flags) -> Floats:

@@ -20,12 +20,11 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
+from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.methods.agreement.rating_counts import n_distinct
 from annot_pipeline.methods.agreement.rating_pairs import Partners
 from annot_pipeline.methods.agreement.segment_ratio import segment_ratio
-from annot_pipeline.methods.numerics.bootstrap import Estimate, Floats, Rng
-
-Codes = npt.NDArray[np.int64]
+from annot_pipeline.methods.numerics.bootstrap import Estimate, Rng
 
 FEWEST_OUTPUTS = 3
 """Common outputs below which a pair of judges has no correlation."""

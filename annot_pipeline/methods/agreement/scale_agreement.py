@@ -12,15 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.methods.agreement.rating_counts import RatingCounts
 from annot_pipeline.methods.labels.label_matrix import LabelCodes
-from annot_pipeline.methods.numerics.bootstrap import (
-    Estimate,
-    Floats,
-    Rng,
-)
-
-Codes = npt.NDArray[np.int64]
+from annot_pipeline.methods.numerics.bootstrap import Estimate, Rng
 
 
 @dataclass(frozen=True)

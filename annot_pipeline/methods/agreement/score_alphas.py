@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.methods.agreement.krippendorff import (
     RatingTable,
     interval_alpha,
@@ -21,9 +21,7 @@ from annot_pipeline.methods.agreement.krippendorff import (
     ratio_alpha,
     ratio_within,
 )
-from annot_pipeline.methods.numerics.bootstrap import Counts, Floats, weighted
-
-Codes = npt.NDArray[np.int64]
+from annot_pipeline.methods.numerics.bootstrap import Counts, weighted
 
 MOST_VALUES = 2_000
 """Distinct scores: their counts in each resample are added up over blocks."""

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.methods.labels.label_matrix import LabelCodes
 from annot_pipeline.methods.numerics.bootstrap import (
     Estimate,
-    Floats,
     ItemResamples,
     Rng,
     replicate,
@@ -22,8 +22,6 @@ from annot_pipeline.methods.numerics.bootstrap import (
 )
 from annot_pipeline.methods.numerics.distinct import renumbered_values
 from annot_pipeline.methods.numerics.moments import sums
-
-Codes = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

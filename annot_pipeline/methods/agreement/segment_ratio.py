@@ -9,17 +9,15 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from annot_pipeline.arrays import Floats
 from annot_pipeline.methods.numerics.bootstrap import (
     Estimate,
-    Floats,
     ItemResamples,
     Rng,
     replicate,
     weighted,
 )
 from annot_pipeline.methods.numerics.moments import sums
-
-Codes = npt.NDArray[np.int64]
 
 FEWEST_SEGMENTS = 2
 """Segments below which there is no interval: one drawn again is always the same one."""

@@ -26,12 +26,11 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from annot_pipeline.arrays import Codes, Flags, Floats
 from annot_pipeline.methods.agreement.rating_counts import RatingCounts, n_distinct
 from annot_pipeline.methods.agreement.segment_ratio import segment_resamples
-from annot_pipeline.methods.numerics.bootstrap import Estimate, Floats, Rng, replicate, weighted
+from annot_pipeline.methods.numerics.bootstrap import Estimate, Rng, replicate, weighted
 
-Codes = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
 Pairs = Literal["inter", "intra", "all"]
 
 OUTCOMES = 3

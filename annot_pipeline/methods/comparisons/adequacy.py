@@ -25,10 +25,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from annot_pipeline.arrays import Codes, Flags
 from annot_pipeline.methods.comparisons.comparison_graphs import ComparisonGraphs
-
-Codes = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
 
 ADEQUATE, INADEQUATE, NOT_KNOWN = 1, 0, -1
 """Codes of labels, and of answers."""

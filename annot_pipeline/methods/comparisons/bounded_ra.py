@@ -21,12 +21,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit
 
+from annot_pipeline.arrays import Codes, Flags, Floats
 from annot_pipeline.methods.comparisons.waves import waves, winners_first
 from annot_pipeline.methods.scores.beta_scores import FRESH, beta_mode, beta_variance
-
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
 
 _EQUAL = 1e-9
 """Scores that differ by epsilon up to this much differ by epsilon, so they are not further apart.

@@ -13,11 +13,9 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
+from annot_pipeline.arrays import Codes, Flags, Floats
+
 ClusterRule = Literal["wmt", "all_beat_all", "min_wins"]
 
 

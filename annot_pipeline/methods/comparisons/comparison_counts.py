@@ -19,12 +19,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
+from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.methods.comparisons.waves import checked
 from annot_pipeline.methods.numerics.bootstrap import ItemResamples
 from annot_pipeline.methods.numerics.distinct import distinct, places
 
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
 AT_ONCE = 4_000_000
 """Counts and weights of units held at once."""
 

@@ -26,13 +26,11 @@ import numpy.typing as npt
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from annot_pipeline.arrays import Codes, Flags, Floats
 from annot_pipeline.methods.comparisons.reachability import Reachability
 from annot_pipeline.methods.comparisons.waves import winners_first
 from annot_pipeline.methods.numerics.dense_ranks import dense_ranks
 
-Codes = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 WORDS = 2**22
 """Words of 64 outputs held at once."""
 

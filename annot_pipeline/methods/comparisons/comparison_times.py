@@ -19,9 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-Codes = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
+from annot_pipeline.arrays import Codes, Flags, Floats
 
 
 @dataclass(frozen=True)

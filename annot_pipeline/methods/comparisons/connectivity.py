@@ -23,10 +23,8 @@ import numpy.typing as npt
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from annot_pipeline.arrays import Codes, Flags
 from annot_pipeline.methods.comparisons.waves import winners_first
-
-Codes = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,14 +27,12 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from annot_pipeline.arrays import Codes, Flags, Floats
 from annot_pipeline.methods.comparisons.bounded_ra import BoundedRaParams, bounded_ra_update
 from annot_pipeline.methods.comparisons.trueskill import TrueSkillParams, trueskill_update
 from annot_pipeline.methods.comparisons.waves import waves_side_by_side, winners_first
 from annot_pipeline.methods.scores.beta_scores import FRESH, beta_mode
 
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
 Round = Literal["given", "permuted", "drawn", "drawn_permuted"]
 
 STEPS = 4_096

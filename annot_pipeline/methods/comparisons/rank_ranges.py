@@ -11,9 +11,8 @@ Reading: of all systems down to i. On WMT15's published ranges that is the same.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-Codes = npt.NDArray[np.int64]
+from annot_pipeline.arrays import Codes
 
 _TAIL = 40  # one rank of so many is left out at each end
 

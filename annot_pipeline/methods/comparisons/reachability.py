@@ -13,7 +13,8 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-Codes = npt.NDArray[np.int64]
+from annot_pipeline.arrays import Codes
+
 Words = npt.NDArray[np.uint64]
 
 

@@ -14,8 +14,7 @@ import numpy.typing as npt
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-Codes = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
+from annot_pipeline.arrays import Codes, Flags
 
 
 @dataclass(frozen=True)

@@ -24,11 +24,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import erfcx
 
+from annot_pipeline.arrays import Codes, Flags, Floats
 from annot_pipeline.methods.comparisons.waves import waves, winners_first
-
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
 
 _ROOT_HALF = np.sqrt(0.5)
 _PER_R = np.sqrt(2 / np.pi)  # 1 / R(x) is this / erfcx(x / sqrt(2)), which cannot overflow

@@ -21,7 +21,8 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-Codes = npt.NDArray[np.int64]
+from annot_pipeline.arrays import Codes
+
 Bools = npt.NDArray[np.bool_]
 
 FIRST_WINS, TIE, SECOND_WINS = 1, 0, -1

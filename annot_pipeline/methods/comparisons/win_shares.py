@@ -11,10 +11,9 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
+from annot_pipeline.arrays import Codes, Floats
+
 TiesOfShares = Literal["out", "half"]
 
 

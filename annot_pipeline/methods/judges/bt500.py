@@ -19,15 +19,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from annot_pipeline.arrays import Codes, Flags, Floats
 from annot_pipeline.methods.judges.leave_one_out import SharedScores
 from annot_pipeline.methods.numerics.additive import Additive
 from annot_pipeline.methods.numerics.blocks import Blocks
-
-Codes = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 FEWEST_SCORES = 6
 """Of an item, below which no score is two standard deviations from the mean."""

@@ -28,6 +28,7 @@ from itertools import permutations
 import numpy as np
 import numpy.typing as npt
 
+from annot_pipeline.arrays import Codes, Flags, Floats
 from annot_pipeline.methods.judges.judge_figures import FEWEST_ITEMS, SquareSums
 from annot_pipeline.methods.judges.leave_one_out import (
     LeaveOneOut,
@@ -37,10 +38,6 @@ from annot_pipeline.methods.judges.leave_one_out import (
 )
 from annot_pipeline.methods.numerics.blocks import Blocks
 from annot_pipeline.methods.numerics.hyperbolic import tanh
-
-Codes = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 PERMUTATIONS = 999
 MOST_PERMUTED = 200

@@ -18,10 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.methods.numerics.moments import means, sums
-
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
 
 CONFIDENCE = 0.95
 PRIOR_FREEDOM = 4.0

@@ -16,12 +16,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.methods.numerics.distinct import ordered_codes
 from annot_pipeline.methods.numerics.moments import means, moments
 from annot_pipeline.methods.numerics.rounding import comparable
-
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -24,20 +24,13 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
+from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.methods.agreement.rating_pairs import Partners
 from annot_pipeline.methods.judges.paired_scores import JUDGE_PAIRS, JudgedItems, PairBlock, paired
-from annot_pipeline.methods.numerics.bootstrap import (
-    Estimate,
-    Floats,
-    ItemResamples,
-    Rng,
-    replicate_counts,
-)
+from annot_pipeline.methods.numerics.bootstrap import Estimate, ItemResamples, Rng, replicate_counts
 from annot_pipeline.methods.numerics.distinct import renumbered_values
 from annot_pipeline.methods.numerics.pair_ranks import runs
 from annot_pipeline.methods.numerics.rounding import comparable
-
-Codes = npt.NDArray[np.int64]
 
 MOST_PAIR_WORK = 4_000_000_000
 """Common items of pairs by rounds, beyond which there is no interval: it would take minutes."""

@@ -27,6 +27,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from annot_pipeline.arrays import Codes, Flags, Floats
 from annot_pipeline.methods.judges.leave_one_out import (
     SharedMoments,
     SharedScores,
@@ -34,10 +35,6 @@ from annot_pipeline.methods.judges.leave_one_out import (
     shared_moments,
 )
 from annot_pipeline.methods.numerics.blocks import Blocks
-
-Codes = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 FEWEST_ITEMS = 3
 """Shared items below which a judge has no figures."""

@@ -14,10 +14,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-Codes = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
+from annot_pipeline.arrays import Codes, Floats
+
 FEWEST_DENIALS = 8
 """Shared denials of a pair, from which on its agreement can tell copies from hard items."""
 LOG_DENIALS_P = math.log(1e-5)

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from annot_pipeline.arrays import Codes, Flags, Floats
 from annot_pipeline.methods.judges.paired_scores import JudgedItems
 from annot_pipeline.methods.numerics.additive import SumsByName
 from annot_pipeline.methods.numerics.blocks import Blocks
@@ -25,9 +25,6 @@ from annot_pipeline.methods.numerics.moments import (
 )
 from annot_pipeline.methods.numerics.rounding import comparable
 
-Codes = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 Measured = dict[str, tuple[Codes, Floats]]
 
 

@@ -12,16 +12,15 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.methods.agreement.rating_pairs import Partners
 from annot_pipeline.methods.labels.label_matrix import LabelCodes
-from annot_pipeline.methods.numerics.bootstrap import Counts, Floats
+from annot_pipeline.methods.numerics.bootstrap import Counts
 from annot_pipeline.methods.numerics.distinct import renumbered_values
 from annot_pipeline.methods.numerics.moments import means
 from annot_pipeline.methods.numerics.pair_ranks import FEWEST_ITEMS, PairRanks, ranks_within, runs
 from annot_pipeline.methods.numerics.rounding import comparable, furthest
 from annot_pipeline.methods.numerics.whole_numbers import WholeNumbers
-
-Codes = npt.NDArray[np.int64]
 
 JUDGE_PAIRS = 500
 """Pairs of judges whose ranks are added up at once: sums of many rounds stay in the cache."""

@@ -13,8 +13,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
+from annot_pipeline.arrays import Codes, Floats
 
 HALVINGS = 52
 """Of an interval, until its ends are neighbours."""

@@ -16,14 +16,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from annot_pipeline.arrays import Codes, Flags, Floats
 from annot_pipeline.methods.labels.votes import Votes
 from annot_pipeline.methods.numerics.additive import Additive
-
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

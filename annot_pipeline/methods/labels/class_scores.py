@@ -18,11 +18,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_matrix
 
+from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.methods.numerics.bootstrap import Estimate, ItemResamples, ratios, replicate
 from annot_pipeline.methods.numerics.wilson import wilson_interval
-
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

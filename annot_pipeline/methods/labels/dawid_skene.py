@@ -30,6 +30,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from annot_pipeline.arrays import Floats
 from annot_pipeline.methods.labels.e_step import e_step
 from annot_pipeline.methods.labels.estimates import Estimates
 from annot_pipeline.methods.labels.label_em import EMState, Shape, run_em
@@ -39,8 +40,6 @@ from annot_pipeline.methods.labels.models import LABEL_MODELS
 from annot_pipeline.methods.numerics.blocks import InMemoryBlocks
 from annot_pipeline.methods.numerics.convergence import Convergence
 
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
 Progress = Callable[[int, int], None]
 
 

@@ -12,13 +12,10 @@ from __future__ import annotations
 from functools import reduce
 
 import numpy as np
-import numpy.typing as npt
 
+from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.methods.labels.estimates import Counts, Estimates
 from annot_pipeline.methods.labels.label_matrix import LabelMatrix
-
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
 
 FEW = 16
 """Classes up to which a row is short."""

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
+from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.methods.labels.e_step import e_step, expected_counts
 from annot_pipeline.methods.labels.estimates import Estimates
 from annot_pipeline.methods.labels.held_out_labels import (
@@ -25,9 +25,6 @@ from annot_pipeline.methods.labels.item_labels import ItemLabels
 from annot_pipeline.methods.labels.label_matrix import LabelCodes, LabelMatrix
 from annot_pipeline.methods.labels.stacking import DEPENDENCE
 from annot_pipeline.methods.numerics.blocks import Blocks
-
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.methods.labels.held_out_labels import Predictions
 from annot_pipeline.methods.numerics.additive import Additive
 from annot_pipeline.methods.numerics.blocks import Blocks
 
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
 CLEARLY, LEAST_GAIN = 2.0, 3.0
 """Standard errors, and nats over all labels, by which votes must predict better."""
 Score = tuple[float, float]

@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.methods.labels.e_step import e_step, tempered
 from annot_pipeline.methods.labels.estimates import Estimates
 from annot_pipeline.methods.labels.hierarchical import label_shares
@@ -19,9 +19,6 @@ from annot_pipeline.methods.labels.item_labels import ItemLabels
 from annot_pipeline.methods.labels.label_matrix import LabelCodes, LabelMatrix
 from annot_pipeline.methods.labels.votes import smoothed_votes
 from annot_pipeline.methods.numerics.blocks import Blocks
-
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
 
 LEAST = 1e-12
 """Probability of a label at least, where counts without it leave nothing."""

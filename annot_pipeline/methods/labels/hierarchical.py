@@ -18,12 +18,9 @@ iteration to the next.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.methods.labels.estimates import Counts, Estimates
-
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
 
 BORROWED = 6.0
 """Labels of each class that a judge borrows from the common confusion."""

@@ -19,8 +19,8 @@ from functools import partial, reduce
 from operator import add
 
 import numpy as np
-import numpy.typing as npt
 
+from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.methods.labels.dawid_skene import DawidSkeneParams
 from annot_pipeline.methods.labels.family_comparison import compare_families
 from annot_pipeline.methods.labels.held_out_evidence import (
@@ -50,9 +50,6 @@ from annot_pipeline.methods.labels.related_judges import RelatedJudges, related_
 from annot_pipeline.methods.labels.stacking import DEPENDENCE, StackedFit, fit_stacking
 from annot_pipeline.methods.labels.stacking import ENOUGH as FEW
 from annot_pipeline.methods.numerics.blocks import Blocks, InMemoryBlocks
-
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
 
 TOLERANCE, POSTERIOR_TOLERANCE = 1e-7, 1e-2
 """Of fits of ``hierarchical``: the average of them ends within .001 of its limit."""

@@ -22,8 +22,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from annot_pipeline.arrays import Codes, Flags, Floats
 from annot_pipeline.methods.labels.e_step import e_step, expected_counts, voted_counts
 from annot_pipeline.methods.labels.estimates import (
     Counts,
@@ -39,9 +39,6 @@ from annot_pipeline.methods.numerics.convergence import Convergence
 if TYPE_CHECKING:
     from annot_pipeline.methods.labels.dawid_skene import DawidSkeneParams
 
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
 
 DIAGONAL_START = 0.7
 """Share on the diagonal of the ``diagonal`` start; the rest is spread over all K cells."""

@@ -16,10 +16,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
+from annot_pipeline.arrays import Codes, Floats
 
 TIED = 1e-9
 """Log odds below which two classes are tied; rounding is far below, and ties go by class order."""

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from annot_pipeline.arrays import Codes
+
 if TYPE_CHECKING:  # settings alone, which need Params, load no scipy
     from scipy.sparse import csr_array
-
-Codes = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,9 @@ it. With one class nothing tells t. A judge without labels has t = 1/2 and picks
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.methods.labels.estimates import Counts, Estimates, cell_counts, log_dirichlet
-
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
 
 
 def m_step(

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from annot_pipeline.arrays import Floats
 from annot_pipeline.methods.labels.estimates import Estimates
 from annot_pipeline.methods.labels.label_em import (
     EMResult,
@@ -25,7 +25,6 @@ from annot_pipeline.methods.numerics.convergence import Convergence
 if TYPE_CHECKING:
     from annot_pipeline.methods.labels.dawid_skene import DawidSkeneParams
 
-Floats = npt.NDArray[np.float64]
 
 OnIteration = Callable[[int, EMState], None]
 Watch = Callable[[str], tuple[EMState | None, OnIteration]]

@@ -10,8 +10,8 @@ With one class the accuracy is 1. A judge without labels has accuracy 1/K where 
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.methods.labels.estimates import (
     Counts,
     Estimates,
@@ -19,9 +19,6 @@ from annot_pipeline.methods.labels.estimates import (
     log_dirichlet,
     prevalence,
 )
-
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
 
 
 def m_step(

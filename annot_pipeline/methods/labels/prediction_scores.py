@@ -29,12 +29,9 @@ import numpy.typing as npt
 from scipy.sparse import csr_matrix
 from scipy.special import rel_entr, xlogy
 
+from annot_pipeline.arrays import Codes, Flags, Floats
 from annot_pipeline.methods.numerics.bootstrap import Estimate, ItemResamples, ratios, replicate
 from annot_pipeline.methods.numerics.wilson import wilson_interval
-
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
 
 FIGURES = (
     "accuracy", "expected_accuracy", "log_loss", "kl", "brier", "log_loss_label", "entropy"

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
+from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.methods.labels.e_step import e_step
 from annot_pipeline.methods.labels.estimates import Counts, Estimates
 from annot_pipeline.methods.labels.held_out_evidence import Evidence
@@ -21,9 +21,6 @@ from annot_pipeline.methods.labels.models import LABEL_MODELS
 from annot_pipeline.methods.labels.recalibration import KnownItems, Recalibration
 from annot_pipeline.methods.labels.related_judges import RelatedJudges
 from annot_pipeline.methods.labels.stacking import StackedFit, stacked_posterior
-
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -20,12 +20,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.methods.numerics.additive import Additive
-
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
 
 ENOUGH = 50
 """Known items from which probabilities are recalibrated."""

@@ -23,8 +23,8 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 
+from annot_pipeline.arrays import Floats
 from annot_pipeline.methods.labels.e_step import design_effect, tempered
 from annot_pipeline.methods.labels.estimates import Estimates
 from annot_pipeline.methods.labels.held_out_labels import ModelLabels, Predictions, predict_labels
@@ -33,9 +33,6 @@ from annot_pipeline.methods.labels.label_matrix import LabelCodes
 from annot_pipeline.methods.labels.votes import smoothed_votes
 from annot_pipeline.methods.numerics.additive import Additive
 from annot_pipeline.methods.numerics.blocks import Blocks
-
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
 
 DEPENDENCE = (0.0, 0.15, 0.4)
 """Dependences that the label model is fitted with, in the order of members."""

@@ -8,11 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
+from annot_pipeline.arrays import Codes, Flags, Floats
 
 LEAST = 1e-12
 """Probability of classes with votes at least; below it, votes are all there is to go by."""

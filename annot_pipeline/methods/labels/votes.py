@@ -13,11 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.methods.labels.label_matrix import LabelCodes
 from annot_pipeline.methods.numerics.additive import Additive
-
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
 
 VOTES = 1.0
 """Votes, distributed as all labels are, that are added to an item's votes."""

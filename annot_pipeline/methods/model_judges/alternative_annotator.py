@@ -19,11 +19,9 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.methods.numerics.multiplicity import adjust
 from annot_pipeline.methods.numerics.rounding import comparable
-
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
 
 LEAST_ITEMS = 30
 """Items that a human judge and the model must share: the t test of the paper needs as many."""

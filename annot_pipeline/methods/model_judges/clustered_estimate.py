@@ -17,13 +17,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.methods.numerics.cluster_means import variance_of_mean
 from annot_pipeline.methods.rankings.inference import FEW
-
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
 
 FEW_ITEMS = "fewer than 2 items, or documents, so the error is unknown"
 NO_VARIATION = "agreement is equal on all items, so the error is unknown"

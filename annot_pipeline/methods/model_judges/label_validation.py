@@ -32,14 +32,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.methods.model_judges.clustered_estimate import (
     ClusteredEstimate,
     clustered_estimate,
     unknown,
 )
-
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
 
 NO_LABEL = -1
 NO_SHARED_ITEM = "no item has a label of the model and of people"

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.methods.model_judges.clustered_estimate import ClusteredEstimate, unknown
 from annot_pipeline.methods.numerics.blocks import InMemoryBlocks
 from annot_pipeline.methods.rankings.adjusted_comparisons import (
@@ -31,9 +32,6 @@ from annot_pipeline.methods.rankings.adjusted_comparisons import (
 )
 from annot_pipeline.methods.rankings.covariates import varies_within_systems
 from annot_pipeline.methods.rankings.inference import FEW
-
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
 
 FEWEST_COMPARISONS = 20
 NO_LENGTHS = "no comparison of two texts of known lengths"

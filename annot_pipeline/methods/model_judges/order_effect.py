@@ -29,6 +29,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.methods.model_judges.clustered_estimate import ClusteredEstimate, unknown
 from annot_pipeline.methods.numerics.blocks import InMemoryBlocks
 from annot_pipeline.methods.numerics.wilson import wilson_interval
@@ -39,9 +40,6 @@ from annot_pipeline.methods.rankings.adjusted_comparisons import (
 )
 from annot_pipeline.methods.rankings.inference import FEW
 from annot_pipeline.methods.rankings.order_effects import estimable_orders
-
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
 
 NO_COMPARISON = "no comparison"
 ONE_ORDER = "no pair is shown in both orders: position and system cannot be separated"

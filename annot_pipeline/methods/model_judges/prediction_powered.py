@@ -32,12 +32,10 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.methods.numerics.cluster_means import variance_of_mean
 
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
 Population: TypeAlias = Literal["infinite", "finite"]
 
 

@@ -14,10 +14,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.methods.numerics.cluster_means import variance_of_mean
-
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
 
 LEAST = 10
 """Clusters on each side, and items expected with each of two values: with fewer, means are too

@@ -28,15 +28,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.methods.model_judges.clustered_estimate import (
     ClusteredEstimate,
     clustered_estimate,
     unknown,
 )
 from annot_pipeline.methods.numerics.rounding import comparable
-
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
 
 FEWEST_ITEMS = 3
 """Items below which there is no correlation: that of two items is 1 or -1."""

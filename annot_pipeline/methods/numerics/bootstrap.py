@@ -19,7 +19,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
-Floats = npt.NDArray[np.float64]
+from annot_pipeline.arrays import Floats
+
 Counts = npt.NDArray[np.int16]
 Rng = np.random.Generator | int
 

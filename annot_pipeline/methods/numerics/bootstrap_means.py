@@ -12,11 +12,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_matrix
 
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
+from annot_pipeline.arrays import Codes, Floats
+
 DRAWN_AT_ONCE = 2_000_000
 """Draws of segments, over rounds, held at once."""
 

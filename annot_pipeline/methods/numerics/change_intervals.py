@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from annot_pipeline.arrays import Floats
 
 
 @dataclass(frozen=True)

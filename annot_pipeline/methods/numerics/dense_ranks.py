@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-Codes = npt.NDArray[np.int64]
+from annot_pipeline.arrays import Codes
 
 
 def dense_ranks(group: Codes, values: npt.NDArray[Any]) -> Codes:

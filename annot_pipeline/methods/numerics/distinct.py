@@ -7,10 +7,8 @@ are given, one pass of counting does it in a tenth of the time.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
+from annot_pipeline.arrays import Codes, Floats
 
 WIDE = 4
 """Numbers in the range for each one given: where there are more, sorting takes less memory."""

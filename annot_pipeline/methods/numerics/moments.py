@@ -12,11 +12,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
+from annot_pipeline.arrays import Codes, Flags, Floats
+
 ROWS = 1 << 14
 """Rows at once: what is made of them stays in a core's cache."""
 

@@ -9,13 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_array, vstack
 
-from annot_pipeline.methods.numerics.bootstrap import Floats
+from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.methods.numerics.whole_numbers import WholeMatrix, WholeNumbers
-
-Codes = npt.NDArray[np.int64]
 
 FEWEST_ITEMS = 3
 """Common items below which a pair has no correlation: that of two items is 1 or -1."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from annot_pipeline.arrays import Floats
+
 DIGITS = 13
 
 

@@ -13,10 +13,8 @@ import heapq
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-Codes = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
+from annot_pipeline.arrays import Codes, Flags
 
 ORDINARY = 0
 """Kind of a slot without a control; the controls of a design are counted from 1."""

@@ -18,15 +18,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from annot_pipeline.arrays import Codes, Flags, Floats
 from annot_pipeline.methods.numerics.rounding import comparable
 from annot_pipeline.methods.planning.partners import draw_partners
 from annot_pipeline.methods.planning.smooth_sums import states
-
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
 
 ROLES = ("seed", "partner", "random", "cover", "fill")
 """Why an item is in a HIT: chosen by variance; drawn by match quality; drawn evenly; not judged

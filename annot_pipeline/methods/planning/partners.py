@@ -19,11 +19,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.methods.comparisons.match_quality import log_match_quality
 from annot_pipeline.methods.planning.smooth_sums import States, log_sums, panels
-
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
 
 FEW = 2048
 """Candidates that are all weighed."""

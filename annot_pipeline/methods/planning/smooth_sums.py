@@ -16,13 +16,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.methods.comparisons.match_quality import log_match_quality
 from annot_pipeline.methods.scores.beta_scores import beta_mode, beta_variance
-
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
 
 NODES = 8
 MOST_PANELS = 128

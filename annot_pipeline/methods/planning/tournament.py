@@ -18,9 +18,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from annot_pipeline.arrays import Codes
 from annot_pipeline.methods.comparisons.comparison_graphs import ComparisonGraphs
 
-Codes = npt.NDArray[np.int64]
 _DRAWS = 8
 """Random pairs tried before all pairs are listed; either way each one left is equally likely."""
 

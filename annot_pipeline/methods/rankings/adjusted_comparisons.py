@@ -24,8 +24,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from annot_pipeline.arrays import Codes, Flags, Floats
 from annot_pipeline.methods.numerics.additive import Additive
 from annot_pipeline.methods.numerics.blocks import Blocks
 from annot_pipeline.methods.rankings.cluster_variance import (
@@ -43,10 +43,6 @@ from annot_pipeline.methods.rankings.inference import FEW, ClusterVariance, Syst
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
-
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

@@ -28,8 +28,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
+from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.methods.numerics.additive import Additive
 from annot_pipeline.methods.numerics.blocks import Blocks
 from annot_pipeline.methods.rankings.cluster_variance import LEAST
@@ -50,9 +50,6 @@ from annot_pipeline.methods.rankings.score_variance import (
     score_products,
     segment_projection,
 )
-
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
 
 SWEEPS, FIXED_SWEEPS = 2, 12
 """Of judges and segments in turn for instruments, with random and with fixed segments."""

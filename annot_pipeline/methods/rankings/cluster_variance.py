@@ -12,15 +12,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from annot_pipeline.arrays import Floats
 from annot_pipeline.methods.numerics.additive import Additive
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
 
 LARGEST_SHARE = 0.95
 """Of a system's judgments that one cluster gave, in the correction."""

@@ -13,12 +13,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
+from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.methods.numerics.additive import Additive
-
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
 
 STRENGTH_PRECISION = 1 / 9
 """Prior precision of strengths, 1 / logits^2: N(0, 9) keeps those of unbeaten systems finite."""

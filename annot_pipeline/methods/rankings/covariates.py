@@ -7,10 +7,8 @@ the same thing.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
+from annot_pipeline.arrays import Codes, Floats
 
 LEAST_INFORMATION = 1e-3
 """Sum of squares that systems do not explain, as a share of all of it."""

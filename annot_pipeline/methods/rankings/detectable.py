@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from annot_pipeline.arrays import Floats
 
 ALPHA, POWER = 0.05, 0.8
 

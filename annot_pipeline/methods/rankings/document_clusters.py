@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-Codes = npt.NDArray[np.int64]
+from annot_pipeline.arrays import Codes
 
 NO_DOCUMENT = -1
 

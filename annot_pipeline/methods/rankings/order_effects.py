@@ -6,10 +6,8 @@ Where one system is always shown first, being first and being that system are th
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
+from annot_pipeline.arrays import Flags, Floats
 
 LEAST_INFORMATION = 1e-3
 """Information on an order effect within pairs, as a share of the group's comparisons."""

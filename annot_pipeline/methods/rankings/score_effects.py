@@ -9,16 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.methods.numerics.additive import Additive
 from annot_pipeline.methods.numerics.blocks import Blocks
 from annot_pipeline.methods.rankings.cluster_variance import LEAST
 from annot_pipeline.methods.rankings.score_block import ScoreBlock
 from annot_pipeline.methods.rankings.score_params import ScoreParams, centred_inverse
-
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
 
 FIXED = 1e-8
 """Judgments' worth that fixed effects are drawn to 0 by: none, but no division by 0."""

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from annot_pipeline.arrays import Floats
 from annot_pipeline.methods.numerics.additive import Additive
 from annot_pipeline.methods.rankings.cluster_variance import (
     CorrelationSums,
@@ -28,8 +28,6 @@ from annot_pipeline.methods.rankings.score_params import ScoreParams
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
 
 MOST_EXACT = 20_000_000
 """Judges times systems squared up to which degrees of freedom are exact."""

@@ -10,9 +10,8 @@ Assumes alpha, beta >= 1, which both keep. What rounding leaves below 1 counts a
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from annot_pipeline.arrays import Floats
 
 FRESH = 1.0
 """Both parameters of an item before it is judged: uniform on [0, 1]."""

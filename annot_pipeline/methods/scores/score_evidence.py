@@ -11,10 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
+from annot_pipeline.arrays import Codes, Floats
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,13 +13,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
+from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.methods.judges.grouped_tests import rank_sums
 from annot_pipeline.methods.numerics.moments import means
 
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
 ROWS = 1_000_000
 
 

@@ -18,10 +18,9 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.methods.numerics.moments import moments
 
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
 Arithmetic = Literal["exact", "wmt"]
 
 

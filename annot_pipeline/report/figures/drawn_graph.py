@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from annot_pipeline.arrays import Codes
 from annot_pipeline.report.figures.names import counted, short
 from annot_pipeline.report.figures.theme import INK, VERMILLION, Color
 
@@ -17,8 +18,6 @@ MOST_OUTPUTS = 16
 
 COLUMNS = 24
 """Of a name; there is one on each side of a picture."""
-
-Codes = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.runtime.indexing import Index, index, index_pairs, is_in
-
-Codes = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

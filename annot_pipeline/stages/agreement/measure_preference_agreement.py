@@ -40,6 +40,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from annot_pipeline.arrays import Codes
 from annot_pipeline.methods.agreement.majority_class import majority_class
 from annot_pipeline.methods.agreement.order_weights import order_weights
 from annot_pipeline.methods.agreement.rank_agreement import RankAgreement, rank_agreement
@@ -58,7 +59,7 @@ from annot_pipeline.stages.agreement.ratings import (
 )
 from annot_pipeline.stages.comparisons.bootstrap_rounds import BootstrapRounds
 from annot_pipeline.stages.comparisons.judge_graphs import JudgeGraphs
-from annot_pipeline.stages.comparisons.output_comparisons import UNKNOWN, Codes, OutputComparisons
+from annot_pipeline.stages.comparisons.output_comparisons import UNKNOWN, OutputComparisons
 
 
 def measure_preference_agreement(

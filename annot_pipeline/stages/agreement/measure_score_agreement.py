@@ -19,6 +19,7 @@ from operator import add
 import numpy as np
 import pyarrow as pa
 
+from annot_pipeline.arrays import Floats
 from annot_pipeline.errors import shorten
 from annot_pipeline.methods.agreement.krippendorff import Metric
 from annot_pipeline.methods.agreement.scale_agreement import (
@@ -34,13 +35,7 @@ from annot_pipeline.methods.numerics.order_statistics import cells_of_places, va
 from annot_pipeline.methods.numerics.spans import spans_by_size
 from annot_pipeline.stages.agreement import score_sums
 from annot_pipeline.stages.agreement.coded_scores import CodedScores
-from annot_pipeline.stages.agreement.ratings import (
-    FEW_DRAWN,
-    UNFILTERED,
-    Floats,
-    Row,
-    agreement_row,
-)
+from annot_pipeline.stages.agreement.ratings import FEW_DRAWN, UNFILTERED, Row, agreement_row
 from annot_pipeline.stages.agreement.repeated_scores import RepeatedScores
 from annot_pipeline.stages.agreement.scale_cuts import CUTS, ScaleCuts, n_points
 from annot_pipeline.stages.agreement.score_agreement_rows import (

@@ -9,10 +9,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from annot_pipeline.arrays import Codes
 from annot_pipeline.runtime.indexing import is_in
 
-Codes = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 Row = dict[str, Any]
 UNFILTERED = "_unfiltered"
 """Behind the names of statistics that count all judges, where some are left out."""

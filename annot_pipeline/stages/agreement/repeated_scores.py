@@ -9,11 +9,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.contracts import TEXT
 from annot_pipeline.methods.scores.zscores import Arithmetic
 from annot_pipeline.methods.scores.zscores import standardized as z_of
 from annot_pipeline.runtime.indexing import index, index_pairs, is_in
-from annot_pipeline.stages.agreement.ratings import Codes, Floats
 
 
 @dataclass(frozen=True)

@@ -6,15 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.methods.agreement.scale_agreement import (
     bins_of_edges,
     equal_bins,
 )
-from annot_pipeline.stages.agreement.ratings import Codes, Floats, Row
-
-Flags = npt.NDArray[np.bool_]
+from annot_pipeline.stages.agreement.ratings import Row
 
 CUTS = (5, 4, 2)
 MOST_POINTS = 10

@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from annot_pipeline.arrays import Codes, Flags, Floats
 from annot_pipeline.methods.agreement.krippendorff import Metric, krippendorff_alpha
 from annot_pipeline.methods.agreement.rating_counts import shared_items
 from annot_pipeline.methods.agreement.scale_agreement import PairKinds
@@ -34,9 +35,6 @@ from annot_pipeline.runtime.indexing import index
 from annot_pipeline.stages.agreement.coded_scores import CodedScores, coded_scores
 from annot_pipeline.stages.agreement.scale_cuts import ScaleCuts
 
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
 Bits = npt.NDArray[np.uint8]
 
 COLUMNS = ("item", "criterion", "judge", "control", "kept", "score", "z")

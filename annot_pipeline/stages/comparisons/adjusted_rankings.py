@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from annot_pipeline.arrays import Codes
 from annot_pipeline.methods.numerics.rounding import comparable
 from annot_pipeline.methods.rankings.adjusted_scores import adjusted_scores
 from annot_pipeline.methods.rankings.inference import (
@@ -34,9 +34,6 @@ LEAST_SPREAD = 0.1
 NOT_KEPT = "no judgment of judges kept"
 NO_JUDGE_CONNECTS = "no judge connects all systems"
 EQUAL_SPREADS = "the spreads of judges hardly differ: see adjusted"
-
-Codes = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 
 def adjusted_rankings(scores: TaskScores, context: RankingContext) -> Ranked:

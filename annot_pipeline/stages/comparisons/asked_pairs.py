@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from annot_pipeline.arrays import Codes
 from annot_pipeline.contracts import TEXT
 from annot_pipeline.runtime.indexing import index, index_pairs
 from annot_pipeline.stages.ingest.listed_items import ListedItems
-
-Codes = npt.NDArray[np.int64]
 
 
 def comparisons_of_pairs(rows: pa.Table) -> pa.Table:

@@ -13,8 +13,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from annot_pipeline.arrays import Codes, Flags, Floats
 from annot_pipeline.config import Ranking
 from annot_pipeline.methods.numerics.blocks import InMemoryBlocks
 from annot_pipeline.methods.numerics.rounding import comparable
@@ -50,10 +50,6 @@ METHOD = "bradley_terry"
 NO_SIZE = "one side never lost to the other, or comparisons do not connect them: no difference"
 DIGITS = 9
 """Digits after the point to which scores are compared: beyond is the solver's."""
-
-Codes = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 
 def bradley_terry_rankings(task: TaskComparisons, context: RankingContext) -> Ranked:

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.contracts import REAL, TEXT
 from annot_pipeline.runtime.indexing import index, index_pairs, is_in
 from annot_pipeline.stages.comparisons.asked_pairs import comparisons_of_pairs, describe_pairs
@@ -42,9 +42,6 @@ LEFT_OUT_REASONS = (
 """As `imply_comparisons.REASONS`, said of one judgment."""
 
 NO_RANK = "no rank, although others of the task have one"
-
-Codes = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 
 def break_into_comparisons(

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
+from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.methods.comparisons.bounded_ra import BoundedRaParams, bounded_ra
 from annot_pipeline.methods.comparisons.clusters import ranks
 from annot_pipeline.methods.comparisons.comparison_counts import PairCounts
@@ -39,8 +39,6 @@ from annot_pipeline.stages.comparisons.ranking_rows import (
 )
 from annot_pipeline.stages.comparisons.task_comparisons import TaskComparisons
 
-Codes = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 Intervals = tuple[Floats, Floats]
 
 NOT_KEPT = "no comparison of judges kept"

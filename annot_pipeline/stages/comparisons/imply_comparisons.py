@@ -17,6 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.methods.numerics.moments import means
 from annot_pipeline.runtime.indexing import index, index_pairs
 
@@ -38,9 +39,6 @@ REASONS = (
 
 ALONE, CROWDED = 1, 2
 """Places in `REASONS`: of an item that its judge scored beside no other, or beside too many."""
-
-Codes = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

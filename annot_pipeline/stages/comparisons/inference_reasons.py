@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from annot_pipeline.arrays import Flags
 from annot_pipeline.methods.rankings.inference import (
     CONFIRMED_JUDGES,
     CONFIRMED_SEGMENTS,
@@ -29,8 +29,6 @@ NO_CLUSTERS = (
     f"no clusters: they need {CONFIRMED_JUDGES} effective judges and {CONFIRMED_SEGMENTS} segments"
 )
 """Where segments have documents, texts name documents in place of segments: `by_cluster`."""
-
-Flags = npt.NDArray[np.bool_]
 
 
 def inference_reasons(estimates: SystemEstimates, inference: RankingInference) -> list[list[str]]:

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from annot_pipeline.arrays import Codes, Flags
 from annot_pipeline.contracts import INT, REAL, TEXT
 from annot_pipeline.methods.comparisons.comparison_graphs import comparison_graphs
 from annot_pipeline.runtime.indexing import index_pairs
-from annot_pipeline.stages.comparisons.output_comparisons import Codes, Flags, OutputComparisons
+from annot_pipeline.stages.comparisons.output_comparisons import OutputComparisons
 
 
 def _contradictions(unit: str, *, nullable: bool) -> pa.Schema:

@@ -11,8 +11,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
+from annot_pipeline.arrays import Flags, Floats
 from annot_pipeline.methods.rankings.covariates import varies_within_systems
 from annot_pipeline.stages.comparisons.bradley_terry_ranking import rank_by_strengths, unranked
 from annot_pipeline.stages.comparisons.ranked import Ranked, RankingContext
@@ -24,9 +24,6 @@ EQUAL = "the texts of each comparison are equally long"
 BY_SYSTEM = "lengths differ by system alone: length and system cannot be separated"
 ALWAYS_ONE = "the longer text always wins or never wins: its effect has no finite value"
 WITHOUT_TEXT = "no comparison of two outputs with texts"
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 
 def length_rankings(task: TaskComparisons, context: RankingContext) -> Ranked:

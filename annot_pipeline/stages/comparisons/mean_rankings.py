@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
+from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.config import Ranking
 from annot_pipeline.methods.comparisons.clusters import clusters
 from annot_pipeline.methods.numerics.bootstrap_means import SegmentScores, resample_segments
@@ -38,9 +38,6 @@ NO_JUDGMENT = "no judgment that this method can use"
 JUDGES_REPEAT = "no interval: judges judge several segments, see the headline"
 DOCUMENTS_REPEAT = "no interval: segments of one document are not independent, see the headline"
 FEW_SEGMENTS = f"no interval: fewer than {CONFIRMED_SEGMENTS} segments"
-
-Codes = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 
 def mean_rankings(task: TaskScores, context: RankingContext) -> Ranked:

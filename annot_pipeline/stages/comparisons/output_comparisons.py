@@ -10,16 +10,12 @@ from dataclasses import dataclass, fields, replace
 from typing import Self
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from annot_pipeline.arrays import Codes, Flags, Floats
 from annot_pipeline.methods.comparisons.shared_outputs import asked_comparisons
 from annot_pipeline.runtime.indexing import index, index_pairs
-
-Codes = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 UNKNOWN = -1
 

@@ -14,10 +14,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from annot_pipeline.arrays import Codes, Flags, Floats
 from annot_pipeline.config.judges import JudgeSettings, is_model
 from annot_pipeline.contracts import TEXT
 from annot_pipeline.methods.rankings.document_clusters import document_clusters
@@ -36,10 +36,6 @@ from annot_pipeline.stages.scores.segment_scores import document_codes
 
 COMPONENTS = 20
 """Components of a task that the metrics name."""
-
-Codes = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

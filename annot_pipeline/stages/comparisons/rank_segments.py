@@ -14,10 +14,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from annot_pipeline.arrays import Codes
 from annot_pipeline.contracts import ADEQUACY_SOURCES, INT, SEGMENT_RANKS, TEXT
 from annot_pipeline.methods.comparisons.adequacy import NOT_KNOWN, Adequacy, spread_adequacy
 from annot_pipeline.methods.comparisons.comparison_graphs import (
@@ -33,7 +33,6 @@ from annot_pipeline.runtime.indexing import index, index_pairs, names_of
 from annot_pipeline.stages.comparisons.adequacy_answers import adequacy_answers
 from annot_pipeline.stages.comparisons.equal_outputs import equal_outputs
 
-Codes = npt.NDArray[np.int64]
 Row = Mapping[str, Any]
 
 

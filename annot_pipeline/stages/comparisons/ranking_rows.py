@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from annot_pipeline.arrays import Codes, Flags, Floats
 from annot_pipeline.contracts import SYSTEM_COMPARISONS, SYSTEM_RANKINGS, TEXT
 from annot_pipeline.methods.comparisons.clusters import ranks
 from annot_pipeline.methods.rankings.inference import (
@@ -28,9 +28,6 @@ from annot_pipeline.stages.comparisons.inference_reasons import by_cluster
 MOST_SYSTEMS = 500
 """Systems of a task up to which pairs are compared: beyond, a matrix of them is too much."""
 
-Codes = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 SCHEMAS = {
     "system_rankings": SYSTEM_RANKINGS.schema,

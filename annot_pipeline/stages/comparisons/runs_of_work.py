@@ -7,10 +7,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from annot_pipeline.arrays import Codes
 from annot_pipeline.methods.scores.constant_runs import longest_constant_runs
 from annot_pipeline.runtime.indexing import index
-
-Codes = npt.NDArray[np.int64]
 
 
 def has_order(rows: pa.Table) -> pa.ChunkedArray:

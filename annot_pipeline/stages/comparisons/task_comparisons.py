@@ -5,14 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
+from annot_pipeline.arrays import Codes, Flags, Floats
 from annot_pipeline.methods.comparisons.comparison_counts import ComparisonCounts, count_comparisons
 from annot_pipeline.methods.comparisons.connectivity import Connectivity, connectivity
-
-Codes = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)

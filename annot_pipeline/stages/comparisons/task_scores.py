@@ -7,16 +7,13 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.methods.numerics.additive import Additive
 from annot_pipeline.methods.numerics.blocks import Blocks
 from annot_pipeline.methods.rankings.adjusted_scores import connected_systems
 from annot_pipeline.methods.rankings.score_block import ScoreBlock
 from annot_pipeline.stages.scores.segment_scores import TaskCells
-
-Codes = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from annot_pipeline.arrays import Floats
 from annot_pipeline.contracts import TEXT
-
-Floats = npt.NDArray[np.float64]
 
 COLUMNS = ("task", "item", "text", "place")
 """What is read of item tables."""

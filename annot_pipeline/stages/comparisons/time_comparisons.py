@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.contracts import INT, REAL, TEXT
 from annot_pipeline.methods.comparisons.comparison_times import (
     ComparisonTimes,
@@ -24,12 +25,7 @@ from annot_pipeline.methods.comparisons.comparison_times import (
 from annot_pipeline.methods.numerics.moments import sums
 from annot_pipeline.methods.planning.words import cut, word_places
 from annot_pipeline.runtime.indexing import index_pairs
-from annot_pipeline.stages.comparisons.output_comparisons import (
-    UNKNOWN,
-    Codes,
-    Floats,
-    OutputComparisons,
-)
+from annot_pipeline.stages.comparisons.output_comparisons import UNKNOWN, OutputComparisons
 
 COMPARISON_TIMES = pa.schema(
     [

@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from annot_pipeline.contracts import VARIANCE
@@ -28,8 +27,6 @@ THESE_ONLY = f"for these {{}} only: fewer than {FEW}"
 """Limits what `detectable_difference` speaks of: judges, segments or documents are not drawn."""
 NEGLIGIBLE = 1e-12
 """Variance, points squared, that is rounding."""
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from annot_pipeline.arrays import Floats
 from annot_pipeline.methods.numerics.change_intervals import Changes, change_intervals
 from annot_pipeline.methods.numerics.wilson import Z, wilson_interval
 from annot_pipeline.runtime.indexing import is_in
@@ -16,8 +17,6 @@ from annot_pipeline.stages.gold.metrics import Change
 
 CHANCE_CORRECTED = re.compile("kappa|alpha|spearman")
 """Statistics of agreement that do not rise with the number of items of one class."""
-
-Floats = npt.NDArray[np.float64]
 
 
 def agreement_changes(rows: pa.Table) -> tuple[pa.Table, list[Change]]:

@@ -7,13 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from annot_pipeline.arrays import Floats
 from annot_pipeline.config import TaskSettings
 from annot_pipeline.contracts import REAL, TEXT
-
-Floats = npt.NDArray[np.float64]
 
 CRITERION = pa.struct([("criterion", TEXT), ("reverse", pa.bool_()), ("quality", pa.bool_())])
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from annot_pipeline.arrays import Codes, Flags, Floats
 from annot_pipeline.config import Quality
 from annot_pipeline.methods.judges.judge_power import (
     enough_controls,
@@ -31,10 +32,6 @@ from annot_pipeline.methods.judges.typical_effect import (
 from annot_pipeline.methods.numerics.hyperbolic import tanh
 from annot_pipeline.methods.numerics.moments import sums
 from annot_pipeline.stages.judges.control_test import ControlTest
-
-Codes = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 LARGE_EFFECT = 0.8
 """Standard deviations; what a careful judge is taken to show where no judge passes."""

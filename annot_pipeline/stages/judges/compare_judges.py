@@ -15,8 +15,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from annot_pipeline.arrays import Flags
 from annot_pipeline.config import Quality
 from annot_pipeline.methods.judges.consistency import (
     Correlations,
@@ -31,8 +31,6 @@ from annot_pipeline.stages.judges.control_test import ControlTest, correlation_t
 from annot_pipeline.stages.judges.judge_verdicts import JudgeVerdicts, judge_verdicts
 from annot_pipeline.stages.judges.shared_scores import ScoredJudges, SeriesCodes
 from annot_pipeline.stages.judges.verdict_reasons import FAILED, PASSED, UNDETERMINED
-
-Flags = npt.NDArray[np.bool_]
 
 ROUNDS = 5
 LARGE_CORRELATION = 0.5

@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.config import Quality
 from annot_pipeline.contracts import TEXT
 from annot_pipeline.errors import ConfigError, Problem
@@ -28,8 +29,6 @@ from annot_pipeline.methods.numerics.rounding import comparable
 from annot_pipeline.runtime.indexing import Index, PairIndex, index, index_pairs, is_in
 from annot_pipeline.stages.scores.orient_scores import orient_scores
 
-Codes = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 Scale = tuple[float, float]
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.config import Quality
 from annot_pipeline.methods.judges.consistency import Consistency
 from annot_pipeline.methods.judges.effect_bounds import ControlScores, effect_interval, mean_errors
@@ -18,9 +18,6 @@ from annot_pipeline.methods.judges.judge_power import (
     typical_sd,
 )
 from annot_pipeline.methods.numerics.moments import moments
-
-Codes = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -20,9 +20,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from annot_pipeline.arrays import Codes, Flags, Floats
 from annot_pipeline.config import Quality
 from annot_pipeline.contracts import TEXT
 from annot_pipeline.methods.numerics.multiplicity import adjust, thresholds
@@ -35,10 +35,6 @@ from annot_pipeline.stages.judges.verdict_reasons import (
     UNTESTED,
     verdict_reasons,
 )
-
-Codes = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

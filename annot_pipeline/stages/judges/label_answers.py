@@ -10,16 +10,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from annot_pipeline.arrays import Codes, Flags
 from annot_pipeline.methods.judges.label_chance import LabelChance, label_chance
 from annot_pipeline.methods.judges.label_copies import LabelCopies, label_copies
 from annot_pipeline.runtime.indexing import index
 from annot_pipeline.stages.judges.control_samples import Units
-
-Codes = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

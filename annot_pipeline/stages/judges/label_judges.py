@@ -17,9 +17,9 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from annot_pipeline.arrays import Codes, Flags, Floats
 from annot_pipeline.config import Quality
 from annot_pipeline.errors import counted
 from annot_pipeline.methods.judges.label_chance import LabelChance
@@ -46,10 +46,6 @@ from annot_pipeline.stages.judges.verdict_reasons import (
     UNDETERMINED,
     UNTESTED,
 )
-
-Codes = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 ROUNDS = 5
 FEWEST_LABELS = 20

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from annot_pipeline.arrays import Codes, Flags, Floats
 from annot_pipeline.config import Quality
 from annot_pipeline.contracts import TEXT
 from annot_pipeline.errors import ConfigError, Problem, counted
@@ -27,9 +27,6 @@ from annot_pipeline.stages.judges.judge_verdicts import JudgeVerdicts
 from annot_pipeline.stages.judges.shared_scores import ScoredJudges, SeriesCodes
 from annot_pipeline.stages.judges.verdict_reasons import FAILED, PASSED, UNDETERMINED, UNTESTED
 
-Codes = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 Screened = tuple[ControlTest, JudgeVerdicts]
 
 

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from annot_pipeline.arrays import Codes, Flags
 from annot_pipeline.contracts import TEXT
 from annot_pipeline.methods.judges.leave_one_out import SharedScores
 from annot_pipeline.methods.numerics.blocks import Blocks, InMemoryBlocks
@@ -20,9 +20,6 @@ from annot_pipeline.runtime.indexing import index, index_pairs, is_in
 from annot_pipeline.stages.judges.control_samples import Units
 from annot_pipeline.stages.scores.judge_sums import Judges
 from annot_pipeline.stages.scores.orient_scores import orient_scores
-
-Codes = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from annot_pipeline.arrays import Codes, Flags
 from annot_pipeline.errors import counted
 from annot_pipeline.methods.judges.label_camps import (
     ONE_SIDED,
@@ -32,9 +32,6 @@ from annot_pipeline.methods.judges.label_chance import LabelChance
 from annot_pipeline.stages.judges.control_samples import Units
 from annot_pipeline.stages.judges.label_answers import LabelTask
 
-Codes = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 Reasons = dict[int, str]
 """Why, by unit."""
 

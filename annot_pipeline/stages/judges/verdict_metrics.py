@@ -6,10 +6,10 @@ from collections import Counter
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from annot_pipeline.arrays import Flags
 from annot_pipeline.config import Quality
 from annot_pipeline.contracts import TEXT, VERDICTS
 from annot_pipeline.runtime.indexing import is_in
@@ -24,8 +24,6 @@ from annot_pipeline.stages.judges.metrics import (
     VerdictMetrics,
 )
 from annot_pipeline.stages.judges.verdict_reasons import FAILED, PASSED, UNDETERMINED, UNTESTED
-
-Flags = npt.NDArray[np.bool_]
 
 FEW_PAIRS = 10
 """Below so many pairs a test seldom finds anything: with 10, the paired t-test finds a

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from annot_pipeline.arrays import Codes, Flags, Floats
 from annot_pipeline.config import Quality
 from annot_pipeline.contracts import TEXT, VERDICTS
 from annot_pipeline.errors import counted
@@ -16,9 +16,6 @@ from annot_pipeline.methods.judges.judge_power import SEARCHED
 from annot_pipeline.stages.judges.careful_judge import CarefulJudge
 from annot_pipeline.stages.judges.control_test import ControlTest
 
-Codes = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 PASSED, FAILED, UNDETERMINED, UNTESTED = range(len(VERDICTS))
 
 

@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.contracts import LABEL_CALIBRATION, TEXT
 from annot_pipeline.errors import shorten
 from annot_pipeline.methods.labels.reliability import reliability
@@ -26,8 +27,6 @@ NO_CLASS = -1
 FLOOR = 1e-9
 """What a probability counts as at least, so that log loss is finite; as `annot score` has it."""
 
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
 Row = dict[str, Any]
 
 

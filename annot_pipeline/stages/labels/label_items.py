@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from annot_pipeline.arrays import Codes, Flags, Floats
 from annot_pipeline.contracts import LABEL_DISTRIBUTIONS, LABELS
 from annot_pipeline.methods.labels.class_identity import ClassIdentity, class_identity, item_support
 from annot_pipeline.methods.labels.estimates import Counts
@@ -27,10 +27,6 @@ from annot_pipeline.methods.labels.votes import Votes, VoteSums, count_judges, c
 from annot_pipeline.methods.numerics.additive import Additive
 from annot_pipeline.runtime.indexing import names_of
 from annot_pipeline.stages.labels.label_tasks import LabelTask
-
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

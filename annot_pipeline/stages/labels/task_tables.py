@@ -16,6 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from annot_pipeline.arrays import Floats
 from annot_pipeline.contracts import INT, JUDGE_CONFUSION, PREVALENCE, REAL, TEXT
 from annot_pipeline.methods.labels.class_identity import ClassIdentity
 from annot_pipeline.methods.labels.judge_accuracy import judge_accuracy
@@ -24,8 +25,6 @@ from annot_pipeline.methods.numerics.wilson import wilson_interval
 from annot_pipeline.runtime.indexing import names_of
 from annot_pipeline.stages.labels.calibration_rows import calibration_table, evidence_rows
 from annot_pipeline.stages.labels.label_items import LabelSums
-
-Floats = npt.NDArray[np.float64]
 
 JUDGE_FIGURES = pa.schema(
     [

@@ -12,20 +12,16 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from annot_pipeline.arrays import Codes, Flags, Floats
 from annot_pipeline.contracts import PREFERENCES, REAL, TEXT
 from annot_pipeline.runtime.indexing import class_order, index, index_pairs, is_in
 from annot_pipeline.stages.comparisons.asked_pairs import comparisons_of_pairs, describe_pairs
 from annot_pipeline.stages.comparisons.comparisons import with_systems
 from annot_pipeline.stages.ingest.listed_items import ListedItems
 from annot_pipeline.stages.labels.known_items import Truths
-
-Codes = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 COUNTED = ("used", "measured")
 """Fates of judgments that are compared: of judges whom the task uses, and of the others."""

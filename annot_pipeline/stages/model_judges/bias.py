@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.config import Campaign
 from annot_pipeline.config.judges import JudgeSettings, entry_for
 from annot_pipeline.contracts import TEXT
@@ -39,9 +39,6 @@ from annot_pipeline.stages.model_judges.answers import (
 )
 from annot_pipeline.stages.model_judges.validation import without_nan
 
-Codes = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 Row = dict[str, Any]
 
 ROW_FIELDS = (

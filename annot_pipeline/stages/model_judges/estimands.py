@@ -13,11 +13,10 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.contracts import ALL_MODELS
 from annot_pipeline.stages.model_judges.answers import NONE, TaskAnswers
 
-Codes = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 Row = dict[str, Any]
 
 MOST_CLASSES, MOST_OF_SYSTEMS = 200, 20

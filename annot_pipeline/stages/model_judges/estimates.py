@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.contracts import ALL_MODELS
 from annot_pipeline.methods.model_judges.prediction_powered import (
     PredictionPoweredMean,
@@ -26,8 +27,6 @@ from annot_pipeline.stages.model_judges.estimands import Estimand
 from annot_pipeline.stages.model_judges.people_sample import PeopleSample
 from annot_pipeline.stages.model_judges.validation import NO_SHARED_ITEM, THESE_PEOPLE
 
-Codes = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 Row = dict[str, Any]
 
 UNCORRECTED = "not corrected by people: no interval says how far they differ"

@@ -6,13 +6,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from annot_pipeline.arrays import Floats
 from annot_pipeline.methods.model_judges.sample_balance import balance_p_value
 from annot_pipeline.stages.model_judges.answers import TaskAnswers
 from annot_pipeline.stages.model_judges.estimands import Estimand
-
-Floats = npt.NDArray[np.float64]
 
 BALANCE_ALPHA = 1e-4
 """Level, over all tests of a task, at which people's items are taken for no random sample."""

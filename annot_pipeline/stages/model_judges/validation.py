@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from annot_pipeline.arrays import Floats
 from annot_pipeline.methods.model_judges.alternative_annotator import (
     LEAST_ITEMS,
     alternative_annotator_test,
@@ -24,7 +25,6 @@ from annot_pipeline.runtime.indexing import index_pairs
 from annot_pipeline.stages.model_judges.answers import NONE, TaskAnswers
 from annot_pipeline.stages.model_judges.people_sample import PeopleSample
 
-Floats = npt.NDArray[np.float64]
 Row = dict[str, Any]
 
 NO_PEOPLE = "no person judged the task"

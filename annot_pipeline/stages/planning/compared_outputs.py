@@ -14,12 +14,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from annot_pipeline.arrays import Codes, Flags
 from annot_pipeline.contracts import TEXT
 from annot_pipeline.methods.comparisons.comparison_graphs import (
     ComparisonGraphs,
@@ -29,8 +29,6 @@ from annot_pipeline.methods.comparisons.comparison_graphs import (
 from annot_pipeline.runtime.indexing import index
 from annot_pipeline.stages.planning.hit_plan import Question, TaskItems
 
-Codes = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
 Row = dict[str, Any]
 
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.contracts import INT, REAL, TEXT
 
 HIT_PLAN = pa.schema(
@@ -48,8 +48,6 @@ is shown first and ``item_b`` second; the states are those of ``item``.
 SAMPLED = "sampled"
 """The role of slots whose ``probability`` is that of the item in a sample for estimates."""
 
-Codes = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 Ask = Literal["score", "compare", "label"]
 """What a slot asks: a score of an output, which of two outputs is better, a label of an output."""
 

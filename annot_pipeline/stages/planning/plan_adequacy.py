@@ -16,10 +16,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from annot_pipeline.arrays import Codes
 from annot_pipeline.config import Campaign
 from annot_pipeline.contracts import TEXT
 from annot_pipeline.methods.comparisons.adequacy import (
@@ -37,9 +37,6 @@ from annot_pipeline.stages.planning.hit_plan import CannotPlanError, Question, S
 from annot_pipeline.stages.planning.plan_tournaments import NothingLeftError, even_parts
 
 ROLE = "adequacy"
-
-Codes = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,8 +17,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from annot_pipeline.arrays import Codes, Flags
 from annot_pipeline.config import Campaign
 from annot_pipeline.methods.planning.tournament import isolated_top_pairs, n_comparisons, tournament
 from annot_pipeline.stages.planning.compared_outputs import ComparedOutputs
@@ -26,9 +26,6 @@ from annot_pipeline.stages.planning.hit_plan import CannotPlanError, Slots
 
 ROLES = ("bracket", "top_pair")
 """Why two outputs are compared: to connect the segment; to settle which one is best."""
-
-Codes = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
 
 
 class NothingLeftError(CannotPlanError):

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from annot_pipeline.arrays import Codes, Flags, Floats
 from annot_pipeline.config import Campaign
 from annot_pipeline.contracts import REAL, TEXT
 from annot_pipeline.methods.planning.validation_sample import (
@@ -62,9 +62,6 @@ FIRST_ITEMS = 100
 REPEATED = "repeat"
 """The role of a slot that makes HITs of scores equally long: an item of the HIT once more."""
 
-Codes = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 Row = dict[str, Any]
 
 

@@ -11,17 +11,14 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from annot_pipeline.arrays import Flags, Floats
 from annot_pipeline.methods.model_judges.prediction_powered import PredictionPoweredMean
 from annot_pipeline.stages.model_judges.answers import TaskAnswers
 from annot_pipeline.stages.model_judges.estimands import Estimand, model_answers, task_estimands
 from annot_pipeline.stages.model_judges.estimates import HumanModelComparison
 from annot_pipeline.stages.model_judges.people_sample import people_probabilities, sample_imbalance
 from annot_pipeline.stages.planning.hit_plan import CannotPlanError
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from annot_pipeline.arrays import Codes, Flags, Floats
 from annot_pipeline.methods.planning.validation_sample import SampledPopulation, shrunk_squares
 from annot_pipeline.stages.model_judges.answers import TaskAnswers
 from annot_pipeline.stages.planning.validation_estimands import PlannedEstimand, PresentEstimates
@@ -20,10 +20,6 @@ PRIOR = 3.0
 """Answers that the spread of all strata counts for in that of each."""
 NORMAL = 2 * 1.959963984540054
 """Width of a 95% interval of standard error 1."""
-
-Codes = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -28,9 +27,6 @@ from annot_pipeline.stages.scores.segment_scores import (
     segment_codes,
     segment_keys,
 )
-
-Codes = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 NAMES = ("system", "segment", "item", "criterion")
 """What a row of sums is named by; the item where no segment is known, else null."""

@@ -15,6 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.config import Standardize
 from annot_pipeline.contracts import TEXT
 from annot_pipeline.methods.numerics.additive import SumsByName
@@ -39,9 +40,6 @@ MEANS = {
 """Means of a judge's scores, by the controls that they are of."""
 COUNTS = "counts"
 """What is measured of the scores by which z-scores are made."""
-
-Codes = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from annot_pipeline.arrays import Floats
 from annot_pipeline.contracts import TEXT
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

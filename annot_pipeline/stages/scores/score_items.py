@@ -16,6 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.config import Easl
 from annot_pipeline.contracts import SCORES, TEXT
 from annot_pipeline.methods.comparisons.bounded_ra import BoundedRaParams, bounded_ra
@@ -39,9 +40,6 @@ NO_SCALE = "no EASL score: the task declares no scale, and its scores imply none
 NOT_KEPT = "no judgment of judges kept"
 
 TASK_METRICS = ("items_by_judgments", "items_scored")
-
-Codes = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

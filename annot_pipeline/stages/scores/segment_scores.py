@@ -10,10 +10,10 @@ from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from annot_pipeline.arrays import Codes, Flags, Floats
 from annot_pipeline.config import Standardize
 from annot_pipeline.contracts import TEXT
 from annot_pipeline.methods.numerics.rounding import comparable
@@ -26,10 +26,6 @@ from annot_pipeline.stages.scores.judge_sums import ORDINARY
 
 METHODS = ("easl", "filtered_mean", "raw_mean", "z_mean")
 """In the order of the tables, so that what is made task by task is sorted."""
-
-Codes = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.config import Standardize
 from annot_pipeline.contracts import DESCRIBING, INT, REAL, TEXT
 from annot_pipeline.methods.numerics.blocks import Blocks, InMemoryBlocks
@@ -46,8 +46,6 @@ RUN = (
     "task", "judge", "fate", "hit", "native_id", "criterion", "score", "position", "submitted_at",
 )  # fmt: skip
 """Columns by which runs of equal scores are found."""
-Codes = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 JUDGE_SCORES = pa.schema(
     [

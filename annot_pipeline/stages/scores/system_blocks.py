@@ -13,10 +13,10 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.contracts import TEXT
 from annot_pipeline.methods.numerics.blocks import Blocks
 from annot_pipeline.methods.numerics.moments import means, sums
@@ -37,9 +37,6 @@ PIECE = pa.schema(
 )
 CLUSTERS = pa.schema([("segment", TEXT), ("cluster", TEXT)])
 """One row is a segment with a document; segments of one cluster have one name of it."""
-
-Codes = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 
 def criterion_sums(criteria: Codes, scores: Floats) -> Floats:
