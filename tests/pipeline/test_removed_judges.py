@@ -68,9 +68,7 @@ def test_suspected_judges_have_a_rule_of_their_own(build_campaign) -> None:
     exports = {"a.csv": HEAD + before, "b.csv": HEAD + flood}
     built = build_campaign(exports, DROP, "quality.suspected=drop", **NAMES)
     assert facts(built)["removed_judges"]["suspected"] == {"judges": 12, "judgments": 360}
-    assert (
-        "12 by suspicions that the data cannot resolve (360 judgments)"
-    ) in page(built)
+    assert ("12 by suspicions that the data cannot resolve (360 judgments)") in page(built)
 
 
 @pytest.mark.parametrize(("undetermined", "rules"), [("keep", {}), ("drop", {"undetermined": 1})])
@@ -147,7 +145,10 @@ def test_status_of_suspected_judges(build_campaign, tmp_path, capsys) -> None:
     document, lines = status_of(tmp_path / "campaign", capsys)
     assert document["suspected"] == [f"new{k:02}" for k in range(12)]
     assert not {*document["random"]} & {*document["suspected"]}
-    assert any("suspected, the data cannot show who is right: 12 judges, new00, new01" in line for line in lines)
+    assert any(
+        "suspected, the data cannot show who is right: 12 judges, new00, new01" in line
+        for line in lines
+    )
 
 
 def test_status_names_pseudonyms_alone(build_campaign, tmp_path, capsys) -> None:
