@@ -185,7 +185,7 @@ def shares_failed(answers: Answers) -> dict[str, float]:
     items, judges, labels = zip(*answers, strict=True)
     table = pa.table({
         "task": ["t"] * len(answers), "judge_id": [*judges], "item": [*items], "label": [*labels],
-        "decided": [False] * len(answers),
+        "adjudicated": [False] * len(answers),
     })  # fmt: skip
     units = Units.of_controls(table, Quality())
     verdict = label_judges(table, {}, set(), units, Quality()).verdict.tolist()

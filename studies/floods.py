@@ -1,7 +1,7 @@
-"""The experiment `floods`: what careless people do to labels, and whether a build stops.
+"""The study `floods`: how careless people change labels, and whether a build stops.
 
-Judges are tested, and labels inferred, as in a build. A build stops where a gate says error by its
-default level. What does not belong here: who floods (simulators.floods).
+Judges are tested, and labels inferred, as in a build. A build stops if a gate exceeds its
+default error level. What does not belong here: who floods (simulators.floods).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from studies.tables import Cell, Table
 from studies.write import Result
 
 FLOODS = "floods"
-"""Name of the experiment."""
+"""Name of the study."""
 SHARES = (0.25, 0.5, 0.75)
 DESIGNS = tuple(itertools.product((False, True), (False, True), (2, 4)))
 """Whether in a later release, whether items are the flood's alone, and how many classes."""
@@ -114,12 +114,12 @@ def _rows(flood: Flood) -> pa.Table:
         "task": ["t"] * n, "item": [f"i{code:03}" for code in flood.items.tolist()],
         "judge": judges, "judge_id": judges, "label": [str(c) for c in flood.labels.tolist()],
         "control": ["none"] * n, "fate": ["used"] * n, "submitted_at": pa.nulls(n, TIME),
-        "why": pa.nulls(n, TEXT), "decided": [False] * n,
+        "why": pa.nulls(n, TEXT), "adjudicated": [False] * n,
     })  # fmt: skip
 
 
 def _doubtful(used: pa.Table, flood: Flood, labelled: LabelJudges, names: list[str]) -> float:
-    """Return the share of new items that the gate on them looks at."""
+    """Return the share of checked items that the gate `doubtful_items` measures."""
     released = [f"j{code:03}" for code in range(flood.n_judges)]
     judges = pa.table({
         "task": ["t"] * len(names), "judge": names, "kind": pa.nulls(len(names), TEXT),

@@ -51,11 +51,11 @@ class Quality(Section):
         Whether judgments with the status Rejected are dropped or kept.
     labels
         Whether answers of people who fail the tests of judges of labels (chance, constant answers,
-        copies) are dropped, or measured only, as those of models are. null: measure where
-        label_model is dawid_skene, else drop.
+        copies) are dropped, or only measured. Answers of models are only measured. null: measure
+        with label_model dawid_skene, else drop.
     suspected
-        Whether answers of judges of labels are kept or dropped of whom something is wrong, while
-        the data cannot tell who is right.
+        Whether answers of suspected judges of labels are kept or dropped: those whose answers look
+        wrong while the data cannot tell who is right.
     """
 
     test: Literal[

@@ -73,9 +73,9 @@ JUDGES = Table(
         Column(
             "suspected",
             FLAG,
-            "Whether something is wrong with the judge's labels while the data cannot tell who is "
-            "right (verdict_reason): no label is certain of which suspected judges gave half of "
-            "the answers or more",
+            "Whether the judge's labels look wrong while the data cannot tell who is right "
+            "(verdict_reason); labels of which suspected judges gave half of the answers or more "
+            "are never certain",
         ),
         text(
             "test",

@@ -1,7 +1,7 @@
--- One row is a label of an item: answers of people who are not in the newest release, of those who
--- are, and of those who are suspected; whether the item is looked at: it is new, or new or suspected
--- people answered it, and no expert has decided it. Of other items it is a sample, of tasks that have
--- such people: how others agree.
+-- One row per task, item and label: answers of people who are not in the newest release, of people who
+-- are, and of suspected people. is_checked: the item is new, or new or suspected people answered it,
+-- and no expert has decided it. Of the other items one in eight is here, to measure how the others
+-- agree; tasks without new or suspected people are left out.
 -- Inputs: judgments, judges, labels (of this build), released (judges of the newest release, or
 -- empty), released_labels (its labels, or empty).
 WITH people AS (
@@ -27,7 +27,7 @@ SELECT
     a.task, a.item, a.label, a.n_new, a.n_others, a.n_suspected,
     NOT coalesce(l.adjudicated, false) AND (
         r.item IS NULL OR sum(a.n_new + a.n_suspected) OVER (PARTITION BY a.task, a.item) > 0
-    ) AS is_looked_at
+    ) AS is_checked
 FROM answers AS a
 LEFT JOIN labels AS l ON a.task = l.task AND a.item = l.item
 LEFT JOIN (SELECT DISTINCT task, item FROM released_labels) AS r

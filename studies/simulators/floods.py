@@ -1,6 +1,6 @@
 """Crowds who label items, and people who flood them: careless in one of several ways.
 
-What does not belong here: what is made of them (experiments.floods).
+What does not belong here: tests and builds of these crowds (studies.floods).
 """
 
 from __future__ import annotations

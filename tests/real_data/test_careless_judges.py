@@ -61,7 +61,7 @@ def verdicts(rows: Rows) -> tuple[list[str], LabelJudges]:
     items, judges, labels = zip(*rows, strict=True)
     table = pa.table({
         "task": ["t"] * len(rows), "judge_id": [*judges], "item": [*items], "label": [*labels],
-        "decided": [False] * len(rows),
+        "adjudicated": [False] * len(rows),
     })  # fmt: skip
     units = Units.of_controls(table, Quality())
     return units.judge.names, label_judges(table, {}, set(), units, Quality())

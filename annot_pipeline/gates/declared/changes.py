@@ -70,10 +70,11 @@ CHANGES: tuple[Gate[Any], ...] = (
     Gate(
         "doubtful_items", ReleaseChangeMetrics, "judge_changes",
         "share of items judged since the newest release that were decided by suspected judges, or "
-        "by new judges who agree otherwise than the others, in the worst task of {minimum} or more",
-        "let judges of the newest release judge some of these items, or mix in known answers; "
-        "quality.suspected: drop in campaign.yaml builds without suspected judges, where without "
-        "an export or a judge",
+        "by new judges whose agreement differs from that of the others, in the worst task of "
+        "{minimum} or more",
+        "let judges of the newest release judge some of these items, or mix in known answers; to "
+        "build without suspected judges, set quality.suspected: drop in campaign.yaml; to leave "
+        "out an export or a judge, use the setting where of its source",
         measure_from=since_release(doubtful_items), warn=0, error=0.2, minimum=20,
     ),
     Gate(

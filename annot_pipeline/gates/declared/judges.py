@@ -35,16 +35,16 @@ JUDGES: tuple[Gate[Any], ...] = (
     Gate(
         "careless_judges", ControlMetrics, "judge_tests",
         "number of judges of labels who agree no better than chance, give one answer, or copy",
-        "see verdict and verdict_reason in the table judges; answers of judges who failed do not "
+        "see verdict and verdict_reason in the table judges; answers of people who failed do not "
         "count, unless quality.labels is measure",
         careless_judges, warn=0,
     ),
     Gate(
         "failed_labels", ControlMetrics, "judge_tests",
-        "share of labels that come from judges who failed without known answers",
-        "look at their verdict_reason in the table judges; if most answers of an export are "
-        "careless, keep it out and do not pay for it yet; gates.failed_labels.error lets a build "
-        "go on without them, quality.labels: measure lets them count",
+        "share of labels that come from people who failed the tests without known answers",
+        "see verdict_reason in the table judges; if most answers of an export are careless, remove "
+        "the export and do not pay for it yet; raise gates.failed_labels.error to build without "
+        "these answers, or set quality.labels: measure to count them",
         failed_labels, warn=0.1, error=0.5,
     ),
     Gate(

@@ -22,9 +22,9 @@ import numpy as np
 from annot_pipeline.arrays import Codes, Flags, Floats
 
 STEPS = 60
-"""Of the power method. Their number is fixed, so that results are a smooth function of answers."""
+"""Of the power method, always all of them: no stopping rule decides. At most, of k-means."""
 CELLS = 1 << 19
-"""Answers times classes of which groups are searched; of more, items are sampled evenly."""
+"""Most answers times classes that are searched; above this, every k-th item is used."""
 ONE_SIDED = 1.645
 """Standard errors to an upper limit that holds with 95%."""
 

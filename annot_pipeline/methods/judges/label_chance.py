@@ -150,7 +150,8 @@ def label_chance(
     total = other_counts.sum(axis=1)
     is_shared = total[at] > 0
     at, judges, labels = at[is_shared], judges[is_shared], labels[is_shared]
-    # one vote more, as the task's answers are: a rare class makes no constant answer improbable
+    # one vote more, split by the class shares of the task: an even split would make constant
+    # answers of the common class look improbable where other classes are rare
     prior = (counts.sum(axis=0) + 1 / n_labels) / (counts.sum() + 1)
     smooth = (other_counts + prior) / (total[:, None] + 1)
     shares = np.divide(other_counts, total[:, None], out=other_counts, where=total[:, None] > 0)

@@ -20,7 +20,7 @@ from annot_pipeline.arrays import Codes, Floats
 FEWEST_DENIALS = 8
 """Shared denials of a pair, from which on its agreement can tell copies from hard items."""
 LOG_DENIALS_P = math.log(1e-5)
-"""Chance of these, if each were the judge's own, below which they tell copies from hard items."""
+"""Log chance of the shared denials of independent judges, below which a pair copies."""
 LEAST_AGREEMENT = 0.98
 """Least share of equal answers, of the items that both answered, by which a pair copies."""
 MOST_ALIKE = 64

@@ -1,4 +1,4 @@
-"""New people of labels who agree otherwise than the people of the newest release do.
+"""New judges of labels whose agreement differs from that of judges in the newest release.
 
 New people may be right and the others wrong; what they decide is held back until somebody looks.
 What does not belong here: judges whom the build itself suspects (stages.judges.suspicions).
@@ -22,14 +22,14 @@ FEWEST_PAIRS = 50
 ONE_TRUTH = 0.7
 """Upper limit of the ratio of `CampAgreement`, below which new people are unlike the others."""
 FAR_LESS = 0.25
-"""Share of the others' kappa below which that of new people is chance."""
+"""Share of the others' kappa below which new people agree by chance only."""
 RELIABLE = 0.15
 COPYING, USUAL = 0.75, 0.6
 """Kappa of new people above, and of others below which new people may be copies."""
 
 
 def doubtful_items(rows: pa.Table) -> list[DoubtfulItems]:
-    """Return by task how many items suspected people decided, or new people unlike the others.
+    """Return by task how many items suspected people decided, or new people who differ.
 
     Parameters
     ----------
@@ -46,15 +46,15 @@ def _of_task(task: str, rows: pa.Table) -> DoubtfulItems:
     counts = np.zeros((3, *shape))
     for at, name in enumerate(("n_new", "n_others", "n_suspected")):
         counts[at, item.codes, label.codes] = rows[name].to_numpy()
-    is_looked_at = np.zeros(shape[0], np.bool_)
-    is_looked_at[item.codes] = rows["is_looked_at"].to_numpy()
+    is_checked = np.zeros(shape[0], np.bool_)
+    is_checked[item.codes] = rows["is_checked"].to_numpy()
     n_new, n_others, n_suspected = counts.sum(axis=2)
     agreement = agreement_of_counts(counts[:2])
     why = _unlike(agreement)
     doubted = n_suspected if why is None else np.maximum(n_suspected, n_new)
-    decided = is_looked_at & (2 * doubted >= n_new + n_others) & (doubted > 0)
+    decided = is_checked & (2 * doubted >= n_new + n_others) & (doubted > 0)
     return DoubtfulItems(
-        task=task, items=int(is_looked_at.sum()), decided=int(decided.sum()), unlike=why
+        task=task, items=int(is_checked.sum()), decided=int(decided.sum()), unlike=why
     )
 
 
@@ -64,20 +64,24 @@ def _unlike(agreement: CampAgreement) -> str | None:
     if min(agreement.pairs[:2]) < FEWEST_PAIRS or np.isnan(new) or np.isnan(old):
         return None
     if agreement.pairs[2] >= FEWEST_PAIRS and not np.isnan(between):
-        high = between + ONE_SIDED * agreement.between_error
-        text = (
-            f"new people agree with each other (kappa {new:.2f}) and less with people of the "
-            f"newest release ({between:.2f}) than these among themselves ({old:.2f}) and one "
-            "truth allow"
-        )
-        is_unlike = agreement.ratio_high < ONE_TRUTH and new > RELIABLE
-        return text if is_unlike or (old > RELIABLE and high < FAR_LESS * old) else None
+        if old > RELIABLE and between + ONE_SIDED * agreement.between_error < FAR_LESS * old:
+            return (
+                f"new people agree with people of the newest release (kappa {between:.2f}) hardly "
+                f"better than by chance; these agree among themselves (kappa {old:.2f})"
+            )
+        if agreement.ratio_high < ONE_TRUTH and new > RELIABLE:
+            return (
+                f"new people agree with each other (kappa {new:.2f}) but too little with people of "
+                f"the newest release (kappa {between:.2f}), who agree among themselves (kappa "
+                f"{old:.2f}): with one truth behind all answers, they would agree more"
+            )
+        return None
     low = new - ONE_SIDED * agreement.first_error
     high = new + ONE_SIDED * agreement.first_error
     alike = low >= COPYING and old + ONE_SIDED * agreement.second_error < USUAL
     if alike or (old > RELIABLE and high < FAR_LESS * old):
         return (
-            f"new people agree with each other (kappa {new:.2f}) otherwise than people of the "
-            f"newest release do ({old:.2f}), and share no items with them"
+            f"new people agree with each other with kappa {new:.2f}, people of the newest release "
+            f"with kappa {old:.2f}, and the two share too few items to compare"
         )
     return None

@@ -37,7 +37,7 @@ TEXTS = pa.schema([(name, TEXT) for name in ("task", "item", "item_version", "te
 
 
 def text_digest(text: str | None) -> str | None:
-    """Return the digest of a text; how blanks and composed characters are written is no part."""
+    """Return the digest of a text, None if it is blank; white space and composition are no part."""
     words = unicodedata.normalize("NFC", text or "").split()
     return hashlib.sha256(" ".join(words).encode()).hexdigest() if words else None
 

@@ -242,11 +242,13 @@ def _labels(table: StoredTable, tasks: Sequence[str]) -> pa.Table:
         is_ordinary = pc.and_(is_ordinary, pc.is_valid(rows[column]))
     is_control = is_in(rows["control"], [name for name in CONTROLS if name != "none"])
     answers = rows.filter(pc.and_(is_ordinary, pc.invert(is_control)))
-    decided = pc.is_in(
+    adjudicated = pc.is_in(
         text_keys(answers["task"], answers["item"]),
         text_keys(decisions["task"], decisions["item"]),
     )
-    return answers.select(["task", "judge_id", "item", "label"]).append_column("decided", decided)
+    return answers.select(["task", "judge_id", "item", "label"]).append_column(
+        "adjudicated", adjudicated
+    )
 
 
 def _are_large(context: StageContext, scored: Sequence[StoredTable]) -> bool:

@@ -35,7 +35,7 @@ class LabelTask:
         ``(n_judges,)`` code of the declared family, or of the judge.
     is_model
         ``(n_judges,)`` whether the judge is a model.
-    is_decided
+    is_adjudicated
         ``(n_items,)`` whether an expert has decided the item.
     """
 
@@ -47,7 +47,7 @@ class LabelTask:
     pair: Codes
     families: Codes
     is_model: Flags
-    is_decided: Flags
+    is_adjudicated: Flags
 
     def of_judges(self, chosen: Flags) -> LabelTask:
         """Return the answers of some judges, and the items that they answered."""
@@ -59,7 +59,7 @@ class LabelTask:
         return LabelTask(
             item_codes, judge_codes, self.labels[some], items.size, self.n_labels,
             self.pair[judges], self.families[judges], self.is_model[judges],
-            self.is_decided[items],
+            self.is_adjudicated[items],
         )  # fmt: skip
 
     def by_judge_and_label(self) -> Codes:
@@ -81,7 +81,7 @@ class LabelTask:
         return component.astype(np.int64)
 
     def linked(self, fewest: int) -> Iterator[tuple[Codes, LabelTask]]:
-        """Yield judges who are linked, if there are so many, and their answers."""
+        """Yield each group of linked judges of at least ``fewest``, with their answers."""
         judges = np.argsort(self.component, kind="stable")
         ends = np.cumsum(np.bincount(self.component))
         rows = np.argsort(self.component[self.judges], kind="stable")
@@ -114,7 +114,7 @@ def label_tasks(
     """Yield the tasks of answers; parameters as `label_judges` has them."""
     task, item, label = (index(rows[name]) for name in ("task", "item", "label"))
     pair = units.pair_of_rows(rows) if rows.num_rows else np.zeros(0, np.int64)
-    decided = rows["decided"].to_numpy()
+    adjudicated = rows["adjudicated"].to_numpy()
     order = np.argsort(task.codes, kind="stable")
     ends = np.searchsorted(task.codes[order], np.arange(len(task.names) + 1))
     for n in range(len(task.names)):
@@ -123,8 +123,8 @@ def label_tasks(
         labels, label_codes = np.unique(label.codes[some], return_inverse=True)
         pairs, judge_codes = np.unique(pair[some], return_inverse=True)
         names = [units.judge.names[code] for code in units.pairs.second[pairs].tolist()]
-        is_decided = np.zeros(items.size, np.bool_)
-        is_decided[item_codes] = decided[some]
+        is_adjudicated = np.zeros(items.size, np.bool_)
+        is_adjudicated[item_codes] = adjudicated[some]
         first: dict[str, int] = {}
         related = [
             first.setdefault(families[name], k) if name in families else k
@@ -133,7 +133,7 @@ def label_tasks(
         yield LabelTask(
             item_codes, judge_codes, label_codes, items.size, labels.size, pairs,
             np.array(related, np.int64), np.array([name in models for name in names], np.bool_),
-            is_decided,
+            is_adjudicated,
         )  # fmt: skip
 
 

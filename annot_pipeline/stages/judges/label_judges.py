@@ -6,9 +6,9 @@ they do. A judge who does not pass fails only where one who agrees as the judges
 have passed with a chance of 1 - alpha; where luck alone would let so many pass, nothing tells what
 a careful judge shows.
 
-Judges are suspected, and do not fail, where the data cannot tell who is right (`Suspicions`). They
-are no reference for others. What does not belong here: the arithmetic (methods.judges), what
-follows from verdicts (control_judges).
+Judges are suspected, and do not fail, where the data cannot tell who is right (`suspicions`).
+Suspected camps and suspected judges of one answer are no reference for others. What does not belong
+here: the arithmetic (methods.judges), what follows from verdicts (control_judges).
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from annot_pipeline.stages.judges.suspicions import (
     FEWEST_CONSTANT,
     LOG_CONSTANT_P,
     ConstantJudges,
-    DoubtedItems,
     Reasons,
+    UncertainItems,
     constant_judges,
-    doubted_items,
     suspected_camps,
     suspected_remains,
     suspected_together,
+    uncertain_items,
     unlinked_judges,
 )
 from annot_pipeline.stages.judges.verdict_reasons import (
@@ -87,9 +87,10 @@ class LabelJudges:
         Whether p is not below alpha though a judge with a skill of 0.5 would have passed with a
         chance of `LIKELY`; whoever the other judges are.
     is_model
-        Whether the judge is a model. Models err together: a verdict tells, and drops none.
+        Whether the judge is a model: its verdict is reported, and its answers stay. Models err
+        together.
     is_suspected
-        Whether the judge does not fail, and something is wrong (`suspicions`).
+        Whether the judge is suspected (`suspicions`), and does not fail.
     is_unlinked
         Whether the judge shares no item with the linked judges that gave most of the labels.
     doubted
@@ -109,7 +110,7 @@ class LabelJudges:
     is_model: Flags
     is_suspected: Flags
     is_unlinked: Flags
-    doubted: DoubtedItems
+    doubted: UncertainItems
     n_answers: Codes
 
     @property
@@ -130,7 +131,7 @@ class LabelJudges:
 
 
 def without_judges(labelled: LabelJudges, has_verdict: Flags) -> LabelJudges:
-    """Return the same without judges who pass or fail by controls: these tell more."""
+    """Return the tests without judges who pass or fail by controls, which take precedence."""
     return replace(
         labelled,
         verdict=np.where(has_verdict, UNTESTED, labelled.verdict),
@@ -149,7 +150,7 @@ def label_judges(
     ----------
     rows
         ``task``, ``judge_id``, ``item``, ``label`` of answers to categorical tasks that count;
-        ``decided``: whether an expert has decided the item.
+        ``adjudicated``: whether an expert has decided the item.
     families
         Declared family by judge_id, of judges who have one.
     models
@@ -261,9 +262,9 @@ class _Tested:
         return by_chance | self.fails | self.is_constant | self.is_one_answer
 
     def _skill_of_passing(self, alpha: float) -> float:
-        """Return the skill of all who pass together; NaN where nothing tells.
+        """Return the skill of all who pass together; NaN if it cannot be estimated.
 
-        That is where luck would let so many pass, or where more than luck allows agree less than
+        This is so where luck would let so many pass, or where more than luck allows agree less than
         by chance: then most judges err together, and those who do not agree may be right.
         """
         from scipy.special import bdtrc
@@ -360,7 +361,7 @@ def _verdicts(
     return LabelJudges(
         verdict, tests, reasons, chance, test.p_adjusted, power, n_needed,
         test.is_random | test.is_constant, is_model, is_suspected, is_unlinked,
-        doubted_items(tasks, units, is_suspected | is_unlinked, counts),
+        uncertain_items(tasks, units, is_suspected | is_unlinked, counts),
         np.bincount(units.of_pair[answers], minlength=n),
     )  # fmt: skip
 

@@ -1,11 +1,12 @@
 """Judges of labels who are suspected: something is wrong, and the data cannot tell who is right.
 
-Suspected are, of people:
+These people are suspected:
 
-- those who always give one answer that others rarely give, to items that no other judge judged;
+- those who always give one answer that others rarely give, to items of which too few have
+  answers of others;
 - a camp who agree as copies do, and less with the others than one truth behind all answers allows;
-- two camps of similar size who have nothing to do with each other;
-- judges of items that no other judge judged, whose answers are alike as no others are;
+- two camps of similar size who agree within, and hardly with each other;
+- judges who agree far more than other judges do, on items that no other judge judged;
 - linked judges who agree, taken together, no better than chance;
 - judges most of whose linked judges fail.
 
@@ -112,9 +113,9 @@ def _of_camp(agreement: CampAgreement, is_second: bool, n_judges: int) -> str:
         (agreement.second, agreement.first) if is_second else (agreement.first, agreement.second)
     )
     return (
-        f"one of {n_judges:,} judges who agree with each other (kappa {own:.2f}) and less with the "
-        f"others (kappa {agreement.between:.2f}) than these among themselves ({other:.2f}) and "
-        "one truth allow"
+        f"one of {n_judges:,} judges who agree with each other (kappa {own:.2f}) but too little "
+        f"with the others (kappa {agreement.between:.2f}), who agree among themselves (kappa "
+        f"{other:.2f}): with one truth behind all answers, they would agree more"
     )
 
 
@@ -138,8 +139,9 @@ def _unlinked_copies(people: LabelTask) -> Iterator[tuple[Codes, str]]:
         if weight.any() and high < USUAL and is_single:
             judges = agreements[at][0]
             text = (
-                f"one of {judges.size:,} judges whose answers are alike (kappa {kappa[at]:.2f}) as "
-                f"those of others are not ({usual:.2f}), and no other judge judged these items"
+                f"one of {judges.size:,} judges who agree far more with each other (kappa "
+                f"{kappa[at]:.2f}) than other judges do ({usual:.2f}), on items that no other "
+                "judge judged"
             )
             yield judges, text
 
@@ -260,8 +262,8 @@ def unlinked_judges(tasks: list[LabelTask], units: Units) -> Flags:
 
 
 @dataclass(frozen=True)
-class DoubtedItems:
-    """Items of which some judges gave half of the answers or more; decided ones are none.
+class UncertainItems:
+    """Items of which doubted judges gave half of the answers or more, adjudicated ones left out.
 
     Parameters
     ----------
@@ -276,17 +278,17 @@ class DoubtedItems:
     n_items: int
 
     def share(self, doubted: Flags) -> float:
-        """Return the share of items that judges decide who are still doubted."""
+        """Return the share of all items of which judges who are still doubted gave half or more."""
         n_doubted = int(self.items.max(initial=-1)) + 1
         n = np.bincount(self.items, minlength=n_doubted)
         of_doubted = np.bincount(self.items, doubted[self.units], n_doubted)
         return int(((2 * of_doubted >= n) & (n > 0)).sum()) / max(self.n_items, 1)
 
 
-def doubted_items(
+def uncertain_items(
     tasks: list[LabelTask], units: Units, doubted: Flags, counts: Flags
-) -> DoubtedItems:
-    """Return the items that some judges decide.
+) -> UncertainItems:
+    """Return the items of which doubted judges gave half of the answers or more.
 
     Parameters
     ----------
@@ -300,11 +302,11 @@ def doubted_items(
         unit = units.of_pair[task.pair][task.judges]
         n = np.bincount(task.items, counts[unit], minlength=task.n_items)
         of_doubted = np.bincount(task.items, (counts & doubted)[unit], minlength=task.n_items)
-        is_doubted = (2 * of_doubted >= n) & (n > 0) & ~task.is_decided
+        is_doubted = (2 * of_doubted >= n) & (n > 0) & ~task.is_adjudicated
         codes = n_doubted + np.cumsum(is_doubted) - 1
         some = is_doubted[task.items] & counts[unit]
         items.append(codes[task.items[some]])
         of_items.append(unit[some])
         n_items += int((n > 0).sum())
         n_doubted += int(is_doubted.sum())
-    return DoubtedItems(np.concatenate(items), np.concatenate(of_items), n_items)
+    return UncertainItems(np.concatenate(items), np.concatenate(of_items), n_items)

@@ -18,7 +18,7 @@ def judged(flood: Flood, models: set[str] = frozenset(), **quality: str) -> Labe
         "task": ["t"] * n, "judge_id": [f"j{code:03}" for code in flood.judges.tolist()],
         "item": [f"i{code:03}" for code in flood.items.tolist()],
         "label": [f"c{code}" for code in flood.labels.tolist()],
-        "decided": [False] * n,
+        "adjudicated": [False] * n,
     })  # fmt: skip
     settings = Quality(**{"labels": "drop", **quality})
     return label_judges(rows, {}, {*models}, Units.of_controls(rows, settings), settings)
@@ -36,8 +36,8 @@ def suspected(result: LabelJudges) -> set[int]:
 @pytest.mark.parametrize(
     ("kind", "is_separate", "reason"),
     [
-        ("copying", False, "12 judges who agree with each other (kappa 1.00) and less with"),
-        ("copying", True, "12 judges whose answers are alike (kappa 1.00) as those of others"),
+        ("copying", False, "12 judges who agree with each other (kappa 1.00) but too little"),
+        ("copying", True, "12 judges who agree far more with each other (kappa 1.00) than"),
         ("constant", True, "the same answer to all items, one that others rarely give"),
         ("majority class", True, "the same answer to all items"),
         ("random", True, "12 judges of the same items, who agree with "),
