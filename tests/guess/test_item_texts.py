@@ -36,7 +36,9 @@ def test_a_column_of_texts_is_mapped(tmp_path: Path, guess: Guesses, column: str
 
 
 def test_so_is_one_whose_texts_have_changed_for_some(tmp_path: Path, guess: Guesses) -> None:
-    texts = lambda i, j: f"text {i}" + " edited" * (i < 2 and j == 2)  # noqa: E731
+    def texts(item: int, judge: int) -> str:
+        return f"text {item}" + " edited" * (item < 2 and judge == 2)
+
     actual = guess(write(tmp_path / "a.csv", "text", texts))
     assert actual.fields() == BASE | {"text": "text"}
     assert len(actual.used("item")) == 12

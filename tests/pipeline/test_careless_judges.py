@@ -173,7 +173,8 @@ def texts(flood: Flood) -> dict[str, str]:
     return {name: text for name, text in exports.items() if text != HEAD}
 
 
-@pytest.mark.parametrize("kind", ["copying", "copying in part", "copying a careful judge"])
+@pytest.mark.sampled
+@pytest.mark.parametrize("kind", ["copying in part", "copying", "copying a careful judge"])
 def test_copies_who_are_the_plurality_stop_the_first_build(build_campaign, kind: str) -> None:
     flood = draw_flood(FloodParams(kind, 0.75, n_classes=4), np.random.default_rng(17))
     with pytest.raises(GateError, match="suspected_labels"):
