@@ -141,6 +141,7 @@ def test_people_of_one_answer_whose_items_nobody_else_judged_stop_the_build(
     assert not {*new_truths} & {row["item"] for row in built.rows("labels")}
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("kind", ["constant", "random"])
 def test_a_flood_on_the_items_of_others_changes_few_labels(stage_campaign, kind: str) -> None:
     before, _ = night(17, 180, crowd(12), 5)
@@ -185,6 +186,7 @@ def test_copies_who_are_the_plurality_stop_the_first_build(build_campaign, kind:
     assert right > 0.9
 
 
+@pytest.mark.slow
 def test_new_people_unlike_the_others_stop_the_build(build_campaign) -> None:
     params = FloodParams("copying", 0.5, is_later=True, n_new=40)
     before, night_of_copies = texts(draw_flood(params, np.random.default_rng(3))).values()

@@ -188,6 +188,7 @@ def test_controls_of_a_segment_and_system_go_with_the_text(stage_campaign):
     }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_votes_on_a_text_that_changes_back_have_not_vanished(build_campaign):
     source = {
         **SOURCE, "fields": {"item": "item", "label": "label", "votes": "n", "text": "text"},

@@ -132,6 +132,7 @@ def test_times_say_which_text_is_current_then_files(stage_campaign):
     assert current == ["the sun", "the moon"]
 
 
+@pytest.mark.slow
 def test_night_by_night_is_as_at_once(build_campaign, tmp_path, capsys):
     nights = {"n1.csv": NIGHT_1, "n2.csv": NIGHT_2, "n3.csv": NIGHT_3}
     folder = tmp_path / "campaign"
@@ -162,6 +163,7 @@ def test_night_by_night_is_as_at_once(build_campaign, tmp_path, capsys):
     assert "judgments: 4 new\n" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_judgment_of_a_text_that_is_not_current_any_more_is_restated(
     build_campaign, capsys, tmp_path
 ):
