@@ -59,7 +59,7 @@ def run_floods(params: Floods, progress: Progress) -> Result:
     for (is_later, is_separate, n_classes), kind, share in cases:
         case = FloodParams(kind, share, is_later, is_separate, n_classes)
         builds = [
-            _build(draw_flood(case, stream(params.seed, FLOODS, f"{case} {n}")))
+            right_labels(draw_flood(case, stream(params.seed, FLOODS, f"{case} {n}")))
             for n in range(params.repeats)
         ]
         shares = np.array([both for both in builds if both is not None]).reshape(-1, 2)
@@ -88,7 +88,7 @@ def _findings(numbers: list[dict[str, Cell]]) -> list[str]:
     ]
 
 
-def _build(flood: Flood) -> tuple[float, float] | None:
+def right_labels(flood: Flood) -> tuple[float, float] | None:
     """Return the share of right labels without the flood and with it; None if the build stops."""
     rows = _rows(flood)
     units = Units.of_controls(rows, Quality(labels="drop"))

@@ -141,13 +141,13 @@ def test_a_flood_at_night_stops_and_one_setting_lets_the_next_night_go_on(tmp_pa
     folder = write_week(tmp_path / "week")
     (tmp_path / "alerts.py").write_text(ALERTS)
     definitions_file(tmp_path, folder, on_failure="alerts:tell")
-    told, gold = tmp_path / "told.txt", Releases(folder / "gold")
+    alert, gold = tmp_path / "told.txt", Releases(folder / "gold")
     with live.running("dagster-daemon", "run", "-f", "defs.py"):
         until((folder / "gold" / "latest.json").exists, "a release of seven nights")
         write_night(23, folder / "exports", renamed=True)
-        until(told.exists, "the alert")
-        assert told.read_text().startswith("week: ")
-        assert "suspected_labels: 23.08% of items were decided by" in told.read_text()
+        until(alert.exists, "the alert")
+        assert alert.read_text().startswith("week: ")
+        assert "suspected_labels: 23.08% of items were decided by" in alert.read_text()
         assert gold.versions() == ["v0001"]
         assert "quality.suspected: drop in campaign.yaml builds without these" in live.run(
             "annot", "status", str(folder)

@@ -36,9 +36,9 @@ def rows(fails, n_segments=40, graders=("g1", "g2")):
     head = "text,bot,output,grader,points\n"
     return head + "".join(
         f"t{n},{system},t{n}:{system},{judge},"
-        f"{'ERR 500' if fails(Asked(n, system, judge)) else 40 + (7 * n + 11 * place) % 30}\n"
+        f"{'ERR 500' if fails(Asked(n, system, judge)) else 40 + (7 * n + 11 * position) % 30}\n"
         for n in range(n_segments)
-        for place, system in enumerate(SYSTEMS)
+        for position, system in enumerate(SYSTEMS)
         for judge in graders
     )
 
@@ -139,11 +139,11 @@ def test_only_answers_of_judges_and_rows_that_rank_are_asked_for(tmp_path):
     tasks = pa.table({"task": ["t"], "used_judges": ["model"],
                       "criteria": pa.array([[]], pa.list_(pa.string()))})  # fmt: skip
     items = pa.table({name: pa.array([], pa.string()) for name in ("item", "system", "place")})
-    found = Queries(Resources(), tmp_path).table(
+    answers = Queries(Resources(), tmp_path).table(
         "control/answers_of_systems",
         {"controlled": controlled, "tasks": tasks, "item_rows": items},
     )
-    assert found.to_pylist() == [
+    assert answers.to_pylist() == [
         {"task": "t", "system": "s", "n_asked": 3, "n_answered": 1, "score_sum": 3.0}
     ]
 

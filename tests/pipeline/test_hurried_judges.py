@@ -82,9 +82,9 @@ def test_with_few_timed_answers_there_is_no_share(stage_campaign) -> None:
         "zero": [0.0] * 20,
     }  # fmt: skip
     staged = stage_campaign({"a.csv": by_seconds(times)}, **NAMES, **UNTESTED, **sources("seconds"))
-    found = shares(staged)
-    assert [found[name][0] for name in ("few", "some", "wrong")] == [None] * 3
-    assert found["zero"] == (1, 3.5)  # the medians are 0, 9, 12, 15
+    hurried = shares(staged)
+    assert [hurried[name][0] for name in ("few", "some", "wrong")] == [None] * 3
+    assert hurried["zero"] == (1, 3.5)  # the medians are 0, 9, 12, 15
 
 
 def test_two_judges_set_no_level(stage_campaign) -> None:
@@ -115,9 +115,9 @@ def test_without_seconds_the_gaps_between_answers_count(stage_campaign) -> None:
     staged = stage_campaign(
         {"a.csv": by_instant(instants)}, **NAMES, **UNTESTED, **sources("submitted_at")
     )
-    found = shares(staged)
-    assert found["d"] == (pytest.approx(21 / 22), 3.5)
-    assert found["a"] == (0, 3.5)
+    hurried = shares(staged)
+    assert hurried["d"] == (pytest.approx(21 / 22), 3.5)
+    assert hurried["a"] == (0, 3.5)
 
 
 def test_answers_that_were_submitted_at_once_have_no_gap(stage_campaign) -> None:
@@ -128,10 +128,10 @@ def test_answers_that_were_submitted_at_once_have_no_gap(stage_campaign) -> None
     staged = stage_campaign(
         {"a.csv": by_instant(instants)}, **NAMES, **UNTESTED, **sources("submitted_at")
     )
-    found = shares(staged)
-    assert found["one"][0] is None
-    assert found["two"][0] is None
-    assert found["some"][0] == 0
+    hurried = shares(staged)
+    assert hurried["one"][0] is None
+    assert hurried["two"][0] is None
+    assert hurried["some"][0] == 0
     assert warning(staged).level == "pass"
 
 
@@ -145,9 +145,9 @@ def test_criteria_of_an_item_are_one_answer(stage_campaign) -> None:
     fields = {name: name for name in ("item", "judge", "score", "criterion", "submitted_at")}
     source = {"path": "exports/*.csv", "format": "csv", "fields": fields}
     staged = stage_campaign({"a.csv": rows}, **NAMES, **UNTESTED, sources=[source])
-    found = shares(staged)
-    assert found["d"] == (1, 3.5)
-    assert found["b"] == (0, 3.5)
+    hurried = shares(staged)
+    assert hurried["d"] == (1, 3.5)
+    assert hurried["b"] == (0, 3.5)
 
 
 def test_models_have_no_share_and_set_no_level(stage_campaign) -> None:
@@ -156,9 +156,9 @@ def test_models_have_no_share_and_set_no_level(stage_campaign) -> None:
     staged = stage_campaign(
         {"a.csv": by_seconds(times)}, **NAMES, **UNTESTED, **sources("seconds"), judges=judges
     )
-    found = shares(staged)
-    assert found["gpt"] == (None, None)
-    assert found["d"] == (1, 3.5)
+    hurried = shares(staged)
+    assert hurried["gpt"] == (None, None)
+    assert hurried["d"] == (1, 3.5)
 
 
 def test_the_report_shows_the_share(build_campaign) -> None:

@@ -21,7 +21,7 @@ def night(kind: str, *, is_separate: bool = False, n_new: int = 60, seed: int = 
 
 
 def counted(flood: Flood, suspected: set[int] = frozenset()) -> DoubtfulItems:
-    """Return what is found in a flood whose people are new; the careful judges are known."""
+    """Return the doubtful items of a flood whose people are new, in a release of careful judges."""
     answers = [*zip(
         flood.items.tolist(), flood.labels.tolist(), flood.judges.tolist(), strict=True
     )]  # fmt: skip
@@ -36,18 +36,18 @@ def counted(flood: Flood, suspected: set[int] = frozenset()) -> DoubtfulItems:
         "n_suspected": [n_suspected[cell] for cell in cells],
         "is_checked": [i >= flood.n_before for i, _ in cells],
     })  # fmt: skip
-    [found] = doubtful_items(rows)
-    return found
+    [of_task] = doubtful_items(rows)
+    return of_task
 
 
 @pytest.mark.parametrize("kind", ["copying", "copying in part", "random"])
 @pytest.mark.parametrize("is_separate", [False, True])
 def test_careless_new_people_decide_doubtful_items(kind: str, is_separate: bool) -> None:
-    found = counted(night(kind, is_separate=is_separate))
-    assert found["items"] == 60
-    assert found["decided"] >= 50
-    assert found["unlike"].startswith("new people agree with ")
-    assert ("share too few items" in found["unlike"]) == is_separate
+    doubtful = counted(night(kind, is_separate=is_separate))
+    assert doubtful["items"] == 60
+    assert doubtful["decided"] >= 50
+    assert doubtful["unlike"].startswith("new people agree with ")
+    assert ("share too few items" in doubtful["unlike"]) == is_separate
 
 
 def test_copies_of_a_careful_judge_agree_too_well() -> None:
@@ -56,15 +56,15 @@ def test_copies_of_a_careful_judge_agree_too_well() -> None:
 
 @pytest.mark.parametrize("seed", range(10))
 def test_half_careful_new_people_are_as_others(seed: int) -> None:
-    found = counted(night("half careful", seed=seed))
-    assert (found["unlike"], found["decided"]) == (None, 0)
+    doubtful = counted(night("half careful", seed=seed))
+    assert (doubtful["unlike"], doubtful["decided"]) == (None, 0)
 
 
 def test_suspected_people_decide_doubtful_items_whoever_is_new() -> None:
     flood = night("half careful")
-    found = counted(flood, suspected=set(range(12, 24)))
-    assert found["unlike"] is None
-    assert found["decided"] >= 50
+    doubtful = counted(flood, suspected=set(range(12, 24)))
+    assert doubtful["unlike"] is None
+    assert doubtful["decided"] >= 50
 
 
 def test_few_answers_tell_nothing() -> None:
