@@ -18,10 +18,12 @@ from annot_pipeline.errors import ConfigError, Problem
 from annot_pipeline.methods.labels.dawid_skene import DawidSkeneParams
 from annot_pipeline.methods.labels.label_matrix import LabelCodes
 from annot_pipeline.methods.labels.reliability import reliability
+from annot_pipeline.methods.numerics.blocks import InMemoryBlocks
 from annot_pipeline.report.figures import reliability_svg
 from annot_pipeline.runtime.by_task import ByTask
 from annot_pipeline.stages.labels.check_calibration import check_calibration, held_against_truth
-from annot_pipeline.stages.labels.infer_labels import LabelSettings, infer_labels
+from annot_pipeline.stages.labels.infer_labels import LabelSettings, fit_tasks, label_tables
+from annot_pipeline.stages.labels.label_tasks import JudgedTask
 from studies.crowds import CROWDS, CrowdParams, draw_crowd
 from studies.curve_figures import MOST_TASKS, Drawn
 from studies.item_rounds import stream
@@ -62,21 +64,27 @@ def run_crowds(params: Crowds, progress: Progress) -> Result:
             "item": [f"{name} {n}" for n in range(task.n_items)],
             "truth": [str(k) for k in truth.tolist()],
         }))  # fmt: skip
-    tasks = pa.table({
-        "task": names, "kind": ["categorical"] * len(names),
-        "by_votes": [False] * len(names),
-        "labels": pa.nulls(len(names), pa.list_(TEXT)),
-    })  # fmt: skip
-    tables, _ = infer_labels(
-        pa.concat_tables(judgments), tasks,
-        LabelSettings(DawidSkeneParams(model="hierarchical")), progress=progress,
-    )  # fmt: skip
-    item_truth = pa.concat_tables(items)
-    figures = check_calibration(
-        tables["label_evidence"], tables["label_distributions"], item_truth,
-        LabelSettings().certain_at,
-    )  # fmt: skip
-    return certainty_result(figures, tables["label_distributions"], item_truth)
+    settings, item_truth = (
+        LabelSettings(DawidSkeneParams(model="hierarchical")),
+        pa.concat_tables(items),
+    )
+    tasks = [
+        JudgedTask(name, InMemoryBlocks([rows]))
+        for name, rows in zip(names, judgments, strict=True)
+    ]
+    labelled = []
+    for name, rows, fitted in zip(names, judgments, fit_tasks(tasks, settings), strict=True):
+        progress(f"labels of {name}")
+        labelled.append(label_tables(name, rows, fitted, is_first=True)[0])
+    figures = pa.concat_tables([
+        check_calibration(
+            name, tables["label_evidence"], tables["label_distributions"], item_truth,
+            settings.certain_at,
+        )[0]
+        for name, tables in zip(names, labelled, strict=True)
+    ])  # fmt: skip
+    distributions = pa.concat_tables([tables["label_distributions"] for tables in labelled])
+    return certainty_result(figures, distributions, item_truth)
 
 
 def run_certainty(campaign: LoadedCampaign, progress: Progress) -> Result:

@@ -18,11 +18,13 @@ from annot_pipeline.config.sections import Resources
 from annot_pipeline.contracts import TEXT, TIME
 from annot_pipeline.gates import GATES
 from annot_pipeline.methods.labels.dawid_skene import DawidSkeneParams
+from annot_pipeline.methods.numerics.blocks import InMemoryBlocks
 from annot_pipeline.stages.gold.unlike_judges import doubtful_items
 from annot_pipeline.stages.judges.control_samples import Units
 from annot_pipeline.stages.judges.label_judges import LabelJudges, label_judges
 from annot_pipeline.stages.judges.verdict_reasons import FAILED
 from annot_pipeline.stages.labels.infer_labels import LabelSettings, infer_labels
+from annot_pipeline.stages.labels.label_tasks import JudgedTask
 from annot_pipeline.storage.queries import Queries
 from studies.item_rounds import stream
 from studies.params import Floods
@@ -143,12 +145,8 @@ def _doubtful(used: pa.Table, flood: Flood, labelled: LabelJudges, names: list[s
 
 def _share_right(used: pa.Table, clean: pa.Table, flood: Flood) -> float:
     """Return the share of right labels, of the items that careful judges label."""
-    tasks = pa.table({
-        "task": ["t"], "kind": ["categorical"], "by_votes": [False],
-        "labels": pa.nulls(1, pa.list_(TEXT)),
-    })  # fmt: skip
     settings = LabelSettings(DawidSkeneParams(model="hierarchical"))
-    labels = infer_labels(used, tasks, settings)[0]["labels"]
+    labels = infer_labels(JudgedTask("t", InMemoryBlocks([used])), settings)[0]["labels"]
     by_item = dict(zip(labels["item"].to_pylist(), labels["label"].to_pylist(), strict=True))
     items = sorted({*clean["item"].to_pylist()})
     return float(np.mean([by_item.get(i) == str(flood.truth[int(i[1:])]) for i in items]))

@@ -9,8 +9,8 @@ from pyarrow import csv
 from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.stages.agreement import measure_agreement
 from annot_pipeline.stages.build import MAKER, Build, stages_for
-from annot_pipeline.stages.comparisons import rank_by_comparisons, rank_systems
 from annot_pipeline.stages.labels import infer_labels
+from annot_pipeline.stages.rankings import rank_systems
 from annot_pipeline.stages.scores import score_items
 from annot_pipeline.storage.tables import read_table
 from benchmarks.exports import Shape, label_rows, write_campaign
@@ -42,18 +42,20 @@ def measured(monkeypatch):
 def ranked(monkeypatch):
     """Tasks whose systems were ranked: by scores, by comparisons."""
     by_scores, by_comparisons = [], []
-    rank_task, rank_compared = rank_systems.rank_task, rank_by_comparisons._task
+    rank_scores, rank_compared = rank_systems.rank_by_scores, rank_systems.rank_by_comparisons
 
-    def noted(scores, *rest):
-        by_scores.append(scores.cells.task)
-        return rank_task(scores, *rest)
+    def noted(task, context):
+        if task["standardized"].num_rows:
+            by_scores.append(task.name)
+        return rank_scores(task, context)
 
-    def noted_compared(actual, name, *rest):
-        by_comparisons.append(name)
-        return rank_compared(actual, name, *rest)
+    def noted_compared(compared, *rest, **more):
+        if len(compared):
+            by_comparisons.append(compared.name)
+        return rank_compared(compared, *rest, **more)
 
-    monkeypatch.setattr(rank_systems, "rank_task", noted)
-    monkeypatch.setattr(rank_by_comparisons, "_task", noted_compared)
+    monkeypatch.setattr(rank_systems, "rank_by_scores", noted)
+    monkeypatch.setattr(rank_systems, "rank_by_comparisons", noted_compared)
     return by_scores, by_comparisons
 
 
@@ -77,9 +79,9 @@ def scored(monkeypatch):
     tasks = []
     work = score_items.score_items
 
-    def noted(standardized, *rest, **settings):
-        tasks.extend(standardized["task"].unique().to_pylist())
-        return work(standardized, *rest, **settings)
+    def noted(task, *rest):
+        tasks.append(task)
+        return work(task, *rest)
 
     monkeypatch.setattr(score_items, "score_items", noted)
     return tasks

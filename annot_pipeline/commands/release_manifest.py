@@ -20,15 +20,15 @@ from annot_pipeline.stages.build import (
     Build,
     StageRun,
 )
-from annot_pipeline.stages.comparisons.metrics import (
-    ComparisonMetrics,
-    SegmentRankMetrics,
-    SystemRankMetrics,
-)
 from annot_pipeline.stages.gold.metrics import CostMetrics, JudgeMetrics
 from annot_pipeline.stages.ingest.metrics import JudgmentMetrics, RecordMetrics
 from annot_pipeline.stages.judges.metrics import ControlMetrics
 from annot_pipeline.stages.labels.metrics import LabelMetrics
+from annot_pipeline.stages.rankings.metrics import (
+    ComparisonMetrics,
+    SegmentRankMetrics,
+    SystemRankMetrics,
+)
 from annot_pipeline.storage.keys import key_derivation, same_names
 from annot_pipeline.storage.manifest import stored_table
 from annot_pipeline.storage.manifest_changes import export_changes

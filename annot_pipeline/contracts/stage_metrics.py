@@ -53,6 +53,11 @@ class StageMetrics:
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @classmethod
+    def by_task_names(cls) -> list[str]:
+        """Return the names of metrics that are mappings: of stages by task, by task."""
+        return [field.name for field in fields(cls) if str(field.type).startswith("dict[")]
+
+    @classmethod
     def read(cls, document: Mapping[str, Any]) -> Self:
         """Return the metrics that a stored document holds, with their types checked.
 

@@ -23,6 +23,8 @@ UNREAD_FATES = FATES[:4]
 CONTROLS = (
     "none", "ask_again", "bad_reference", "good_reference", "known_answer", "adjudication"
 )  # fmt: skip
+ORDINARY = ("none", "ask_again")
+"""Controls of judgments that are no checks of the judge: their first answers, and repeats."""
 JUDGE_KINDS = ("human", "model")
 VERDICTS = ("passed", "failed", "undetermined", "untested")
 LEFT_OUT_OF = ("judge_control", "z_scores", "comparisons", "segment_ranks", "system_rankings")

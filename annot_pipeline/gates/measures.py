@@ -11,11 +11,11 @@ from annot_pipeline.contracts.stage_metrics import AnsweredShares, TableMetrics
 from annot_pipeline.errors import counted, first_of
 from annot_pipeline.gates.gate import Finding
 from annot_pipeline.stages.agreement.metrics import AgreementMetrics
-from annot_pipeline.stages.comparisons.metrics import SegmentRankMetrics, SystemRankMetrics
 from annot_pipeline.stages.gold.metrics import JudgeMetrics, ReleaseMetrics
 from annot_pipeline.stages.ingest.metrics import JudgmentMetrics, RecordMetrics
 from annot_pipeline.stages.judges.metrics import ControlMetrics
 from annot_pipeline.stages.labels.metrics import LabelMetrics
+from annot_pipeline.stages.rankings.metrics import SegmentRankMetrics, SystemRankMetrics
 from annot_pipeline.stages.scores.metrics import ItemScoreMetrics
 
 

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.contracts import TEXT
+from annot_pipeline.contracts.task_table import TASKS
 from annot_pipeline.errors import ConfigError, Problem, StoreError, first_of
 from annot_pipeline.hits import PLATFORMS, write_batch
 from annot_pipeline.hits.batch import LOG, SAMPLE
@@ -19,7 +20,6 @@ from annot_pipeline.hits.file_names import file_stems
 from annot_pipeline.runtime.read_back import refuse_read_back
 from annot_pipeline.stages.build import Build
 from annot_pipeline.stages.ingest.present_exports import listed_items, present_exports
-from annot_pipeline.stages.ingest.resolve_tasks import TASKS
 from annot_pipeline.stages.last_build import last_build
 from annot_pipeline.stages.planning.hit_plan import Question
 from annot_pipeline.stages.planning.plan_hits import (

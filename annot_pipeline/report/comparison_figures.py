@@ -146,7 +146,7 @@ def effort_figures(adequacy: Mapping[str, Row]) -> list[Drawn]:
     Parameters
     ----------
     adequacy
-        The fact of `stages.comparisons.rank_segments`.
+        The fact of `stages.rankings.rank_segments`.
     """
     return [
         Drawn(
@@ -171,7 +171,7 @@ def time_figures(times: pa.Table) -> list[Drawn]:
     Parameters
     ----------
     times
-        As `stages.comparisons.time_comparisons` has them.
+        As `stages.rankings.time_comparisons` has them.
     """
     drawings = []
     for task, rows in first_tasks(times):

@@ -103,6 +103,21 @@ class StoredBlocks(Generic[B]):
             self.context.run(jobs)
         return StoredBlocks(self.context, self.folder, [partial(load, path) for path in paths])
 
+    def regroup(
+        self,
+        split: Callable[..., Sequence[T]],
+        join: Callable[[Sequence[T]], T],
+        *shared: Any,
+    ) -> Blocks[T]:
+        """Return new blocks of joined pieces, which lie in files of the folder until then."""
+        name, n = f"pieces-{uuid.uuid4().hex}", len(self)
+        folders = [self.folder / f"{name}-{number}" for number in range(n)]
+        for folder in folders:
+            folder.mkdir()
+        self.map(_dump_pieces, split, n, *shared, each=folders)
+        opened = [partial(_join_pieces, join, folders, number) for number in range(n)]
+        return StoredBlocks(self.context, self.folder, opened)
+
     def _jobs(
         self, work: Callable[..., T], each: Sequence[Any] | None, shared: Path | None
     ) -> list[Callable[[], T]]:
@@ -143,3 +158,14 @@ def _keep(
     path: Path, work: Callable[..., Any], block: Callable[[], Any], shared: Path | None
 ) -> None:
     dump(path, _call(work, block, (), shared))
+
+
+def _dump_pieces(
+    block: Any, folder: Path, split: Callable[..., Sequence[Any]], n: int, *shared: Any
+) -> None:
+    for number, piece in enumerate(split(block, n, *shared)):
+        dump(folder / str(number), piece)
+
+
+def _join_pieces(join: Callable[[Sequence[T]], T], folders: Sequence[Path], number: int) -> T:
+    return join([load(folder / str(number)) for folder in folders])

@@ -6,8 +6,8 @@ vocabularies. Codes follow code point order of names, never row order.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import reduce
+from collections.abc import Sequence
+from functools import partial, reduce
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from annot_pipeline.arrays import Codes, Flags, Floats
 from annot_pipeline.contracts import TEXT
-from annot_pipeline.runtime.by_task import ByTask
+from annot_pipeline.methods.comparisons.implied_comparisons import Sittings
 from annot_pipeline.runtime.indexing import Index, index, index_pairs, is_in
 
 NONE = -1
@@ -61,6 +61,18 @@ class CodedTask:
     def n(self, column: str) -> int:
         """Return the number of names of a column."""
         return len(self[column].names)
+
+    def names_or_none(self, column: str) -> list[str]:
+        """Return the names that rows have, in code point order; '' where some rows have none."""
+        codes = np.unique(self[column].codes).tolist()
+        return [self[column].names[code] if code != NONE else "" for code in codes]
+
+    def codes_among(self, column: str, names: Sequence[str]) -> Codes:
+        """Return codes of a column among other names; a null is the name '', `NONE` is no name."""
+        position = {name: code for code, name in enumerate(names)}
+        own = self[column]
+        codes = [*(position.get(name, NONE) for name in own.names), position.get("", NONE)]
+        return np.array(codes, np.int64)[own.codes]
 
     def groups(self, *columns: str) -> Codes:
         """Return codes from 0 of the combinations of columns that occur; a null is a value."""
@@ -110,6 +122,14 @@ class CodedTask:
         """Return codes of some rows' names among themselves; of columns with many names."""
         return index(self.rows[column].take(pa.array(rows))).codes
 
+    def public_judges(self) -> dict[str, str]:
+        """Return the public names of judges by their names in records, in the order of codes."""
+        judge = self["judge"]
+        row = np.zeros(len(judge.names), np.int64)  # any one: a judge has one public name
+        row[judge.codes] = np.arange(len(self))
+        public = self.rows["judge_id"].take(pa.array(row)).cast(TEXT).to_pylist()
+        return dict(zip(judge.names, public, strict=True))
+
     def least(self, column: str, groups: Codes, n_groups: int) -> pa.Array:
         """Return the first name, by code point, of each group; null where no row has one."""
         named, n = self[column], self.n(column)
@@ -126,18 +146,20 @@ class CodedTask:
         return some
 
 
-def coded_tasks(table: pa.Table) -> Iterator[CodedTask]:
-    """Yield the tasks of a table that has ``task``, in the order of names."""
-    by_task = ByTask(table)
-    for name in by_task.names:
-        yield CodedTask(name, by_task[name])
-
-
 def _index(column: pa.ChunkedArray) -> Index:
     if not column.null_count:
         return index(column)
     is_known = column.is_valid()
-    known = index(column.filter(is_known))
+    named = index(column.filter(is_known))
     codes = np.full(len(column), NONE, np.int64)
-    codes[is_known.to_numpy()] = known.codes
-    return Index(known.names, codes)
+    codes[is_known.to_numpy()] = named.codes
+    return Index(named.names, codes)
+
+
+def seen_at_once(task: CodedTask) -> Sittings:
+    """Return what judges saw at once, of ordinary judgments."""
+    judges, rankings, hits, segments = (
+        task[name].codes for name in ("judge", "ranking", "hit", "segment")
+    )
+    times, ids = task.times("submitted_at"), partial(task.order, "judgment_id")
+    return Sittings(judges, rankings, hits, segments, times, ids)

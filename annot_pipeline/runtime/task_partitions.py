@@ -1,36 +1,48 @@
 """Run stages that work task by task, in partitions, and only for tasks that have changed.
 
-A partition holds some whole tasks (runtime.partitions). A partition whose inputs are unchanged is
-linked. The document of a partition holds a hash of each task's rows in all inputs, and metrics.
-Where the hash is the same as in the latest result, by the same code with the same settings, the
-task's rows and metrics are copied. A rebuild for `annot verify` has no latest result, so it makes
-everything.
+What a stage does with a task is written once (`TaskWork`), over `TaskData`: its rows lie in memory,
+or, of a task too large for one job, in files of whole items, of which the work makes sums
+(`TaskData.blocks`). A partition holds some whole tasks (runtime.partitions), or a block of a large
+one. A partition whose inputs are unchanged is linked. The document of a partition holds a hash of
+each task's rows in all inputs, and metrics. Where the hash is the same as in the latest result, by
+the same code with the same settings, the task's rows and metrics are copied. A rebuild for
+`annot verify` has no latest result, so it makes everything.
 """
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from annot_pipeline.config import Campaign
 from annot_pipeline.config.signature import digest
 from annot_pipeline.contracts.stage_metrics import TaskMetrics
+from annot_pipeline.errors import shorten
+from annot_pipeline.methods.numerics.blocks import Blocks, InMemoryBlocks
+from annot_pipeline.runtime.blocks import StoredBlocks, dump, load
 from annot_pipeline.runtime.by_task import ByTask
 from annot_pipeline.runtime.context import Document, M, StageContext, StageOutput
 from annot_pipeline.runtime.hash_values import hash_values
-from annot_pipeline.runtime.large_tasks import BLOCKS
+from annot_pipeline.runtime.indexing import is_in
+from annot_pipeline.runtime.listed_items import ListedItems, listed_of
 from annot_pipeline.runtime.partitions import (
     CachedPartition,
     InputPartition,
     Partition,
+    WritePartition,
     cached_partitions,
     input_partitions,
+    never_called,
+    partition_key,
     run_partitions,
     write_partition,
 )
@@ -39,15 +51,20 @@ from annot_pipeline.storage.tables import (
     TableFile,
     read_as_written,
     read_verified,
+    read_verified_groups,
 )
 
 TASK_FINGERPRINTS = "tasks_made_of"
 """Key of a partition's document that holds the hashes, by task."""
 METRICS_BY_TASK = "of_tasks"
 """Key of a partition's document that holds metrics, by task."""
+BLOCKS = "blocks"
+"""Name of the folder for temporary files of large tasks, while a stage runs."""
 
 Progress: TypeAlias = Callable[[str], None]
 TaskValues: TypeAlias = Mapping[str, Any]
+TaskResult: TypeAlias = tuple[Mapping[str, pa.Table], Mapping[str, Any]]
+"""Tables by name, and metrics of the task by name."""
 
 
 class ProgressCallback:
@@ -78,35 +95,129 @@ def throttle_progress(progress: Progress) -> Progress:
 
 
 @dataclass(frozen=True)
-class TaskRows:
-    """Holds the input of the work on some tasks.
+class TaskData:
+    """One task of a stage, or a block of a task's items: its rows of the inputs.
 
     Parameters
     ----------
+    name
+        Of the task.
+    declared
+        Its row of the table ``tasks``; empty where the stage does not read it.
     settings
         Of the campaign.
     tables
-        Rows of these tasks, by input; of an input that is asked for whole, all rows.
-    task_values
-        What the stage computed for a task from inputs that it reads itself, by task.
+        Rows by input; of an input that is read whole, all rows.
+    value
+        What the stage computed for the task from inputs that it reads itself.
+    listed
+        What item tables say of the items of its rows, if the stage asks for it.
     workers
         Threads that the work may take.
     progress
         Is called with messages about the progress.
+    is_first
+        Whether these are the whole task, or its first block, which has the rows of the whole task.
     """
 
+    name: str
+    declared: Mapping[str, Any]
     settings: Campaign
     tables: Mapping[str, pa.Table]
-    task_values: TaskValues
-    workers: int
-    progress: Progress
+    value: Any = None
+    listed: ListedItems | None = None
+    workers: int = 1
+    progress: Progress = lambda _: None
+    is_first: bool = True
 
     def __getitem__(self, name: str) -> pa.Table:
         """Return the rows of an input."""
         return self.tables[name]
 
+    def blocks(self, name: str, columns: Sequence[str] = ()) -> Blocks[pa.Table]:
+        """Return the rows of an input in blocks of whole items, with some columns or all."""
+        rows = self.tables[name]
+        return InMemoryBlocks([rows.select(columns) if columns else rows])
 
-TaskWork: TypeAlias = Callable[[TaskRows], tuple[Mapping[str, pa.Table], TaskMetrics]]
+
+@dataclass(frozen=True)
+class LargeTaskData(TaskData):
+    """A task in files: all rows of an input are read when they are asked for.
+
+    Parameters
+    ----------
+    context, folder
+        The stage, and the task's folder for files that are deleted when the stage ends.
+    files
+        By input.
+    """
+
+    context: StageContext = field(kw_only=True, repr=False)
+    folder: Path = field(kw_only=True)
+    files: Mapping[str, StoredTable] = field(kw_only=True)
+
+    def __getitem__(self, name: str) -> pa.Table:
+        """Return all rows of an input."""
+        if name not in self.files:
+            return self.tables[name]
+        return read_verified(self.files[name], self.context.columns[name])
+
+    def blocks(self, name: str, columns: Sequence[str] = ()) -> Blocks[pa.Table]:
+        """Return the rows of an input in blocks, one for each file."""
+        some = columns or self.context.columns[name]
+        opened = [partial(read_verified, StoredTable((f,)), some) for f in self.files[name].files]
+        return StoredBlocks[pa.Table](self.context, self.folder, opened)
+
+
+def _nothing_shared(tasks: Sequence[TaskData]) -> list[None]:
+    return [None] * len(tasks)
+
+
+@dataclass(frozen=True)
+class TaskWork:
+    """What a stage does with each task; functions are of modules, so that workers can import them.
+
+    Parameters
+    ----------
+    inputs
+        Inputs with the same partitions; of other inputs, rows are handed over.
+    finish
+        Returns the tables and metrics of a task, or of a block of it, given what `prepare` returns.
+    schemas
+        Of the tables.
+    prepare
+        Returns for each of some tasks what all of its blocks share: sums over them, and what
+        follows.
+    only
+        Kinds of tasks that are worked on; empty: all.
+    kinds
+        Kinds of tasks that an input is read for, where it is not all.
+    whole
+        Inputs without tasks, of which each task gets all rows.
+    listed
+        The input whose items `TaskData.listed` describes, by ``item_rows``.
+    read_by_stage
+        Inputs that the stage reads itself, for values of tasks.
+    is_large
+        Returns whether a task is too large for one job.
+    blocks
+        The input whose files are blocks, each of which has a partition; empty: a large task is
+        one partition.
+    """
+
+    inputs: Sequence[str]
+    finish: Callable[[TaskData, Any], TaskResult]
+    schemas: Mapping[str, pa.Schema]
+    prepare: Callable[[Sequence[TaskData]], Sequence[Any]] = _nothing_shared
+    only: Sequence[str] = ()
+    kinds: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    whole: Sequence[str] = ()
+    listed: str = ""
+    read_by_stage: Sequence[str] = ()
+    is_large: Callable[[StageContext, InputPartition, Sequence[Mapping[str, Any]]], bool] = (
+        lambda *_: False
+    )
+    blocks: str = ""
 
 
 @dataclass(frozen=True)
@@ -127,43 +238,19 @@ class TaskOutput:
     metrics: TaskMetrics
     partitions: Mapping[str, Document]
 
+    def metric(self, name: str) -> dict[str, Any]:
+        """Return a metric by task."""
+        return self.metrics.get(name, {})
+
     def output(self, metrics: type[M], **extra: Any) -> StageOutput[M]:
         """Return the stage output with typed metrics; ``extra`` are metrics of the whole stage."""
-        return StageOutput(self.tables, metrics.read(self.metrics | extra), self.partitions)
+        names = metrics.by_task_names()
+        by_task = {name: self.metric(name) for name in names}
+        return StageOutput(self.tables, metrics.read(by_task | extra), self.partitions)
 
 
 @dataclass(frozen=True)
-class WholeTasks:
-    """Holds the inputs of a partition: whole tasks, or one task if it has several files.
-
-    Parameters
-    ----------
-    inputs
-        Files of the inputs that have partitions.
-    small
-        Rows that are handed over of other inputs.
-    task_values
-        What the stage computed for a task from inputs that it reads itself, by task.
-    fingerprint
-        All that the result depends on, except code and settings.
-    """
-
-    inputs: InputPartition
-    small: Mapping[str, pa.Table]
-    task_values: TaskValues
-    fingerprint: Sequence[Any]
-
-    def folder(self, context: StageContext) -> Path:
-        """Return the folder for temporary files, which are deleted when the stage has ended."""
-        return context.folder / BLOCKS / digest(self.fingerprint)[:32]
-
-
-LargeTaskPartitions: TypeAlias = Callable[[WholeTasks], Sequence[Partition]]
-"""Returns the partitions of a task that is too large for one job."""
-
-
-@dataclass(frozen=True)
-class _SharedWork:
+class _Job:
     """Holds what is the same for all partitions of a stage."""
 
     work: TaskWork
@@ -183,47 +270,36 @@ class _TaskPartition:
     task_names: Mapping[str, Sequence[str]]
     tasks: Sequence[str]
     small: Mapping[str, pa.Table]
-    task_values: TaskValues
+    values: TaskValues
     latest: Sequence[CachedPartition]
 
 
 def run_by_task(
     context: StageContext,
     work: TaskWork,
-    *names: str,
-    kinds: Mapping[str, Sequence[str]] | None = None,
-    whole: Collection[str] = (),
-    read_by_stage: Collection[str] = (),
-    task_values: TaskValues | None = None,
-    large: LargeTaskPartitions = lambda _: (),
+    values: TaskValues | None = None,
+    *,
+    on_end: Callable[[StageContext, Path], None] = lambda *_: None,
 ) -> TaskOutput:
     """Return tables and metrics of a stage that works task by task, in the order of tasks.
 
     Parameters
     ----------
     work
-        Makes tables, sorted by task, and metrics by task; a module-level function, which workers
-        can import.
-    names
-        Inputs with the same partitions; of other inputs, rows are handed over.
-    kinds
-        Kinds of tasks that an input is read for, where it is not all.
-    whole
-        Inputs without tasks, of which each partition gets all rows.
-    read_by_stage
-        Inputs that the stage reads itself, for ``task_values``.
-    task_values
+        What is done with each task.
+    values
         What the stage computed for a task, by task; its ``repr`` shows all of it.
-    large
-        Returns the partitions of a task that is too large for one job; none for others.
+    on_end
+        Is called with the folder that holds those of large tasks, before it is deleted.
     """
-    task_values, kinds = task_values or {}, kinds or {}
+    values, names = values or {}, work.inputs
     settings, in_files = context.campaign.settings, input_partitions(context, *names)
-    small_inputs = [name for name in context.inputs if name not in (*names, *whole, *read_by_stage)]
-    small = {name: ByTask(context.read(name)) for name in small_inputs}
-    tasks_of = {name: {*context.tasks_of(*kinds[name])} for name in kinds}
+    not_small = {*names, *work.whole, *work.read_by_stage, *(["item_rows"] if work.listed else [])}
+    small = {name: ByTask(context.read(name)) for name in context.inputs if name not in not_small}
+    tasks_of = {name: {*context.tasks_of(*kinds)} for name, kinds in work.kinds.items()}
     workers = settings.resources.workers // len(in_files) if context.is_here else 1
-    shared = _SharedWork(
+    whole = [*work.whole, *(["item_rows"] if work.listed else [])]
+    job = _Job(
         work=work,
         settings=settings,
         columns=context.columns,
@@ -247,22 +323,26 @@ def run_by_task(
             },
             tasks=inputs.tasks,
             small={name: rows.only(inputs.tasks) for name, rows in small.items()},
-            task_values={task: task_values[task] for task in inputs.tasks if task in task_values},
+            values={task: values[task] for task in inputs.tasks if task in values},
             latest=list({id(latest[task]): latest[task] for task in inputs.tasks if task in latest}
                         .values()),
         )  # fmt: skip
         fingerprint = [
             inputs.hashes, task_partition.task_names,
-            hash_values(list(task_partition.small.values())), shared.whole_hashes,
-            {task: repr(value) for task, value in task_partition.task_values.items()},
+            hash_values(list(task_partition.small.values())), job.whole_hashes,
+            {task: repr(value) for task, value in task_partition.values.items()},
         ]  # fmt: skip
-        blocks = large(
-            WholeTasks(inputs, task_partition.small, task_partition.task_values, fingerprint)
-        )
-        partitions.extend(
-            blocks or [Partition(fingerprint, partial(_make, shared, task_partition))]
-        )
+        declared = task_partition.small.get("tasks")
+        rows = [] if declared is None else declared.to_pylist()
+        if any(len(table.files) > 1 for table in inputs.files.values()) and work.is_large(
+            context, inputs, rows
+        ):
+            partitions += _in_blocks(context, job, task_partition, rows[0], fingerprint)
+        else:
+            partitions.append(Partition(fingerprint, partial(_make, job, task_partition)))
     tables, documents = run_partitions(context, partitions)
+    on_end(context, context.folder / BLOCKS)
+    shutil.rmtree(context.folder / BLOCKS, ignore_errors=True)  # workers may still write there
     if latest:
         hashes = {
             task: task_hash
@@ -279,19 +359,22 @@ def run_by_task(
     )
 
 
+# --- partitions of whole tasks ----------------------------------------------------------------
+
+
 def _make(
-    shared: _SharedWork, task_partition: _TaskPartition, folder: Path, key: str
+    job: _Job, task_partition: _TaskPartition, folder: Path, key: str
 ) -> tuple[Mapping[str, TableFile], Document]:
     """Make a partition: new rows by the work, unchanged tasks from the latest result."""
     inputs = {
-        name: _read(table, shared.columns[name], task_partition.task_names[name])
+        name: _read(table, job.columns[name], task_partition.task_names[name])
         for name, table in task_partition.files.items()
     }
     inputs |= {name: ByTask(rows) for name, rows in task_partition.small.items()}
     hashes = {
         task: digest([
-            hash_values([rows[task] for rows in inputs.values()]), shared.whole_hashes,
-            repr(task_partition.task_values.get(task)),
+            hash_values([rows[task] for rows in inputs.values()]), job.whole_hashes,
+            repr(task_partition.values.get(task)),
         ])
         for task in task_partition.tasks
     }  # fmt: skip
@@ -308,15 +391,7 @@ def _make(
             copied.update(same)
     changed = [task for task in task_partition.tasks if task not in copied]
     if changed or not results:
-        rows = {name: table.only(changed) for name, table in inputs.items()}
-        rows |= {
-            name: read_verified(table, shared.columns[name]) for name, table in shared.whole.items()
-        }
-        task_values = {
-            task: value for task, value in task_partition.task_values.items() if task not in copied
-        }
-        task_rows = TaskRows(shared.settings, rows, task_values, shared.workers, shared.progress)
-        results.append(shared.work(task_rows))
+        results.append(_work_on(job, inputs, changed, task_partition.values))
     tables = {name: _in_order([tables[name] for tables, _ in results]) for name in results[0][0]}
     files = {
         name: write_partition(folder, name, key, partial(iter, [rows]))
@@ -328,10 +403,202 @@ def _make(
     }
 
 
+def _work_on(
+    job: _Job, inputs: Mapping[str, ByTask], names: Sequence[str], values: TaskValues
+) -> tuple[dict[str, pa.Table], TaskMetrics]:
+    """Return the tables and metrics of some tasks."""
+    work, whole = job.work, {}
+    listed = None
+    for name, table in job.whole.items():
+        if name in work.whole:
+            whole[name] = read_verified(table, job.columns[name])
+    if work.listed:
+        listed = listed_of(job.whole["item_rows"], [inputs[work.listed].only(names)])
+    declared = {row["task"]: row for row in inputs["tasks"].only(names).to_pylist()} if (
+        "tasks" in inputs) else {}  # fmt: skip
+    report = throttle_progress(job.progress)
+    tasks = [
+        TaskData(
+            name=name,
+            declared=declared.get(name, {}),
+            settings=job.settings,
+            tables={table: rows[name] for table, rows in inputs.items()} | whole,
+            value=values.get(name),
+            listed=listed,
+            workers=job.workers,
+            progress=report,
+        )
+        for name in sorted(names)
+        if not work.only or declared[name]["kind"] in work.only
+    ]
+    with ThreadPoolExecutor(job.workers) as pool:
+        results = list(pool.map(work.finish, tasks, work.prepare(tasks)))
+    tables = {
+        name: _stack(schema, [tables[name] for tables, _ in results if name in tables])
+        for name, schema in work.schemas.items()
+    }
+    metrics = [
+        {name: {task.name: value} for name, value in of_task.items()}
+        for task, (_, of_task) in zip(tasks, results, strict=True)
+    ]
+    return tables, _joined(metrics)
+
+
+def _stack(schema: pa.Schema, parts: Sequence[pa.Table]) -> pa.Table:
+    """Return rows of tasks in their order."""
+    return pa.concat_tables(parts).combine_chunks() if parts else schema.empty_table()
+
+
 def _read(table: StoredTable, columns: Sequence[str], tasks: Sequence[str]) -> ByTask:
     """Return the rows of some tasks, by task."""
     read = ByTask(read_verified(table, columns, tasks))
     return ByTask(read.only(tasks))
+
+
+# --- partitions of a task that is too large for one job ---------------------------------------
+
+
+def several_files(
+    _context: StageContext, inputs: InputPartition, _tasks: Sequence[Mapping[str, Any]]
+) -> bool:
+    """Return whether scores of the task lie in several files: they were made in blocks."""
+    return len(inputs.files["standardized"].files) > 1
+
+
+def has_many(
+    context: StageContext,
+    inputs: InputPartition,
+    tasks: Sequence[Mapping[str, Any]],
+    *,
+    table: str,
+    kind: str,
+    fates: Collection[str],
+) -> bool:
+    """Return whether the input is one task of a kind with too many judgments for one job.
+
+    Parameters
+    ----------
+    table
+        The input that holds the judgments, with their ``fate``.
+    tasks
+        ``kind`` of its tasks.
+    fates
+        Of the judgments that count: copies of exports must not change it.
+    """
+    judgments = inputs.files[table]
+    most = context.sizes.task_judgments
+    if len(judgments.files) == 1 or judgments.rows <= most:
+        return False
+    if [task["kind"] for task in tasks] != [kind]:
+        return False
+    counts = [partial(_n_of_fates, piece.files[table], [*fates]) for piece in inputs.slices(table)]
+    return sum(context.run(counts)) > most
+
+
+def _n_of_fates(table: StoredTable, fates: Sequence[str]) -> int:
+    return sum(
+        pc.sum(is_in(rows["fate"], fates)).as_py() or 0
+        for rows in read_verified_groups(table, ["fate"])
+    )
+
+
+def _in_blocks(
+    context: StageContext,
+    job: _Job,
+    task_partition: _TaskPartition,
+    declared: Mapping[str, Any],
+    fingerprint: Any,
+) -> list[Partition]:
+    """Return one partition a block of a task; shared work is done unless all are cached."""
+    n_blocks = len(task_partition.files[job.work.blocks].files) if job.work.blocks else 1
+    fingerprints = [[fingerprint, n] for n in range(n_blocks)]
+    cached_keys = {partition.key for partition in cached_partitions(context.latest())}
+    keys = {partition_key(own, continues_previous=n > 0) for n, own in enumerate(fingerprints)}
+    makers: Sequence[WritePartition] = [never_called] * n_blocks
+    if not keys <= cached_keys:
+        folder = context.folder / BLOCKS / digest(fingerprint)[:32]
+        folder.mkdir(parents=True)
+        makers = _block_makers(context, job, task_partition, declared, folder)
+    return [
+        Partition(own, make, continues_previous=n > 0)
+        for n, (own, make) in enumerate(zip(fingerprints, makers, strict=True))
+    ]
+
+
+def _block_makers(
+    context: StageContext,
+    job: _Job,
+    task_partition: _TaskPartition,
+    declared: Mapping[str, Any],
+    folder: Path,
+) -> list[WritePartition]:
+    """Do what blocks share; return what makes each partition.
+
+    What is shared lies in a file that jobs read: it may be too large to send with each job.
+    """
+    work, [name] = job.work, task_partition.tasks
+    context.progress(f"{shorten(name)}: in blocks")
+    task = LargeTaskData(
+        name=name,
+        declared=declared,
+        settings=job.settings,
+        tables={
+            **task_partition.small,
+            **{n: read_verified(job.whole[n], job.columns[n]) for n in work.whole},
+        },
+        value=task_partition.values.get(name),
+        workers=job.workers,
+        progress=throttle_progress(job.progress),
+        context=context,
+        folder=folder,
+        files=task_partition.files,
+    )
+    [shared] = work.prepare([task])
+    if not work.blocks:
+        dump(folder / "result", work.finish(task, shared))
+        return [partial(_write_result, name, folder / "result", work.schemas)]
+    dump(folder / "shared", (task.value, shared))
+    of_block = TaskData(name, declared, job.settings, task.tables, progress=job.progress)
+    return [
+        partial(make_block, job, replace(of_block, is_first=n == 0), file, folder / "shared")
+        for n, file in enumerate(task_partition.files[work.blocks].files)
+    ]
+
+
+def make_block(
+    job: _Job, task: TaskData, file: TableFile, shared: Path, folder: Path, key: str
+) -> tuple[Mapping[str, TableFile], Document]:
+    """Write the partition of a block of a large task."""
+    work = job.work
+    rows = read_verified(StoredTable((file,)), job.columns[work.blocks])
+    listed = listed_of(job.whole["item_rows"], [rows]) if work.listed else None
+    value, of_all = load(shared)
+    tables = {**task.tables, work.blocks: rows}
+    task = replace(task, tables=tables, value=value, listed=listed)
+    return _write(task.name, work.finish(task, of_all), work.schemas, folder, key)
+
+
+def _write_result(
+    task: str, result: Path, schemas: Mapping[str, pa.Schema], folder: Path, key: str
+) -> tuple[Mapping[str, TableFile], Document]:
+    return _write(task, load(result), schemas, folder, key)
+
+
+def _write(
+    task: str, result: TaskResult, schemas: Mapping[str, pa.Schema], folder: Path, key: str
+) -> tuple[Mapping[str, TableFile], Document]:
+    tables, metrics = result
+    files = {
+        name: write_partition(
+            folder, name, key, partial(iter, [tables.get(name, schema.empty_table())])
+        )
+        for name, schema in schemas.items()
+    }
+    by_task = {name: {task: value} for name, value in metrics.items()}
+    return files, {TASK_FINGERPRINTS: {}, METRICS_BY_TASK: by_task}
+
+
+# --- results put together ---------------------------------------------------------------------
 
 
 def _cached_rows(
@@ -351,9 +618,9 @@ def _cached_rows(
 def _in_order(tables: Sequence[pa.Table]) -> pa.Table:
     """Return rows of several tables by task, without dictionaries: their codes differ by table."""
     schema = tables[-1].schema  # of new rows; rows of the latest result may have dictionaries
-    for position, field in enumerate(schema):
-        if pa.types.is_dictionary(field.type):
-            schema = schema.set(position, field.with_type(field.type.value_type))
+    for position, column in enumerate(schema):
+        if pa.types.is_dictionary(column.type):
+            schema = schema.set(position, column.with_type(column.type.value_type))
     whole = pa.concat_tables([rows.cast(schema) for rows in tables])
     if len(tables) == 1:
         return whole

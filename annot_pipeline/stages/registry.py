@@ -7,12 +7,6 @@ from collections.abc import Iterable
 from annot_pipeline.contracts import GOLD
 from annot_pipeline.runtime.stage import Stage
 from annot_pipeline.stages.agreement.stage import MEASURE_AGREEMENT
-from annot_pipeline.stages.comparisons.stage import (
-    BREAK_INTO_COMPARISONS,
-    DESCRIBE_COMPARISONS,
-    RANK_SEGMENTS,
-    RANK_SYSTEMS,
-)
 from annot_pipeline.stages.gold.compare import COMPARE_RELEASES
 from annot_pipeline.stages.gold.stage import (
     ADD_UP_COSTS,
@@ -28,6 +22,12 @@ from annot_pipeline.stages.judges.control import CONTROL_JUDGES, PAIR_CONTROLS
 from annot_pipeline.stages.labels.stage import CHECK_CALIBRATION, INFER_LABELS
 from annot_pipeline.stages.model_judges.stage import MEASURE_MODEL_JUDGES
 from annot_pipeline.stages.planning.stage import PLAN_HITS
+from annot_pipeline.stages.rankings.stage import (
+    BREAK_INTO_COMPARISONS,
+    DESCRIBE_COMPARISONS,
+    RANK_SEGMENTS,
+    RANK_SYSTEMS,
+)
 from annot_pipeline.stages.scores.stage import SCORE_ITEMS, STANDARDIZE_SCORES
 
 STAGES: tuple[Stage, ...] = (

@@ -8,7 +8,7 @@ import pytest
 
 from annot_pipeline.errors import ConfigError
 from annot_pipeline.runtime.job_sizes import JobSizes
-from annot_pipeline.stages.comparisons import system_rankings
+from annot_pipeline.stages.rankings import rank_systems
 from tests.comparison_campaigns.compared import preferences, with_items
 from tests.conftest import write_small_campaign
 
@@ -87,10 +87,10 @@ def test_texts_change_rankings_only_where_they_are_asked_for(stage_campaign, tmp
 
     def counting(*inputs):
         ranked.append(inputs)
-        return with_comparisons(*inputs)
+        return rank(*inputs)
 
-    with_comparisons = system_rankings.with_comparisons
-    monkeypatch.setattr(system_rankings, "with_comparisons", counting)
+    rank = rank_systems.rank_systems
+    monkeypatch.setattr(rank_systems, "rank_systems", counting)
     text, items = campaign(tmp_path)
     path = tmp_path / "campaign" / "items.csv"
     for sets in ((), (LENGTH,)):

@@ -10,8 +10,8 @@ import pytest
 
 from annot_pipeline.methods.agreement.agreement import label_agreement
 from annot_pipeline.runtime.job_sizes import DEFAULT_SIZES, JobSizes
-from annot_pipeline.runtime.large_tasks import BLOCKS
-from annot_pipeline.stages.agreement import agreement_blocks, measure_label_agreement
+from annot_pipeline.runtime.task_partitions import BLOCKS
+from annot_pipeline.stages.agreement import measure_agreement, measure_label_agreement
 from tests.conftest import stage_file
 
 BLOCK_SIZES = JobSizes(60, 30, task_judgments=100)
@@ -116,6 +116,6 @@ def test_what_is_known_is_not_measured_again(build, monkeypatch):
     first = build(BLOCK_SIZES)
     files = first.runs["measure_agreement"].result.tables["agreement"].paths
     assert not (files[0].parent / BLOCKS).exists()
-    monkeypatch.setattr(agreement_blocks, "label_rows", None)
+    monkeypatch.setattr(measure_agreement, "label_rows", None)
     again = build(BLOCK_SIZES, "gates.convergence.error=null")
     assert again.rows("agreement") == first.rows("agreement")

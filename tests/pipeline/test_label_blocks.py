@@ -15,11 +15,11 @@ import pyarrow as pa
 import pytest
 
 from annot_pipeline.methods.labels.e_step import expected_counts
-from annot_pipeline.runtime import large_tasks
+from annot_pipeline.runtime import task_partitions
 from annot_pipeline.runtime.executors.local import LocalEngine
 from annot_pipeline.runtime.job_sizes import JobSizes
 from annot_pipeline.stages.build import MAKER
-from annot_pipeline.stages.labels import em_checkpoints, label_blocks
+from annot_pipeline.stages.labels import em_checkpoints, infer_labels
 from tests.conftest import stage_file
 
 GOLD_OF_LABELS = (
@@ -151,7 +151,7 @@ class KilledError(Exception):
     ("function", "n", "message"),
     [
         (expected_counts, 9, "continues after iteration 7"),
-        pytest.param(label_blocks._make, 1, "dependence 0.4", marks=pytest.mark.slow),
+        pytest.param(task_partitions.make_block, 1, "dependence 0.4", marks=pytest.mark.slow),
     ],
 )
 def test_a_build_that_was_killed_goes_on_where_em_stood(
@@ -207,7 +207,7 @@ def test_a_straggler_that_writes_yet_stops_no_build(tmp_path, monkeypatch):
     plain = os.rmdir
 
     def rmdir(path, *rest, **more):
-        if str(path).endswith(large_tasks.BLOCKS) or path == large_tasks.BLOCKS:
+        if str(path).endswith(task_partitions.BLOCKS) or path == task_partitions.BLOCKS:
             raise OSError(errno.ENOTEMPTY, os.strerror(errno.ENOTEMPTY), str(path))
         return plain(path, *rest, **more)
 
@@ -230,7 +230,7 @@ def test_blocks_without_news_are_not_fitted_again(tmp_path, monkeypatch):
         raise AssertionError("fitted again")
 
     (tmp_path / "b.csv").write_text("task,item,judge,label,role\nother,new,w1,a,\n")
-    monkeypatch.setattr(label_blocks, "_fit", fitted)
+    monkeypatch.setattr(infer_labels, "fit_tasks", fitted)
     after = stage_in_blocks(folder)
     files = [built.runs["infer_labels"].result.tables["labels"].files for built in (before, after)]
     assert len({file.sha256 for file in files[0]} & {file.sha256 for file in files[1]}) > 2

@@ -19,9 +19,12 @@ from annot_pipeline.report.comparison_figures import (
 )
 from annot_pipeline.report.release_figures import Drawn
 from annot_pipeline.report.report import DRAWN
-from annot_pipeline.stages.comparisons.comparisons import COMPARISONS, NAME, comparison_table
-from annot_pipeline.stages.comparisons.rank_segments import rank_segments
-from annot_pipeline.stages.comparisons.time_comparisons import COMPARISON_TIMES
+from annot_pipeline.runtime.by_task import ByTask
+from annot_pipeline.runtime.coded_task import CodedTask
+from annot_pipeline.stages.rankings.comparisons import COMPARISONS, NAME, comparison_table, encoded
+from annot_pipeline.stages.rankings.equal_outputs import equal_outputs
+from annot_pipeline.stages.rankings.rank_segments import VOTES, rank_segments
+from annot_pipeline.stages.rankings.time_comparisons import COMPARISON_TIMES
 from tests.report.figure_reader import Figure
 from tests.report.report_pages import QUERIES
 
@@ -43,7 +46,7 @@ def compared(rows, *, task="t", kept=True) -> pa.Table:
                 "judgment_id": f"{number:04}",
             }
         )  # fmt: skip
-    return comparison_table([pa.Table.from_pylist(actual, PLAIN)])
+    return encoded(comparison_table([pa.Table.from_pylist(actual, PLAIN)]))
 
 
 def ranked(comparisons: pa.Table, texts=(), graphs="pooled") -> pa.Table:
@@ -56,14 +59,15 @@ def ranked(comparisons: pa.Table, texts=(), graphs="pooled") -> pa.Table:
         ],
         pa.schema([(name, TEXT) for name in names]),
     )
-    tasks = [
-        {"task": task, "references": None, "adequacy_task": None, "adequate": None}
-        for task in sorted(set(comparisons["task"].to_pylist()))
-    ]
-    votes = pa.table({"task": pa.array([], TEXT)})
-    return rank_segments(
-        comparisons, pa.Table.from_pylist(tasks), items, votes, segment_graphs=graphs
-    )[0]
+    by_task, equal = ByTask(comparisons.filter(comparisons["kept"])), equal_outputs(items)
+    task = {"references": None, "adequacy_task": None, "adequate": None}
+    return pa.concat_tables([SEGMENT_RANKS.empty(), *(
+        rank_segments(
+            CodedTask(name, by_task[name]), task, equal, VOTES.empty_table(),
+            segment_graphs=graphs,
+        )[0]
+        for name in by_task.names
+    )])  # fmt: skip
 
 
 def scores(systems, *, parts=None) -> pa.Table:

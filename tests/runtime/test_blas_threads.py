@@ -32,7 +32,7 @@ def test_products_and_inverses_do_not_depend_on_the_threads_outside():
 
 
 def test_stages_run_on_one_thread(stage_campaign, monkeypatch):
-    from annot_pipeline.stages.comparisons import rank_systems
+    from annot_pipeline.stages.rankings import rank_systems
 
     seen = []
     rank = rank_systems.rank_systems

@@ -36,12 +36,12 @@ from annot_pipeline.audit.diff.sides import Side, entries_merged, is_of_code_at_
 from annot_pipeline.audit.recompute import recomputed_tables, temporary_build
 from annot_pipeline.config import Campaign, LoadedCampaign
 from annot_pipeline.contracts import GOLD
+from annot_pipeline.contracts.task_table import TASKS
 from annot_pipeline.errors import ConfigError, InputError
 from annot_pipeline.stages.build import MAKER, Build, Progress
 from annot_pipeline.stages.ingest.item_versions import TEXTS
 from annot_pipeline.stages.ingest.judge_kinds import JUDGE_KINDS
 from annot_pipeline.stages.ingest.metrics import JudgmentMetrics
-from annot_pipeline.stages.ingest.resolve_tasks import TASKS
 from annot_pipeline.storage.queries import Queries
 from annot_pipeline.storage.releases import Release
 from annot_pipeline.storage.tables import StoredTable, read_verified

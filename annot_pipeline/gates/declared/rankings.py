@@ -18,7 +18,7 @@ from annot_pipeline.gates.measures import (
     worst_task,
 )
 from annot_pipeline.stages.agreement.metrics import AgreementMetrics
-from annot_pipeline.stages.comparisons.metrics import (
+from annot_pipeline.stages.rankings.metrics import (
     ComparisonMetrics,
     ContradictionMetrics,
     SegmentRankMetrics,

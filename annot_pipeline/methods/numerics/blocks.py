@@ -52,6 +52,17 @@ class Blocks(Protocol[B_co]):
     def keep(self, work: Callable[..., T], *shared: Any) -> Blocks[T]:
         """Return the results of ``work`` as blocks."""
 
+    def regroup(
+        self,
+        split: Callable[..., Sequence[T]],
+        join: Callable[[Sequence[T]], T],
+        *shared: Any,
+    ) -> Blocks[T]:
+        """Return as many new blocks: the nth joins the nth pieces of all blocks.
+
+        ``split`` is called with a block, the number of pieces, and the shared arguments.
+        """
+
 
 def block_arguments(n_blocks: int, each: Sequence[Any] | None) -> list[tuple[Any, ...]]:
     """Return the arguments of ``work`` that differ by block, as tuples."""
@@ -96,3 +107,13 @@ class InMemoryBlocks(Generic[B]):
     def keep(self, work: Callable[..., T], *shared: Any) -> Blocks[T]:
         """Return the results of ``work`` as blocks."""
         return InMemoryBlocks(self.map(work, *shared))
+
+    def regroup(
+        self,
+        split: Callable[..., Sequence[T]],
+        join: Callable[[Sequence[T]], T],
+        *shared: Any,
+    ) -> Blocks[T]:
+        """Return new blocks of joined pieces."""
+        pieces = self.map(split, len(self), *shared)
+        return InMemoryBlocks([join(parts) for parts in zip(*pieces, strict=True)])

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from annot_pipeline.arrays import Codes, Floats
-from annot_pipeline.runtime.indexing import Index, index, index_pairs, is_in
+from annot_pipeline.arrays import Codes, Flags, Floats
+from annot_pipeline.runtime.coded_task import CodedTask
+from annot_pipeline.runtime.indexing import is_in
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class CodedScores:
     n_judges: int
 
     @property
-    def is_pairable(self) -> npt.NDArray[np.bool_]:
+    def is_pairable(self) -> Flags:
         """Return whether a score is of a unit with two or more scores, ``(n_scores,)``."""
         return np.asarray(np.bincount(self.units, minlength=self.n_units)[self.units] >= 2)
 
@@ -57,23 +57,16 @@ def coded_scores(
     judges, criteria
         Names of all blocks, in order.
     """
-    first = standardized.filter(is_in(standardized["control"], ("none",)))
-    item = index(first["item"])
-    units = index_pairs(item.codes, index(first["criterion"], null="").codes)
+    rows = CodedTask("", standardized.filter(is_in(standardized["control"], ("none",))))
+    units = rows.groups("item", "criterion")
     return CodedScores(
-        item.codes,
-        units.codes,
-        _among(index(first["judge"]), judges),
-        _among(index(first["criterion"], null=""), criteria),
-        first["score"].to_numpy(),
-        first["z"].to_numpy(),  # null is NaN
-        len(item.names),
-        units.first.size,
+        rows["item"].codes,
+        units,
+        rows.codes_among("judge", judges),
+        rows.codes_among("criterion", criteria),
+        rows.numbers("score"),
+        rows.numbers("z"),
+        rows.n("item"),
+        int(units.max(initial=-1)) + 1,
         len(judges),
     )
-
-
-def _among(indexed: Index, names: Sequence[str]) -> Codes:
-    """Return codes among other names, which hold all that were found."""
-    position = {name: n for n, name in enumerate(names)}
-    return np.array([position[name] for name in indexed.names], np.int64)[indexed.codes]

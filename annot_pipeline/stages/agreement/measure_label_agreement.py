@@ -5,10 +5,8 @@ Written once over blocks of judgments: one table in memory, or files of one larg
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -16,7 +14,8 @@ from annot_pipeline.methods.agreement.agreement import NominalAgreement, label_a
 from annot_pipeline.methods.agreement.label_block import LabelBlock
 from annot_pipeline.methods.labels.label_matrix import LabelCodes
 from annot_pipeline.methods.numerics.blocks import Blocks
-from annot_pipeline.runtime.indexing import class_order, index, is_in
+from annot_pipeline.runtime.coded_task import CodedTask
+from annot_pipeline.runtime.indexing import class_order, is_in
 from annot_pipeline.stages.agreement.ratings import UNFILTERED, Row, agreement_row
 
 COLUMNS = ("task", "item", "judge", "label", "control", "fate")
@@ -39,53 +38,24 @@ def label_rows(judgments: Blocks[pa.Table], task: Row) -> Iterator[Row]:
     task
         ``task``, ``by_votes``, ``labels``, ``ordinal``.
     """
-    vocabulary = _Vocabulary.from_blocks(judgments.map(_scan), task)
-    for suffix in vocabulary.suffixes:
+    names, labels, failed = zip(*judgments.map(_scan), strict=True)
+    judges = sorted(set().union(*names))
+    classes = list(task["labels"] or class_order(sorted(set().union(*labels))))
+    for suffix in ("", UNFILTERED) if any(failed) else ("",):
         agreement = label_agreement(
-            judgments.keep(_label_block, vocabulary, suffix),
-            n_judges=len(vocabulary.judges),
-            n_labels=max(len(vocabulary.classes), 1),
+            judgments.keep(_label_block, judges, classes, suffix),
+            n_judges=len(judges),
+            n_labels=max(len(classes), 1),
             ordinal=bool(task["ordinal"]),
         )
         yield from _agreement_rows(agreement, task, suffix)
 
 
-@dataclass(frozen=True)
-class _Scan:
-    """Holds the judges, labels and suffixes of statistics that occur in a block."""
-
-    judges: Sequence[str]
-    labels: Sequence[str]
-    suffixes: Sequence[str]
-
-
-@dataclass(frozen=True)
-class _Vocabulary:
-    """Holds the judges by name, the classes in order and the suffixes of a whole task."""
-
-    judges: Mapping[str, int]
-    classes: Sequence[str]
-    suffixes: Sequence[str]
-
-    @classmethod
-    def from_blocks(cls, blocks: Sequence[_Scan], task: Row) -> _Vocabulary:
-        """Return the names that some blocks of a task hold."""
-        judges, labels, suffixes = (
-            sorted({name for block in blocks for name in getattr(block, field)})
-            for field in ("judges", "labels", "suffixes")
-        )
-        classes = task["labels"] or class_order(labels)
-        return cls({name: n for n, name in enumerate(judges)}, list(classes), suffixes)
-
-
-def _scan(judgments: pa.Table) -> _Scan:
-    rows = _ratings(judgments, UNFILTERED)
-    has_failed = pc.any(is_in(rows["fate"], ["judge_failed"])).as_py()
-    return _Scan(
-        index(rows["judge"]).names,
-        index(rows["label"]).names,
-        ["", UNFILTERED] if has_failed else [""],
-    )
+def _scan(judgments: pa.Table) -> tuple[set[str], set[str], bool]:
+    """Return the judges and labels of a block, and whether some judges failed."""
+    rows = CodedTask("", _ratings(judgments, UNFILTERED))
+    has_failed = bool(rows.is_in("fate", "judge_failed").any())
+    return {*rows["judge"].names}, {*rows["label"].names}, has_failed
 
 
 def _ratings(judgments: pa.Table, suffix: str) -> pa.Table:
@@ -97,17 +67,15 @@ def _ratings(judgments: pa.Table, suffix: str) -> pa.Table:
     return judgments.filter(pc.and_(is_rating, judgments["judge"].is_valid()))
 
 
-def _label_block(judgments: pa.Table, vocabulary: _Vocabulary, suffix: str) -> LabelBlock:
+def _label_block(
+    judgments: pa.Table, judges: Sequence[str], classes: Sequence[str], suffix: str
+) -> LabelBlock:
     """Return the labels of a block, counted."""
-    rows = _ratings(judgments, suffix)
-    labels, judges, items = (index(rows[name]) for name in ("label", "judge", "item"))
-    classes = {name: n for n, name in enumerate(vocabulary.classes)}
-    label_codes = np.array([classes[name] for name in labels.names], np.int64)
-    judge_codes = np.array([vocabulary.judges[name] for name in judges.names], np.int64)
+    rows = CodedTask("", _ratings(judgments, suffix))
     return LabelBlock.from_codes(
         LabelCodes(
-            items.codes, judge_codes[judges.codes], label_codes[labels.codes],
-            len(items.names), len(vocabulary.judges), max(len(classes), 1),
+            rows["item"].codes, rows.codes_among("judge", judges),
+            rows.codes_among("label", classes), rows.n("item"), len(judges), max(len(classes), 1),
         )
     )  # fmt: skip
 

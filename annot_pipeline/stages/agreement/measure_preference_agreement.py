@@ -33,12 +33,11 @@ Intervals draw segments (where none is mapped: pairs of outputs, or graphs).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from annot_pipeline.arrays import Codes
 from annot_pipeline.methods.agreement.majority_class import majority_class
@@ -52,24 +51,21 @@ from annot_pipeline.methods.agreement.ternary_agreement import (
     ternary_agreement,
 )
 from annot_pipeline.methods.numerics.bootstrap import Estimate
+from annot_pipeline.methods.numerics.bootstrap_rounds import BootstrapRounds
+from annot_pipeline.runtime.coded_task import CodedTask
+from annot_pipeline.runtime.output_comparisons import UNKNOWN, JudgeGraphs, OutputComparisons
 from annot_pipeline.stages.agreement.ratings import (
     UNFILTERED,
     Row,
+    agreement_row,
     bootstrap_interval,
 )
-from annot_pipeline.stages.comparisons.bootstrap_rounds import BootstrapRounds
-from annot_pipeline.stages.comparisons.judge_graphs import JudgeGraphs
-from annot_pipeline.stages.comparisons.output_comparisons import UNKNOWN, OutputComparisons
 
 
 def measure_preference_agreement(
-    comparisons: pa.Table,
-    *,
-    rounds: int,
-    seed: int,
-    progress: Callable[[str], None] | None = None,
+    comparisons: CodedTask, *, rounds: int, seed: int
 ) -> tuple[list[Row], dict[str, Any]]:
-    """Measure every task that has comparisons.
+    """Measure a task that has comparisons.
 
     Parameters
     ----------
@@ -77,33 +73,26 @@ def measure_preference_agreement(
         As `COMPARISONS`.
     rounds, seed
         Of the bootstrap over segments; each statistic has its own stream.
-    progress
-        Called with messages about the progress.
 
     Returns
     -------
     rows
-        Of the table `agreement`; null where undefined.
+        Of the table `agreement`; NaN where undefined.
     metrics
-        ``preferences``: by task, of judges that count, ``graphs``, ``graphs_with_contradictions``,
+        Of judges that count, ``graphs``, ``graphs_with_contradictions``,
         ``share_of_graphs_with_contradictions`` (None without a graph), pairs of judges left out
         of the agreement of ranks.
     """
-    rows: list[Row] = []
-    metrics: dict[str, dict[str, Any]] = {}
-    for everyone in OutputComparisons.by_task(comparisons):
-        task = everyone.names.task
-        if progress:
-            progress(f"agreement of preferences: {task}")
-        counted = _Judged.from_comparisons(everyone.only(everyone.is_kept))
-        whole = counted if everyone.is_kept.all() else _Judged.from_comparisons(everyone)
-        ranks = counted.rank_agreement(BootstrapRounds(task, rounds, seed))
-        rows += counted.rows(ranks, "", BootstrapRounds(task, rounds, seed))
-        if whole is not counted:
-            bootstrap = BootstrapRounds(task + UNFILTERED, rounds, seed)
-            rows += whole.rows(whole.rank_agreement(bootstrap), UNFILTERED, bootstrap)
-        metrics[task] = _metrics(counted.graphs, ranks)
-    return rows, {"preferences": metrics}
+    everyone, task = OutputComparisons.from_rows(comparisons), comparisons.name
+    counted = _Judged.from_comparisons(everyone.only(everyone.is_kept))
+    bootstrap = BootstrapRounds(task, rounds, seed)
+    ranks = counted.rank_agreement(bootstrap)
+    rows = [*counted.rows(ranks, "", bootstrap)]
+    if not everyone.is_kept.all():
+        whole = _Judged.from_comparisons(everyone)
+        bootstrap = BootstrapRounds(task + UNFILTERED, rounds, seed)
+        rows += whole.rows(whole.rank_agreement(bootstrap), UNFILTERED, bootstrap)
+    return rows, _metrics(counted.graphs, ranks)
 
 
 def _metrics(graphs: JudgeGraphs, ranks: RankAgreement) -> dict[str, Any]:
@@ -150,15 +139,13 @@ class _Judged:
             *self._contradictions(bootstrap),
             *_first_shown(self.questions, bootstrap),
         ):
-            row = {"task": self.expanded.names.task, "statistic": statistic + suffix}
             low, high, reason = bootstrap_interval(
                 estimate, min(n_items, n_drawn), bootstrap.rounds, _undefined(statistic, n_items),
                 unbounded=EXACT if statistic == "majority_class_chance" else None,
             )  # fmt: skip
-            numbers = (estimate.value, low, high)
-            for name, number in zip(("value", "ci_low", "ci_high"), numbers, strict=True):
-                row[name] = None if np.isnan(number) else float(number)
-            yield row | {"n_items": n_items, "n_judges": n_judges, "reason": reason}
+            published = Estimate(estimate.value, low, high)
+            task = {"task": self.expanded.names.task}
+            yield agreement_row(task, statistic + suffix, published, n_items, n_judges, reason)
 
     def _shared(self) -> bool:
         return bool(self.expanded.same_output.any())

@@ -31,6 +31,7 @@ from annot_pipeline.methods.agreement.score_alphas import alphas_of_sums
 from annot_pipeline.methods.agreement.score_differences import differences_of, score_differences
 from annot_pipeline.methods.numerics.blocks import Blocks
 from annot_pipeline.methods.numerics.bootstrap import Estimate, ItemResamples
+from annot_pipeline.methods.numerics.bootstrap_rounds import BootstrapRounds
 from annot_pipeline.methods.numerics.order_statistics import cells_of_places, values_at
 from annot_pipeline.methods.numerics.spans import spans_by_size
 from annot_pipeline.stages.agreement import score_sums
@@ -48,7 +49,6 @@ from annot_pipeline.stages.agreement.score_agreement_rows import (
     interval_row,
 )
 from annot_pipeline.stages.agreement.score_sums import RatedUnits, ScoreDomain
-from annot_pipeline.stages.comparisons.bootstrap_rounds import BootstrapRounds
 
 METRICS: tuple[Metric, ...] = ("ordinal", "interval", "ratio")
 PAIRS_AT_ONCE = 1_000_000

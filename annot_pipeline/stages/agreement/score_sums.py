@@ -31,7 +31,7 @@ from annot_pipeline.methods.numerics.bootstrap import (
     replicate_counts,
 )
 from annot_pipeline.methods.numerics.order_statistics import cell_counts, values_of_cells
-from annot_pipeline.runtime.indexing import index
+from annot_pipeline.runtime.coded_task import CodedTask
 from annot_pipeline.stages.agreement.coded_scores import CodedScores, coded_scores
 from annot_pipeline.stages.agreement.scale_cuts import ScaleCuts
 
@@ -114,7 +114,8 @@ class ScoreDomain:
 def scan(rows: pa.Table, suffix: str) -> ScoreDomain:
     """Return the domain of a block; ``suffix``: empty for kept judges, `UNFILTERED` for all."""
     counted = _counted(rows, suffix)
-    judges, criteria = index(counted["judge"]).names, index(counted["criterion"], null="").names
+    coded = CodedTask("", counted)
+    judges, criteria = coded["judge"].names, coded.names_or_none("criterion")
     scores = coded_scores(counted, judges, criteria)
     pairable = scores.scores[scores.is_pairable]
     values = np.unique(pairable)

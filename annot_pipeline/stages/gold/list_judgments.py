@@ -13,11 +13,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from annot_pipeline.contracts import COUNTED_FATES, JUDGMENTS
+from annot_pipeline.contracts import COUNTED_FATES, JUDGMENTS, TEXT
 from annot_pipeline.runtime.indexing import is_in
+from annot_pipeline.runtime.listed_items import ListedItems
 from annot_pipeline.stages.gold.shown_items import shown_items
-from annot_pipeline.stages.ingest.listed_items import ListedItems
-from annot_pipeline.stages.scores.standardize_scores import takes_part
 
 HASHED = {"ranking": "ranking:", "hit": "hit:"}
 """Columns whose names may tell who judged, and what is hashed before each."""
@@ -48,10 +47,12 @@ def judgment_rows(
         Hashed into the names of HITs and rankings, so that nobody without the key can test a
         guess of who judged; None where judges have their own names.
     """
+    scalar = tasks.filter(is_in(tasks["kind"], ("scalar",)))["task"].combine_chunks().cast(TEXT)
     standardized, start = z.to_numpy(), 0  # null is NaN
     for part in records:
         rows = part.filter(pc.and_(is_in(part["fate"], COUNTED_FATES), part["judge_id"].is_valid()))
-        scored = takes_part(rows, tasks).to_numpy()
+        is_standardized = is_in(rows["fate"], ("used", "control", "judge_failed"))
+        scored = pc.and_(is_in(rows["task"], scalar), is_standardized).to_numpy()
         of_rows = np.full(rows.num_rows, np.nan)
         of_rows[scored] = standardized[start : start + scored.sum()]
         start += scored.sum()

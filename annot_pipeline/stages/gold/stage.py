@@ -23,6 +23,7 @@ from annot_pipeline.runtime.by_task import ByTask
 from annot_pipeline.runtime.context import Document, StageContext, StageOutput, write_declared
 from annot_pipeline.runtime.hash_values import hash_values
 from annot_pipeline.runtime.indexing import is_in
+from annot_pipeline.runtime.listed_items import listed_of
 from annot_pipeline.runtime.partitions import (
     Partition,
     input_partitions,
@@ -32,7 +33,6 @@ from annot_pipeline.runtime.partitions import (
     write_partition,
 )
 from annot_pipeline.runtime.stage import Stage
-from annot_pipeline.stages.gold.described_items import listed_of
 from annot_pipeline.stages.gold.metrics import (
     CostMetrics,
     HurriedJudge,

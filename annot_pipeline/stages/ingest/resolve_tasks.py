@@ -4,59 +4,14 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Mapping, Sequence
-from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
-from annot_pipeline.arrays import Floats
 from annot_pipeline.config import TaskSettings
-from annot_pipeline.contracts import REAL, TEXT
-
-CRITERION = pa.struct([("criterion", TEXT), ("reverse", pa.bool_()), ("quality", pa.bool_())])
+from annot_pipeline.contracts.task_table import TASKS
 
 ASSUMED_SCALES = ((0.0, 1.0), (0.0, 100.0))
 """Scales that scores can tell where none is declared; for EASL alone, and said by a gate."""
-
-TASKS = pa.schema(
-    [
-        ("task", TEXT),
-        ("kind", TEXT),
-        ("guessed", pa.bool_()),
-        ("by_votes", pa.bool_()),
-        ("labels", pa.list_(TEXT)),
-        ("ordinal", pa.bool_()),
-        ("scale_low", REAL),
-        ("scale_high", REAL),
-        ("assumed_low", REAL),
-        ("assumed_high", REAL),
-        ("criteria", pa.list_(CRITERION)),
-        ("references", pa.list_(TEXT)),
-        ("adequacy_task", TEXT),
-        ("adequate", pa.list_(TEXT)),
-        ("repeats", TEXT),
-        ("reconcile", TEXT),
-        ("used_judges", TEXT),
-    ]
-)
-
-
-def scales(names: Sequence[str], tasks: pa.Table) -> tuple[Floats, Floats]:
-    """Return the ends of each task's scale, declared or assumed; NaN without a scale."""
-    scale_by_task = {row["task"]: scale_of(row) or (np.nan, np.nan) for row in tasks.to_pylist()}
-    low, high = (
-        np.array([scale_by_task[name][end] for name in names], np.float64) for end in (0, 1)
-    )
-    return low, high
-
-
-def scale_of(task: Mapping[str, Any]) -> tuple[float, float] | None:
-    """Return the scale of a row of `TASKS`: the declared one, else the one assumed."""
-    for kind in ("scale", "assumed"):
-        low, high = task[f"{kind}_low"], task[f"{kind}_high"]
-        if low is not None and high is not None:
-            return low, high
-    return None
 
 
 def _assumed(lowest: float, highest: float) -> tuple[float, float] | None:

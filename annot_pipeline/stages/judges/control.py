@@ -22,7 +22,6 @@ from annot_pipeline.runtime.blocks import StoredBlocks
 from annot_pipeline.runtime.context import Document, StageContext, StageOutput
 from annot_pipeline.runtime.hash_values import hash_values
 from annot_pipeline.runtime.indexing import is_in, text_keys
-from annot_pipeline.runtime.large_tasks import BLOCKS, has_blocks
 from annot_pipeline.runtime.partitions import (
     InputPartition,
     Partition,
@@ -33,6 +32,7 @@ from annot_pipeline.runtime.partitions import (
     write_partition,
 )
 from annot_pipeline.runtime.stage import Stage
+from annot_pipeline.runtime.task_partitions import BLOCKS, has_many
 from annot_pipeline.stages.ingest.account_records import COLUMNS as ACCOUNTED
 from annot_pipeline.stages.ingest.account_records import account, whole_account
 from annot_pipeline.stages.judges.metrics import ControlMetrics, VerdictMetrics
@@ -98,7 +98,8 @@ def pair_controls(context: StageContext) -> StageOutput[StageMetrics]:
 
 def _judges(context: StageContext, inputs: InputPartition, tasks: pa.Table) -> list[Tasks | None]:
     """Return all judges, or groups of judges of a large task: pairs are of one judge."""
-    if not has_blocks(context, inputs, "settled", "scalar", tasks, COUNTED):
+    many = partial(has_many, table="settled", kind="scalar", fates=COUNTED)
+    if not many(context, inputs, tasks.to_pylist()):
         return [None]
     n: Counter[str] = Counter()
     for of_block in context.run(

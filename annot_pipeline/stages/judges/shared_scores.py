@@ -5,7 +5,7 @@ What does not belong here: the comparison (compare_judges), screening (screen_ju
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,10 +16,10 @@ from annot_pipeline.arrays import Codes, Flags
 from annot_pipeline.contracts import TEXT
 from annot_pipeline.methods.judges.leave_one_out import SharedScores
 from annot_pipeline.methods.numerics.blocks import Blocks, InMemoryBlocks
-from annot_pipeline.runtime.indexing import index, index_pairs, is_in
+from annot_pipeline.runtime.coded_task import CodedTask
+from annot_pipeline.runtime.indexing import PairIndex, index_pairs, is_in
+from annot_pipeline.runtime.orient_scores import orient_scores
 from annot_pipeline.stages.judges.control_samples import Units
-from annot_pipeline.stages.scores.judge_sums import Judges
-from annot_pipeline.stages.scores.orient_scores import orient_scores
 
 
 @dataclass(frozen=True)
@@ -29,38 +29,51 @@ class SeriesNames:
     Parameters
     ----------
     judges
-        Judges of tasks who gave ordinary scores.
+        Public names by task and judge, of those who gave ordinary scores, in order.
     criteria
         Names of criteria, in order; "" stands for none.
     """
 
-    judges: Judges
+    judges: Mapping[tuple[str, str], str]
     criteria: Sequence[str]
 
     @classmethod
     def from_rows(cls, rows: pa.Table) -> SeriesNames:
         """Return the names of the judgments of a block that take part."""
-        return cls(Judges.from_rows(rows), index(rows["criterion"], null="").names)
+        coded = CodedTask("", rows)
+        pairs, names = _judges(coded)
+        first = np.unique(pairs.codes, return_index=True)[1]
+        public = rows["judge_id"].cast(TEXT).take(pa.array(first)).to_pylist()
+        return cls(dict(zip(names, public, strict=True)), coded.names_or_none("criterion"))
 
     @classmethod
     def joined(cls, parts: Sequence[SeriesNames]) -> SeriesNames:
         """Return the names of several blocks, each once."""
+        judges = {name: public for part in parts for name, public in part.judges.items()}
         criteria = sorted({name for part in parts for name in part.criteria})
-        return cls(Judges.joined([part.judges for part in parts]), criteria)
+        return cls(dict(sorted(judges.items())), criteria)
 
     def block(self, rows: pa.Table, tasks: pa.Table) -> SharedScores:
         """Return the scores of a block; parameters as `ordinary_scores` has them."""
-        task, item = index(rows["task"]), index(rows["item"])
-        items = index_pairs(task.codes, item.codes)
-        criterion = index(rows["criterion"], null="")
-        codes = {name: n for n, name in enumerate(self.criteria)}
-        criteria = np.array([codes[name] for name in criterion.names], np.int64)
+        coded = CodedTask("", rows)
+        pairs, names = _judges(coded)
+        position = {name: n for n, name in enumerate(self.judges)}
+        judge_of_pair = np.array([position[name] for name in names], np.int64)
+        items = coded.groups("task", "item")
         return SharedScores.from_scores(
-            items.codes, self.judges.codes(rows), orient_scores(rows, tasks).score,
-            criteria[criterion.codes],
-            n_items=items.first.size, n_judges=len(self.judges.judges),
+            items, judge_of_pair[pairs.codes], orient_scores(rows, tasks).score,
+            coded.codes_among("criterion", self.criteria),
+            n_items=int(items.max(initial=-1)) + 1, n_judges=len(self.judges),
             n_criteria=len(self.criteria),
         )  # fmt: skip
+
+
+def _judges(rows: CodedTask) -> tuple[PairIndex, list[tuple[str, str]]]:
+    """Return the codes of task and judge of each row, and the names of these pairs."""
+    task, judge = rows["task"], rows["judge"]
+    pairs = index_pairs(task.codes, judge.codes)
+    codes = zip(pairs.first.tolist(), pairs.second.tolist(), strict=True)
+    return pairs, [(task.names[t], judge.names[j]) for t, j in codes]
 
 
 @dataclass(frozen=True)
@@ -105,13 +118,13 @@ class SeriesCodes:
         judges = series.judges
         pair = units.pair_of_rows(
             pa.table({
-                "task": pa.chunked_array([pa.array(judges.tasks, TEXT)]),
-                "judge_id": pa.chunked_array([pa.array(judges.public, TEXT)]),
+                "task": pa.array([task for task, _ in judges], TEXT),
+                "judge_id": pa.array([*judges.values()], TEXT),
             })
         )  # fmt: skip
         unit = units.of_pair[pair]
         names = [""] * units.size
-        for code, task, judge in zip(unit.tolist(), judges.tasks, judges.judges, strict=True):
+        for code, (task, judge) in zip(unit.tolist(), judges, strict=True):
             names[code] = f"{task}\x1f{judge}" if by_task else judge
         has_scores = np.bincount(unit, minlength=units.size) > 0
         n_criteria = len(series.criteria)

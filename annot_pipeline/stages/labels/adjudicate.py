@@ -8,7 +8,7 @@ What does not belong here: which of several decisions counts (sql/ingest/settle_
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,6 @@ import pyarrow.compute as pc
 
 from annot_pipeline.contracts import LABELS, TEXT
 from annot_pipeline.errors import shorten
-from annot_pipeline.runtime.by_task import ByTask
 from annot_pipeline.runtime.indexing import is_in, text_keys
 
 COUNTS = ("n_judgments", "n_judges")
@@ -27,63 +26,65 @@ def adjudicate(
     labels: pa.Table,
     distributions: pa.Table,
     judgments: pa.Table,
-    classes: Mapping[str, Collection[str]],
+    task: str,
+    classes: Collection[str] | None,
 ) -> tuple[pa.Table, dict[str, Any]]:
-    """Put decisions in the place of labels.
+    """Put decisions in the place of labels of a task.
 
     Parameters
     ----------
     labels
         Those of the model, as `contracts.LABELS` without decisions.
     distributions
-        ``task``, ``item``, ``label``, ``votes`` of the same items.
+        ``item``, ``label``, ``votes`` of the same items.
     judgments
-        ``task``, ``item``, ``judge_id``, ``label``, ``control``, ``fate``, ``submitted_at``,
+        ``item``, ``judge_id``, ``label``, ``control``, ``fate``, ``submitted_at``,
         ``why``; those whose fate is ``adjudication`` are decisions, one an item at most.
+    task
+        Its name.
     classes
-        Of the tasks that judges answered.
+        Those that judges gave or the task declares; None: no judge answered.
 
     Returns
     -------
     labels, metrics
-        A row an item that was judged or decided; ``adjudications``: by task how many items were
+        A row an item that was judged or decided; ``adjudications``: how many items were
         ``decided``, of how many the model says otherwise (``overridden``), how many decisions are
-        ``superseded``; and what may be mistyped, by task too: the items ``decided_not_judged``,
-        and the ``decided_new_classes`` of tasks that judges answered: the class, how many items
-        were decided so, and the first.
+        ``superseded``; and what may be mistyped: the items ``decided_not_judged``,
+        and the ``decided_new_classes``: the class, how many items were decided so, and the first.
     """
     by_experts = judgments.filter(is_in(judgments["control"], ("adjudication",)))
-    superseded = by_experts.filter(is_in(by_experts["fate"], ("superseded",)))
+    superseded = by_experts.filter(is_in(by_experts["fate"], ("superseded",))).num_rows
     decisions = judgments.filter(is_in(judgments["fate"], ("adjudication",)))
-    if not decisions.num_rows:
-        return labels, {
-            "adjudications": _counts(labels, superseded),
-            "decided_not_judged": {},
-            "decided_new_classes": {},
+    metrics: dict[str, Any] = {}
+    if decisions.num_rows:
+        items = labels["item"].combine_chunks()
+        decided_items = decisions["item"].cast(TEXT).combine_chunks()
+        labels = _override(labels, decisions, distributions, pc.index_in(items, decided_items))
+        lone = decisions.filter(pc.is_null(pc.index_in(decided_items, items)))
+        labels = pa.concat_tables([labels, _decided_alone(lone, task)])
+        labels = labels.sort_by([(name, "ascending") for name in LABELS.key]).combine_chunks()
+        if lone.num_rows:
+            names = lone["item"].cast(TEXT).to_pylist()
+            metrics["decided_not_judged"] = [shorten(item) for item in names]
+        if classes is not None and (new := _new_classes(decisions, classes)):
+            metrics["decided_new_classes"] = new
+    decided = labels.filter(labels["adjudicated"])
+    if decided.num_rows or superseded:
+        other = pc.fill_null(pc.not_equal(decided["label"], decided["model_label"]), False)
+        metrics["adjudications"] = {
+            "decided": decided.num_rows,
+            "overridden": pc.sum(other).as_py() or 0,
+            "superseded": superseded,
         }
-    decision_rows = pc.index_in(_keys(labels, "task", "item"), _keys(decisions, "task", "item"))
-    overridden = _override(labels, decisions, distributions, decision_rows)
-    positions = pc.index_in(_keys(decisions, "task", "item"), _keys(labels, "task", "item"))
-    lone_decisions = _decided_alone(decisions.filter(pc.is_null(positions)))
-    whole = pa.concat_tables([overridden, lone_decisions])
-    whole = whole.sort_by([(name, "ascending") for name in LABELS.key]).combine_chunks()
-    return whole, {
-        "adjudications": _counts(whole, superseded),
-        "decided_not_judged": {
-            task: [shorten(item) for item in rows["item"].to_pylist()]
-            for rows_of in [ByTask(lone_decisions)]
-            for task in rows_of.names
-            for rows in [rows_of[task]]
-        },
-        "decided_new_classes": _new_classes(decisions, classes),
-    }
+    return labels, metrics
 
 
 def _override(
-    labels: pa.Table, decisions: pa.Table, distributions: pa.Table, decision: pa.ChunkedArray
+    labels: pa.Table, decisions: pa.Table, distributions: pa.Table, decision: pa.Array
 ) -> pa.Table:
     """Replace labels by decisions; ``decision`` is the row of each label's, or null."""
-    key_columns = ("task", "item", "label")
+    key_columns = ("item", "label")
     at = pc.index_in(
         _keys(decisions, *key_columns), _keys(distributions, *key_columns)
     ).combine_chunks()
@@ -104,12 +105,13 @@ def _override(
     return _with(labels, "adjudicated", is_decided)
 
 
-def _decided_alone(decisions: pa.Table) -> pa.Table:
+def _decided_alone(decisions: pa.Table, task: str) -> pa.Table:
     """Return the rows of items that only an expert judged; the model has no label of them."""
     n = decisions.num_rows
     no = pa.array(np.zeros(n, np.bool_))
     columns = {
-        **{name: decisions[name].cast(TEXT) for name in ("task", "item", "label")},
+        "task": pa.repeat(pa.scalar(task, TEXT), n),
+        **{name: decisions[name].cast(TEXT) for name in ("item", "label")},
         "probability": np.ones(n),
         "certain": pc.invert(no),
         "entropy": np.zeros(n),
@@ -130,25 +132,13 @@ def _who(decisions: pa.Table) -> dict[str, pa.ChunkedArray]:
     }
 
 
-def _new_classes(
-    decisions: pa.Table, classes: Mapping[str, Collection[str]]
-) -> dict[str, list[tuple[str, int, str]]]:
-    """Return decided classes that no judge gave, by task: counts, and an item."""
-    by_task = ByTask(decisions)
-    new_classes = {}
-    for task in by_task.names:
-        rows = by_task[task]
-        if task in classes:
-            new = rows.filter(pc.invert(is_in(rows["label"], classes[task])))
-            items: dict[str, list[str]] = {}
-            for row in new.to_pylist():
-                items.setdefault(row["label"], []).append(row["item"])
-            if items:
-                new_classes[task] = [
-                    (label, len(decided_items), min(decided_items))
-                    for label, decided_items in sorted(items.items())
-                ]
-    return new_classes
+def _new_classes(decisions: pa.Table, classes: Collection[str]) -> list[tuple[str, int, str]]:
+    """Return decided classes that no judge gave: counts, and an item."""
+    items: dict[str, list[str]] = {}
+    for row in decisions.select(["item", "label"]).to_pylist():
+        if row["label"] not in classes:
+            items.setdefault(row["label"], []).append(row["item"])
+    return [(label, len(own), min(own)) for label, own in sorted(items.items())]
 
 
 def new_classes_in_words(new_classes: Sequence[tuple[str, int, str]]) -> list[str]:
@@ -161,21 +151,6 @@ def new_classes_in_words(new_classes: Sequence[tuple[str, int, str]]) -> list[st
         f"{shorten(label)} ({n:,} item{'s' * (n > 1)}, as {shorten(first)})"
         for label, (n, first) in sorted(items.items())
     ]
-
-
-def _counts(labels: pa.Table, superseded: pa.Table) -> dict[str, dict[str, int]]:
-    decided = labels.filter(labels["adjudicated"])
-    other = decided.filter(
-        pc.fill_null(pc.not_equal(decided["label"], decided["model_label"]), False)
-    )
-    counted = {
-        "decided": decided["task"], "overridden": other["task"], "superseded": superseded["task"],
-    }  # fmt: skip
-    counts: dict[str, dict[str, int]] = {}
-    for name, tasks in counted.items():
-        for row in pc.value_counts(tasks.cast(TEXT)).to_pylist():
-            counts.setdefault(row["values"], dict.fromkeys(counted, 0))[name] = row["counts"]
-    return dict(sorted(counts.items()))
 
 
 def _with(table: pa.Table, name: str, values: Any) -> pa.Table:

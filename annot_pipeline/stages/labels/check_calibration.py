@@ -19,7 +19,6 @@ from annot_pipeline.contracts import LABEL_CALIBRATION, TEXT
 from annot_pipeline.errors import shorten
 from annot_pipeline.methods.labels.reliability import reliability
 from annot_pipeline.methods.numerics.wilson import Z, wilson_interval
-from annot_pipeline.runtime.by_task import ByTask
 from annot_pipeline.runtime.indexing import is_in
 from annot_pipeline.stages.labels.calibration_rows import calibration_row, calibration_table
 
@@ -31,62 +30,59 @@ Row = dict[str, Any]
 
 
 def check_calibration(
-    evidence: pa.Table, distributions: pa.Table, items: pa.Table, certain_at: float
-) -> pa.Table:
-    """Return all figures on the calibration of label probabilities.
+    task: str, evidence: pa.Table, distributions: pa.Table, items: pa.Table, certain_at: float
+) -> tuple[pa.Table, dict[str, Any]]:
+    """Return all figures on the calibration of label probabilities of a task.
 
     Parameters
     ----------
+    task
+        Its name.
     evidence
         Rows of `LABEL_CALIBRATION` that need no truth.
     distributions
-        ``task``, ``item``, ``label``, ``probability``, ``dawid_skene_probability``, ``votes``;
-        tasks labelled by votes alone have no probability, and are left out.
+        ``item``, ``label``, ``probability``, ``dawid_skene_probability``, ``votes``;
+        a task labelled by votes alone has no probability, and is left out.
     items
         ``item``, ``truth``.
     certain_at
         Probability from which a label is certain.
+
+    Returns
+    -------
+    figures, metrics
+        ``wrong_certain_labels`` where more are wrong than certainty allows, with counts;
+        ``truths_of_no_class``: truths of items that are no class of the task.
     """
-    by_task = ByTask(distributions.filter(distributions["probability"].is_valid()))
-    rows = [
-        {"task": task, **row}
-        for task in by_task.names
-        for probabilities, truth in [held_against_truth(by_task[task], items)]
-        for model, model_probabilities in probabilities.items()
-        for row in _figures(model, model_probabilities, truth, certain_at)
-    ]
-    whole = pa.concat_tables([evidence.cast(LABEL_CALIBRATION.schema), calibration_table(rows)])
-    return whole.sort_by([(name, "ascending") for name in LABEL_CALIBRATION.key])
+    rows: list[Row] = []
+    if distributions.num_rows and not distributions["probability"].null_count:
+        probabilities, truth = held_against_truth(distributions, items)
+        rows = [
+            {"task": task, **row}
+            for model, model_probabilities in probabilities.items()
+            for row in _figures(model, model_probabilities, truth, certain_at)
+        ]
+    table = pa.concat_tables([evidence.cast(LABEL_CALIBRATION.schema), calibration_table(rows)])
+    metrics: dict[str, Any] = {}
+    for row in rows:
+        is_wrong = row["ci_high"] is not None and row["ci_high"] < certain_at
+        if is_wrong and (row["model"], row["statistic"]) == ("published", "certain_accuracy"):
+            right = f"{task} {row['value']:.1%} of {row['n']:,} right"
+            metrics["wrong_certain_labels"] = right
+    if strange := truths_of_no_class(distributions, items):
+        metrics["truths_of_no_class"] = strange
+    return table.sort_by([(name, "ascending") for name in LABEL_CALIBRATION.key]), metrics
 
 
-def wrong_certain_labels(figures: pa.Table, certain_at: float) -> dict[str, str]:
-    """Return tasks with more wrong certain labels than certainty allows, with counts, by task."""
-    rows = figures.filter(
-        (pc.field("model") == "published")
-        & (pc.field("statistic") == "certain_accuracy")
-        & (pc.field("ci_high") < certain_at)  # null where no label is certain
-    )
-    return {
-        row["task"]: f"{row['task']} {row['value']:.1%} of {row['n']:,} right"
-        for row in rows.to_pylist()
-    }
-
-
-def truths_of_no_class(distributions: pa.Table, items: pa.Table) -> dict[str, list[str]]:
-    """Return truths of items that are no class of their task, by task."""
+def truths_of_no_class(distributions: pa.Table, items: pa.Table) -> list[str]:
+    """Return truths of items that are no class of their task."""
     with_truth = items.filter(items["truth"].is_valid())
-    by_task = ByTask(distributions)
-    strange_truths = {}
-    for task in by_task.names:
-        rows = by_task[task]
-        judged = with_truth.filter(
-            is_in(with_truth["item"], pc.unique(rows["item"].cast(TEXT)).to_pylist())
-        )
-        truths = set(judged["truth"].cast(TEXT).to_pylist())
-        strange = truths - set(pc.unique(rows["label"].cast(TEXT)).to_pylist())
-        if strange:
-            strange_truths[task] = sorted(map(shorten, strange))
-    return strange_truths
+    judged = with_truth.filter(
+        is_in(with_truth["item"], pc.unique(distributions["item"].cast(TEXT)).to_pylist())
+    )
+    truths = {*judged["truth"].cast(TEXT).to_pylist()}
+    classes = {*pc.unique(distributions["label"].cast(TEXT)).to_pylist()}
+    return sorted(map(shorten, truths - classes))
 
 
 def held_against_truth(rows: pa.Table, items: pa.Table) -> tuple[dict[str, Floats], Codes]:

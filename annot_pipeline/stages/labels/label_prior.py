@@ -12,10 +12,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from annot_pipeline.runtime.by_task import ByTask
 from annot_pipeline.runtime.context import StageContext
 from annot_pipeline.runtime.indexing import is_in
+from annot_pipeline.runtime.known_items import Truths
 from annot_pipeline.runtime.partitions import input_partitions
-from annot_pipeline.stages.labels.known_items import Truths
 from annot_pipeline.storage.tables import StoredTable, read_verified, read_verified_groups
 
 if TYPE_CHECKING:
@@ -114,15 +115,23 @@ def _predictions(table: StoredTable, tasks: pa.Table, settings: Campaign) -> dic
     """Return predictions of labels of a file's small tasks."""
     from annot_pipeline.methods.labels.inference import predict_small_task
     from annot_pipeline.methods.labels.stacking import ENOUGH as FEW
-    from annot_pipeline.stages.labels.label_tasks import label_tasks
+    from annot_pipeline.methods.numerics.blocks import InMemoryBlocks
+    from annot_pipeline.stages.labels.label_tasks import (
+        JudgedTask,
+        LabelTask,
+        Vocabulary,
+        used_rows,
+    )
 
-    names, params = tasks["task"].to_pylist(), settings.dawid_skene_params
-    rows = read_verified(table, COLUMNS, names)
-    small = [
-        task
-        for task in label_tasks(
-            rows.filter(is_in(rows["task"], names)), tasks, related=settings.judges.declared
-        )
-        if task.codes.items.size < FEW and params.can_fit(len(task.judges), len(task.classes))
-    ]
-    return {task.name: predict_small_task(task.codes, params) for task in small}
+    params, names = settings.dawid_skene_params, tasks["task"].to_pylist()
+    by_task = ByTask(read_verified(table, COLUMNS, names))
+    predictions = {}
+    for row in tasks.to_pylist():
+        rows, name = by_task[row["task"]], row["task"]
+        task = JudgedTask(name, InMemoryBlocks([rows]), row["labels"])
+        own = Vocabulary.from_task(task, settings.judges.declared)
+        can_fit = bool(own.judges) and params.can_fit(len(own.judges), len(own.classes))
+        if can_fit and used_rows(rows).num_rows < FEW:
+            codes = LabelTask.from_rows(rows, name, own, Truths()).codes
+            predictions[name] = predict_small_task(codes, params)
+    return predictions

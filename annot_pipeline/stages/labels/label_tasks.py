@@ -3,21 +3,86 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from annot_pipeline.arrays import Codes, Flags
 from annot_pipeline.config.judges import JudgeSettings, entry_for
-from annot_pipeline.contracts import TEXT
 from annot_pipeline.methods.labels.label_matrix import LabelCodes
 from annot_pipeline.methods.labels.published_labels import TaskLabels
 from annot_pipeline.methods.labels.recalibration import KnownItems
-from annot_pipeline.methods.numerics.distinct import distinct
-from annot_pipeline.runtime.indexing import class_order, index, index_pairs, is_in
-from annot_pipeline.stages.labels.known_items import Truths, known_items
+from annot_pipeline.methods.numerics.blocks import Blocks
+from annot_pipeline.runtime.coded_task import CodedTask
+from annot_pipeline.runtime.indexing import class_order, is_in
+from annot_pipeline.runtime.known_items import Truths, known_items
+
+CODED = ("item", "judge", "judge_id", "label", "votes", "fate")
+"""Columns that are coded."""
+
+
+@dataclass(frozen=True)
+class JudgedTask:
+    """Judgments of a categorical task, and what is known beside them.
+
+    Parameters
+    ----------
+    name
+        Of the task.
+    judgments
+        `CODED`, in blocks of whole items; those used count.
+    classes
+        Declared classes in order, or None.
+    by_votes
+        Whether votes come as counts, of judges whom nobody names.
+    truths
+        Of items; with what experts decided, they say which classes are known.
+    doubted
+        judge_id of judges by whom no label is certain (suspected or unlinked).
+    """
+
+    name: str
+    judgments: Blocks[pa.Table]
+    classes: Sequence[str] | None = None
+    by_votes: bool = False
+    truths: Truths = field(default_factory=Truths)
+    doubted: Collection[str] = ()
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """Classes and judges of a whole task, by which each block is coded.
+
+    Parameters
+    ----------
+    classes
+        In order.
+    judges
+        By the names that records have for them, their public names.
+    families
+        ``(n_judges,)`` of judges: the code of the first of the family.
+    doubted
+        ``(n_judges,)`` whether no label is certain by a judge.
+    """
+
+    classes: Sequence[str]
+    judges: Mapping[str, str]
+    families: Codes
+    doubted: Flags
+
+    @classmethod
+    def from_task(cls, task: JudgedTask, related: Sequence[JudgeSettings]) -> Vocabulary:
+        """Return the names of a task; ``related`` says which judges are related."""
+        names, labels = zip(*task.judgments.map(_scan), strict=True)
+        public = {} if task.by_votes else {k: v for judges in names for k, v in judges.items()}
+        judges = dict(sorted(public.items()))
+        return cls(
+            list(task.classes or class_order(sorted(set().union(*labels)))),
+            judges,
+            judge_families([*judges], related),
+            np.array([name in task.doubted for name in judges.values()], np.bool_),
+        )
 
 
 @dataclass(frozen=True)
@@ -30,42 +95,49 @@ class LabelTask:
         Of the task.
     items, classes
         Their names.
-    judges
-        By the names that records have for them, their public names.
     codes
-        Of the labels.
+        Of the labels; of judges and classes those of the whole task.
     known_items
         Items whose class is known.
     """
 
     name: str
-    items: list[str]
-    judges: dict[str, str]
-    classes: list[str]
+    items: Sequence[str]
+    classes: Sequence[str]
     codes: LabelCodes
     known_items: KnownItems
+
+    @classmethod
+    def from_rows(
+        cls, rows: pa.Table, name: str, vocabulary: Vocabulary, truths: Truths
+    ) -> LabelTask:
+        """Return the labels of a block; ``rows`` as `JudgedTask` has them."""
+        used, classes = CodedTask(name, used_rows(rows)), vocabulary.classes
+        items = used["item"].names
+        codes = LabelCodes(
+            used["item"].codes,
+            used.codes_among("judge", [*vocabulary.judges]),
+            used.codes_among("label", classes),
+            len(items),
+            len(vocabulary.judges),
+            len(classes),
+            vocabulary.families,
+        )
+        with_class = known_items(items, classes, truths, _decisions(rows))
+        return cls(name, items, classes, codes, with_class)
 
     @property
     def labels(self) -> TaskLabels:
         """Return what the methods take."""
         return TaskLabels(self.codes, self.known_items)
 
-    def among(self, judges: Mapping[str, str], families: npt.NDArray[np.int64]) -> LabelTask:
-        """Return the task with the codes and families of more judges, those of the whole task."""
-        position = {name: n for n, name in enumerate(judges)}
-        wider = np.array([position[name] for name in self.judges], np.int64)
-        codes = replace(
-            self.codes,
-            judges=wider[self.codes.judges],
-            n_judges=len(judges),
-            families=families,
-        )
-        return replace(self, judges=dict(judges), codes=codes)
+
+def used_rows(judgments: pa.Table) -> pa.Table:
+    """Return the judgments that count."""
+    return judgments.filter(is_in(judgments["fate"], ("used",)))
 
 
-def judge_families(
-    names: Sequence[str], settings: Sequence[JudgeSettings]
-) -> npt.NDArray[np.int64]:
+def judge_families(names: Sequence[str], settings: Sequence[JudgeSettings]) -> Codes:
     """Return ``(n_judges,)`` family of each judge: the code of its first judge.
 
     Parameters
@@ -84,90 +156,14 @@ def judge_families(
     return families
 
 
-def are_doubted(judges: Mapping[str, str], doubted: Collection[str]) -> npt.NDArray[np.bool_]:
-    """Return ``(n_judges,)`` whether a judge's public name is among those of doubted judges."""
-    names = frozenset(doubted)
-    return np.array([public in names for public in judges.values()], np.bool_)
+def _scan(rows: pa.Table) -> tuple[dict[str, str], set[str]]:
+    """Return the judges of a block, and the labels that they gave."""
+    used = CodedTask("", used_rows(rows))
+    has_names = not used.rows["judge"].null_count  # votes as counts are of no named judge
+    return used.public_judges() if has_names else {}, {*used["label"].names}
 
 
-def label_tasks(
-    judgments: pa.Table,
-    tasks: pa.Table,
-    truths: Truths | None = None,
-    related: Sequence[JudgeSettings] = (),
-) -> list[LabelTask]:
-    """Return categorical tasks in code point order, each with its codes.
-
-    Parameters
-    ----------
-    judgments
-        ``task``, ``item``, ``judge``, ``judge_id``, ``label``, ``fate``; those used count.
-    tasks
-        ``task``, ``kind``, ``by_votes``, ``labels`` (declared classes in order, or null); those
-        by votes are left out, as no judge is named.
-    truths
-        Of items; with what experts decided, they say which classes are known.
-    related
-        Settings that say which judges are related.
-    """
-    declared = {
-        row["task"]: row["labels"]
-        for row in tasks.to_pylist()
-        if row["kind"] == "categorical" and not row["by_votes"]
-    }
-    used = judgments.filter(
-        pc.and_(
-            is_in(judgments["fate"], ("used",)),
-            is_in(judgments["task"], list(declared)),
-        )
-    )
-    if not used.num_rows:
-        return []
-    task, label = index(used["task"]), index(used["label"])
-    item, judge = index(used["item"]), index(used["judge"])
-    rows_of_judges = np.empty(len(judge.names), np.int64)  # any one: a judge has one public name
-    rows_of_judges[judge.codes] = np.arange(used.num_rows)
-    public = used["judge_id"].take(pa.array(rows_of_judges)).cast(TEXT).to_pylist()
-    items, judges = index_pairs(task.codes, item.codes), index_pairs(task.codes, judge.codes)
-    order = np.argsort(task.codes, kind="stable")
-    row_ends = np.searchsorted(task.codes[order], np.arange(len(task.names) + 1))
-    item_ends = np.searchsorted(items.first, np.arange(len(task.names) + 1))
-    judge_ends = np.searchsorted(judges.first, np.arange(len(task.names) + 1))
-    decisions = _decisions(judgments)
-    categorical_tasks = []
-    for t, name in enumerate(task.names):
-        rows = order[row_ends[t] : row_ends[t + 1]]
-        label_codes = label.codes[rows]
-        answers = distinct(label_codes)[0].tolist()
-        classes = list(declared[name] or class_order([label.names[c] for c in answers]))
-        positions = np.full(len(label.names), -1, np.int64)
-        for code in answers:
-            positions[code] = classes.index(label.names[code])
-        of_task = judges.second[judge_ends[t] : judge_ends[t + 1]].tolist()
-        public_names = {judge.names[c]: public[c] for c in of_task}
-        families = judge_families([*public_names], related)
-        codes = LabelCodes(
-            items.codes[rows] - item_ends[t],
-            judges.codes[rows] - judge_ends[t],
-            positions[label_codes],
-            int(item_ends[t + 1] - item_ends[t]),
-            int(judge_ends[t + 1] - judge_ends[t]),
-            len(classes),
-            families,
-        )
-        names = [item.names[c] for c in items.second[item_ends[t] : item_ends[t + 1]]]
-        items_with_truth = known_items(names, classes, truths or Truths(), decisions.get(name, {}))
-        categorical_tasks.append(
-            LabelTask(name, names, public_names, classes, codes, items_with_truth)
-        )
-    return categorical_tasks
-
-
-def _decisions(judgments: pa.Table) -> dict[str, dict[str, str]]:
-    """Return what experts decided, by task and item."""
-    rows = judgments.filter(is_in(judgments["fate"], ("adjudication",)))
-    decisions: dict[str, dict[str, str]] = {}
-    names = (rows[name].cast(TEXT).to_pylist() for name in ("task", "item", "label"))
-    for task, item, label in zip(*names, strict=True):
-        decisions.setdefault(task, {})[item] = label
-    return decisions
+def _decisions(rows: pa.Table) -> dict[str, str]:
+    """Return what experts decided, by item."""
+    decided = rows.filter(is_in(rows["fate"], ("adjudication",)))
+    return dict(zip(decided["item"].to_pylist(), decided["label"].to_pylist(), strict=True))

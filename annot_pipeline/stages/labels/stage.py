@@ -1,43 +1,53 @@
-"""Labels of items: votes, label models, what experts decided, and calibration."""
+"""Labels of items: votes, label models, what experts decided, and calibration.
+
+Methods load in the work that needs them.
+"""
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Sequence
 from functools import partial
+from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-
-from annot_pipeline.contracts import votes_text
-from annot_pipeline.contracts.stage_metrics import TaskMetrics
+from annot_pipeline.contracts import LABEL_CALIBRATION, votes_text
 from annot_pipeline.errors import counted
 from annot_pipeline.runtime.context import StageContext, StageOutput
-from annot_pipeline.runtime.large_tasks import BLOCKS, block_partitions, has_blocks
-from annot_pipeline.runtime.partitions import Partition
 from annot_pipeline.runtime.stage import Stage
 from annot_pipeline.runtime.task_partitions import (
-    TaskRows,
-    WholeTasks,
+    LargeTaskData,
+    TaskData,
+    TaskResult,
+    TaskWork,
+    has_many,
     run_by_task,
-    throttle_progress,
 )
 from annot_pipeline.stages.labels.label_prior import LabelPrior, label_priors
 from annot_pipeline.stages.labels.metrics import CalibrationMetrics, LabelMetrics
 
+if TYPE_CHECKING:
+    from annot_pipeline.methods.labels.label_em import EMState
+    from annot_pipeline.methods.labels.model_fits import Watch
+    from annot_pipeline.stages.labels.infer_labels import FittedTask
+
 
 def infer_label_tables(context: StageContext) -> StageOutput[LabelMetrics]:
     """Infer the labels of all categorical tasks."""
-    task_output = run_by_task(
-        context, _infer_labels, "controlled", kinds={"controlled": ("categorical",)},
-        read_by_stage=("items", "judge_tests"), task_values=label_priors(context),
-        large=partial(_labels_in_blocks, context),
-    )  # fmt: skip
-    if (folder := context.folder / BLOCKS).exists():
-        from annot_pipeline.stages.labels.em_checkpoints import forget_checkpoints
+    from annot_pipeline.stages.labels.em_checkpoints import forget_checkpoints
+    from annot_pipeline.stages.labels.infer_labels import SCHEMAS
 
-        forget_checkpoints(context, folder)
-        shutil.rmtree(folder, ignore_errors=True)  # workers that timed out may still write there
-    if new := task_output.metrics["decided_new_classes"]:
+    work = TaskWork(
+        inputs=("controlled",),
+        finish=_label,
+        schemas=SCHEMAS,
+        prepare=_fit,
+        only=("categorical",),
+        kinds={"controlled": ("categorical",)},
+        read_by_stage=("items", "judge_tests"),
+        is_large=partial(has_many, table="controlled", kind="categorical", fates=("used",)),
+        blocks="controlled",
+    )
+    task_output = run_by_task(context, work, label_priors(context), on_end=forget_checkpoints)
+    if new := task_output.metric("decided_new_classes"):
         from annot_pipeline.stages.labels.adjudicate import new_classes_in_words
 
         task_output.metrics["decided_new_classes"] = {
@@ -63,65 +73,82 @@ def infer_label_tables(context: StageContext) -> StageOutput[LabelMetrics]:
     return output
 
 
-def _labels_in_blocks(context: StageContext, whole: WholeTasks) -> list[Partition]:
-    """Return the partitions of a task that is too large for one job."""
-    inputs, tasks = whole.inputs, whole.small["tasks"]
-    if not has_blocks(context, inputs, "controlled", "categorical", tasks, ("used",)):
+def _fit(tasks: Sequence[TaskData]) -> list[FittedTask]:
+    """Fit the label model to tasks of one block, or to one large task."""
+    from annot_pipeline.stages.labels.em_checkpoints import watch_blocks
+    from annot_pipeline.stages.labels.infer_labels import LabelSettings, fit_tasks
+    from annot_pipeline.stages.labels.label_tasks import CODED, JudgedTask
+
+    if not tasks:
         return []
-    from annot_pipeline.stages.labels.label_blocks import labels_in_blocks
-
-    [name] = inputs.tasks
-    prior: LabelPrior = whole.task_values[name]
-    makes = partial(labels_in_blocks, context, whole.folder(context), inputs, tasks, prior)
-    return block_partitions(
-        context, len(inputs.files["controlled"].files), whole.fingerprint, makes
-    )
-
-
-def _infer_labels(inputs: TaskRows) -> tuple[Mapping[str, pa.Table], TaskMetrics]:
-    from annot_pipeline.stages.labels.infer_labels import LabelSettings, infer_labels
-
-    settings = inputs.settings
-    # truths are the same for all tasks; weights too, except that large tasks have none
-    prior = max(
-        inputs.task_values.values(), key=lambda prior: len(prior.weights), default=LabelPrior()
-    )
-    return infer_labels(
-        inputs["controlled"],
-        inputs["tasks"],
+    first, settings = tasks[0], tasks[0].settings
+    if isinstance(first, LargeTaskData):
+        watch = watch_blocks(first.context, first.folder.name, first.name)
+    else:
+        watch = _progress_watch(first.progress, len(tasks))
+    # weights are the same for all tasks, except that large tasks have none
+    prior = max((task.value for task in tasks), key=lambda prior: len(prior.weights))
+    return fit_tasks(
+        [
+            JudgedTask(
+                task.name, task.blocks("controlled", CODED), task.declared["labels"],
+                bool(task.declared["by_votes"]), _prior(task).truths, _prior(task).doubted,
+            )
+            for task in tasks
+        ],
         LabelSettings(
             settings.dawid_skene_params, settings.labels.certain_at, settings.judges.declared
         ),
-        truths=prior.truths,
         shared_weights=prior.shared_weights,
-        doubted={name: prior.doubted for name, prior in inputs.task_values.items()},
-        progress=throttle_progress(inputs.progress),
-    )
+        watch=watch,
+    )  # fmt: skip
+
+
+def _prior(task: TaskData) -> LabelPrior:
+    prior: LabelPrior = task.value
+    return prior
+
+
+def _label(task: TaskData, fitted: Any) -> TaskResult:
+    from annot_pipeline.stages.labels.infer_labels import label_tables
+
+    return label_tables(task.name, task["controlled"], fitted, is_first=task.is_first)
+
+
+def _progress_watch(progress: Callable[[str], None], n_tasks: int) -> Watch:
+    """Return what reports the progress of each fit."""
+
+    def watch(fitted: str) -> tuple[None, Callable[[int, EMState], None]]:
+        def on_iteration(n_ended: int, state: EMState) -> None:
+            if state.iteration % 25 == 0:
+                progress(f"{fitted}: iteration {state.iteration}, {n_ended}/{n_tasks} tasks ended")
+
+        return None, on_iteration
+
+    return watch
 
 
 def check_label_calibration(context: StageContext) -> StageOutput[CalibrationMetrics]:
     """Check probabilities of labels against the truth of items."""
-    task_output = run_by_task(
-        context, _check_calibration, "label_distributions", "label_evidence", whole=("items",)
+    work = TaskWork(
+        inputs=("label_distributions", "label_evidence"),
+        finish=_check,
+        schemas={LABEL_CALIBRATION.name: LABEL_CALIBRATION.schema},
+        whole=("items",),
     )
-    wrong = task_output.metrics["wrong_certain_labels"]
-    return task_output.output(CalibrationMetrics, wrong_certain_labels=[*wrong.values()])
+    output = run_by_task(context, work)
+    wrong = [*output.metric("wrong_certain_labels").values()]
+    return output.output(CalibrationMetrics, wrong_certain_labels=wrong)
 
 
-def _check_calibration(inputs: TaskRows) -> tuple[Mapping[str, pa.Table], TaskMetrics]:
-    from annot_pipeline.stages.labels.check_calibration import (
-        check_calibration,
-        truths_of_no_class,
-        wrong_certain_labels,
-    )
+def _check(task: TaskData, _: None) -> TaskResult:
+    from annot_pipeline.stages.labels.check_calibration import check_calibration
 
-    distributions, items = inputs["label_distributions"], inputs["items"]
-    certain_at = inputs.settings.labels.certain_at
-    table = check_calibration(inputs["label_evidence"], distributions, items, certain_at)
-    return {"label_calibration": table}, {
-        "wrong_certain_labels": wrong_certain_labels(table, certain_at),
-        "truths_of_no_class": truths_of_no_class(distributions, items),
-    }
+    table, metrics = check_calibration(
+        task.name, task["label_evidence"], task["label_distributions"], task["items"],
+        task.settings.labels.certain_at,
+    )  # fmt: skip
+    return {LABEL_CALIBRATION.name: table}, metrics
 
 
 INFER_LABELS = Stage(

@@ -60,14 +60,6 @@ LABEL_FITS = pa.schema(
 """How each fit of a task ended; ``trace`` is the log posterior by iteration."""
 
 
-TASK_METRICS = (
-    "classes", "converged", "iterations", "items", "items_by_judgments", "certain_share",
-    "certainty", "judges", "judges_below_chance", "misnamed_classes", "related_judges",
-    "unsupported_labels",
-    "labels_against_the_plurality",
-)  # fmt: skip
-
-
 @dataclass(frozen=True)
 class TaskFit:
     """Represents the fit of a task, and the sums over its items.
@@ -120,7 +112,7 @@ def model_tables(model: TaskFit) -> dict[str, pa.Table]:
 
 
 def model_metrics(model: TaskFit, judges: pa.Table) -> dict[str, Any]:
-    """Return the metrics of a model, by name, as `TASK_METRICS` lists them.
+    """Return the metrics of a model, by name.
 
     Parameters
     ----------

@@ -14,11 +14,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from annot_pipeline.contracts import LABEL_DISTRIBUTIONS, LABELS, TEXT
+from annot_pipeline.arrays import Codes, Floats
+from annot_pipeline.contracts import LABEL_DISTRIBUTIONS, LABELS
 from annot_pipeline.methods.labels.votes import DIGITS, vote_weights
-from annot_pipeline.runtime.indexing import class_order, index, is_in, names_of
-
-Codes = np.ndarray[Any, Any]
+from annot_pipeline.runtime.coded_task import NONE, CodedTask
+from annot_pipeline.runtime.indexing import names_of
 
 
 def vote_tables(used: pa.Table, task: str, classes: Sequence[str]) -> dict[str, pa.Table]:
@@ -37,28 +37,27 @@ def vote_tables(used: pa.Table, task: str, classes: Sequence[str]) -> dict[str, 
     classes
         In their order, all that occur.
     """
-    item, label = index(used["item"]), index(used["label"])
-    n_items, n_labels = len(item.names), max(len(classes), 1)
-    code_of_class = {name: code for code, name in enumerate(classes)}
-    codes = np.array([code_of_class[name] for name in label.names], np.int64)[label.codes]
+    rows = CodedTask(task, used)
+    item, n_items, n_labels = rows["item"], rows.n("item"), max(len(classes), 1)
+    codes = rows.codes_among("label", classes)
     cells, cell_of_row = np.unique(item.codes * n_labels + codes, return_inverse=True)
     votes = np.zeros(cells.size, np.int64)
     np.add.at(votes, cell_of_row.reshape(-1), pc.fill_null(used["votes"], 1).to_numpy())
     items, labels = cells // n_labels, cells % n_labels
     n_judgments = np.zeros(n_items, np.int64)
     np.add.at(n_judgments, items, votes)
-    by_votes = np.lexsort((labels, -_judges_votes(used, item.codes, cell_of_row, votes), items))
+    by_votes = np.lexsort((labels, -_judges_votes(rows, cell_of_row.reshape(-1), votes), items))
     first = by_votes[np.searchsorted(items, np.arange(n_items))]
     majority = names_of(classes, labels[first])
     share = votes[first] / n_judgments
     no = np.zeros(n_items, np.bool_)
-    rows: dict[str, Any] = {
+    labelled: dict[str, Any] = {
         "task": pa.repeat(task, n_items),
         "item": item.names,
         "label": majority,
         "certain": no,
         "n_judgments": n_judgments,
-        "n_judges": _count_judges(used),
+        "n_judges": _count_judges(rows),
         "majority_label": majority,
         "majority_share": share,
         "support": share,
@@ -72,14 +71,9 @@ def vote_tables(used: pa.Table, task: str, classes: Sequence[str]) -> dict[str, 
         "votes": votes,
     }
     return {
-        "labels": LABELS.from_columns(rows),
+        "labels": LABELS.from_columns(labelled),
         "label_distributions": LABEL_DISTRIBUTIONS.from_columns(distributions),
     }
-
-
-def vote_classes(used: pa.Table, declared: Sequence[str] | None) -> list[str]:
-    """Return the classes of a task in order: those it declares, else those that were given."""
-    return list(declared or class_order(index(used["label"]).names))
 
 
 def vote_metrics(tables: Mapping[str, pa.Table]) -> dict[str, Any]:
@@ -95,26 +89,17 @@ def count_anonymous(used: pa.Table) -> int:
     return int(pc.sum(used["votes"]).as_py() or 0)
 
 
-def used_rows(judgments: pa.Table) -> pa.Table:
-    """Return the judgments that count."""
-    return judgments.filter(is_in(judgments["fate"], ("used",)))
-
-
-def _judges_votes(
-    used: pa.Table, items: Codes, cell_of_row: Codes, votes: Codes
-) -> np.ndarray[Any, Any]:
+def _judges_votes(rows: CodedTask, cells: Codes, votes: Codes) -> Floats:
     """Return votes where the answers of a judge whom a name tells share one vote."""
-    judge = index(used["judge"].cast(TEXT), null="")
-    is_named = used["judge"].is_valid().to_numpy()
-    surplus = vote_weights(items[is_named], judge.codes[is_named]) - 1
-    cells = cell_of_row.reshape(-1)[is_named]
-    return np.round(votes + np.bincount(cells, surplus, votes.size), DIGITS)
+    judge, item = rows["judge"].codes, rows["item"].codes
+    is_named = judge != NONE
+    surplus = vote_weights(item[is_named], judge[is_named]) - 1
+    return np.round(votes + np.bincount(cells[is_named], surplus, votes.size), DIGITS)
 
 
-def _count_judges(used: pa.Table) -> np.ndarray[Any, Any]:
+def _count_judges(rows: CodedTask) -> Codes:
     """Return the number of named judges of each item, in the order of items by name."""
-    item, judge = index(used["item"]), index(used["judge"].cast(TEXT), null="")
-    is_named = used["judge"].is_valid().to_numpy()
-    n_judges = max(len(judge.names), 1)
-    pairs = np.unique((item.codes * n_judges + judge.codes)[is_named])
-    return np.bincount(pairs // n_judges, minlength=len(item.names))
+    judge, item = rows["judge"].codes, rows["item"].codes
+    n_judges, is_named = max(rows.n("judge"), 1), judge != NONE
+    pairs = np.unique((item * n_judges + judge)[is_named])
+    return np.bincount(pairs // n_judges, minlength=rows.n("item"))

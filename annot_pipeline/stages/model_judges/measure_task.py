@@ -18,8 +18,8 @@ from annot_pipeline.contracts import (
     TEXT,
     VALIDATION_CONFUSION,
 )
-from annot_pipeline.stages.ingest.listed_items import ListedItems
-from annot_pipeline.stages.labels.known_items import Truths
+from annot_pipeline.runtime.known_items import Truths
+from annot_pipeline.runtime.listed_items import ListedItems
 from annot_pipeline.stages.model_judges.answers import TIE, TaskAnswers, task_answers
 from annot_pipeline.stages.model_judges.bias import bias_rows
 from annot_pipeline.stages.model_judges.estimands import model_answers, task_estimands

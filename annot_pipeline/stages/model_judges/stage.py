@@ -5,17 +5,10 @@ Methods load in the work that needs them: most campaigns declare no model.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
-import pyarrow as pa
-
 from annot_pipeline.contracts import ESTIMATES, JUDGE_BIAS, JUDGE_VALIDATION, VALIDATION_CONFUSION
-from annot_pipeline.contracts.stage_metrics import TaskMetrics
-from annot_pipeline.runtime.by_task import ByTask
 from annot_pipeline.runtime.context import StageContext, StageOutput
 from annot_pipeline.runtime.stage import Stage
-from annot_pipeline.runtime.task_partitions import TaskRows, run_by_task, throttle_progress
+from annot_pipeline.runtime.task_partitions import TaskData, TaskResult, TaskWork, run_by_task
 from annot_pipeline.stages.model_judges.metrics import ModelJudgeMetrics
 
 ANSWER_COLUMNS = (
@@ -25,7 +18,6 @@ ANSWER_COLUMNS = (
     "submitted_at", "seconds", "hit_seconds", "judgment_id", "selection_probability",
 )  # fmt: skip
 """Columns of judgments that say who answered what, and when."""
-METRICS = ("unvalidated", "constant", "biased_samples", "several_versions", "model_labels")
 TABLES = (JUDGE_VALIDATION, VALIDATION_CONFUSION, JUDGE_BIAS, ESTIMATES)
 
 
@@ -33,41 +25,34 @@ def measure_model_judges(context: StageContext) -> StageOutput[ModelJudgeMetrics
     """Measure the models of all tasks, and the bias of all judges who compare."""
     has_models = context.campaign.settings.judges.has_models
     kinds = ("categorical", "scalar", "pairwise") if has_models else ("pairwise",)
-    output = run_by_task(
-        context,
-        _measure,
-        "controlled",
+    work = TaskWork(
+        inputs=("controlled",),
+        finish=_measure,
+        schemas={table.name: table.schema for table in TABLES},
         kinds={"controlled": kinds},
         whole=("item_rows", "item_probabilities"),
     )
-    return output.output(ModelJudgeMetrics)
+    return run_by_task(context, work).output(ModelJudgeMetrics)
 
 
-def _measure(inputs: TaskRows) -> tuple[Mapping[str, pa.Table], TaskMetrics]:
+def _measure(task: TaskData, _: None) -> TaskResult:
     from annot_pipeline.stages.model_judges.answers import listed_probabilities
     from annot_pipeline.stages.model_judges.measure_task import measure_task
 
-    rows: dict[str, list[dict[str, Any]]] = {table.name: [] for table in TABLES}
-    metrics: TaskMetrics = {name: {} for name in METRICS}
-    report = throttle_progress(inputs.progress)
-    judgments = ByTask(inputs["controlled"])
-    for task in inputs["tasks"].to_pylist():
-        report(f"model judges: {task['task']}")
-        measured = measure_task(
-            judgments[task["task"]], task, inputs["item_rows"], inputs.settings,
-            probabilities=listed_probabilities(inputs["item_probabilities"], task["task"]),
-        )  # fmt: skip
-        for name, more in measured.rows.items():
-            rows[name] += more
-        for name, value in measured.metrics.items():
-            if value:
-                metrics[name][task["task"]] = value
+    task.progress(f"model judges: {task.name}")
+    measured = measure_task(
+        task["controlled"], task.declared, task["item_rows"], task.settings,
+        probabilities=listed_probabilities(task["item_probabilities"], task.name),
+    )  # fmt: skip
     return {
         table.name: table.from_columns(
-            {name: [row.get(name) for row in rows[table.name]] for name in table.schema.names}
+            {
+                name: [row.get(name) for row in measured.rows.get(table.name, ())]
+                for name in table.schema.names
+            }
         )
         for table in TABLES
-    }, metrics
+    }, {name: value for name, value in measured.metrics.items() if value}
 
 
 MEASURE_MODEL_JUDGES = Stage(

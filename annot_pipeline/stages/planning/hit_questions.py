@@ -9,8 +9,8 @@ import pyarrow.compute as pc
 
 from annot_pipeline.config import Campaign
 from annot_pipeline.contracts import TEXT
+from annot_pipeline.contracts.task_table import scale_of
 from annot_pipeline.runtime.indexing import class_order
-from annot_pipeline.stages.ingest.resolve_tasks import scale_of
 from annot_pipeline.stages.planning.hit_plan import Question
 from annot_pipeline.stages.planning.listed_items import Listed, declared, labelled_by
 

@@ -30,11 +30,10 @@ from annot_pipeline.methods.comparisons.adequacy import (
     adequacy_questions,
     spread_adequacy,
 )
-from annot_pipeline.runtime.indexing import index
-from annot_pipeline.stages.comparisons.adequacy_answers import adequacy_answers
 from annot_pipeline.stages.planning.compared_outputs import ComparedOutputs
 from annot_pipeline.stages.planning.hit_plan import CannotPlanError, Question, Slots, TaskItems
 from annot_pipeline.stages.planning.plan_tournaments import NothingLeftError, even_parts
+from annot_pipeline.stages.rankings.adequacy_answers import adequacy_answers
 
 ROLE = "adequacy"
 
@@ -176,10 +175,7 @@ def _votes_of(votes: pa.Table, asking: str, tasks: Sequence[ComparedTask]) -> pa
 def _open_questions(asking: str, task: ComparedTask, votes: pa.Table, notes: list[str]) -> _Open:
     outputs = task.outputs
     graphs = outputs.graphs
-    named = index(pa.array(outputs.items.names, TEXT))  # segments may share a name
-    answer = adequacy_answers(
-        votes, pa.array(named.names, TEXT), task=asking, adequate=task.adequate
-    )[named.codes]
+    answer = adequacy_answers(votes, pa.array(outputs.items.names, TEXT), task.adequate)
     references = set(task.references)
     is_reference = np.array([system in references for system in outputs.items.systems], np.bool_)
     labelled = spread_adequacy(graphs, is_reference, answer)

@@ -29,8 +29,8 @@ from annot_pipeline.methods.planning.validation_sample import (
     joined_probability,
     validation_sample,
 )
-from annot_pipeline.stages.ingest.listed_items import ListedItems
-from annot_pipeline.stages.labels.known_items import Truths
+from annot_pipeline.runtime.known_items import Truths
+from annot_pipeline.runtime.listed_items import ListedItems
 from annot_pipeline.stages.model_judges.answers import pair_name, task_answers
 from annot_pipeline.stages.planning.hit_plan import (
     SAMPLED,

@@ -1,4 +1,4 @@
-"""Sums over scalar judgments by judge: what z-scores, and figures of judges, are made of.
+"""Sums over the scores of a task by judge: what z-scores, and figures of judges, are made of.
 
 What does not belong here: the sums themselves
 (methods.numerics.moments), the tables (standardize_scores).
@@ -11,13 +11,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.config import Standardize
-from annot_pipeline.contracts import TEXT
+from annot_pipeline.contracts import ORDINARY
 from annot_pipeline.methods.numerics.additive import SumsByName
 from annot_pipeline.methods.numerics.blocks import Blocks
 from annot_pipeline.methods.numerics.moments import (
@@ -28,10 +26,9 @@ from annot_pipeline.methods.numerics.moments import (
     moments_of,
     squares_about,
 )
-from annot_pipeline.runtime.indexing import index, index_pairs, is_in
-from annot_pipeline.stages.scores.orient_scores import OrientedScores, orient_scores
+from annot_pipeline.runtime.coded_task import CodedTask
+from annot_pipeline.runtime.orient_scores import OrientedScores, orient_scores
 
-ORDINARY = ("none", "ask_again")
 MEANS = {
     "mean_ordinary": ORDINARY,
     "mean_good_reference": ("good_reference",),
@@ -43,89 +40,38 @@ COUNTS = "counts"
 
 
 @dataclass(frozen=True)
-class Judges:
-    """Judges of tasks, in the order of the names of tasks and judges; ``(n_judges,)`` each.
-
-    Parameters
-    ----------
-    tasks, judges, public
-        Names of their tasks, their own, and those that they are published by.
-    """
-
-    tasks: Sequence[str]
-    judges: Sequence[str]
-    public: Sequence[str]
-
-    @classmethod
-    def from_rows(cls, rows: pa.Table) -> Judges:
-        """Return the judges of judgments, which have ``task``, ``judge``, ``judge_id``."""
-        task, judge = index(rows["task"]), index(rows["judge"])
-        pairs = index_pairs(task.codes, judge.codes)
-        first = np.unique(pairs.codes, return_index=True)[1]
-        return cls(
-            [task.names[code] for code in pairs.first],
-            [judge.names[code] for code in pairs.second],
-            rows["judge_id"].cast(TEXT).take(pa.array(first)).to_pylist(),
-        )
-
-    @classmethod
-    def joined(cls, parts: Sequence[Judges]) -> Judges:
-        """Return the judges of several blocks, each once."""
-        public_names = {
-            (task, judge): public
-            for part in parts
-            for task, judge, public in zip(part.tasks, part.judges, part.public, strict=True)
-        }
-        in_order = sorted(public_names)
-        return cls(
-            [task for task, _ in in_order],
-            [judge for _, judge in in_order],
-            [public_names[name] for name in in_order],
-        )
-
-    def codes(self, rows: pa.Table) -> Codes:
-        """Return the code of the judge of each judgment, ``(n_rows,)``; all are known."""
-        task, judge = index(rows["task"]), index(rows["judge"])
-        pairs = index_pairs(task.codes, judge.codes)
-        position = {name: n for n, name in enumerate(zip(self.tasks, self.judges, strict=True))}
-        places = [
-            position[task.names[t], judge.names[j]]
-            for t, j in zip(pairs.first.tolist(), pairs.second.tolist(), strict=True)
-        ]
-        return np.array(places, np.int64)[pairs.codes]
-
-
-@dataclass(frozen=True)
-class ScoreBlock:
-    """Scalar judgments that count, of all items or of some: what sums over judges are made of.
+class JudgeScores:
+    """Scores that count of a task's items, or of some: what sums over judges are made of.
 
     Parameters
     ----------
     rows
         The judgments.
     judges
-        ``(n_rows,)`` codes of their judges.
+        ``(n_rows,)`` codes of their judges, of the whole task.
     n_judges
-        Of all items.
+        Of the whole task.
     oriented
         Scores turned so that more is better.
     """
 
-    rows: pa.Table
+    rows: CodedTask
     judges: Codes
     n_judges: int
     oriented: OrientedScores
 
     @classmethod
-    def from_rows(cls, rows: pa.Table, tasks: pa.Table, judges: Judges) -> ScoreBlock:
-        """Return the block of judgments that take part (`takes_part`)."""
-        return cls(rows, judges.codes(rows), len(judges.judges), orient_scores(rows, tasks))
+    def from_rows(cls, rows: pa.Table, tasks: pa.Table, judges: Sequence[str]) -> JudgeScores:
+        """Return the scores of judgments that count."""
+        coded = CodedTask("", rows)
+        codes = coded.codes_among("judge", judges)
+        return cls(coded, codes, len(judges), orient_scores(rows, tasks))
 
     def measured(self, settings: Standardize) -> dict[str, tuple[Codes, Floats]]:
         """Return judges and values of what is averaged by judge."""
         score = self.oriented.score
         at_end = (score == self.oriented.low) | (score == self.oriented.high)
-        selected = {name: _is(self.rows, *controls) for name, controls in MEANS.items()}
+        selected = {name: self.rows.is_in("control", *controls) for name, controls in MEANS.items()}
         if settings.controls == "include":
             selected[COUNTS] = np.ones(score.size, np.bool_)
         else:
@@ -160,25 +106,29 @@ class ScoreBlock:
         values = self.measured(settings)[COUNTS]
         return squares_about(*values, extents[COUNTS], firsts[COUNTS])
 
-
-def n_of_judges(block: ScoreBlock) -> Codes:
-    """Return ``(n_judges,)`` judgments of each judge."""
-    return np.bincount(block.judges, minlength=block.n_judges)
-
-
-def kept_of_judges(block: ScoreBlock) -> Codes:
-    """Return ``(n_judges,)`` judgments of each judge that judge control has left."""
-    is_kept = pc.invert(is_in(block.rows["fate"], ("judge_failed",))).to_numpy()
-    return np.bincount(block.judges[is_kept], minlength=block.n_judges)
+    def n_of_judges(self) -> Codes:
+        """Return ``(2, n_judges)`` judgments of each judge, and those that judge control left."""
+        is_kept = ~self.rows.is_in("fate", "judge_failed")
+        return np.stack([
+            np.bincount(judges, minlength=self.n_judges)
+            for judges in (self.judges, self.judges[is_kept])
+        ])  # fmt: skip
 
 
 @dataclass(frozen=True)
 class JudgeMoments:
-    """Sums over all items, by judge; see `ScoreBlock`."""
+    """Sums over all items, by judge; see `JudgeScores`."""
 
     extents: Mapping[str, Extent]
     firsts: Mapping[str, FirstSums]
     squares: GridSums
+
+    @classmethod
+    def from_blocks(cls, blocks: Blocks[JudgeScores], settings: Standardize) -> JudgeMoments:
+        """Return the moments of judges over blocks of items."""
+        extents = blocks.sum(JudgeScores.extents, settings)
+        firsts = blocks.sum(JudgeScores.first_sums, settings, extents)
+        return cls(extents, firsts, blocks.sum(JudgeScores.squares, settings, extents, firsts))
 
     @cached_property
     def counted(self) -> Moments:
@@ -193,16 +143,3 @@ class JudgeMoments:
     def mean(self, name: str) -> Floats:
         """Return the mean of what is measured; NaN without values."""
         return self.firsts[name].means(self.extents[name])
-
-
-def judge_moments(blocks: Blocks[ScoreBlock], settings: Standardize) -> JudgeMoments:
-    """Return the moments of judges over blocks of items."""
-    extents = blocks.sum(ScoreBlock.extents, settings)
-    firsts = blocks.sum(ScoreBlock.first_sums, settings, extents)
-    squares = blocks.sum(ScoreBlock.squares, settings, extents, firsts)
-    return JudgeMoments(extents, firsts, squares)
-
-
-def _is(rows: pa.Table, *controls: str) -> npt.NDArray[np.bool_]:
-    is_control = is_in(rows["control"], controls)
-    return np.asarray(is_control.to_numpy(), np.bool_)

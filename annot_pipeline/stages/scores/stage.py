@@ -1,60 +1,103 @@
-"""Scores of items: standardized by judge, averaged, and EASL."""
+"""Scores of items: standardized by judge, averaged, and EASL.
+
+Methods load in the work that needs them.
+"""
 
 from __future__ import annotations
 
-import shutil
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Sequence
 from functools import partial
+from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-
-from annot_pipeline.contracts import DESCRIBING
-from annot_pipeline.contracts.stage_metrics import TaskMetrics
+from annot_pipeline.contracts import DESCRIBING, SCORES
+from annot_pipeline.contracts.task_table import scale_of
 from annot_pipeline.runtime.context import StageContext, StageOutput
-from annot_pipeline.runtime.large_tasks import BLOCKS, block_partitions
-from annot_pipeline.runtime.partitions import Partition
+from annot_pipeline.runtime.judged_together import crowded_hits, judged_together
 from annot_pipeline.runtime.stage import Stage
-from annot_pipeline.runtime.task_partitions import TaskRows, WholeTasks, run_by_task
-from annot_pipeline.stages.scores.metrics import ItemScoreMetrics
-from annot_pipeline.stages.scores.standardize import standardize_judgments
+from annot_pipeline.runtime.task_partitions import (
+    TaskData,
+    TaskResult,
+    TaskWork,
+    has_many,
+    run_by_task,
+    several_files,
+)
+from annot_pipeline.stages.scores.metrics import ItemScoreMetrics, StandardizeMetrics
+
+if TYPE_CHECKING:
+    from annot_pipeline.stages.scores.score_items import Online
+    from annot_pipeline.stages.scores.standardize_scores import Standardization
+
+
+def standardize_judgments(context: StageContext) -> StageOutput[StandardizeMetrics]:
+    """Standardise the scores of all scalar tasks."""
+    from annot_pipeline.stages.scores.standardize_scores import (
+        COUNTED,
+        STANDARDIZED,
+        standardize_scores,
+    )
+
+    work = TaskWork(
+        inputs=("controlled",),
+        finish=standardize_scores,
+        schemas=STANDARDIZED,
+        prepare=partial(_standardizations, most=context.sizes.task_judgments),
+        only=("scalar",),
+        kinds={"controlled": ("scalar",)},
+        listed="controlled",
+        is_large=partial(has_many, table="controlled", kind="scalar", fates=COUNTED),
+        blocks="controlled",
+    )
+    output = run_by_task(context, work)
+    names = ("scalar_judgments", "kept_judgments", "kept_without_z")
+    totals = {name: sum(output.metric(name).values()) for name in names}
+    without = [judge for judges in output.metric("judges_without_z").values() for judge in judges]
+    return output.output(StandardizeMetrics, **totals, judges_without_z=without)
+
+
+def _standardizations(tasks: Sequence[TaskData], most: int) -> list[Standardization]:
+    from annot_pipeline.stages.scores.standardize_scores import Standardization
+
+    return [Standardization.from_task(task, most) for task in tasks]
 
 
 def score_items_of_tasks(context: StageContext) -> StageOutput[ItemScoreMetrics]:
     """Return scores of the items of all scalar tasks."""
-    output = run_by_task(
-        context, _score_items, "standardized", large=partial(_scores_in_blocks, context)
+    work = TaskWork(
+        inputs=("standardized",),
+        finish=_score_items,
+        schemas={"scores": SCORES.schema},
+        prepare=_online_scores,
+        only=("scalar",),
+        is_large=several_files,
+        blocks="standardized",
     )
-    shutil.rmtree(context.folder / BLOCKS, ignore_errors=True)
-    for task, counts in output.metrics["items_by_judgments"].items():
+    output = run_by_task(context, work)
+    for task, counts in output.metric("items_by_judgments").items():
         items: Counter[int] = Counter()
         for n_judgments, n_items in counts:  # those of a task in blocks stand one after the other
             items[n_judgments] += n_items
         output.metrics["items_by_judgments"][task] = [list(pair) for pair in sorted(items.items())]
-    n_scored = sum(output.metrics["items_scored"].values())
+    n_scored = sum(output.metric("items_scored").values())
     if n_scored:
         context.progress(f"{n_scored:,} items scored")
     return output.output(ItemScoreMetrics)
 
 
-def _scores_in_blocks(context: StageContext, whole: WholeTasks) -> list[Partition]:
-    """Return the partitions of a task that is standardised in blocks."""
-    n_blocks = len(whole.inputs.files["standardized"].files)
-    if n_blocks == 1:
-        return []
-    from annot_pipeline.stages.scores.score_blocks import scored_in_blocks
+def _online_scores(tasks: Sequence[TaskData]) -> list[Online]:
+    from annot_pipeline.stages.scores.score_items import Online, score_online
 
-    folder, tasks = whole.folder(context), whole.small["tasks"]
-    makes = partial(scored_in_blocks, context, folder, whole.inputs, tasks)
-    return block_partitions(context, n_blocks, whole.fingerprint, makes)
+    return [
+        Online(score_online(judged_together(task), task.settings.easl), crowded_hits(task))
+        for task in tasks
+    ]
 
 
-def _score_items(inputs: TaskRows) -> tuple[Mapping[str, pa.Table], TaskMetrics]:
+def _score_items(task: TaskData, online: Any) -> TaskResult:
     from annot_pipeline.stages.scores.score_items import score_items
 
-    table, metrics = score_items(
-        inputs["standardized"], inputs["tasks"], settings=inputs.settings.easl
-    )
+    table, metrics = score_items(task.name, task["standardized"], scale_of(task.declared), online)
     return {"scores": table}, metrics
 
 
@@ -83,7 +126,9 @@ SCORE_ITEMS = Stage(
             "task", "item", "segment", "system", "criterion", "judge", "control", "kept",
             "score", "z", "ranking", "hit", "submitted_at", "judgment_id",
         ),
-        "tasks": ("task", "scale_low", "scale_high", "assumed_low", "assumed_high"),
+        "tasks": (
+            "task", "kind", "scale_low", "scale_high", "assumed_low", "assumed_high",
+        ),
     },
     outputs=("scores",),
     settings=(

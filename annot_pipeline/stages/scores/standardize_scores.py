@@ -1,17 +1,16 @@
-"""Scalar judgments standardised, and what their scores say of the judges.
+"""Scores of a task standardised, and what they say of the judges.
 
 z-scores are by judge and task (Graham et al. 2013, section 4.3). Judges who failed judge
-control have them too: the unfiltered results stay beside the filtered ones.
-
-Statistics of judges are computed over blocks of judgments: one table in memory, or files of one
-large task.
+control have them too: the unfiltered results stay beside the filtered ones. Statistics of judges
+are sums over blocks of judgments: a table in memory, or files of one large task.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,32 +18,21 @@ import pyarrow.compute as pc
 
 from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.config import Standardize
-from annot_pipeline.contracts import DESCRIBING, INT, REAL, TEXT
-from annot_pipeline.methods.numerics.blocks import Blocks, InMemoryBlocks
+from annot_pipeline.contracts import DESCRIBING, FLAG, INT, REAL, TEXT, TIME
 from annot_pipeline.methods.numerics.spans import spans_by_size
 from annot_pipeline.methods.scores.zscores import standardized as z_of
+from annot_pipeline.runtime.coded_task import CodedTask
 from annot_pipeline.runtime.indexing import is_in, names_of
-from annot_pipeline.stages.comparisons.runs_of_work import has_order, longest_runs
-from annot_pipeline.stages.ingest.listed_items import ListedItems
-from annot_pipeline.stages.scores.judge_sums import (
-    MEANS,
-    JudgeMoments,
-    Judges,
-    ScoreBlock,
-    judge_moments,
-    kept_of_judges,
-    n_of_judges,
-)
-from annot_pipeline.stages.scores.metrics import StandardizeMetrics
+from annot_pipeline.runtime.task_partitions import TaskData, TaskResult
+from annot_pipeline.stages.scores.judge_sums import MEANS, JudgeMoments, JudgeScores
+from annot_pipeline.stages.scores.runs_of_work import has_order, longest_runs
 
 COUNTED = ("used", "control", "judge_failed")
-SCANNED = ("task", "judge", "judge_id", "fate", "position", "submitted_at")
-"""Columns by which judges and tasks with a known order are found."""
-SUMMED = ("task", "judge", "judge_id", "control", "criterion", "score", "fate")
+SCANNED = ("judge", "judge_id", "fate", "position", "submitted_at")
+"""Columns by which judges are found, and whether the order of work is known."""
+SUMMED = ("task", "judge", "control", "criterion", "score", "fate")
 """Columns that sums over judges are computed from."""
-RUN = (
-    "task", "judge", "fate", "hit", "native_id", "criterion", "score", "position", "submitted_at",
-)  # fmt: skip
+RUN = ("judge", "fate", "hit", "native_id", "criterion", "score", "position", "submitted_at")
 """Columns by which runs of equal scores are found."""
 
 JUDGE_SCORES = pa.schema(
@@ -63,6 +51,16 @@ JUDGE_SCORES = pa.schema(
 )
 """One row is a scalar task and judge; joined into `contracts.JUDGES`."""
 
+_TYPES = {"submitted_at": TIME, "seconds": REAL, "hit_seconds": REAL}
+STANDARDIZED = {
+    "standardized": pa.schema(
+        [(name, _TYPES.get(name, TEXT)) for name in DESCRIBING]
+        + [("kept", FLAG), ("score", REAL), ("z", REAL)]
+    ),
+    "judge_scores": JUDGE_SCORES,
+}
+"""Tables of the stage: ``standardized`` has one row a scalar judgment that counts."""
+
 
 @dataclass(frozen=True)
 class Standardization:
@@ -70,89 +68,57 @@ class Standardization:
 
     Parameters
     ----------
-    judges, moments
-        Of all blocks.
+    judges
+        Names in code point order.
+    moments
+        Of their scores.
     judge_scores
         The table `JUDGE_SCORES`.
     without_z
-        As `judges_without_z` gives it.
+        Judges without z-scores of whom judgments are kept, with the reason.
     """
 
-    judges: Judges
+    judges: Sequence[str]
     moments: JudgeMoments
     judge_scores: pa.Table
     without_z: list[str]
 
     @classmethod
-    def from_blocks(
-        cls,
-        open_blocks: Callable[[Sequence[str]], Blocks[pa.Table]],
-        tasks: pa.Table,
-        settings: Standardize,
-        judgments_at_once: int = sys.maxsize,
-    ) -> Standardization:
-        """Return the statistics of judges; tables are those of `standardize_scores`.
+    def from_task(cls, task: TaskData, judgments_at_once: int = sys.maxsize) -> Standardization:
+        """Return the statistics of the judges of a task.
 
         Parameters
         ----------
-        open_blocks
-            Returns some columns of the judgments that take part (`takes_part`).
-        tasks, settings
-            Parameters of `standardize_scores`.
+        task
+            ``controlled``, and its row of ``tasks``.
         judgments_at_once
             Judgments of all blocks that are in memory at one time, unless they are of one judge.
         """
-        scanned = open_blocks(SCANNED).map(_scan)
-        judges = Judges.joined([block_judges for block_judges, _ in scanned])
-        scores = open_blocks(SUMMED).keep(ScoreBlock.from_rows, tasks, judges)
-        moments = judge_moments(scores, settings)
-        ordered = {task for _, tasks_of_block in scanned for task in tasks_of_block}
-        runs = pa.nulls(len(judges.judges), INT)
-        if ordered:
-            spans = spans_by_size(scores.sum(n_of_judges).tolist(), judgments_at_once)
-            n = np.concatenate(open_blocks(RUN).gather(_longest_runs, judges, each=spans))
-            without = np.array([task not in ordered for task in judges.tasks], np.bool_)
-            runs = pa.array(n, INT, mask=(n < 0) | without)
-        rows = judge_rows(judges, moments, tasks, runs, settings)
-        without_z = judges_without_z(rows, scores.sum(kept_of_judges))
+        settings = task.settings.standardize
+        scanned = task.blocks("controlled", SCANNED).map(_scan)
+        public = {name: own for names, _ in scanned for name, own in names.items()}
+        judges = sorted(public)
+        blocks = task.blocks("controlled", SUMMED).keep(_scores, task["tasks"], judges)
+        moments = JudgeMoments.from_blocks(blocks, settings)
+        n, n_kept = blocks.sum(JudgeScores.n_of_judges)
+        runs = pa.nulls(len(judges), INT)
+        if any(is_ordered for _, is_ordered in scanned):
+            spans = spans_by_size(n.tolist(), judgments_at_once)
+            longest = np.concatenate(
+                task.blocks("controlled", RUN).gather(_longest_runs, judges, each=spans)
+            )
+            runs = pa.array(longest, INT, mask=longest < 0)
+        rows = _judge_rows(task, [public[name] for name in judges], moments, runs)
+        without = pc.and_(pa.array(n_kept > 0), pc.is_valid(rows["no_z_reason"]))
+        without_z = [
+            f"{row['task']} {row['judge']}: {row['no_z_reason']}"
+            for row in rows.filter(without).to_pylist()
+        ]
         return cls(judges, moments, rows, without_z)
 
 
-def _scan(rows: pa.Table) -> tuple[Judges, list[str]]:
-    """Return the judges of a block, and its tasks with a known order of work."""
-    ordered = pc.unique(rows["task"].filter(has_order(rows)))
-    return Judges.from_rows(rows), ordered.to_pylist()
-
-
-def _longest_runs(blocks: Iterator[pa.Table], span: tuple[int, int], judges: Judges) -> Codes:
-    """Return the longest runs of equal scores of the judges in a span of codes; -1 if unknown."""
-    start, end = span
-    tables, codes = [], []
-    for rows in blocks:
-        codes_of_block = judges.codes(rows)
-        in_span = (codes_of_block >= start) & (codes_of_block < end)
-        tables.append(rows.filter(pa.array(in_span)))
-        codes.append(codes_of_block[in_span] - start)
-    rows = pa.concat_tables(tables).unify_dictionaries()
-    return longest_runs(rows, np.concatenate(codes), n_judges=end - start)
-
-
-def standardize_scores(
-    judgments: pa.Table, tasks: pa.Table, listed: ListedItems, *, settings: Standardize
-) -> tuple[dict[str, pa.Table], StandardizeMetrics]:
-    """Standardise all scalar judgments.
-
-    Parameters
-    ----------
-    judgments
-        The columns ``DESCRIBING``, ``score``, ``fate``, and ``native_id``, which with ``position``
-        tells the order in which a judge worked.
-    tasks
-        ``task``, ``kind``, ``scale_low``, ``scale_high``, ``criteria``.
-    listed
-        What item tables say, which wins over what records say.
-    settings
-        Whether controls count for a judge's mean and sd, and how numbers are rounded.
+def standardize_scores(task: TaskData, of_judges: Standardization) -> TaskResult:
+    """Standardise the scores of a task, or of a block of it.
 
     Returns
     -------
@@ -160,96 +126,78 @@ def standardize_scores(
         ``standardized`` (one row per scalar judgment that counts: names, ``kept`` by judge
         control, ``score`` turned so that more is better, ``z``), ``judge_scores``.
     """
-    rows = judgments.filter(takes_part(judgments, tasks))
-    del judgments  # both at once are a gigabyte of ten million judgments
-    of_judges = Standardization.from_blocks(lambda _: InMemoryBlocks([rows]), tasks, settings)
-    standardized = standardized_rows(rows, tasks, of_judges, listed, settings)
-    metrics = standardize_metrics(standardized, of_judges.without_z)
-    return {"standardized": standardized, "judge_scores": of_judges.judge_scores}, metrics
-
-
-def standardized_rows(
-    rows: pa.Table,
-    tasks: pa.Table,
-    of_judges: Standardization,
-    listed: ListedItems,
-    settings: Standardize,
-) -> pa.Table:
-    """Return ``standardized`` of a block of judgments that take part."""
-    block, moments = ScoreBlock.from_rows(rows, tasks, of_judges.judges), of_judges.moments
-    score = block.oriented.score
-    z = z_of(block.judges, score, moments.counted.mean, moments.sd, arithmetic=settings.arithmetic)
-    table = listed.describe(rows.select(DESCRIBING))
+    rows, settings = _counted(task["controlled"]), task.settings.standardize
+    scores = JudgeScores.from_rows(rows, task["tasks"], of_judges.judges)
+    score, counted = scores.oriented.score, of_judges.moments.counted
+    z = z_of(
+        scores.judges, score, counted.mean, of_judges.moments.sd, arithmetic=settings.arithmetic
+    )
+    described = rows.select(DESCRIBING)
+    table = described if task.listed is None else task.listed.describe(described)
     for name, column in (
         ("kept", pc.invert(is_in(rows["fate"], ("judge_failed",)))),
         ("score", pa.array(score)),
         ("z", pa.array(z, mask=np.isnan(z))),
     ):
         table = table.append_column(name, column)
-    return table
+    z_counted = table["z"].filter(table["kept"])
+    metrics: dict[str, Any] = {
+        "scalar_judgments": table.num_rows,
+        "kept_judgments": len(z_counted),
+        "kept_without_z": z_counted.null_count,
+        "judges_without_z": of_judges.without_z if task.is_first else [],
+    }
+    judge_scores = of_judges.judge_scores if task.is_first else JUDGE_SCORES.empty_table()
+    return {"standardized": table, "judge_scores": judge_scores}, metrics
 
 
-def judge_rows(
-    judges: Judges, moments: JudgeMoments, tasks: pa.Table, runs: pa.Array, settings: Standardize
+def _counted(rows: pa.Table) -> pa.Table:
+    """Return the judgments that are standardised."""
+    return rows.filter(is_in(rows["fate"], COUNTED))
+
+
+def _scan(rows: pa.Table) -> tuple[dict[str, str], bool]:
+    """Return the public names of a block's judges by name, and whether an order is known."""
+    counted = CodedTask("", _counted(rows))
+    return counted.public_judges(), bool(pc.any(has_order(counted.rows)).as_py())
+
+
+def _scores(rows: pa.Table, tasks: pa.Table, judges: Sequence[str]) -> JudgeScores:
+    return JudgeScores.from_rows(_counted(rows), tasks, judges)
+
+
+def _longest_runs(
+    blocks: Iterator[pa.Table], span: tuple[int, int], judges: Sequence[str]
+) -> Codes:
+    """Return the longest runs of equal scores of the judges in a span of codes; -1 if unknown."""
+    names = judges[slice(*span)]
+    tables = [rows.filter(is_in(rows["judge"], names)) for rows in map(_counted, blocks)]
+    rows = CodedTask("", pa.concat_tables(tables).unify_dictionaries())
+    return longest_runs(rows, rows.codes_among("judge", names), n_judges=len(names))
+
+
+def _judge_rows(
+    task: TaskData, judges: Sequence[str], moments: JudgeMoments, runs: pa.Array
 ) -> pa.Table:
-    """Return the table ``judge_scores``; ``runs`` are the longest runs of equal scores."""
+    """Return the table `JUDGE_SCORES`; ``runs`` are the longest runs of equal scores."""
     mean, sd, n = moments.counted.mean, moments.sd, moments.counted.n
     statistics = {"mean": mean, "sd": sd} | {name: moments.mean(name) for name in MEANS}
-    scaled = {row["task"] for row in tasks.to_pylist() if row["scale_low"] is not None}
-    without = np.array([task not in scaled for task in judges.tasks], np.bool_)
+    at_ends: Floats | pa.Array = moments.mean("share_at_ends")
+    if task.declared["scale_low"] is None:
+        at_ends = pa.nulls(len(judges), REAL)
     return pa.table(
         {
-            "task": pa.array(judges.tasks, TEXT),
-            "judge": pa.array(judges.public, TEXT),
+            "task": pa.repeat(pa.scalar(task.name, TEXT), len(judges)),
+            "judge": pa.array(judges, TEXT),
             **{
                 name: pa.array(values, mask=np.isnan(values)) for name, values in statistics.items()
             },
-            # null where no scale is declared
-            "share_at_ends": pa.array(moments.mean("share_at_ends"), mask=without),
+            "share_at_ends": at_ends,
             "longest_constant_run": runs,
-            "no_z_reason": _reasons(n, sd, settings),
+            "no_z_reason": _reasons(n, sd, task.settings.standardize),
         },
         schema=JUDGE_SCORES,
     )
-
-
-def standardize_metrics(standardized: pa.Table, without_z: list[str]) -> StandardizeMetrics:
-    """Return the counts of standardised judgments, beside the judges without z-scores."""
-    counted = standardized.filter(standardized["kept"])
-    return StandardizeMetrics(
-        standardized.num_rows, counted.num_rows, counted["z"].null_count, without_z
-    )
-
-
-def judges_without_z(judge_scores: pa.Table, n_kept: Codes) -> list[str]:
-    """Return the judges without z-scores who have ``n_kept`` judgments, with the reason.
-
-    Parameters
-    ----------
-    judge_scores
-        The table of that name.
-    n_kept
-        Kept judgments of each judge, ``(n_judges,)``.
-    """
-    without = pc.and_(pa.array(n_kept > 0), pc.is_valid(judge_scores["no_z_reason"]))
-    return [
-        f"{row['task']} {row['judge']}: {row['no_z_reason']}"
-        for row in judge_scores.filter(without).to_pylist()
-    ]
-
-
-def takes_part(judgments: pa.Table, tasks: pa.Table) -> pa.ChunkedArray:
-    """Return whether each judgment is standardised: it is scalar, and it counts.
-
-    Parameters
-    ----------
-    judgments
-        ``task``, ``fate``.
-    tasks
-        ``task``, ``kind``.
-    """
-    scalar = tasks.filter(is_in(tasks["kind"], ("scalar",)))["task"].combine_chunks()
-    return pc.and_(is_in(judgments["task"], scalar.cast(TEXT)), is_in(judgments["fate"], COUNTED))
 
 
 def _reasons(n: Codes, sd: Floats, settings: Standardize) -> pa.Array:

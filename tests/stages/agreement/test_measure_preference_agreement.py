@@ -10,12 +10,15 @@ import pyarrow as pa
 import pytest
 
 from annot_pipeline.contracts import AGREEMENT
+from annot_pipeline.runtime.by_task import ByTask
+from annot_pipeline.runtime.coded_task import CodedTask
 from annot_pipeline.stages.agreement.measure_preference_agreement import (
     measure_preference_agreement,
 )
 from annot_pipeline.stages.agreement.ratings import THESE_JUDGES, TOO_FEW_DRAWN
-from annot_pipeline.stages.comparisons.comparisons import COMPARISONS
-from annot_pipeline.stages.comparisons.describe_comparisons import describe_comparisons
+from annot_pipeline.stages.rankings.comparisons import COMPARISONS
+from annot_pipeline.stages.rankings.describe_comparisons import TABLES, describe_comparisons
+from tests.task_data import task_data
 
 NO_ITEMS = pa.schema(
     [(name, pa.string()) for name in ("item", "task", "segment", "system", "text", "source")]
@@ -64,11 +67,26 @@ class Export:
 
 
 def measured(export: Export, items: pa.Table = NO_ITEMS, *, rounds: int = 0):
-    rows, facts = measure_preference_agreement(export.table(), rounds=rounds, seed=17)
-    tables, described = describe_comparisons(export.table(), items)
-    for task, actual in described["comparison_times"].items():
-        facts["preferences"][task] |= actual
-    return rows, facts, tables
+    by_task, rows, facts = ByTask(export.table()), [], {"preferences": {}}
+    tables = {name: [schema.empty_table()] for name, schema in TABLES.items()}
+    for task in by_task.names:
+        own, metrics = measure_preference_agreement(
+            CodedTask(task, by_task[task]), rounds=rounds, seed=17
+        )
+        rows += [row | {name: nulled(row[name]) for name in NUMBERS} for row in own]
+        data = {"comparisons": by_task[task], "item_rows": items}
+        described, times = describe_comparisons(task_data(task, data))
+        facts["preferences"][task] = metrics | times["comparison_times"]
+        for name, table in described.items():
+            tables[name].append(table)
+    return rows, facts, {name: pa.concat_tables(parts) for name, parts in tables.items()}
+
+
+NUMBERS = ("value", "ci_low", "ci_high")
+
+
+def nulled(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)
 
 
 def values(rows, task: str = "t") -> dict[str, float | None]:

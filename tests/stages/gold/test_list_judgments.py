@@ -8,9 +8,9 @@ import pyarrow as pa
 import pytest
 
 from annot_pipeline.config.campaign_file import load_campaign
+from annot_pipeline.runtime.listed_items import COLUMNS, DESCRIBED, ListedItems
 from annot_pipeline.stages.build import STAGES, Build
 from annot_pipeline.stages.gold.list_judgments import judgment_rows
-from annot_pipeline.stages.ingest.listed_items import COLUMNS, DESCRIBED, ListedItems
 from annot_pipeline.storage import tables
 from annot_pipeline.storage.keys import derive
 from annot_pipeline.storage.tables import read_table

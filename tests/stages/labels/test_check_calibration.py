@@ -15,11 +15,11 @@ from annot_pipeline.stages.labels.check_calibration import (
     check_calibration,
     held_against_truth,
     truths_of_no_class,
-    wrong_certain_labels,
 )
 from annot_pipeline.stages.labels.metrics import CalibrationMetrics
 
 NO = LABEL_CALIBRATION.empty()
+ITEMS = pa.schema([("item", pa.string()), ("truth", pa.string())])
 
 
 def distributions(**tasks):
@@ -49,7 +49,7 @@ ROWS = distributions(
 
 
 def calibration_rows(rows, known):
-    table = check_calibration(NO, rows, known, 0.99)
+    table = check_calibration("t", NO, rows, known, 0.99)[0]
     assert table.schema.equals(LABEL_CALIBRATION.schema)
     return {(r["model"], r["statistic"]): r for r in table.to_pylist()}
 
@@ -91,10 +91,10 @@ def test_every_figure_by_hand():
 def test_certain_labels_that_are_wrong_are_told_where_their_interval_lies_below(wrong, told):
     """Of 200 certain labels 196 right may be .99 (Wilson: .950 to .992), 195 not (.943 to .989)."""
     sure = {"n": (0.0, 0.001, 1), "y": (1.0, 0.999, 3)}
-    rows = distributions(t={f"i{n}": sure for n in range(200)}, u={"i199": sure})
+    rows = distributions(t={f"i{n}": sure for n in range(200)})
     truth = {f"i{n}": "n" if n < wrong else "y" for n in range(200)}
-    figures = check_calibration(NO, rows, items(**truth), 0.99)
-    actual = list(wrong_certain_labels(figures, 0.99).values())
+    _, metrics = check_calibration("t", NO, rows, items(**truth), 0.99)
+    actual = [metrics["wrong_certain_labels"]] if metrics else []
     assert actual == told
     contracts = {"label_calibration": {"broken": [], "doubtful": []}}
     document = CalibrationMetrics(actual, {}).document() | {"contracts": contracts, "rows_made": {}}
@@ -104,8 +104,7 @@ def test_certain_labels_that_are_wrong_are_told_where_their_interval_lies_below(
 
 
 def test_no_certain_label_is_none_that_is_wrong():
-    figures = check_calibration(NO, ROWS, items(a="n", b="y"), 0.99)
-    assert wrong_certain_labels(figures, 0.99) == {}
+    assert check_calibration("t", NO, ROWS, items(a="n", b="y"), 0.99)[1] == {}
 
 
 def test_a_truth_that_is_no_class_and_tasks_without_truth():
@@ -115,29 +114,24 @@ def test_a_truth_that_is_no_class_and_tasks_without_truth():
     assert of["dawid_skene", "log_loss"]["value"] == pytest.approx(loss)
     assert of["dawid_skene", "certain_accuracy"]["value"] == 0.5
     assert of["votes", "log_loss"]["value"] > -math.log(1e-9) / 2
-    assert truths_of_no_class(ROWS, items(a="maybe", b="n", e="x")) == {"t": ["'maybe'"]}
-    assert truths_of_no_class(ROWS, items(a="y", b="n", e="x")) == {}
+    assert truths_of_no_class(ROWS, items(a="maybe", b="n", e="x")) == ["'maybe'"]
+    assert truths_of_no_class(ROWS, items(a="y", b="n", e="x")) == []
     assert calibration_rows(ROWS, items(x="y")) == {}
-    assert calibration_rows(ROWS, items()) == {}
-    assert check_calibration(NO, ROWS.slice(0, 0), items(a="y"), 0.99).num_rows == 0
+    assert calibration_rows(ROWS, items().cast(ITEMS)) == {}
+    assert check_calibration("t", NO, ROWS.slice(0, 0), items(a="y"), 0.99)[0].num_rows == 0
     probabilities, truth = held_against_truth(ROWS, items(a="maybe", b="n"))
     assert probabilities["dawid_skene"].tolist() == [[0.005, 0.995], [0.999, 0.001]]
     assert truth.tolist() == [-1, 0]
 
 
-def test_tasks_stand_apart_and_keep_their_evidence():
-    rows = distributions(
-        s={"a": {"1": (1.0, 0.9, 1), "2": (0.0, 0.1, 0), "3": (0.0, 0.0, 0)}},
-        t={"a": {"n": (0.2, 0.4, 1), "y": (0.8, 0.6, 3)}},
-    )
+def test_a_truth_of_no_class_is_wrong_and_evidence_stays():
+    rows = distributions(t={"a": {"1": (1.0, 0.9, 1), "2": (0.0, 0.1, 0), "3": (0.0, 0.0, 0)}})
     evidence = LABEL_CALIBRATION.from_columns({
         "task": ["t"], "model": ["published"], "statistic": ["dependence"], "value": [0.1],
         "ci_low": [None], "ci_high": [None], "n": [4],
     })  # fmt: skip
-    table = check_calibration(evidence, rows, items(a="y"), 0.99).to_pylist()
-    assert {row["task"] for row in table} == {"s", "t"}
-    assert len(table) == 1 + 2 * 3 * 5
-    right = {row["task"]: row["value"] for row in table if row["statistic"] == "accuracy"}
-    assert right == {"s": 0, "t": 1}  # in s the truth is no class
+    table = check_calibration("t", evidence, rows, items(a="y"), 0.99)[0].to_pylist()
+    assert len(table) == 1 + 3 * 5
+    assert {row["value"] for row in table if row["statistic"] == "accuracy"} == {0}
     by_key = sorted((row["task"], row["model"], row["statistic"]) for row in table)
     assert by_key == [(row["task"], row["model"], row["statistic"]) for row in table]

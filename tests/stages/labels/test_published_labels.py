@@ -12,8 +12,11 @@ from annot_pipeline.config.judges import JudgeSettings
 from annot_pipeline.contracts import TEXT, TIME
 from annot_pipeline.gates.run import run_gates
 from annot_pipeline.methods.labels.dawid_skene import DawidSkeneParams, dawid_skene_batch
+from annot_pipeline.methods.numerics.blocks import InMemoryBlocks
+from annot_pipeline.runtime.known_items import Truths
 from annot_pipeline.stages.labels.infer_labels import LabelSettings, infer_labels
-from annot_pipeline.stages.labels.known_items import Truths
+from annot_pipeline.stages.labels.label_tasks import JudgedTask
+from annot_pipeline.stages.labels.metrics import LabelMetrics
 from tests.methods.crowds import crowd
 
 TASK, TRUTH = crowd("correlated", 5, n_items=400)
@@ -24,26 +27,23 @@ def judgments(task, decisions=()):
     n = task.items.size
     judges = [f"j{code}" for code in task.judges.tolist()]
     rows = {
-        "task": ["t"] * n, "item": [f"i{code:03}" for code in task.items.tolist()],
+        "votes": [None] * n, "item": [f"i{code:03}" for code in task.items.tolist()],
         "judge": judges, "judge_id": [*judges], "label": list(map(str, task.labels.tolist())),
         "control": ["none"] * n, "fate": ["used"] * n,
     }  # fmt: skip
     for item, label in decisions:
         for name, value in (
-            ("task", "t"), ("item", item), ("judge", "expert"), ("judge_id", "expert"),
+            ("votes", None), ("item", item), ("judge", "expert"), ("judge_id", "expert"),
             ("label", label), ("control", "adjudication"), ("fate", "adjudication"),
         ):  # fmt: skip
             rows[name].append(value)
-    n = len(rows["task"])
+    n = len(rows["item"])
     return pa.table(rows | {"submitted_at": pa.nulls(n, TIME), "why": pa.nulls(n, TEXT)})
 
 
 def infer(task=TASK, settings=HIERARCHICAL, decisions=(), **how):
-    tasks = pa.table({
-        "task": ["t"], "kind": ["categorical"], "by_votes": [False],
-        "labels": pa.nulls(1, pa.list_(TEXT)),
-    })  # fmt: skip
-    return infer_labels(judgments(task, decisions), tasks, settings, **how)
+    rows = judgments(task, decisions)
+    return infer_labels(JudgedTask("t", InMemoryBlocks([rows]), **how), settings)
 
 
 def truths(n):
@@ -85,7 +85,7 @@ def test_one_label_one_probability(inferred):
         p = np.array([published[item, k] for k in "012"])
         assert row["entropy"] == pytest.approx(-(p * np.log(p)).sum())
     assert 0 < n_certain < sum(r["dawid_skene_certain"] for r in tables["labels"].to_pylist())
-    assert metrics["certain_share"]["t"] == n_certain / 400
+    assert metrics["certain_share"] == n_certain / 400
     by_class = tables["prevalence"].to_pylist()
     assert sum(row["n_certain"] for row in by_class) == n_certain
     assert sum(row["dawid_skene_prevalence"] for row in by_class) == pytest.approx(1)
@@ -129,7 +129,7 @@ def test_without_known_items_accuracy_has_no_interval(inferred):
     assert row["value"] == pytest.approx(mean)
     assert (row["ci_low"], row["ci_high"], row["n"]) == (None, None, 0)
     assert statistic(tables, "temperature") is None
-    assert metrics["certainty"]["t"]["n_known"] == 0
+    assert metrics["certainty"]["n_known"] == 0
 
 
 def test_known_items_give_accuracy_an_interval_that_holds_it():
@@ -137,14 +137,14 @@ def test_known_items_give_accuracy_an_interval_that_holds_it():
     row = statistic(tables, "expected_accuracy")
     right = np.mean([r["label"] == str(t) for r, t in
                      zip(tables["labels"].to_pylist(), TRUTH, strict=True)])  # fmt: skip
-    assert row["n"] == metrics["certainty"]["t"]["n_known"] == 150
+    assert row["n"] == metrics["certainty"]["n_known"] == 150
     assert row["ci_low"] < right < row["ci_high"]
 
 
 def test_known_items_are_those_of_experts_too_and_an_expert_is_asked_first():
     decided = [(f"i{i:03}", str(TRUTH[i])) for i in range(60)]
     tables, metrics = infer(decisions=decided)
-    assert metrics["certainty"]["t"]["n_known"] == 60
+    assert metrics["certainty"]["n_known"] == 60
     wrong = Truths({item: "2" if label != "2" else "0" for item, label in decided})
     both, _ = infer(decisions=decided, truths=wrong)
     assert both["label_distributions"].equals(tables["label_distributions"])
@@ -153,7 +153,7 @@ def test_known_items_are_those_of_experts_too_and_an_expert_is_asked_first():
 @pytest.mark.parametrize("truth", ["", "no class"])
 def test_a_truth_that_is_no_class_is_not_known(truth, inferred):
     tables, metrics = infer(truths=Truths({f"i{i:03}": truth for i in range(100)}))
-    assert metrics["certainty"]["t"]["n_known"] == 0
+    assert metrics["certainty"]["n_known"] == 0
     assert tables["labels"].equals(inferred[0]["labels"])
 
 
@@ -207,11 +207,11 @@ def test_dawid_skene_alone_may_have_labels_that_nobody_gave_and_gates_tell():
     unsupported = [
         row["item"] for row in paper["labels"].to_pylist() if votes[row["item"], row["label"]] == 0
     ]
-    assert metrics["unsupported_labels"]["t"] == len(unsupported) > 0
+    assert metrics["unsupported_labels"] == len(unsupported) > 0
     assert level(metrics, "unsupported_labels") == ("warn", f"t: {len(unsupported)}")
     _, published = infer(task)
     assert level(published, "unsupported_labels") == ("pass", "")
-    against, n = metrics["labels_against_the_plurality"]["t"]
+    against, n = metrics["labels_against_the_plurality"]
     assert n == 300
     gate = level(metrics, "labels_against_the_plurality")
     assert gate == (("warn" if against > 30 else "pass"), f"t {against} of 300")
@@ -222,6 +222,8 @@ def level(metrics, name):
         table: {"broken": [], "doubtful": []}
         for table in ("labels", "label_distributions", "prevalence", "judge_confusion")
     }
-    document = metrics | {"contracts": contracts, "rows_made": {}}
+    by_task = {name: {} for name in LabelMetrics.by_task_names()}
+    by_task |= {name: {"t": value} for name, value in metrics.items()}
+    document = by_task | {"contracts": contracts, "rows_made": {}}
     gates = run_gates("infer_labels", ["labels", "prevalence"], document, {})
     return next((gate.level, gate.detail) for gate in gates if gate.name == name)

@@ -10,11 +10,11 @@ import pyarrow as pa
 
 from annot_pipeline.config import Campaign
 from annot_pipeline.contracts import LABEL_DISTRIBUTIONS
+from annot_pipeline.contracts.task_table import TASKS
 from annot_pipeline.runtime.by_task import ByTask
-from annot_pipeline.stages.comparisons.comparisons import COMPARISONS
 from annot_pipeline.stages.ingest.present_exports import ITEM_ROWS
-from annot_pipeline.stages.ingest.resolve_tasks import TASKS
 from annot_pipeline.stages.planning.plan_hits import plan_hits
+from annot_pipeline.stages.rankings.comparisons import COMPARISONS
 
 Row = dict[str, Any]
 VOTES = pa.schema(

@@ -1,0 +1,140 @@
+"""Rankings by means of segment scores: raw, filtered, standardised, and EASL.
+
+They are descriptions. They have a bootstrap interval only where segments are all that repeats, and
+WMT's rank-sum tests and clusters under ``wmt_`` names (Graham et al. 2013, section 5). What does
+not belong here: how a segment is scored (system_scores).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from annot_pipeline.arrays import Codes, Floats
+from annot_pipeline.config import Ranking
+from annot_pipeline.methods.comparisons.clusters import clusters
+from annot_pipeline.methods.numerics.bootstrap_means import SegmentScores, resample_segments
+from annot_pipeline.methods.numerics.moments import means
+from annot_pipeline.methods.numerics.multiplicity import adjust
+from annot_pipeline.methods.numerics.rounding import comparable
+from annot_pipeline.methods.rankings.inference import CONFIRMED_SEGMENTS
+from annot_pipeline.methods.scores.system_comparisons import compare_systems
+from annot_pipeline.stages.rankings.adjusted_rankings import why_separate
+from annot_pipeline.stages.rankings.inference_reasons import few
+from annot_pipeline.stages.rankings.ranking_rows import (
+    MethodRanking,
+    Ranked,
+    RankingContext,
+    RankSumTests,
+    ranks_within,
+)
+from annot_pipeline.stages.rankings.system_scores import Cells, SystemScores
+
+TAILS = (0.025, 0.975)
+NO_JUDGMENT = "no judgment that this method can use"
+JUDGES_REPEAT = "no interval: judges judge several segments, see the headline"
+DOCUMENTS_REPEAT = "no interval: segments of one document are not independent, see the headline"
+FEW_SEGMENTS = f"no interval: fewer than {CONFIRMED_SEGMENTS} segments"
+
+
+def mean_rankings(task: SystemScores, context: RankingContext) -> Ranked:
+    """Return the rankings by means of segment scores."""
+    why_no_interval = _why_no_interval(task, context.ranking)
+    intervals = None if why_no_interval else _bootstrap(task, context.ranking, context.seed)
+    n_unfiltered, n_filtered = (
+        int(task.cells[method].n_judgments.sum()) for method in ("raw_mean", "filtered_mean")
+    )
+    rankings = []
+    for number, (method, scores) in enumerate(task.cells.items()):
+        # z-scores of judges who share no system are not on one scale
+        groups = task.connected if method == "z_mean" else np.zeros_like(task.connected)
+        described = _described_by(method, scores, groups, task.names, context)
+        why = why_no_interval
+        if method == "raw_mean" and n_unfiltered > n_filtered:
+            why = why or "no interval: it includes judges who failed"
+        if why:
+            for reasons, rank in zip(described.reasons, described.rank, strict=True):
+                reasons.extend([why] if rank else [])
+        elif intervals is not None:
+            low, high = intervals[number]
+            described = replace(described, low=low, high=high)
+        rankings.append(described)
+    return Ranked(rankings)
+
+
+def _described_by(
+    method: str, scores: Cells, groups: Codes, names: Sequence[str], context: RankingContext
+) -> MethodRanking:
+    """Return the ranking by the means of segment scores, without intervals."""
+    n = len(names)
+    n_segments = np.bincount(scores.systems, minlength=n)
+    score = means(scores.systems, scores.scores, n_groups=n)
+    group = np.where(n_segments > 0, groups, -1)
+    reasons: list[list[str]] = []
+    for code in range(n):
+        own = [] if n_segments[code] else [NO_JUDGMENT]
+        if n_segments[code] and group.max(initial=0) > 0:
+            own = [why_separate(groups, group[code], few(names, group == group[code]))]
+        reasons.append(own)
+    rank_sum, cluster = _rank_sum(scores, comparable(score), group, context)
+    return MethodRanking(
+        method, score, ranks_within(comparable(score), group), group, n_segments,
+        np.bincount(scores.systems, scores.n_judgments, n).astype(np.int64), reasons,
+        rank_sum=rank_sum, wmt_cluster=cluster,
+    )  # fmt: skip
+
+
+def _why_no_interval(task: SystemScores, ranking: Ranking) -> str:
+    """Return why means have no bootstrap interval; empty if segments are all that repeats."""
+    if not ranking.bootstrap:
+        return "ranking.bootstrap is 0: no interval"
+    if task.counts.segments_of_judge.max(initial=0) > 1:
+        return JUDGES_REPEAT
+    if task.shares_documents:
+        return DOCUMENTS_REPEAT
+    return FEW_SEGMENTS if task.n_segments < CONFIRMED_SEGMENTS else ""
+
+
+def _bootstrap(task: SystemScores, ranking: Ranking, seed: int) -> list[tuple[Floats, Floats]]:
+    """Return the 95% intervals of the scores by method, from the same draws of segments."""
+    name = hashlib.sha256(task.task.encode()).digest()
+    rounds = resample_segments(
+        [SegmentScores(one.systems, one.segments, one.scores) for one in task.cells.values()],
+        n_systems=len(task.names), n_segments=task.n_segments, rounds=ranking.bootstrap,
+        rng=np.random.default_rng([seed, int.from_bytes(name[:8], "big")]),
+    )  # fmt: skip
+    intervals = []
+    for values, scores in zip(rounds, task.cells.values(), strict=True):
+        n_segments = np.bincount(scores.systems, minlength=len(task.names))
+        enough = (n_segments >= CONFIRMED_SEGMENTS) & ~np.isnan(values).all(axis=0)
+        low, high = np.full((2, enough.size), np.nan)
+        if enough.any():
+            low[enough], high[enough] = np.nanquantile(values[:, enough], TAILS, axis=0)
+        intervals.append((low, high))
+    return intervals
+
+
+def _rank_sum(
+    scores: Cells, score: Floats, component: Codes, context: RankingContext
+) -> tuple[RankSumTests, Codes] | tuple[None, None]:
+    """Return WMT's tests of all pairs of a component, and clusters by `Ranking.cluster_rule`."""
+    n, ranking = score.size, context.ranking
+    if n > context.most_systems:
+        return None, None
+    compared = compare_systems(scores.systems, scores.scores, n_systems=n)
+    is_connected = component[:, None] == component
+    difference, p_value = (
+        np.where(is_connected, part, np.nan) for part in (compared.difference, compared.p_value)
+    )
+    p_adjusted = adjust(p_value.reshape(-1), "holm").reshape(p_value.shape)
+    p_decisive = p_adjusted if ranking.correction == "holm" else p_value
+    beats = np.nan_to_num(p_decisive, nan=1.0) < ranking.alpha
+    cluster = np.zeros(n, np.int64)
+    for code in range(int(component.max(initial=-1)) + 1):
+        members = np.flatnonzero(component == code)
+        members = members[np.argsort(-score[members], kind="stable")]
+        cluster[members] = clusters(beats[np.ix_(members, members)], ranking.cluster_rule)
+    return RankSumTests(difference, p_value, p_adjusted, beats), cluster

@@ -1,0 +1,173 @@
+"""All rankings of the systems of a task: by scores, and by comparisons of their outputs.
+
+Two outputs of one system say nothing about systems. Comparisons of judges who failed do not count,
+but the systems that only they saw are in the table, without a rank. What does not belong here: the
+methods (registry), rows of tables (ranking_rows).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from annot_pipeline.config.judges import JudgeSettings
+from annot_pipeline.contracts import GOLD
+from annot_pipeline.contracts.task_table import scale_of
+from annot_pipeline.runtime.coded_task import CodedTask
+from annot_pipeline.runtime.task_partitions import TaskData, TaskResult
+from annot_pipeline.stages.rankings.answers_of_systems import with_answers
+from annot_pipeline.stages.rankings.inference_reasons import NAMED
+from annot_pipeline.stages.rankings.ranking_rows import Ranked, RankingContext, ranking_tables
+from annot_pipeline.stages.rankings.registry import BY_COMPARISONS, BY_SCORES
+from annot_pipeline.stages.rankings.system_comparisons import SystemComparisons
+from annot_pipeline.stages.rankings.system_scores import SystemScores
+from annot_pipeline.stages.rankings.text_lengths import log_lengths
+from annot_pipeline.stages.rankings.variance_rows import variance_rows
+
+TABLES = ("system_rankings", "system_comparisons", "variance")
+COMPONENTS = 20
+"""Components of a task that the metrics name."""
+
+
+def rank_systems(task: TaskData) -> TaskResult:
+    """Rank the systems of a task.
+
+    Parameters
+    ----------
+    task
+        ``standardized``, ``comparisons``, ``segment_ranks``, its row of ``tasks``, ``item_rows``
+        where a covariate needs texts, and as value the answers that were asked for.
+
+    Returns
+    -------
+    tables, metrics
+        `TABLES` by their keys.
+    """
+    context = RankingContext.from_settings(task.settings, task.progress)
+    by_scores, metrics = rank_by_scores(task, context)
+    compared = CodedTask(task.name, task["comparisons"])
+    is_scored = by_scores["system_rankings"].num_rows > 0
+    by_comparisons, compared_metrics = rank_by_comparisons(
+        compared,
+        context,
+        judges=task.settings.judges.declared,
+        segment_ranks=task["segment_ranks"],
+        item_rows=task.tables.get("item_rows"),
+        is_headline=not is_scored,
+    )
+    tables = {
+        name: pa.concat_tables(
+            [tables[name] for tables in (by_scores, by_comparisons) if name in tables]
+            or [GOLD[name].empty()]
+        ).sort_by([(column, "ascending") for column in GOLD[name].key])
+        for name in TABLES
+    }
+    tables["system_rankings"] = with_answers(tables["system_rankings"], task.value)
+    most = most_judgments(tables["system_rankings"])
+    return tables, metrics | compared_metrics | ({"judgments_of_systems": most} if most else {})
+
+
+def most_judgments(rankings: pa.Table) -> dict[str, int]:
+    """Return the largest number of judgments that any method uses, by system."""
+    most = rankings.group_by("system").aggregate([("n_judgments", "max")]).sort_by("system")
+    return dict(zip(most["system"].to_pylist(), most["n_judgments_max"].to_pylist(), strict=True))
+
+
+def rank_by_scores(
+    task: TaskData, context: RankingContext
+) -> tuple[dict[str, pa.Table], dict[str, Any]]:
+    """Return the rows of tables by scores, and metrics; none without scores."""
+    if task.declared["kind"] != "scalar":
+        return {"system_rankings": GOLD["system_rankings"].empty()}, {}
+    scores = SystemScores.from_blocks(
+        task.name, task.blocks("standardized"), scale_of(task.declared), task.settings.standardize
+    )
+    if not scores.names and not scores.n_kept:
+        return {"system_rankings": GOLD["system_rankings"].empty()}, {}
+    if not scores.names:
+        rankings = {"system_rankings": GOLD["system_rankings"].empty()}
+        return rankings | {"variance": variance_rows(task.name, scores.blocks)}, {}
+    ranked = BY_SCORES.rank(scores, context)
+    tables = ranking_tables(task.name, scores.names, ranked.rankings, BY_SCORES.headline)
+    if ranked.adjusted is not None:
+        tables["variance"] = variance_rows(task.name, scores.blocks, ranked.adjusted)
+    return tables, {
+        "judgments_without_system": scores.n_without_system,
+        "systems_scored": ranked.metrics,
+    }
+
+
+def rank_by_comparisons(
+    compared: CodedTask,
+    context: RankingContext,
+    *,
+    judges: Sequence[JudgeSettings] = (),
+    segment_ranks: pa.Table | None = None,
+    item_rows: pa.Table | None = None,
+    is_headline: bool = True,
+) -> tuple[dict[str, pa.Table], dict[str, Any]]:
+    """Return the rows of tables by comparisons, and metrics; none without comparisons.
+
+    Parameters
+    ----------
+    compared
+        `comparisons.COMPARISONS` of the task, in their order.
+    context
+        Settings of the methods.
+    judges
+        Which judges are models.
+    segment_ranks
+        ``segment``, ``system``, ``dominance`` of the task; without rows no method ``dominance``.
+    item_rows
+        `text_lengths.COLUMNS` of the item tables, where a covariate needs them.
+    is_headline
+        Whether there is no ranking by scores.
+    """
+    _, first, second = compared.sides("system")
+    is_known = (first >= 0) & (second >= 0)
+    rows = compared.only(is_known & (first != second))
+    metrics: dict[str, Any] = {
+        "comparisons_without_system": int((~is_known).sum()),
+        "comparisons_of_one_system": int((is_known & (first == second)).sum()),
+    }
+    metrics = {name: n for name, n in metrics.items() if n}
+    if not len(rows):
+        return {}, metrics
+    systems = SystemComparisons.from_rows(rows, judges, segment_ranks, context.seed)
+    if item_rows is not None:
+        counted = rows.rows.filter(rows.rows["kept"])
+        ends = [log_lengths(item_rows, compared.name, counted[f"item_{side}"]) for side in "ab"]
+        systems = replace(systems, length_difference=ends[0] - ends[1])
+    ranked = Ranked([])
+    if systems.first.size:
+        ranked = BY_COMPARISONS.rank(systems, context)
+    headline = BY_COMPARISONS.headline if is_headline else ""
+    is_small = len(systems.names) <= context.most_systems
+    tried = is_small and context.ranking.regularize == "none"
+    is_strong = systems.graph.strong[systems.graph.part[systems.part >= 0]]
+    return ranking_tables(compared.name, systems.names, ranked.rankings, headline), metrics | {
+        "not_strongly_connected": bool(tried and not is_strong.all()),
+        "systems_compared": _graph_metrics(systems) | ranked.metrics,
+    }
+
+
+def _graph_metrics(task: SystemComparisons) -> dict[str, Any]:
+    is_seen = task.part >= 0
+    components = [
+        np.flatnonzero(is_seen & (task.graph.component == code))
+        for code in np.unique(task.graph.component[is_seen]).tolist()
+    ]
+    return {
+        "systems": int(is_seen.sum()),
+        "comparisons": int(task.first.size),
+        "ties": int((task.outcome == 0).sum()),
+        "parts": task.n_parts,
+        "n_components": len(components),
+        "components": [
+            [task.names[code] for code in members[:NAMED]] for members in components[:COMPONENTS]
+        ],
+    }
