@@ -26,8 +26,8 @@ from annot_pipeline.report.release_figures import (
     score_figures,
 )
 from annot_pipeline.stages.build import MAKER, Build, StageRun
-from annot_pipeline.stages.rankings.metrics import SegmentRankMetrics, SystemRankMetrics
 from annot_pipeline.stages.gold.metrics import JudgeMetrics
+from annot_pipeline.stages.rankings.metrics import SegmentRankMetrics, SystemRankMetrics
 from annot_pipeline.storage.queries import Queries
 from annot_pipeline.storage.tables import StoredTable, read_table
 

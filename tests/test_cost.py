@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from annot_pipeline.stages.ingest.read_rewards import read_rewards
+from annot_pipeline.stages.gold.read_rewards import read_rewards
 
 pytestmark = pytest.mark.slow
 

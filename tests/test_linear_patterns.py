@@ -9,7 +9,7 @@ import pytest
 
 from annot_pipeline.errors import InputError
 from annot_pipeline.exports import READERS, Opening
-from annot_pipeline.stages.ingest.read_rewards import read_rewards
+from annot_pipeline.stages.gold.read_rewards import read_rewards
 
 N = 400_000
 

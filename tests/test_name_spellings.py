@@ -12,7 +12,7 @@ import pytest
 
 from annot_pipeline.contracts.name_key import name_key, name_parts
 from annot_pipeline.errors import GateError
-from annot_pipeline.stages.gold.name_search import NOT_SHOWN, NameSearch
+from annot_pipeline.stages.shared.name_search import NOT_SHOWN, NameSearch
 
 MAIL, LOGIN, WRITTEN = "anna.smith@corp.example ", "CORP\\dora.green", "Eva Müller <eva@x.example>"
 HEAD = "item,judge,label,note\n"

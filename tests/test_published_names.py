@@ -17,7 +17,8 @@ import pytest
 from annot_pipeline.errors import ConfigError, GateError, shorten
 from annot_pipeline.gates.measures import published_names
 from annot_pipeline.stages.gold.metrics import ReleaseMetrics
-from annot_pipeline.stages.gold.name_search import (
+from annot_pipeline.stages.gold.published_words import prose_words
+from annot_pipeline.stages.shared.name_search import (
     NOT_SHOWN,
     CellNames,
     NameSearch,
@@ -25,7 +26,6 @@ from annot_pipeline.stages.gold.name_search import (
     masked_reasons,
     quoted_cells,
 )
-from annot_pipeline.stages.gold.published_words import prose_words
 from tests.conftest import Campaigns
 
 JUDGES = ("erin.wide@example.org", "A2XYZQ8KJ3LM0P", "Bob_Smith.1987")

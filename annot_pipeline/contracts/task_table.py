@@ -1,4 +1,4 @@
-"""The table of tasks: what a campaign and its records say of each; no gold table."""
+"""Tables of tasks and of items to ask about: what a campaign says of them; no gold tables."""
 
 from __future__ import annotations
 
@@ -33,6 +33,9 @@ TASKS = pa.schema(
         ("used_judges", TEXT),
     ]
 )
+
+ITEM_PROBABILITIES = pa.schema([("task", TEXT), ("item", TEXT), ("selection_probability", REAL)])
+"""With which an item was drawn for people to judge, by item tables."""
 
 
 def scale_of(task: Mapping[str, Any]) -> tuple[float, float] | None:

@@ -31,6 +31,9 @@ LEFT_OUT_OF = ("judge_control", "z_scores", "comparisons", "segment_ranks", "sys
 PREFERENCES = ("a", "b", "tie")
 ADEQUACY_SOURCES = ("asked", "reference", "spread", "unknown")
 
+NO_ROUNDS = "no interval: agreement.bootstrap is 0"
+"""Why a statistic of agreement has none where a campaign asks for no bootstrap."""
+
 CERTAINTY_BOUNDS = (0.5, 0.8, 0.95, 0.99)
 """Between the bands in which labels are counted; each band holds its lower end."""
 

@@ -9,8 +9,8 @@ from annot_pipeline.errors import first_of
 from annot_pipeline.guess import names
 from annot_pipeline.guess.columns import Choice, Column, Sheet
 from annot_pipeline.guess.objects import Line, find_control
+from annot_pipeline.stages.gold.read_rewards import read_rewards
 from annot_pipeline.stages.ingest.expressions import RejectionError, parse_time
-from annot_pipeline.stages.ingest.read_rewards import read_rewards
 
 TIMES: tuple[str | None, ...] = (
     None,  # ISO 8601, or seconds or milliseconds since 1970

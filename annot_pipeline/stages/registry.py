@@ -18,7 +18,7 @@ from annot_pipeline.stages.gold.stage import (
 )
 from annot_pipeline.stages.ingest.exports import ARCHIVE_EXPORTS, READ_RECORDS
 from annot_pipeline.stages.ingest.judgments import SETTLE_JUDGMENTS
-from annot_pipeline.stages.judges.control import CONTROL_JUDGES, PAIR_CONTROLS
+from annot_pipeline.stages.judges.stage import CONTROL_JUDGES, PAIR_CONTROLS
 from annot_pipeline.stages.labels.stage import CHECK_CALIBRATION, INFER_LABELS
 from annot_pipeline.stages.model_judges.stage import MEASURE_MODEL_JUDGES
 from annot_pipeline.stages.planning.stage import PLAN_HITS

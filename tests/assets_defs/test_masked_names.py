@@ -11,7 +11,7 @@ import pytest
 from annot_pipeline.cli import main
 from annot_pipeline.errors import InputError, Problem
 from annot_pipeline.stages.gold.name_mask import NameMask
-from annot_pipeline.stages.gold.name_search import NOT_SHOWN, NameSearch
+from annot_pipeline.stages.shared.name_search import NOT_SHOWN, NameSearch
 from annot_pipeline.storage.store import Store
 
 pytestmark = pytest.mark.slow

@@ -292,7 +292,7 @@ def test_parts_need_nothing_of_the_process_that_planned_them(campaign, monkeypat
 
     from annot_pipeline.stages.gold import stage as gold
     from annot_pipeline.stages.ingest import judgments
-    from annot_pipeline.stages.judges import control
+    from annot_pipeline.stages.judges import stage as control
 
     run_partitions = parts.run_partitions
     for module in (control, gold, judgments):

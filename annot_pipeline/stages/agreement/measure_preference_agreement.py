@@ -53,13 +53,13 @@ from annot_pipeline.methods.agreement.ternary_agreement import (
 from annot_pipeline.methods.numerics.bootstrap import Estimate
 from annot_pipeline.methods.numerics.bootstrap_rounds import BootstrapRounds
 from annot_pipeline.runtime.coded_task import CodedTask
-from annot_pipeline.runtime.output_comparisons import UNKNOWN, JudgeGraphs, OutputComparisons
 from annot_pipeline.stages.agreement.ratings import (
     UNFILTERED,
     Row,
     agreement_row,
     bootstrap_interval,
 )
+from annot_pipeline.stages.shared.output_comparisons import UNKNOWN, JudgeGraphs, OutputComparisons
 
 
 def measure_preference_agreement(

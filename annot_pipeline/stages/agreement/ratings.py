@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from annot_pipeline.arrays import Codes
+from annot_pipeline.contracts.values import NO_ROUNDS
 from annot_pipeline.runtime.indexing import is_in
 
 Row = dict[str, Any]
@@ -48,7 +49,6 @@ def of_task(table: pa.Table, task: str) -> pa.Table:
     return table.filter(pa.array(is_of))
 
 
-NO_ROUNDS = "no interval: agreement.bootstrap is 0"
 NO_VARIATION = "no interval: the statistic is the same in all bootstrap rounds"
 FEW_DRAWN = 30
 """Items or segments below which bootstrap intervals are too short: coverage .86 to .93 at 10."""

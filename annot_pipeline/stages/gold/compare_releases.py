@@ -9,10 +9,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from annot_pipeline.arrays import Floats
+from annot_pipeline.contracts.values import NO_ROUNDS
 from annot_pipeline.methods.numerics.change_intervals import Changes, change_intervals
 from annot_pipeline.methods.numerics.wilson import Z, wilson_interval
 from annot_pipeline.runtime.indexing import is_in
-from annot_pipeline.stages.agreement.ratings import NO_ROUNDS
 from annot_pipeline.stages.gold.metrics import Change
 
 CHANCE_CORRECTED = re.compile("kappa|alpha|spearman")

@@ -19,8 +19,8 @@ import pyarrow as pa
 from annot_pipeline.contracts import GOLD
 from annot_pipeline.errors import counted
 from annot_pipeline.stages.gold.metrics import ReleaseMetrics
-from annot_pipeline.stages.gold.name_search import NameSearch, is_distinctive
 from annot_pipeline.stages.gold.published_words import is_prose, own_words
+from annot_pipeline.stages.shared.name_search import NameSearch, is_distinctive
 from annot_pipeline.storage.tables import StoredTable, read_groups
 
 CONTENT = frozenset({"text", "source", "reference", "truth"})

@@ -41,8 +41,8 @@ from annot_pipeline.stages.gold.metrics import (
     LineageMetrics,
     RemovedJudges,
 )
-from annot_pipeline.stages.gold.name_search import reader_without_names, without_names
 from annot_pipeline.stages.ingest.raw_names import raw_names
+from annot_pipeline.stages.shared.name_search import reader_without_names, without_names
 from annot_pipeline.storage.queries import Queries
 from annot_pipeline.storage.tables import (
     StoredTable,
@@ -160,7 +160,7 @@ def _list(
 
 def add_up_costs(context: StageContext) -> StageOutput[CostMetrics]:
     """Add up the cost of judgments by task; empty if no export has rewards."""
-    from annot_pipeline.stages.ingest.read_rewards import COSTS, read_rewards
+    from annot_pipeline.stages.gold.read_rewards import COSTS, read_rewards
 
     def run_query(query: str, inputs: Mapping[str, Any]) -> pa.Table:
         [table] = context.run([partial(_asked, context.partition_queries, query, inputs)])

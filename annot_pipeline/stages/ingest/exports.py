@@ -22,24 +22,24 @@ from annot_pipeline.config import (
     Source,
 )
 from annot_pipeline.contracts import INT, TEXT
+from annot_pipeline.contracts.task_table import ITEM_PROBABILITIES
 from annot_pipeline.errors import counted, counted_kind, first_of, row_and_line
 from annot_pipeline.exports import Opening
 from annot_pipeline.runtime.context import StageContext, StageOutput
 from annot_pipeline.runtime.parent import check_parent
 from annot_pipeline.runtime.stage import Stage
-from annot_pipeline.stages.gold.name_search import without_names
 from annot_pipeline.stages.ingest.declared_judges import DeclaredJudges, declared_judges
 from annot_pipeline.stages.ingest.metrics import ExportMetrics, RecordMetrics
 from annot_pipeline.stages.ingest.opened_exports import check_columns
 from annot_pipeline.stages.ingest.parsed_exports import CODE_VERSION, parse_all
 from annot_pipeline.stages.ingest.present_exports import (
-    ITEM_PROBABILITIES,
     ITEM_ROWS,
     exports_of,
     read_item_table,
     unread_rows,
 )
 from annot_pipeline.stages.ingest.raw_names import judge_names, raw_names, system_names
+from annot_pipeline.stages.shared.name_search import without_names
 from annot_pipeline.storage.archive import (
     archive_file,
     archived,

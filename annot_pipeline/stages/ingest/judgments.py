@@ -27,8 +27,6 @@ from annot_pipeline.runtime.partitions import (
     write_partition,
 )
 from annot_pipeline.runtime.stage import Stage
-from annot_pipeline.stages.gold.name_search import CellNames, reader_without_names
-from annot_pipeline.stages.ingest.account_records import whole_account
 from annot_pipeline.stages.ingest.declared_judges import count_undeclared_models
 from annot_pipeline.stages.ingest.item_versions import (
     changed_items,
@@ -54,6 +52,8 @@ from annot_pipeline.stages.ingest.parsed_exports import ANY_RECORD
 from annot_pipeline.stages.ingest.raw_names import raw_names
 from annot_pipeline.stages.ingest.repeated_answers import repeated_answers
 from annot_pipeline.stages.ingest.resolve_tasks import resolve_tasks, unused_settings
+from annot_pipeline.stages.shared.account_records import whole_account
+from annot_pipeline.stages.shared.name_search import CellNames, reader_without_names
 from annot_pipeline.storage.files import TEMPORARY
 from annot_pipeline.storage.keys import pseudonym, published_digest
 from annot_pipeline.storage.queries import Items, Queries, Tasks

@@ -22,12 +22,12 @@ from annot_pipeline.errors import counted
 from annot_pipeline.exports import CODE_VERSION as READERS_VERSION
 from annot_pipeline.exports import Piece
 from annot_pipeline.runtime.context import StageContext
-from annot_pipeline.stages.ingest.account_records import RowCounts, row_hashes
 from annot_pipeline.stages.ingest.item_versions import TEXT_DIGEST
 from annot_pipeline.stages.ingest.opened_exports import check_columns, open_export, pieces_of
 from annot_pipeline.stages.ingest.raw_names import CELLS
 from annot_pipeline.stages.ingest.read_records import CODE_VERSION as RECORDS_VERSION
 from annot_pipeline.stages.ingest.read_records import FIELD_TYPES, read_records
+from annot_pipeline.stages.shared.account_records import RowCounts, row_hashes
 from annot_pipeline.storage.archive import archived
 from annot_pipeline.storage.files import atomic_write, file_sha256, read_json, write_json
 from annot_pipeline.storage.shortages import reading_export

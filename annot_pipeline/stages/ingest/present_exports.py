@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from annot_pipeline.config import ItemSource, Limits, LoadedCampaign, Source
-from annot_pipeline.contracts import INT, REAL, TEXT
+from annot_pipeline.contracts import INT, TEXT
 from annot_pipeline.errors import ConfigError, row_and_line
 from annot_pipeline.exports.raw_rows import TextLines
 from annot_pipeline.stages.ingest.archived_lines import MOST_BYTES, export_lines
@@ -34,7 +34,6 @@ ITEM_ROWS = pa.schema(
     ]
 )  # fmt: skip
 
-ITEM_PROBABILITIES = pa.schema([("task", TEXT), ("item", TEXT), ("selection_probability", REAL)])
 """With which probability an item was selected for people; a null task is any."""
 
 

@@ -22,7 +22,6 @@ from annot_pipeline.methods.judges.effect_bounds import accuracy_interval
 from annot_pipeline.methods.judges.grouped_tests import GroupedTest
 from annot_pipeline.methods.judges.known_answers import KnownAnswers, known_answers
 from annot_pipeline.runtime.indexing import is_in, names_of
-from annot_pipeline.runtime.orient_scores import orient_scores
 from annot_pipeline.stages.judges.compare_judges import compare_judges
 from annot_pipeline.stages.judges.control_samples import Units, answers_of, tested_scores
 from annot_pipeline.stages.judges.control_test import ControlTest, answer_test, score_test
@@ -37,6 +36,7 @@ from annot_pipeline.stages.judges.verdict_metrics import (
     verdict_metrics,
 )
 from annot_pipeline.stages.judges.verdict_reasons import FAILED, PASSED, UNDETERMINED, UNTESTED
+from annot_pipeline.stages.shared.orient_scores import orient_scores
 
 JUDGE_TESTS = pa.schema(
     [

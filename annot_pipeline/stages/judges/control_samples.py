@@ -27,7 +27,7 @@ from annot_pipeline.methods.judges.grouped_tests import (
 )
 from annot_pipeline.methods.numerics.rounding import comparable
 from annot_pipeline.runtime.indexing import Index, PairIndex, index, index_pairs, is_in
-from annot_pipeline.runtime.orient_scores import orient_scores
+from annot_pipeline.stages.shared.orient_scores import orient_scores
 
 Scale = tuple[float, float]
 

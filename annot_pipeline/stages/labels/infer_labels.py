@@ -29,7 +29,6 @@ from annot_pipeline.methods.labels.inference import fit_labels
 from annot_pipeline.methods.labels.model_fits import Watch, watch_nothing
 from annot_pipeline.methods.labels.published_labels import ItemFit, LabelFit, TaskLabels
 from annot_pipeline.methods.numerics.blocks import Blocks, InMemoryBlocks
-from annot_pipeline.runtime.known_items import Truths
 from annot_pipeline.runtime.task_partitions import TaskResult
 from annot_pipeline.stages.labels.adjudicate import adjudicate
 from annot_pipeline.stages.labels.label_items import (
@@ -48,6 +47,7 @@ from annot_pipeline.stages.labels.task_tables import (
     model_tables,
 )
 from annot_pipeline.stages.labels.vote_labels import count_anonymous, vote_metrics, vote_tables
+from annot_pipeline.stages.shared.known_items import Truths
 
 SCHEMAS = {
     "labels": LABELS.schema,

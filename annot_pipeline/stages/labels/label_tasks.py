@@ -16,7 +16,7 @@ from annot_pipeline.methods.labels.recalibration import KnownItems
 from annot_pipeline.methods.numerics.blocks import Blocks
 from annot_pipeline.runtime.coded_task import CodedTask
 from annot_pipeline.runtime.indexing import class_order, is_in
-from annot_pipeline.runtime.known_items import Truths, known_items
+from annot_pipeline.stages.shared.known_items import Truths, known_items
 
 CODED = ("item", "judge", "judge_id", "label", "votes", "fate")
 """Columns that are coded."""

@@ -18,7 +18,6 @@ from annot_pipeline.contracts import (
     TEXT,
     VALIDATION_CONFUSION,
 )
-from annot_pipeline.runtime.known_items import Truths
 from annot_pipeline.runtime.listed_items import ListedItems
 from annot_pipeline.stages.model_judges.answers import TIE, TaskAnswers, task_answers
 from annot_pipeline.stages.model_judges.bias import bias_rows
@@ -26,6 +25,7 @@ from annot_pipeline.stages.model_judges.estimands import model_answers, task_est
 from annot_pipeline.stages.model_judges.estimates import estimate_rows
 from annot_pipeline.stages.model_judges.people_sample import PeopleSample, people_sample
 from annot_pipeline.stages.model_judges.validation import validation_rows
+from annot_pipeline.stages.shared.known_items import Truths
 
 LEAST_CONSTANT = 10
 """Items from which one answer to all of them is worth a warning."""

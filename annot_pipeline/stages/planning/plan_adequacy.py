@@ -33,7 +33,7 @@ from annot_pipeline.methods.comparisons.adequacy import (
 from annot_pipeline.stages.planning.compared_outputs import ComparedOutputs
 from annot_pipeline.stages.planning.hit_plan import CannotPlanError, Question, Slots, TaskItems
 from annot_pipeline.stages.planning.plan_tournaments import NothingLeftError, even_parts
-from annot_pipeline.stages.rankings.adequacy_answers import adequacy_answers
+from annot_pipeline.stages.shared.adequacy_answers import adequacy_answers
 
 ROLE = "adequacy"
 

@@ -18,10 +18,10 @@ import pyarrow.compute as pc
 from annot_pipeline.config import Campaign
 from annot_pipeline.contracts import LABEL_DISTRIBUTIONS, SCORES, TEXT
 from annot_pipeline.contracts.item_names import is_earlier
+from annot_pipeline.contracts.task_table import ITEM_PROBABILITIES
 from annot_pipeline.methods.scores.beta_scores import FRESH
 from annot_pipeline.runtime.by_task import ByTask
 from annot_pipeline.runtime.indexing import index, is_in
-from annot_pipeline.stages.ingest.present_exports import ITEM_PROBABILITIES
 from annot_pipeline.stages.model_judges.answers import listed_probabilities
 from annot_pipeline.stages.planning.compared_outputs import ComparedOutputs, Row, compared_outputs
 from annot_pipeline.stages.planning.hit_plan import (
@@ -40,8 +40,8 @@ from annot_pipeline.stages.planning.plan_controlled_hits import plan_controlled
 from annot_pipeline.stages.planning.plan_easl import plan_easl, with_text
 from annot_pipeline.stages.planning.plan_tournaments import NothingLeftError, plan_tournament
 from annot_pipeline.stages.planning.plan_validation import ValidationPlan, plan_validation
-from annot_pipeline.stages.rankings.comparisons import COMPARISONS
-from annot_pipeline.stages.rankings.equal_outputs import equal_outputs
+from annot_pipeline.stages.shared.comparisons import COMPARISONS
+from annot_pipeline.stages.shared.equal_outputs import equal_outputs
 
 VOTES = "label_distributions"
 PROBABILITIES = "item_probabilities"

@@ -29,7 +29,6 @@ from annot_pipeline.methods.planning.validation_sample import (
     joined_probability,
     validation_sample,
 )
-from annot_pipeline.runtime.known_items import Truths
 from annot_pipeline.runtime.listed_items import ListedItems
 from annot_pipeline.stages.model_judges.answers import pair_name, task_answers
 from annot_pipeline.stages.planning.hit_plan import (
@@ -50,6 +49,7 @@ from annot_pipeline.stages.planning.validation_population import (
     judged_population,
     sampled_population,
 )
+from annot_pipeline.stages.shared.known_items import Truths
 
 SELECTION_PROBABILITIES = pa.schema(
     [("task", TEXT), ("item", TEXT), ("item_a", TEXT), ("item_b", TEXT),

@@ -26,14 +26,14 @@ from annot_pipeline.runtime.coded_task import CodedTask, seen_at_once
 from annot_pipeline.runtime.indexing import index_pairs, is_in
 from annot_pipeline.runtime.listed_items import ListedItems
 from annot_pipeline.runtime.task_partitions import TaskData, TaskResult
-from annot_pipeline.stages.rankings.asked_pairs import comparisons_of_pairs, describe_pairs
-from annot_pipeline.stages.rankings.comparisons import (
+from annot_pipeline.stages.rankings.reconcile_orders import ONE_ORDER, reconcile_orders
+from annot_pipeline.stages.shared.asked_pairs import comparisons_of_pairs, describe_pairs
+from annot_pipeline.stages.shared.comparisons import (
     COMPARISONS,
     LEFT_OUT,
     comparison_table,
     encoded,
 )
-from annot_pipeline.stages.rankings.reconcile_orders import ONE_ORDER, reconcile_orders
 
 COUNTED = ("used", "judge_failed")
 COMPARED_SHARE = 0.5

@@ -15,9 +15,9 @@ import pyarrow as pa
 from annot_pipeline.arrays import Codes
 from annot_pipeline.contracts import INT, REAL, TEXT
 from annot_pipeline.runtime.coded_task import CodedTask
-from annot_pipeline.runtime.output_comparisons import JudgeGraphs, OutputComparisons
 from annot_pipeline.runtime.task_partitions import TaskData, TaskResult
 from annot_pipeline.stages.rankings.time_comparisons import COMPARISON_TIMES, time_comparisons
+from annot_pipeline.stages.shared.output_comparisons import JudgeGraphs, OutputComparisons
 
 
 def _contradictions(unit: str, *, nullable: bool) -> pa.Schema:

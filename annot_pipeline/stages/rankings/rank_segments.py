@@ -31,7 +31,7 @@ from annot_pipeline.methods.numerics.dense_ranks import dense_ranks
 from annot_pipeline.methods.numerics.rounding import comparable
 from annot_pipeline.runtime.coded_task import CodedTask
 from annot_pipeline.runtime.indexing import index_pairs, names_of
-from annot_pipeline.stages.rankings.adequacy_answers import adequacy_answers
+from annot_pipeline.stages.shared.adequacy_answers import adequacy_answers
 
 Row = Mapping[str, Any]
 

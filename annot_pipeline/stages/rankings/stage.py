@@ -14,7 +14,6 @@ from annot_pipeline.contracts import DESCRIBING, GOLD, SEGMENT_RANKS
 from annot_pipeline.runtime.by_task import ByTask
 from annot_pipeline.runtime.context import StageContext, StageOutput
 from annot_pipeline.runtime.hash_values import hash_values
-from annot_pipeline.runtime.judged_together import judged_together
 from annot_pipeline.runtime.stage import Stage
 from annot_pipeline.runtime.task_partitions import (
     TaskData,
@@ -27,13 +26,14 @@ from annot_pipeline.stages.rankings.answers_of_systems import (
     answers_of_systems,
     missing_answers,
 )
-from annot_pipeline.stages.rankings.comparisons import COMPARISONS, LEFT_OUT
 from annot_pipeline.stages.rankings.metrics import (
     ComparisonMetrics,
     ContradictionMetrics,
     SegmentRankMetrics,
     SystemRankMetrics,
 )
+from annot_pipeline.stages.shared.comparisons import COMPARISONS, LEFT_OUT
+from annot_pipeline.stages.shared.judged_together import judged_together
 
 RANKINGS = ("system_rankings", "system_comparisons", "variance")
 
@@ -90,7 +90,7 @@ def _known(context: StageContext) -> dict[str, _Known]:
     """Return what is known of outputs by task; nothing without comparisons."""
     if not context.inputs["comparisons"].rows:
         return {}
-    from annot_pipeline.stages.rankings.equal_outputs import equal_outputs
+    from annot_pipeline.stages.shared.equal_outputs import equal_outputs
 
     tasks = context.read("tasks").to_pylist()
     asking = {row["adequacy_task"] for row in tasks} - {None}

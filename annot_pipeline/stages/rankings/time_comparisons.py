@@ -25,7 +25,7 @@ from annot_pipeline.methods.comparisons.comparison_times import (
 from annot_pipeline.methods.numerics.moments import sums
 from annot_pipeline.methods.planning.words import cut, word_places
 from annot_pipeline.runtime.indexing import index_pairs
-from annot_pipeline.runtime.output_comparisons import UNKNOWN, OutputComparisons
+from annot_pipeline.stages.shared.output_comparisons import UNKNOWN, OutputComparisons
 
 COMPARISON_TIMES = pa.schema(
     [

@@ -27,7 +27,7 @@ from annot_pipeline.methods.numerics.moments import (
     squares_about,
 )
 from annot_pipeline.runtime.coded_task import CodedTask
-from annot_pipeline.runtime.orient_scores import OrientedScores, orient_scores
+from annot_pipeline.stages.shared.orient_scores import OrientedScores, orient_scores
 
 MEANS = {
     "mean_ordinary": ORDINARY,

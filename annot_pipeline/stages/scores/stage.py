@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from annot_pipeline.contracts import DESCRIBING, SCORES
 from annot_pipeline.contracts.task_table import scale_of
 from annot_pipeline.runtime.context import StageContext, StageOutput
-from annot_pipeline.runtime.judged_together import crowded_hits, judged_together
 from annot_pipeline.runtime.stage import Stage
 from annot_pipeline.runtime.task_partitions import (
     TaskData,
@@ -24,6 +23,7 @@ from annot_pipeline.runtime.task_partitions import (
     several_files,
 )
 from annot_pipeline.stages.scores.metrics import ItemScoreMetrics, StandardizeMetrics
+from annot_pipeline.stages.shared.judged_together import crowded_hits, judged_together
 
 if TYPE_CHECKING:
     from annot_pipeline.stages.scores.score_items import Online

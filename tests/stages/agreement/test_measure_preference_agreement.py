@@ -16,8 +16,8 @@ from annot_pipeline.stages.agreement.measure_preference_agreement import (
     measure_preference_agreement,
 )
 from annot_pipeline.stages.agreement.ratings import THESE_JUDGES, TOO_FEW_DRAWN
-from annot_pipeline.stages.rankings.comparisons import COMPARISONS
 from annot_pipeline.stages.rankings.describe_comparisons import TABLES, describe_comparisons
+from annot_pipeline.stages.shared.comparisons import COMPARISONS
 from tests.task_data import task_data
 
 NO_ITEMS = pa.schema(

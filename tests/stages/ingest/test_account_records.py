@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from annot_pipeline.contracts import FATES
-from annot_pipeline.stages.ingest.account_records import RowCounts, _hashes, account, whole_account
+from annot_pipeline.stages.shared.account_records import RowCounts, _hashes, account, whole_account
 
 H = [int(n) for n in _hashes(pa.chunked_array([range(8)]))]
 FILE = {

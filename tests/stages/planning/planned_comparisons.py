@@ -14,7 +14,7 @@ from annot_pipeline.contracts.task_table import TASKS
 from annot_pipeline.runtime.by_task import ByTask
 from annot_pipeline.stages.ingest.present_exports import ITEM_ROWS
 from annot_pipeline.stages.planning.plan_hits import plan_hits
-from annot_pipeline.stages.rankings.comparisons import COMPARISONS
+from annot_pipeline.stages.shared.comparisons import COMPARISONS
 
 Row = dict[str, Any]
 VOTES = pa.schema(

@@ -12,9 +12,9 @@ from annot_pipeline.config import Easl, Ranking
 from annot_pipeline.contracts import SYSTEM_COMPARISONS, SYSTEM_RANKINGS
 from annot_pipeline.runtime.by_task import ByTask
 from annot_pipeline.runtime.coded_task import CodedTask
-from annot_pipeline.stages.rankings.comparisons import COMPARISONS
 from annot_pipeline.stages.rankings.rank_systems import rank_by_comparisons
 from annot_pipeline.stages.rankings.ranking_rows import MOST_SYSTEMS, RankingContext
+from annot_pipeline.stages.shared.comparisons import COMPARISONS
 
 METHODS = ["bounded_ra", "bradley_terry", "trueskill", "wins", "wins_ties_half"]
 DESCRIPTIVE = [method for method in METHODS if method != "bradley_terry"]

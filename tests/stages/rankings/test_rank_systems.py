@@ -8,8 +8,8 @@ import pyarrow.compute as pc
 
 from annot_pipeline.contracts import ORDINARY, SEGMENT_RANKS
 from annot_pipeline.runtime.by_task import ByTask
-from annot_pipeline.stages.rankings.comparisons import COMPARISONS
 from annot_pipeline.stages.rankings.rank_systems import rank_systems
+from annot_pipeline.stages.shared.comparisons import COMPARISONS
 from tests.task_data import settings, task_data
 
 N, TASKS = 900, ["a", "b", "c"]

@@ -33,9 +33,9 @@ from annot_pipeline.runtime.partitions import (
 )
 from annot_pipeline.runtime.stage import Stage
 from annot_pipeline.runtime.task_partitions import BLOCKS, has_many
-from annot_pipeline.stages.ingest.account_records import COLUMNS as ACCOUNTED
-from annot_pipeline.stages.ingest.account_records import account, whole_account
 from annot_pipeline.stages.judges.metrics import ControlMetrics, VerdictMetrics
+from annot_pipeline.stages.shared.account_records import COLUMNS as ACCOUNTED
+from annot_pipeline.stages.shared.account_records import account, whole_account
 from annot_pipeline.storage.queries import Judges, Queries, Tasks
 from annot_pipeline.storage.tables import (
     StoredTable,
