@@ -129,9 +129,6 @@ def test_fields(write, fields, where, said):
         ("gold: s3://bucket/../x", "gold", "write s3://BUCKET/FOLDER"),
         ("gold: s3://bucket/x?y=1", "gold", "write s3://BUCKET/FOLDER"),
         ("resources: {memory_limit: lots}", "resources.memory_limit", "match"),
-        ("dawid_skene: {pooling: held_out}", "dawid_skene.pooling", "label_model hierarchical"),
-        ("dawid_skene: {temper: 1}", "dawid_skene.temper", "name those that are related under"),
-        ("dawid_skene: {dependence: 0.1}", "dawid_skene.dependence", "remove it: label_model"),
         ("dawid_skene: {model: mace}", "dawid_skene.model", "unknown key"),
         (
             "labels: {certain_at: 0.5}",

@@ -111,7 +111,6 @@ def test_short_forms_are_valid(text, tmp_path):
 WRONG = {
     "unknown key": "sed: 3",
     "unknown key of a section": "quality: {tset: none}",
-    "retired setting": "dawid_skene: {pooling: 1.0}",
     "word": "next_hits: {design: easy}",
     "number as text": "seed: '3'",
     "text as number": "owners: [3]",

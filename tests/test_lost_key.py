@@ -73,7 +73,6 @@ def test_the_fingerprint_is_published_and_the_decision_is_not(build_campaign):
     secret = b"a key for tests, long enough to be one"
     key = hmac.digest(secret, b"annot campaign:small", "sha256")
     assert privacy["key_fingerprint"] == fingerprint(key)
-    assert privacy["key_derivation"] == 2
     assert "new_key" not in json.dumps(built.publication.release.manifest)
 
 

@@ -10,8 +10,6 @@ from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.errors import Problem, StoreError
 from annot_pipeline.stages.ingest.present_exports import present_exports
 from annot_pipeline.storage.keys import (
-    derivation_of,
-    key_derivation,
     no_key,
     present_key,
     published_digest,
@@ -87,7 +85,7 @@ def other_key(campaign: LoadedCampaign, manifest: Mapping[str, Any] | None) -> P
     if manifest is None:
         return None
     try:
-        if present_key(campaign.settings, campaign.store, derivation_of(manifest)) is None:
+        if present_key(campaign.settings, campaign.store) is None:
             return no_key(privacy)
         refuse_other_key(campaign.settings, campaign.store, manifest)
     except StoreError as error:
@@ -116,14 +114,13 @@ def _released_exports(
     settings = campaign.settings
     digests = SourceDigests(Store(campaign.store), settings)
     is_keyed = manifest["settings"].get("privacy", {}).get("pseudonymize", False)
-    derivation = derivation_of(manifest) or key_derivation(campaign.store)
-    key = present_key(settings, campaign.store, derivation) if has_key and is_keyed else None
+    key = present_key(settings, campaign.store) if has_key and is_keyed else None
     keyed = {(n, published_digest(settings, key, s)): s for n, s in present} if key else {}
     exports, uncompared = set(), set()
     for source in manifest["sources"]:
         name, digest = source["name"], source_digest(source)
         sha256 = digests.sha256(digest) or keyed.get((name, digest))
-        if sha256 is None and is_keyed and "source_digest" in source and key is None:
+        if sha256 is None and is_keyed and key is None:
             uncompared.add(name)
         exports.add((name, sha256 or digest))
     return exports, uncompared

@@ -12,7 +12,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from annot_pipeline.bounded_json import parse_bounded_json
 from annot_pipeline.config import Campaign, LoadedCampaign
 from annot_pipeline.config.campaign_file import kept_settings
 from annot_pipeline.config.signature import settings_hash
@@ -26,12 +25,9 @@ from annot_pipeline.storage.archive import archived
 from annot_pipeline.storage.files import file_sha256
 from annot_pipeline.storage.keys import (
     KEY_FILE,
-    derivation_of,
     derive,
-    key_derivation,
     no_key,
     present_key,
-    record_derivation,
 )
 from annot_pipeline.storage.manifest_changes import source_digest
 from annot_pipeline.storage.releases import Release
@@ -73,8 +69,7 @@ def recomputation(
     StoreError
         The settings, the key or archived bytes are not there any more, or are not those of then.
     """
-    derivation = derivation_of(release.manifest)
-    settings = settings_of(campaign, release, derivation)
+    settings = settings_of(campaign, release)
     exports = exports_of(campaign, release)
     with temporary_build(
         campaign,
@@ -82,21 +77,13 @@ def recomputation(
         exports,
         reuse=reuse,
         progress=progress,
-        derivation=derivation,
         sizes=sizes,
     ) as build:
         yield build
 
 
-def settings_of(
-    campaign: LoadedCampaign, release: Release, derivation: int | None = None
-) -> Campaign:
+def settings_of(campaign: LoadedCampaign, release: Release) -> Campaign:
     """Return the settings that a release was made with, as the store keeps them.
-
-    Parameters
-    ----------
-    derivation
-        How the key of the judges' names follows from the secret; None: as in builds of now.
 
     Raises
     ------
@@ -111,13 +98,10 @@ def settings_of(
         do = "restore the store from a backup"
         raise StoreError(title, [Problem("", what, do=do)])
     settings = kept_settings(text, f"the settings of {release.version} in the store")
-    key = present_key(settings, campaign.store, derivation)
+    key = present_key(settings, campaign.store)
     if key is None:
         raise StoreError(title, [no_key(settings.privacy)])
-    if (
-        settings_hash(settings, derive(key, "fingerprint"), parse_bounded_json(text))
-        != expected_hash
-    ):
+    if settings_hash(settings, derive(key, "fingerprint")) != expected_hash:
         what = "the settings that are kept, or the key of the judges' names, are not those of then"
         do = f"set ${settings.privacy.key_env} to the key of then, or restore the store"
         raise StoreError(title, [Problem("", what, do=do)])
@@ -138,9 +122,6 @@ def exports_of(campaign: LoadedCampaign, release: Release) -> pa.Table:
     places: dict[tuple[str, int], int] = {}
     rows: list[dict[str, Any]] = []
     for source in release.manifest["sources"]:
-        if "source" not in source:
-            what = "its manifest, of schema 1, does not say which source an export belongs to"
-            raise StoreError(f"{release.version} cannot be made again", [Problem("", what)])
         source_key = (source["kind"], source["source"])
         position = places[source_key] = places.get(source_key, -1) + 1
         sha256 = digests.sha256(source_digest(source))
@@ -167,7 +148,6 @@ def temporary_build(
     progress: Progress,
     reuse: bool = True,
     overrides: Mapping[str, Work] | None = None,
-    derivation: int | None = None,
     sizes: JobSizes = DEFAULT_SIZES,
 ) -> Iterator[Build]:
     """Yield a build in a temporary store over a campaign's archive; it has run no stage yet.
@@ -186,8 +166,6 @@ def temporary_build(
         Whether results that the store holds for the same inputs, settings and code count.
     overrides
         Work that takes a stage's place, by stage.
-    derivation
-        How the key of the judges' names follows from the secret; None: as in builds of now.
     sizes
         How much work a job takes.
     """
@@ -199,7 +177,6 @@ def temporary_build(
         for name in ("archive", KEY_FILE, *(SHARED if reuse else ())):
             if (real.root / name).exists():
                 (temporary.store / name).symlink_to((real.root / name).resolve())
-        record_derivation(temporary.store, derivation or key_derivation(real.root))
         work = {"archive_exports": _archived(exports)} | dict(overrides or {})
         yield Build(temporary, progress=progress, overrides=work, sizes=sizes)
 

@@ -29,7 +29,7 @@ from annot_pipeline.stages.rankings.metrics import (
     SegmentRankMetrics,
     SystemRankMetrics,
 )
-from annot_pipeline.storage.keys import key_derivation, same_names
+from annot_pipeline.storage.keys import same_names
 from annot_pipeline.storage.manifest import stored_table
 from annot_pipeline.storage.manifest_changes import export_changes
 from annot_pipeline.storage.published_settings import published_settings
@@ -113,7 +113,7 @@ def release_manifest(
         ),
         "code": {"annot-pipeline": __version__, "sql": sql_digest()},
         "packages": numeric_packages() | {"python": platform.python_version()},
-        "settings": published_settings(campaign, build.key, key_derivation(build.store.root)),
+        "settings": published_settings(campaign, build.key),
         "settings_hash": settings,
         "signature": signature(campaign),
         "sources": list(exports),

@@ -15,10 +15,8 @@ from annot_pipeline.stages.build import Build
 from annot_pipeline.stages.ingest.unread_exports import unread_exports
 from annot_pipeline.stages.last_build import failed_build_advice, failing_gates
 from annot_pipeline.storage.keys import (
-    derivation_of,
     derive,
     exposed_secrets,
-    key_derivation,
     present_key,
 )
 from annot_pipeline.storage.manifest_changes import setting_changes
@@ -121,13 +119,12 @@ def _changed_settings(campaign: LoadedCampaign, release: Release | None) -> list
     """Return settings for which a build would publish, by dotted path, without their values."""
     if release is None:
         return []
-    derivation = derivation_of(release.manifest) or key_derivation(campaign.store)
-    key = present_key(campaign.settings, campaign.store, derivation)
+    key = present_key(campaign.settings, campaign.store)
     if key is None:
         return []
     hashed = settings_hash(campaign.settings, derive(key, "fingerprint"))
     if hashed == release.manifest["settings_hash"]:
         return []
-    published = json.loads(json.dumps(published_settings(campaign.settings, key, derivation)))  # noqa: TID251
+    published = json.loads(json.dumps(published_settings(campaign.settings, key)))  # noqa: TID251
     now = {"settings": published, "settings_hash": hashed}
     return [change["path"] for change in setting_changes(release.manifest, now)]

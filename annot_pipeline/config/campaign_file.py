@@ -28,7 +28,6 @@ from annot_pipeline.config import (
 )
 from annot_pipeline.config.expressions import TAGS
 from annot_pipeline.config.judge_table import with_judge_table
-from annot_pipeline.config.retired import RETIRED, without_retired
 from annot_pipeline.errors import ConfigError, Problem, shorten
 
 FILE_NAME = "campaign.yaml"
@@ -129,7 +128,7 @@ def kept_settings(text: str, name: str) -> Campaign:
     if not isinstance(stored, dict):
         do = "restore the store from a backup"
         raise ConfigError(f"{name}: damaged", [Problem("", what, do=do)])
-    return _validated(without_retired(stored), name)
+    return _validated(stored, name)
 
 
 def _refuse_many(data: Any, name: str) -> None:
@@ -410,8 +409,6 @@ def _misplaced_key(detail: Mapping[str, Any], where: str) -> Problem | None:
 
 
 def _unknown_key(where: str, location: Sequence[str]) -> Problem:
-    if where in RETIRED:
-        return Problem(where, "this setting was removed", do=RETIRED[where])
     allowed = _keys_at(location[:-1])
     likely = difflib.get_close_matches(location[-1], allowed, 1, cutoff=0.5)
     return Problem(

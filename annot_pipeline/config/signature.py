@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import reduce
 from operator import getitem
 from typing import Any
 
 from annot_pipeline.config import Campaign
-from annot_pipeline.config.retired import with_retired
 from annot_pipeline.version import __version__
 
 MOVING = (
@@ -32,51 +31,21 @@ def settings_document(settings: Campaign, keys: Iterable[str] = MOVING) -> dict[
     return {key: reduce(getitem, key.split("."), document) for key in keys}
 
 
-def release_settings(settings: Campaign, stored: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Return the settings that a release publishes: those that move numbers, and descriptions.
-
-    Parameters
-    ----------
-    settings
-        Of a campaign.
-    stored
-        The settings as the store holds them. Settings that an earlier annot-pipeline did not
-        have are at their defaults since, and were not published.
-    """
+def release_settings(settings: Campaign) -> dict[str, Any]:
+    """Return the settings that a release publishes: those that move numbers, and descriptions."""
     document = settings.model_dump(mode="json", by_alias=True)
-    if stored is not None:
-        document = with_retired(_known_keys(document, stored), stored)
-    keys = [key for key in MOVING if _holds(document, key)]
-    published = {key: reduce(getitem, key.split("."), document) for key in keys}
-    return published | {name: document[name] for name in ("tasks", "about") if name in document}
+    published = {key: reduce(getitem, key.split("."), document) for key in MOVING}
+    return published | {name: document[name] for name in ("tasks", "about")}
 
 
-def settings_hash(
-    settings: Campaign, key_fingerprint: str, stored: Mapping[str, Any] | None = None
-) -> str:
+def settings_hash(settings: Campaign, key_fingerprint: str) -> str:
     """Return the SHA-256 over `release_settings` and the key of the judges' names.
 
     A corrected licence has to be published, though no number changes.
     """
-    published = release_settings(settings, stored)
+    published = release_settings(settings)
     published["privacy"] = {"pseudonymize": settings.privacy.pseudonymize, "key": key_fingerprint}
     return digest(published)
-
-
-def _holds(document: Mapping[str, Any], key: str) -> bool:
-    section, _, name = key.partition(".")
-    return section in document and (not name or name in document[section])
-
-
-def _known_keys(value: Any, stored: Any) -> Any:
-    """Return the part of a value that an earlier value has keys for."""
-    if isinstance(value, dict) and isinstance(stored, Mapping):
-        return {
-            key: _known_keys(inner, stored[key]) for key, inner in value.items() if key in stored
-        }
-    if isinstance(value, list) and isinstance(stored, list) and len(value) == len(stored):
-        return [_known_keys(*both) for both in zip(value, stored, strict=True)]
-    return value
 
 
 def signature(settings: Campaign) -> str:

@@ -13,7 +13,6 @@ from annot_pipeline.stages.gold.metrics import Change, ReleaseChangeMetrics
 
 NO_RELEASE = "no release to compare with"
 OTHER_NAMES = "judges have other names than in the newest release: not compared"
-OTHER_CERTAINTY = "labels of the newest release are certain by another probability: not compared"
 Row = Mapping[str, Any]
 Measure = Callable[[ReleaseChangeMetrics, int], Finding]
 
@@ -56,8 +55,6 @@ def label_flips(metrics: ReleaseChangeMetrics, minimum: int) -> Finding:
 
 def certain_share(metrics: ReleaseChangeMetrics, minimum: int) -> Finding:
     """Return the largest change of a task's share of certain labels, of items in both releases."""
-    if metrics.has_other_certainty:
-        return Finding(0.0, OTHER_CERTAINTY)
     changes = sorted(
         (abs(row["certain"] - row["certain_before"]) / row["items"], row["task"], row)
         for row in metrics.label_changes

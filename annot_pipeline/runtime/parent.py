@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.errors import Problem, StoreError
-from annot_pipeline.storage.keys import follow_derivation, refuse_other_key
+from annot_pipeline.storage.keys import refuse_other_key
 from annot_pipeline.storage.releases import Release, Releases
 from annot_pipeline.storage.shortages import cannot_write
 
@@ -41,7 +41,6 @@ def check_parent(campaign: LoadedCampaign, waiting: Callable[[], None]) -> str |
     if release is None:
         return None
     refuse_other_key(campaign.settings, campaign.store, release.manifest)
-    follow_derivation(campaign.settings.privacy, campaign.store, release.manifest)
     release.check()
     return release.version
 

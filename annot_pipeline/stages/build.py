@@ -33,9 +33,7 @@ from annot_pipeline.stages.registry import GOLD_MADE, MAKER, STAGES, stages_for
 from annot_pipeline.storage.keys import (
     derive,
     judge_key,
-    key_derivation,
     published_digest,
-    record_derivation,
 )
 from annot_pipeline.storage.places import check_places
 from annot_pipeline.storage.queries import give_back_memory, sql_digest
@@ -146,7 +144,6 @@ class Build:
                 if stage is STAGES[0]:  # before hours of work
                     Releases.for_campaign(self.campaign).refuse_vanished()
                 self.store.prepare()
-                record_derivation(self.store.root, key_derivation(self.store.root))
                 with self.store.shared_lock(self.say_waiting), running(f"stage {stage.name}"):
                     run = self._run_stage(stage)
             except OSError as error:

@@ -80,8 +80,7 @@ def is_catalog_of(store: Path, release: Release) -> bool:
     except (duckdb.Error, OSError):
         return False
     first = _text(os.path.abspath(release.folder / files_of(table)[0]["file"]))
-    # catalogs of older code let DuckDB take folders for partitions
-    return row is not None and no_glob(first) in row[0] and "hive_partitioning" in row[0]
+    return row is not None and no_glob(first) in row[0]
 
 
 @contextmanager
@@ -113,8 +112,7 @@ def _add_release(
     statements = [f"CREATE SCHEMA IF NOT EXISTS {_name(schema)}"]
     for table in release.manifest["tables"]:
         view = f"{_name(schema)}.{_name(table['name'])}"
-        row = table.get("row", "").removeprefix("one ")  # older manifests: "one task, item"
-        about = _text(f"{release.version}: one row per {row}" if row else release.version)
+        about = _text(f"{release.version}: one row per {table['row']}")
         statements.append(f"CREATE VIEW {view} AS FROM {_scan(release, table)}")
         statements.append(f"COMMENT ON VIEW {view} IS {about}")
         for column in table["columns"] if columns else ():

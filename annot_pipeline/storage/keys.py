@@ -1,4 +1,8 @@
-"""The key of the judges' pseudonyms: from the environment, or made once and kept in the store."""
+"""The key of the judges' pseudonyms: from the environment, or made once and kept in the store.
+
+It is HMAC-SHA256 of the campaign's name under the secret, so that one secret gives the same judge
+other names in other campaigns.
+"""
 
 from __future__ import annotations
 
@@ -16,11 +20,8 @@ from annot_pipeline.errors import Problem, StoreError, counted
 from annot_pipeline.storage.files import (
     atomic_write,
     make_private,
-    read_json,
     read_regular,
-    write_json,
 )
-from annot_pipeline.storage.store_layout import has_notes
 
 KEY_FILE = "judge.key"
 SHORTEST = 32
@@ -31,10 +32,6 @@ SECRET_RULE = (
     f"at least {SHORTEST} bytes, {FEWEST_DIFFERENT} of them different, and no shorter text repeated"
 )
 """What a secret must be, for messages."""
-DERIVATION_FILE = "key.json"
-OF_SECRET, OF_CAMPAIGN = 1, 2
-"""How the key follows from the secret: it is the secret; or HMAC-SHA256 of the campaign's name, so
-that one secret gives the same judge other names in other campaigns."""
 HOW_TO_MAKE = "make one: python -c 'import secrets; print(secrets.token_hex(32))'"
 
 
@@ -50,16 +47,15 @@ def judge_key(settings: Campaign, store: Path) -> bytes:
     if key is None:
         path = store / KEY_FILE
         make_private(store)
-        record_derivation(store, key_derivation(store))
         with atomic_write(path, keep=True) as temporary:
             temporary.touch(mode=0o600)
             temporary.write_bytes(secrets.token_hex(32).encode())
         # another process may have been first
-        key = _derived(_read(path), settings.campaign, key_derivation(store))
+        key = _derived(_read(path), settings.campaign)
     return key
 
 
-def present_key(settings: Campaign, store: Path, derivation: int | None = None) -> bytes | None:
+def present_key(settings: Campaign, store: Path) -> bytes | None:
     """Return the key of a campaign's names if its secret is there; writes nothing.
 
     Parameters
@@ -68,24 +64,21 @@ def present_key(settings: Campaign, store: Path, derivation: int | None = None) 
         Name of the campaign, and the variable that holds the secret.
     store
         Folder of the working state.
-    derivation
-        How the key follows from the secret; None: as builds in this store derive it.
 
     Raises
     ------
     StoreError
         The secret is damaged, or too easy to guess.
     """
-    derivation = key_derivation(store) if derivation is None else derivation
     variable = settings.privacy.key_env
     if value := os.environ.get(variable):
-        if derivation != OF_SECRET and (weakness := weak_secret(value.encode())):
+        if weakness := weak_secret(value.encode()):
             do = _advice_on_weak_key(variable, store)
             problem = Problem(f"${variable}", weakness, allowed=SECRET_RULE, do=do)
             raise StoreError("the key of the judges' names can be guessed", [problem])
-        return _derived(value.encode(), settings.campaign, derivation)
+        return _derived(value.encode(), settings.campaign)
     path = store / KEY_FILE
-    return _derived(_read(path), settings.campaign, derivation) if path.exists() else None
+    return _derived(_read(path), settings.campaign) if path.exists() else None
 
 
 def _advice_on_weak_key(variable: str, store: Path) -> str:
@@ -112,56 +105,8 @@ def _period(text: bytes) -> int:
     return next(n for n in range(1, len(text) + 1) if text.startswith(text[n:]))
 
 
-def _derived(secret: bytes, campaign: str, derivation: int) -> bytes:
-    if derivation == OF_SECRET:
-        return secret
+def _derived(secret: bytes, campaign: str) -> bytes:
     return hmac.new(secret, f"annot campaign:{campaign}".encode(), hashlib.sha256).digest()
-
-
-def key_derivation(store: Path) -> int:
-    """Return how builds in a store derive the key from the secret.
-
-    Stores of older code do not say: there the secret itself is the key. Such a store holds a key,
-    or a run with results; empty folders prove nothing.
-    """
-    try:
-        recorded = int(read_json(store / DERIVATION_FILE)["derivation"])
-        if recorded in (OF_SECRET, OF_CAMPAIGN):
-            return recorded
-    except FileNotFoundError:
-        is_older = (store / KEY_FILE).is_file() or has_notes(store)
-        return OF_SECRET if is_older else OF_CAMPAIGN
-    except (ValueError, KeyError, TypeError):
-        pass
-    what = "it does not say how the key of the judges' names is derived from the secret"
-    do = "restore it from a backup, or delete it: the next build derives as the last release did"
-    raise StoreError(f"{store / DERIVATION_FILE}: damaged", [Problem("", what, do=do)])
-
-
-def record_derivation(store: Path, derivation: int) -> None:
-    """Write how builds in a store derive the key, unless it is written already."""
-    path = store / DERIVATION_FILE
-    if not path.exists() or key_derivation(store) != derivation:
-        write_json(path, {"derivation": derivation})
-
-
-def derivation_of(manifest: Mapping[str, Any]) -> int | None:
-    """Return how the key of a release was derived; None where it has no pseudonyms to derive."""
-    privacy = manifest["settings"].get("privacy", {})
-    if not privacy.get("pseudonymize", True):
-        return None
-    return int(privacy.get("key_derivation", OF_SECRET))
-
-
-def follow_derivation(privacy: Privacy, store: Path, manifest: Mapping[str, Any]) -> None:
-    """Let builds derive the key as the newest release did; a new key is the campaign's own."""
-    if privacy.new_key:
-        record_derivation(store, OF_CAMPAIGN)
-        return
-    derivation = derivation_of(manifest)
-    has_fingerprint = "key_fingerprint" in manifest["settings"].get("privacy", {})
-    if privacy.pseudonymize and has_fingerprint and derivation is not None:
-        record_derivation(store, derivation)
 
 
 def exposed_secrets(privacy: Privacy, store: Path) -> list[str]:
@@ -196,7 +141,7 @@ def refuse_other_key(settings: Campaign, store: Path, manifest: Mapping[str, Any
     both = privacy.pseudonymize and before.get("pseudonymize", False)
     if privacy.new_key or not both:
         return
-    key = present_key(settings, store, derivation_of(manifest))
+    key = present_key(settings, store)
     published = before.get("key_fingerprint")
     if key is None:
         what = f"it is not in {store}, and ${privacy.key_env} is not set"
@@ -205,20 +150,17 @@ def refuse_other_key(settings: Campaign, store: Path, manifest: Mapping[str, Any
         what = f"{origin} is another key"
     else:
         return
-    do = _how_to_give(settings, store, version, published, derivation_of(manifest))
+    do = _how_to_give(settings, store, version, published)
     do += "; --set privacy.new_key=true, once, gives all judges new names"
     title = f"the key of the judges' names in {version} is missing"
     raise StoreError(title, [Problem("", what, do=do)])
 
 
-def _how_to_give(
-    settings: Campaign, store: Path, version: str, published: str | None, derivation: int | None
-) -> str:
+def _how_to_give(settings: Campaign, store: Path, version: str, published: str | None) -> str:
     """Return how to give a build the key of a release, where another is at hand or none."""
     path, variable = store / KEY_FILE, settings.privacy.key_env
     if os.environ.get(variable) and path.exists():
-        derivation = key_derivation(store) if derivation is None else derivation
-        stored = fingerprint(_derived(_read(path), settings.campaign, derivation))
+        stored = fingerprint(_derived(_read(path), settings.campaign))
         if published == stored:
             return f"unset {variable}: {path} is the key of {version}"
     restored = f"restore {path} from a backup"
@@ -230,10 +172,7 @@ def _how_to_give(
 def same_names(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
     """Return whether judges and judgments have the same names under two published settings."""
     old, new = (settings.get("privacy", {}) for settings in (before, now))
-    if old.get("pseudonymize") != new.get("pseudonymize"):
-        return False
-    published = old.get("key_fingerprint")  # older releases do not tell
-    return published is None or published == new.get("key_fingerprint")
+    return all(old.get(key) == new.get(key) for key in ("pseudonymize", "key_fingerprint"))
 
 
 def _read(path: Path) -> bytes:

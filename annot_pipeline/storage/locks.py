@@ -36,7 +36,7 @@ def open_lock(path: Path) -> int:
     folder = os.stat(path.parent).st_mode
     mode = 0o600 | (0o060 if folder & stat.S_IWGRP else 0) | (0o006 if folder & stat.S_IWOTH else 0)
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, mode)
-    if stat.S_IMODE(os.fstat(descriptor).st_mode) != mode:  # an earlier version, or the umask
+    if stat.S_IMODE(os.fstat(descriptor).st_mode) != mode:  # the umask
         with suppress(OSError):  # of another owner
             os.fchmod(descriptor, mode)
     return descriptor

@@ -19,7 +19,7 @@ def export_changes(old: Manifest, new: Manifest) -> dict[str, list[Document]]:
     """Return exports and item tables that were ``added``, ``removed`` or ``changed`` their bytes.
 
     Each is a row of ``kind``, ``name``, ``old_digest``, ``new_digest``; a file can be both an
-    export and an item table. Digests under another key of the judges' names, or another schema,
+    export and an item table. Digests under another key of the judges' names
     tell no bytes: an export of as many bytes counts as unchanged then.
     """
     before, after = _exports(old), _exports(new)
@@ -41,14 +41,12 @@ def _exports(manifest: Manifest) -> dict[tuple[str, str], tuple[str, int | None]
 
 
 def source_digest(source: Mapping[str, Any]) -> str:
-    """Return the published digest of an entry of a manifest's sources; of schema 3 its SHA-256."""
-    return str(source.get("source_digest") or source["sha256"])
+    """Return the published digest of an entry of a manifest's sources."""
+    return str(source["source_digest"])
 
 
 def _digest_key(manifest: Manifest) -> str | None:
     """Return what tells the key of the digests of a manifest's sources; None: they are plain."""
-    if not all("source_digest" in source for source in manifest["sources"]):
-        return None
     fingerprint: str | None = manifest["settings"].get("privacy", {}).get("key_fingerprint")
     return fingerprint
 

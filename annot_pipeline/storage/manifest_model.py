@@ -1,6 +1,6 @@
 """The shape of manifest.json: every value that some command reads has its type here.
 
-Strict: nothing is converted. Keys beyond these are allowed, and so is what older schemas left out.
+Strict: nothing is converted. Keys beyond these are allowed.
 What does not belong here: reading the file (manifest).
 """
 
@@ -54,16 +54,9 @@ class _Parent(_Section):
 class _Export(_Section):
     kind: str
     name: str
-    source: Place = 0  # not in schema 1
-    sha256: Digest | None = None  # of schema 3 and before
-    source_digest: Digest | None = None
+    source: Place
+    source_digest: Digest
     bytes: Count
-
-    @model_validator(mode="after")
-    def _has_a_digest(self) -> Self:
-        if not (self.sha256 or self.source_digest):
-            raise ValueError("source_digest is missing")
-        return self
 
 
 class _Column(_Section):
@@ -87,7 +80,7 @@ class _Table(_Section):
     key: list[str] = Field(default_factory=list)
     sha256: Digest
     rows: Count
-    row: str = ""  # of the first schemas, which do not say what a row is
+    row: str
     columns: list[_Column]
 
     @model_validator(mode="after")
@@ -120,7 +113,7 @@ class _Run(_Section):
     run: str
     code_version: str
     key: str
-    inputs: dict[str, str] = Field(default_factory=dict)  # not in schema 1
+    inputs: dict[str, str]
     outputs: dict[str, str]
 
 
@@ -152,7 +145,6 @@ class _Facts(_Section):
 class _Privacy(_Section):
     pseudonymize: bool | None = None
     key_fingerprint: str | None = None
-    key_derivation: Literal[1, 2] = 1
 
 
 class _Criterion(_Section):
@@ -171,7 +163,7 @@ class _Settings(_Section):
 
 
 class ManifestModel(_Section):
-    """What manifests of every schema have."""
+    """What every manifest has."""
 
     schema_version: Annotated[int, Field(ge=1)]
     campaign: str

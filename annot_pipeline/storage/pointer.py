@@ -1,7 +1,7 @@
 """``latest.json``: the newest release, the digest of every manifest ever published, and pins.
 
 It carries a digest of itself, so that whoever finds a manifest that differs from what stands
-here knows which of the two was changed. Pointers of schema 1 hold version and digest alone.
+here knows which of the two was changed.
 """
 
 from __future__ import annotations
@@ -39,21 +39,17 @@ class Pointer:
     version
         The newest release.
     manifests
-        SHA-256 of the manifest of every release ever published, by version; an old pointer
-        knows that of the newest alone.
+        SHA-256 of the manifest of every release ever published, by version.
     pruned
         Releases that `annot prune` removed.
     pins
         Releases that `annot prune` keeps.
-    complete
-        Whether ``manifests`` holds all: false of an old pointer.
     """
 
     version: str
     manifests: Mapping[str, str]
     pruned: tuple[str, ...] = ()
     pins: Mapping[str, Pin] = field(default_factory=dict)
-    complete: bool = field(default=True, compare=False)
 
     @property
     def last(self) -> str:
@@ -61,10 +57,8 @@ class Pointer:
         return max(self.manifests, key=number)
 
     def names(self, version: str) -> bool:
-        """Return whether a version is that of a release, as far as it knows."""
-        if self.complete:
-            return version in self.manifests
-        return number(version) <= number(self.version)
+        """Return whether a version is that of a release."""
+        return version in self.manifests
 
     def document(self) -> dict[str, Any]:
         """Return the JSON document."""
@@ -141,14 +135,9 @@ def write_pointer(gold: Path, pointer: Pointer) -> None:
 
 def _parsed(data: bytes) -> Pointer:
     document = parse_bounded_json(data)
-    version, newest = document["version"], document["manifest_sha256"]
-    pointer = Pointer(version, {version: newest}, complete=False)
-    if document.keys() != {"version", "manifest_sha256"}:
-        pins = {name: Pin(**pin) for name, pin in document["pins"].items()}
-        pointer = Pointer(version, document["manifests"], tuple(document["pruned"]), pins)
-        if canonical_json(pointer.document()) != data:
-            raise ValueError("changed")
-    elif canonical_json(document) != data:
+    pins = {name: Pin(**pin) for name, pin in document["pins"].items()}
+    pointer = Pointer(document["version"], document["manifests"], tuple(document["pruned"]), pins)
+    if canonical_json(pointer.document()) != data:
         raise ValueError("changed")
     for name, sha256 in pointer.manifests.items():
         if not VERSION.fullmatch(name) or not SHA256.fullmatch(sha256):

@@ -220,9 +220,7 @@ class PointerCopies:
         copies = {}
         for path in sorted(self.path.parent.glob("*.json")):
             with suppress(StoreError, OSError):
-                copy = parse_pointer(read_regular(path), path)
-                if copy.complete:
-                    copies[path] = copy
+                copies[path] = parse_pointer(read_regular(path), path)
         return copies
 
     def _numbers(self) -> dict[Path, HighestNumbers]:
@@ -308,7 +306,7 @@ def _extent(pointer: Pointer) -> tuple[int, int]:
 
 
 def _origin(pointer: Pointer | None) -> str:
-    """Return the digest of the first release that a pointer knows; empty for old pointers."""
-    if pointer is None or not pointer.complete:
+    """Return the digest of the first release that a pointer knows; empty without one."""
+    if pointer is None:
         return ""
     return pointer.manifests[min(pointer.manifests, key=number)]

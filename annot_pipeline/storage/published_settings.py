@@ -27,19 +27,17 @@ def names_in_path(path: str, judge: str) -> bool:
     return bool(re.search(rf"(?<![^\W_]){re.escape(name)}(?![^\W_])", text))
 
 
-def published_settings(settings: Campaign, key: bytes, derivation: int) -> dict[str, Any]:
+def published_settings(settings: Campaign, key: bytes) -> dict[str, Any]:
     """Return `release_settings` and privacy as the manifest has them.
 
     Where judges are pseudonyms, what could name one is a hash salted with ``key``: the judge's own
     expression unless it is a column, the ``each`` that it uses, and whatever repeats them. Patterns
     of ``judges`` are pseudonyms, but for models: of an exact name it is the judge's own.
-    ``derivation`` says how the key follows from the secret (`keys.key_derivation`).
     """
     document = release_settings(settings) | {"privacy": settings.privacy.model_dump()}
     if settings.privacy.pseudonymize:
         salt = derive(key, "settings")
         document["privacy"]["key_fingerprint"] = fingerprint(key)
-        document["privacy"]["key_derivation"] = derivation
         document["judges"] = _without_people(document["judges"], key)
         document["sources"] = [_without_judges(s, salt) for s in document["sources"]]
     return document

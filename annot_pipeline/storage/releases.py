@@ -396,7 +396,7 @@ class Releases:
         if newest is None:
             return sha256
         path, copy = newest
-        if sha256 is None:  # an old pointer knows the newest alone
+        if sha256 is None:
             return copy.manifests.get(version)
         self._refuse(replaced({version: sha256}, copy, path))
         return sha256
@@ -420,7 +420,7 @@ class Releases:
         digests = self._known(before) | {version: sha256}
         after = Pointer(version, digests)
         if before:
-            after = replace(before, version=version, manifests=digests, complete=True)
+            after = replace(before, version=version, manifests=digests)
         self.point(after)
 
     def _restore_pointer(self) -> None:
@@ -442,7 +442,7 @@ class Releases:
 
     def _copy(self, pointer: Pointer) -> None:
         """Copy the pointer. What is published is published: the next build tries again."""
-        if self.copies is None or not pointer.complete:
+        if self.copies is None:
             return
         try:
             self.copies.write(pointer)
@@ -451,14 +451,11 @@ class Releases:
             self.copied = False
 
     def _known(self, pointer: Pointer | None) -> dict[str, str]:
-        """Return digests of all manifests; if the pointer is old or lost, of those in gold."""
-        digests = dict(pointer.manifests) if pointer else {}
-        if pointer is None or not pointer.complete:
-            for version in self.gold.versions():
-                sha256 = self.gold.manifest_sha256(version)
-                if version not in digests and sha256:
-                    digests[version] = sha256
-        return digests
+        """Return digests of all manifests; if the pointer is lost, of those in gold."""
+        if pointer:
+            return dict(pointer.manifests)
+        digests = {v: self.gold.manifest_sha256(v) for v in self.gold.versions()}
+        return {version: sha256 for version, sha256 in digests.items() if sha256}
 
     def _missing(self, version: str, pointer: Pointer | None) -> StoreError:
         """Return the error of a release that is not there: what is, and what to do."""

@@ -30,12 +30,10 @@ def rollback(pointer: Pointer, copy: Pointer, copy_path: Path) -> Problem | None
     """
     if problem := replaced(pointer.manifests, copy, copy_path):
         return problem
-    lost: list[str] = []
-    if pointer.complete:
-        lost = sorted(copy.manifests.keys() - pointer.manifests.keys(), key=number)
+    lost = sorted(copy.manifests.keys() - pointer.manifests.keys(), key=number)
     unpruned = {*copy.pruned} - {*pointer.pruned}
     is_older = number(pointer.version) < number(copy.version)
-    if not (lost or is_older or (unpruned and pointer.complete)):
+    if not (lost or is_older or unpruned):
         return None
     what = f"it is older than the store's copy: it names {pointer.version} as the newest release"
     what += f", the copy {copy.version}" if is_older else ""

@@ -25,8 +25,6 @@ from annot_pipeline.storage.store_layout import STORE
 
 HOST = re.sub(r"[^A-Za-z0-9.-]", "_", socket.gethostname()) or "localhost"
 OWN_NAME = re.compile(r"annot-spill-(?P<host>.+)-(?P<process>\d+)-(?P<started>\d+)")
-OLD_NAME = re.compile(r"annot-(?P<host>.+)-(?P<process>\d+)")
-"""Names that earlier versions gave, without the time at which the process started."""
 DUCKDB_FILE = re.compile(r"duckdb_temp_.+")
 LOCK = ".lock"
 
@@ -143,21 +141,16 @@ def _is_dead(folder: Path) -> bool:
     match = _match(folder)
     if match is None or match["host"] != HOST:
         return False
-    process, started = int(match["process"]), match.groupdict().get("started")
-    if _is_alive(process) and (started is None or int(started) == _started(process)):
+    process = int(match["process"])
+    if _is_alive(process) and int(match["started"]) == _started(process):
         return False
     return not _is_locked(folder / LOCK)
 
 
 def _match(folder: Path) -> re.Match[str] | None:
-    """Return the match of a process's folder; of one of old versions only if it holds no more."""
-    if folder.is_symlink() or not folder.is_dir():
-        return None
-    if match := OWN_NAME.fullmatch(folder.name):
-        return match
-    match = OLD_NAME.fullmatch(folder.name)
-    is_plain = match and all(DUCKDB_FILE.fullmatch(name) for name in os.listdir(folder))
-    return match if is_plain else None
+    """Return the match of a process's folder."""
+    is_folder = folder.is_dir() and not folder.is_symlink()
+    return OWN_NAME.fullmatch(folder.name) if is_folder else None
 
 
 def _is_locked(path: Path) -> bool:

@@ -151,7 +151,7 @@ class Store:
         return result
 
     def _read_result(self, path: Path) -> StageResult | None:
-        """Return a result from its file; None where it is missing, damaged, or of older code."""
+        """Return a result from its file; None where it is missing or damaged."""
         try:
             return StageResult.from_document(read_json(path), path.parent)
         except (OSError, ValueError, KeyError, TypeError):

@@ -59,14 +59,7 @@ judgments AS (
         ) AS counted,
         (SELECT count(*) FROM old_used ANTI JOIN new_used USING (judgment_id)) AS withdrawn
 ),
--- labels of releases of schema 1 do not say who decided
-old_decided AS (
-    SELECT * FROM (
-        SELECT * FROM new_labels WHERE false
-        UNION ALL BY NAME
-        SELECT * FROM old_labels
-    ) WHERE adjudicated
-),
+old_decided AS (SELECT * FROM old_labels WHERE adjudicated),
 new_decided AS (SELECT * FROM new_labels WHERE adjudicated)
 SELECT
     CASE WHEN $same_names THEN j.new END AS new_judgments,

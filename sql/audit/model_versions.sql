@@ -5,13 +5,7 @@ WITH now AS (
     SELECT task, model, judge FROM judges WHERE model IS NOT NULL
 ),
 before AS (
-    SELECT task, model, judge
-    FROM (  -- releases of earlier versions have no column of models
-        SELECT * FROM released
-        UNION ALL BY NAME
-        SELECT * FROM judges WHERE false
-    )
-    WHERE model IS NOT NULL
+    SELECT task, model, judge FROM released WHERE model IS NOT NULL
 )
 SELECT
     n.task,

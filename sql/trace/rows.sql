@@ -103,7 +103,7 @@ described AS MATERIALIZED (
     JOIN (
         SELECT DISTINCT item, regexp_replace(item, '#[0-9a-f]{8,16}$', '') AS plain_name FROM wanted
     ) AS w ON i.item = w.plain_name OR starts_with(i.item, w.plain_name || '#')
-    WHERE to_json(i) ->> '$.item_version' IS NOT NULL  -- other texts; not in releases before schema 9
+    WHERE i.item_version IS NOT NULL  -- other texts
 ),
 ranked AS MATERIALIZED (
     SELECT DISTINCT o.asked, r.*

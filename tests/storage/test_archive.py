@@ -13,13 +13,10 @@ from annot_pipeline.config import Campaign
 from annot_pipeline.config.campaign_file import kept_settings
 from annot_pipeline.errors import ConfigError, StoreError
 from annot_pipeline.storage.archive import archive_file, archived, find_exports, natural_key
-from annot_pipeline.storage.files import write_json
 from annot_pipeline.storage.keys import (
     derive,
     exposed_secrets,
-    follow_derivation,
     judge_key,
-    key_derivation,
     pseudonym,
 )
 
@@ -113,39 +110,6 @@ def test_a_secret_that_can_be_guessed_is_refused(tmp_path, monkeypatch, weak):
 def test_a_secret_that_cannot_be_guessed_is_taken(tmp_path, monkeypatch, made):
     monkeypatch.setenv("SOME_KEY", made)
     assert judge_key(named("one"), tmp_path)
-
-
-@pytest.mark.parametrize("left", ["runs", "runs/latest", "runs/latest/note.json/"])
-def test_empty_folders_make_no_store_of_older_code(tmp_path, monkeypatch, left):
-    (tmp_path / left).mkdir(parents=True)
-    monkeypatch.setenv("SOME_KEY", "x")
-    with pytest.raises(StoreError, match="can be guessed"):
-        judge_key(named("one"), tmp_path)
-    assert key_derivation(tmp_path) == 2
-
-
-def test_a_store_of_older_code_keeps_its_names(tmp_path, monkeypatch):
-    """Whose key was the secret itself, however short; a new key is the campaign's own."""
-    note = {"stage": "settle", "key": "0" * 32, "reused": False}
-    write_json(tmp_path / "runs/latest/settle.json", note)
-    write_json(tmp_path / "stages/settle" / note["key"] / "stage.json", {})
-    monkeypatch.setenv("SOME_KEY", "x")
-    assert judge_key(named("one"), tmp_path) == b"x"
-    assert exposed_secrets(named("one").privacy, tmp_path)[0].startswith("$SOME_KEY: 1 byte")
-    released = {"settings": {"privacy": {"pseudonymize": True, "key_fingerprint": "0" * 16}}}
-    monkeypatch.setenv("SOME_KEY", SECRET)
-    follow_derivation(named("one").privacy, tmp_path, released)
-    assert judge_key(named("one"), tmp_path) == SECRET.encode()
-    again = named("one").privacy.model_copy(update={"new_key": True})
-    follow_derivation(again, tmp_path, released)
-    assert judge_key(named("one"), tmp_path) != SECRET.encode()
-
-
-def test_a_store_that_was_lost_takes_the_derivation_of_the_release(tmp_path, monkeypatch):
-    monkeypatch.setenv("SOME_KEY", SECRET)
-    released = {"settings": {"privacy": {"pseudonymize": True, "key_fingerprint": "0" * 16}}}
-    follow_derivation(named("one").privacy, tmp_path, released)
-    assert judge_key(named("one"), tmp_path) == SECRET.encode()
 
 
 def test_files_that_others_can_open_are_named(tmp_path):

@@ -41,7 +41,6 @@ KINDS = {
     "runs": "store/runs/*/*.json",
     "last build": "store/last_build.json",
     "settings": "store/settings/*.json",
-    "derivation": "store/key.json",
     "digests": "store/digests/*.json",
     "exports seen": "store/export_digests.json",
 }
@@ -110,20 +109,14 @@ def test_a_damaged_note_of_the_last_build_is_named_and_written_again(
     assert "last_build.json" not in capsys.readouterr().out
 
 
-def test_a_damaged_list_of_gold_and_derivation_are_named_in_plain_words(
-    built, tmp_path, monkeypatch, capsys
-):
+def test_a_damaged_list_of_gold_is_named_in_plain_words(built, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("ANNOT_KEY", KEY)
     campaign = shutil.copytree(built, tmp_path / "campaign")
-    listed, derivation = campaign / "store/gold.json", campaign / "store/key.json"
+    listed = campaign / "store/gold.json"
     listed.write_text("{}")
     main(["status", str(campaign)])
     said = capsys.readouterr().out
     assert f"{listed}: it cannot be read as a JSON list of the gold folders that this" in said
-    derivation.write_text("{}")
-    assert main(["build", str(campaign)]) == 1
-    error = capsys.readouterr().err
-    assert "it does not say how the key of the judges' names is derived from the secret" in error
 
 
 def test_a_file_that_is_too_large_is_refused(built, tmp_path, monkeypatch, capsys):

@@ -79,7 +79,6 @@ def test_a_key_that_was_restored_alone_makes_a_store(tmp_path, monkeypatch):
     new = tmp_path / "new"
     new.mkdir(mode=0o700)
     shutil.copy(folder / "store" / "judge.key", new)
-    shutil.copy(folder / "store" / "key.json", new)
     assert not build_file(folder, f"store={new}").publication.published
 
 

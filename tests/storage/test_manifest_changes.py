@@ -108,8 +108,8 @@ def test_tasks_by_name_and_lists_of_values_whole():
 
 def test_exports_and_code():
     def of(sources: dict[str, str], sql: str, code_version: str, schema: int = 3) -> dict[str, Any]:
-        exports = [{"kind": "judgments", "name": n, "sha256": s} for n, s in sources.items()]
-        exports.append({"kind": "items", "name": "b", "sha256": "2"})  # a file can be both
+        exports = [{"kind": "judgments", "name": n, "source_digest": s} for n, s in sources.items()]
+        exports.append({"kind": "items", "name": "b", "source_digest": "2"})  # a file can be both
         runs = [{"stage": "infer_labels", "code_version": code_version}]
         of = {"sources": exports, "code": {"sql": sql}, "packages": {"numpy": "2"}}
         return of | {"runs": runs, "schema_version": schema, "settings": {}}

@@ -30,7 +30,6 @@ KINDS = (
     "digests/*.json",
     "export_digests.json",
     "gold.json",
-    "key.json",
     "last_build.json",
     "pointers/*.json",
     "records/*.json",

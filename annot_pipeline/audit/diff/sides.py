@@ -13,7 +13,6 @@ from typing import TypeVar
 import pyarrow as pa
 
 from annot_pipeline.audit.recompute import exports_of, settings_of
-from annot_pipeline.bounded_json import parse_bounded_json
 from annot_pipeline.config import Campaign, ItemSource, LoadedCampaign, Source
 from annot_pipeline.config.campaign_file import kept_settings
 from annot_pipeline.config.signature import digest, release_settings, settings_document
@@ -64,7 +63,7 @@ def _of_another_key(campaign: LoadedCampaign, release: Release) -> Campaign | No
     settings = kept_settings(text, f"the settings of {release.version} in the store")
     if present_key(settings, campaign.store) is None:
         return None
-    stored = release_settings(settings, parse_bounded_json(text))
+    stored = release_settings(settings)
     partly_hidden = ("sources", "judges", "privacy")  # there, published settings hide who judged
     published = release.manifest["settings"].items()
     differ = [

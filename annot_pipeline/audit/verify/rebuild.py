@@ -14,7 +14,6 @@ from annot_pipeline.audit.recompute import recomputation, recomputed_tables
 from annot_pipeline.audit.verify.difference import Difference, first_difference
 from annot_pipeline.audit.verify.findings import Checked
 from annot_pipeline.config import LoadedCampaign
-from annot_pipeline.contracts import SCHEMA_VERSION
 from annot_pipeline.errors import AnnotError, first_of, shorten
 from annot_pipeline.stages.build import MAKER, stages_for
 from annot_pipeline.storage.files import file_sha256
@@ -48,13 +47,6 @@ def verify_rebuild(campaign: LoadedCampaign, release: Release, checked: Checked)
     tables = {t["name"]: t for t in release.manifest["tables"] if t["name"] in MAKER}
     result: dict[str, Any] = {"version": release.version, "tables": 0, "equal": 0}
     result |= {"other_code": other, "differences": [], "error": None}
-    schema = release.manifest["schema_version"]
-    if schema != SCHEMA_VERSION:
-        what = f"tables of schema {schema}, this annot-pipeline makes schema {SCHEMA_VERSION}"
-        result["error"] = f"cannot be compared byte for byte: {what}"
-        do = f"annot diff shows what differs; rebuild with annot-pipeline of schema {schema}"
-        checked.find(release.location, result["error"], do)
-        return result
     checked.progress(f"{release.version}: building {len(tables)} tables again")
     try:
         with recomputation(campaign, release, checked.progress, reuse=False) as build:
@@ -90,8 +82,6 @@ def other_code(release: Release) -> list[str]:
     then = manifest["packages"] | {"annot-pipeline": manifest["code"].get("annot-pipeline")}
     other = [name for name in sorted(now) if then.get(name) not in (None, now[name])]
     changes = [f"{name} {then[name]}, now {now[name]}" for name in other]
-    if manifest["schema_version"] != SCHEMA_VERSION:
-        changes.append(f"schema {manifest['schema_version']}, now {SCHEMA_VERSION}")
     if manifest["code"].get("sql") not in (None, sql_digest()):
         changes.append("other queries (sql)")
     runs = {run["stage"]: run["code_version"] for run in manifest["runs"]}

@@ -98,7 +98,7 @@ def _manifest(folder: Path, pointer: Pointer | None, checked: Checked) -> dict[s
         what = f"the manifest of {manifest['version']}, not of {folder.name}"
         checked.find(path, what, RESTORE)
         return None
-    if pointer and pointer.complete and sha256 is None:
+    if pointer and sha256 is None:
         what = f"{POINTER} does not know it: it was put here, or a build was killed"
         checked.find(folder, what, "if a build was killed, annot build finishes it; else move it")
     return manifest

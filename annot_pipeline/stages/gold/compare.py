@@ -28,8 +28,6 @@ COMPARED = {
 }
 """Queries, with the table of the build and that of the release which each compares."""
 
-FIRST_PUBLISHED = 7
-"""Schema since which ``certain`` follows the published model (5), and decisions are certain (7)."""
 VANISHED = "vanished_judgments"
 """What is asked task by task: of all judgments at once it would hold every id."""
 
@@ -73,8 +71,6 @@ def compare_releases(context: StageContext) -> StageOutput[ReleaseChangeMetrics]
         model_falls=falls_of_models,
         doubtful_items=_doubtful(context, release) if release else [],
         vanished_judgments=changes[VANISHED].to_pylist(),
-        has_other_certainty=release is not None
-        and release.manifest["schema_version"] < FIRST_PUBLISHED,
     )
     tables = changes | {"agreement_changes": agreement, "prevalence_changes": prevalence}
     tables["model_drift"] = drift

@@ -184,8 +184,6 @@ class ReleaseChangeMetrics(StageMetrics):
         Falls of a model's agreement with people on new items, the largest first.
     doubtful_items
         By task with people who are new or suspected.
-    has_other_certainty
-        Whether labels are certain there by another probability, that of schemas before 5.
     """
 
     stage: ClassVar[str] = "compare_releases"
@@ -200,7 +198,6 @@ class ReleaseChangeMetrics(StageMetrics):
     model_versions: list[ModelVersions]
     model_falls: list[Change]
     doubtful_items: list[DoubtfulItems]
-    has_other_certainty: bool
 
 
 @dataclass(frozen=True)
