@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.config.signature import digest, settings_document
@@ -285,10 +285,10 @@ class Build:
         fingerprint: StageFingerprint,
         inputs: Mapping[str, StoredTable],
     ) -> StageResult:
-        def work(folder: Path) -> tuple[dict[str, StoredTable], dict[str, Any]]:
+        with self.store.make(stage.name, key, fingerprint, self.run) as unfinished:
             context = StageContext(
                 campaign=self.campaign,
-                folder=folder,
+                folder=unfinished.folder,
                 store=self.store,
                 judge_key=lambda: self.key,
                 inputs=inputs,
@@ -302,20 +302,20 @@ class Build:
             )
             with one_blas_thread():
                 output = self.overrides.get(stage.name, stage.work)(context)
-            tables: dict[str, StoredTable] = {}
-            contracts: dict[str, dict[str, Any]] = {}
-            for name in stage.outputs:
-                tables[name] = output.write(name, folder / f"{name}.parquet")
-                if name in GOLD:
-                    checked = check_table(GOLD[name], tables[name])
-                    contracts[name] = checked.document()
-            rows = {name: table.rows for name, table in tables.items()}
-            return tables, output.document() | TableMetrics(rows, contracts).document()
-
-        result = self.store.make(stage.name, key, fingerprint, self.run, work)
-        if sum(table.rows for table in result.tables.values()) > self.sizes.result_rows:
+            unfinished.tables = {
+                name: output.write(name, unfinished.folder / f"{name}.parquet")
+                for name in stage.outputs
+            }
+            contracts = {
+                name: check_table(GOLD[name], table).document()
+                for name, table in unfinished.tables.items()
+                if name in GOLD
+            }
+            rows = {name: table.rows for name, table in unfinished.tables.items()}
+            unfinished.document = output.document() | TableMetrics(rows, contracts).document()
+        if sum(rows.values()) > self.sizes.result_rows:
             give_back_memory()
-        return result
+        return self.store.stored(stage.name, key)
 
     def _latest(self, stage: Stage, fingerprint: StageFingerprint) -> StageResult | None:
         """Return the stage's latest result, if it is whole, of this code and these settings."""

@@ -14,7 +14,7 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -46,6 +46,15 @@ RESULT = "stage.json"
 KEPT_RUNS = 20
 UNUSED_AFTER = 86_400.0
 """Seconds after which a stage result that no kept run names is deleted."""
+
+
+@dataclass
+class ResultFolder:
+    """The folder of a stage's result before it is complete, with its tables and metrics."""
+
+    folder: Path
+    tables: Mapping[str, StoredTable] = field(default_factory=dict)
+    document: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -157,24 +166,26 @@ class Store:
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
+    @contextlib.contextmanager
     def make(
-        self,
-        stage: str,
-        key: str,
-        fingerprint: StageFingerprint,
-        run: str,
-        work: Callable[[Path], tuple[Mapping[str, StoredTable], Mapping[str, Any]]],
-    ) -> StageResult:
-        """Let ``work`` fill a folder; the result appears in one step or not at all."""
+        self, stage: str, key: str, fingerprint: StageFingerprint, run: str
+    ) -> Iterator[ResultFolder]:
+        """Yield a folder to be filled; the result appears in one step or not at all."""
         started = time.monotonic()
         folder = self._stage_folder(stage, key)
         self._results.pop(folder / RESULT, None)
         self._remove(folder, lambda: self.result(stage, key) is None)  # damaged
         with atomic_directory(folder) as temporary:
-            tables, document = work(temporary)
+            unfinished = ResultFolder(temporary)
+            yield unfinished
             seconds = round(time.monotonic() - started, 3)
+            tables, document = unfinished.tables, unfinished.document
             result = StageResult(stage, key, fingerprint, tables, document, run, seconds)
             write_json(temporary / RESULT, result.stored())
+
+    def stored(self, stage: str, key: str) -> StageResult:
+        """Return a result that was just made."""
+        folder = self._stage_folder(stage, key)
         return StageResult.from_document(read_json(folder / RESULT), folder)
 
     def discard(self, result: StageResult) -> None:

@@ -17,11 +17,10 @@ BASIS = StageFingerprint("1", "settings", {})
 
 
 def make(store: Store, key: str, run: str = "r1"):
-    def work(folder):
-        table = write_table(folder / "t.parquet", pa.table({"a": [1, 2]}))
-        return {"t": StoredTable((table,))}, {"n": 2}
-
-    return store.make("stage", key, BASIS, run, work)
+    with store.make("stage", key, BASIS, run) as unfinished:
+        table = write_table(unfinished.folder / "t.parquet", pa.table({"a": [1, 2]}))
+        unfinished.tables, unfinished.document = {"t": StoredTable((table,))}, {"n": 2}
+    return store.stored("stage", key)
 
 
 def test_a_result_is_found_by_its_key(tmp_path):
@@ -42,14 +41,16 @@ def test_a_result_whose_facts_are_others_is_none(tmp_path):
     assert store.result("stage", "k") is None
 
 
-def test_a_failure_leaves_no_result(tmp_path):
-    def work(folder):
-        (folder / "t.parquet").write_text("half")
+def make_half(store: Store) -> None:
+    with store.make("stage", "k", BASIS, "r") as unfinished:
+        (unfinished.folder / "t.parquet").write_text("half")
         raise RuntimeError("killed")
 
+
+def test_a_failure_leaves_no_result(tmp_path):
     store = Store(tmp_path)
     with pytest.raises(RuntimeError):
-        store.make("stage", "k", BASIS, "r", work)
+        make_half(store)
     assert store.result("stage", "k") is None
     assert not list(tmp_path.rglob("*.parquet"))
     assert make(store, "k")
