@@ -1,7 +1,7 @@
 """What the contract of a table rules, said once: expectations and queries are made from it.
 
 Columns, types, nulls, NaN and the order of rows are held elsewhere
-(annot_pipeline.stages.gold.check_contract): they are matters of Arrow, and stand before these.
+(annot_pipeline.stages.gold.check_tables): they are matters of Arrow, and stand before these.
 """
 
 from __future__ import annotations

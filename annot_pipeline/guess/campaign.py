@@ -4,22 +4,112 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from annot_pipeline.errors import ConfigError, InputError, Problem
 from annot_pipeline.guess.answers import NoJudgmentsError
-from annot_pipeline.guess.document import write_campaign
+from annot_pipeline.guess.columns import Sheet
+from annot_pipeline.guess.document import flow, write_campaign
+from annot_pipeline.guess.drafts import by_length
 from annot_pipeline.guess.groups import Group, group_samples, stem_of
 from annot_pipeline.guess.item_tables import ItemTable, guess_item_table
-from annot_pipeline.guess.placeholder_names import with_placeholder_notes
-from annot_pipeline.guess.samples import ROWS_READ, Sample
+from annot_pipeline.guess.samples import ROWS_READ, Sample, sheet_of
 from annot_pipeline.guess.sniff import UnusableError, read_sample
 from annot_pipeline.guess.sources import SourceGuess, guess_sources
-from annot_pipeline.guess.task_names import name_tasks
 from annot_pipeline.storage.archive import natural_key
 from annot_pipeline.storage.checked_export import OwnFolders, checked_export
+
+
+def name_tasks(sources: list[SourceGuess], campaign: str) -> list[SourceGuess]:
+    """Name the tasks of sources: one for all, or one each where answers would be mixed."""
+    unnamed = [source for source in sources if source.tasks[0].name is None]
+    are_separate = any(_differ(unnamed[0], other) for other in unnamed)
+    stems = Counter(stem_of(source.group.paths[0]) for source in unnamed)
+    named: list[SourceGuess] = []
+    for position, source in enumerate(sources, start=1):
+        if source.tasks[0].name is None:
+            name, mapping = campaign, source.mapping
+            if are_separate:
+                stem = stem_of(source.group.paths[0])
+                name = stem if stems[stem] == 1 else f"{stem}_{position}"
+                line = ("task", {"value": name}, "the other files answer something else")
+                mapping = mapping.with_lines(line)
+            tasks = [replace(source.tasks[0], name=name)]
+            source = replace(source, mapping=mapping, tasks=tasks)
+        named.append(source)
+    return named
+
+
+def _differ(source: SourceGuess, other: SourceGuess) -> bool:
+    """Return whether two sources answer different questions, as far as answers show it."""
+    task, other_task = source.tasks[0], other.tasks[0]
+    if task.kind != other_task.kind:
+        return True
+    if task.kind == "categorical":
+        return not task.labels.keys() & other_task.labels.keys()
+    return task.scale != other_task.scale or _answer_expression(source) != _answer_expression(other)
+
+
+def _answer_expression(source: SourceGuess) -> Any:
+    """Return the expression of a source's answers, without the spelling of their values."""
+    expression = source.mapping.answer.fields[-1][1]
+    if isinstance(expression, dict):
+        return {key: value for key, value in expression.items() if key != "map"}
+    return {"column": expression}
+
+
+JUDGES = {
+    "none": "a missing name", "nan": "a missing name", "null": "a missing name",
+    "test": "a test", "tester": "a test", "admin": "an administrator",
+}  # fmt: skip
+SYSTEMS = {
+    "practice": "practice", "tutorial": "a tutorial", "training": "training",
+    "warmup": "a warm-up", "example": "an example",
+}  # fmt: skip
+"""Word to what a value that is this word, or this word and a number, looks like."""
+
+FIELDS = {"judge": JUDGES, "system": SYSTEMS, "system_a": SYSTEMS, "system_b": SYSTEMS}
+_WORD = re.compile(r"([a-z]+)\d*")
+
+
+def with_placeholder_notes(source: SourceGuess) -> SourceGuess:
+    """Return a source with notes on judges and systems whose names stand for nobody."""
+    mapping, sheet = source.mapping, sheet_of(source.group.samples)
+    notes = [
+        note
+        for name, expression, _ in mapping.lines
+        if name in FIELDS and isinstance(expression, str) and expression in sheet.names
+        for note in _notes(sheet, expression, FIELDS[name], has_where=bool(mapping.where))
+    ]
+    return replace(source, mapping=replace(mapping, notes=[*mapping.notes, *notes]))
+
+
+def _notes(sheet: Sheet, column: str, words: dict[str, str], *, has_where: bool) -> list[str]:
+    """Return a note on the values of a column that are such words; none if all values are."""
+    counts = sheet[column].counts
+    looks = {value: words[word] for value in counts if (word := _word(value)) in words}
+    if not looks or len(looks) == len(counts):
+        return []
+    texts = [f"{value} ({_rows(counts[value])}) looks like {why}" for value, why in looks.items()]
+    condition = flow({"column": column, "not": sorted(looks)})
+    line = f"{condition} in where" if has_where else f"where: [{condition}]"
+    rows = "this row" if sum(counts[value] for value in looks) == 1 else "these rows"
+    return [f"{by_length(texts)}: {line} leaves {rows} out"]
+
+
+def _word(value: str) -> str:
+    """Return the word of a value that is one word, or a word and a number; else nothing."""
+    match = _WORD.fullmatch("".join(re.split(r"[\s_-]+", value.casefold().strip())))
+    return match[1] if match else ""
+
+
+def _rows(count: int) -> str:
+    return f"{count:,} row{'s' * (count != 1)}"
+
 
 ENDINGS = (".csv", ".tsv", ".tab", ".jsonl", ".ndjson", ".json", ".parquet", ".xml")
 """Of the files that a folder is searched for, also with .gz."""

@@ -11,8 +11,7 @@ from annot_pipeline.gates.expectations import hold_to_suite
 from annot_pipeline.gates.parts import check_rules_by_chunk
 from annot_pipeline.gates.rules import Rule, rules_of
 from annot_pipeline.stages.gold import check_tables
-from annot_pipeline.stages.gold.check_contract import misshapen, violations
-from annot_pipeline.stages.gold.check_tables import check_table
+from annot_pipeline.stages.gold.check_tables import check_table, misshapen, violations
 from annot_pipeline.storage.tables import StoredTable, write_table
 from tests.gates.broken_tables import broken_rows, good_rows, table_of
 

@@ -12,7 +12,7 @@ from annot_pipeline.errors import GateError
 from annot_pipeline.gates import declared
 from annot_pipeline.methods.numerics.change_intervals import change_intervals
 from annot_pipeline.methods.numerics.wilson import wilson_interval
-from annot_pipeline.stages.gold.compare_releases import agreement_changes, prevalence_changes
+from annot_pipeline.stages.gold.compare import agreement_changes, prevalence_changes
 
 GATES = ("agreement_fall", "prevalence_drift", "label_flips", "unseen_judges")
 

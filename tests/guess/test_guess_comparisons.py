@@ -11,7 +11,7 @@ import pytest
 
 from annot_pipeline.errors import ConfigError
 from annot_pipeline.guess import guess_campaign
-from annot_pipeline.guess.outcomes import side_of
+from annot_pipeline.guess.comparisons import side_of
 from annot_pipeline.guess.sides import Pair, pairs_among
 from tests.guess.conftest import Guess, write_csv
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from annot_pipeline.hits.mturk_layout import PAIRS_AT_ONCE, mturk_layout
+from annot_pipeline.hits.mturk_file import PAIRS_AT_ONCE, mturk_layout
 from annot_pipeline.stages.planning.hit_plan import Question
 from tests.hits.platforms import Row, files, plan, read_csv, slot, write
 from tests.hits.test_layout import HEAD, HOSTILE, Form, answer, in_a_browser

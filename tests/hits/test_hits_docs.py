@@ -19,7 +19,7 @@ from annot_pipeline.config.sources import HITS_FIELDS
 from annot_pipeline.exports import READERS, Opening
 from annot_pipeline.exports.hit_bookkeeping import parse_hit
 from annot_pipeline.hits import PLATFORMS, jsonl_file, label_studio_file, mturk_file
-from annot_pipeline.hits.mturk_layout import AT_ONCE, PAIRS_AT_ONCE
+from annot_pipeline.hits.mturk_file import AT_ONCE, PAIRS_AT_ONCE
 from annot_pipeline.stages.planning.hit_plan import Question
 from tests.conftest import Built, build_file, stage_file
 from tests.hits.platforms import files, plan, question, slot, write

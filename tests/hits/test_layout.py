@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from annot_pipeline.hits.mturk_layout import AT_ONCE, mturk_layout, slider_step
+from annot_pipeline.hits.mturk_file import AT_ONCE, mturk_layout, slider_step
 from tests.hits.platforms import files, plan, question, read_csv, slot, write
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")

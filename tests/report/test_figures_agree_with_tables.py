@@ -25,7 +25,7 @@ from annot_pipeline.report.sections.lineage import lineage
 from annot_pipeline.report.sections.models import models
 from annot_pipeline.report.sections.rankings import rankings
 from annot_pipeline.report.sections.records import records
-from annot_pipeline.stages.rankings.time_comparisons import COMPARISON_TIMES
+from annot_pipeline.stages.rankings.describe_comparisons import COMPARISON_TIMES
 from tests.conftest import build_file
 from tests.full_campaign import write_full_campaign
 from tests.report.figure_reader import Figure

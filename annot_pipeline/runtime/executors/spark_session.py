@@ -1,20 +1,26 @@
-"""The session of Spark of this process, and what it is asked."""
+"""The session of Spark of this process, and what it is asked.
+
+Who is there to run jobs, and how many are done: Spark itself waits for ever, in silence. What Spark
+raises is told in words for people: what could not be done, why, and what to do.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 import sys
 import threading
 import time
 import uuid
 import warnings
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from annot_pipeline.errors import ConfigError, EngineError, Problem
 from annot_pipeline.runtime.executors.spark_checks import (
@@ -23,8 +29,142 @@ from annot_pipeline.runtime.executors.spark_checks import (
     check_masters,
     without_parameters,
 )
-from annot_pipeline.runtime.executors.spark_watch import Watch, is_remote, watched
-from annot_pipeline.runtime.executors.spark_words import GOES_ON, LOG, LOOK_THERE, in_words
+
+LOG = "Spark's own log has more: set engine.config spark.log.level to INFO"
+GOES_ON = "continues from the finished stages"
+LOOK_THERE = (
+    "look at the logs of its master and workers; engine.master has the port of the master, 7077 "
+    "most often, not that of its web page"
+)
+ENDED = re.compile(
+    r"stopped SparkContext|SparkContext was shut down|removed our application|is null$"
+)
+"""What Spark says, in one or another thread, when its context has ended; no null is ours."""
+
+NO_PYTHON = re.compile(r"Cannot run program")
+"""What Java says where an executor's Python is not to be found; behind it stands a number alone."""
+
+
+@contextmanager
+def in_words(what: str, do: str = LOG) -> Iterator[None]:
+    """Turn errors of Spark into errors that say what failed, and what to do.
+
+    Whatever is raised is Spark's: of a connection that broke py4j raises ``KeyError('p')``.
+    """
+    try:
+        yield
+    except Exception as error:
+        cause = _cause(str(error))
+        if getattr(error, "getCondition", lambda: None)() == "JAVA_GATEWAY_EXITED":
+            do = "Java said why above: correct engine.master, engine.config or the environment"
+        elif ENDED.search(cause):
+            cause, do = f"the cluster ended the application ({cause})", LOOK_THERE
+        elif isinstance(error, FileNotFoundError):
+            cause, do = f"Spark's own files are not there ({cause})", "correct or unset SPARK_HOME"
+        elif NO_PYTHON.search(cause):
+            do = "PYSPARK_PYTHON names the Python of executors: correct it there, or here"
+        elif isinstance(error, OSError | LookupError):
+            cause = f"the connection to Spark broke ({type(error).__name__}: {cause})"
+            do = f"build again, which {GOES_ON}; if Java was killed here, give it memory"
+        problem = Problem("", cause, do=do)
+        raise EngineError(f"{what}: Spark gave up", [problem], may_pass=True) from error
+
+
+def _cause(text: str) -> str:
+    """Return the line of a long trace that says what happened."""
+    lines = [re.sub(r"^(: |Caused by: )", "", line.lstrip()).rstrip() for line in text.splitlines()]
+    lines = list(filter(None, lines))
+    error_lines = [line for line in lines if re.match(r"(\w+\.)*\w*(Error|Exception)\b.*: ", line)]
+    error_lines = [line for line in error_lines if NO_PYTHON.search(line)] or error_lines
+    return (error_lines or lines or ["no word"])[-1 if error_lines else 0][:500]
+
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def is_remote(spark: SparkSession) -> bool:
+    """Return whether a session is one of Spark Connect, without Java in this process."""
+    return type(spark).__module__.startswith("pyspark.sql.connect")
+
+
+@dataclass(frozen=True)
+class Watch:
+    """Holds the functions that tell the state of a request to Spark.
+
+    Parameters
+    ----------
+    is_served
+        Whether anybody is at work, or may be.
+    n_done
+        How many tasks have ended.
+    """
+
+    is_served: Callable[[], bool]
+    n_done: Callable[[], int]
+
+
+@contextmanager
+def watched(spark: SparkSession, address: str, tag: str) -> Iterator[Watch]:
+    """Return a watch on executors and on finished jobs, as far as visible from here.
+
+    Of a cluster its executors count: they do without their master, and a master without executors
+    may get some. A server of Connect must answer, and, where it tells how many tasks are running,
+    run any of those that are asked for meanwhile.
+
+    Parameters
+    ----------
+    spark, address
+        The session and its address.
+    tag
+        Of the jobs of Spark; Connect tells of all that the session asks for.
+    """
+    if not is_remote(spark):
+        yield Watch(partial(_has_executors, spark), partial(_n_done, spark, tag))
+        return
+    running: deque[int] = deque(maxlen=1)
+    n_done: deque[int] = deque([0], maxlen=1)
+
+    def tell(*, stages: Iterable[Any] | None, inflight_tasks: int, **_: object) -> None:
+        running.append(inflight_tasks)
+        n_done.append(sum(stage.num_completed_tasks for stage in stages or ()))
+
+    spark.registerProgressHandler(tell)
+    try:
+        yield Watch(lambda: _answers(address) and any(running or [1]), lambda: n_done[0])
+    finally:
+        spark.removeProgressHandler(tell)
+
+
+def _n_done(spark: SparkSession, tag: str) -> int:
+    try:
+        context = spark.sparkContext
+        tracker = context.statusTracker()
+        jobs = map(tracker.getJobInfo, context._jsc.sc().statusTracker().getJobIdsForTag(tag))
+        stages = [tracker.getStageInfo(stage) for job in jobs if job for stage in job.stageIds]
+        return sum(stage.numCompletedTasks for stage in stages if stage)
+    except Exception:  # py4j raises anything; who asks for rows meets it too, and says so
+        return 0
+
+
+def _has_executors(spark: SparkSession) -> bool:
+    try:
+        context = spark.sparkContext
+        if re.match(r"local(\[|$)", context.master):
+            return True
+        executors = context._jsc.sc().statusTracker().getExecutorInfos()
+        return len(executors) > 1  # one is this machine
+    except Exception:  # py4j raises anything; who asks for rows meets it too, and says so
+        return True
+
+
+def _answers(address: str) -> bool:
+    try:
+        check_masters(address)
+    except EngineError:
+        return False
+    return True
+
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession

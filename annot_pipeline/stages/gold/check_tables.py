@@ -2,24 +2,122 @@
 
 All by Arrow, part by part: no table needs to lie in memory. The same rules are a suite of Great
 Expectations (gates.expectations), which Dagster holds released tables to.
+
+Columns, types, nulls, NaN and order are matters of Arrow. The other rules (allowed values, ranges,
+repeated keys) are annot_pipeline.gates.rules.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
+import pyarrow as pa
+import pyarrow.compute as pc
 from pyarrow.parquet import read_schema
 
 from annot_pipeline.contracts import Table
+from annot_pipeline.errors import SHOWN_VALUES, shorten
 from annot_pipeline.gates.parts import check_rules_by_chunk
-from annot_pipeline.gates.rules import Checked, rules_of
-from annot_pipeline.stages.gold.check_contract import (
-    checked_columns,
-    key_text,
-    misshapen,
-    violations,
-)
+from annot_pipeline.gates.rules import Checked, breach_text, rules_of
 from annot_pipeline.storage.tables import StoredTable, read_groups, read_table
+
+
+def misshapen(schema: pa.Schema, contract: Table) -> list[str]:
+    """Return what is wrong with columns and types; if anything is, no other rule applies."""
+    if schema.names != contract.schema.names:
+        return [f"columns are {schema.names}, declared are {contract.schema.names}"]
+    return [
+        f"{column.name} is {type_}, declared is {column.type}"
+        for column in contract.columns
+        if (type_ := _plain(schema.field(column.name).type)) != column.type
+    ]
+
+
+def checked_columns(contract: Table) -> list[str]:
+    """Return the columns that `violations` looks at."""
+    own = (c.name for c in contract.columns if not c.nullable or pa.types.is_floating(c.type))
+    return list(dict.fromkeys([*contract.key, *own]))
+
+
+def violations(groups: Iterable[pa.Table], contract: Table) -> list[str]:
+    """Return nulls, NaNs and rows out of the order of the key, one sentence each.
+
+    Parameters
+    ----------
+    groups
+        The table, in parts that lie in memory one by one.
+    contract
+        What it should be.
+    """
+    reals = [c.name for c in contract.columns if pa.types.is_floating(c.type)]
+    filled = [c.name for c in contract.columns if not c.nullable]
+    out_of_order = f"rows are not sorted by {', '.join(contract.key)}"
+    wrong = [*map(is_null, filled), *map(is_nan, reals), out_of_order]
+    rows = dict.fromkeys(wrong, 0)
+    keys: dict[str, list[str]] = {what: [] for what in wrong}
+
+    def note(what: str, part: pa.Table, is_wrong: pa.Array) -> None:
+        n = pc.sum(is_wrong).as_py() or 0
+        if n:
+            rows[what] += n
+            first = part.filter(is_wrong).slice(0, SHOWN_VALUES - len(keys[what]))
+            keys[what] += [key_text(r, contract.key) for r in first.to_pylist()]
+
+    last: pa.Table | None = None
+    for part in groups:
+        for name in filled:
+            if part[name].null_count:
+                note(is_null(name), part, pc.is_null(part[name]))
+        for name in reals:
+            note(is_nan(name), part, pc.fill_null(pc.is_nan(part[name]), False))
+        key = pa.table([_decoded(part[name]) for name in contract.key], list(contract.key))
+        both = pa.concat_tables([last, key]) if last else key
+        note(out_of_order, both.slice(1), _before_the_last(both))
+        last = both.slice(max(both.num_rows - 1, 0))
+    return [breach_text(what, n, keys[what]) for what, n in rows.items() if n]
+
+
+def is_null(column: str) -> str:
+    """Return the words for a null value."""
+    return f"{column} is null"
+
+
+def is_nan(column: str) -> str:
+    """Return the words for a NaN."""
+    return f"{column} is NaN"
+
+
+def key_text(row: dict[str, object], key: Sequence[str]) -> str:
+    """Return the key of a row, for people."""
+    return " / ".join("null" if row[name] is None else shorten(row[name], 40) for name in key)
+
+
+def _before_the_last(keys: pa.Table) -> pa.Array:
+    """Return for each row but the first whether its key sorts before the previous one."""
+    n_pairs = max(keys.num_rows - 1, 0)
+    before = pa.repeat(False, n_pairs)
+    equal = pa.repeat(True, n_pairs)  # in all columns so far
+    for values in keys.columns:
+        first, second = (values.slice(start, n_pairs).combine_chunks() for start in (0, 1))
+        behind = pc.or_(
+            pc.fill_null(pc.greater(first, second), False),
+            pc.and_(first.is_null(), second.is_valid()),  # nulls stand last
+        )
+        same = pc.or_(
+            pc.fill_null(pc.equal(first, second), False),
+            pc.and_(first.is_null(), second.is_null()),
+        )
+        before = pc.or_(before, pc.and_(equal, behind))
+        equal = pc.and_(equal, same)
+    return before
+
+
+def _decoded(values: pa.ChunkedArray) -> pa.ChunkedArray:
+    return values.cast(_plain(values.type))
+
+
+def _plain(type_: pa.DataType) -> pa.DataType:
+    return type_.value_type if pa.types.is_dictionary(type_) else type_
 
 
 def check_table(contract: Table, table: StoredTable) -> Checked:

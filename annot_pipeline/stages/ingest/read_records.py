@@ -1,7 +1,8 @@
 """Raw rows become records: one per judgment cell, each a judgment or a reason why not.
 
 What a record's kind of task demands (a label among the classes, a score on the scale) is
-not known here; that is `sql/ingest/settle_judgments.sql`.
+not known here; that is `sql/ingest/settle_judgments.sql`. A model with a version, a prompt and a
+temperature is a judge of its own.
 """
 
 from __future__ import annotations
@@ -9,13 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from functools import reduce
-from typing import TypeVar
+from typing import Final, TypeVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from annot_pipeline.config import EachColumn, EachElement, EachKey, ItemSource, Source
+from annot_pipeline.config.judges import prompt_hash
 from annot_pipeline.contracts import CONTROLS, PREFERENCES, TEXT, TIME
 from annot_pipeline.contracts.answer_text import answer_text
 from annot_pipeline.errors import shorten
@@ -32,11 +34,54 @@ from annot_pipeline.stages.ingest.expressions import (
     without_steps,
 )
 from annot_pipeline.stages.ingest.item_versions import add_text_digests
-from annot_pipeline.stages.ingest.judge_versions import name_versions
 from annot_pipeline.stages.ingest.preferences import derive_preference
 from annot_pipeline.stages.ingest.raw_names import CELLS, judge_cells
 from annot_pipeline.stages.ingest.record_cells import RecordCells, combinations, record_cells
 from annot_pipeline.stages.ingest.record_fields import ANSWERS, is_blank, reason_where
+
+PARTS: Final = (
+    ("judge_version", "version"), ("judge_prompt", "prompt"), ("judge_temperature", "temperature")
+)  # fmt: skip
+"""Fields of records, and what each is called in a name; as `config.judges.versioned_name`."""
+
+
+def name_versions(fields: dict[str, pa.Array]) -> None:
+    """Add version, prompt and temperature to the names of judges; of a prompt its hash is kept."""
+    if "judge_prompt" in fields:
+        fields["judge_prompt"] = _hashed(fields["judge_prompt"])
+    if "judge_version" in fields:  # parentheses end a name
+        version = pc.replace_substring(fields["judge_version"], "(", "[")
+        fields["judge_version"] = pc.replace_substring(version, ")", "]")
+    mapped = [(field, word) for field, word in PARTS if field in fields]
+    if not mapped:
+        return
+    parts = [
+        pc.binary_join_element_wise(pa.scalar(f", {word} "), _shown(fields[field]), "").fill_null(
+            ""
+        )
+        for field, word in mapped
+    ]
+    joined = pc.utf8_slice_codeunits(pc.binary_join_element_wise(*parts, ""), start=2)
+    named = pc.binary_join_element_wise(
+        fields["judge"], pa.scalar(" ("), joined, pa.scalar(")"), ""
+    )
+    fields["judge"] = pc.if_else(pc.equal(joined, ""), fields["judge"], named)
+
+
+def _hashed(prompts: pa.Array) -> pa.Array:
+    encoded = prompts.dictionary_encode()
+    hashes = pa.array(map(prompt_hash, encoded.dictionary.to_pylist()), TEXT)
+    return pc.take(hashes, encoded.indices)
+
+
+def _shown(values: pa.Array) -> pa.Array:
+    """Return values as text; a number as Python's ``:g`` has it."""
+    if pa.types.is_string(values.type):
+        return values
+    encoded = values.dictionary_encode()
+    texts = pa.array([f"{value:g}" for value in encoded.dictionary.to_pylist()], TEXT)
+    return pc.take(texts, encoded.indices)
+
 
 CODE_VERSION = "11"  # failed answers
 

@@ -3,13 +3,16 @@
 z-scores are by judge and task (Graham et al. 2013, section 4.3). Judges who failed judge
 control have them too: the unfiltered results stay beside the filtered ones. Statistics of judges
 are sums over blocks of judgments: a table in memory, or files of one large task.
+
+What does not belong here: the sums themselves (methods.numerics.moments).
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,14 +21,172 @@ import pyarrow.compute as pc
 
 from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.config import Standardize
-from annot_pipeline.contracts import DESCRIBING, FLAG, INT, REAL, TEXT, TIME
+from annot_pipeline.contracts import DESCRIBING, FLAG, INT, ORDINARY, REAL, TEXT, TIME
+from annot_pipeline.methods.numerics.additive import SumsByName
+from annot_pipeline.methods.numerics.blocks import Blocks
+from annot_pipeline.methods.numerics.moments import (
+    Extent,
+    FirstSums,
+    GridSums,
+    Moments,
+    moments_of,
+    squares_about,
+)
 from annot_pipeline.methods.numerics.spans import spans_by_size
+from annot_pipeline.methods.scores.constant_runs import longest_constant_runs
 from annot_pipeline.methods.scores.zscores import standardized as z_of
 from annot_pipeline.runtime.coded_task import CodedTask
 from annot_pipeline.runtime.indexing import is_in, names_of
 from annot_pipeline.runtime.task_partitions import TaskData, TaskResult
-from annot_pipeline.stages.scores.judge_sums import MEANS, JudgeMoments, JudgeScores
-from annot_pipeline.stages.scores.runs_of_work import has_order, longest_runs
+from annot_pipeline.stages.shared.orient_scores import OrientedScores, orient_scores
+
+MEANS = {
+    "mean_ordinary": ORDINARY,
+    "mean_good_reference": ("good_reference",),
+    "mean_bad_reference": ("bad_reference",),
+}
+"""Means of a judge's scores, by the controls that they are of."""
+COUNTS = "counts"
+"""What is measured of the scores by which z-scores are made."""
+
+
+@dataclass(frozen=True)
+class JudgeScores:
+    """Scores that count of a task's items, or of some: what sums over judges are made of.
+
+    Parameters
+    ----------
+    rows
+        The judgments.
+    judges
+        ``(n_rows,)`` codes of their judges, of the whole task.
+    n_judges
+        Of the whole task.
+    oriented
+        Scores turned so that more is better.
+    """
+
+    rows: CodedTask
+    judges: Codes
+    n_judges: int
+    oriented: OrientedScores
+
+    @classmethod
+    def from_rows(cls, rows: pa.Table, tasks: pa.Table, judges: Sequence[str]) -> JudgeScores:
+        """Return the scores of judgments that count."""
+        coded = CodedTask("", rows)
+        codes = coded.codes_among("judge", judges)
+        return cls(coded, codes, len(judges), orient_scores(rows, tasks))
+
+    def measured(self, settings: Standardize) -> dict[str, tuple[Codes, Floats]]:
+        """Return judges and values of what is averaged by judge."""
+        score = self.oriented.score
+        at_end = (score == self.oriented.low) | (score == self.oriented.high)
+        selected = {name: self.rows.is_in("control", *controls) for name, controls in MEANS.items()}
+        if settings.controls == "include":
+            selected[COUNTS] = np.ones(score.size, np.bool_)
+        else:
+            selected[COUNTS] = selected["mean_ordinary"]
+        return {name: (self.judges[some], score[some]) for name, some in selected.items()} | {
+            "share_at_ends": (self.judges, at_end.astype(np.float64))
+        }
+
+    def extents(self, settings: Standardize) -> SumsByName[Extent]:
+        """Return the extents of values, needed of all items before sums; by what is measured."""
+        return SumsByName({
+            name: Extent.from_values(*values, n_groups=self.n_judges)
+            for name, values in self.measured(settings).items()
+        })  # fmt: skip
+
+    def first_sums(
+        self, settings: Standardize, extents: Mapping[str, Extent]
+    ) -> SumsByName[FirstSums]:
+        """Return sums by judge; extents are of all items."""
+        return SumsByName({
+            name: FirstSums.from_values(*values, extents[name])
+            for name, values in self.measured(settings).items()
+        })  # fmt: skip
+
+    def squares(
+        self,
+        settings: Standardize,
+        extents: Mapping[str, Extent],
+        firsts: Mapping[str, FirstSums],
+    ) -> GridSums:
+        """Return squared distances from judges' means, where `first_sums` lack them."""
+        values = self.measured(settings)[COUNTS]
+        return squares_about(*values, extents[COUNTS], firsts[COUNTS])
+
+    def n_of_judges(self) -> Codes:
+        """Return ``(2, n_judges)`` judgments of each judge, and those that judge control left."""
+        is_kept = ~self.rows.is_in("fate", "judge_failed")
+        return np.stack([
+            np.bincount(judges, minlength=self.n_judges)
+            for judges in (self.judges, self.judges[is_kept])
+        ])  # fmt: skip
+
+
+@dataclass(frozen=True)
+class JudgeMoments:
+    """Sums over all items, by judge; see `JudgeScores`."""
+
+    extents: Mapping[str, Extent]
+    firsts: Mapping[str, FirstSums]
+    squares: GridSums
+
+    @classmethod
+    def from_blocks(cls, blocks: Blocks[JudgeScores], settings: Standardize) -> JudgeMoments:
+        """Return the moments of judges over blocks of items."""
+        extents = blocks.sum(JudgeScores.extents, settings)
+        firsts = blocks.sum(JudgeScores.first_sums, settings, extents)
+        return cls(extents, firsts, blocks.sum(JudgeScores.squares, settings, extents, firsts))
+
+    @cached_property
+    def counted(self) -> Moments:
+        """Return number, mean and variance of the scores that z-scores use."""
+        return moments_of(self.extents[COUNTS], self.firsts[COUNTS], self.squares)
+
+    @property
+    def sd(self) -> Floats:
+        """Return the standard deviation of the counted scores."""
+        return np.sqrt(self.counted.variance)
+
+    def mean(self, name: str) -> Floats:
+        """Return the mean of what is measured; NaN without values."""
+        return self.firsts[name].means(self.extents[name])
+
+
+def has_order(rows: pa.Table) -> pa.ChunkedArray:
+    """Return whether judgments have a known order; without one in a task, runs are null."""
+    return pc.or_(rows["position"].is_valid(), rows["submitted_at"].is_valid())
+
+
+def longest_runs(rows: CodedTask, judges: Codes, *, n_judges: int) -> Codes:
+    """Return the longest constant run ``(n_judges,)`` of each judge; -1 if unknown."""
+    timed = rows.is_known("submitted_at")
+    time = np.where(timed, rows.times("submitted_at"), 0)
+    names = ("hit", "native_id", "position", "criterion")
+    order = [time, *(_ordinals(rows, name) for name in names)]
+    sittings = np.where(timed, -1, order[1])  # nothing tells the order of HITs without a time
+    return longest_constant_runs(judges, sittings, order, rows.numbers("score"), n_judges=n_judges)
+
+
+def _ordinals(rows: CodedTask, column: str) -> Codes:
+    """Return the places of names in their natural order: numbers by size, no name, then texts."""
+    indexed = rows[column]
+    names = [*indexed.names, ""]  # the last, which code -1 takes, is that of a null
+
+    def natural(code: int) -> tuple[bool, int, str]:
+        name = names[code]
+        if not (name.isascii() and name.isdecimal()):
+            return True, 0, name
+        digits = name.lstrip("0")  # a longer number is larger, however long
+        return False, len(digits), digits
+
+    positions = np.empty(len(names), np.int64)
+    positions[sorted(range(len(names)), key=natural)] = np.arange(len(names))
+    return positions[indexed.codes]
+
 
 COUNTED = ("used", "control", "judge_failed")
 SCANNED = ("judge", "judge_id", "fate", "position", "submitted_at")

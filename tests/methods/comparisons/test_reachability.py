@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from annot_pipeline.methods.comparisons.reachability import Reachability
+from annot_pipeline.methods.comparisons.comparison_graphs import Reachability
 
 
 def as_sets(words: np.ndarray) -> list[set[int]]:

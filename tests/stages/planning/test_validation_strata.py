@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from annot_pipeline.stages.planning.validation_strata import MOST_ANSWERS, validation_strata
+from annot_pipeline.stages.planning.validation_population import MOST_ANSWERS, validation_strata
 
 
 def strata(kind, *models, classes=()):

@@ -14,7 +14,7 @@ from annot_pipeline.stages.rankings.length_ranking import (
     NO_TEXTS,
     WITHOUT_TEXT,
 )
-from annot_pipeline.stages.rankings.text_lengths import log_lengths
+from annot_pipeline.stages.rankings.rank_systems import log_lengths
 from tests.stages.rankings.ranked import CLEAR, METHODS, column, run, table
 
 METHOD = "bradley_terry_length"
