@@ -105,7 +105,7 @@ def test_it_is_compared_with_causes(upgraded, monkeypatch, capsys):
 def test_it_is_compared_where_the_key_is_another(upgraded, monkeypatch, capsys):
     monkeypatch.setenv("ANNOT_KEY", "another key for tests, long enough to be one")
     assert main(["diff", str(upgraded), "v0001", "v0002"]) == 0
-    assert "setting dawid_skene.max_parameters" in capsys.readouterr().out
+    assert "  dawid_skene.max_parameters  " in capsys.readouterr().out
 
 
 def test_tables_of_another_schema_are_not_made_again(upgraded, monkeypatch):

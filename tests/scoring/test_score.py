@@ -284,8 +284,8 @@ def test_names_left_out_are_counted_whole(publish, folder, capsys):
     (folder / "m.csv").write_text("item,label\na,yes\n" + rows)
     assert main(["score", str(folder), str(folder / "m.csv")]) == 0
     out = capsys.readouterr().out
-    assert "781 rows left out" in out
-    assert "'x0', 'x1', 'x2' and 778 more" in out
+    missing = "n 781; first x0, x1, x2, x3, x4"
+    assert f"  rows left out, items that gold does not have: {missing}\n" in out
 
 
 def test_classes_of_tasks_that_the_file_is_not_about_are_not_missed(publish, scored):
