@@ -108,7 +108,9 @@ def score(
         }
         for one in scores.document["tasks"] for row in one["by_class"]
     ]  # fmt: skip
-    figures = {name: of["value"] for name, of in scores.document["micro"]["figures"].items()}
+    figures = {
+        name: figure["value"] for name, figure in scores.document["micro"]["figures"].items()
+    }
     summary = (
         f"{name} {figures[name]:.4f}" for name in ("accuracy", "expected_accuracy", "log_loss")
         if figures[name] is not None

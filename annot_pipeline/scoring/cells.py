@@ -17,13 +17,14 @@ from annot_pipeline.errors import first_of, shorten
 from annot_pipeline.exports.json_lines import parse_json
 from annot_pipeline.methods.labels.prediction_scores import NO_CLASS
 from annot_pipeline.scoring.faults import Faults
+from annot_pipeline.scoring.gold import ByItem
 from annot_pipeline.scoring.predictions import Form, Predictions, is_blank
 
 SUM_TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True)
-class Rows:
+class Rows(ByItem):
     """The rows of a task whose item gold has.
 
     Parameters
@@ -48,11 +49,6 @@ class Rows:
         """Return the rows' cells."""
         return self.predictions.columns[name].take(pa.array(self.at))
 
-    def take(self, which: Codes) -> Rows:
-        """Return some of the rows, by place."""
-        at, items = self.at[which], self.items[which]
-        return Rows(self.predictions, self.form, at, items, self.classes)
-
     def numbers(self, which: npt.NDArray[np.bool_] | Codes) -> list[int]:
         """Return the row numbers in the file of some of the rows."""
         row_numbers: list[int] = self.predictions.row[self.at[which]].tolist()
@@ -60,7 +56,7 @@ class Rows:
 
 
 @dataclass(frozen=True)
-class Predicted:
+class Predicted(ByItem):
     """What was predicted.
 
     Parameters
@@ -86,23 +82,6 @@ class Predicted:
     is_scaled: Flags
     is_tied: Flags
 
-    @classmethod
-    def from_labels(cls, items: Codes, codes: Codes, is_unknown: Flags) -> Predicted:
-        """Return predictions of classes alone."""
-        never = np.zeros(items.size, np.bool_)
-        return cls(items, codes, None, is_unknown, never, never)
-
-    def take(self, rows: Codes) -> Predicted:
-        """Return the predictions of some of the items, by place."""
-        return Predicted(
-            self.items[rows],
-            self.codes[rows],
-            None if self.probabilities is None else self.probabilities[rows],
-            self.is_unknown[rows],
-            self.is_scaled[rows],
-            self.is_tied[rows],
-        )
-
 
 def predicted(
     rows: Rows, faults: Faults, *, normalize: bool = False, unknown_wrong: bool = False
@@ -124,7 +103,8 @@ def predicted(
         rows = _without_repeated(rows, faults)
     if rows.form.name == "labels":
         codes, unknown = _codes(rows, str(rows.form.label), faults, unknown_wrong)
-        return Predicted.from_labels(rows.items, codes, unknown)
+        never = np.zeros_like(unknown)
+        return Predicted(rows.items, codes, None, unknown, never, never)
     items, first, inverse = np.unique(rows.items, return_index=True, return_inverse=True)
     if rows.form.name == "columns":
         cells, elsewhere = _from_columns(rows, faults), np.zeros(len(rows.items))
