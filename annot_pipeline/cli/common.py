@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from annot_pipeline.errors import printable
+from annot_pipeline.errors import ConfigError, Problem, printable
 
 if TYPE_CHECKING:
     from annot_pipeline.config import LoadedCampaign
@@ -28,6 +29,33 @@ def typed(arguments: argparse.Namespace) -> str:
     from annot_pipeline.config.campaign import as_typed
 
     return as_typed(arguments.campaign, arguments.sets)
+
+
+def check_output(
+    campaign: LoadedCampaign, what: str, output: Path, endings: Sequence[str], paths: Sequence[Path]
+) -> None:
+    """Make sure that files can be written.
+
+    Raises
+    ------
+    ConfigError
+        The name of ``output`` shows none of the formats, its folder does not exist, a path is in
+        the folder of releases, or the next build would read it as an export.
+    """
+    from annot_pipeline.runtime.read_back import refuse_read_back
+
+    problem = None
+    gold = campaign.gold.resolve()
+    if output.suffix not in endings and not output.is_dir():
+        allowed = ", ".join(ending or "a folder" for ending in endings)
+        problem = Problem("-o", f"{output} ends with {output.suffix}", allowed)
+    elif not output.parent.is_dir():
+        problem = Problem("-o", f"there is no folder {output.parent}", do="create it first")
+    elif any(path.resolve().is_relative_to(gold) for path in paths):
+        problem = Problem("-o", f"{output} is in the folder of releases", do="name another folder")
+    if problem:
+        raise ConfigError(f"{what} cannot be written there", [problem])
+    refuse_read_back(campaign, paths)
 
 
 def say(message: str) -> None:

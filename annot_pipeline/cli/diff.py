@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from annot_pipeline.cli.arguments import TABLES
-from annot_pipeline.cli.common import Document, load, say, show
+from annot_pipeline.cli.common import Document, check_output, load, say, show
 from annot_pipeline.cli.render import fields, table
 from annot_pipeline.errors import first_of, row_and_line
 
@@ -33,13 +33,15 @@ LONGEST = 80
 
 def run_diff(arguments: argparse.Namespace) -> int:
     """Say what changed between two releases, and why."""
-    from annot_pipeline.audit.diff.file import diff_paths, write_diff
+    from annot_pipeline.audit.diff.file import ENDING, diff_paths, write_diff
     from annot_pipeline.audit.diff.lines import add_lines
     from annot_pipeline.audit.diff.releases import diff_releases
 
     campaign = load(arguments)
     versions = (arguments.old, arguments.new)
-    paths = diff_paths(campaign, arguments.output, versions) if arguments.output else []
+    paths = diff_paths(arguments.output, versions) if arguments.output else []
+    if paths:
+        check_output(campaign, "a diff", arguments.output, (ENDING, ""), paths)
     diff = diff_releases(
         campaign, versions, tables=(arguments.table,) if arguments.table else TABLES,
         causes=not arguments.no_causes, progress=say,

@@ -7,7 +7,7 @@ import shlex
 import textwrap
 from collections.abc import Iterator
 
-from annot_pipeline.cli.common import Document, load, say, show, typed
+from annot_pipeline.cli.common import Document, check_output, load, say, show, typed
 from annot_pipeline.cli.render import at, fields, table
 
 NAMES = {
@@ -70,11 +70,13 @@ def run_score(arguments: argparse.Namespace) -> int:
     from dataclasses import fields as names_of
 
     from annot_pipeline.scoring import Options, score
-    from annot_pipeline.scoring.items_file import items_path, write_items
+    from annot_pipeline.scoring.score import write_items
 
     options = Options(**{name.name: getattr(arguments, name.name) for name in names_of(Options)})
     campaign = load(arguments)
-    path = items_path(campaign, arguments.output) if arguments.output else None
+    path = arguments.output
+    if path is not None:
+        check_output(campaign, "scores of items", path, (".csv", ".parquet"), [path])
     scores = score(campaign, arguments.predictions, options, progress=say)
     document = scores.document
     if path is not None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv as pa_csv
 
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.errors import ConfigError, Problem
@@ -25,7 +26,9 @@ from annot_pipeline.scoring.predictions import (
     read_predictions,
     recognise,
 )
+from annot_pipeline.storage.files import atomic_write
 from annot_pipeline.storage.releases import Releases
+from annot_pipeline.storage.tables import write_table
 
 FARTHEST = 5
 """Items named that are farthest from gold."""
@@ -212,6 +215,15 @@ def score_predictions(
         "farthest": [row for row in items[:FARTHEST].to_pylist() if row["distance"] > 0],
     }
     return PredictionScores(document, items)
+
+
+def write_items(items: pa.Table, path: Path) -> None:
+    """Write one row per item as csv or Parquet, in one step."""
+    with atomic_write(path) as temporary:
+        if path.suffix == ".csv":
+            pa_csv.write_csv(items, temporary)
+        else:
+            write_table(temporary, items)
 
 
 def _form(form: Form, classes: Sequence[str]) -> Document:

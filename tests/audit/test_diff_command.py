@@ -123,13 +123,13 @@ def test_nothing_is_written_into_gold(capsys, campaign, output):
     before = sorted((campaign / "gold").rglob("*"))
     status, _, err = run(capsys, "diff", campaign, "v0001", "v0002", "-o", campaign / output)
     assert status == 2
-    assert "a diff cannot be part of a release" in err
+    assert "is in the folder of releases" in err
     assert sorted((campaign / "gold").rglob("*")) == before
 
 
 @pytest.mark.parametrize(
     ("output", "said"),
-    [("d.csv", "a diff is written as Parquet"), ("new/deep/d.parquet", "there is no folder")],
+    [("d.csv", "allowed: .parquet, a folder"), ("new/deep/d.parquet", "there is no folder")],
 )
 def test_only_parquet_is_written_and_into_a_folder_that_is_there(capsys, campaign, output, said):
     status, _, err = run(capsys, "diff", campaign, "v0001", "v0002", "-o", campaign / output)
