@@ -33,8 +33,7 @@ LONGEST = 80
 
 def run_diff(arguments: argparse.Namespace) -> int:
     """Say what changed between two releases, and why."""
-    from annot_pipeline.audit.diff.file import ENDING, diff_paths, write_diff
-    from annot_pipeline.audit.diff.lines import add_lines
+    from annot_pipeline.audit.diff.output import ENDING, add_lines, diff_paths, write_diff
     from annot_pipeline.audit.diff.releases import diff_releases
 
     campaign = load(arguments)
