@@ -54,7 +54,8 @@ def _hits(document: Document) -> Iterator[str]:
             sample["estimands"], key=lambda e: -(e["width"] or e["expected_width"] or 0)
         )
         yield from table("  95% intervals, the widest first", widest, ESTIMAND, most=WIDEST)
-    yield from (f"  not planned: {task}: {why}" for task, why in document["unplanned"].items())
+    unplanned = "  " if document["done"] else "  not planned: "
+    yield from (f"{unplanned}{task}: {why}" for task, why in document["unplanned"].items())
     yield from (f"  note: {note}" for note in (*document["notes"], *document.get("warnings", ())))
     yield from fields(document, {"selection_probabilities": "sample", "plan": "log"})
     yield f"next: {document['next']}"
