@@ -69,26 +69,8 @@ class Frame:
         """
         data = materialize(data)
         names = column_names(data)
-        problems = []
-        for role, name in columns.items():
-            n = names.count(name)
-            if not isinstance(name, str):
-                problems.append(
-                    Problem(f"{role}=", f"is {name!r}", "a text", "rename columns to text")
-                )
-            elif n == 0:
-                header_text = first_of([str(one) for one in names], 20)
-                likely = difflib.get_close_matches(name, [str(one) for one in names], 1)
-                problems.append(
-                    Problem(
-                        f"{role}=", f'column "{name}" not found', f"columns are: {header_text}",
-                        f'did you mean "{likely[0]}"?' if likely else "",
-                    )
-                )  # fmt: skip
-            elif n > 1:
-                problems.append(
-                    Problem(f"{role}=", f'there are {n} columns "{name}"', do="rename all but one")
-                )
+        every = (column_problem(names, role, name) for role, name in columns.items())
+        problems = [problem for problem in every if problem]
         if problems:
             raise ConfigError("the frame cannot be read", problems)
         values = {role: _plain(_column(data, name), name) for role, name in columns.items()}
@@ -153,6 +135,22 @@ class Frame:
             except pa.ArrowInvalid:
                 return texts  # a name that is made of several cells
         return unique.take(places)
+
+
+def column_problem(names: Sequence[Any], role: str, name: Any, do: str = "") -> Problem | None:
+    """Return what is wrong with the column of a role: it is missing, or there twice; else None."""
+    where = f"{role}="
+    if not isinstance(name, str):
+        return Problem(where, f"is {name!r}", "a text", "rename columns to text")
+    if names.count(name) > 1:
+        what = f'there are {names.count(name)} columns "{name}"'
+        return Problem(where, what, do="rename all but one")
+    if name in names:
+        return None
+    texts = list(map(str, names))
+    for likely in difflib.get_close_matches(name, texts, 1):
+        do = do or f'did you mean "{likely}"?'
+    return Problem(where, f'column "{name}" not found', f"columns are: {first_of(texts, 20)}", do)
 
 
 def to_kind(table: pa.Table, kind: Kind) -> AnyFrame:
