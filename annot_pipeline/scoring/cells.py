@@ -116,12 +116,18 @@ def predicted(
 
 
 def _without_repeated(rows: Rows, faults: Faults) -> Rows:
-    first = np.unique(rows.items, return_index=True)[1]
-    is_repeat = np.ones(len(rows.items), np.bool_)
-    is_repeat[first] = False
-    names = rows.column(rows.form.item).filter(pa.array(is_repeat)).to_pylist()
-    faults.add("twice", rows.numbers(is_repeat), names)
-    return rows.take(first)
+    repeats = _repeats(rows.items)
+    names = rows.column(rows.form.item).filter(pa.array(repeats)).to_pylist()
+    faults.add("twice", rows.numbers(repeats), names)
+    first = np.flatnonzero(~repeats)
+    return rows.take(first[np.argsort(rows.items[first])])
+
+
+def _repeats(keys: Codes) -> Flags:
+    """Return where a key has occurred before."""
+    repeats = np.ones(keys.size, np.bool_)
+    repeats[np.unique(keys, return_index=True)[1]] = False
+    return repeats
 
 
 def _codes(rows: Rows, column: str, faults: Faults, unknown_wrong: bool) -> tuple[Codes, Flags]:
@@ -131,12 +137,8 @@ def _codes(rows: Rows, column: str, faults: Faults, unknown_wrong: bool) -> tupl
     places = pc.index_in(cells, classes)
     if places.null_count:
         answers = cells.dictionary_encode()
-        texts = [
-            None if text is None else answer_text(text) for text in answers.dictionary.to_pylist()
-        ]
-        places = pc.coalesce(
-            places, pc.index_in(pa.array(texts, TEXT), classes).take(answers.indices)
-        )
+        texts = pa.array(map(answer_text, answers.dictionary.to_pylist()), TEXT)
+        places = pc.coalesce(places, pc.index_in(texts, classes).take(answers.indices))
     codes: Codes = pc.fill_null(places, NO_CLASS).to_numpy().astype(np.int64)
     blank = is_blank(cells) & (codes == NO_CLASS)
     faults.add("blank_label", rows.numbers(blank))
@@ -166,10 +168,9 @@ def _from_long(
     values = np.where(bad, np.nan, values)
     is_class = codes != NO_CLASS
     keys = inverse * (len(rows.classes) + 1) + codes
-    is_repeat = is_class.copy()
-    is_repeat[np.flatnonzero(is_class)[np.unique(keys[is_class], return_index=True)[1]]] = False
-    names = rows.column(rows.form.item).filter(pa.array(is_repeat)).to_pylist()
-    faults.add("class_twice", rows.numbers(is_repeat), names)
+    repeats = np.flatnonzero(is_class)[_repeats(keys[is_class])]
+    names = rows.column(rows.form.item).take(pa.array(repeats)).to_pylist()
+    faults.add("class_twice", rows.numbers(repeats), names)
     cells = np.zeros((n_items, len(rows.classes)))
     cells[inverse[is_class], codes[is_class]] = values[is_class]
     elsewhere = np.zeros(n_items)
