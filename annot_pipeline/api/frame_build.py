@@ -162,7 +162,9 @@ def build_frame(
         tables, gates = temporary_build(campaign, columns, lambda _: None)
     excluded = _excluded(tables["lineage"])
     if excluded.num_rows == frame.n_rows:
-        raise InputError("no row can be used", _problems(excluded))
+        n = counted(excluded.num_rows, "row")
+        what = f"{n}: {first_of(_reasons(excluded), 5)}"
+        raise InputError("no row can be used", [Problem("", what)])
     values = {gate.name: gate for gate in gates if gate.level != "pass"}
     warn_of_rows(
         frame.n_rows, excluded.num_rows, first_of(_reasons(excluded), 3),
@@ -306,8 +308,3 @@ def _reasons(excluded: pa.Table) -> list[str]:
         else f"{row['fate']}: {row['count_all']:,}"
         for row in counts
     ]  # fmt: skip
-
-
-def _problems(excluded: pa.Table) -> list[Problem]:
-    n = counted(excluded.num_rows, "row")
-    return [Problem("", f"{n}: {first_of(_reasons(excluded), 5)}")]

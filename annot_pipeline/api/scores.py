@@ -11,14 +11,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from annot_pipeline.api.frames import (
-    AnyFrame,
-    Frame,
-    has_values,
-    materialize,
-    read_texts,
-    to_kind,
-)
+from annot_pipeline.api.frames import AnyFrame, Frame, has_values, materialize, read_texts, to_kind
 from annot_pipeline.api.releases import Gold
 from annot_pipeline.api.results import Result
 from annot_pipeline.api.roles import refuse_columns

@@ -16,10 +16,7 @@ from annot_pipeline.config.signature import digest, signature
 from annot_pipeline.contracts import FATES, GOLD, SCHEMA_VERSION, model_note
 from annot_pipeline.runtime.job_sizes import JobSizes
 from annot_pipeline.stages.agreement.metrics import AgreementMetrics
-from annot_pipeline.stages.build import (
-    Build,
-    StageRun,
-)
+from annot_pipeline.stages.build import Build, StageRun
 from annot_pipeline.stages.comparisons.metrics import (
     ComparisonMetrics,
     SegmentRankMetrics,
@@ -35,11 +32,7 @@ from annot_pipeline.storage.manifest_changes import export_changes
 from annot_pipeline.storage.published_settings import published_settings
 from annot_pipeline.storage.queries import Queries, Tasks, sql_digest
 from annot_pipeline.storage.releases import Release
-from annot_pipeline.storage.tables import (
-    StoredTable,
-    read_table,
-    read_verified,
-)
+from annot_pipeline.storage.tables import StoredTable, read_table, read_verified
 from annot_pipeline.version import __version__, numeric_packages
 
 

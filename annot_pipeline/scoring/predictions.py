@@ -20,14 +20,7 @@ from annot_pipeline.config import Limits
 from annot_pipeline.contracts import TEXT
 from annot_pipeline.contracts.answer_text import answer_text
 from annot_pipeline.contracts.certainty import probability_column
-from annot_pipeline.errors import (
-    ConfigError,
-    InputError,
-    Problem,
-    counted,
-    first_of,
-    row_and_line,
-)
+from annot_pipeline.errors import ConfigError, InputError, Problem, counted, first_of, row_and_line
 from annot_pipeline.exports import READERS, Opening
 from annot_pipeline.exports.line_numbers import row_lines
 from annot_pipeline.exports.text_check import BYTES_LOOKED_AT, is_text

@@ -19,13 +19,7 @@ from annot_pipeline.scoring.faults import Faults
 from annot_pipeline.scoring.figures import item_table, over_items, over_tasks, score_task
 from annot_pipeline.scoring.gold import GoldTables, GoldTask, read_gold
 from annot_pipeline.scoring.match import SHOWN, Matched, choose_tasks, match
-from annot_pipeline.scoring.predictions import (
-    FORMS,
-    Form,
-    Predictions,
-    read_predictions,
-    recognise,
-)
+from annot_pipeline.scoring.predictions import FORMS, Form, Predictions, read_predictions, recognise
 from annot_pipeline.storage.files import atomic_write
 from annot_pipeline.storage.releases import Releases
 from annot_pipeline.storage.tables import write_table

@@ -10,11 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from annot_pipeline.contracts import GOLD
-from annot_pipeline.storage.manifest_changes import (
-    code_changes,
-    export_changes,
-    setting_changes,
-)
+from annot_pipeline.storage.manifest_changes import code_changes, export_changes, setting_changes
 from annot_pipeline.storage.queries import Queries
 from annot_pipeline.storage.releases import Release
 
