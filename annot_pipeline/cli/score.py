@@ -40,7 +40,7 @@ OF_ITEMS = {
     "n_normalized": "  items whose probabilities were divided by their sum",
     "n_unknown_class": "  items with a class that gold does not have, counted as wrong",
     "n_tied": "  items with several classes of the highest probability: the first counts",
-    "n_floored": "  items with a probability raised to the floor",
+    "n_floored": "  items with a probability raised to {floor:g}",
     "n_adjudicated": "  items that an expert decided",
 }
 ON_KNOWN = "scored on items whose class is known, by truth or an expert: not on gold's labels"
@@ -105,13 +105,15 @@ def _lines(document: Document) -> Iterator[str]:
     tasks = document["tasks"]
     yield f"{document['campaign']} {document['release']}, {document['predictions']}"
     yield from fields(document, COVERAGE)
-    yield from fields({name: sum(t[name] for t in tasks) or None for name in OF_ITEMS}, OF_ITEMS)
+    counts = {name: sum(task[name] for task in tasks) or None for name in OF_ITEMS}
+    headings = {name: text.format(floor=document["floor"]) for name, text in OF_ITEMS.items()}
+    yield from fields(counts, headings)
     part = tasks[0] if len(tasks) == 1 else document["micro"]
     yield from table(f"{part['n_items']:,} items", _figures(part), FIGURES)
     modes = {task["scored_on"] for task in tasks}
     on = ON_BOTH if len(modes) > 1 else ON_KNOWN if modes == {"known"} else ON_GOLD
     yield from textwrap.wrap(on, TERMINAL_WIDTH)
-    yield from (f"-: {why}" for why in dict.fromkeys(document["why_null"].values()))
+    yield from (f"empty cells: {why}" for why in dict.fromkeys(document["why_null"].values()))
     if len(tasks) == 1:
         mean = {"label": "mean", "f1": part["mean_f1"], "expected_f1": part["mean_expected_f1"]}
         first = part["by_class"][:MOST]
