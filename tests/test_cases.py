@@ -14,7 +14,7 @@ import shutil
 import subprocess
 import unicodedata
 from argparse import Namespace
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -190,11 +190,11 @@ def record_documents(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """Record what is shown, as text or as JSON: to validate twice takes twice as long."""
     documents: list[Any] = []
 
-    def show(arguments: Namespace, document: Any, text: Callable[[], str]) -> None:
+    def show(arguments: Namespace, document: Any, lines: Callable[[], Iterable[str]]) -> None:
         documents.append(document)
-        common.show(arguments, document, text)
+        common.show(arguments, document, lines)
 
-    monkeypatch.setattr("annot_pipeline.cli.validate.show", show)
+    monkeypatch.setattr("annot_pipeline.cli.campaign.show", show)
     return documents
 
 

@@ -9,7 +9,7 @@ import duckdb
 import pytest
 
 from annot_pipeline.cli import main
-from annot_pipeline.cli.changes import changes_text
+from annot_pipeline.cli.render import text
 from annot_pipeline.commands.prune import prune
 from annot_pipeline.commands.release_list import list_releases
 from annot_pipeline.commands.status import status
@@ -50,10 +50,13 @@ def test_decisions_are_counted(changes, tmp_path, capsys):
     decisions = status(load_campaign(campaign))["release"]["decisions"]
     assert decisions == {"decided": 1, "overridden": 1}
     assert main(["status", str(campaign)]) == 0
-    assert "labels decided by experts: 1, 1 against the model" in capsys.readouterr().out
+    assert (
+        "labels decided by experts, and against the model: decided 1, overridden 1"
+        in capsys.readouterr().out
+    )
     assert main(["releases", str(campaign)]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert "1 changed decision" in lines[2]
+    assert "changed decisions 1" in lines[4]
 
 
 def test_a_judgment_corrected_in_its_export_is_counted(changes):
@@ -69,18 +72,18 @@ def test_other_settings_are_known_after_the_parent_is_gone(changes, tmp_path):
     changes(sets=("dawid_skene.smoothing=0.5",))
     campaign = load_campaign(tmp_path / "campaign")
     prune(campaign, 1, progress=lambda _: None)
-    [row] = list_releases(campaign)
+    [row] = list_releases(campaign)["releases"]
     assert row["settings_changed"] is True
 
 
 def test_in_words():
-    assert changes_text({"new_labels": 1, "changed_labels": 1200, "new_judgments": None}) == (
-        "1 new label, 1,200 changed labels"
+    assert text({"new_labels": 1, "changed_labels": 1200, "new_judgments": None}) == (
+        "new labels 1, changed labels 1,200"
     )
-    assert changes_text({"settings_changed": True, "judges_have_other_names": False}) == (
-        "other settings"
+    assert text({"settings_changed": True, "judges_have_other_names": False}) == (
+        "settings changed yes"
     )
-    assert changes_text({}) == ""
+    assert text({}) == ""
 
 
 @pytest.mark.slow

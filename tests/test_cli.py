@@ -275,7 +275,7 @@ def test_the_installed_command_ends_with_the_status(campaign, arguments, status,
 def test_debugging_shows_where_it_broke(campaign):
     code = (
         "import sys\nfrom annot_pipeline import cli\nfrom annot_pipeline.cli import releases\n"
-        "releases.run = lambda arguments: 1 / 0\n"
+        "releases.run_releases = lambda arguments: 1 / 0\n"
         "sys.argv = ['annot', 'releases', '.']\ncli.console()"
     )
     done = subprocess.run(

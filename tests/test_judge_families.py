@@ -8,7 +8,7 @@ import pytest
 
 from annot_pipeline.audit.diff.releases import diff_releases
 from annot_pipeline.cli import main
-from annot_pipeline.cli.diff_text import diff_text
+from annot_pipeline.cli.diff import diff_lines
 from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.config.judges import JudgeSettings
 from annot_pipeline.stages.ingest.declared_judges import (
@@ -69,27 +69,31 @@ def changed(build_campaign, tmp_path, before, after):
     build_campaign({"a.csv": EXPORT}, judges=before)
     built = build_campaign({"a.csv": EXPORT}, judges=after)
     diff = diff_releases(load_campaign(tmp_path / "campaign"), ("v0001", "v0002"), causes=False)
-    return diff_text(diff.document(0)), built.publication.release.manifest["settings"]["judges"]
+    settings = built.publication.release.manifest["settings"]
+    return "\n".join(diff_lines(diff.document(0))), settings["judges"]
 
 
 def test_diff_names_the_family_that_was_added(build_campaign, tmp_path):
     text, (entry,) = changed(build_campaign, tmp_path, [], [{"name": "alice.*", "family": "x"}])
-    assert f"setting judges.0 added: {entry['name']}, family x" in text.splitlines()
+    assert f"  judges.0  none  {entry['name']}, family x" in text.splitlines()
     assert "alice" not in text
 
 
 def test_diff_names_the_family_whose_pattern_changed(build_campaign, tmp_path):
     before, after = ([{"name": name, "family": "x"}] for name in ("alice.*", "*.com"))
     text, (entry,) = changed(build_campaign, tmp_path, before, after)
-    assert f"setting judges.0 added: {entry['name']}, family x" in text.splitlines()
-    assert text.count("removed: j") == 1
+    added, removed = (line for line in text.splitlines() if line.startswith("  judges.0  "))
+    if removed.endswith(f"{entry['name']}, family x"):
+        added, removed = removed, added
+    assert added.endswith(f"{entry['name']}, family x")
+    assert removed.endswith("  none")
     assert "alice" not in text
 
 
 def test_diff_names_both_families_of_a_pattern(build_campaign, tmp_path):
     before, after = ([{"name": "alice.*", "family": family}] for family in "xy")
     text, _ = changed(build_campaign, tmp_path, before, after)
-    assert "setting judges.0.family: x to y" in text.splitlines()
+    assert "  judges.0.family  x    y" in text.splitlines()
 
 
 def test_diff_finds_the_cause_with_another_key(tmp_path, monkeypatch):

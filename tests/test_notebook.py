@@ -31,7 +31,7 @@ def test_it_runs_and_shows_tables_and_figures(tmp_path: Path, monkeypatch) -> No
     assert all(any("image/png" in data for data in outputs(cell)) for cell in plots)
     [labels] = [cell for source, cell in cells.items() if source.endswith("\nresult")]
     [page] = [data["text/html"] for data in outputs(labels) if "text/html" in data]
-    assert "LabelResult: 1,748 judgments" in page
+    assert "Result: 1,748 judgments" in page
     assert "t000" in page
     [ranking] = [cell for source, cell in cells.items() if "ranking.ranking" in source]
     assert "system 3" in outputs(ranking)[0]["text/html"]

@@ -197,5 +197,5 @@ def test_a_release_of_other_settings_says_so(build, tmp_path):
     rows = [row(n) for n in range(3)]
     build(*rows)
     build(*rows, sets=("ranking.correction=holm",))
-    listed = list_releases(load_campaign(tmp_path / "campaign"))
+    listed = list_releases(load_campaign(tmp_path / "campaign"))["releases"]
     assert [r["settings_changed"] for r in listed] == [False, True]

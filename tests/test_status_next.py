@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from annot_pipeline.cli import main
-from annot_pipeline.cli.status import _status_text
+from annot_pipeline.cli.status import status_lines
 from tests.conftest import build_file
 
 JUDGES: dict[str, Any] = {
@@ -62,7 +62,7 @@ def document(*levels: str, **more: Any) -> dict[str, Any]:
     ],
 )
 def test_the_next_step_does_not_pass_over_warnings(actual, step):
-    assert _status_text("CAMPAIGN", actual).splitlines()[-1] == f"next: {step}"
+    assert list(status_lines(actual, "CAMPAIGN"))[-1] == f"next: {step}"
 
 
 VOTES = "item,judge,label\n" + "".join(f"i{n},w{judge},yes\n" for n in range(6) for judge in "abc")
@@ -210,7 +210,7 @@ def test_without_store_and_key_exports_are_not_said_to_be_changed(campaign, monk
         assert (told["exports_not_compared"], told["build_due"]) == (["exports/a.csv"], None)
     assert main(["status", str(campaign)]) == 0
     out = capsys.readouterr().out
-    assert "not compared: 1 export (exports/a.csv)" in out
+    assert "need the store's key: exports/a.csv\n" in out
     assert "since then" not in out
 
 

@@ -66,10 +66,12 @@ class FrameTables:
     def restore(
         self,
         name: str,
-        columns: Mapping[str, str | None],
+        columns: str,
         rows: pc.Expression | None = None,
-        order: Sequence[str] = (),
+        *,
+        order: str = "",
         by: Sequence[str] = (),
+        by_task: bool = True,
     ) -> AnyFrame:
         """Return columns of a gold table as a frame.
 
@@ -78,19 +80,22 @@ class FrameTables:
         name
             The table.
         columns
-            Columns, each with its role where it holds cells of the frame.
+            Names of columns; where the frame has tasks, theirs comes first.
         rows
             Which rows; None: all.
         order
             Columns to sort by, as the frame's types sort; none: as the table is sorted.
         by
             Other columns of the table to sort by.
+        by_task
+            Whether the frame has a column of tasks, if what was read has one.
         """
         table = self.tables[name] if rows is None else self.tables[name].filter(rows)
         if by:
             table = table.sort_by([(name, "ascending") for name in by])
-        roles = {column: role for column, role in columns.items() if role is not None}
-        return self.frame.restore(table.select(list(columns)), roles, order)
+        task = ["task"] if by_task and "task" in self.frame.values else []
+        order = " ".join([*task, order]) if order else ""
+        return self.frame.restore(table.select([*task, *columns.split()]), order)
 
 
 def build_frame(
@@ -157,33 +162,45 @@ def build_frame(
         tables, gates = temporary_build(campaign, columns, lambda _: None)
     excluded = _excluded(tables["lineage"])
     if excluded.num_rows == frame.n_rows:
-        raise InputError("no row can be used", _problems(excluded))
-    if excluded.num_rows:
-        warnings.warn(
-            f"{excluded.num_rows:,} of {frame.n_rows:,} rows do not count, see .excluded: "
-            f"{first_of(_reasons(excluded), 3)}",
-            stacklevel=3,
-        )
-    for gate in gates:
-        if gate.name == REPEATS and gate.level != "pass":
-            warnings.warn(
-                f"{counted(int(gate.value), 'time')} a judge answered an item more than once, and "
-                f"each answer counts; {_one_answer(frame)}",
-                stacklevel=3,
-            )
-        if gate.name == ALIKE and gate.level != "pass":
-            warn_of_look_alikes(gate.detail, stacklevel=4)
+        n = counted(excluded.num_rows, "row")
+        what = f"{n}: {first_of(_reasons(excluded), 5)}"
+        raise InputError("no row can be used", [Problem("", what)])
+    values = {gate.name: gate for gate in gates if gate.level != "pass"}
+    warn_of_rows(
+        frame.n_rows, excluded.num_rows, first_of(_reasons(excluded), 3),
+        n_repeated=int(values[REPEATS].value) if REPEATS in values else 0,
+        one_answer=f"; {_one_answer(frame)}",
+        alike=values[ALIKE].detail if ALIKE in values else "", stacklevel=4,
+    )  # fmt: skip
     plain = {name: _without_dictionaries(table) for name, table in tables.items()}
     return FrameTables(frame, plain, to_kind(excluded, frame.kind))
 
 
-def warn_of_look_alikes(names: str, *, stacklevel: int) -> None:
-    """Warn of values that look the same and are different, as builds do."""
-    warnings.warn(
-        f"values look the same, but count as different: {names}; make them one if they mean the "
-        "same",
-        stacklevel=stacklevel,
-    )
+def warn_of_rows(
+    n_rows: int,
+    n_excluded: int,
+    reasons: str,
+    *,
+    n_repeated: int,
+    alike: str,
+    one_answer: str = "",
+    stacklevel: int = 3,
+) -> None:
+    """Warn of rows that do not count, of repeated answers, and of values that look the same."""
+    texts = []
+    if n_excluded:
+        rows = f"{n_excluded:,} of {n_rows:,} rows do not count"
+        texts.append(f"{rows}, see .excluded: {reasons}")
+    if n_repeated:
+        times = counted(n_repeated, "time")
+        texts.append(
+            f"{times} a judge answered an item more than once, and each answer counts{one_answer}"
+        )
+    if alike:
+        do = "make them one if they mean the same"
+        texts.append(f"values look the same, but count as different: {alike}; {do}")
+    for text in texts:
+        warnings.warn(text, stacklevel=stacklevel)
 
 
 def _truths(frame: Frame) -> pa.Table:
@@ -291,8 +308,3 @@ def _reasons(excluded: pa.Table) -> list[str]:
         else f"{row['fate']}: {row['count_all']:,}"
         for row in counts
     ]  # fmt: skip
-
-
-def _problems(excluded: pa.Table) -> list[Problem]:
-    n = counted(excluded.num_rows, "row")
-    return [Problem("", f"{n}: {first_of(_reasons(excluded), 5)}")]

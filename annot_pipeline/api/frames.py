@@ -21,6 +21,13 @@ AnyFrame: TypeAlias = Any
 """A DataFrame of pandas or polars, an Arrow table, or what has ``__arrow_c_stream__``."""
 
 ALLOWED = "a DataFrame of pandas or polars, an Arrow table, or an object with __arrow_c_stream__"
+SYSTEM = ("system", "system_a")
+ROLES: Mapping[str, Sequence[str]] = {
+    "task": ("task",), "item": ("item",), "judge": ("judge",), "label": ("label",),
+    "true_label": ("label",), "observed_label": ("label",), "majority_label": ("label",),
+    "predicted": ("label",), "system": SYSTEM, "system_a": SYSTEM, "system_b": SYSTEM,
+}  # fmt: skip
+"""Roles whose cells a column of results holds: the first that the frame has."""
 PLAIN_TYPES = "text, numbers, booleans, dates or times"
 
 
@@ -62,26 +69,8 @@ class Frame:
         """
         data = materialize(data)
         names = column_names(data)
-        problems = []
-        for role, name in columns.items():
-            n = names.count(name)
-            if not isinstance(name, str):
-                problems.append(
-                    Problem(f"{role}=", f"is {name!r}", "a text", "rename columns to text")
-                )
-            elif n == 0:
-                header_text = first_of([str(one) for one in names], 20)
-                likely = difflib.get_close_matches(name, [str(one) for one in names], 1)
-                problems.append(
-                    Problem(
-                        f"{role}=", f'column "{name}" not found', f"columns are: {header_text}",
-                        f'did you mean "{likely[0]}"?' if likely else "",
-                    )
-                )  # fmt: skip
-            elif n > 1:
-                problems.append(
-                    Problem(f"{role}=", f'there are {n} columns "{name}"', do="rename all but one")
-                )
+        every = (column_problem(names, role, name) for role, name in columns.items())
+        problems = [problem for problem in every if problem]
         if problems:
             raise ConfigError("the frame cannot be read", problems)
         values = {role: _plain(_column(data, name), name) for role, name in columns.items()}
@@ -98,18 +87,13 @@ class Frame:
         """Return all cells as text, one column per role."""
         return pa.table({role: cells.cast(TEXT) for role, cells in self.values.items()})
 
-    def restore(
-        self, table: pa.Table, roles: Mapping[str, str], order: Sequence[str] = ()
-    ) -> AnyFrame:
+    def restore(self, table: pa.Table, order: str = "") -> AnyFrame:
         """Return a table as a frame, with the names and types of the frame that was read.
 
         Parameters
         ----------
         table
-            Columns of text where ``roles`` names them.
-        roles
-            Role of each column that holds cells of the frame. A column that is named as a role
-            gets the frame's name for it.
+            Columns of text where `ROLES` names them, or where they are named as a role.
         order
             Columns of ``table`` to sort by, as the frame's types sort: 2 before 10.
 
@@ -120,19 +104,18 @@ class Frame:
         """
         columns: dict[str, Any] = {}
         for name in table.schema.names:
-            role = roles.get(name)
-            role = role if role in self.values else None
+            role = next((role for role in ROLES.get(name, ()) if role in self.values), None)
             new_name = name if role is None else self.names.get(name, name)
-            cells = table[name]
             if new_name in columns:
                 raise ConfigError(
                     "the result would have two columns of one name",
                     [Problem(new_name, "is a column of the result", do="rename yours")],
                 )
-            columns[new_name] = cells if role is None else self._restored(cells, role)
+            columns[new_name] = table[name] if role is None else self._restored(table[name], role)
         restored = pa.table(columns)
         if order:
-            restored = restored.sort_by([(self.names.get(n, n), "ascending") for n in order])
+            names = [self.names.get(name, name) for name in order.split()]
+            restored = restored.sort_by([(name, "ascending") for name in names])
         return to_kind(restored, self.kind)
 
     def _restored(self, cells: pa.ChunkedArray, role: str) -> Any:
@@ -153,9 +136,21 @@ class Frame:
                 return texts  # a name that is made of several cells
         return unique.take(places)
 
-    def part_of(self, role: str) -> dict[str, str | None]:
-        """Return the column of results for a role, if the frame has it: none, or one."""
-        return {role: role} if role in self.values else {}
+
+def column_problem(names: Sequence[Any], role: str, name: Any, do: str = "") -> Problem | None:
+    """Return what is wrong with the column of a role: it is missing, or there twice; else None."""
+    where = f"{role}="
+    if not isinstance(name, str):
+        return Problem(where, f"is {name!r}", "a text", "rename columns to text")
+    if names.count(name) > 1:
+        what = f'there are {names.count(name)} columns "{name}"'
+        return Problem(where, what, do="rename all but one")
+    if name in names:
+        return None
+    texts = list(map(str, names))
+    for likely in difflib.get_close_matches(name, texts, 1):
+        do = do or f'did you mean "{likely}"?'
+    return Problem(where, f'column "{name}" not found', f"columns are: {first_of(texts, 20)}", do)
 
 
 def to_kind(table: pa.Table, kind: Kind) -> AnyFrame:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from annot_pipeline.api.frame_build import FrameTables, build_frame
+from annot_pipeline.api.frame_build import build_frame
 from annot_pipeline.api.frames import AnyFrame, Frame, column_names, materialize
 from annot_pipeline.api.preferences import read_sides
-from annot_pipeline.api.results import Result, new_axes
+from annot_pipeline.api.results import Result
 from annot_pipeline.api.roles import (
     PAIRS,
     SEVERAL_CRITERIA,
@@ -23,15 +22,12 @@ from annot_pipeline.api.roles import (
 from annot_pipeline.errors import ConfigError, InputError, Problem
 
 COLUMNS = (
-    "system", "rank", "score", "ci_low", "ci_high", "rank_low", "rank_high", "wins", "cluster",
-    "component", "n_segments", "n_judgments", "reason",
-)  # fmt: skip
+    "system rank score ci_low ci_high rank_low rank_high wins cluster component n_segments "
+    "n_judgments reason"
+)
 COMPARISON_COLUMNS = (
-    "system_a", "system_b", "difference", "ci_low", "ci_high", "p_value", "p_adjusted",
-    "a_beats_b", "reason",
-)  # fmt: skip
-
-
+    "system_a system_b difference ci_low ci_high p_value p_adjusted a_beats_b reason"
+)
 OF_SYSTEMS = "systems are ranked by scores or comparisons of two"
 OF_PAIRS: Mapping[str, str] = {
     "item": "a pair has two items: name them item_a and item_b",
@@ -39,59 +35,6 @@ OF_PAIRS: Mapping[str, str] = {
     "system": "a pair has two systems: system_a and system_b",
 }
 """Fields that rankings by comparisons do not use, with the reason."""
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class RankResult(Result):
-    """Systems in their order.
-
-    Parameters
-    ----------
-    ranking
-        One row per system: rank, score, 95% interval (of its difference from the mean of the
-        others; compare systems in ``comparisons``), ranks that the tests do not exclude, wins,
-        cluster; null with a ``reason`` where the data cannot tell.
-    comparisons
-        One row per ordered pair of systems: difference, 95% interval, p-values.
-    all_methods
-        One row per method and system: the other methods, for description.
-    method
-        The method of ``ranking``: ``adjusted`` of scores, ``bradley_terry`` of comparisons.
-    excluded
-        Rows that do not count: ``row`` (from 0), ``fate``, ``reason``.
-    gold
-        The gold tables behind it.
-    """
-
-    ranking: AnyFrame
-    comparisons: AnyFrame
-    all_methods: AnyFrame
-    method: str
-    excluded: AnyFrame
-    gold: FrameTables
-
-    def plot(self, axes: Any = None) -> Any:
-        """Draw scores with their 95% intervals, and return the axes of matplotlib."""
-        axes = new_axes(axes)
-        rows = [row for row in _ranked(self.gold) if row["score"] is not None]
-        for y, row in enumerate(rows):
-            if row["ci_low"] is not None:
-                axes.plot([row["ci_low"], row["ci_high"]], [y, y], color="0.5")
-            axes.plot(row["score"], y, "o", color="C0")
-        names = [str(row["system"]) for row in rows]
-        if len({row["task"] for row in rows}) > 1:
-            names = [f"{row['task']}: {row['system']}" for row in rows]
-        axes.set_yticks(range(len(rows)), names)
-        axes.invert_yaxis()
-        axes.set_xlabel(f"score ({self.method})")
-        return axes
-
-    def _main_table(self) -> tuple[str, AnyFrame]:
-        return "ranking", self.ranking
-
-    def _summary(self) -> str:
-        n = len(_ranked(self.gold))
-        return f"{n:,} systems by {self.method}"
 
 
 def rank(
@@ -109,7 +52,7 @@ def rank(
     scale: tuple[float, float] | None = None,
     task: Mapping[str, Any] | None = None,
     settings: Mapping[str, Any] | None = None,
-) -> RankResult:
+) -> Result:
     """Rank systems by scores or by comparisons of two.
 
     Parameters
@@ -178,28 +121,22 @@ def rank(
         read, ("system_rankings", "system_comparisons"), kind=kind,
         task=of_scale | dict(task or {}), settings=settings,
     )  # fmt: skip
-    of_task = read.part_of("task")
-    role = "system_a" if of_pairs else "system"
-    roles: dict[str, str | None] = dict.fromkeys(("system", "system_a", "system_b"), role)
     headline = pc.field("headline")
-    methods = pc.unique(gold.table("system_rankings").filter(headline)["method"]).to_pylist()
-    return RankResult(
-        ranking=gold.restore(
-            "system_rankings", of_task | {name: roles.get(name) for name in COLUMNS}, headline,
-            (*of_task, "rank", "system"),
-        ),
-        comparisons=gold.restore(
-            "system_comparisons",
-            of_task | {name: roles.get(name) for name in COMPARISON_COLUMNS}, headline,
-        ),
+    rows = gold.table("system_rankings").filter(headline)
+    method = rows["method"][0].as_py() if rows.num_rows else "none"
+    return Result(
+        "ranking",
+        f"{rows.num_rows:,} systems by {method}",
+        ranking=gold.restore("system_rankings", COLUMNS, headline, order="rank system"),
+        comparisons=gold.restore("system_comparisons", COMPARISON_COLUMNS, headline),
         all_methods=gold.restore(
-            "system_rankings", of_task | {name: roles.get(name) for name in ("method", *COLUMNS)},
-            order=(*of_task, "method", "rank", "system"),
+            "system_rankings", f"method {COLUMNS}", order="method rank system"
         ),
-        method=methods[0] if methods else "none",
+        method=method,
         excluded=gold.excluded,
+        columns=read.names,
         gold=gold,
-    )  # fmt: skip
+    )
 
 
 def _check_types(read: Frame) -> None:
@@ -217,12 +154,3 @@ def _check_types(read: Frame) -> None:
         what = ", ".join(f"{read.names[role]}: {type_}" for role, type_ in types.items())
         do = "make them one type, as frame[...].astype(str)"
         raise InputError("systems have two types", [Problem("system_a=, system_b=", what, do=do)])
-
-
-def _ranked(gold: FrameTables) -> list[Mapping[str, Any]]:
-    rows = gold.table("system_rankings").filter(pc.field("headline"))
-    return list(
-        rows.sort_by(
-            [("task", "ascending"), ("rank", "ascending"), ("system", "ascending")]
-        ).to_pylist()
-    )

@@ -10,7 +10,7 @@ import difflib
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from annot_pipeline.api.frames import AnyFrame, column_names, has_values, kind_of
+from annot_pipeline.api.frames import AnyFrame, column_names, column_problem, has_values, kind_of
 from annot_pipeline.config.sources import CANONICAL_FIELDS
 from annot_pipeline.errors import ConfigError, Problem
 
@@ -158,14 +158,12 @@ def check_columns(function: str, data: AnyFrame, columns: Mapping[str, str]) -> 
     advice = call_for(function, data, columns)
     if advice and "judge" in missing and _with_one_judge(data) in advice:
         advice = f"if one judge gave all scores: {advice}"
-    header = ", ".join(map(str, column_names(data)[:20]))
     problems = []
     for role in missing:
         likely = _likely(role, columns[role], [n for n in names if n not in columns.values()])
         do = advice if role == missing[0] else f'did you mean "{likely}"?' if likely else ""
-        what = f'column "{columns[role]}" not found'
-        problems.append(Problem(f"{role}=", what, f"columns are: {header}", do))
-    raise ConfigError("the frame cannot be read", problems)
+        problems.append(column_problem(column_names(data), role, columns[role], do))
+    raise ConfigError("the frame cannot be read", list(filter(None, problems)))
 
 
 def has_likely(data: AnyFrame, columns: Mapping[str, str]) -> bool:

@@ -5,24 +5,15 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from annot_pipeline.api.frames import (
-    AnyFrame,
-    Frame,
-    has_values,
-    materialize,
-    read_texts,
-    to_kind,
-)
-from annot_pipeline.api.labels import LabelResult
+from annot_pipeline.api.frames import AnyFrame, Frame, has_values, materialize, read_texts, to_kind
 from annot_pipeline.api.releases import Gold
-from annot_pipeline.api.results import Result, new_axes
+from annot_pipeline.api.results import Result
 from annot_pipeline.api.roles import refuse_columns
 from annot_pipeline.config.sources import CANONICAL_FIELDS
 from annot_pipeline.errors import ConfigError, InputError, Problem, first_of
@@ -32,75 +23,13 @@ from annot_pipeline.scoring.predictions import Predictions
 
 SEED = 17
 """Of the bootstrap, as campaign.yaml has it."""
-ROLES = {"item": "item", "label": "label", "predicted": "label"}
-"""Columns of items that hold cells of the predictions, or of their types."""
 UNUSED = "gold says what is right, and intervals take items to be independent"
 OPTION = re.compile("--([a-z][a-z-]*)")
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class ScoreResult(Result):
-    """How well predictions agree with gold.
-
-    Parameters
-    ----------
-    items
-        One row per item, the largest disagreements first: gold's label and probability, the
-        prediction, ``distance``, accuracy, log loss.
-    by_class
-        One row per task and class: precision, recall, F1.
-    document
-        All figures with their intervals, as docs/score.md says.
-    """
-
-    items: AnyFrame
-    by_class: AnyFrame
-    document: Mapping[str, Any]
-
-    def __getitem__(self, figure: str) -> float | None:
-        """Return a figure over all items, as ``result["accuracy"]``; None if undefined."""
-        figures: Mapping[str, Mapping[str, float | None]] = self.document["micro"]["figures"]
-        if figure not in figures:
-            raise KeyError(f"{figure}; there are {', '.join(figures)}")
-        return figures[figure]["value"]
-
-    def plot(self, axes: Any = None) -> Any:
-        """Draw predicted probabilities against gold's, and return the axes of matplotlib.
-
-        Raises
-        ------
-        ConfigError
-            Predictions are labels without probabilities.
-        """
-        tasks = [task for task in self.document["tasks"] if task["calibration"]]
-        if not tasks:
-            problem = Problem("", "predictions hold no probabilities", do="predict probabilities")
-            raise ConfigError("there is no calibration to plot", [problem])
-        axes = new_axes(axes)
-        axes.plot([0, 1], [0, 1], color="0.7")
-        for task in tasks:
-            bins = [row for row in task["calibration"]["bins"] if row["n_items"]]
-            axes.plot(
-                [row["confidence"] for row in bins], [row["expected_accuracy"] for row in bins],
-                "o-", label=task["task"],
-            )  # fmt: skip
-        axes.set_xlabel("predicted probability")
-        axes.set_ylabel("probability in gold")
-        axes.legend()
-        return axes
-
-    def _main_table(self) -> tuple[str, AnyFrame]:
-        return "items", self.items
-
-    def _summary(self) -> str:
-        figures = {name: self[name] for name in ("accuracy", "expected_accuracy", "log_loss")}
-        texts = (f"{name} {value:.4f}" for name, value in figures.items() if value is not None)
-        return ", ".join(texts)
-
-
 def score(
     predictions: AnyFrame,
-    gold: str | Path | Gold | LabelResult,
+    gold: str | Path | Gold | Result,
     *,
     release: str = "latest",
     task: str | None = None,
@@ -110,7 +39,7 @@ def score(
     normalize: bool = False,
     unknown_wrong: bool = False,
     rounds: int = 1000,
-) -> ScoreResult:
+) -> Result:
     """Score a model's labels or probabilities against gold.
 
     Parameters
@@ -165,7 +94,6 @@ def score(
     roles_unused = [name for name in recognised["ignored"] if name in CANONICAL_FIELDS]
     refuse_columns(frame, {n: UNUSED for n in roles_unused if has_values(frame, n)})
     read = Frame.read(frame, names)
-    roles = {name: role for name, role in ROLES.items() if role in names}
     classes = [
         {"task": one["task"]} | {
             name: value["value"] if isinstance(value, Mapping) else value
@@ -173,9 +101,17 @@ def score(
         }
         for one in scores.document["tasks"] for row in one["by_class"]
     ]  # fmt: skip
-    return ScoreResult(
-        read.restore(scores.items, roles), to_kind(pa.Table.from_pylist(classes), read.kind),
-        scores.document,
+    figures = {
+        name: figure["value"] for name, figure in scores.document["micro"]["figures"].items()
+    }
+    summary = (
+        f"{name} {figures[name]:.4f}" for name in ("accuracy", "expected_accuracy", "log_loss")
+        if figures[name] is not None
+    )  # fmt: skip
+    return Result(
+        "items", ", ".join(summary), items=read.restore(scores.items),
+        by_class=to_kind(pa.Table.from_pylist(classes), read.kind), document=scores.document,
+        figures=figures, columns=names,
     )  # fmt: skip
 
 
@@ -191,7 +127,7 @@ def _in_python(problem: Problem) -> Problem:
     )  # fmt: skip
 
 
-def _tables(gold: str | Path | Gold | LabelResult, release: str) -> GoldTables:
+def _tables(gold: str | Path | Gold | Result, release: str) -> GoldTables:
     """Return the gold tables to score against.
 
     Raises
@@ -199,7 +135,7 @@ def _tables(gold: str | Path | Gold | LabelResult, release: str) -> GoldTables:
     ConfigError
         They are not by the model of a release.
     """
-    if isinstance(gold, LabelResult):
+    if isinstance(gold, Result):
         if gold.gold is None:
             problem = Problem("gold=", "holds labels by dawid_skene alone", do="use infer_labels")
             raise ConfigError("there is nothing to score against", [problem])

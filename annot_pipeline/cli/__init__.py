@@ -1,7 +1,6 @@
-"""The command line, a module a command.
+"""The command line: one parser, errors as readable blocks, exit statuses.
 
-Heavy imports stand inside the command that needs them: only `build` loads Dagster. A new command
-is a module with ``add`` and ``run``, and a line in `COMMANDS`.
+`arguments` declares the commands, `render` writes their documents as text.
 """
 
 from __future__ import annotations
@@ -16,101 +15,13 @@ import re
 import sys
 import traceback
 from collections.abc import Iterator, Sequence
-from types import ModuleType
-from typing import Any, NamedTuple, NoReturn, TextIO
+from typing import Any, NoReturn, TextIO
 
-from annot_pipeline.cli import (
-    build,
-    diff,
-    hits,
-    init,
-    pin,
-    plan,
-    prune,
-    releases,
-    review,
-    schema,
-    score,
-    status,
-    trace,
-    validate,
-    verify,
-)
+from annot_pipeline.cli.arguments import COMMANDS
 from annot_pipeline.errors import AnnotError, Problem, StoreError, printable
 from annot_pipeline.version import __version__
 
-
-class Command(NamedTuple):
-    """A subcommand: its name, module, what it does, and what exit status 1 means."""
-
-    name: str
-    module: ModuleType
-    help: str
-    failure: str
-
-
-COMMANDS = (
-    Command(
-        "init", init, "look at exports and write a commented campaign.yaml",
-        "an export cannot be read",
-    ),
-    Command(
-        "validate", validate, "read the configuration and every export; write nothing",
-        "a build would fail a gate, or an export cannot be read",
-    ),
-    Command(
-        "build", build, "run the pipeline; publish a release if the gates pass",
-        "a gate failed, or an export, the store or gold cannot be used (the last release stands)",
-    ),
-    Command(
-        "status", status, "show the last release, its gates, and what has arrived since",
-        "the store or gold cannot be read",
-    ),
-    Command(
-        "releases", releases, "list the releases and what changed in each",
-        "gold is missing, older than the store's copy, or cannot be read",
-    ),
-    Command(
-        "trace", trace, "show why an item has its label or score: judgments, fates, weights",
-        "the release does not have the item or task, or cannot be read",
-    ),
-    Command(
-        "diff", diff, "show what changed between two releases, each change with its cause",
-        "a release cannot be read",
-    ),
-    Command(
-        "verify", verify, "recompute every checksum; --rebuild: from the archived exports",
-        "a file is damaged or missing, or a rebuild differs",
-    ),
-    Command(
-        "score", score, "score a model's labels or probabilities against gold",
-        "the predictions or the release cannot be scored",
-    ),
-    Command(
-        "pin", pin, "pin a release so that prune keeps it",
-        "the release cannot be read, or the store cannot be written",
-    ),
-    Command(
-        "prune", prune, "remove old releases, and archived exports that only they need",
-        "gold or the store cannot be read or written",
-    ),
-    Command(
-        "review", review, "write the files that MTurk takes to approve or reject work",
-        "no build of these exports and settings is there, or the store cannot be read",
-    ),
-    Command(
-        "hits", hits, "write the next batch to annotate, ready to upload",
-        "no build of these exports and settings is there, or the store cannot be read",
-    ),
-    Command(
-        "plan", plan, "show which differences between systems a design detects",
-        "the release cannot be read",
-    ),
-    Command(
-        "schema", schema, "print the JSON Schema of campaign.yaml, for editors",
-        "the schema cannot be written",
-    ),
-)  # fmt: skip
+__all__ = ["COMMANDS", "build_parser", "console", "main"]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -241,12 +152,10 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"annot {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=_Command)
-    for name, module, text, failure in COMMANDS:
-        command = commands.add_parser(
-            name, help=text, description=f"{text[:1].upper()}{text[1:]}.",
-            epilog=f"Exit status: 0 done; 1 {failure}; 2 wrong usage or configuration.",
-        )  # fmt: skip
-        module.add(command)
-        command.add_argument("--json", action="store_true", help="print one JSON document")
-        command.set_defaults(run=module.run)
+    for command in COMMANDS:
+        text = f"{command.help[:1].upper()}{command.help[1:]}."
+        epilog = f"Exit status: 0 done; 1 {command.failure}; 2 wrong usage or configuration."
+        command.add_to(
+            commands.add_parser(command.name, help=command.help, description=text, epilog=epilog)
+        )
     return parser

@@ -1,38 +1,20 @@
-"""What commands have in common: arguments, the campaign, what goes to stdout and stderr."""
+"""What commands have in common: the campaign, what goes to stdout and stderr."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from annot_pipeline.errors import printable
+from annot_pipeline.errors import ConfigError, Problem, printable
 
 if TYPE_CHECKING:
     from annot_pipeline.config import LoadedCampaign
 
 Document = dict[str, Any]
-
-CAMPAIGN_HELP = "campaign.yaml or the folder that holds it"
-SET_HELP = "override a setting of campaign.yaml, as --set seed=3 (repeatable)"
-RELEASE_HELP = "release to read, as v0012 (default: the newest)"
-TASK_HELP = "read only this task (default: all)"
-
-
-def add_campaign(command: argparse.ArgumentParser) -> None:
-    """Add CAMPAIGN and its settings."""
-    command.add_argument("campaign", metavar="CAMPAIGN", help=CAMPAIGN_HELP)
-    command.add_argument(
-        "--set", action="append", default=[], metavar="a.b=c", dest="sets", help=SET_HELP
-    )
-
-
-def add_output(command: argparse.ArgumentParser, text: str, default: Path | None = None) -> None:
-    """Add -o DIR."""
-    command.add_argument("-o", "--output", metavar="DIR", type=Path, default=default, help=text)
 
 
 def load(arguments: argparse.Namespace) -> LoadedCampaign:
@@ -49,14 +31,43 @@ def typed(arguments: argparse.Namespace) -> str:
     return as_typed(arguments.campaign, arguments.sets)
 
 
+def check_output(
+    campaign: LoadedCampaign, what: str, output: Path, endings: Sequence[str], paths: Sequence[Path]
+) -> None:
+    """Make sure that files can be written.
+
+    Raises
+    ------
+    ConfigError
+        The name of ``output`` shows none of the formats, its folder does not exist, a path is in
+        the folder of releases, or the next build would read it as an export.
+    """
+    from annot_pipeline.runtime.read_back import refuse_read_back
+
+    problem = None
+    gold = campaign.gold.resolve()
+    if output.suffix not in endings and not output.is_dir():
+        allowed = ", ".join(ending or "a folder" for ending in endings)
+        problem = Problem("-o", f"{output} ends with {output.suffix}", allowed)
+    elif not output.parent.is_dir():
+        problem = Problem("-o", f"there is no folder {output.parent}", do="create it first")
+    elif any(path.resolve().is_relative_to(gold) for path in paths):
+        problem = Problem("-o", f"{output} is in the folder of releases", do="name another folder")
+    if problem:
+        raise ConfigError(f"{what} cannot be written there", [problem])
+    refuse_read_back(campaign, paths)
+
+
 def say(message: str) -> None:
     """Print progress on stderr."""
     print(f"  {printable(message)}", file=sys.stderr, flush=True)
 
 
-def show(arguments: argparse.Namespace, document: Document, text: Callable[[], str]) -> None:
+def show(
+    arguments: argparse.Namespace, document: Document, lines: Callable[[], Iterable[str]]
+) -> None:
     """Print the result on stdout: one JSON document with --json, else text for people."""
     if arguments.json:
         print(json.dumps(document, sort_keys=True, indent=2))  # ASCII: safe on any terminal
     else:
-        print(text())
+        print("\n".join(map(printable, lines())))

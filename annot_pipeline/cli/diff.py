@@ -1,61 +1,135 @@
-"""annot diff."""
+"""annot diff: what differs in the inputs, then what it moved and why."""
 
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
+from collections.abc import Iterator, Mapping
+from typing import Any
 
-from annot_pipeline.cli.common import add_campaign, load, say, show
+from annot_pipeline.cli.arguments import TABLES
+from annot_pipeline.cli.common import Document, check_output, load, say, show
+from annot_pipeline.cli.render import fields, table
+from annot_pipeline.errors import first_of, row_and_line
 
-TABLES = ("labels", "scores", "ranks", "verdicts", "model_judges")
-
-
-def add(diff: argparse.ArgumentParser) -> None:
-    """Add its arguments."""
-    add_campaign(diff)
-    diff.add_argument("old", metavar="V1", help="older release, as v0001")
-    diff.add_argument("new", metavar="V2", help="newer release, as v0002 or latest")
-    diff.add_argument(
-        "-o",
-        "--output",
-        metavar="FILE.parquet|FOLDER",
-        type=Path,
-        help="write every changed cell to this Parquet file or folder",
-    )
-    diff.add_argument("--table", choices=TABLES, help="compare only these tables (default: all)")
-    diff.add_argument(
-        "--rows",
-        metavar="N",
-        type=int,
-        default=10,
-        help="cells to show per table, and judgments to show (default: 10)",
-    )
-    diff.add_argument(
-        "--no-causes", action="store_true", help="list changes without causes; recomputes nothing"
-    )
+JUDGMENTS = 5
+"""Judgments that are shown."""
+NEGLIGIBLE = 1e-6
+"""Share of a cell's change below which a cause's part of it is not shown."""
+CELL = (
+    "task item segment quantity criterion system label method judge reference column change old "
+    "new delta=by why"
+)
+JUDGMENT = (
+    "change is_adjudication=decision task item judge old_answer=was new_answer=is particulars "
+    "old_fate new_fate old_row new_row"
+)
+VERDICT = (
+    "task judge old_verdict=was old_dropped=dropped old_p_value=p new_verdict=is "
+    "new_dropped=dropped new_p_value=p"
+)
+DIGITS = 6
+LONGEST = 80
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run_diff(arguments: argparse.Namespace) -> int:
     """Say what changed between two releases, and why."""
-    from annot_pipeline.audit.diff.file import diff_paths, write_diff
-    from annot_pipeline.audit.diff.lines import add_lines
+    from annot_pipeline.audit.diff.output import ENDING, add_lines, diff_paths, write_diff
     from annot_pipeline.audit.diff.releases import diff_releases
-    from annot_pipeline.cli.diff_text import diff_text
 
     campaign = load(arguments)
     versions = (arguments.old, arguments.new)
-    paths = diff_paths(campaign, arguments.output, versions) if arguments.output else []
+    paths = diff_paths(arguments.output, versions) if arguments.output else []
+    if paths:
+        check_output(campaign, "a diff", arguments.output, (ENDING, ""), paths)
     diff = diff_releases(
-        campaign,
-        versions,
-        tables=(arguments.table,) if arguments.table else TABLES,
-        causes=not arguments.no_causes,
-        progress=say,
-    )
+        campaign, versions, tables=(arguments.table,) if arguments.table else TABLES,
+        causes=not arguments.no_causes, progress=say,
+    )  # fmt: skip
     document = diff.document(max(0, arguments.rows))
     add_lines(campaign, (diff.old, diff.new), document["judgments"])
     if paths:
         write_diff(diff, paths)
         document |= dict(zip(("path", "judgments_path"), map(str, paths), strict=False))
-    show(arguments, document, lambda: diff_text(document))
+    show(arguments, document, lambda: diff_lines(document))
     return 0
+
+
+def diff_lines(document: Document) -> Iterator[str]:
+    """Yield the whole diff."""
+    from annot_pipeline.storage.manifest_changes import setting_in_words
+
+    inputs = document["inputs"]
+    yield f"{document['campaign']}: {document['from']} to {document['to']}"
+    for what, exports in inputs["exports"].items():
+        if exports:
+            names = first_of([export["name"] for export in exports])
+            yield f"exports {what}: {len(exports):,} ({names})"
+    yield from fields(inputs, "judgments")
+    judgments = [_placed(row) for row in document["judgments"][:JUDGMENTS]]
+    yield from table("", judgments, JUDGMENT, longest=LONGEST)
+    if (more := (document["judgments_changed"] or 0) - len(judgments)) > 0:
+        yield f"  and {more:,} more"
+    verdicts = inputs["verdicts"] or []
+    yield from table(f"verdicts: {len(verdicts):,} changed", verdicts, VERDICT, most=JUDGMENTS)
+    yield from table("models", inputs["model_versions"], "task released_judges=was judges=is")
+    changes = [
+        dict(zip(("setting", "was", "is"), setting_in_words(row), strict=True))
+        for row in inputs["settings"]
+    ]
+    yield from table("settings", changes, "setting was is", most=len(changes), longest=LONGEST)
+    code = inputs["code"]
+    yield from table("code", code, "what old=was new=is", most=len(code), longest=12)
+    if document["causes_found"] and not document["recomputed"]:
+        yield "recomputed: nothing"
+    yield from table("recomputed", document["recomputed"], "state tables", longest=LONGEST)
+    yield from (f"note: {note}" for note in document["notes"])
+    if not document["cells"]:
+        yield "no label, probability, score, rank or verdict changed"
+    names = "table column changed added removed became_true largest=by_at_most causes=by_cause"
+    summary, rows = document["summary"], document["rows"]
+    yield from table(
+        f"{document['cells']:,} cells changed", summary, names, most=len(summary), longest=LONGEST
+    )
+    for name in dict.fromkeys(row["table"] for row in rows):
+        cells = [row | {"why": why(row)} for row in rows if row["table"] == name]
+        n = sum(
+            counts[kind] for counts in summary if counts["table"] == name
+            for kind in ("changed", "added", "removed")
+        )  # fmt: skip
+        title = f"{name}, {len(cells):,} of {n:,} cells"
+        yield from table(
+            title, list(map(_values, cells)), CELL, most=len(cells), longest=60, digits=DIGITS
+        )
+    yield from fields(document, {"path": "all cells", "judgments_path": "all judgments"})
+    if "path" not in document and len(rows) < document["cells"]:
+        yield "next: -o FOLDER writes all cells and judgments, --rows N shows more"
+
+
+def _placed(row: Mapping[str, Any]) -> Document:
+    """Return a judgment with the places of its rows, as people read them."""
+    places = {
+        f"{age}_row": f"{row[f'{age}_file']} "
+        + row_and_line(row[f"{age}_row"], row.get(f"{age}_line"))
+        for age in ("old", "new")
+        if f"{age}_file" in row
+    }
+    return dict(row) | places
+
+
+def _values(row: Mapping[str, Any]) -> Document:
+    """Return a cell with numbers instead of all their digits; what changed needs no word."""
+    numbers = {
+        age: row[f"{age}_number"] for age in ("old", "new") if row.get(f"{age}_number") is not None
+    }
+    return dict(row) | numbers | {"change": row["change"] if row["change"] != "changed" else ""}
+
+
+def why(row: Mapping[str, Any]) -> Any:
+    """Return the causes of a change: of a number with the part of each, but those of rounding."""
+    causes = row.get("causes", ())
+    if "delta" not in row or not causes:
+        return causes
+    deltas = row["deltas"]
+    least = NEGLIGIBLE * max(map(abs, deltas.values()), default=0.0)
+    parts = {cause: deltas[cause] for cause in causes if abs(deltas[cause]) >= least}
+    return parts if len(parts) > 1 else list(parts)

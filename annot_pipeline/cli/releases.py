@@ -1,59 +1,140 @@
-"""annot releases."""
+"""annot releases, pin, prune and verify: what gold and the archive hold."""
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 
-from annot_pipeline.cli.changes import changes_text
-from annot_pipeline.cli.common import add_campaign, load, show, typed
-from annot_pipeline.errors import printable
+from annot_pipeline.cli.common import Document, load, say, show, typed
+from annot_pipeline.cli.render import LONGEST, fields, table
+from annot_pipeline.cli.status import problem_lines
+from annot_pipeline.errors import ConfigError, Problem
+
+EXPORTS = {
+    "error": "exports cannot be compared with those of {}",
+    "changed": "exports changed since {}",
+    "new": "exports new since {}",
+    "gone": "exports gone since {}",
+    "not_compared": "exports not compared with {}, as the key of their digests is needed",
+}
+"""How the exports on disk differ from those of a release."""
 
 
-def add(releases: argparse.ArgumentParser) -> None:
-    """Add its arguments."""
-    add_campaign(releases)
-
-
-def run(arguments: argparse.Namespace) -> int:
+def run_releases(arguments: argparse.Namespace) -> int:
     """List the releases.
 
     Returns 1 where gold is missing or older than the store's copy, or a release cannot be read.
     """
     from annot_pipeline.commands.release_list import list_releases
-    from annot_pipeline.storage.releases import Releases
+
+    document = list_releases(load(arguments))
+    show(arguments, document, lambda: _releases(document, typed(arguments)))
+    return int(bool(document["rolled_back"] or any(r["problem"] for r in document["releases"])))
+
+
+def _releases(document: Document, campaign: str) -> Iterator[str]:
+    rows = [
+        row
+        | {"changed": row.get("changes", {}) | {"settings_changed": row.get("settings_changed")}}
+        for row in document["releases"]
+    ]
+    names = "version pinned created_at=created parent labels scores records changed problem do"
+    yield from table("releases", rows, names, most=len(rows), longest=LONGEST)
+    yield from problem_lines(document["rolled_back"])
+    if document["rolled_back"]:
+        yield f"next: {document['rolled_back']['do']}"
+    elif not rows:
+        yield "no release yet"
+        yield f"next: annot build {campaign}"
+
+
+def run_pin(arguments: argparse.Namespace) -> int:
+    """Pin a release, or list the pins."""
+    from annot_pipeline.commands.prune import list_pins, set_pin
+
+    campaign, changed = load(arguments), None
+    if arguments.version:
+        changed = set_pin(
+            campaign, arguments.version, remove=arguments.remove, why=arguments.why, progress=say
+        )
+    elif arguments.remove or arguments.why:
+        raise ConfigError("no release is named", [Problem("V", "is missing", do="as v0001")])
+    pins = list_pins(campaign)
+    document = {"campaign": campaign.settings.campaign, "version": changed, "pins": pins}
+
+    def lines() -> Iterator[str]:
+        yield from table("pins", pins, "version pinned_at why", most=len(pins), longest=LONGEST)
+        if not pins:
+            yield "no release is pinned"
+            yield f"next: annot pin {typed(arguments)} latest --why TEXT"
+
+    show(arguments, document, lines)
+    return 0
+
+
+def run_prune(arguments: argparse.Namespace) -> int:
+    """Remove old releases."""
+    from annot_pipeline.commands.prune import prune
+
+    document = prune(
+        load(arguments), arguments.keep, gone=arguments.gone or (), dry_run=arguments.dry_run,
+        progress=say,
+    )  # fmt: skip
+    show(arguments, document, lambda: _pruned(document, typed(arguments)))
+    return 0
+
+
+def _pruned(document: Document, campaign: str) -> Iterator[str]:
+    stay, removed = document["kept"], document["removed"]
+    would = "would be " * document["dry_run"]
+    yield from table("releases that stay", stay, "version newest pinned why", most=len(stay))
+    title = f"releases that {'would go' if document['dry_run'] else 'are gone'}"
+    yield from table(title, removed, "version bytes", most=len(removed))
+    if not removed:
+        n = sum(not row["newest"] for row in stay)
+        yield f"no release goes: {f'{n:,} older, all pinned' if n else 'none is older'}"
+    names = {
+        "struck_off": "removed from the list, as their folders do not exist",
+        "gone_gold": "removed from the list, as it does not exist",
+        "archive.kept": "archived exports that stay",
+        "archive.removed": f"archived exports {would}removed",
+        "archive.bytes": "  bytes of these",
+        "bytes": f"bytes {would}freed",
+    }
+    yield from fields(document, names)
+    yield f"next: annot verify {campaign}"
+
+
+def run_verify(arguments: argparse.Namespace) -> int:
+    """Compute every checksum again."""
+    from annot_pipeline.audit.verify.everything import verify
 
     campaign = load(arguments)
-    rows = list_releases(campaign)
-    rolled_back = Releases.for_campaign(campaign).rolled_back()
+    document = verify(campaign, arguments.version, rebuild=arguments.rebuild, progress=say)
+    show(arguments, document, lambda: _verified(document, typed(arguments)))
+    return int(not document["ok"])
 
-    def text() -> str:
-        if not rows and not rolled_back:
-            return f"no release yet\nnext: annot build {typed(arguments)}"
-        lines = []
-        for row in rows:
-            pinned = "  pinned" * row["pinned"]
-            if row["problem"]:
-                lines.append(
-                    f"{row['version']}{pinned}  cannot be read: {printable(row['problem'])}"
-                )
-                lines.append(f"  do: {printable(row['do'])}")
-                continue
-            changes = changes_text(row["changes"] | {"settings_changed": row["settings_changed"]})
-            parent = f" after {row['parent']}" if row["parent"] else ""
-            first = "no judgment, label or decision changed" if row["parent"] else "first release"
-            sizes = "".join(f"{row[n]:,} {n}, " for n in ("labels", "scores") if row[n])
-            lines.append(
-                f"{row['version']}{pinned}  {row['created_at']}{parent}  {sizes}"
-                f"{row['records']:,} records  "
-                f"{changes or first}"
-            )
-        if rolled_back:
-            lines.append(printable(f"{rolled_back.where}: {rolled_back.what}"))
-            lines.append(f"next: {printable(rolled_back.do)}")
-        return "\n".join(lines)
 
-    problem = rolled_back and {
-        "file": rolled_back.where, "what": rolled_back.what, "do": rolled_back.do,
-    }  # fmt: skip
-    show(arguments, {"releases": rows, "rolled_back": problem}, text)
-    return int(rolled_back is not None or any(row["problem"] for row in rows))
+def _verified(document: Document, campaign: str) -> Iterator[str]:
+    rebuilt = document["rebuilt"] or ()
+    rows = [
+        row | {"verified": "ok" if row["ok"] else "WRONG", "size": f"{row['bytes']:,} bytes"}
+        for row in document["releases"]
+    ]
+    yield from table("releases", rows, "version verified files size", most=len(rows))
+    names = "version tables equal=byte_for_byte_the_same error other_code=changed_since"
+    yield from table("built again", rebuilt, names, most=len(rebuilt), longest=LONGEST)
+    for finding in document["findings"]:
+        yield f"{finding['file']}: {finding['what']}"
+        yield from fields(finding, {"do": "  do"})
+    yield from fields(document, "pruned")
+    n = len(document["findings"])
+    checked = f"{document['files']:,} files, {document['bytes']:,} bytes checked"
+    yield f"{checked}; findings: {n:,}" if n else f"{checked}: all as published"
+    exports = document["exports"] or {}
+    names_of_exports = {name: text.format(exports.get("release")) for name, text in EXPORTS.items()}
+    yield from fields(exports, names_of_exports)
+    if not n and any(exports.get(kind) for kind in ("changed", "new", "gone")):
+        yield f"next: annot build {campaign}"
+    elif not n and document["rebuilt"] is None:
+        yield f"next: annot verify {campaign} --rebuild"

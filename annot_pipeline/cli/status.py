@@ -3,154 +3,121 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 
-from annot_pipeline.cli.common import Document, add_campaign, load, show, typed
-from annot_pipeline.errors import counted, first_of, printable
+from annot_pipeline.cli.common import Document, load, show, typed
+from annot_pipeline.cli.render import at, fields, text
+from annot_pipeline.errors import counted
+
+JUDGES = {
+    "verdicts": "judges",
+    "label_verdicts": "judges of labels",
+    "failed": "  failed",
+    "random": "  no better than chance, not failed",
+    "suspected": "  suspected, the data cannot show who is right",
+}
+SINCE = {
+    "release.decisions": "labels decided by experts, and against the model",
+    "release.anonymous_votes": "labels by majority of anonymous votes, without probabilities",
+    "release.damaged": "damaged, not as it was published",
+    "arrived.new": "since then new",
+    "arrived.changed": "since then changed",
+    "arrived.gone": "since then gone",
+    "exports_not_compared": "not compared, as the digests in the release need the store's key",
+    "unread": "not read, no source matches",
+    "changed_settings": "since then other settings",
+}
 
 
-def add(status: argparse.ArgumentParser) -> None:
-    """Add its arguments."""
-    add_campaign(status)
-
-
-def run(arguments: argparse.Namespace) -> int:
+def run_status(arguments: argparse.Namespace) -> int:
     """Say where the campaign stands; return 1 where the note of the last build is damaged."""
     from annot_pipeline.commands.status import status
 
     document = status(load(arguments))
-    show(arguments, document, lambda: _status_text(typed(arguments), document))
+    show(arguments, document, lambda: status_lines(document, typed(arguments)))
     return int(document["damaged_note"] is not None)
 
 
-def _status_text(campaign: str, document: Document) -> str:
+def status_lines(document: Document, campaign: str) -> Iterator[str]:
+    """Yield the release and its warnings, what differs since, and the next command."""
+    release, last = document["release"], document["last_build"]
+    state = "no release is there" if document["rolled_back"] else "no release yet"
+    if document["unpointed"]:
+        state = f"{text(document['unpointed'])} lie there, but latest.json does not"
+    elif release:
+        state = f"{release['version']} of {release['created_at']}, {release['path']}"
+    yield f"{document['campaign']}: {state}"
+    warnings = list(_warnings(document))
+    for what, do in warnings:
+        yield f"  {what}"
+        yield f"    do: {do}"
+    if release:
+        judges = release["judges"]
+        for name in ("verdicts", "label_verdicts"):  # tests that tested nobody say nothing
+            if not any(n for verdict, n in judges[name].items() if verdict != "untested"):
+                judges = judges | {name: {}}
+        yield from fields(judges, JUDGES)
+        if any(judges[name] for name in ("failed", "random", "suspected")):
+            yield "  see verdict and verdict_reason in the table judges"
+    yield from fields(document, SINCE)
+    yield from problem_lines(document["rolled_back"])
+    if document["not_compared"]:
+        warned = "settings cannot be compared" if release else "warning"
+        yield f"{warned}: {document['not_compared']['what']}"
+    yield from fields(document, {"refused_folders.what": "a build would be refused"})
+    if last:
+        first, *more = last["outcome"].splitlines() or [""]
+        yield f"last build, {last['finished']}: {first}"
+        yield from (f"  {line}" for line in more)
+    yield from problem_lines(document["damaged_note"])
+    if interrupted := document["unended_build"]:
+        yield (
+            f"a build has not ended: it had made {interrupted['stage']} at {interrupted['at']}; it "
+            "runs still, was killed, or was of some assets only"
+        )
+    yield f"next: {_next(document, campaign, len(warnings) + bool(document['unread']))}"
+
+
+def problem_lines(problem: Document | None) -> Iterator[str]:
+    """Yield what is wrong with a file, if anything is."""
+    if problem:
+        yield f"{problem['file']}: {problem['what']}"
+
+
+def _warnings(document: Document) -> Iterator[tuple[str, str]]:
+    """Yield what gates warn of, and what to do; exposed secrets are looked at anew."""
+    from annot_pipeline.commands.status import EXPOSED
     from annot_pipeline.gates.gate import statement
 
-    release, last = document["release"], document["last_build"]
-    release_text = "no release is there" if document["rolled_back"] else "no release yet"
-    lines = [f"{document['campaign']}: {release_text}"]
-    if document["unpointed"]:
-        lying = first_of(document["unpointed"])
-        lines = [f"{document['campaign']}: {lying} lie there, but latest.json does not"]
-    damaged = release["damaged"] if release else []
-    if release:
-        version, when, path = (release[key] for key in ("version", "created_at", "path"))
-        lines = [f"{document['campaign']}: {version} of {when}, {path}"]
-        for gate in release["checks"]:
-            if gate["level"] != "pass":
-                detail = f": {printable(gate['detail'])}" if gate["detail"] else ""
-                measured = statement(gate["value"], gate["question"])
-                lines.append(f"  {gate['level']}: {gate['name']}: {measured}{detail}")
-                lines.append(f"    do: {gate['do']}")
-    exposed = document["exposed_secrets"]
-    if exposed:
-        from annot_pipeline.commands.status import EXPOSED
-
-        lines.append(f"  warn: {EXPOSED.name}: {printable('; '.join(exposed))}")
-        lines.append(f"    do: {EXPOSED.do}")
-    if release:
-        lines += _judge_lines(release["judges"])
-        decisions = release["decisions"]
-        if decisions["decided"]:
-            n, against = (f"{decisions[name]:,}" for name in ("decided", "overridden"))
-            lines.append(f"labels decided by experts: {n}, {against} against the model")
-        if votes := release["anonymous_votes"]:
-            from annot_pipeline.contracts import votes_text
-
-            tasks = printable(votes_text(votes))
-            lines.append(f"labels by majority of votes, without probabilities: {tasks}")
-    rolled_back = document["rolled_back"]
-    if rolled_back:
-        lines.append(printable(f"{rolled_back['file']}: {rolled_back['what']}"))
-    if damaged:
-        lines.append(f"damaged, not as it was published: {_shorten_list(damaged)}")
-    for what, names in document["arrived"].items():
-        if names:
-            lines.append(
-                f"since then {what}: {counted(len(names), 'export')} ({_shorten_list(names)})"
-            )
-    if uncompared := document["exports_not_compared"]:
-        exports = f"{counted(len(uncompared), 'export')} ({_shorten_list(uncompared)})"
-        lines.append(
-            f"not compared: {exports}: their digests in the release are keyed; the store's key is "
-            "needed"
-        )
-    if document["unread"]:
-        lines.append(f"not read, no source matches: {_shorten_list(document['unread'])}")
-    if document["settings_changed"]:
-        lines.append(f"since then other settings: {_shorten_list(document['changed_settings'])}")
-    missing = document["not_compared"]
-    if missing:
-        warned = "settings cannot be compared" if release else "warning"
-        lines.append(f"{warned}: {printable(missing['what'])}")
-    refused = document["refused_folders"]
-    if refused:
-        lines.append(f"a build would be refused: {printable(refused['what'])}")
-    if last:
-        outcome = "\n  ".join(map(printable, last["outcome"].splitlines()))
-        lines.append(f"last build, {last['finished']}: {outcome}")
-    if note := document["damaged_note"]:
-        lines.append(printable(f"{note['file']}: {note['what']}"))
-    if interrupted := document["unended_build"]:
-        progress = f"it had made {interrupted['stage']} at {interrupted['at']}"
-        lines.append(
-            f"a build has not ended: {progress}; it runs still, was killed, or was of some assets "
-            "only"
-        )
-    step = _idle(document)
-    if note:
-        step = f"annot build {campaign} (it writes {note['file']} again)"
-    if document["build_due"]:
-        step = f"annot build {campaign}"
-    if document["failed_build"]:
-        do = printable("; ".join(document["failed_build"]["do"]))
-        step = f"resolve the error of the last build ({do}), then annot build {campaign}"
-    if document["failing"]:
-        do = printable("; ".join(dict.fromkeys(gate["do"] for gate in document["failing"])))
-        step = f"resolve the failed gate ({do}), then annot build {campaign}"
-    if missing:  # a build without the key would give all judges new names
-        command = "build" if document["build_due"] else "status"
-        step = f"{missing['do']}, then annot {command} {campaign}"
-    if refused:
-        step = printable(refused["do"])
-    if rolled_back:
-        step = printable(rolled_back["do"])
-    if damaged:
-        step = f"annot verify {campaign}"
-    lines.append(f"next: {step}")
-    return "\n".join(lines)
+    for gate in (document["release"] or {"checks": []})["checks"]:
+        if gate["level"] != "pass":
+            detail = f": {gate['detail']}" if gate["detail"] else ""
+            measured = statement(gate["value"], gate["question"])
+            yield f"{gate['level']}: {gate['name']}: {measured}{detail}", gate["do"]
+    if exposed := document["exposed_secrets"]:
+        yield f"warn: {EXPOSED.name}: {'; '.join(exposed)}", EXPOSED.do
 
 
-def _judge_lines(judges: Document) -> list[str]:
-    """Return how many judges have which verdict, and those to look at."""
-    lines = []
-    for what, verdicts in (
-        ("judges", judges["verdicts"]), ("judges of labels", judges["label_verdicts"])
-    ):  # fmt: skip
-        if any(n for verdict, n in verdicts.items() if verdict != "untested"):
-            counts = (f"{n:,} {verdict}" for verdict, n in verdicts.items() if n)
-            lines.append(f"{what}: {', '.join(counts)}")
-    groups = [(f"failed ({test})", names) for test, names in sorted(judges["failed"].items())]
-    groups.append(("no better than chance, not failed", judges["random"]))
-    groups.append(("suspected, the data cannot show who is right", judges["suspected"]))
-    concerns = [
-        f"  {what}: {counted(len(names), 'judge')}, {_shorten_list(names)}"
-        for what, names in groups
-        if names
-    ]
-    if concerns:
-        concerns.append("  see verdict and verdict_reason in the table judges")
-    return [*lines, *concerns]
-
-
-def _idle(document: Document) -> str:
-    """Return what is left to do where no build is due: what was warned of above, or nothing."""
-    release = document["release"] or {"checks": []}
-    warnings = sum(gate["level"] != "pass" for gate in release["checks"])
-    warnings += bool(document["unread"]) + bool(document["exposed_secrets"])
-    if not warnings:
-        return "nothing to do"
-    return f"{counted(warnings, 'warning')} to resolve (see above)"
-
-
-def _shorten_list(names: list[str]) -> str:
-    return first_of(list(map(printable, names)))
+def _next(document: Document, campaign: str, n_warnings: int) -> str:
+    """Return what to do first: what makes a build impossible comes before what makes it due."""
+    missing, due = document["not_compared"], document["build_due"]
+    failed = "; ".join(at(document, "failed_build.do") or ())
+    failing = "; ".join(dict.fromkeys(gate["do"] for gate in document["failing"]))
+    note = at(document, "damaged_note.file")
+    steps = (
+        (at(document, "release.damaged"), f"annot verify {campaign}"),
+        (document["rolled_back"], at(document, "rolled_back.do")),
+        (document["refused_folders"], at(document, "refused_folders.do")),
+        # a build without the key would give all judges new names
+        (
+            missing,
+            f"{at(document, 'not_compared.do')}, then annot {'build' if due else 'status'} "
+            f"{campaign}",
+        ),
+        (failing, f"resolve the failed gate ({failing}), then annot build {campaign}"),
+        (failed, f"resolve the error of the last build ({failed}), then annot build {campaign}"),
+        (due, f"annot build {campaign}"),
+        (note, f"annot build {campaign} (it writes {note} again)"),
+        (n_warnings, f"{counted(n_warnings, 'warning')} to resolve (see above)"),
+    )
+    return next((str(step) for condition, step in steps if condition), "nothing to do")

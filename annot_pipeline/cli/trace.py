@@ -1,37 +1,205 @@
-"""annot trace."""
+"""annot trace: the answer first, then every judgment behind it and what made it."""
 
 from __future__ import annotations
 
 import argparse
+import shlex
+import textwrap
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
-from annot_pipeline.cli.common import RELEASE_HELP, TASK_HELP, add_campaign, load, show, typed
+from annot_pipeline.cli.common import load, show, typed
+from annot_pipeline.cli.render import LONGEST_CELL, fields, table, text
+from annot_pipeline.errors import row_and_line
+
+Row = dict[str, Any]
+
+MOST_JUDGMENTS = 200
+"""Judgments that are shown; --json has all."""
+WHOLE = 3
+"""Tasks that are shown in full; of an item in more of them each gets a row."""
+WIDTH = 98
+LONGEST = 80
+UNLIKELY = 5e-5
+"""Probability below which a class without votes is not shown."""
+GOLD_TABLES = (
+    "labels", "label_distributions", "prevalence", "judge_confusion", "scores", "segment_ranks",
+    "system_rankings", "judges", "judgments", "lineage",
+)  # fmt: skip
+"""Tables whose data versions are told even if no other stage takes them."""
+ITEM = "segment system text source reference truth"
+JUDGMENT = (
+    "judge kind answer criterion evidence rules_out weight z fate control where reason beside"
+)
+RECORD = "fate judge where reason"
+TEST = (
+    "judge verdict test contrast statistic effect p_value p_adjusted n_pairs=n "
+    "verdict_reason=reason"
+)
+WITHOUT = "judge n_left label probability flips raw_mean=mean change z_mean=z easl_score=EASL"
+RANK = "item rank dominance n_dominates=over n_dominated_by=under in_contradiction"
 
 
-def add(trace: argparse.ArgumentParser) -> None:
-    """Add its arguments."""
-    add_campaign(trace)
-    text = "an item, one of two compared items, or both as 'a | b'"
-    trace.add_argument("item", metavar="ITEM", help=text)
-    trace.add_argument("--task", metavar="TASK", help=TASK_HELP)
-    trace.add_argument("--release", default="latest", metavar="V", help=RELEASE_HELP)
-
-
-def run(arguments: argparse.Namespace) -> int:
+def run_trace(arguments: argparse.Namespace) -> int:
     """Say why an item is what it is in gold."""
     from annot_pipeline.audit.trace.items import trace
-    from annot_pipeline.cli.trace_text import traces_text
     from annot_pipeline.stages.ingest.archived_lines import released_lines
     from annot_pipeline.storage.releases import Releases
 
     campaign = load(arguments)
     release = Releases.for_campaign(campaign).get(arguments.release)
     lines = released_lines(campaign, release.manifest)
-    documents = trace(release, arguments.item, arguments.task, lines)
     document = {
         "campaign": release.manifest["campaign"],
         "release": release.version,
         "item": arguments.item,
-        "traces": documents,
+        "traces": trace(release, arguments.item, arguments.task, lines),
     }
-    show(arguments, document, lambda: traces_text(typed(arguments), documents))
+    show(arguments, document, lambda: trace_lines(document, typed(arguments)))
     return 0
+
+
+def trace_lines(document: Mapping[str, Any], campaign: str) -> Iterator[str]:
+    """Yield all that is known about an item, or a row for each of its tasks."""
+    traces: Sequence[Row] = document["traces"]
+    item = document["item"]
+    yield f"item {item}: {document['campaign']}, release {document['release']}"
+    if len(traces) > WHOLE:
+        title = f"  in {len(traces)} tasks; --task NAME shows one of them in full"
+        rows = [
+            trace | {"result": _result(trace)[0], "judgments": len(trace["judgments"])}
+            for trace in traces
+        ]
+        yield from table(
+            title, rows, "task result judgments flipped_by", most=len(rows), longest=LONGEST
+        )
+    else:
+        for trace in traces:
+            yield ""
+            yield from _trace(trace)
+    yield f"next: annot trace {campaign} {shlex.quote(item)} --json says all that is known"
+
+
+def _trace(trace: Row) -> Iterator[str]:
+    yield f"task {trace['task'] or 'unknown'} ({trace['kind'] or 'no judgment of it counts'})"
+    yield from fields(trace, ITEM, indent="  ", longest=LONGEST)
+    yield from table("other texts", trace["other_texts"], "item item_version=version text")
+    for result in _result(trace):
+        yield from textwrap.wrap(result, WIDTH, subsequent_indent="  ")
+    yield from _distribution(trace["distribution"])
+    yield from _judgments(trace)
+    records = {
+        "anonymous votes": trace["votes"],
+        "the same judgments in other records": _other_places(trace),
+        "records that are no judgments": trace["other_records"],
+    }
+    for title, rows in records.items():
+        named = [
+            row | {"judge": row["judge"] or "nobody", "where": record_place(row)} for row in rows
+        ]
+        yield from table(title, named, RECORD, longest=LONGEST)
+    yield from table("left out", trace["set_aside"], "judge left_out_of reason", longest=LONGEST)
+    dropped = [row for row in trace["judges"] if row["dropped"]]
+    yield from table("judges who do not count", dropped, TEST, most=len(dropped), longest=LONGEST)
+    without = sorted(
+        trace["without_judge"],
+        key=lambda row: (not row.get("flips"), -abs(row.get("change") or 0.0), row["judge"]),
+    )
+    if trace["kind"] == "categorical" and without:
+        flips = f"{len(trace['flipped_by'])} of {len(without)}"
+        yield f"judges who flip the label alone: {flips}"
+    yield from table("without one judge", without, WITHOUT)
+    for line in textwrap.wrap(trace["held_fixed"] or "", WIDTH - 2):
+        yield f"  {line}"
+    yield from table("ranks within segments", trace["segment_ranks"], RANK)
+    headline = [row for row in trace["system_rankings"] if row.get("headline", True)]
+    yield from table("rankings of the system", headline, "system method rank score cluster")
+    taken = {name for run in trace["chain"] for name in run["inputs"]} | {*GOLD_TABLES}
+    chain = [
+        run
+        | {"run": run["run"][:8], "code": str(run["code_version"])}
+        | {"tables": {n: sha[:8] for n, sha in run["data_versions"].items() if n in taken}}
+        for run in trace["chain"]
+    ]
+    yield from table("made by", chain, "stage code run tables", most=len(chain), longest=LONGEST)
+
+
+def _result(trace: Row) -> list[str]:
+    """Return the label, score, rank or outcomes, each with all that its row says."""
+    results = []
+    for name in ("label", "score"):
+        if row := trace[name]:
+            first = row["label"] if name == "label" else row["raw_mean"]
+            more = {
+                key: "no" if value is False else value
+                for key, value in row.items()
+                if key not in ("task", "item", "label")
+            }
+            results.append(f"{name} {text(first)}: {text(more, LONGEST)}")
+    if trace["label"] and trace["label"].get("probability") is None:
+        by = "votes are counts" if trace["anonymous_votes"] is not None else "too many classes"
+        results.append(f"by majority vote, without a model: {by}")
+    own = [row["rank"] for row in trace["segment_ranks"] if row["item"] == trace["item"]]
+    results += [f"rank {rank}" for rank in own[:1]]
+    answers = Counter(row["answer"] for row in trace["judgments"] if row["fate"] == "used")
+    if trace["kind"] in ("pairwise", "ranking") and answers:
+        counts = dict(answers.most_common())
+        results.append(f"{answers.total():,} comparisons: {text(counts, LONGEST_CELL)}")
+    return results or ["no judgment counts" if trace["judgments"] else "no answer"]
+
+
+def _distribution(rows: Sequence[Row]) -> Iterator[str]:
+    names = [name for name in (rows[0] if rows else ()) if name.endswith("probability")]
+    likely = [
+        row for row in rows if row["votes"] or max(row[name] or 0 for name in names) >= UNLIKELY
+    ]
+    columns = f"label {' '.join(names)} votes"
+    yield from table("distribution", likely, columns, most=len(likely), digits=6)
+    if n := len(rows) - len(likely):
+        yield f"  and {n} without votes, each below {UNLIKELY:.5f}"
+
+
+def _judgments(trace: Row) -> Iterator[str]:
+    """Yield a row a judgment, and the log odds that all answers and the prevalence add up to."""
+    files = {p["source_file"] for row in trace["judgments"] for p in row["places"]}
+    written = record_row if len(files) == 1 else record_place
+    rows = [
+        row
+        | {"where": [written(p) for p in row["places"] if p["fate"] == row["fate"]]}
+        | {"control": row["control"] if row["control"] not in ("none", row["fate"]) else ""}
+        | {"beside": [f"{b['rank']} {b['system'] or b['item']}" for b in row["beside"]]}
+        for row in trace["judgments"]
+    ]
+    title = f"judgments ({text(dict(Counter(row['fate'] for row in rows)))})"
+    title += f", rows of {text(files.pop())}" if len(files) == 1 else ""
+    if trace["runner_up"] is not None:
+        model = trace["label"].get("model_label") or trace["label"]["label"]
+        title += f"; evidence in nats, for {text(model, 40)} against {text(trace['runner_up'], 40)}"
+    yield from table(title, rows, JUDGMENT, most=MOST_JUDGMENTS, longest=LONGEST)
+    evidence = [row["evidence"] for row in rows if row["likelihoods"]]
+    if trace["prior_evidence"] is not None and None not in evidence:
+        prior = trace["prior_evidence"]
+        sums = {"evidence of the prevalence": prior, "evidence together": prior + sum(evidence)}
+        yield from fields(sums, {name: name for name in sums}, indent="  ")
+
+
+def _other_places(trace: Row) -> list[Row]:
+    """Return records that say a judgment again, or said it otherwise."""
+    return [
+        record | {"judge": row["judge"]}
+        for row in trace["judgments"]
+        for record in row["places"]
+        if record["fate"] != row["fate"]
+    ]
+
+
+def record_place(row: Mapping[str, Any]) -> str:
+    """Return where a record is: never ``file:333``, as editors name lines."""
+    return f"{row['source_file']} {record_row(row)}"
+
+
+def record_row(row: Mapping[str, Any]) -> str:
+    """Return the row of a record in its file, as people read it."""
+    cell = f", {row['cell']}" if row["cell"] else ""
+    return row_and_line(row["source_row"], row.get("line")) + cell

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import product
 from typing import Any
 
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from annot_pipeline.config import LoadedCampaign
@@ -21,9 +21,11 @@ from annot_pipeline.methods.rankings.detectable import (
 )
 from annot_pipeline.stages.rankings.adjusted_rankings import NO_JUDGE_CONNECTS
 from annot_pipeline.stages.rankings.variance_rows import NO_OVERLAP
+from annot_pipeline.storage.queries import Queries
 from annot_pipeline.storage.release import Release
 from annot_pipeline.storage.releases import Releases
 
+Limit = tuple[Callable[[float], bool], str]
 TITLE = "nothing to plan with"
 KINDS = ("judge_system", "segment_system", "residual")
 """Variances that a difference of two systems has; levels of judges and segments cancel."""
@@ -41,6 +43,15 @@ SHARED_DOCUMENTS = (
     "{documents} with several segments: this plan takes segments as independent and is too "
     "optimistic"
 )
+AT_LEAST_2: Limit = (lambda value: value >= 2, "2 or more")
+SHARE: Limit = (lambda value: 0 < value < 1, "between 0 and 1")
+POSITIVE: Limit = (lambda value: value > 0, "above 0")
+LIMITS: Mapping[str, Limit] = {
+    "judges": AT_LEAST_2, "segments": AT_LEAST_2, "systems": AT_LEAST_2, "alpha": SHARE,
+    "per_output": (lambda value: value >= 0.001, "0.001 or more"), "power": SHARE,
+    "difference": POSITIVE, "price": POSITIVE,
+}  # fmt: skip
+"""What a design may be."""
 NEGLIGIBLE = 1e-9
 """Sum of variances, points squared, that is rounding."""
 
@@ -75,30 +86,24 @@ class PlanParams:
 
     def __post_init__(self) -> None:
         problems = [
-            Problem(name, f"is {value:g}", f"{least:g} or more")
-            for name, least in (("judges", 2), ("segments", 2), ("per_output", 0.001))
-            for value in getattr(self, name)
-            if not value >= least
+            Problem(name, f"is {value:g}", allowed)
+            for name, (is_allowed, allowed) in LIMITS.items()
+            for value in _several(getattr(self, name))
+            if not is_allowed(value)
         ]
         problems += [
             Problem("per_output", f"is {value:g}", f"{min(self.judges)} or less: the judges")
             for value in self.per_output
             if value > min(self.judges, default=value)
         ]
-        problems += [
-            Problem(name, f"is {value:g}", "between 0 and 1")
-            for name, value in (("alpha", self.alpha), ("power", self.power))
-            if not 0 < value < 1
-        ]
-        problems += [
-            Problem(name, f"is {value:g}", "above 0")
-            for name, value in (("difference", self.difference), ("price", self.price))
-            if value is not None and not value > 0
-        ]
-        if self.systems is not None and self.systems < 2:
-            problems.append(Problem("systems", f"is {self.systems}", "2 or more"))
         if problems:
             raise ConfigError("a design that cannot be", problems)
+
+
+def _several(value: Any) -> Sequence[float]:
+    if isinstance(value, Sequence):
+        return value
+    return () if value is None else (value,)
 
 
 def plan_release(
@@ -130,7 +135,7 @@ def plan_release(
     names = [task] if task is not None else usable
     if not names or not set(names) <= {*usable}:
         raise ConfigError(TITLE, _problems(release.version, task, without, usable))
-    shared = _shared_documents(release)
+    shared = _shared_documents(campaign, release)
     return {
         "release": release.version,
         "tasks": [
@@ -176,29 +181,14 @@ def _remedy(reason: str) -> str:
     return CONNECT if reason in (NOT_CONNECTED, NO_OVERLAP) else ASSUME
 
 
-def _shared_documents(release: Release) -> dict[str, int]:
+def _shared_documents(campaign: LoadedCampaign, release: Release) -> dict[str, int]:
     """Return by task the documents of which several segments have judgments of systems."""
-    shared: dict[str, int] = {}
-    for path in release.stored("judgments").paths:
-        if "document" not in pq.read_schema(path).names:  # releases of older versions
-            continue
-        documents = pq.read_table(path, columns=["document"])["document"]
-        if documents.null_count == len(documents):
-            continue
-        columns = ["task", "document", "segment", "item", "system", "fate"]
-        judgments = pq.read_table(path, columns=columns)
-        judgments = judgments.filter(
-            pc.and_(judgments["document"].is_valid(), pc.and_(
-                judgments["system"].is_valid(), pc.equal(judgments["fate"], "used")
-            ))
-        )  # fmt: skip
-        segment = pc.coalesce(judgments["segment"], judgments["item"])
-        keys = judgments.select(["task", "document"]).append_column("segment", segment)
-        counts = keys.group_by(["task", "document"]).aggregate([("segment", "count_distinct")])
-        several = counts.filter(pc.greater(counts["segment_count_distinct"], 1))
-        for name in several["task"].to_pylist():
-            shared[name] = shared.get(name, 0) + 1
-    return shared
+    judgments = release.stored("judgments")
+    if "document" not in pq.read_schema(judgments.paths[0]).names:  # releases of older versions
+        return {}
+    queries = Queries(campaign.settings.resources, campaign.spill)
+    rows = queries.table("audit/shared_documents", {"judgments": judgments}).to_pylist()
+    return {row["task"]: row["documents"] for row in rows}
 
 
 def plan_assumed(variances: Mapping[str, float], params: PlanParams) -> dict[str, Any]:
@@ -206,12 +196,10 @@ def plan_assumed(variances: Mapping[str, float], params: PlanParams) -> dict[str
     problems = [
         Problem(name, "unknown variance", ", ".join(KINDS)) for name in variances.keys() - {*KINDS}
     ]
-    missing = [name for name in KINDS if name not in variances]
-    problems += [Problem(name, "is missing", "0 or more") for name in missing]
     problems += [
-        Problem(name, f"is {value:g}", "0 or more")
-        for name, value in variances.items()
-        if not value >= 0
+        Problem(name, f"is {variances[name]:g}" if name in variances else "is missing", "0 or more")
+        for name in KINDS
+        if not variances.get(name, -1) >= 0
     ]
     if not problems and not sum(variances.values()):
         problems.append(Problem("", "all variances are 0", "one above 0"))
@@ -265,13 +253,9 @@ def _value(rows: Mapping[str, Any], kind: str) -> float | None:
 
 
 def _designs(variances: Mapping[str, float], n_systems: int, params: PlanParams) -> dict[str, Any]:
-    designs = [
-        DesignParams(*sizes)
-        for sizes in product(params.judges, params.segments, params.per_output)
-    ]  # fmt: skip
-    document: dict[str, Any] = {
-        "designs": [_row(design, variances, n_systems, params) for design in designs]
-    }
+    sizes = product(params.judges, params.segments, params.per_output)
+    designs = [_row(DesignParams(*size), variances, n_systems, params) for size in sizes]
+    document: dict[str, Any] = {"designs": designs}
     if params.difference is not None:
         document["enough"] = [*_enough(variances, n_systems, params)]
     return document
@@ -302,16 +286,18 @@ def _enough(
 ) -> Iterator[dict[str, Any]]:
     """Yield, for each number of judges, the fewest segments that find the difference."""
     for judges, per_output in product(params.judges, params.per_output):
-        low, high = 2, MOST_SEGMENTS
 
-        def finds(segments: int, judges: int = judges, per_output: float = per_output) -> bool:
-            row = _row(DesignParams(judges, segments, per_output), variances, n_systems, params)
-            return bool(row["detectable_difference"] <= (params.difference or 0))
+        def row(segments: int, judges: int = judges, share: float = per_output) -> dict[str, Any]:
+            return _row(DesignParams(judges, segments, share), variances, n_systems, params)
 
-        if not finds(high):
+        sizes = range(2, MOST_SEGMENTS + 1)
+        # more segments find smaller differences: the first that is small enough
+        least = bisect_left(
+            sizes,
+            -(params.difference or 0),
+            key=lambda n, row=row: -row(n)["detectable_difference"],
+        )
+        if least == len(sizes):
             yield {"judges": judges, "per_output": per_output, "segments": None}
-            continue
-        while low < high:
-            middle = (low + high) // 2
-            low, high = (low, middle) if finds(middle) else (middle + 1, high)
-        yield _row(DesignParams(judges, low, per_output), variances, n_systems, params)
+        else:
+            yield row(sizes[least])

@@ -27,13 +27,7 @@ from annot_pipeline.config.signature import settings_hash
 from annot_pipeline.contracts import GOLD
 from annot_pipeline.errors import StoreError, first_of
 from annot_pipeline.runtime.parent import refuse_overtaken
-from annot_pipeline.stages.build import (
-    STAGES,
-    Build,
-    Planned,
-    StageRun,
-    check_one_build,
-)
+from annot_pipeline.stages.build import STAGES, Build, Planned, StageRun, check_one_build
 from annot_pipeline.stages.ingest.metrics import ExportMetrics
 from annot_pipeline.storage.catalog import is_catalog_of, write_catalog
 from annot_pipeline.storage.fed_gold import note_gold

@@ -6,16 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from annot_pipeline.gates import RELEASE, run_gates
-from annot_pipeline.stages.build import (
-    Build,
-)
+from annot_pipeline.stages.build import Build
 from annot_pipeline.stages.gold.metrics import ReleaseMetrics
 from annot_pipeline.stages.gold.published_names import PublishedNames
 from annot_pipeline.stages.ingest.raw_names import raw_names
-from annot_pipeline.storage.tables import (
-    StoredTable,
-    read_verified,
-)
+from annot_pipeline.storage.tables import StoredTable, read_verified
 
 NO_NAMES = ReleaseMetrics(places=[], names=0, unchecked=0)
 """Metrics where nothing is published, or judges have no pseudonyms."""
@@ -45,10 +40,7 @@ def check_names(build: Build, names: PublishedNames | None) -> list[dict[str, An
     GateError
         The release would name judges who have pseudonyms.
     """
-    return _gates_of_release(build, names.metrics() if names else NO_NAMES)
-
-
-def _gates_of_release(build: Build, metrics: ReleaseMetrics) -> list[dict[str, Any]]:
+    metrics = names.metrics() if names else NO_NAMES
     gates = run_gates(RELEASE, (), metrics.document(), build.campaign.settings.gates)
     if cause := build.failed_gates(gates):
         raise cause

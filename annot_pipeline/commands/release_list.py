@@ -10,8 +10,8 @@ from annot_pipeline.storage.pins import read_pins
 from annot_pipeline.storage.releases import Releases
 
 
-def list_releases(campaign: LoadedCampaign) -> list[dict[str, Any]]:
-    """Return all releases, oldest first."""
+def list_releases(campaign: LoadedCampaign) -> dict[str, Any]:
+    """Return all releases, oldest first, and whether gold was put back or lost."""
     releases = Releases.for_campaign(campaign)
     releases.refuse_another()
     pins = read_pins(releases)
@@ -43,7 +43,9 @@ def list_releases(campaign: LoadedCampaign) -> list[dict[str, Any]]:
             }
         )
         before = manifest
-    return rows
+    back = releases.rolled_back()
+    problem = back and {"file": back.where, "what": back.what, "do": back.do}
+    return {"releases": rows, "rolled_back": problem}
 
 
 def _has_other_settings(manifest: dict[str, Any], before: dict[str, Any] | None) -> bool | None:

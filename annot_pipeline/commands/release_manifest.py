@@ -35,11 +35,7 @@ from annot_pipeline.storage.manifest_changes import export_changes
 from annot_pipeline.storage.published_settings import published_settings
 from annot_pipeline.storage.queries import Queries, Tasks, sql_digest
 from annot_pipeline.storage.releases import Release
-from annot_pipeline.storage.tables import (
-    StoredTable,
-    read_table,
-    read_verified,
-)
+from annot_pipeline.storage.tables import StoredTable, read_table, read_verified
 from annot_pipeline.version import __version__, numeric_packages
 
 

@@ -32,12 +32,7 @@ from annot_pipeline.storage.files import canonical_json
 from annot_pipeline.storage.manifest import stored_table
 from annot_pipeline.storage.queries import Queries
 from annot_pipeline.storage.releases import Release
-from annot_pipeline.storage.tables import (
-    StoredTable,
-    read_groups,
-    read_table,
-    verify_table,
-)
+from annot_pipeline.storage.tables import StoredTable, read_groups, read_table, verify_table
 
 
 def write_pages(

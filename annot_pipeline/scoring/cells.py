@@ -17,13 +17,14 @@ from annot_pipeline.errors import first_of, shorten
 from annot_pipeline.exports.json_lines import parse_json
 from annot_pipeline.methods.labels.prediction_scores import NO_CLASS
 from annot_pipeline.scoring.faults import Faults
+from annot_pipeline.scoring.gold import ByItem
 from annot_pipeline.scoring.predictions import Form, Predictions, is_blank
 
 SUM_TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True)
-class Rows:
+class Rows(ByItem):
     """The rows of a task whose item gold has.
 
     Parameters
@@ -48,11 +49,6 @@ class Rows:
         """Return the rows' cells."""
         return self.predictions.columns[name].take(pa.array(self.at))
 
-    def take(self, which: Codes) -> Rows:
-        """Return some of the rows, by place."""
-        at, items = self.at[which], self.items[which]
-        return Rows(self.predictions, self.form, at, items, self.classes)
-
     def numbers(self, which: npt.NDArray[np.bool_] | Codes) -> list[int]:
         """Return the row numbers in the file of some of the rows."""
         row_numbers: list[int] = self.predictions.row[self.at[which]].tolist()
@@ -60,7 +56,7 @@ class Rows:
 
 
 @dataclass(frozen=True)
-class Predicted:
+class Predicted(ByItem):
     """What was predicted.
 
     Parameters
@@ -86,23 +82,6 @@ class Predicted:
     is_scaled: Flags
     is_tied: Flags
 
-    @classmethod
-    def from_labels(cls, items: Codes, codes: Codes, is_unknown: Flags) -> Predicted:
-        """Return predictions of classes alone."""
-        never = np.zeros(items.size, np.bool_)
-        return cls(items, codes, None, is_unknown, never, never)
-
-    def take(self, rows: Codes) -> Predicted:
-        """Return the predictions of some of the items, by place."""
-        return Predicted(
-            self.items[rows],
-            self.codes[rows],
-            None if self.probabilities is None else self.probabilities[rows],
-            self.is_unknown[rows],
-            self.is_scaled[rows],
-            self.is_tied[rows],
-        )
-
 
 def predicted(
     rows: Rows, faults: Faults, *, normalize: bool = False, unknown_wrong: bool = False
@@ -124,7 +103,8 @@ def predicted(
         rows = _without_repeated(rows, faults)
     if rows.form.name == "labels":
         codes, unknown = _codes(rows, str(rows.form.label), faults, unknown_wrong)
-        return Predicted.from_labels(rows.items, codes, unknown)
+        never = np.zeros_like(unknown)
+        return Predicted(rows.items, codes, None, unknown, never, never)
     items, first, inverse = np.unique(rows.items, return_index=True, return_inverse=True)
     if rows.form.name == "columns":
         cells, elsewhere = _from_columns(rows, faults), np.zeros(len(rows.items))
@@ -136,12 +116,18 @@ def predicted(
 
 
 def _without_repeated(rows: Rows, faults: Faults) -> Rows:
-    first = np.unique(rows.items, return_index=True)[1]
-    is_repeat = np.ones(len(rows.items), np.bool_)
-    is_repeat[first] = False
-    names = rows.column(rows.form.item).filter(pa.array(is_repeat)).to_pylist()
-    faults.add("twice", rows.numbers(is_repeat), names)
-    return rows.take(first)
+    repeats = _repeats(rows.items)
+    names = rows.column(rows.form.item).filter(pa.array(repeats)).to_pylist()
+    faults.add("twice", rows.numbers(repeats), names)
+    first = np.flatnonzero(~repeats)
+    return rows.take(first[np.argsort(rows.items[first])])
+
+
+def _repeats(keys: Codes) -> Flags:
+    """Return where a key has occurred before."""
+    repeats = np.ones(keys.size, np.bool_)
+    repeats[np.unique(keys, return_index=True)[1]] = False
+    return repeats
 
 
 def _codes(rows: Rows, column: str, faults: Faults, unknown_wrong: bool) -> tuple[Codes, Flags]:
@@ -151,12 +137,8 @@ def _codes(rows: Rows, column: str, faults: Faults, unknown_wrong: bool) -> tupl
     places = pc.index_in(cells, classes)
     if places.null_count:
         answers = cells.dictionary_encode()
-        texts = [
-            None if text is None else answer_text(text) for text in answers.dictionary.to_pylist()
-        ]
-        places = pc.coalesce(
-            places, pc.index_in(pa.array(texts, TEXT), classes).take(answers.indices)
-        )
+        texts = pa.array(map(answer_text, answers.dictionary.to_pylist()), TEXT)
+        places = pc.coalesce(places, pc.index_in(texts, classes).take(answers.indices))
     codes: Codes = pc.fill_null(places, NO_CLASS).to_numpy().astype(np.int64)
     blank = is_blank(cells) & (codes == NO_CLASS)
     faults.add("blank_label", rows.numbers(blank))
@@ -186,10 +168,9 @@ def _from_long(
     values = np.where(bad, np.nan, values)
     is_class = codes != NO_CLASS
     keys = inverse * (len(rows.classes) + 1) + codes
-    is_repeat = is_class.copy()
-    is_repeat[np.flatnonzero(is_class)[np.unique(keys[is_class], return_index=True)[1]]] = False
-    names = rows.column(rows.form.item).filter(pa.array(is_repeat)).to_pylist()
-    faults.add("class_twice", rows.numbers(is_repeat), names)
+    repeats = np.flatnonzero(is_class)[_repeats(keys[is_class])]
+    names = rows.column(rows.form.item).take(pa.array(repeats)).to_pylist()
+    faults.add("class_twice", rows.numbers(repeats), names)
     cells = np.zeros((n_items, len(rows.classes)))
     cells[inverse[is_class], codes[is_class]] = values[is_class]
     elsewhere = np.zeros(n_items)

@@ -62,15 +62,13 @@ class Faults:
         Of the file.
     lines
         Of its rows.
-    rows, values, allowed
+    by_kind
         By kind and reason: the rows, what stood there, and what is allowed there.
     """
 
     name: str
     lines: RowLines = no_lines
-    rows: dict[tuple[str, str], list[int]] = field(default_factory=dict)
-    values: dict[tuple[str, str], list[str]] = field(default_factory=dict)
-    allowed: dict[tuple[str, str], str] = field(default_factory=dict)
+    by_kind: dict[tuple[str, str], tuple[list[int], list[str], str]] = field(default_factory=dict)
 
     def add(
         self,
@@ -87,12 +85,12 @@ class Faults:
         more = list(rows)
         if not more:
             return
-        if (kind, reason) not in self.rows and self._count_reasons(kind) >= SHOWN_VALUES:
+        n_reasons = sum(one == kind and bool(other) for one, other in self.by_kind)
+        if (kind, reason) not in self.by_kind and n_reasons >= SHOWN_VALUES:
             reason = ""
-        key = kind, reason
-        self.rows.setdefault(key, []).extend(more)
-        self.values.setdefault(key, []).extend(map(str, values))
-        self.allowed.setdefault(key, allowed)
+        fault = self.by_kind.setdefault((kind, reason), ([], [], allowed))
+        fault[0].extend(more)
+        fault[1].extend(map(str, values))
 
     def raise_any(self) -> None:
         """Say all that is wrong.
@@ -103,21 +101,17 @@ class Faults:
             If anything is.
         """
         problems = []
-        for (kind, reason), rows in self.rows.items():
-            key, (what, allowed, do) = (kind, reason), KINDS[kind]
-            values = tuple(dict.fromkeys(self.values[key]))
+        for (kind, reason), (rows, values, own_allowed) in self.by_kind.items():
+            what, allowed, do = KINDS[kind]
             problems.append(Problem(
-                self._place(sorted(rows)), f"{what}: {reason}" if reason else what,
-                self.allowed[key] or allowed, do, values,
+                self._rows(sorted(rows)), f"{what}: {reason}" if reason else what,
+                own_allowed or allowed, do, tuple(dict.fromkeys(values)),
             ))  # fmt: skip
         if problems:
             raise InputError(f"{self.name}: not scored", problems)
 
-    def _count_reasons(self, kind: str) -> int:
-        return sum(one == kind and reason != "" for one, reason in self.rows)
-
-    def _place(self, rows: list[int]) -> str:
+    def _rows(self, rows: list[int]) -> str:
         """Return the first rows with their lines, as ``rows 1 (line 2), 5 (line 6)``."""
         lines = self.lines(rows[:SHOWN_VALUES])
-        places = [row_and_line(row, lines.get(row)).removeprefix("row ") for row in rows]
-        return f"row{'s' * (len(rows) > 1)} {first_of(places)}"
+        numbers = [row_and_line(row, lines.get(row)).removeprefix("row ") for row in rows]
+        return f"row{'s' * (len(rows) > 1)} {first_of(numbers)}"

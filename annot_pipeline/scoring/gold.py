@@ -5,25 +5,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from annot_pipeline.arrays import Codes, Flags, Floats
 from annot_pipeline.contracts import CERTAINTY_BOUNDS, TEXT
 from annot_pipeline.contracts.certainty import probability_column
 from annot_pipeline.errors import Problem, StoreError
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 GROUPS = ("below 0.5", "0.5 to 0.8", "0.8 to 0.95", "0.95 to 0.99", "0.99 and above", "adjudicated")
 """Items by how certain gold is of its label; each range without its end."""
+Record = TypeVar("Record", bound="ByItem")
 
 
 @dataclass(frozen=True)
-class GoldTask:
+class ByItem:
+    """Arrays with one entry, or one row, per item."""
+
+    def take(self: Record, items: Codes) -> Record:
+        """Return some of the items, by position."""
+        arrays = {field.name: getattr(self, field.name) for field in fields(self)}
+        changes: dict[str, Any] = {n: a[items] for n, a in arrays.items() if _is_numpy(a)}
+        changes |= {
+            n: a.take(pa.array(items)) for n, a in arrays.items() if isinstance(a, pa.Array)
+        }
+        return replace(self, **changes)
+
+
+def _is_numpy(value: Any) -> bool:
+    return isinstance(value, np.ndarray)
+
+
+@dataclass(frozen=True)
+class GoldTask(ByItem):
     """Gold of a task, or of some of its items.
 
     Parameters
@@ -61,24 +81,10 @@ class GoldTask:
 
     @property
     def groups(self) -> Codes:
-        """Return ``(n_items,)`` place in `GROUPS`."""
+        """Return ``(n_items,)`` position in `GROUPS`."""
         sure = self.distribution[np.arange(len(self.labels)), self.labels]
         groups: Codes = np.digitize(sure, CERTAINTY_BOUNDS).astype(np.int64)
         return np.where(self.adjudicated, len(GROUPS) - 1, groups)
-
-    def take(self, items: Codes) -> GoldTask:
-        """Return some of the items, by place."""
-        return GoldTask(
-            self.name,
-            self.classes,
-            self.items.take(pa.array(items)),
-            self.distribution[items],
-            self.labels[items],
-            self.majority[items],
-            self.adjudicated[items],
-            self.true_classes[items],
-            self.column,
-        )
 
 
 class GoldTables(Protocol):
@@ -107,111 +113,78 @@ def read_gold(release: GoldTables, *, raw: bool = False) -> dict[str, GoldTask]:
     StoreError
         The release has no labels, or its bytes are not those that were published.
     """
-    labels = release.table("labels")
-    if not labels.num_rows:
+    labels = _frame(release.table("labels"), "task item label majority_label adjudicated")
+    title = f"{release.version} has nothing to score"
+    if labels.empty:
         what = "no item has a label: the tasks of this campaign are not categorical"
         do = "predictions of scores can be joined with the gold table scores"
-        raise StoreError(f"{release.version} has nothing to score", [Problem("", what, do=do)])
+        raise StoreError(title, [Problem("", what, do=do)])
     whole = release.table("label_distributions")
     column = probability_column(whole.schema.names, dawid_skene=raw)
-    distributions = dict(_by_task(whole))
-    prevalence = dict(_by_task(release.table("prevalence")))
-    truths = release.table("items").select(["item", "truth"])
-    truths = truths.filter(truths["truth"].is_valid())
+    shares = _frame(whole, f"task item label {column}")
+    order = _frame(release.table("prevalence"), "task label label_order")
+    by_task = {n: dict(list(f.groupby("task"))) for n, f in (("shares", shares), ("order", order))}
+    truths = _frame(release.table("items"), "item truth").dropna().set_index("item")["truth"]
     gold = {}
-    for task, rows in _by_task(labels):
-        shares, order = distributions.get(task), prevalence.get(task)
-        if shares is not None and shares[column].null_count:
+    for task, rows in labels.groupby("task", sort=False):
+        of_task = by_task["shares"].get(task, shares[:0])
+        if of_task[column].isna().any():
             continue  # labelled by votes alone: there are no probabilities to score against
-        classes = _classes(rows, shares, order)
-        gold[task] = _task(task, rows, shares, classes, column, truths)
+        ordered = by_task["order"].get(task, order[:0]).sort_values("label_order")["label"]
+        named = {*rows["label"], *of_task["label"]}  # those that only an expert named come last
+        classes = (*ordered, *sorted(named - {*ordered}))
+        codes, adjudicated = _codes(rows["label"], classes), rows["adjudicated"].to_numpy(np.bool_)
+        truth = _codes(rows["item"].map(truths), classes)
+        gold[str(task)] = GoldTask(
+            str(task), classes, pa.array(rows["item"], TEXT),
+            _distribution(rows["item"], codes, adjudicated, of_task, classes, column),
+            codes, _codes(rows["majority_label"], classes), adjudicated,
+            np.where(adjudicated, codes, truth), column,
+        )  # fmt: skip
     if not gold:
         what = "no task has probabilities: all were too large for the label model"
         do = "raise dawid_skene.max_parameters, or join predictions with labels by item"
-        raise StoreError(f"{release.version} has nothing to score", [Problem("", what, do=do)])
+        raise StoreError(title, [Problem("", what, do=do)])
     return gold
 
 
-def _by_task(table: pa.Table) -> Iterator[tuple[str, pa.Table]]:
-    """Yield tables are sorted by task: the rows of each are one piece."""
-    column = table["task"].cast(TEXT).combine_chunks().dictionary_encode()
-    codes = column.indices.to_numpy()
-    starts = np.flatnonzero(np.diff(codes, prepend=-1)).tolist()
-    for start, end in zip(starts, [*starts[1:], table.num_rows], strict=True):
-        yield column.dictionary[codes[start]].as_py(), table.slice(start, end - start)
+def _frame(table: pa.Table, names: str) -> pd.DataFrame:
+    """Return columns as pandas; dictionaries as text."""
+    columns = {
+        name: table[name].cast(TEXT) if pa.types.is_dictionary(table[name].type) else table[name]
+        for name in names.split()
+    }
+    frame: pd.DataFrame = pa.table(columns).to_pandas()
+    return frame
 
 
-def _classes(labels: pa.Table, shares: pa.Table | None, order: pa.Table | None) -> tuple[str, ...]:
-    """Return the classes in order; those that only an expert named come last, by code point."""
-    ordered: dict[str, None] = {}
-    if order is not None:
-        ordered |= dict.fromkeys(order.sort_by("label_order")["label"].cast(TEXT).to_pylist())
-    more = [labels["label"]] + ([] if shares is None else [shares["label"]])
-    named = {name for column in more for name in pc.unique(column.cast(TEXT)).to_pylist()}
-    return (*ordered, *sorted(named - ordered.keys()))
+def _codes(labels: pd.Series[Any], classes: tuple[str, ...]) -> Codes:
+    """Return positions among the classes; -1 for null, and for what is no class."""
+    import pandas as pd
 
-
-def _task(
-    task: str,
-    labels: pa.Table,
-    shares: pa.Table | None,
-    classes: tuple[str, ...],
-    column: str,
-    truths: pa.Table,
-) -> GoldTask:
-    items = labels["item"].cast(TEXT).combine_chunks()
-    codes = _codes(labels["label"], classes)
-    adjudicated = labels["adjudicated"].to_numpy()
-    return GoldTask(
-        task,
-        classes,
-        items,
-        _distribution(items, codes, adjudicated, shares, classes, column),
-        codes,
-        _codes(labels["majority_label"], classes),
-        adjudicated,
-        np.where(adjudicated, codes, _true_classes(items, classes, truths)),
-        column,
+    return (
+        pd.Index(classes, dtype=object).get_indexer(pd.Index(labels, dtype=object)).astype(np.int64)
     )
 
 
-def _true_classes(items: pa.Array, classes: tuple[str, ...], truths: pa.Table) -> Codes:
-    """Return the code of each item's truth; -1 where it is not known, or no class."""
-    places = _places(pa.chunked_array([items]), truths["item"].cast(TEXT).combine_chunks())
-    codes = np.append(_codes(truths["truth"], classes), -1)
-    return np.asarray(codes[places], np.int64)
-
-
 def _distribution(
-    items: pa.Array,
+    items: pd.Series[Any],
     labels: Codes,
     adjudicated: Flags,
-    shares: pa.Table | None,
+    shares: pd.DataFrame,
     classes: tuple[str, ...],
     column: str,
 ) -> Floats:
     """Return the model's posterior distribution; an expert's decision gets probability 1."""
     distribution = np.zeros((len(items), len(classes)))
-    if shares is not None:
-        at = _places(shares["item"], items)
-        distribution[at, _codes(shares["label"], classes)] = shares[column].to_numpy()
+    at = _codes(shares["item"], tuple(items))
+    distribution[at, _codes(shares["label"], classes)] = shares[column]
     decided = np.flatnonzero(adjudicated)
     distribution[decided] = 0.0
     distribution[decided, labels[decided]] = 1.0
     total: Floats = distribution.sum(axis=1, keepdims=True)  # 1, but for the last digit
     if not (total > 0).all():
-        names = items.filter(pa.array(total[:, 0] == 0)).to_pylist()
-        problem = Problem("label_distributions", "items without a row", values=tuple(names))
+        names = tuple(items[total[:, 0] == 0])
+        problem = Problem("label_distributions", "items without a row", values=names)
         raise StoreError("the release is not whole", [problem])
     return distribution / total
-
-
-def _codes(column: pa.ChunkedArray, classes: tuple[str, ...]) -> Codes:
-    """Return places among the classes; -1 for null."""
-    return _places(column, pa.array(classes, TEXT))
-
-
-def _places(column: pa.ChunkedArray, names: pa.Array) -> Codes:
-    places = pc.index_in(column.cast(TEXT), names)
-    filled: Codes = pc.fill_null(places, -1).to_numpy().astype(np.int64)
-    return filled

@@ -90,23 +90,20 @@ def match(
     """
     names = predictions.columns[form.item]
     faults.add("blank_item", predictions.row[is_blank(names)].tolist())
-    of_task = _rows_by_task(predictions, form, tasks)
-    unknown: list[tuple[int, str]] = []
-    rows = {}
-    for task, at in of_task.items():
+    is_unknown, rows, counts = np.zeros(len(names), np.bool_), {}, {}
+    for task, at in _rows_by_task(predictions, form, tasks).items():
         if task not in tasks:
+            counts[task] = len(at)
             continue
-        mine = names.take(pa.array(at))
-        places = pc.fill_null(pc.index_in(mine, tasks[task].items), -1)
-        items: Codes = places.to_numpy().astype(np.int64)
-        lost = items < 0
-        unknown += zip(at[lost].tolist(), mine.filter(pa.array(lost)).to_pylist(), strict=True)
-        if not lost.all():
-            rows[task] = Rows(predictions, form, at[~lost], items[~lost], tasks[task].classes)
-    counts = {task: len(at) for task, at in of_task.items() if task not in tasks}
+        positions = pc.index_in(names.take(pa.array(at)), tasks[task].items)
+        items = pc.fill_null(positions, -1).to_numpy().astype(np.int64)
+        is_unknown[at[items < 0]] = True
+        if (items >= 0).any():
+            whole = Rows(predictions, form, at, items, tasks[task].classes)
+            rows[task] = whole.take(np.flatnonzero(items >= 0))
     matched = Matched(
         rows,
-        [name or "" for _, name in sorted(unknown, key=lambda pair: pair[0])],
+        pc.fill_null(names.filter(pa.array(is_unknown)), "").to_pylist(),
         {task: n for task, n in counts.items() if task not in gold},
         {task: n for task, n in counts.items() if task in gold},
     )
@@ -128,12 +125,10 @@ def _rows_by_task(
         return dict.fromkeys(tasks, np.arange(len(predictions)))
     column = pc.fill_null(predictions.columns[form.task].cast(TEXT), "").dictionary_encode()
     codes = column.indices.to_numpy()
-    order = np.argsort(codes, kind="stable")
-    ends = np.searchsorted(codes[order], np.arange(len(column.dictionary) + 1))
-    return {
-        name: order[ends[n] : ends[n + 1]].astype(np.int64)
-        for n, name in enumerate(column.dictionary.to_pylist())
-    }
+    names = column.dictionary.to_pylist()
+    order = np.argsort(codes, kind="stable").astype(np.int64)
+    ends = np.cumsum(np.bincount(codes, minlength=len(names)))
+    return dict(zip(names, np.split(order, ends[:-1]), strict=True))
 
 
 def _no_match_error(

@@ -20,14 +20,7 @@ from annot_pipeline.config import Limits
 from annot_pipeline.contracts import TEXT
 from annot_pipeline.contracts.answer_text import answer_text
 from annot_pipeline.contracts.certainty import probability_column
-from annot_pipeline.errors import (
-    ConfigError,
-    InputError,
-    Problem,
-    counted,
-    first_of,
-    row_and_line,
-)
+from annot_pipeline.errors import ConfigError, InputError, Problem, counted, first_of, row_and_line
 from annot_pipeline.exports import READERS, Opening
 from annot_pipeline.exports.line_numbers import row_lines
 from annot_pipeline.exports.text_check import BYTES_LOOKED_AT, is_text
@@ -257,29 +250,18 @@ def recognise(
     by_class = _class_columns([c for c in columns if c not in reserved], classes)
     if form is None:
         form = _likely(predictions, item, task, label, label_column, by_class)
-    recognised = Form(form, item, task)
-    if form in ("labels", "long") and label_column:
-        column = probability_column(columns, dawid_skene=raw) if form == "long" else None
-        recognised = Form(form, item, task, label_column, column)
-    elif form == "columns":
-        recognised = Form(form, item, task, classes=tuple(by_class.items()))
-    elif form == "object":
-        recognised = Form(form, item, task, probability=PROBABILITIES)
-    used = {
-        item,
-        task,
-        recognised.label,
-        recognised.probability,
-        *dict(recognised.classes).values(),
-    }
-    lacking = _lacking(recognised, columns)
-    if lacking:
-        raise _missing(predictions, f"--form {form}", lacking, "choose another form")
-    ignored = tuple(name for name in columns if name not in used)
-    return Form(
-        recognised.name, item, task, recognised.label, recognised.probability,
-        recognised.classes, ignored,
+    has_label = form in ("labels", "long") and label_column
+    probability = PROBABILITIES if form == "object" else None
+    if form == "long" and label_column:
+        probability = probability_column(columns, dawid_skene=raw)
+    recognised = Form(
+        form, item, task, label_column if has_label else None, probability,
+        tuple(by_class.items()) if form == "columns" else (),
     )  # fmt: skip
+    if lacking := _lacking(recognised, columns):
+        raise _missing(predictions, f"--form {form}", lacking, "choose another form")
+    used = {item, task, recognised.label, probability, *dict(recognised.classes).values()}
+    return replace(recognised, ignored=tuple(name for name in columns if name not in used))
 
 
 def _class_columns(columns: Sequence[str], classes: Sequence[str]) -> dict[str, str]:

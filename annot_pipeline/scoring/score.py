@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv as pa_csv
 
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.errors import ConfigError, Problem
-from annot_pipeline.scoring import document as written
+from annot_pipeline.methods.labels.prediction_scores import NEED_PROBABILITIES
 from annot_pipeline.scoring.cells import Predicted, predicted
 from annot_pipeline.scoring.faults import Faults
+from annot_pipeline.scoring.figures import item_table, over_items, over_tasks, score_task
 from annot_pipeline.scoring.gold import GoldTables, GoldTask, read_gold
 from annot_pipeline.scoring.match import SHOWN, Matched, choose_tasks, match
-from annot_pipeline.scoring.predictions import (
-    FORMS,
-    Predictions,
-    read_predictions,
-    recognise,
-)
-from annot_pipeline.scoring.task_scores import over_items, over_tasks, score_task
+from annot_pipeline.scoring.predictions import FORMS, Form, Predictions, read_predictions, recognise
+from annot_pipeline.storage.files import atomic_write
 from annot_pipeline.storage.releases import Releases
+from annot_pipeline.storage.tables import write_table
 
+FARTHEST = 5
+"""Items named that are farthest from gold."""
 Document = dict[str, Any]
 Progress = Callable[[str], None]
 
@@ -90,7 +90,7 @@ class PredictionScores:
     document
         The figures, as docs/score.md says.
     items
-        One row per item, the largest disagreements first, as `document.ITEMS` says.
+        One row per item, the largest disagreements first, as `figures.ITEMS` says.
     """
 
     document: Document
@@ -177,7 +177,7 @@ def score_predictions(
     )
     faults = Faults(predictions.name, predictions.lines)
     matched = match(predictions, form, gold, tasks, faults)
-    predictions_by_task = {
+    predicted_by_task = {
         task: predicted(
             matched.rows[task], faults, normalize=options.normalize,
             unknown_wrong=options.unknown_wrong,
@@ -185,30 +185,56 @@ def score_predictions(
         for task in tasks if task in matched.rows
     }  # fmt: skip
     faults.raise_any()
-    scored = {}
-    for task, of_task in predictions_by_task.items():
+    scored = []
+    for task, of_task in predicted_by_task.items():
         progress(f"{task}: {len(of_task.items):,} items, {options.rounds:,} bootstrap rounds")
-        scored[task] = score_task(
-            tasks[task], of_task, floor=options.floor, rounds=options.rounds, seed=seed
+        scored.append(
+            score_task(tasks[task], of_task, floor=options.floor, rounds=options.rounds, seed=seed)
         )
-    items = written.item_table(
-        [(task.gold, task.predictions, task.items) for task in scored.values()]
-    )
+    items = item_table(scored)
+    why_null = "the file holds labels: without probabilities it is not defined"
+    undefined = () if form.has_probabilities else (*NEED_PROBABILITIES, "calibration")
     document = {
         "not_rows": dict(predictions.not_rows),
-        "form": written.form(form, _classes(tasks[task] for task in predictions_by_task)),
+        "form": _form(form, _classes(tasks[task] for task in predicted_by_task)),
         "gold_column": next(iter(tasks.values())).column,
         "floor": options.floor,
         "rounds": options.rounds,
         "seed": seed,
-        **_coverage(len(predictions), matched, tasks, predictions_by_task),
-        "tasks": [task.document for task in scored.values()],
+        **_coverage(len(predictions), matched, tasks, predicted_by_task),
+        "tasks": [task.document for task in scored],
         "micro": over_items(scored),
         "macro": over_tasks(scored),
-        "why_null": written.why_null(form),
-        "farthest": written.farthest(items),
+        "why_null": dict.fromkeys(undefined, why_null),
+        "farthest": [row for row in items[:FARTHEST].to_pylist() if row["distance"] > 0],
     }
     return PredictionScores(document, items)
+
+
+def write_items(items: pa.Table, path: Path) -> None:
+    """Write one row per item as csv or Parquet, in one step."""
+    with atomic_write(path) as temporary:
+        if path.suffix == ".csv":
+            pa_csv.write_csv(items, temporary)
+        else:
+            write_table(temporary, items)
+
+
+def _form(form: Form, classes: Sequence[str]) -> Document:
+    """Return the form that was recognised in the file."""
+    with_column = dict(form.classes)
+    missing = [name for name in classes if name not in with_column]
+    return {
+        "name": form.name,
+        "says": form.describe(),
+        "item": form.item,
+        "task": form.task,
+        "label": form.label,
+        "probability": form.probability,
+        "columns": with_column,
+        "classes_without_column": missing if form.name == "columns" else [],
+        "ignored": list(form.ignored),
+    }
 
 
 def _classes(tasks: Iterable[GoldTask]) -> list[str]:
@@ -220,21 +246,21 @@ def _coverage(
     n_rows: int,
     matched: Matched,
     tasks: Mapping[str, GoldTask],
-    predictions_by_task: Mapping[str, Predicted],
+    predicted_by_task: Mapping[str, Predicted],
 ) -> Document:
     missing: list[str] = []
     n_missing = 0
     for name, task in tasks.items():
         has_prediction = np.zeros(len(task.items), np.bool_)
-        if name in predictions_by_task:
-            has_prediction[predictions_by_task[name].items] = True
+        if name in predicted_by_task:
+            has_prediction[predicted_by_task[name].items] = True
         lost = np.flatnonzero(~has_prediction)
         n_missing += lost.size
         missing += task.items.take(pa.array(lost[: SHOWN - len(missing)])).to_pylist()
     return {
         "rows": n_rows,
         "matched_rows": sum(len(rows.at) for rows in matched.rows.values()),
-        "matched": sum(len(predictions.items) for predictions in predictions_by_task.values()),
+        "matched": sum(len(predictions.items) for predictions in predicted_by_task.values()),
         "gold_items": sum(len(task.items) for task in tasks.values()),
         "unknown_items": {
             "n": len(matched.unknown_items),

@@ -168,7 +168,7 @@ def test_a_notebook_shows_rows_and_escapes_them(votes):
     assert "&lt;i&gt;1000" in page
     assert "<i>" not in page
     assert "110 more rows" in page
-    assert repr(result).startswith("LabelResult: 480 judgments")
+    assert repr(result).startswith("Result: 480 judgments")
     assert result.plot().get_ylabel() == "items"
     with pytest.raises(AttributeError):
         result.labels = None  # type: ignore[misc]

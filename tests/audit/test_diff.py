@@ -12,7 +12,7 @@ import pytest
 
 from annot_pipeline.audit.diff.cells import CAUSES, CODE, column_of
 from annot_pipeline.audit.diff.releases import Diff
-from annot_pipeline.cli.diff_text import diff_text
+from annot_pipeline.cli.diff import diff_lines
 from annot_pipeline.runtime.context import StageOutput
 from annot_pipeline.stages.build import MAKER
 from annot_pipeline.storage.tables import read_table
@@ -228,9 +228,9 @@ def test_another_certainty(build_campaign, diff):
     (counts,) = (row for row in d.summary() if row["column"] == "certain")
     assert counts["became_true"] == counts["changed"] == certain[1] - certain[0] > 0
     assert counts["causes"] == {"settings": counts["changed"]}
-    text = diff_text(d.document(0))
-    became = f"{counts['changed']} became certain, 0 no longer"
-    assert f"labels.certain: {counts['changed']} changed ({became}): settings" in text
+    [line] = [line for line in diff_lines(d.document(0)) if line.startswith("  labels  certain")]
+    n = str(counts["changed"])
+    assert line.split() == ["labels", "certain", n, "0", "0", n, "settings", n]
 
 
 @pytest.fixture

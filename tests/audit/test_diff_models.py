@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from annot_pipeline.cli.diff_text import diff_text
+from annot_pipeline.cli.diff import diff_lines
 
 FIELDS = {"item": "item", "judge": "judge", "label": "label", "judge_version": "version"}
 SETTINGS = {
@@ -39,7 +39,7 @@ def test_another_version_is_named_and_moves_estimates(build_campaign, start_camp
         {"task": "small", "model": "gpt-4o", "judges": "gpt-4o (version 2)",
          "released_judges": "gpt-4o (version 1)"}
     ]  # fmt: skip
-    assert "model: small, gpt-4o (version 1) is now gpt-4o (version 2)" in diff_text(d.document(5))
+    assert "  small  gpt-4o (version 1)  gpt-4o (version 2)" in diff_lines(d.document(5))
     assert (d.inputs["judgments"]["new"], d.inputs["judgments"]["withdrawn"]) == (30, 30)
     rows = d.cells.to_pylist()
     assert {row["table"] for row in rows} == {"judge_validation", "estimates"}  # nothing of people

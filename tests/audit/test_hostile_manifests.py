@@ -16,7 +16,7 @@ import pytest
 
 from annot_pipeline import load_gold
 from annot_pipeline.cli import main
-from annot_pipeline.cli.changes import changes_text
+from annot_pipeline.cli.render import text
 from annot_pipeline.errors import AnnotError, StoreError
 from annot_pipeline.storage.files import canonical_json, file_sha256
 from annot_pipeline.storage.keys import same_names
@@ -175,7 +175,7 @@ def test_any_replaced_value_is_refused_or_compared(published):
                 code_changes(one, two)
                 list(map(setting_in_words, setting_changes(one, two)))
                 same_names(one["settings"], two["settings"])
-            changes_text(other["changes"] or {})
+            text(other["changes"])
     assert min(n_refused, n_accepted) > 200
 
 

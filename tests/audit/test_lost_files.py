@@ -109,18 +109,15 @@ def test_a_table_that_is_gone_is_called_missing(campaign):
 def test_one_damaged_release_does_not_hide_the_others(campaign, capsys):
     set_pin(load_campaign(campaign), "v0002", remove=False, why="", progress=quiet)
     flip(campaign / "gold" / "v0001" / "manifest.json", 200)
-    first, second = list_releases(load_campaign(campaign))
+    first, second = list_releases(load_campaign(campaign))["releases"]
     assert "not the bytes that were published" in first["problem"]
     assert (second["version"], second["pinned"], second["problem"]) == ("v0002", True, None)
     assert main(["releases", str(campaign)]) == 1
     said = capsys.readouterr().out.splitlines()
     manifest = campaign / "gold" / "v0001" / "manifest.json"
-    assert said[:2] == [
-        f"v0001  cannot be read: {manifest}: not the bytes that were published (the checksum "
-        "differs from that in latest.json)",
-        "  do: restore the release from a backup",
-    ]
-    assert said[2].startswith("v0002  pinned  ")
+    assert f"{manifest}: not the bytes that were published (the checksum differs" in said[2]
+    assert said[2].endswith("  restore the release from a backup")
+    assert said[3].startswith("  v0002       yes  ")
 
 
 def test_a_build_mends_the_archive_from_the_export(campaign):

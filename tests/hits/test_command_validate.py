@@ -325,8 +325,10 @@ def test_on_the_terminal(labelled: Path, capsys: Any) -> None:
     assert main(["hits", str(labelled)]) == 0
     out = capsys.readouterr().out
     assert "(validate): " in out
-    assert " items asked, " in out
-    assert "    95% interval of prevalence bad: width 0." in out
+    assert "asked  judged before" in out
+    assert (
+        "95% intervals, the widest first\n  quantity    label  width now  expected width\n" in out
+    )
     assert "sample: " in out
     assert "Once results are back, copy " in out
     assert "are treated as a random sample of 900 (selection probability 0.06667)" in out

@@ -221,9 +221,9 @@ def test_decisions_on_two_texts_both_count(build_campaign, tmp_path, capsys):
     labels = {row["item"]: row["label"] for row in built.rows("labels")}
     assert labels == {"i0": "yes", EARLIER: "no", "i1": "no", newer: "yes"}
     assert main(["trace", str(tmp_path / "campaign"), "i1"]) == 0
-    assert f"  other text {newer}: the ocean\n" in capsys.readouterr().out
+    assert f"  {newer}  {newer.rpartition('#')[2]}  the ocean\n" in capsys.readouterr().out
     assert main(["trace", str(tmp_path / "campaign"), newer]) == 0
-    assert "  current    i1: the sea\n" in capsys.readouterr().out
+    assert "the sea\n" in capsys.readouterr().out
 
 
 def test_names_with_more_digits_split_no_versions():

@@ -153,14 +153,14 @@ def test_night_by_night_is_as_at_once(build_campaign, tmp_path, capsys):
     assert {n: in_steps[n] for n in names} == {n: tables[n] for n in names}
     assert manifest["facts"]["changed_items"] == 1
     assert main(["trace", str(folder), "i0"]) == 0
-    assert f"  other text i0#{SECOND}: the sun\n" in capsys.readouterr().out
+    assert f"  i0#{SECOND}  {SECOND}  the sun\n" in capsys.readouterr().out
     assert main(["trace", str(folder), f"i0#{SECOND}", "--json"]) == 0
     [document] = json.loads(capsys.readouterr().out)["traces"]
     assert (document["item_version"], len(document["judgments"])) == (SECOND, 3)
     other = {"item": "i0", "item_version": FIRST, "text": "the moon"}
     assert document["other_texts"] == [other]
     assert main(["diff", str(folder), "v0001", "v0003"]) == 0
-    assert "judgments: 4 new\n" in capsys.readouterr().out
+    assert "judgments: new 4\n" in capsys.readouterr().out
 
 
 @pytest.mark.slow
@@ -175,8 +175,8 @@ def test_a_judgment_of_a_text_that_is_not_current_any_more_is_restated(
             assert (row["vanished"], row["vanished_items"]) == (0, 0)
     assert main(["diff", str(tmp_path / "campaign"), "v0001", "v0002"]) == 0
     output = capsys.readouterr().out
-    assert "judgments: 3 new, 3 restated" in output
-    assert f"restated: small, {EARLIER}" in output
+    assert "judgments: new 3, restated 3" in output
+    assert f"restated  small  {EARLIER}" in output
 
 
 def test_slices_of_a_large_task_change_no_byte(stage_campaign):

@@ -116,10 +116,9 @@ def test_status_names_judges_of_concern(build_campaign, tmp_path, capsys, scope:
         "random": [],
         "suspected": [],
     }
-    at = lines.index("judges of labels: 10 passed, 3 failed, 1 untested")
-    assert lines[at + 1 : at + 4] == [
-        f"  failed (chance): 1 judge, {start}rand",
-        f"  failed (constant): 2 judges, {start}const0, {start}const1",
+    at = lines.index("judges of labels: passed 10, failed 3, untested 1")
+    assert lines[at + 1 : at + 3] == [
+        f"  failed: chance {start}rand; constant {start}const0, {start}const1",
         "  see verdict and verdict_reason in the table judges",
     ]
 
@@ -130,12 +129,8 @@ def test_status_of_judges_who_look_random(build_campaign, tmp_path, capsys) -> N
     document, lines = status_of(tmp_path / "campaign", capsys)
     assert document["failed"] == {}
     assert len(document["random"]) >= 15
-    first = ", ".join(document["random"][:2])
-    n = len(document["random"])
-    assert any(
-        line.startswith(f"  no better than chance, not failed: {n} judges, {first}")
-        for line in lines
-    )
+    first, more = ", ".join(document["random"][:5]), len(document["random"]) - 5
+    assert f"  no better than chance, not failed: {first} and {more} more" in lines
 
 
 def test_status_of_suspected_judges(build_campaign, tmp_path, capsys) -> None:
@@ -146,7 +141,7 @@ def test_status_of_suspected_judges(build_campaign, tmp_path, capsys) -> None:
     assert document["suspected"] == [f"new{k:02}" for k in range(12)]
     assert not {*document["random"]} & {*document["suspected"]}
     assert any(
-        "suspected, the data cannot show who is right: 12 judges, new00, new01" in line
+        line.startswith("  suspected, the data cannot show who is right: new00, new01, ")
         for line in lines
     )
 

@@ -330,7 +330,7 @@ def test_people_are_told_that_labels_are_majorities(
 ) -> None:
     folder = write(tmp_path, {"wide.csv": WIDE}, EACH)
     assert main(["validate", str(folder)]) == 0
-    assert "task birds: categorical, by majority of anonymous votes" in capsys.readouterr().out
+    assert "by majority of anonymous votes" in capsys.readouterr().out
     built = build_file(folder)
     pages = built.publication.release.folder
     report, card = (pages / "report.html").read_text(), (pages / "README.md").read_text()
@@ -339,12 +339,12 @@ def test_people_are_told_that_labels_are_majorities(
     assert "majorities of anonymous votes: birds (16 anonymous votes)" in card
     assert 'counts["share"] = counts["votes"] / totals' in card
     assert main(["status", str(folder)]) == 0
-    told = "labels by majority of votes, without probabilities: birds (16 anonymous votes)"
-    assert told in capsys.readouterr().out
+    votes = "labels by majority of anonymous votes, without probabilities: birds 16\n"
+    assert votes in capsys.readouterr().out
     assert main(["trace", str(folder), "c1"]) == 0
     trace = capsys.readouterr().out
-    assert "label owl, by majority vote: votes are counts, and name no judge to model" in trace
-    assert "5 votes, 0 judges named; 80% gave the label, most (80%) owl" in trace
+    assert "by majority vote, without a model: votes are counts\n" in trace
+    assert "label owl: certain no, n judgments 5, majority label owl, majority share 0.8," in trace
     assert "wide.csv row 1 (line 2), k=owl   4 votes for 'owl'" in trace
     assert "None" not in trace
 

@@ -25,7 +25,9 @@ def test_the_command(plain, capsys, tmp_path):
     assert out.out.splitlines() == [
         f"{folder}/review.csv: 2 assignments, the most doubtful first",
         "  it names workers: not to be published",
-        f"{folder}/upload-b.csv: 1 approve, 1 reject, 0 decide",
+        "uploads",
+        f"  {'path':<{len(str(folder)) + 13}}  approve  reject  decide",
+        f"  {folder}/upload-b.csv        1       1       0",
         "nothing was sent to MTurk",
         f"next: look at {folder}/review.csv, change Approve and Reject in upload-*.csv,",
         "      then upload it on the batch's Review Results page",
@@ -55,7 +57,7 @@ def test_the_command_when_all_is_decided(make, capsys):
     folder = make({"b.csv": batch(*rows)})
     assert main(["review", str(folder)]) == 0
     out = capsys.readouterr().out
-    assert "0 approve, 0 reject, 0 decide; 3 decided before" in out
+    assert "        0       0       0               3\n" in out
     assert (
         "rows that do not fit the header, to fix or delete first: row 2 (line 3), row 3 (line 4)"
         in out

@@ -284,8 +284,8 @@ def test_names_left_out_are_counted_whole(publish, folder, capsys):
     (folder / "m.csv").write_text("item,label\na,yes\n" + rows)
     assert main(["score", str(folder), str(folder / "m.csv")]) == 0
     out = capsys.readouterr().out
-    assert "781 rows left out" in out
-    assert "'x0', 'x1', 'x2' and 778 more" in out
+    missing = "n 781; first x0, x1, x2, x3, x4"
+    assert f"  rows left out, items that gold does not have: {missing}\n" in out
 
 
 def test_classes_of_tasks_that_the_file_is_not_about_are_not_missed(publish, scored):
@@ -324,3 +324,10 @@ def test_items_cannot_be_written_there(publish, scored, tmp_path, name, says):
     status, _, err = scored("model.csv", WIDE, "-o", str(tmp_path / name))
     assert status == 2
     assert says in err
+
+
+def test_the_terminal_says_what_was_done_to_probabilities(publish, folder, capsys):
+    publish(ONE)
+    (folder / "m.csv").write_text("item,yes,no\na,1,0\nb,0,1\nc,0.03,0.97\n")
+    assert main(["score", str(folder), str(folder / "m.csv"), "--floor", "0.001"]) == 0
+    assert "  items with a probability raised to 0.001: 2\n" in capsys.readouterr().out

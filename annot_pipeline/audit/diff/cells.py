@@ -67,52 +67,30 @@ MODEL_COLUMNS = (
 )  # fmt: skip
 EXPERT_COLUMNS = ("adjudicated", "adjudicator", "adjudicated_at", "adjudication_reason")
 
+SCORE_COLUMNS = ("raw_mean", "z_mean", "easl_score", "ra_score", "trueskill_mean")
+SYSTEM_KEY = ("task", "method", "system")
+VALIDATION_COLUMNS = (
+    "agreement", "kappa", "bias", "error", "correlation", "pairwise_accuracy", "winning_rate",
+    "advantage_probability",
+)  # fmt: skip
+VERDICT_COLUMNS = ("verdict", "dropped")
 COMPARED: Mapping[str, tuple[Compared, ...]] = {
     "labels": (Compared("labels", ("task", "item"), (*MODEL_COLUMNS, *EXPERT_COLUMNS)),),
-    "scores": (
-        Compared(
-            "scores",
-            ("task", "item"),
-            ("raw_mean", "z_mean", "easl_score", "ra_score", "trueskill_mean"),
-        ),
-    ),
+    "scores": (Compared("scores", ("task", "item"), SCORE_COLUMNS),),
     "ranks": (
-        Compared(
-            "system_rankings",
-            ("task", "method", "system"),
-            ("rank", "cluster", "score"),
-            flag="headline",
-        ),
+        Compared("system_rankings", SYSTEM_KEY, ("rank", "cluster", "score"), flag="headline"),
         Compared("segment_ranks", ("task", "segment", "item"), ("rank", "harmonized_rank")),
     ),
     # as tested: where verdicts are held for attribution, judge_tests still says what tests find
     "verdicts": (
-        Compared(
-            "judges",
-            ("task", "judge"),
-            ("verdict", "dropped"),
-            "judge_tests",
-            unless=("verdict_reason", NOT_USED),
-        ),
+        Compared("judges", ("task", "judge"), VERDICT_COLUMNS, "judge_tests",
+                 unless=("verdict_reason", NOT_USED)),
     ),
     "model_judges": (
-        Compared(
-            "judge_validation",
-            JUDGE_VALIDATION.key,
-            (
-                "agreement",
-                "kappa",
-                "bias",
-                "error",
-                "correlation",
-                "pairwise_accuracy",
-                "winning_rate",
-                "advantage_probability",
-            ),
-        ),
+        Compared("judge_validation", JUDGE_VALIDATION.key, VALIDATION_COLUMNS),
         Compared("estimates", ESTIMATES.key, ("value", "ci_low", "ci_high")),
     ),
-}
+}  # fmt: skip
 """By what ``annot diff --table`` calls them."""
 
 

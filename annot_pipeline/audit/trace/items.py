@@ -6,11 +6,10 @@ belong here: how it looks (cli, report).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from annot_pipeline.audit.trace.chain import chain
 from annot_pipeline.audit.trace.judgments import (
     iso_time,
     judgments_about,
@@ -18,13 +17,11 @@ from annot_pipeline.audit.trace.judgments import (
     vote_records,
 )
 from annot_pipeline.audit.trace.labels import Weighed, weigh_labels
-from annot_pipeline.audit.trace.lines import no_lines, with_lines
 from annot_pipeline.audit.trace.rows import PAIRED, ByTask, Row, Rows, ask, kinds, rows_about
 from annot_pipeline.audit.trace.scores import weigh_scores
-from annot_pipeline.audit.trace.unknown import unknown_item
 from annot_pipeline.contracts.item_names import is_earlier
-from annot_pipeline.errors import Problem, StoreError, first_of
-from annot_pipeline.stages.ingest.archived_lines import FindLines
+from annot_pipeline.errors import Problem, StoreError, first_of, shorten
+from annot_pipeline.stages.ingest.archived_lines import FindLines, Place
 from annot_pipeline.storage.queries import Queries
 from annot_pipeline.storage.releases import Release
 
@@ -32,7 +29,14 @@ NOT_WORKED_OUT = (
     "Not worked out without a judge: ranks come from the comparisons of all outputs of a segment, "
     "or of all systems, together."
 )
+NEAREST = 5
+"""Ids that are named where an item is unknown."""
 DESCRIBED = ("segment", "system", "text", "item_version", "source", "reference", "truth")
+
+
+def no_lines(places: Iterable[Place]) -> dict[Place, int]:  # noqa: ARG001 - a `FindLines`
+    """Return no line: the exports are not at hand."""
+    return {}
 
 
 def trace(
@@ -66,8 +70,8 @@ def trace(
     if not task_names and "lineage" in nowhere:
         task_names = [None]  # records that do not tell their task
     if not task_names:
-        raise unknown_item(release, item, task, listed="items" in nowhere)
-    return with_lines(
+        raise _unknown_item(release, item, task, listed="items" in nowhere)
+    return _with_lines(
         [_document(release.manifest, name, item, by_task) for name in task_names], lines
     )
 
@@ -102,7 +106,7 @@ def trace_items(
         return []
     rows = rows_about(Release(manifest["version"], folder, dict(manifest)), requests, queries)
     documents = [_document(manifest, task, item, rows[item]) for task, item in requests]
-    return with_lines(documents, lines)
+    return _with_lines(documents, lines)
 
 
 def trace_contested(
@@ -145,7 +149,7 @@ def trace_contested(
     chosen = list(dict.fromkeys([*overruled, *_in_turn(queues)]))[:most]
     missing = [at for at in chosen if at not in documents]
     documents |= zip(missing, trace_items(folder, manifest, missing, queries), strict=True)
-    return with_lines([documents[at] for at in chosen], lines)
+    return _with_lines([documents[at] for at in chosen], lines)
 
 
 def _in_turn(queues: Sequence[Sequence[tuple[str, str]]]) -> Iterable[tuple[str, str]]:
@@ -201,7 +205,7 @@ def _document(manifest: Mapping[str, Any], task: str | None, item: str, by_task:
         "without_judge": list(weighed.without_judge),
         "flipped_by": [row["judge"] for row in weighed.without_judge if row.get("flips")],
         "held_fixed": weighed.held_fixed,
-        "chain": chain(manifest["runs"], [*own, *nowhere]),
+        "chain": _chain(manifest["runs"], [*own, *nowhere]),
     }
 
 
@@ -250,3 +254,66 @@ def _in_class_order(own: Rows) -> list[Row]:
         return order.get(row["label"], last), row["label"]
 
     return sorted(own.get("label_distributions", []), key=position)
+
+
+def _chain(runs: Sequence[Mapping[str, Any]], tables: Iterable[str]) -> list[Row]:
+    """Return stages upstream of tables, in the order in which they ran.
+
+    Runs are as the manifest lists them: ``stage``, ``code_version``, ``run``, ``outputs`` and
+    ``inputs`` (table to SHA-256). Where a manifest does not tell inputs, all stages are.
+    """
+    maker = {table: run for run in runs for table in run["outputs"]}
+    upstream: set[str] = set()
+    ahead = list(tables) if all("inputs" in run for run in runs) else list(maker)
+    while ahead:
+        run = maker.get(ahead.pop())
+        if run is not None and run["stage"] not in upstream:
+            upstream.add(run["stage"])
+            ahead += run.get("inputs", ())
+    return [
+        {name: run[name] for name in ("stage", "code_version", "run")}
+        | {"data_versions": dict(run["outputs"]), "inputs": dict(run.get("inputs", {}))}
+        for run in runs
+        if run["stage"] in upstream
+    ]
+
+
+def _with_lines(traces: Sequence[Row], find: FindLines) -> list[Row]:
+    """Return traces whose records have a ``line``: where their row starts; null if unknown."""
+    lines = find({_place(record) for trace in traces for record in _records(trace)})
+    for trace in traces:
+        for record in _records(trace):
+            record["line"] = lines.get(_place(record))
+    return list(traces)
+
+
+def _records(trace: Row) -> Iterator[Row]:
+    """Yield what has a row number: the places of judgments, and other records."""
+    for judgment in trace["judgments"]:
+        yield from judgment["places"]
+    yield from trace["votes"]
+    yield from trace["other_records"]
+
+
+def _place(record: Row) -> Place:
+    digest = record.get("source_digest", record.get("source_sha256"))  # schema 3
+    return record["source_file"], digest or "", record["source_row"]
+
+
+def _unknown_item(release: Release, item: str, task: str | None, *, listed: bool) -> StoreError:
+    """Return the error that names the nearest ids.
+
+    ``listed``: the item stands in an item table alone.
+    """
+    within = f" in task {task}" if task is not None else ""
+    title = f"{release.location}: no judgment about item {shorten(item)}{within}"
+    if listed:
+        what = "the item is known, but not judged there" if within else "listed, but never judged"
+        do = "leave out --task" if within else f"annot hits {release.campaign} asks judges"
+        return StoreError(title, [Problem("", what, do=do)])
+    tables, parameters = ("lineage", "items", "judgments"), {"item": item, "most": NEAREST}
+    near = [row["item"] for row in ask(release, "trace/nearest", tables, parameters)]
+    do = f"the nearest are {', '.join(map(shorten, near))}"
+    if not near:
+        do = "no id is near to it: name one that lineage.parquet or the item tables hold"
+    return StoreError(title, [Problem("", "no such item", do=do)])

@@ -1,0 +1,98 @@
+"""annot hits and review: files that go to a platform."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+
+from annot_pipeline.cli.common import Document, load, say, show
+from annot_pipeline.cli.render import LONGEST, fields, table
+from annot_pipeline.errors import counted, first_of, row_and_line
+
+WIDEST = 5
+"""Intervals that are shown, the widest ones."""
+STRATUM = "stratum items asked judged=judged_before"
+ESTIMAND = "quantity criterion system label width=width_now expected_width"
+UPLOAD = (
+    "path approve reject decide decided=decided_before elsewhere=in_an_export_that_takes_precedence"
+)
+UNUSUAL = ("decided", "elsewhere")
+"""Counts that are shown where they are not 0."""
+ADVICE = """next: look at {}, change Approve and Reject in upload-*.csv,
+      then upload it on the batch's Review Results page
+      (edit upload-*.csv as text, or import all columns as text: a spreadsheet may
+      take answers of workers for formulas; only review.csv is safe to open)"""
+
+
+def run_hits(arguments: argparse.Namespace) -> int:
+    """Write the next batch."""
+    from annot_pipeline.hits.command import next_batch
+
+    for name in ("design", "upload"):
+        if getattr(arguments, name):
+            arguments.sets = [*arguments.sets, f"next_hits.{name}={getattr(arguments, name)}"]
+    document = next_batch(
+        load(arguments), arguments.output, only=arguments.task, force=arguments.force, progress=say
+    )
+    show(arguments, document, lambda: _hits(document))
+    return 0
+
+
+def _hits(document: Document) -> Iterator[str]:
+    if document["done"]:
+        yield f"nothing is left to ask ({document['design']}); no file is written"
+    else:
+        sizes = f"{document['hits']:,} HITs, {document['slots']:,} slots ({document['design']})"
+        yield f"{sizes}: {document['folder']}"
+    for task in () if document["done"] else document["tasks"]:
+        size = f"{'up to ' * (task['ask'] != 'score')}{task['slots']}"
+        yield f"  {task['task']}: {task['hits']:,} HITs of {size}"
+        yield from (f"    {file['path']}: {file['bytes']:,} bytes" for file in task["files"])
+        sample = document.get("validation", {}).get(task["task"], {"strata": (), "estimands": ()})
+        yield from table("  sample", sample["strata"], STRATUM, most=len(sample["strata"]))
+        widest = sorted(
+            sample["estimands"], key=lambda e: -(e["width"] or e["expected_width"] or 0)
+        )
+        yield from table("  95% intervals, the widest first", widest, ESTIMAND, most=WIDEST)
+    unplanned = "  " if document["done"] else "  not planned: "
+    yield from (f"{unplanned}{task}: {why}" for task, why in document["unplanned"].items())
+    yield from (f"  note: {note}" for note in (*document["notes"], *document.get("warnings", ())))
+    yield from fields(document, {"selection_probabilities": "sample", "plan": "log"})
+    yield f"next: {document['next']}"
+
+
+def run_review(arguments: argparse.Namespace) -> int:
+    """Write what MTurk takes to approve or reject work."""
+    from annot_pipeline.review import FOLDER, review
+
+    campaign = load(arguments)
+    folder = arguments.output or campaign.folder / FOLDER
+    document = review(campaign, folder, force=arguments.force, progress=say)
+    show(arguments, document, lambda: _review(document))
+    return 0
+
+
+def _review(document: Document) -> Iterator[str]:
+    uploads = document["uploads"]
+    yield f"{document['review']}: {document['assignments']:,} assignments, the most doubtful first"
+    yield "  it names workers: not to be published"
+    rows = [upload | {name: upload[name] or None for name in UNUSUAL} for upload in uploads]
+    yield from table("uploads", rows, UPLOAD, most=len(rows), longest=LONGEST)
+    for upload in uploads:
+        if upload["ragged"]:
+            numbers = zip(upload["ragged"], upload["ragged_lines"], strict=True)
+            ragged = first_of([row_and_line(*number) for number in numbers])
+            yield f"{upload['path']}:"
+            yield f"  rows that do not fit the header, to fix or delete first: {ragged}"
+            yield "  (rows are counted without the header: row 1 is the one below it)"
+        if left_out := upload["left_out"]:
+            places = [f"{row_and_line(r['row'], r['line'])} of {r['worker']}" for r in left_out]
+            n, named = counted(len(left_out), "row"), first_of(places)
+            yield f"{upload['path']}:"
+            yield f"  {n} left out, whose worker ids start as formulas do: {named}"
+            yield "  (MTurk gives no such ids: find out who changed the batch, download it again)"
+    yield "nothing was sent to MTurk"
+    if any(document[kind] for kind in ("approve", "reject", "decide")):
+        yield from ADVICE.format(document["review"]).split("\n")
+    else:
+        yield "next: nothing to do, no assignment waits for a decision"

@@ -1,0 +1,146 @@
+"""annot init, validate, build and schema: a campaign from its first export to a release."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Mapping
+from glob import has_magic
+from pathlib import Path
+from typing import Any
+
+from annot_pipeline.cli.common import Document, load, say, show, typed
+from annot_pipeline.cli.render import at, fields, table, text
+from annot_pipeline.errors import AnnotError, ConfigError, Problem, counted, counted_kind
+
+MOST_TASKS = 10
+"""Tasks that `annot validate` shows; --json has all."""
+
+
+def run_init(arguments: argparse.Namespace) -> int:
+    """Write a campaign.yaml."""
+    from annot_pipeline.config.campaign_file import FILE_NAME, load_campaign
+    from annot_pipeline.guess import guess_campaign
+
+    folder: Path = arguments.output
+    target = folder / FILE_NAME
+    if target.exists() and not arguments.force:
+        problem = Problem("", "it would be lost", do="give another folder with -o, or --force")
+        raise ConfigError(f"{target} exists", [problem])
+    missing = [path for path in arguments.exports if not path.exists()]
+    if missing:
+        problems = [Problem(str(path), "no such file") for path in missing]
+        raise ConfigError("an export is missing", problems)
+    named = folder.resolve() != Path.cwd()
+    guessed = guess_campaign(
+        arguments.exports, folder.resolve(), named_by_folder=named, preset=arguments.preset
+    )
+    folder.mkdir(parents=True, exist_ok=True)
+    target.write_text(guessed, encoding="utf-8")
+    single = [
+        f"only {source.path} is read: see there for later exports"
+        for source in load_campaign(folder).settings.sources
+        if not has_magic(source.path)
+    ]
+    lines = [
+        *guessed.split("\n"),
+        f"written to {target}",
+        *single,
+        f"next: annot validate {folder}",
+    ]
+    show(arguments, {"campaign_file": str(target), "text": guessed}, lambda: lines)
+    return 0
+
+
+def run_validate(arguments: argparse.Namespace) -> int:
+    """Say what a build would see."""
+    from annot_pipeline.commands.validate import validate
+
+    try:
+        document = validate(load(arguments), say)
+    except AnnotError as error:
+        error.reveal()
+        raise
+    show(arguments, document, lambda: _validation(document, typed(arguments)))
+    return int(any(gate["level"] == "error" for gate in document["gates"]))
+
+
+def _validation(document: Document, campaign: str) -> Iterator[str]:
+    for source in document["sources"]:
+        counts = ", ".join(counted(source[f"{noun}s"], noun) for noun in ("file", "row", "record"))
+        title = f"{source['path']} ({source['format']}): {counts}"
+        rows = [
+            field | ({} if field["examples"] else {"examples": "not shown"})
+            for field in source["fields"]
+        ]
+        yield from table(title, rows, "field expression filled distinct examples", most=len(rows))
+        for what, count in source["ignored"].items():
+            yield f"  not records: {counted_kind(count, what)}"
+    names = "task kind labels scale by_votes=by_majority_of_anonymous_votes guessed"
+    yield from table("tasks", document["tasks"], names, most=MOST_TASKS)
+    yield from fates_lines(document)
+    yield from fields(document, {"look_alikes": "look alike, but differ"})
+    bad = [gate for gate in document["gates"] if gate["level"] == "error"]
+    for gate in bad:
+        yield f"a build would publish nothing: gate {gate['name']}: {gate['do']}"
+    if document["other_key"]:
+        yield f"a build would publish nothing: {document['other_key']['what']}"
+        yield f"next: {document['other_key']['do']}"
+    elif document["failed_build"] and not bad:
+        do = "; ".join(document["failed_build"]["do"])
+        yield "the last build failed with these exports and settings: see annot status"
+        yield f"next: resolve its error ({do}), then annot build {campaign}"
+    elif not bad:
+        yield f"next: annot build {campaign}"
+
+
+def fates_lines(document: Mapping[str, Any]) -> Iterator[str]:
+    """Yield how many records had which fate, and why some were rejected."""
+    from annot_pipeline.contracts import fates_text
+
+    yield f"{counted(document['records'], 'record')}: {fates_text(document['fates'])}"
+    for row in document["rejections"]:
+        yield f"  rejected {row['records']:>9,} x {row['reason']} (as {row['example']})"
+
+
+def run_build(arguments: argparse.Namespace) -> int:
+    """Build and publish."""
+    campaign = load(arguments)
+    from annot_pipeline.storage.releases import Releases
+    from assets_defs.run import run_in_process
+
+    if arguments.gone and (versions := Releases.for_campaign(campaign).give_up()):
+        say(f"removed from the list: {', '.join(versions)}")
+    publication, build = run_in_process(campaign, say)
+    manifest, folder = publication.release.manifest, publication.release.folder
+    document = {
+        "campaign": manifest["campaign"],
+        "published": publication.published,
+        "version": publication.release.version,
+        "path": publication.release.location,
+        "run": build.run,
+        "facts": manifest["facts"],
+        "tables": {table["name"]: table["rows"] for table in manifest["tables"]},
+        "checks": manifest["checks"],
+        "changes": manifest["changes"],
+    }
+
+    def lines() -> Iterator[str]:
+        yield from fates_lines(manifest["facts"])
+        yield f"tables: {', '.join(f'{n:,} {name}' for name, n in document['tables'].items() if n)}"
+        news = "published" if publication.published else "nothing new; still"
+        if publication.published and (changes := text(manifest["changes"])):
+            yield f"since {at(manifest, 'parent.version')}: {changes}"
+        yield f"{news} {publication.release.version}: {document['path']}"
+        yield f"next: open {folder / 'report.html'}"
+        yield f"      annot status {typed(arguments)}"
+
+    show(arguments, document, lines)
+    return 0
+
+
+def run_schema(arguments: argparse.Namespace) -> int:
+    """Print the JSON Schema of campaign.yaml."""
+    from annot_pipeline.commands.schema import schema_document, schema_text
+
+    show(arguments, schema_document(), lambda: schema_text().rstrip("\n").split("\n"))
+    return 0

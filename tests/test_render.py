@@ -1,0 +1,57 @@
+"""Documents as text: one way to write values, fields and tables."""
+
+from __future__ import annotations
+
+import pytest
+
+from annot_pipeline.cli.render import fields, table, text
+
+DOCUMENT = {
+    "campaign": "moods",
+    "release": {"version": "v0002", "labels": 1200, "pinned": True, "damaged": []},
+    "changes": {"new_labels": 3, "changed_labels": 0, "settings_changed": False},
+    "failed": {"chance": ["ann", "bob"], "copies": ["cleo"]},
+    "rows": [
+        {"item": "i1", "label": "yes", "model": {"probability": 0.99999}, "n": 12, "why": None},
+        {"item": "an item\nof \x1b[2J two lines", "label": "no", "model": {}, "n": 1200},
+        {"item": "i3", "label": "no", "model": {"probability": 0.5}, "n": 3, "why": ""},
+    ],
+}
+
+
+def test_a_document_as_text():
+    lines = [
+        *fields(DOCUMENT, "campaign release.version=release release.pinned release.damaged none"),
+        *fields(DOCUMENT, {"changes": "  since then", "failed": "  failed judges"}),
+        *table("items", DOCUMENT["rows"], "item label model.probability=sure n why", most=2),
+        *table("no rows", [], "item"),
+    ]
+    assert lines == [
+        "campaign: moods",
+        "release: v0002",
+        "release.pinned: yes",
+        "  since then: new labels 3",
+        "  failed judges: chance ann, bob; copies cleo",
+        "items",
+        "  item                       label     sure      n",
+        "  i1                         yes    >0.9999     12",
+        "  an item�of �[2J two lines  no              1,200",
+        "  and 1 more; --json has all",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [(0.999989, ">0.9999"), (1.0, "1"), (0.0, "0"), (3e-7, "<0.0001"), (0.53632, "0.5363"),
+     (0.9999, "0.9999"), (0.99994, ">0.9999"), (None, ""), (-0.0, "0"), (1234567, "1,234,567"),
+     ([1, 2.5, "x"], "1, 2.5, x"), ([*"abcdefg"], "a, b, c, d, e and 2 more")],
+)  # fmt: skip
+def test_a_value_as_text(value, written):
+    """No probability is rounded to certainty, nor to nothing."""
+    assert text(value) == written
+
+
+def test_long_texts_are_cut_and_digits_can_be_more():
+    assert text("x" * 50, 10) == "x" * 9 + "…"
+    assert text(1 - 1e-9, digits=6) == ">0.999999"
+    assert text(0.6540712, digits=6) == "0.654071"
