@@ -204,7 +204,7 @@ def published(fields: dict[str, Any], key: str = "a key", **more: Any) -> Source
     """A source of campaign.yaml as a manifest has it."""
     source = {"path": "exports/*.csv", "format": "csv", "fields": fields} | more
     settings = kept_settings(json.dumps({"campaign": "c", "sources": [source]}), "c")
-    (actual,) = published_settings(settings, key.encode(), 2)["sources"]
+    (actual,) = published_settings(settings, key.encode())["sources"]
     return dict(actual)
 
 
