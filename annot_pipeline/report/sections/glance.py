@@ -8,10 +8,9 @@ from statistics import median
 from typing import Any
 
 from annot_pipeline.contracts import fates_text, model_note, share_text
-from annot_pipeline.errors import first_of
+from annot_pipeline.errors import counted, first_of
 from annot_pipeline.report.citation import question, title
 from annot_pipeline.report.contents import Contents, Labelled
-from annot_pipeline.report.figures.names import counted
 from annot_pipeline.report.markup import (
     Column,
     Markup,

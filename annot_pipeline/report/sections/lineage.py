@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from annot_pipeline.report.contents import Contents, Document
-from annot_pipeline.report.figures.stage_graph import StageNode, stage_graph_svg
-from annot_pipeline.report.markup import Column, Markup, figures, join, paragraph, table, text
-from annot_pipeline.report.release_figures import Drawn
+from annot_pipeline.report.markup import Column, Markup, join, paragraph, table, text
 
 HASH = 12
 """Characters of a data version that are shown."""
 
 
 def lineage(contents: Contents) -> str:
-    """Return the stages as a graph, and the same as a table."""
+    """Return the stages as a table."""
     runs = contents.manifest["runs"]
     gold = {table_["name"]: table_["sha256"] for table_ in contents.manifest["tables"]}
-    graph = stage_graph_svg([_node(run, gold) for run in runs])
     words = (
         "Each stage reads tables and makes others; a data version is the SHA-256 of a table's "
-        "file, or of those of its parts. Gold tables are named in the boxes. Arrows that a chain "
-        "of others implies are left out; the table has all of them. Each stage is a link to its "
-        "row."
+        "file, or of those of its parts. Gold tables are bold. Dagster shows the stages as a graph."
     )
     columns = [
         Column("stage"), Column("code version"), Column("run", choose=True), Column("reads"),
@@ -38,26 +31,12 @@ def lineage(contents: Contents) -> str:
     ]  # fmt: skip
     return join([
         paragraph(words),
-        figures([Drawn("Stages of the build", graph)]),
         table("Stages, upstream first", columns, rows, ids=[_anchor(run) for run in runs]),
     ])  # fmt: skip
 
 
 def _anchor(run: Document) -> str:
     return f"stage-{run['stage']}"
-
-
-def _node(run: Document, gold: Document) -> StageNode:
-    outputs: Sequence[str] = tuple(run["outputs"])
-    versions = ", ".join(f"{name} {sha[:HASH]}" for name, sha in run["outputs"].items())
-    return StageNode(
-        run["stage"],
-        tuple(run.get("inputs") or ()),
-        outputs,
-        tuple(name for name in outputs if name in gold),
-        f"{run['stage']}, code version {run['code_version']}, makes {versions}",
-        f"#{_anchor(run)}",
-    )
 
 
 def _table(name: str, sha: str | None, gold: Document) -> str:

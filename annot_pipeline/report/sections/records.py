@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 
 from annot_pipeline.contracts import FATES, fates_text
+from annot_pipeline.errors import counted
 from annot_pipeline.report.contents import Contents
-from annot_pipeline.report.figures.names import counted
-from annot_pipeline.report.figures.record_flow import record_flow_svg
+from annot_pipeline.report.figures.records_by_fate import records_by_fate_svg
 from annot_pipeline.report.markup import (
     Column,
     figures,
@@ -24,18 +24,18 @@ MOST_EXPORTS = 10
 """Exports drawn on their own; the rest together."""
 MOST_ROWS = 200
 
-MADE = {
+RESULTS = {
     "categorical": "labels", "scalar": "scores and rankings", "pairwise": "rankings",
     "ranking": "rankings",
 }  # fmt: skip
-ENDS = {
+COUNT_IN = {
     "control": "test of judges", "judge_failed": "figures of all judges",
     "measured": "judge_validation and estimates",
     "superseded": "kept in lineage", "duplicate": "kept in lineage", "rejected": "kept in lineage",
     "adjudication": "labels", "filtered": "kept in lineage", "not_asked": "kept in lineage",
     "unscored": "kept in lineage",
 }  # fmt: skip
-SAYS = {
+MEANINGS = {
     "used": "counts", "adjudication": "an expert's decision, which overrides the model",
     "control": "tests the judge, and counts in nothing else",
     "judge_failed": "by a judge who failed the test",
@@ -56,14 +56,17 @@ def records(contents: Contents) -> str:
         f"{read:,} rows in {counted(len(sources), 'export')} hold {sum(fates.values()):,} records, "
         f"one for each judgment cell: {fates_text(fates)}. Each is a row of lineage.parquet."
     )
+    results = _results(contents)
     return join([
         paragraph(intro),
-        figures([Drawn("From exports to gold", _flow(contents))]),
+        figures([Drawn("From exports to gold", _figure(contents))]),
         table(
             "Records by fate",
-            [Column("fate"), Column("records", "count"), Column("share", "share"), Column("which")],
+            [Column("fate"), Column("records", "count"), Column("share", "share"), Column("which"),
+             Column("counts in")],
             (
-                (fate.replace("_", " "), n, n / max(sum(fates.values()), 1), SAYS[fate])
+                (fate.replace("_", " "), n, n / max(sum(fates.values()), 1), MEANINGS[fate],
+                 results[fate])
                 for fate in reversed(FATES)
                 if (n := fates.get(fate, 0))
             ),
@@ -76,36 +79,31 @@ def records(contents: Contents) -> str:
     ])  # fmt: skip
 
 
-def _flow(contents: Contents) -> str:
+def _figure(contents: Contents) -> str:
     sources = [s for s in contents.manifest["sources"] if s["kind"] == "judgments"]
     sources.sort(key=lambda source: -sum(source["records"].values()))
     label = f"{len(sources) - MOST_EXPORTS:,} other exports"
     folders = [source["name"].split("/")[:-1] for source in sources]
     shared = next((n for n, names in enumerate(zip(*folders, strict=False)) if len({*names}) > 1),
                   min(map(len, folders), default=0))  # fmt: skip
-    read: Counter[tuple[str, str]] = Counter()
+    records: Counter[tuple[str, str]] = Counter()
     rows: Counter[str] = Counter()
     for position, source in enumerate(sources):
         own = "/".join(source["name"].split("/")[shared:])
         name = own if position < MOST_EXPORTS else label
         rows[name] += source["rows"]
-        for fate, n in source["records"].items():
-            read[name, fate] += n
-    order = {fate: position for position, fate in enumerate(reversed(FATES))}
-    first = dict(sorted(read.items(), key=lambda flow: order[flow[0][1]]))
-    notes = {name: f"in {n:,} rows" for name, n in rows.items()}
-    return record_flow_svg(first, _records_by_output(contents), notes)
+        for fate in reversed(FATES):
+            records[name, fate] += source["records"].get(fate, 0)
+    return records_by_fate_svg(records, rows)
 
 
-def _records_by_output(contents: Contents) -> dict[tuple[str, str], int]:
-    """Count records by fate and by what they produced."""
+def _results(contents: Contents) -> dict[str, str]:
+    """Return what records of each fate count in, with their numbers where there are several."""
     used: Counter[str] = Counter()
     for (task, fate), n in contents.judgments_by_task.items():
         if fate == "used":
-            used[MADE.get(contents.facts["kinds"].get(task, ""), "gold")] += n
-    fates = contents.facts["fates"]
-    produced = {("used", thing): n for thing, n in used.most_common()}
-    return produced | {(fate, end): fates.get(fate, 0) for fate, end in ENDS.items()}
+            used[RESULTS.get(contents.facts["kinds"].get(task, ""), "gold")] += n
+    return COUNT_IN | {"used": ", ".join(f"{what} {n:,}" for what, n in used.most_common())}
 
 
 def _exports(contents: Contents) -> str:
