@@ -45,8 +45,8 @@ def coverage_svg(
         return nothing_svg("coverage", "no method has intervals")
     words = [short(name, 48) for name in names[:MOST_ROWS]]
     notes = [
-        "A point: one quantity. The number: the mean of the row's quantities. Line: the nominal "
-        f"level, {100 * nominal:g}%."
+        "A point: one quantity. The number: the mean of the row's quantities. Line: "
+        f"nominal {100 * nominal:g}%."
     ]
     if len(words) < len(rows):
         notes.append(f"The first {len(words)} of {len(rows):,} rows are drawn.")

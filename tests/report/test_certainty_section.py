@@ -11,7 +11,7 @@ from annot_pipeline.contracts import GOLD
 from annot_pipeline.report.contents import Contents
 from annot_pipeline.report.report import QUERIED
 from annot_pipeline.report.sections.certainty import bands_by_task, certainty
-from tests.report.report_pages import QUERIES
+from tests.report.report_pages import QUERIES, html_of
 
 
 def bands_of(probability: Sequence[float | None], decided: Sequence[bool] = ()) -> list[int]:
@@ -61,7 +61,9 @@ def test_the_report_says_how_certainty_came_about(label_model, says):
     tables = {name: GOLD[name].empty() for name in ("label_calibration", "prevalence")}
     tables["label_counts"] = pa.Table.from_pylist([counts])
     settings = {"label_model": label_model, "labels": {"certain_at": 0.9}}
-    html = certainty(Contents({"settings": settings, "convergence": [], "facts": {}}, tables, {}))
+    html = html_of(
+        certainty, Contents({"settings": settings, "convergence": [], "facts": {}}, tables, {})
+    )
     assert says in html.replace("&#x27;", "'")
     assert ("err independently" in html) == (label_model != "hierarchical")
     assert "0.9 or more: at most 10% of such labels should be wrong" in html

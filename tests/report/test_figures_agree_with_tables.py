@@ -28,7 +28,7 @@ from annot_pipeline.stages.comparisons.time_comparisons import COMPARISON_TIMES
 from tests.conftest import build_file
 from tests.full_campaign import write_full_campaign
 from tests.report.figure_reader import Figure
-from tests.report.report_pages import QUERIES, contents_of
+from tests.report.report_pages import QUERIES, contents_of, html_of
 
 Rows = list[dict[str, str]]
 
@@ -126,7 +126,9 @@ def test_certainty(contents, certain_from):
     rows += [("x", None, False, False, 7), ("x", None, True, True, 3), ("x", 1, False, True, 2)]
     rows += [("y", 3, certain_from <= 3, False, 1), ("y", 0, False, False, 2)]
     rows += [("z", None, False, False, 9), ("z", None, False, True, 1)]
-    section = Section(certainty(with_tables(contents, label_counts=label_counts(contents, rows))))
+    section = Section(
+        html_of(certainty, with_tables(contents, label_counts=label_counts(contents, rows)))
+    )
     figure, table = section.figure("Probability of"), section.tables["Labels by probability"]
     assert [row["task"] for row in table] == figure.words("task") == ["x", "y", "z"]
     assert figure.words("certain") == [row["certain or decided"] for row in table]
@@ -134,13 +136,15 @@ def test_certainty(contents, certain_from):
 
 def test_certainty_where_nothing_was_decided(contents):
     rows = [("x", band, band >= 3, False, 1) for band in range(5)]
-    section = Section(certainty(with_tables(contents, label_counts=label_counts(contents, rows))))
+    section = Section(
+        html_of(certainty, with_tables(contents, label_counts=label_counts(contents, rows)))
+    )
     (row,) = section.tables["Labels by probability"]
     assert section.figure("Probability of").words("certain") == [row["certain"]] == ["40.0%"]
 
 
 def test_class_frequencies(contents):
-    section = Section(certainty(contents))
+    section = Section(html_of(certainty, contents))
     assert any(title.startswith("Prevalence, ") for title in section.figures)
     for title, figure in section.figures.items():
         if not title.startswith("Prevalence, "):
@@ -162,7 +166,9 @@ def test_agreement(contents):
     for row in rows:
         if (row["task"], row["statistic"]) == (task, headline):
             row |= {"value": -1e-17, "ci_low": -0.25, "ci_high": 0.25}
-    section = Section(agreement(with_tables(contents, agreement=gold_rows("agreement", rows))))
+    section = Section(
+        html_of(agreement, with_tables(contents, agreement=gold_rows("agreement", rows)))
+    )
     figure = section.figure("Agreement by task")
     table = {
         f"{short(row['task'], 26)}, {short(row['statistic'], 26)}": row["value"]
@@ -175,7 +181,7 @@ def test_agreement(contents):
 
 
 @pytest.mark.parametrize("ends", [(-0.00149, 0.4962), (-1e-17, 0.25)])
-def test_agreement_at_a_glance(contents, ends, monkeypatch):
+def test_agreement_at_a_glance(contents, ends):
     """Cards and tables have one format: three digits, a minus sign, no negative zero."""
     tasks = [task for task in sorted(contents.facts["kinds"]) if contents.headline(task)]
     headlines = {task: contents.headline(task)["statistic"] for task in tasks}
@@ -188,10 +194,10 @@ def test_agreement_at_a_glance(contents, ends, monkeypatch):
         "facts": contents.manifest["facts"] | {"kinds": kinds}
     })  # fmt: skip
     few = with_tables(few, agreement=gold_rows("agreement", rows))
-    html = glance(few)
+    html = re.sub("</?bdi>", "", html_of(glance, few))
     table = {
         row["task"]: row
-        for row in Section(agreement(few)).tables["Agreement"]
+        for row in Section(html_of(agreement, few)).tables["Agreement"]
         if headlines.get(row["task"]) == row["statistic"]
     }
     for task in kinds:
@@ -202,12 +208,14 @@ def test_agreement_at_a_glance(contents, ends, monkeypatch):
         assert f"{statistic} {value} ({ends_text})" in html
     assert "-0" not in re.sub(r"<[^>]*>", "", html)
     assert ends_text.startswith("\u22120.001 to" if ends[0] < -1e-9 else "0.000 to")
-    monkeypatch.setattr("annot_pipeline.report.sections.glance.FEW", 0)
-    assert f"<strong>{value}</strong> <span>median of {len(kinds)} tasks" in glance(few)
+    kinds |= {f"more {n}": "scalar" for n in range(FEW)}
+    many = replace(few, manifest=few.manifest | {"facts": few.manifest["facts"] | {"kinds": kinds}})
+    html = html_of(glance, many)
+    assert f"<strong>{value}</strong> <span>median of {len(tasks[:FEW])} tasks" in html
 
 
 def test_agreement_of_models(contents):
-    section = Section(models(contents))
+    section = Section(html_of(models, contents))
     figure, table = section.figure("Agreement of models"), section.tables["Models"]
     written = [row["agreement"] for row in table if row["agreement"]]
     assert len(written) == len(figure.words("number")) > 1
@@ -216,7 +224,7 @@ def test_agreement_of_models(contents):
 
 
 def test_records(contents):
-    section = Section(records(contents))
+    section = Section(html_of(records, contents))
     figure = section.figure("From exports")
     for row in section.tables["Records by fate"]:
         assert f"{row['fate']} {row['records']}" in figure.texts
@@ -247,7 +255,7 @@ def ranked(contents: Contents) -> Contents:
 
 def test_rankings(contents):
     """Every member of a cluster has its number, as in the table."""
-    section = Section(rankings(ranked(contents)))
+    section = Section(html_of(rankings, ranked(contents)))
     figure, table = section.figure("Ranking by adjusted"), section.tables["Rankings of systems"]
     assert figure.words("system") == [row["system"] for row in table]
     assert figure.words("cluster") == [row["cluster"] for row in table] == ["1", "1", "1", "2", "2"]
@@ -272,7 +280,7 @@ def test_seconds_by_length(contents):
     ]  # fmt: skip
     times = pa.Table.from_pylist(rows, COMPARISON_TIMES)
     internal = {**contents.internal, "comparison_times": times}
-    section = Section(rankings(replace(contents, internal=internal)))
+    section = Section(html_of(rankings, replace(contents, internal=internal)))
     figure = section.figure("Seconds by length")
     table = section.tables["Seconds by length of the source"]
     expected = ["1.250", "1.500", "2.500", "3.000"]
@@ -286,7 +294,7 @@ def test_seconds_by_length(contents):
 
 
 def test_judges(contents):
-    section = Section(judges(contents))
+    section = Section(html_of(judges, contents))
     rows = section.tables["Judges by task"]
     table = {row["judge"]: row for row in rows if row["p"] and row["seconds a judgment"]}
     figure = section.figure("p against seconds")
@@ -296,7 +304,7 @@ def test_judges(contents):
 
 def test_differences_of_judges(contents):
     """Without repeats, the effect of a judge is the mean difference to degraded copies."""
-    section = Section(judges(contents))
+    section = Section(html_of(judges, contents))
     table = {row["judge"]: row for row in section.tables["Judges by task"]}
     drawn = [f for title, f in section.figures.items() if title.startswith("Differences of")]
     assert len(drawn) == 2
@@ -308,7 +316,7 @@ def test_differences_of_judges(contents):
 
 
 def test_confusion(contents):
-    section = Section(judges(contents))
+    section = Section(html_of(judges, contents))
     rows = contents.tables["judge_confusion"].to_pylist()
     titles = [title for title in section.figures if title.startswith("Confusion of")]
     assert titles
@@ -327,7 +335,7 @@ def test_confusion(contents):
 
 
 def test_comparisons_of_systems(contents):
-    section = Section(rankings(contents))
+    section = Section(html_of(rankings, contents))
     table = section.tables["Rankings of systems"]
     titles = [title for title in section.figures if title.startswith("Systems compared by ")]
     assert len(titles) == 2
@@ -345,7 +353,7 @@ def test_comparisons_of_systems(contents):
 
 
 def test_scores(contents):
-    figure = Section(rankings(contents)).figure("Scores of items")
+    figure = Section(html_of(rankings, contents)).figure("Scores of items")
     scores = contents.tables["drawn_scores"].num_rows
     assert f"n = {scores}" in figure.words("count")
 
@@ -381,5 +389,5 @@ def test_changed_labels_have_the_published_probability(contents, schema, was):
     manifest = contents.manifest | {"parent": {"version": "v0000"}, "changes": {}}
     previous = empty | {"label_changes": changed}
     with_changes = replace(with_tables(contents, **empty), manifest=manifest, previous=previous)
-    (row,) = Section(changes(with_changes)).tables["Labels that changed"]
+    (row,) = Section(html_of(changes, with_changes)).tables["Labels that changed"]
     assert (row["probability was"], row["probability is"]) == (was, "75.0%")
