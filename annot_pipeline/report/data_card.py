@@ -34,7 +34,7 @@ from annot_pipeline.report.card_front_matter import front_matter, main_table
 from annot_pipeline.report.card_rankings import rankings
 from annot_pipeline.report.citation import bibtex, citation, described, question, title
 from annot_pipeline.report.markdown import Marked, escape, paragraphs
-from annot_pipeline.report.templates import render_markdown
+from annot_pipeline.report.render import render_markdown
 from annot_pipeline.storage.manifest_changes import source_digest
 
 MINOR = re.compile(r"_unfiltered|_collapsed|difference|percent_agreement_(raw|z)|_(raw|z)_[42]$")

@@ -10,7 +10,7 @@ from importlib.resources import files
 from typing import Any
 
 from annot_pipeline.contracts import fates_text
-from annot_pipeline.report.templates import render_html
+from annot_pipeline.report.render import render_html
 
 
 def _resource(name: str) -> str:

@@ -16,6 +16,7 @@ from annot_pipeline.report.comparison_figures import FEWEST, MOST, MOST_TRIED
 from annot_pipeline.report.contents import Contents
 from annot_pipeline.report.page import STYLE, Section, page
 from annot_pipeline.report.release_figures import MOST_TASKS
+from annot_pipeline.report.render import render_html
 from annot_pipeline.report.sections.adjudicated import MOST_ROWS as MOST_DECISIONS
 from annot_pipeline.report.sections.adjudicated import adjudicated
 from annot_pipeline.report.sections.agreement import agreement
@@ -32,7 +33,6 @@ from annot_pipeline.report.sections.method import method
 from annot_pipeline.report.sections.models import MOST_ASKED, models
 from annot_pipeline.report.sections.rankings import rankings
 from annot_pipeline.report.sections.records import records
-from annot_pipeline.report.templates import render_html
 
 __all__ = [
     "COMPARED",

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from annot_pipeline.gates.measures import verdicts_without_power
+from annot_pipeline.report.render import render_html
 from annot_pipeline.report.sections.glance import verdict
-from annot_pipeline.report.templates import render_html
 from tests.gates.test_drift import gate
 
 FIELDS = {"item": "item", "judge": "judge", "label": "label"}

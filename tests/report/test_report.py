@@ -15,13 +15,13 @@ import pytest
 from annot_pipeline.contracts import GOLD
 from annot_pipeline.report.contents import Labelled
 from annot_pipeline.report.data_card import data_card
+from annot_pipeline.report.render import attribute, number, text
 from annot_pipeline.report.report import SECTIONS, report_html, section_html
 from annot_pipeline.report.sections.agreement import agreement
 from annot_pipeline.report.sections.changes import changed, changed_rows
 from annot_pipeline.report.sections.cost import cost
 from annot_pipeline.report.sections.glance import next_commands
 from annot_pipeline.report.sections.judges import MOST_ROWS, judges
-from annot_pipeline.report.templates import attribute, number, text
 from tests.conftest import Built, build_file
 from tests.report.report_pages import (
     HOSTILE,

@@ -216,10 +216,10 @@ def plain_log_ticks(axis: Axis) -> None:
 
 def text_at_right(ax: Axes, y: float, words: str, part: str) -> None:
     """Write words to the right of the axes at a height of the data."""
-    ax.annotate(
-        words, (1, y), (8, 0), xycoords=ax.get_yaxis_transform(), textcoords="offset pixels",
-        va="center", fontsize=SMALL, gid=part, annotation_clip=False,
-    )  # fmt: skip
+    from matplotlib.transforms import offset_copy
+
+    at_right = offset_copy(ax.get_yaxis_transform(), x=8, units="dots")
+    ax.text(1, y, words, transform=at_right, va="center", fontsize=SMALL, gid=part)
 
 
 def key_above(ax: Axes, across: int) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 from annot_pipeline.report.contents import Contents, of_every_task
 from annot_pipeline.report.figures.agreement_intervals import agreement_svg
 from annot_pipeline.report.release_figures import Drawn
-from annot_pipeline.report.templates import interval, without_rounding
+from annot_pipeline.report.render import interval, without_rounding
 
 MOST_ROWS = 400
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from annot_pipeline.report.contents import Contents
 from annot_pipeline.report.release_figures import reliability_figures
-from annot_pipeline.report.templates import interval, number
+from annot_pipeline.report.render import interval, number
 
 MOST_TASKS = 200
 """Tasks that are shown."""

@@ -14,8 +14,8 @@ from annot_pipeline.report.accuracy import accuracies
 from annot_pipeline.report.contents import Contents, count_tasks, of_every_task
 from annot_pipeline.report.figures.certainty_bands import NAMES, certainty_svg
 from annot_pipeline.report.release_figures import Drawn, prevalence_figures
+from annot_pipeline.report.render import flag, interval, render_html
 from annot_pipeline.report.sections.calibration import calibration
-from annot_pipeline.report.templates import flag, interval, render_html
 
 MOST_ROWS = 200
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from annot_pipeline.contracts.certainty import certainty
 from annot_pipeline.report.contents import Contents, Document
+from annot_pipeline.report.render import number
 from annot_pipeline.report.sections.item import item_anchor, item_facts
-from annot_pipeline.report.templates import number
 
 MOST_ITEMS = 30
 """Items that have a page in the report."""

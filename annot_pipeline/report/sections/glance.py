@@ -11,7 +11,7 @@ from annot_pipeline.contracts import model_note, share_text
 from annot_pipeline.errors import counted, first_of
 from annot_pipeline.report.citation import question, title
 from annot_pipeline.report.contents import Contents, Labelled
-from annot_pipeline.report.templates import in_words, interval, number, without_rounding
+from annot_pipeline.report.render import in_words, interval, number, without_rounding
 
 FEW = 3
 """Tasks up to which each task's agreement is told."""

@@ -10,8 +10,8 @@ from annot_pipeline.contracts.certainty import certainty, probability_column
 from annot_pipeline.errors import row_and_line
 from annot_pipeline.report.contents import Document
 from annot_pipeline.report.figures.names import short
+from annot_pipeline.report.render import in_words
 from annot_pipeline.report.sections.judges import why
-from annot_pipeline.report.templates import in_words
 
 MOST_ROWS, MOST_CLASSES = 100, 20
 HASH = 12

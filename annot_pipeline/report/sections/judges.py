@@ -13,7 +13,7 @@ from annot_pipeline.report.release_figures import (
     difference_figures,
     judge_figures,
 )
-from annot_pipeline.report.templates import filled, flag, number
+from annot_pipeline.report.render import filled, flag, number
 
 MOST_ROWS = 1000
 """Rows of judges in the page: more would make it slow."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from annot_pipeline.report.contents import Contents
-from annot_pipeline.report.templates import in_words
+from annot_pipeline.report.render import in_words
 
 RUN = 12
 """Characters of a run's name that are shown."""

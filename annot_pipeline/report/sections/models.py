@@ -10,7 +10,7 @@ from annot_pipeline.errors import counted
 from annot_pipeline.report.contents import Contents
 from annot_pipeline.report.figures.agreement_intervals import agreement_svg
 from annot_pipeline.report.release_figures import Drawn
-from annot_pipeline.report.templates import in_words, interval, number
+from annot_pipeline.report.render import in_words, interval, number
 
 MOST_MODELS = 60
 """Models and tasks with a page each; the first by task and name."""

@@ -30,7 +30,7 @@ from annot_pipeline.report.release_figures import (
     score_figures,
 )
 from annot_pipeline.report.release_figures import MOST_TASKS as DRAWN
-from annot_pipeline.report.templates import interval
+from annot_pipeline.report.render import interval
 
 MOST_ROWS = 400
 MOST_TASKS = 300

@@ -10,7 +10,7 @@ from annot_pipeline.errors import counted
 from annot_pipeline.report.contents import Contents
 from annot_pipeline.report.figures.records_by_fate import records_by_fate_svg
 from annot_pipeline.report.release_figures import Drawn
-from annot_pipeline.report.templates import in_words
+from annot_pipeline.report.render import in_words
 
 MOST_EXPORTS = 10
 """Exports drawn on their own; the rest together."""

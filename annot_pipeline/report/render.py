@@ -18,6 +18,7 @@ from markupsafe import Markup
 from annot_pipeline.contracts import share_text
 from annot_pipeline.errors import counted, first_of, printable
 from annot_pipeline.report import markdown
+from annot_pipeline.report.release_figures import MOST_TASKS
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -165,7 +166,9 @@ def _pages() -> Environment:
         "number": _written, "text": text, "thousands": "{:,}".format,
         "without_rounding": without_rounding, "words": in_words,
     }  # fmt: skip
-    environment.globals |= {"NUMBERS": NUMBERS, "filled": filled, "interval": interval}
+    environment.globals |= {
+        "MOST_TASKS": MOST_TASKS, "NUMBERS": NUMBERS, "filled": filled, "interval": interval,
+    }  # fmt: skip
     return environment
 
 
