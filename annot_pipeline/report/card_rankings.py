@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from annot_pipeline.errors import first_of
-from annot_pipeline.report.markdown import Marked, escape, table
+from annot_pipeline.report.markdown import Marked, escape
 from annot_pipeline.report.release_figures import (
     COMPONENTS,
     best_systems,
@@ -17,32 +17,19 @@ from annot_pipeline.report.release_figures import (
     most_frequent_reason,
 )
 
-WORDS = (
-    "By the headline of each task. Wins are pairs of systems that a one-sided test distinguishes, "
-    "after Holm's correction; it counts judges and segments as drawn (documents instead of "
-    "segments if they are mapped). `best` are the systems not shown to be worse than any "
-    "other; without tests, the first. Each system of the first cluster beats each of the others; "
-    "within it some pairs may differ significantly. A difference of `found in 80%` is found by "
-    "one test, before the correction, in 80 of 100 evaluations."
-)
 
-
-def rankings(gold: Mapping[str, pa.Table]) -> list[str]:
-    """Return the lines of the section; none without ranked systems."""
+def rankings(gold: Mapping[str, pa.Table]) -> dict[str, Any]:
+    """Return what the headline of each task tells apart; no rows without ranked systems."""
     ordered = sorted(
         gold["system_rankings"].filter(gold["system_rankings"]["headline"]).to_pylist(),
         key=lambda row: (row["task"], row["component"] or 0, row["rank"] or 0, row["system"]),
     )
-    if not ordered:
-        return []
     has_components = any((row["component"] or 1) > 1 for row in ordered)
-    rows = _rows(ordered, gold["variance"], has_components=has_components)
-    head = ["task", "method", "systems", "wins", "best", "first cluster", "found in 80%", "note"]
-    words = WORDS
-    if has_components:
-        head.append("component")
-        words += f" {COMPONENTS}"
-    return [words, "", *table(head, rows, "`system_rankings.parquet`")]
+    return {
+        "rankings": [*_rows(ordered, gold["variance"], has_components=has_components)],
+        "has_components": has_components,
+        "components": COMPONENTS,
+    }
 
 
 def _rows(

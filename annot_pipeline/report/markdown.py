@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterable, Sequence
 from typing import Any
+
+from markupsafe import Markup
 
 from annot_pipeline.errors import printable
 
@@ -32,39 +33,26 @@ def paragraphs(text: str) -> list[str]:
     return [line for part in escaped for line in (part, "")]
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[Any]], whole: str) -> list[str]:
-    """Return lines of a table and a blank one; none without rows.
-
-    ``whole`` says where the rows are that are too many to be shown. Cells are escaped but for
-    those that are `Marked`.
-    """
-    listed = list(rows)
-    if not listed:
-        return []
-    more = len(listed) - MOST_ROWS
-    note = [f"{more:,} more rows: {whole}.", ""] if more > 0 else []
-    return [
-        "| " + " | ".join(head) + " |",
-        "|" + "---|" * len(head),
-        *("| " + " | ".join(map(_cell, row)) + " |" for row in listed[:MOST_ROWS]),
-        "",
-        *note,
-    ]
-
-
-class Marked(str):
+class Marked(Markup):
     """Markdown of our own, not to be escaped."""
 
+    __slots__ = ()
 
-def _cell(value: Any) -> str:
-    if isinstance(value, Marked):
+
+def written(value: Any) -> Markup:
+    """Return what a template writes: markdown of our own as it is, all else escaped."""
+    if isinstance(value, Markup):
         return value
-    if value is None:
-        return ""
-    if isinstance(value, float):
-        return f"{value:.3f}"
-    if isinstance(value, int):
-        return f"{value:,}"
-    if len(value) > MOST_CHARACTERS:
-        return escape(f"{value[:MOST_CHARACTERS]}… ({len(value):,} characters)")
-    return escape(value)
+    if isinstance(value, int | float):
+        text = f"{value:,}" if isinstance(value, int) else f"{value:.3f}"
+    else:
+        text = "" if value is None else escape(str(value))
+    return Marked(text)
+
+
+def cell(value: Any) -> Markup:
+    """Return a value as a cell of a table; of a long text the start."""
+    is_long = isinstance(value, str) and not isinstance(value, Markup)
+    if is_long and len(value) > MOST_CHARACTERS:
+        value = f"{value[:MOST_CHARACTERS]}… ({len(value):,} characters)"
+    return written(value)

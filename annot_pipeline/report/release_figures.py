@@ -72,7 +72,6 @@ def judge_figures(judges: pa.Table, alpha: float) -> list[Drawn]:
         _numbers(tested, "p_value"),
         [row["verdict"] for row in tested],
         alpha,
-        judges=[row["judge"] for row in tested],
     )
     return [Drawn("p against seconds a judgment", svg)]
 

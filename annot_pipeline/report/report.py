@@ -1,7 +1,7 @@
 """report.html: the release at a glance, in one file that needs no network.
 
-A section is a function in report/sections and one entry of ``SECTIONS``; how the page is put
-together is in `page`.
+A section is a function in report/sections that gives facts, a template of the same name in
+report/templates, and one entry of ``SECTIONS``; how the page is put together is in `page`.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ import pyarrow as pa
 from annot_pipeline.contracts import CERTAINTY_BOUNDS
 from annot_pipeline.report.comparison_figures import FEWEST, MOST, MOST_TRIED
 from annot_pipeline.report.contents import Contents
-from annot_pipeline.report.page import STYLE, Part, page
+from annot_pipeline.report.page import STYLE, Section, page
 from annot_pipeline.report.release_figures import MOST_TASKS
+from annot_pipeline.report.render import render_html
 from annot_pipeline.report.sections.adjudicated import MOST_ROWS as MOST_DECISIONS
 from annot_pipeline.report.sections.adjudicated import adjudicated
 from annot_pipeline.report.sections.agreement import agreement
@@ -25,7 +26,7 @@ from annot_pipeline.report.sections.changes import changes
 from annot_pipeline.report.sections.contested import MOST_ITEMS, contested
 from annot_pipeline.report.sections.cost import cost
 from annot_pipeline.report.sections.gates import gates
-from annot_pipeline.report.sections.glance import footer, glance, header
+from annot_pipeline.report.sections.glance import glance, header
 from annot_pipeline.report.sections.judges import judges
 from annot_pipeline.report.sections.lineage import lineage
 from annot_pipeline.report.sections.method import method
@@ -46,7 +47,7 @@ __all__ = [
     "report_html",
 ]
 
-SECTIONS: tuple[tuple[str, str, Callable[[Contents], str]], ...] = (
+SECTIONS: tuple[tuple[str, str, Callable[[Contents], dict[str, Any]]], ...] = (
     ("glance", "At a glance", glance),
     ("records", "From exports to gold", records),
     ("gates", "Gates", gates),
@@ -62,7 +63,10 @@ SECTIONS: tuple[tuple[str, str, Callable[[Contents], str]], ...] = (
     ("lineage", "How it was made", lineage),
     ("method", "Method and citation", method),
 )
-"""Anchor, title and content, in the order of the page; one without content is left out."""
+"""Anchor, title and facts of the sections, in the order of the page.
+
+A section's template is named after its anchor. One without facts is left out.
+"""
 
 TABLES: dict[str, tuple[str, ...] | None] = {
     "agreement": None,
@@ -146,6 +150,13 @@ def report_html(
         Tables of ``COMPARED``, ``label_changes``, and manifest of the parent, if there is one.
     """
     contents = Contents(manifest, tables, internal, traces, previous, previous_manifest)
-    parts = [Part(anchor, title, section(contents)) for anchor, title, section in SECTIONS]
-    title = f"{manifest['campaign']} {manifest['version']}"
-    return page(title, header(contents), parts, footer(contents))
+    sections = [
+        Section(anchor, title, section_html(anchor, section(contents)))
+        for anchor, title, section in SECTIONS
+    ]
+    return page(manifest, render_html("header.html", header(contents)), sections)
+
+
+def section_html(name: str, facts: Mapping[str, Any]) -> str:
+    """Return a section as HTML from its facts; an empty text without them."""
+    return render_html(f"{name}.html", facts) if facts else ""

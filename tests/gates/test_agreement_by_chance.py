@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from annot_pipeline.gates.measures import verdicts_without_power
+from annot_pipeline.report.render import render_html
 from annot_pipeline.report.sections.glance import verdict
 from tests.gates.test_drift import gate
 
@@ -50,7 +51,7 @@ def test_the_headline_of_a_report_is_no_green_over_no_agreement(value, kind):
         facts={"kinds": {"t": "categorical"}},
         headline=lambda task: {"task": task, "value": value},
     )
-    line = verdict(contents)
+    line = render_html("verdict.html", verdict(contents))
     assert f'class="verdict {kind}"' in line
     assert "all 3 gates pass" in line
     assert ("agree no more than by chance: t \u22120.070" in line) == (value < 0)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from annot_pipeline.report.sections.gates import _allowed, _failed_gate
+from types import SimpleNamespace
+from typing import Any
+
+from annot_pipeline.report.report import section_html
+from annot_pipeline.report.sections.gates import allowed, gates
 
 CHECK = {
     "name": "label_flips", "level": "error", "value": 0.25, "warn": 0.05, "error": None,
@@ -11,13 +15,18 @@ CHECK = {
 
 
 def test_both_levels_are_told():
-    assert _allowed(CHECK) == "warns above 5.00%, never errors"
-    assert _allowed(CHECK | {"warn": None, "error": 0.2}) == "never warns, errors above 20.00%"
+    assert allowed(CHECK) == "warns above 5.00%, never errors"
+    assert allowed(CHECK | {"warn": None, "error": 0.2}) == "never warns, errors above 20.00%"
+
+
+def failed_gate(check: dict[str, Any]) -> str:
+    contents: Any = SimpleNamespace(manifest={"checks": [check]})
+    return section_html("gates", gates(contents))
 
 
 def test_what_could_not_be_checked_is_told_apart():
-    assert "Could not be checked" not in _failed_gate(CHECK)
-    told = _failed_gate(CHECK | {"unchecked": "no <way>"})
+    assert "Could not be checked" not in failed_gate(CHECK)
+    told = failed_gate(CHECK | {"unchecked": "no <way>"})
     assert "<strong>Could not be checked:</strong> no &lt;way&gt;." in told
     old = {name: value for name, value in CHECK.items() if name != "unchecked"}
-    assert _failed_gate(old) == _failed_gate(CHECK)
+    assert failed_gate(old) == failed_gate(CHECK)

@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ import pyarrow as pa
 from annot_pipeline.commands.release_pages import drawn_tables, reported_tables
 from annot_pipeline.config import Resources
 from annot_pipeline.report.contents import Contents
+from annot_pipeline.report.report import section_html
 from annot_pipeline.storage.queries import Queries
 from annot_pipeline.storage.spill import temporary_spill
 from tests.conftest import Built, build_file
@@ -31,6 +32,11 @@ LONG = "long " * 2000
 MARKUP = "</td></table></section><h1>no</h1>&amp;<!--"
 TEMPLATE = "{{7*7}}${7*7}javascript:alert(1)"
 HOSTILE = (SCRIPT, IMAGE, FORMULA, ARABIC, REORDERED, LONG, MARKUP, TEMPLATE)
+
+
+def html_of(section: Callable[..., Mapping[str, Any]], contents: Contents, **more: Any) -> str:
+    """A section of the report by itself."""
+    return section_html(section.__name__, section(contents, **more))
 
 
 def contents_of(built: Built, **facts: Any) -> Contents:

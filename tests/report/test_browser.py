@@ -279,8 +279,6 @@ def test_links_lead_into_parts_that_are_closed(browser, reports):
         assert page.locator(anchor).evaluate(
             "e => Math.abs(e.getBoundingClientRect().top) < innerHeight"
         )
-        page.locator("#lineage svg a").first.click()
-        assert page.evaluate("location.hash") == "#stage-archive_exports"
 
 
 def test_everything_is_there_without_scripts(browser, reports):

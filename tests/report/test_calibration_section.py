@@ -10,7 +10,7 @@ import pytest
 from annot_pipeline.report.sections.calibration import calibration
 from tests.conftest import Built
 from tests.methods.crowds import crowd
-from tests.report.report_pages import Page, build_into, contents_of, csv_text
+from tests.report.report_pages import Page, build_into, contents_of, csv_text, html_of
 
 FIELDS = {"task": "task", "item": "item", "judge": "judge", "label": "label"}
 KNOWN, UNKNOWN = "known & told", "unknown"
@@ -56,7 +56,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
 
 @pytest.fixture(scope="module")
 def html(built: Built) -> str:
-    return calibration(contents_of(built))
+    return html_of(calibration, contents_of(built))
 
 
 @pytest.fixture(scope="module")
@@ -98,7 +98,7 @@ def test_held_out_labels_by_task(html, figures):
 @pytest.mark.parametrize("label_model", ["dawid_skene", "one_coin"])
 def test_models_that_average_nothing_have_no_dependence(tmp_path, label_model):
     built = campaign(tmp_path, label_model=label_model)
-    head, *rows = cells(calibration(contents_of(built)), HELD_OUT)
+    head, *rows = cells(html_of(calibration, contents_of(built)), HELD_OUT)
     assert len(rows) == 2
     for row in rows:
         assert row[head.index("dependence of judges")] == ""
@@ -152,7 +152,7 @@ def test_a_reliability_diagram_for_each_task_with_truth(html, built):
 
 
 def test_what_is_not_shown_is_said(built):
-    html = calibration(contents_of(built), most_tasks=1)
+    html = html_of(calibration, contents_of(built), most_tasks=1)
     assert len(cells(html, HELD_OUT)) == 2
     assert "label_calibration.parquet" in html
     assert UNKNOWN not in html
@@ -162,4 +162,4 @@ def test_nothing_was_labelled(built):
     contents = contents_of(built)
     none = contents.tables["label_calibration"].slice(0, 0)
     object.__setattr__(contents, "tables", {**contents.tables, "label_calibration": none})
-    assert calibration(contents) == ""
+    assert html_of(calibration, contents) == ""

@@ -5,15 +5,26 @@ from __future__ import annotations
 import json
 import re
 
+import pyarrow as pa
 import pytest
 
 from annot_pipeline import load_gold
+from annot_pipeline.commands.release_pages import reported_tables
 from annot_pipeline.contracts import GOLD
 from annot_pipeline.report.card_front_matter import front_matter, main_table
 from annot_pipeline.report.citation import bibtex, citation, question
-from annot_pipeline.report.markdown import MOST_ROWS, Marked, escape, paragraphs, table
+from annot_pipeline.report.data_card import data_card
+from annot_pipeline.report.markdown import (
+    MOST_CHARACTERS,
+    MOST_ROWS,
+    Marked,
+    cell,
+    escape,
+    paragraphs,
+    written,
+)
 from tests.full_campaign import ABOUT, TASK
-from tests.report.report_pages import rows, section
+from tests.report.report_pages import QUERIES, rows, section
 
 
 @pytest.fixture(scope="module")
@@ -50,13 +61,22 @@ def test_paragraphs_stay_apart_and_are_no_lists():
     assert paragraphs("one\ntwo\n\n - three\r\n\r\n\n") == ["one two", "", r"\- three", ""]
 
 
-def test_a_long_table_says_what_it_leaves_out():
-    lines = table(("a", "b"), [("x|y", n) for n in range(MOST_ROWS + 1)], "`t.parquet`")
-    assert lines[2] == r"| x\|y | 0 |"
-    assert lines[-2:] == ["1 more rows: `t.parquet`.", ""]
-    assert len(lines) == 2 + MOST_ROWS + 1 + 2
-    assert table(("a",), [], "") == []
-    assert table(("a", "b", "c"), [(Marked("`x`"), None, 1234.5)], "")[2] == "| `x` |  | 1234.500 |"
+def test_cells_are_escaped_and_short():
+    assert cell("x|y") == r"x\|y"
+    assert cell(Marked("`x`")) == written(Marked("`x`")) == "`x`"
+    assert [cell(value) for value in (None, 1234.5, 12_345)] == ["", "1234.500", "12,345"]
+    long = "x" * (MOST_CHARACTERS + 1)
+    assert cell(long) == f"{long[:-1]}… (121 characters)"
+    assert written(long) == long
+
+
+def test_a_long_table_says_what_it_leaves_out(full_release):
+    gold = reported_tables({n: full_release.stored(n) for n in full_release.tables}, QUERIES)
+    agreement = gold["agreement"].slice(0, 1)
+    many = pa.concat_tables([agreement] * (MOST_ROWS + 2))
+    text = section(data_card(full_release.manifest, gold | {"agreement": many}), "How judges agree")
+    assert len(rows(text)) == MOST_ROWS
+    assert "2 more rows: `agreement.parquet`." in text
 
 
 def test_hostile_names_stand_in_the_card_as_text(card):

@@ -11,7 +11,6 @@ import pytest
 
 from annot_pipeline.contracts import GOLD
 from annot_pipeline.report.accuracy import Accuracy, accuracies
-from annot_pipeline.report.card_limits import known_limits
 from annot_pipeline.report.data_card import data_card
 from annot_pipeline.report.report import QUERIED
 from annot_pipeline.report.sections.changes import changes
@@ -21,7 +20,9 @@ from tests.report.report_pages import (
     build_into,
     contents_of,
     csv_text,
+    html_of,
     rows_of_card,
+    section,
     tables_of,
 )
 
@@ -120,7 +121,7 @@ def test_a_decision_that_says_the_same_is_a_change_of_whose_it_is(built):
             {"same_names": True, "most": 9},
         )
         before = empty | {"label_changes": actual}
-        return changes(type(contents)(
+        return html_of(changes, type(contents)(
             manifest, contents.tables | empty, contents.internal, (), before, None
         ))  # fmt: skip
 
@@ -200,7 +201,7 @@ def test_the_card_says_what_probabilities_allow_for(built, label_model, says):
     manifest = dict(built.publication.release.manifest)
     assert manifest["settings"]["label_model"] == "hierarchical"
     manifest["settings"] = manifest["settings"] | {"label_model": label_model}
-    lines = "\n".join(known_limits(manifest, tables_of(built)))
+    lines = section(data_card(manifest, tables_of(built)), "Known limits")
     assert f"`labels.probability` {says}" in lines
 
 
@@ -218,7 +219,7 @@ def test_the_card_says_what_probabilities_rest_on(built, certainty, says):
     plain = plain | {"is_recalibrated": False, "other_label": 0}
     for changed, told in ((plain, False), (plain | certainty, True)):
         manifest["facts"] = manifest["facts"] | {"certainty": {"decided": changed}}
-        assert (says in "\n".join(known_limits(manifest, gold))) is told
+        assert (says in section(data_card(manifest, gold), "Known limits")) is told
 
 
 @pytest.mark.parametrize(
@@ -242,6 +243,6 @@ def test_the_card_says_that_one_class_tells_nothing(built):
     assert {fit["task"] for fit in fits} == {"decided"}
     for n_labels, told in ((2, False), (1, True)):
         manifest["convergence"] = [fit | {"n_labels": n_labels} for fit in fits]
-        lines = "\n".join(known_limits(manifest, gold))
+        lines = section(data_card(manifest, gold), "Known limits")
         assert ("every probability is 1 and is not" in lines) is told
         assert lines.count("All judges gave the same class") == told

@@ -8,9 +8,7 @@ import pytest
 
 from annot_pipeline.report.figures.names import (
     MOST_COLUMNS,
-    bold_columns_in,
     clean,
-    counted,
     px_of,
     short,
 )
@@ -77,9 +75,3 @@ def test_names_of_just_the_length_are_whole():
 
 def test_widths():
     assert px_of("aa", "aaaa", size=10) == 24
-    assert bold_columns_in(1.15 * px_of("a" * 7)) == pytest.approx(7)
-
-
-def test_counts():
-    assert counted(1, "judge") == "1 judge"
-    assert [counted(n, "task") for n in (0, 2, 1000)] == ["0 tasks", "2 tasks", "1,000 tasks"]

@@ -14,9 +14,9 @@ from annot_pipeline.report.contents import Contents
 from annot_pipeline.report.report import QUERIED
 from annot_pipeline.report.sections.adjudicated import adjudicated
 from annot_pipeline.report.sections.contested import contested
-from annot_pipeline.report.sections.item import _bar, item_anchor
+from annot_pipeline.report.sections.item import item_anchor
 from annot_pipeline.report.sections.judges import why
-from tests.report.report_pages import MARKUP, QUERIES, SCRIPT, Page
+from tests.report.report_pages import MARKUP, QUERIES, SCRIPT, Page, html_of
 
 
 def trace(**more: Any) -> dict[str, Any]:
@@ -70,7 +70,7 @@ def contents(*traces: dict[str, Any], **tables: pa.Table) -> Contents:
 
 
 def test_a_page_says_who_said_what_and_where_it_stands():
-    html = contested(contents(trace()))
+    html = html_of(contested, contents(trace()))
     page = Page(html)
     assert not page.open
     assert page.texts["h3"] == ["item 1"]
@@ -104,7 +104,7 @@ def test_a_page_says_who_said_what_and_where_it_stands():
 
 
 def test_of_many_judges_who_flip_an_item_some_are_named():
-    html = contested(contents(trace(flipped_by=[f"flipper{n}" for n in range(20_000)])))
+    html = html_of(contested, contents(trace(flipped_by=[f"flipper{n}" for n in range(20_000)])))
     assert "(20 of 20,000 such judges shown)" in html
     assert len(set(re.findall(r"flipper\d+", html))) == 20
 
@@ -123,20 +123,20 @@ def test_a_decision_of_an_expert_stands_with_the_answer_of_the_model():
         "label": "no", "probability": 0.25, "adjudicated": True, "adjudicator": "expert 1",
         "adjudicated_at": "2024-06-01", "adjudication_reason": SCRIPT,
     }  # fmt: skip
-    html = contested(contents(trace(label=label)))
+    html = html_of(contested, contents(trace(label=label)))
     assert "an expert decided against the model, which says yes" in html
     assert "decided by an expert" in html
     assert "expert 1, 2024-06-01: “&lt;script&gt;alert(1)&lt;/script&gt;”" in html
     assert "The model's own answer: <strong>yes</strong>, probability 75.0%." in html
     alone = label | {"model_label": None, "model_probability": None, "probability": None}
-    assert "No judge judged it." in contested(contents(trace(label=alone)))
+    assert "No judge judged it." in html_of(contested, contents(trace(label=alone)))
 
 
 def test_a_page_of_a_score():
     scores = {"n_judgments": 2, "raw_mean": 65.0, "z_mean": 0.25, "ra_score": None}
     without = [{"judge": "j1", "n_judgments": 1, "raw_mean": 85.0, "z_mean": 1.5,
                 "easl_score": 0.85, "change": 20.0}]  # fmt: skip
-    html = contested(contents(trace(
+    html = html_of(contested, contents(trace(
         kind="scalar", label=None, distribution=[], score=scores, without_judge=without,
         flipped_by=[], segment_ranks=[{
             "segment": "s", "system": None, "item": "item 1", "rank": 2, "harmonized_rank": None,
@@ -152,7 +152,7 @@ def test_a_page_of_a_score():
 
 def test_a_trace_of_little_is_a_page_too():
     bare = {"task": "t", "item": "i", "judgments": [], "label": None, "score": None}
-    page = Page(contested(contents(bare)))
+    page = Page(html_of(contested, contents(bare)))
     assert not page.open
     assert page.texts["h3"] == ["i"]
 
@@ -175,12 +175,12 @@ def test_decisions_against_the_model_come_first():
         names = ("label_counts", "decisions")
         return {n: QUERIES.table(f"report/{n}", inputs, QUERIED[n]) for n in names}
 
-    html = adjudicated(contents(**queried(labels)))
+    html = html_of(adjudicated, contents(**queried(labels)))
     assert "3 labels are an expert's decision, 1 of them against the model" in html
     assert html.index('row">b</th>') < html.index('row">c</th>') < html.index('row">a</th>')
     assert "&lt;b&gt;" in html
     assert "2024-06-01 12:00" in html
-    assert adjudicated(contents(**queried(GOLD["labels"].empty()))) == ""
+    assert html_of(adjudicated, contents(**queried(GOLD["labels"].empty()))) == ""
 
 
 def test_an_item_keeps_its_anchor_wherever_it_stands_in_the_list():
@@ -189,7 +189,7 @@ def test_an_item_keeps_its_anchor_wherever_it_stands_in_the_list():
     assert item_anchor(first) == item_anchor(trace(item="a", flipped_by=[]))
     names = [item_anchor(t) for t in (first, second, trace(item="a", task="other"))]
     assert len(set(names)) == 3
-    alone, last = contested(contents(first)), contested(contents(second, first))
+    alone, last = html_of(contested, contents(first)), html_of(contested, contents(second, first))
     assert f'id="{names[0]}"' in alone
     assert f'id="{names[0]}"' in last
 
@@ -200,13 +200,15 @@ def test_a_judge_who_failed_has_a_reason():
     assert why(judge) == "paired_t: p = 0.800, not below alpha"
     assert why(judge | {"verdict_reason": "the scores do not vary"}) == "the scores do not vary"
     assert why(judge | {"verdict": "passed"}) is None
-    assert "paired_t: p = 0.800, not below alpha" in contested(contents(trace(judges=[judge])))
+    assert "paired_t: p = 0.800, not below alpha" in html_of(
+        contested, contents(trace(judges=[judge]))
+    )
 
 
 @pytest.mark.parametrize("share", [0.0, 0.61, 1.0])
 def test_a_bar_is_its_probability_however_wide_it_is_drawn(share):
     """The unit of the bar's length is a hundredth of its width, not a pixel."""
-    html = _bar(share)
-    assert 'viewBox="0 0 100 10"' in html
-    assert 'preserveAspectRatio="none"' in html
+    row = {"label": "yes", "probability": share, "dawid_skene_probability": share, "votes": 1}
+    html = html_of(contested, contents(trace(distribution=[row])))
+    assert 'viewBox="0 0 100 10" preserveAspectRatio="none"' in html
     assert f'rect width="{100 * share:g}"' in html

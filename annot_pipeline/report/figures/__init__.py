@@ -1,11 +1,11 @@
 """Figures as SVG text: for the report, where they stand inside HTML, and for Dagster, as images.
 
-Each function takes plain sequences or arrays (None and NaN are missing values) and gives a text
-that starts at ``<svg``, the same bytes for the same input. Names may hold anything: matplotlib
-never sees them (`sheet`). What cannot be drawn gives a small figure that says so.
+A figure is one function from plain sequences or arrays (None and NaN are missing values) to a
+text that starts at ``<svg``, the same bytes for the same input. It draws with plain matplotlib;
+`plot` has the frame and the way out. What cannot be drawn gives a small figure that says so.
 
 Inline, figures take the text colour of the page. As an image they cannot know the page, and
-are mid-grey; matrices then bring their own white ground.
+are mid-grey; cells of matrices are opaque everywhere.
 """
 
 from annot_pipeline.report.figures.comparisons import comparison_matrix_svg

@@ -7,17 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from annot_pipeline.report.figures.names import px_of, short
-from annot_pipeline.report.figures.scales import numbers, steps, written
-from annot_pipeline.report.figures.sheet import new_sheet, nothing_svg
-from annot_pipeline.report.figures.theme import BLUE, SMALL, SOFT
-
-KIND = "agreement"
+from annot_pipeline.report.figures.names import short
+from annot_pipeline.report.figures.plot import nothing_svg, row_plot, text_at_right
+from annot_pipeline.report.figures.theme import BLUE, INK
+from annot_pipeline.report.figures.values import numbers
 
 MOST_TASKS = 60
 """Tasks drawn, the first."""
-WIDTH, PITCH, TOP = 400.0, 24.0, 16.0
-"""Of the plot, from line to line, and above the first, px."""
 
 
 def agreement_svg(
@@ -40,43 +36,39 @@ def agreement_svg(
     ValueError
         If lengths differ.
     """
-    value, lower, upper = numbers(values), numbers(low), numbers(high)
-    if not len(tasks) == len(statistics) == len(value) == len(lower) == len(upper):
-        raise ValueError(f"{len(tasks)} tasks, {len(value)} values: lengths differ")
-    if np.isnan(value).all():
-        return nothing_svg(KIND, "no task has agreement that can be measured")
-    n_rows = min(len(tasks), MOST_TASKS)
+    ends = numbers(values), numbers(low), numbers(high)
+    if {len(tasks)} != {len(statistics), *map(len, ends)}:
+        raise ValueError(f"{len(tasks)} tasks, {len(ends[0])} values: lengths differ")
+    if np.isnan(ends[0]).all():
+        return nothing_svg("agreement", "no task has agreement that can be measured")
+    value, lower, upper = (array[:MOST_TASKS] for array in ends)
     names = [f"{short(t, 26)}, {short(s, 26)}" for t, s in zip(tasks, statistics, strict=True)]
-    names = names[:n_rows]
-    value, lower, upper = value[:n_rows], lower[:n_rows], upper[:n_rows]
-    start = min(0.0, float(np.floor(10 * np.nanmin([value, lower])) / 10))
-    x_left, bottom = 24 + px_of(*names), TOP + PITCH * n_rows
+    names = names[:MOST_TASKS]
+    has_interval = lower <= upper
+    bare = ~np.isnan(value) & ~has_interval
     notes = [f"Lines through the points: 95% intervals. {scale}"]
-    if ((~np.isnan(value)) & ~(lower <= upper)).any():
+    if bare.any():
         notes.append("Hollow points: no interval is known.")
-    if n_rows < len(tasks):
-        notes.append(f"The first {n_rows} of {len(tasks):,} tasks are drawn.")
+    if len(names) < len(tasks):
+        notes.append(f"The first {len(names)} of {len(tasks):,} tasks are drawn.")
     description = "Agreement by task: " + ", ".join(
         f"{name} {v:.2f}" for name, v in zip(names[:20], value, strict=False) if not np.isnan(v)
     )
-    with new_sheet(KIND, x_left + WIDTH + 70, bottom + 44 + 16 * len(notes), description) as sheet:
-        axes = sheet.axes(x_left, TOP, WIDTH, bottom - TOP, x=(start, 1), y=(0, 1), lines="x")
-        sheet.ticks(axes, "x", *steps(start, 1), grid=True)
-        zero, _ = sheet.at(axes, 0, 0)
-        sheet.line([zero, zero], [TOP, bottom], SOFT, "chance")
-        for row, name in enumerate(names):
-            y = TOP + PITCH * (row + 0.5)
-            sheet.text(x_left - 10, y + 4, name, anchor="right", part="task")
-            if np.isnan(value[row]):
-                continue
-            x, _ = sheet.at(axes, float(value[row]), 0)
-            has_interval = lower[row] <= upper[row]
-            if has_interval:
-                ends = [sheet.at(axes, float(v), 0)[0] for v in (lower[row], upper[row])]
-                sheet.line(ends, [y, y], BLUE, "interval", width=2)
-            part = "value" if has_interval else "value-without-interval"
-            sheet.points(np.array([x]), np.array([y]), BLUE, part, size=8, hollow=not has_interval)
-            text = written(float(value[row]), ".2f")
-            sheet.text(x_left + WIDTH + 10, y + 4, text, size=SMALL, part="number")
-        sheet.note(bottom + 42, notes)
-        return sheet.svg()
+    with row_plot(
+        "agreement", names, description, width=400, right=60, notes=notes, part="task"
+    ) as plot:
+        rows = np.arange(len(names))
+        plot.ax.set_xlim(min(0.0, float(np.floor(10 * np.nanmin([value, lower])) / 10)), 1)
+        plot.ax.axvline(0, color=(INK, 0.4), linewidth=1)
+        plot.ax.hlines(
+            rows[has_interval], lower[has_interval], upper[has_interval], color=BLUE, gid="interval"
+        )
+        for which, fill in ((has_interval, BLUE), (bare, "none")):
+            plot.ax.plot(
+                value[which], rows[which], "o", color=BLUE, markerfacecolor=fill, clip_on=False,
+                gid="value",
+            )  # fmt: skip
+        for row in np.flatnonzero(~np.isnan(value)).tolist():
+            words = f"{value[row]:.2f}".replace("-", "\u2212")
+            text_at_right(plot.ax, row, words, "number")
+        return plot.svg()

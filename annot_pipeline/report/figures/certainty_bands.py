@@ -8,21 +8,16 @@ import numpy as np
 import numpy.typing as npt
 
 from annot_pipeline.contracts import share_text
-from annot_pipeline.report.figures.names import px_of, short
-from annot_pipeline.report.figures.scales import steps
-from annot_pipeline.report.figures.sheet import new_sheet, nothing_svg
-from annot_pipeline.report.figures.theme import BLUE, GREEN, SMALL, Color
-
-KIND = "certainty"
+from annot_pipeline.report.figures.names import short
+from annot_pipeline.report.figures.plot import key_above, nothing_svg, row_plot, text_at_right
+from annot_pipeline.report.figures.theme import BLUE, GREEN, Color
 
 NAMES = ("< 0.5", "0.5 to 0.8", "0.8 to 0.95", "0.95 to 0.99", "≥ 0.99", "decided by an expert")
 """Bands of probability between the bounds of certainty, and labels that are nobody's guess."""
-FILLS: tuple[Color, ...] = (*((BLUE, opacity) for opacity in (0.1, 0.25, 0.45, 0.7, 1.0)), GREEN)
+FILLS: tuple[Color, ...] = (*((BLUE, opacity) for opacity in (0.18, 0.35, 0.5, 0.75, 1.0)), GREEN)
 
 MOST_TASKS = 60
 """Tasks drawn, the first."""
-WIDTH, BAR, PITCH, TOP = 460.0, 16.0, 25.0, 70.0
-"""Of a whole bar, its height, from bar to bar, and above the first, px."""
 
 
 def certainty_svg(
@@ -60,45 +55,28 @@ def certainty_svg(
     if (count.sum(axis=1) > totals).any() or (sure > totals).any() or (sure < 0).any():
         raise ValueError("more labels in bands, or sure, than there are")
     if not count.any():
-        return nothing_svg(KIND, "no label has a probability")
-    decided = count[:, -1].any()
-    sure_word = "certain or decided" if decided else "certain"
-    n_rows = min(len(tasks), MOST_TASKS)
-    names = [short(task, 30) for task in tasks[:n_rows]]
-    x_left = 24 + px_of(*names)
-    bottom = TOP + PITCH * n_rows
-    notes = (
-        [f"The first {n_rows} of {len(tasks):,} tasks are drawn."] if n_rows < len(tasks) else []
-    )
+        return nothing_svg("certainty", "no label has a probability")
+    sure_word = "certain or decided" if count[:, -1].any() else "certain"
+    names = [short(task, 30) for task in tasks[:MOST_TASKS]]
+    notes = [f"At the right: the share of the labels that are {sure_word}."]
+    if len(names) < len(tasks):
+        notes.append(f"The first {len(names)} of {len(tasks):,} tasks are drawn.")
     share = share_text(float(sure.sum() / totals.sum()))
-    description = f"Probability of the labels by task: {share} of all labels are {sure_word}"
-    with new_sheet(
-        KIND, x_left + WIDTH + 24 + px_of(sure_word), bottom + 48 + 16 * len(notes), description
-    ) as sheet:
-        sheet.text(12, 20, "probability of the label", part="axis")
-        x = 12.0
-        for name, fill in list(zip(NAMES, FILLS, strict=True))[: None if decided else -1]:
-            sheet.rectangles([(x, 31, 11, 11)], fill, "key-color")
-            sheet.text(x + 15, 41, name, part="key")
-            x += 26 + px_of(name)
-        axes = sheet.axes(x_left, TOP, WIDTH, bottom - TOP, x=(0, 100), y=(0, 1), lines="x")
-        sheet.ticks(axes, "x", *steps(0, 100), grid=True)
-        for row, name in enumerate(names):
-            top, total = TOP + PITCH * row + 4, totals[row]
-            sheet.text(x_left - 10, top + 12, name, anchor="right", part="task")
-            if not total:
-                continue
-            start = x_left
-            for band, fill in enumerate(FILLS):
-                length = WIDTH * float(count[row, band]) / total
-                which = NAMES[band] if fill == GREEN else f"probability {NAMES[band]}"
-                tip = f"{name}, {which}: {count[row, band]:,.0f} of {total:,.0f}"
-                if length:
-                    sheet.rectangles([(start, top, length, BAR)], fill, "band", tip=tip)
-                start += length
-            sure_share = share_text(float(sure[row] / total))
-            sheet.text(x_left + WIDTH + 8, top + 12, sure_share, size=SMALL, part="certain")
-        sheet.text(x_left + WIDTH + 8, TOP - 8, sure_word, size=SMALL, part="axis")
-        sheet.text(x_left + WIDTH / 2, bottom + 38, "share of the labels, %", anchor="center")
-        sheet.note(bottom + 56, notes)
-        return sheet.svg()
+    with row_plot(
+        "certainty", names, f"Probability of the labels by task: {share} of all labels are "
+        f"{sure_word}", width=560, right=60, top=40, x_label="share of the labels, %", notes=notes,
+        part="task",
+    ) as plot:  # fmt: skip
+        shares = 100 * count[: len(names)] / np.maximum(totals[: len(names), None], 1)
+        starts = shares.cumsum(axis=1) - shares
+        n_bands = len(NAMES) if count[:, -1].any() else len(NAMES) - 1
+        for band in range(n_bands):
+            plot.ax.barh(
+                range(len(names)), shares[:, band], 0.65, starts[:, band], color=FILLS[band],
+                label=NAMES[band],
+            )  # fmt: skip
+        plot.ax.set_xlim(0, 100)
+        key_above(plot.ax, n_bands)
+        for row in np.flatnonzero(totals[: len(names)]).tolist():
+            text_at_right(plot.ax, row, share_text(float(sure[row] / totals[row])), "certain")
+        return plot.svg()

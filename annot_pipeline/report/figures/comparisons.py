@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import ceil, isqrt
+from math import isqrt
 
 import numpy as np
 import numpy.typing as npt
 
-from annot_pipeline.report.figures.names import px_of, short
-from annot_pipeline.report.figures.scales import Numbers, numbers
-from annot_pipeline.report.figures.sheet import Sheet, new_sheet, nothing_svg
-from annot_pipeline.report.figures.theme import BLUE, INK, MOST_POINTS, SMALL, Color
-
-KIND = "comparisons"
+from annot_pipeline.report.figures.names import short
+from annot_pipeline.report.figures.plot import matrix_plot, nothing_svg, text_at_right
+from annot_pipeline.report.figures.theme import MOST_POINTS
+from annot_pipeline.report.figures.values import numbers
 
 MOST_SYSTEMS = isqrt(MOST_POINTS)
 """Systems drawn, from the best on; wins are counted over all."""
 
-NOT_BELOW, FRACTIONS = 0.1, ((1.0, 0.4), (0.2, 0.7), (0.02, 1.0))
-"""Opacity of a cell with p not below alpha, and below which fraction of alpha it has which."""
-
-TOP = 84
-"""Above the matrix, px."""
+FRACTIONS = (1.0, 0.2, 0.02)
+"""Of alpha: below each, a cell has a darker colour."""
 
 
 def comparison_matrix_svg(
@@ -57,7 +52,7 @@ def comparison_matrix_svg(
     p = numbers(p_values)
     n = len(systems)
     if n < 2:
-        return nothing_svg(KIND, "a comparison needs two systems")
+        return nothing_svg("comparisons", "a comparison needs two systems")
     with np.errstate(invalid="ignore"):
         beats = p < alpha if wins is None else numbers(wins) > 0
     if not p.shape == beats.shape == (n, n):
@@ -67,82 +62,31 @@ def comparison_matrix_svg(
     n_rows = min(n, MOST_SYSTEMS)
     beats = beats & ~np.eye(n, dtype=bool)
     counts = beats.sum(axis=1).tolist()[:n_rows]
-    off_diagonal = ~np.eye(n_rows, dtype=bool)
     p, beats = p[:n_rows, :n_rows], beats[:n_rows, :n_rows]
-    compared = ~np.isnan(p) & off_diagonal
-    if not compared.any():
-        return nothing_svg(KIND, "no two systems were tested against each other")
-    notes = [] if (compared == off_diagonal).all() else ["Empty cells: not compared."]
+    np.fill_diagonal(p, np.nan)
+    if np.isnan(p).all():
+        return nothing_svg("comparisons", "no two systems were tested against each other")
+    levels = ", ".join(f"{alpha * fraction:g}" for fraction in FRACTIONS)
+    notes = [
+        "One-sided p that the row's system is better than the column's: the darker, the smaller, "
+        f"in steps below {levels}. Dots: significant. At the right: systems beaten."
+    ]
+    if (np.isnan(p).sum()) > n_rows:
+        notes.append("Empty cells: not compared.")
     if n_rows < n:
         notes.append(f"The first {n_rows} of {n:,} systems are drawn.")
-
     names = [short(system) for system in systems[:n_rows]]
-    cell = min(28, max(11, 660 // n_rows))  # whole pixels, so that edges are sharp
-    size = cell * n_rows
-    x_left = 52 + ceil(px_of(*names, size=min(12, cell)))
-    bottom = TOP + size
+    shade = np.where(np.isnan(p), np.nan, 0.05)
+    for level, fraction in zip((0.35, 0.6, 0.85), FRACTIONS, strict=True):
+        shade[p < fraction * alpha] = level
     description = f"{n} systems compared in pairs, the best: {', '.join(names[:3])}"
-    width = max(x_left + size + 64, 560)
-    with new_sheet(KIND, width, bottom + 12 + 16 * len(notes), description) as sheet:
-        _key(sheet, alpha)
-        sheet.rectangles([(x_left, TOP, size - 1, size - 1)], "none", "ground")
-        opacity = np.full(p.shape, NOT_BELOW)
-        for fraction, level in FRACTIONS:
-            opacity[p < fraction * alpha] = level
-        for level in sorted(set(opacity[compared].tolist())):
-            places = np.argwhere(compared & (opacity == level))
-            sheet.rectangles(_boxes(places, x_left, cell), (BLUE, level), "cell")
-        sheet.rectangles(_boxes(np.argwhere(~off_diagonal), x_left, cell), (INK, 0.25), "diagonal")
-        dark = opacity == 1
-        _marks(sheet, np.argwhere(beats & ~dark), x_left, cell, INK, "on-cell")
-        _marks(sheet, np.argwhere(beats & dark), x_left, cell, "#ffffff", "on-dark-cell")
-        _names(sheet, names, counts, x_left, cell)
-        sheet.note(bottom + 24, notes)
-        return sheet.svg()
-
-
-def _key(sheet: Sheet, alpha: float) -> None:
-    sheet.text(12, 20, "one-sided p that the row's system is better than the column's")
-    entries: list[tuple[str, Color, str]] = [
-        ("■", (BLUE, opacity), f"p < {alpha * fraction:g}") for fraction, opacity in FRACTIONS
-    ]
-    above = ("■", (BLUE, NOT_BELOW), f"p ≥ {alpha:g}")
-    sheet.key(12, 42, [above, *entries, ("●", INK, "significant")])
-
-
-def _boxes(places: npt.NDArray[np.intp], x_left: int, cell: int) -> Numbers:
-    """Return the cells' left, top, width and height, px, with a thin gap between neighbours."""
-    row, column = places.T
-    side = np.full(len(places), cell - 1)
-    return np.stack([x_left + cell * column, TOP + cell * row, side, side], axis=1).astype(float)
-
-
-def _marks(
-    sheet: Sheet, places: npt.NDArray[np.intp], x_left: int, cell: int, color: str, part: str
-) -> None:
-    """Draw a disc in the middle of each cell; in small cells a square, which is shorter SVG."""
-    row, column = places.T
-    x, y = x_left + cell * column + (cell - 1) / 2, TOP + cell * row + (cell - 1) / 2
-    if cell >= 16 and len(row):
-        sheet.points(x, y, color, part, size=cell / 4)
-    else:
-        side = np.full(len(row), 2.0)
-        sheet.rectangles(np.stack([x - 1, y - 1, side, side], axis=1), color, part)
-
-
-def _names(
-    sheet: Sheet, names: Sequence[str], counts: Sequence[int], x_left: int, cell: int
-) -> None:
-    """Write names at the left, numbers at the top, and at the right how many each one beats."""
-    size, right = min(12.0, cell), x_left + cell * len(names)
-    sheet.text(right + 12, TOP - 8, "wins", size=SMALL, part="axis")
-    for position, (name, wins) in enumerate(zip(names, counts, strict=True)):
-        y = TOP + cell * (position + 0.5) + 0.35 * size
-        sheet.text(x_left - 32, y, name, size=size, anchor="right", part="row")
-        sheet.text(x_left - 8, y, str(position + 1), size=size - 1, anchor="right", part="number")
-        sheet.text(right + 12, y, str(wins), size=size, part="wins")
-        if cell >= 16 or position == 0 or (position + 1) % 5 == 0:
-            sheet.text(
-                x_left + cell * (position + 0.5), TOP - 8, str(position + 1), size=SMALL,
-                anchor="center", part="column",
-            )  # fmt: skip
+    with matrix_plot("comparisons", names, description, shade, "Blues", notes) as plot:
+        row, column = np.nonzero(beats)
+        size = max(2.0, min(7.0, 160 / n_rows))
+        plot.ax.scatter(
+            column, row, size**2, color=np.where(shade[row, column] > 0.5, "#ffffff", "#222222"),
+            linewidth=0, gid="win",
+        )  # fmt: skip
+        for position, count in enumerate(counts):
+            text_at_right(plot.ax, position, str(count), "wins")
+        return plot.svg()

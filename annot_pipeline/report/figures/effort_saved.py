@@ -3,22 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import pairwise
 
-from annot_pipeline.report.figures.names import counted, px_of
-from annot_pipeline.report.figures.sheet import Sheet, new_sheet, nothing_svg
-from annot_pipeline.report.figures.theme import BLUE, FAINT, GREEN, GREY, SMALL, VERMILLION, Color
+from annot_pipeline.errors import counted
+from annot_pipeline.report.figures.plot import nothing_svg, row_plot, text_at_right
+from annot_pipeline.report.figures.theme import BLUE, GREEN, GREY, VERMILLION, Color
 
-KIND = "effort-saved"
-
-GIVEN = ("outputs", "collapsed", "by_reference", "by_spread", "asked")
+COUNTED = ("outputs", "collapsed", "by_reference", "by_spread", "asked")
 """What is counted; vertices are outputs less those that collapsed."""
-
-WIDTH, PITCH, BAR, TOP = 420.0, 30.0, 18.0, 20.0
-"""Of the plot, from bar to bar, of a bar, and above the first, px."""
-
-Step = tuple[str, str, float, float, Color, str]
-"""Part, words, first, last, colour, and the sentence at the right of the bar."""
 
 
 def effort_saved_svg(counts: Mapping[str, int]) -> str:
@@ -40,74 +31,46 @@ def effort_saved_svg(counts: Mapping[str, int]) -> str:
     ValueError
         If a count is missing, not known or negative, or parts exceed the whole.
     """
-    outputs, collapsed, by_reference, by_spread, n_asked, rest = _checked(counts)
-    if not outputs:
-        return nothing_svg(KIND, "no output has an absolute label")
-    unique = outputs - collapsed
-    steps: list[Step] = [
-        ("outputs", "outputs", 0, outputs, (GREY, 0.5), f"{outputs:,}"),
-        ("collapsed", "equal to another", unique, outputs, GREY, _count_text(-collapsed, outputs)),
-        ("unique", "vertices", 0, unique, (BLUE, 0.35), f"{unique:,}"),
-        (
-            "by_reference", "adequate by a reference", unique - by_reference, unique, GREEN,
-            _count_text(-by_reference, unique, "vertices"),
-        ),
-        (
-            "by_spread", "inadequate by spread", unique - by_reference - by_spread,
-            unique - by_reference, VERMILLION, _count_text(-by_spread, unique, "vertices"),
-        ),
-        ("asked", "asked", 0, n_asked, BLUE, _count_text(n_asked, outputs)),
-    ]  # fmt: skip
-    if rest:
-        description = _count_text(-rest, unique, "vertices")
-        steps.insert(5, ("rest", "not answered", n_asked, n_asked + rest, FAINT, description))
-    saved = f"{100 * (1 - n_asked / outputs):.2f}% of asking about every output was saved."
-    description = f"{counted(outputs, 'output')}, {unique:,} vertices, {n_asked:,} asked. {saved}"
-    x_left = 24 + px_of(*(words for _, words, *_ in steps))
-    right = 20 + px_of(*(count_text for *_, count_text in steps), size=SMALL)
-    bottom = TOP + PITCH * len(steps)
-    with new_sheet(KIND, x_left + WIDTH + right, bottom + 28, description) as sheet:
-        for row, step in enumerate(steps):
-            _step(sheet, step, row, x_left, WIDTH / outputs)
-        _joints(sheet, steps, x_left, WIDTH / outputs)
-        sheet.note(bottom + 12, [saved])
-        return sheet.svg()
-
-
-def _checked(counts: Mapping[str, int]) -> tuple[int, int, int, int, int, int]:
-    missing = [name for name in GIVEN if name not in counts]
-    unknown = sorted(set(counts) - {*GIVEN, "unique"})
+    missing = [name for name in COUNTED if name not in counts]
+    unknown = sorted(set(counts) - {*COUNTED, "unique"})
     if missing or unknown:
         raise ValueError(f"counts: missing {missing}, not known {unknown}")
     if wrong := {name: n for name, n in counts.items() if n < 0}:
         raise ValueError(f"counts below 0: {wrong}")
-    outputs, collapsed, by_reference, by_spread, n_asked = (int(counts[name]) for name in GIVEN)
+    outputs, collapsed, by_reference, by_spread, n_asked = (int(counts[name]) for name in COUNTED)
     unique = outputs - collapsed
     rest = unique - by_reference - by_spread - n_asked
     if unique < 0 or rest < 0 or counts.get("unique", unique) != unique:
         raise ValueError(f"counts do not add up: {dict(counts)}")
-    return outputs, collapsed, by_reference, by_spread, n_asked, rest
+    if not outputs:
+        return nothing_svg("effort-saved", "no output has an absolute label")
+    inferred = unique - by_reference
+    steps: list[tuple[str, int, int, Color, str]] = [
+        ("outputs", 0, outputs, GREY, f"{outputs:,}"),
+        ("equal to another", unique, collapsed, GREY, _share(-collapsed, outputs, "outputs")),
+        ("vertices", 0, unique, (BLUE, 0.35), f"{unique:,}"),
+        ("adequate by a reference", inferred, by_reference, GREEN,
+         _share(-by_reference, unique, "vertices")),
+        ("inadequate by spread", inferred - by_spread, by_spread, VERMILLION,
+         _share(-by_spread, unique, "vertices")),
+        *([("not answered", n_asked, rest, (GREY, 0.4), _share(-rest, unique, "vertices"))]
+          if rest else []),
+        ("asked", 0, n_asked, BLUE, _share(n_asked, outputs, "outputs")),
+    ]  # fmt: skip
+    saved = f"{100 * (1 - n_asked / outputs):.2f}% of asking about every output was saved."
+    with row_plot(
+        "effort-saved", [name for name, *_ in steps],
+        f"{counted(outputs, 'output')}, {unique:,} vertices, {n_asked:,} asked. {saved}",
+        pitch=28, right=210, notes=[saved], part="step",
+    ) as plot:  # fmt: skip
+        for row, (_, start, n, color, words) in enumerate(steps):
+            plot.ax.barh(row, n, 0.65, start, color=color)
+            text_at_right(plot.ax, row, words, "count")
+        plot.ax.set_xlim(0, outputs)
+        return plot.svg()
 
 
-def _count_text(n: int, total: int, noun: str = "outputs") -> str:
+def _share(n: int, total: int, noun: str) -> str:
     sign = "\u2212" if n < 0 else ""
     share = f" ({100 * abs(n) / total:.2f}% of the {noun})" if total else ""
     return f"{sign}{abs(n):,}{share}"
-
-
-def _step(sheet: Sheet, step: Step, row: int, x_left: float, scale: float) -> None:
-    part, words, first, last, color, count_text = step
-    y = TOP + PITCH * row
-    sheet.text(x_left - 10, y + BAR / 2 + 4, words, anchor="right", part="step")
-    if last > first:
-        box = (x_left + scale * first, y, scale * (last - first), BAR)
-        sheet.rectangles([box], color, part, tip=f"{words}: {count_text}")
-    sheet.text(x_left + scale * last + 8, y + BAR / 2 + 4, count_text, size=SMALL, part="count")
-
-
-def _joints(sheet: Sheet, steps: list[Step], x_left: float, scale: float) -> None:
-    """Draw thin lines from where one bar ends to where the next one begins."""
-    for row, (above, below) in enumerate(pairwise(steps)):
-        at = above[2] if above[2] else below[3]
-        x, y = x_left + scale * at, TOP + PITCH * row + BAR
-        sheet.line([x, x], [y, y + PITCH - BAR], (GREY, 0.6), "joint")

@@ -11,8 +11,8 @@ from unicodedata import category, east_asian_width
 from annot_pipeline.errors import JOINERS, printable
 from annot_pipeline.report.figures.theme import FONT_SIZE
 
-PX_PER_COLUMN, BOLD = 0.6, 1.15
-"""Estimated width of a column, font sizes, and how much wider bold type is."""
+PX_PER_COLUMN = 0.6
+"""Estimated width of a column, font sizes."""
 
 MOST_COLUMNS = 40.0
 """Longest name. A letter is one column, a capital 1.2, a CJK letter 2, a mark on a letter 0.5."""
@@ -41,6 +41,12 @@ def short(name: object, columns: float = MOST_COLUMNS) -> str:
     return f"{head.rstrip()}…{tail.lstrip()}"
 
 
+def key_name(name: object, columns: float = MOST_COLUMNS) -> str:
+    """Return the short name as a legend takes it: matplotlib leaves out what starts with _."""
+    text = short(name, columns)
+    return f" {text}" if text.startswith("_") else text
+
+
 def width_of(text: str) -> float:
     """Return the estimated width, columns."""
     return sum(map(_width, text))
@@ -49,16 +55,6 @@ def width_of(text: str) -> float:
 def px_of(*texts: str, size: float = FONT_SIZE) -> float:
     """Return the estimated width of the longest of some texts at a font size, px."""
     return max(map(width_of, texts)) * PX_PER_COLUMN * size
-
-
-def bold_columns_in(px: float) -> float:
-    """Return columns of bold type that a width holds."""
-    return px / (BOLD * PX_PER_COLUMN * FONT_SIZE)
-
-
-def counted(n: int, noun: str) -> str:
-    """Return a number with its noun, such as "1 judge" and "2,000 judges"."""
-    return f"{n:,} {noun}" + ("" if n == 1 else "s")
 
 
 def _width(character: str) -> float:

@@ -7,18 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from annot_pipeline.report.figures.names import px_of, short
-from annot_pipeline.report.figures.scales import numbers, steps
-from annot_pipeline.report.figures.sheet import new_sheet, nothing_svg
-from annot_pipeline.report.figures.theme import BLUE, GREEN, GREY, SMALL, Color
-
-KIND = "prevalence"
+from annot_pipeline.report.figures.names import short
+from annot_pipeline.report.figures.plot import key_above, nothing_svg, row_plot
+from annot_pipeline.report.figures.theme import BLUE, GREEN, GREY
+from annot_pipeline.report.figures.values import numbers
 
 MOST_LABELS = 60
 """Classes drawn; of more, those of the highest prevalence."""
-
-WIDTH, BAR, SPACE, TOP = 440.0, 12.0, 12.0, 44.0
-"""Of the plot, of a bar, between the bars of two classes, and above the first, px."""
 
 
 def prevalence_svg(
@@ -47,58 +42,40 @@ def prevalence_svg(
     ValueError
         If lengths differ.
     """
-    estimates: list[tuple[str, str, Color, npt.ArrayLike]] = [
-        ("prevalence", "model's prevalence", BLUE, prevalence),
-        ("vote_share", "share of votes", GREY, vote_share),
-    ]
+    estimates = [("model's prevalence", BLUE, prevalence), ("share of votes", GREY, vote_share)]
     if plurality is not None:
-        estimates.append(("plurality", "most frequent label", GREEN, plurality))
+        estimates.append(("most frequent label", GREEN, plurality))
     columns = [numbers(values) for *_, values in estimates]
     if {len(column) for column in columns} != {len(labels)}:
         raise ValueError(f"{len(labels)} labels, but {[len(c) for c in columns]} shares")
     shares = np.stack(columns)
     shares[(shares < -1e-9) | (shares > 1 + 1e-9)] = np.nan
     if not np.isfinite(shares).any():
-        return nothing_svg(KIND, "no class has a prevalence")
-    notes = []
-    classes = np.arange(len(labels))
-    if len(labels) > MOST_LABELS:
-        order = np.argsort(-np.nan_to_num(shares[0], nan=-1.0), kind="stable")
-        classes = np.sort(order[:MOST_LABELS])
-        notes.append(f"The {MOST_LABELS} most prevalent of {len(labels):,} classes are drawn.")
+        return nothing_svg("prevalence", "no class has a prevalence")
+    order = np.argsort(-np.nan_to_num(shares[0], nan=-1.0), kind="stable")
+    classes = np.sort(order[:MOST_LABELS])
     names = [short(labels[n]) for n in classes.tolist()]
     shares = np.clip(shares[:, classes], 0, 1)
-
-    x_left = 24 + px_of(*names)
-    pitch = BAR * len(estimates) + SPACE
-    bottom = TOP + pitch * len(names) + 4
-    end = _round_up(float(np.nanmax(shares)))
+    notes = []
+    if len(names) < len(labels):
+        notes.append(f"The {MOST_LABELS} most prevalent of {len(labels):,} classes are drawn.")
     description = "Prevalence of the classes: " + ", ".join(
         f"{name} {share:.2f}" for name, share in zip(names[:20], shares[0], strict=False)
     )
-    with new_sheet(KIND, x_left + WIDTH + 56, bottom + 52 + 16 * len(notes), description) as sheet:
-        axes = sheet.axes(x_left, TOP, WIDTH, bottom - TOP, x=(0, end), y=(0, 1), lines="x")
-        sheet.ticks(axes, "x", *steps(0, end), grid=True)
-        sheet.key(12, 22, [("■", color, words) for _, words, color, _ in estimates])
-        for row, name in enumerate(names):
-            top = TOP + SPACE / 2 + 2 + pitch * row
-            sheet.text(
-                x_left - 10, top + BAR * len(estimates) / 2 + 4, name, anchor="right", part="label"
-            )
-            for position, (part, _, color, _) in enumerate(estimates):
-                share, y = float(shares[position, row]), top + BAR * position
-                if np.isnan(share):
-                    sheet.text(x_left + 5, y + 9.5, "\u2013", size=SMALL, part="value")
-                    continue
-                length = WIDTH * share / end
-                sheet.rectangles([(x_left, y + 1, length, BAR - 2)], color, part)
-                sheet.text(x_left + length + 5, y + 9.5, f"{share:.3f}", size=10, part="value")
-        sheet.text(x_left + WIDTH / 2, bottom + 38, "share", anchor="center")
-        sheet.note(bottom + 60, notes)
-        return sheet.svg()
-
-
-def _round_up(largest: float) -> float:
-    """Return the least end of an axis from 0 that is on a tick, at or above the largest share."""
-    values, _ = steps(0, max(1.25 * largest, 1e-6))
-    return next((value for value in values if value >= largest and value > 0), 1.0)
+    bar = 0.75 / len(estimates)
+    with row_plot(
+        "prevalence", names, description, pitch=16 * len(estimates), right=60, top=36,
+        x_label="share", notes=notes, part="label",
+    ) as plot:  # fmt: skip
+        for n, (name, color, _) in enumerate(estimates):
+            rows = np.arange(len(names)) + bar * (n - (len(estimates) - 1) / 2)
+            plot.ax.barh(rows, shares[n], bar * 0.9, color=color, label=name, gid="bar")
+            for y, share in zip(rows.tolist(), shares[n].tolist(), strict=True):
+                words = "\u2013" if np.isnan(share) else f"{share:.3f}"
+                plot.ax.annotate(
+                    words, (np.nan_to_num(share), y), (5, 0), textcoords="offset pixels",
+                    va="center", fontsize=10, gid="value",
+                )  # fmt: skip
+        plot.ax.set_xlim(0, max(1.1 * float(np.nanmax(shares)), 1e-6))
+        key_above(plot.ax, len(estimates))
+        return plot.svg()

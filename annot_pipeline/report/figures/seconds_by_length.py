@@ -7,28 +7,15 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from annot_pipeline.report.figures.curves import (
-    STYLES,
-    Curve,
-    Line,
-    draw_lines,
-    ends_of,
-    lines_of,
-    sample,
-    sample_width,
-)
-from annot_pipeline.report.figures.names import counted, short
-from annot_pipeline.report.figures.scales import Numbers, evenly, numbers, steps
-from annot_pipeline.report.figures.sheet import new_sheet, nothing_svg
-from annot_pipeline.report.figures.theme import SMALL
+from annot_pipeline.errors import counted
+from annot_pipeline.report.figures.curves import MOST_CURVES, Curve, draw_curves, key_at_right
+from annot_pipeline.report.figures.names import px_of, short
+from annot_pipeline.report.figures.plot import new_plot, nothing_svg
+from annot_pipeline.report.figures.values import evenly, numbers
 
-KIND = "seconds-by-length"
-
-WIDTH, HEIGHT, LEFT, TOP = 460, 260, 64, 38
-"""Of the plot, px."""
-
-MOST_TICKS, PITCH = 10, 18
-"""Lengths that are written with their counts, and from one row of these to the next, px."""
+NOTHING = "nothing was timed by the length of its text"
+MOST_TICKS = 10
+"""Lengths that are written with their counts."""
 
 
 def seconds_by_length_svg(
@@ -37,14 +24,12 @@ def seconds_by_length_svg(
     seconds: npt.ArrayLike,
     counts: npt.ArrayLike,
     *,
-    low: npt.ArrayLike | None = None,
-    high: npt.ArrayLike | None = None,
     y_label: str = "mean seconds per word of the source",
 ) -> str:
     """Draw seconds per comparison and ranking, over texts of so many words or fewer.
 
     Pighin et al. 2012, Fig. 3, left axis. Lengths add up, so neighbouring points share most of
-    their texts. Under the axis stands how many were timed.
+    their texts. Under each length stands how many of each series were timed.
 
     Parameters
     ----------
@@ -56,8 +41,6 @@ def seconds_by_length_svg(
         ``(n_series, n_points)`` in the unit of ``y_label``; what is missing is a gap.
     counts
         ``(n_series, n_points)`` how many each point is the mean of.
-    low, high
-        ``(n_series, n_points)`` ends of the 95% intervals; None, all or some, where there are none.
     y_label
         Of the vertical axis.
 
@@ -67,72 +50,55 @@ def seconds_by_length_svg(
         If shapes do not fit, seconds are negative, or there are too many series.
     """
     x, y, n = numbers(words), np.atleast_2d(numbers(seconds)), np.atleast_2d(numbers(counts))
-    none = np.full(y.shape, np.nan)
-    ends = [none if e is None else np.atleast_2d(numbers(e)) for e in (low, high)]
-    if y.size == 0:
-        return nothing_svg(KIND, "nothing was timed by the length of its text")
-    if {y.shape, n.shape, *(e.shape for e in ends)} != {(len(names), x.size)}:
+    if not y.size:
+        return nothing_svg("seconds-by-length", NOTHING)
+    if {y.shape, n.shape} != {(len(names), x.size)} or len(names) > MOST_CURVES:
         raise ValueError(
-            f"{len(names)} names and {x.size} lengths, but seconds of shape {y.shape}, counts "
-            f"of {n.shape}, intervals of {ends[0].shape} and {ends[1].shape}"
+            f"{len(names)} names, at most {MOST_CURVES}, and {x.size} lengths, but seconds of "
+            f"shape {y.shape}, counts of {n.shape}"
         )
-    if len(names) > len(STYLES):
-        raise ValueError(f"{len(names)} series, more than {len(STYLES)}")
     if (y < 0).any():
         raise ValueError(f"negative seconds: {y[y < 0][:5].tolist()}")
     order = np.argsort(x, kind="stable")
-    order = order[~np.isnan(x[order])]
-    x, y, n = x[order], y[:, order], n[:, order]
+    x, y, n = x[order], y[:, order], np.nan_to_num(n[:, order])
     curves = [
-        Curve(name, x, row, lo[order], hi[order])
-        for name, row, lo, hi in zip(names, y, *ends, strict=True)
+        curve for name, row in zip(names, y, strict=True) if (curve := Curve(name, x, row)).is_drawn
     ]
-    lines = lines_of(curves)
-    if not any(line.is_drawn.any() for line in lines):
-        return nothing_svg(KIND, "nothing was timed by the length of its text")
-    return _draw_svg(lines, x, n, y_label)
-
-
-def _draw_svg(lines: Sequence[Line], x: Numbers, counts: Numbers, y_label: str) -> str:
-    notes = ["Each point: texts of so many words or fewer."]
-    if any(line.banded.any() for line in lines):
-        notes.append("Shaded: 95% intervals.")
-    curves = [line for line in lines if line.is_drawn.any()]
-    x_ends, (_, most) = ends_of(curves)
-    bottom = TOP + HEIGHT
-    rows = bottom + 62
-    width = LEFT + WIDTH + 20 + max(map(sample_width, lines)) + 12
-    foot = rows + PITCH * len(lines) + 6
-    with new_sheet(KIND, width, foot + 16 * len(notes), _description(lines, x, y_label)) as sheet:
-        axes = sheet.axes(LEFT, TOP, WIDTH, HEIGHT, x=x_ends, y=(0.0, max(most, 1e-9)))
-        sheet.ticks(axes, "y", *steps(*axes.get_ylim(), 8), grid=True)
-        ticked = evenly(x.size, MOST_TICKS)
-        labels = [f"{value:,.6g}" for value in x[ticked].tolist()]
-        sheet.ticks(axes, "x", x[ticked].tolist(), labels, grid=False)
-        sheet.text(12, 20, short(y_label, 60), part="axis")
-        sheet.text(LEFT + WIDTH / 2, bottom + 38, "words of the source, at most", anchor="center")
-        draw_lines(sheet, axes, curves)
-        sheet.text(LEFT - 8, rows + 4, "n", size=SMALL, anchor="right", part="axis")
-        for row, line in enumerate(lines):
-            y = rows + PITCH * row
-            for position in ticked.tolist():
-                at, _ = sheet.at(axes, x[position], 0.0)
-                n = counts[row, position]
-                text = "0" if np.isnan(n) else _brief(n)
-                sheet.text(at, y + 4, text, size=10, anchor="center", part="count")
-            sample(sheet, LEFT + WIDTH + 20, y, line, "label")
-        sheet.note(foot + 6, notes)
-        return sheet.svg()
+    if not curves:
+        return nothing_svg("seconds-by-length", NOTHING)
+    ends = ", ".join(f"{short(curve.name)} {curve.last:.3g}" for curve in curves)
+    description = f"{short(y_label)} at {counted(x.size, 'length')} of text, over all: {ends}"
+    labels = [short(curve.name) for curve in curves]
+    notes = ["Each point: texts of so many words or fewer. Under it: how many were timed."]
+    with new_plot(
+        "seconds-by-length", 460, 260, description, notes=notes,
+        margins=(64, 70 + px_of(*labels), 36, 58 + 15 * len(names)),
+    ) as plot:  # fmt: skip
+        ax = plot.ax
+        draw_curves(ax, curves)
+        ax.set_title(short(y_label, 60), weight="normal", gid="axis")
+        ax.set_ylim(bottom=0)
+        ticked = evenly(x.size, MOST_TICKS).tolist()
+        ax.set_xticks(x[ticked], [f"{v:,.6g}" for v in x[ticked]])
+        for row, name in enumerate(names):
+            down = -(34 + 15 * row)
+            for at in ticked:
+                ax.annotate(
+                    _brief(n[row, at]), (x[at], 0), (0, down), xycoords=("data", "axes fraction"),
+                    textcoords="offset pixels", ha="center", fontsize=10, gid="count",
+                )  # fmt: skip
+            ax.annotate(
+                f"n, {short(name, 30)}", (1, 0), (24, down), xycoords="axes fraction",
+                textcoords="offset pixels", fontsize=10,
+            )  # fmt: skip
+        ax.set_xlabel("words of the source, at most", labelpad=8 + 15 * len(names))
+        key_at_right(ax)
+        return plot.svg()
 
 
 def _brief(n: float) -> str:
     """Return a count in at most six characters, so that neighbours do not touch."""
-    for size, letter in ((1e6, "M"), (1e4, "k")):
+    for size, unit, letter in ((1e6, 1e6, "M"), (1e4, 1e3, "k")):
         if n >= size:
-            return f"{n / (1e3 if letter == 'k' else 1e6):.3g}{letter}"
+            return f"{n / unit:.3g}{letter}"
     return f"{n:.0f}"
-
-
-def _description(lines: Sequence[Line], x: Numbers, y_label: str) -> str:
-    ends = ", ".join(f"{line.name} {line.last:.3g}" for line in lines if line.is_drawn.any())
-    return f"{short(y_label)} at {counted(x.size, 'length')} of text, over all: {ends}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 INK = "#010203"
-"""Stands for the text colour of the page, which `svg_text` puts in; no other colour is near."""
+"""Stands for the text colour of the page, which `plot` puts in; no other colour is near."""
 
 Color = str | tuple[str, float]
 """Hexadecimal, or with its opacity."""
@@ -23,9 +23,6 @@ SERIES = (BLUE, VERMILLION, GREEN, PURPLE, INK, VIOLET)
 GREY = "#8a8f98"
 """Of what a series is compared with."""
 
-SOFT, FAINT = (INK, 0.4), (INK, 0.12)
-"""The colour of text, thinned: for axes, and for grids."""
-
 FONT_SIZE, SMALL = 12, 11
 """Of texts, and of ticks and notes, px."""
 
@@ -36,20 +33,26 @@ SETTINGS: dict[Any, Any] = {
     "axes.axisbelow": True,
     "axes.edgecolor": f"{INK}66",
     "axes.facecolor": "none",
-    "axes.linewidth": 1.0,
+    "axes.labelsize": FONT_SIZE,
+    "axes.labelcolor": INK,
     "axes.spines.right": False,
     "axes.spines.top": False,
-    "font.family": "DejaVu Sans",  # comes with matplotlib
-    "lines.dash_capstyle": "butt",
-    "lines.solid_capstyle": "butt",
-    "path.simplify": False,
+    "axes.titlelocation": "left",
+    "axes.titlesize": FONT_SIZE,
+    "axes.titleweight": "bold",
+    "font.family": "DejaVu Sans",  # comes with matplotlib; the page has a font of its own
+    "font.size": FONT_SIZE,
+    "grid.color": f"{INK}1f",
+    "legend.borderaxespad": 0.0,
+    "legend.frameon": False,
     "svg.fonttype": "none",
     "svg.hashsalt": "annot-pipeline",
+    "text.color": INK,
     "text.parse_math": False,
     "xtick.color": f"{INK}66",
-    "xtick.major.size": 4.0,
-    "xtick.major.width": 1.0,
+    "xtick.labelcolor": INK,
+    "xtick.labelsize": SMALL,
     "ytick.color": f"{INK}66",
-    "ytick.major.size": 4.0,
-    "ytick.major.width": 1.0,
+    "ytick.labelcolor": INK,
+    "ytick.labelsize": SMALL,
 }

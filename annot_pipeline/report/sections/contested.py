@@ -2,41 +2,30 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from annot_pipeline.contracts.certainty import certainty
 from annot_pipeline.report.contents import Contents, Document
-from annot_pipeline.report.markup import Column, Markup, join, number, paragraph, table, text
-from annot_pipeline.report.sections.item import item_anchor, item_page
+from annot_pipeline.report.render import number
+from annot_pipeline.report.sections.item import item_anchor, item_facts
 
 MOST_ITEMS = 30
 """Items that have a page in the report."""
 
 
-def contested(contents: Contents) -> str:
+def contested(contents: Contents) -> dict[str, Any]:
     """Return items that one judge more or less would change, or on which judges differ most."""
     traces = contents.traces[:MOST_ITEMS]
     if not traces:
-        return ""
-    columns = [
-        Column("item"), Column("task", choose=True), Column("answer"),
-        Column("probability", "share"), Column("why it is here"),
-    ]  # fmt: skip
+        return {}
     rows = [
         (
-            Markup(f'<a href="#{item_anchor(trace)}">{text(trace["item"])}</a>'), trace["task"],
-            _answer(trace), certainty(trace.get("label") or {})[0], _why(trace),
+            (item_anchor(trace), trace["item"]), trace["task"], _answer(trace),
+            certainty(trace.get("label") or {})[0], _why(trace),
         )
         for trace in traces
     ]  # fmt: skip
-    words = (
-        "Look at these first: an expert overrode the model, one judge decides, or judges differ "
-        "most; each has a page below, to open. Any other item is traced by "
-        "<code>annot trace CAMPAIGN ITEM</code>."
-    )
-    return join([
-        paragraph(words),
-        table("Contested items", columns, rows, sortable=True, search=len(rows) > 10),
-        *map(item_page, traces),
-    ])  # fmt: skip
+    return {"rows": rows, "items": [item_facts(trace) for trace in traces]}
 
 
 def _answer(trace: Document) -> str:

@@ -7,88 +7,65 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import Any
 
-from annot_pipeline.contracts import fates_text, model_note, share_text
-from annot_pipeline.errors import first_of
+from annot_pipeline.contracts import model_note, share_text
+from annot_pipeline.errors import counted, first_of
 from annot_pipeline.report.citation import question, title
 from annot_pipeline.report.contents import Contents, Labelled
-from annot_pipeline.report.figures.names import counted
-from annot_pipeline.report.markup import (
-    Column,
-    Markup,
-    chip,
-    command,
-    interval,
-    join,
-    label_text,
-    left_out,
-    number,
-    paragraph,
-    part,
-    table,
-    text,
-    without_rounding,
-)
+from annot_pipeline.report.render import in_words, interval, number, without_rounding
 
 FEW = 3
 """Tasks up to which each task's agreement is told."""
 MOST_TASKS = 300
 
-
-def header(contents: Contents) -> str:
-    """Name, version, date, and whether the gates passed."""
-    manifest, about = contents.manifest, contents.about
-    name = text(title(manifest))
-    lines = [
-        f'<p class="kicker">Release report · {text(manifest["campaign"])}</p>',
-        f'<h1>{name} <span class="version">{text(manifest["version"])}</span></h1>',
-        f'<p class="date">Published <time datetime="{label_text(manifest["created_at"])}">'
-        f"{text(_date(manifest['created_at']))}</time></p>",
-    ]
-    if about.get("description"):
-        lines.append(f"<p>{text(about['description'], 2000)}</p>")
-    return "\n".join([*lines, verdict(contents)])
+Card = tuple[str, str, str]
+"""What is counted, its value, and words on it."""
 
 
-def verdict(contents: Contents) -> str:
-    """Return one line on all gates."""
+def header(contents: Contents) -> dict[str, Any]:
+    """Return name, version, date, and whether the gates passed."""
+    description = contents.about.get("description")
+    return {
+        "manifest": contents.manifest,
+        "name": title(contents.manifest),
+        "description": description,
+        **verdict(contents),
+    }
+
+
+def verdict(contents: Contents) -> dict[str, Any]:
+    """Return how many gates did not pass, and which tasks agree no more than by chance."""
     levels = [check["level"] for check in contents.manifest["checks"]]
-    warned = [level for level in levels if level != "pass"]
-    if not warned and (doubt := _by_chance(contents)):
-        words = f"all {len(levels)} gates pass, but {doubt}"
-        return (
-            f'<p class="verdict warn">{chip("warn", words)} <a href="#agreement">agreement</a></p>'
-        )
-    if not warned:
-        return f'<p class="verdict pass">{chip("pass", f"all {len(levels)} gates pass")}</p>'
-    worst = "error" if "error" in warned else "warn"
-    n = len(warned)
-    words = f"{n} of {len(levels)} gates {'failed' if worst == 'error' else 'warned'}"
-    link = '<a href="#gates">details and what to do</a>'
-    return f'<p class="verdict {worst}">{chip(worst, words)} {link}</p>'
-
-
-def _by_chance(contents: Contents) -> str:
-    """Say which tasks, however small, have an agreement of 0 or less; empty where none has."""
+    worst = next((level for level in ("error", "warn") if level in levels), "")
     rows = [row for task in sorted(contents.facts["kinds"]) if (row := contents.headline(task))]
-    low = [
+    by_chance = [
         f"{row['task']} {number(without_rounding(row['value']))}"
         for row in rows if row["value"] <= 0
     ]  # fmt: skip
-    return f"judges agree no more than by chance: {first_of(low)}" if low else ""
+    return {
+        "worst": worst,
+        "n_open": len(levels) - levels.count("pass"),
+        "n_gates": len(levels),
+        "by_chance": first_of(by_chance),
+    }
 
 
-def glance(contents: Contents) -> str:
-    """Return the section: numbers, tasks, and the next commands."""
-    note = model_note(contents.facts.get("used_judges", {}))  # older releases do not tell
-    parts = [paragraph(text(note, 500))] if note else []
-    return join([
-        _sentence(contents), *parts, _cards(contents), _task_table(contents),
-        next_commands(contents),
-    ])  # fmt: skip
+def glance(contents: Contents) -> dict[str, Any]:
+    """Return numbers, tasks, and the next commands."""
+    return {
+        **_became(contents),
+        "note": model_note(contents.facts.get("used_judges", {})),  # older releases do not tell
+        "cards": _cards(contents),
+        "tasks": _tasks(contents),
+        "n_tasks": len(contents.facts["kinds"]),
+        "any_decided": contents.labelled_in_all.decided > 0,
+        "commands": next_commands(contents),
+    }
 
 
-def _sentence(contents: Contents) -> str:
+def _became(contents: Contents) -> dict[str, str]:
+    """Return what counts, what it became, and what is only compared with it."""
     rows, fates = contents.rows, contents.facts["fates"]
+    used_judges = {row["judge"] for row in contents.used_judges}
     n_judges = len({row["judge"] for row in contents.used_judges if not row["dropped"]})
     results = [
         counted(rows[name], what)
@@ -103,53 +80,44 @@ def _sentence(contents: Contents) -> str:
         if contents.n_judged:
             judged = counted(contents.n_judged, "judgment")
             used = f"{judged} by {counted(n_judges, 'judge')} and {used}"
-    gold = f" became {_join_with_and(results)}" if results else " were read"
     measured = fates.get("measured", 0)
-    n_rest = len({row["judge"] for row in contents.judges if row["n_judgments"]}) - len(
-        {row["judge"] for row in contents.used_judges}
-    )
-    comparison = (
-        f" {counted(measured, 'judgment')} by {counted(n_rest, 'other judge')} "
-        f'{"is" if measured == 1 else "are"} <a href="#models">compared with them</a>.'
-    ) * (measured > 0)
-    return paragraph(f"<strong>{used}{gold}.</strong>{comparison}")
+    n_rest = len({row["judge"] for row in contents.judges if row["n_judgments"]} - used_judges)
+    comparison = f"{counted(measured, 'judgment')} by {counted(n_rest, 'other judge')}"
+    return {
+        "used": used,
+        "results": _join_with_and(results) if results else "",
+        "measured": comparison if measured else "",
+    }
 
 
-def _cards(contents: Contents) -> str:
-    manifest = contents.manifest
-    levels = [check["level"] for check in manifest["checks"]]
-    passed = levels.count("pass")
-    cards = [
-        ("Tasks", number(len(contents.facts["kinds"]), "count"), _kinds(contents)),
+def _cards(contents: Contents) -> list[Card]:
+    levels = [check["level"] for check in contents.manifest["checks"]]
+    kinds = contents.facts["kinds"]
+    return [
+        ("Tasks", number(len(kinds), "count"), ", ".join(sorted(set(kinds.values())))),
         ("Items", number(contents.rows["items"], "count"), "judged"),
         _judges(contents),
         *_answers(contents),
         *_labels(contents),
         *_agreement(contents),
-        ("Gates", f"{passed} of {len(levels)}", "pass"),
+        ("Gates", f"{levels.count('pass')} of {len(levels)}", "pass"),
         _changes_since_parent(contents),
-    ]  # fmt: skip
-    html = "".join(
-        f"<div><dt>{text(name)}</dt><dd><strong>{value}</strong> <span>{words}</span></dd></div>"
-        for name, value, words in cards
-    )
-    return Markup(f'<dl class="cards">{html}</dl>\n')
+    ]
 
 
-def _kinds(contents: Contents) -> str:
-    return str(text(", ".join(sorted(set(contents.facts["kinds"].values())))))
-
-
-def _judges(contents: Contents) -> tuple[str, str, str]:
+def _judges(contents: Contents) -> Card:
     names = {row["judge"] for row in contents.used_judges}
     dropped = {row["judge"] for row in contents.used_judges if row["dropped"]}
     words = f"{len(dropped):,} excluded by a test" if dropped else "none excluded"
     return "Judges", number(len(names), "count"), words
 
 
-def _answers(contents: Contents) -> list[tuple[str, str, str]]:
+def _answers(contents: Contents) -> list[Card]:
     """Return the numbers of judgments and of anonymous votes that count."""
-    n, of_records = contents.facts["fates"].get("used", 0), f"count, of {_records(contents)}"
+    n, of_records = (
+        contents.facts["fates"].get("used", 0),
+        f"count, of {counted(contents.facts['records'], 'record')} in exports",
+    )
     votes = contents.anonymous_votes
     if not votes:
         return [("Judgments", number(n, "count"), of_records)]
@@ -159,11 +127,7 @@ def _answers(contents: Contents) -> list[tuple[str, str, str]]:
     ]
 
 
-def _records(contents: Contents) -> str:
-    return f"{counted(contents.facts['records'], 'record')} in exports"
-
-
-def _labels(contents: Contents) -> list[tuple[str, str, str]]:
+def _labels(contents: Contents) -> list[Card]:
     """Return the figures on labels: how many are usable, and how many experts decided."""
     labelled = contents.labelled_in_all
     if labelled.usable is None or contents.labelled.keys() <= contents.anonymous_votes.keys():
@@ -177,7 +141,7 @@ def _labels(contents: Contents) -> list[tuple[str, str, str]]:
     ]
 
 
-def _agreement(contents: Contents) -> list[tuple[str, str, str]]:
+def _agreement(contents: Contents) -> list[Card]:
     """Return each task's statistic if there are few tasks, else their median."""
     headlines = [
         row for task in sorted(contents.facts["kinds"]) if (row := contents.headline(task))
@@ -187,7 +151,7 @@ def _agreement(contents: Contents) -> list[tuple[str, str, str]]:
             (
                 f"Agreement, {row['task']}",
                 number(without_rounding(row["value"])),
-                f"{row['statistic'].replace('_', ' ')}, 95% interval {_interval(row) or 'unknown'}",
+                f"{in_words(row['statistic'])}, 95% interval {_interval(row) or 'unknown'}",
             )
             for row in headlines
         ]
@@ -203,7 +167,7 @@ def _interval(row: Mapping[str, Any]) -> str:
     return interval(without_rounding(row["ci_low"]), without_rounding(row["ci_high"]))
 
 
-def _changes_since_parent(contents: Contents) -> tuple[str, str, str]:
+def _changes_since_parent(contents: Contents) -> Card:
     parent, changes = contents.manifest["parent"], contents.manifest["changes"]
     if not parent:
         return "Since the last release", "first", "no earlier release"
@@ -218,32 +182,19 @@ def _changes_since_parent(contents: Contents) -> tuple[str, str, str]:
     return f"Since {parent['version']}", words[0], ", ".join(words[1:])
 
 
-def _task_table(contents: Contents) -> str:
-    """Return the table of tasks, with the questions to judges."""
-    kinds = contents.facts["kinds"]
+def _tasks(contents: Contents) -> list[list[Any]]:
+    """Return the tasks, with the questions to judges."""
+    kinds, votes = contents.facts["kinds"], contents.anonymous_votes
     n_judges = Counter(row["task"] for row in contents.used_judges if not row["dropped"])
-    questions = {task: question(contents.manifest, task) for task in kinds}
-    decided, votes = contents.labelled_in_all.decided > 0, contents.anonymous_votes
-    columns = [
-        Column("task"), Column("kind", choose=True),
-        *([Column("question")] * any(questions.values())),
-        Column("judges kept", "count"), Column("judgments that count", "count"),
-        *([Column("anonymous votes", "count")] * bool(votes)),
-        Column("labels", "count"), *([Column("decided by experts", "count")] * decided),
-        Column("certain or decided" if decided else "certain", "share"), Column("agreement"),
-    ]  # fmt: skip
     rows = []
     for task in sorted(kinds)[:MOST_TASKS]:
         labels = contents.labelled.get(task, Labelled())
-        question_cells = [text(questions[task] or "", 1000)] if any(questions.values()) else []
         rows.append([
-            task, kinds[task], *question_cells, n_judges.get(task),
-            contents.judgments_by_task.get((task, "used"), 0),
-            *([votes.get(task)] * bool(votes)), labels.n or None,
-            *([labels.decided or None] * decided), labels.usable, _agreement_text(contents, task),
+            task, kinds[task], question(contents.manifest, task), n_judges.get(task),
+            contents.judgments_by_task.get((task, "used"), 0), votes.get(task), labels.n or None,
+            labels.decided or None, labels.usable, _agreement_text(contents, task),
         ])  # fmt: skip
-    html = table("Tasks", columns, rows, sortable=len(rows) > FEW, search=len(rows) > 10)
-    return part("What was asked", html + left_out(len(kinds), MOST_TASKS, "manifest.json"))
+    return rows
 
 
 def _agreement_text(contents: Contents, task: str) -> str:
@@ -251,11 +202,11 @@ def _agreement_text(contents: Contents, task: str) -> str:
     if row is None:
         return ""
     ends = _interval(row)
-    words = f"{row['statistic'].replace('_', ' ')} {number(without_rounding(row['value']))}"
+    words = f"{in_words(row['statistic'])} {number(without_rounding(row['value']))}"
     return words + (f" ({ends})" if ends else "")
 
 
-def next_commands(contents: Contents) -> str:
+def next_commands(contents: Contents) -> list[str]:
     """Return the commands that go on from a release."""
     manifest = contents.manifest
     version, parent = manifest["version"], manifest["parent"]
@@ -267,24 +218,8 @@ def next_commands(contents: Contents) -> str:
         lines.append("annot hits CAMPAIGN    # the next batch to annotate")
     if contents.tables["estimates"].num_rows:
         lines.append("annot hits CAMPAIGN --design validate    # what people should judge next")
-    words = "CAMPAIGN is the campaign.yaml, or its folder."
-    return part("Next", command("\n".join(lines)) + paragraph(words))
-
-
-def footer(contents: Contents) -> str:
-    """Return where the report stands."""
-    manifest = contents.manifest
-    return (
-        f"<p>{text(manifest['campaign'])} {text(manifest['version'])}: "
-        f"{text(fates_text(contents.facts['fates']))}. Made by annot-pipeline "
-        f"{text(manifest['code']['annot-pipeline'])}; one file, nothing is loaded from elsewhere. "
-        '<a href="#main">Back to the top</a></p>'
-    )
+    return lines
 
 
 def _join_with_and(parts: Sequence[str]) -> str:
     return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
-
-
-def _date(stamp: str) -> str:
-    return stamp.replace("T", " ").replace("+00:00", " UTC")

@@ -8,161 +8,106 @@ from typing import Any
 from annot_pipeline.config.sections import SCREENINGS, TESTS_WITH_CONTRAST
 from annot_pipeline.contracts import families_text
 from annot_pipeline.report.contents import Contents, count_tasks
-from annot_pipeline.report.markup import (
-    Column,
-    Markup,
-    chip,
-    figures,
-    flag,
-    join,
-    number,
-    paragraph,
-    part,
-    table,
-    text,
-)
 from annot_pipeline.report.release_figures import (
     confusion_figures,
     difference_figures,
     judge_figures,
 )
+from annot_pipeline.report.render import filled, flag, number
 
 MOST_ROWS = 1000
 """Rows of judges in the page: more would make it slow."""
 
 Row = dict[str, Any]
 
-COLUMNS: tuple[tuple[str, Column], ...] = (
-    ("judge", Column("judge")),
-    ("task", Column("task", choose=True)),
-    ("n_judgments", Column("judgments", "count")),
-    ("verdict", Column("verdict", choose=True)),
-    ("dropped", Column("dropped", choose=True, tip="Whether the judgments count")),
-    ("suspected", Column("suspected", choose=True, tip="Nothing shows who is right")),
-    ("verdict_reason", Column("why")),
-    ("p_value", Column("p", "p", tip="One-sided p of the test")),
-    ("p_adjusted", Column("p adjusted", "p", tip="Corrected over judges")),
-    ("effect", Column("effect", "real", tip="Difference that the test is about")),
-    ("effect_high", Column("at most", "real", tip="Upper end of the effect's 95% interval")),
-    ("required_effect", Column("required", "real", tip="Required effect")),
-    ("power", Column("power", "share", tip="Chance that a careful judge passes")),
-    ("n_pairs", Column("pairs", "count", tip="Pairs, scores or known answers in the test")),
-    ("n_needed", Column("needed", "count", tip="Number needed for a verdict")),
-    ("accuracy", Column("accuracy", "share", tip="By the model, weighted by prevalence")),
-    ("mean_class_accuracy", Column("mean class accuracy", "share")),
-    ("chance_accuracy", Column("by chance", "share", tip="Accuracy by chance")),
-    ("below_chance", Column("below chance", choose=True)),
-    ("known_answer_accuracy", Column("known answers right", "share")),
-    ("bias_label", Column("overuses")),
-    ("label_bias", Column("by", "share", tip="Share of answers beyond its prevalence")),
-    ("correlation", Column("correlation", "real", tip="With the mean of the others")),
-    ("n_shared_items", Column("shared items", "count", tip="Items that others scored too")),
-    ("score_bias", Column("bias", "real", tip="Points above the other judges")),
-    ("spread", Column("spread", "real", tip="Points per point of the other judges")),
-    ("inconsistency", Column("inconsistency", "real", tip="Noise, points")),
-    ("mean", Column("mean score", "real")),
-    ("sd", Column("sd", "real")),
-    ("mean_ordinary", Column("mean, ordinary", "real")),
-    ("mean_good_reference", Column("mean, references", "real")),
-    ("mean_bad_reference", Column("mean, degraded", "real")),
-    ("consistency", Column("consistency", "share", tip="Outputs without contradictions")),
-    ("seconds_per_judgment", Column("seconds a judgment", "real")),
-    ("hurried_share", Column("hurried", "share", tip="Answers in a third of the typical time")),
-    ("longest_constant_run", Column("longest constant run", "count")),
-    ("share_at_ends", Column("at ends of the scale", "share")),
-)
-"""Of the table, in order; those that say nothing of any judge are left out."""
+COLUMNS: dict[str, tuple[str, ...]] = {
+    "judge": ("judge",),
+    "task": ("task", "choose"),
+    "n_judgments": ("judgments", "count"),
+    "verdict": ("verdict", "chip choose"),
+    "dropped": ("dropped", "choose", "Whether the judgments count"),
+    "suspected": ("suspected", "choose", "Nothing shows who is right"),
+    "verdict_reason": ("why",),
+    "p_value": ("p", "p", "One-sided p of the test"),
+    "p_adjusted": ("p adjusted", "p", "Corrected over judges"),
+    "effect": ("effect", "real", "Difference that the test is about"),
+    "effect_high": ("at most", "real", "Upper end of the effect's 95% interval"),
+    "required_effect": ("required", "real", "Required effect"),
+    "power": ("power", "share", "Chance that a careful judge passes"),
+    "n_pairs": ("pairs", "count", "Pairs, scores or known answers in the test"),
+    "n_needed": ("needed", "count", "Number needed for a verdict"),
+    "accuracy": ("accuracy", "share", "By the model, weighted by prevalence"),
+    "mean_class_accuracy": ("mean class accuracy", "share"),
+    "chance_accuracy": ("by chance", "share", "Accuracy by chance"),
+    "below_chance": ("below chance", "choose"),
+    "known_answer_accuracy": ("known answers right", "share"),
+    "bias_label": ("overuses",),
+    "label_bias": ("by", "share", "Share of answers beyond its prevalence"),
+    "correlation": ("correlation", "real", "With the mean of the others"),
+    "n_shared_items": ("shared items", "count", "Items that others scored too"),
+    "score_bias": ("bias", "real", "Points above the other judges"),
+    "spread": ("spread", "real", "Points per point of the other judges"),
+    "inconsistency": ("inconsistency", "real", "Noise, points"),
+    "mean": ("mean score", "real"),
+    "sd": ("sd", "real"),
+    "mean_ordinary": ("mean, ordinary", "real"),
+    "mean_good_reference": ("mean, references", "real"),
+    "mean_bad_reference": ("mean, degraded", "real"),
+    "consistency": ("consistency", "share", "Outputs without contradictions"),
+    "seconds_per_judgment": ("seconds a judgment", "real"),
+    "hurried_share": ("hurried", "share", "Answers in a third of the typical time"),
+    "longest_constant_run": ("longest constant run", "count"),
+    "share_at_ends": ("at ends of the scale", "share"),
+}
+"""Head, kind and tip by figure; figures that say nothing of any judge are left out."""
 
 
-def judges(contents: Contents) -> str:
-    """Return verdicts, a table to sort and to search, figures."""
-    quality, tables = contents.settings["quality"], contents.tables
-    return join([
-        _verdicts(contents),
-        _families(contents),
-        _table(contents.judges),
-        part("Judge control", figures([
+def judges(contents: Contents) -> dict[str, Any]:
+    """Return verdicts, rows of judges, figures."""
+    quality, tables, facts = contents.settings["quality"], contents.tables, contents.facts
+    by_controls, by_labels = (
+        verdicts if any(n for verdict, n in verdicts.items() if verdict != "untested") else {}
+        for verdicts in (facts["verdicts"], facts.get("label_verdicts", {}))
+    )
+    columns, rows = _table(contents.judges)
+    return {
+        "verdicts": by_controls or by_labels,
+        "by_labels": not by_controls,
+        "pseudonymize": contents.settings["privacy"]["pseudonymize"],
+        "quality": quality,
+        "has_contrast": quality["test"] in TESTS_WITH_CONTRAST,
+        "has_level": quality["test"] not in SCREENINGS,
+        "families": families_text(facts.get("families", {})),  # older releases do not tell
+        "columns": columns,
+        "rows": rows,
+        "n_judges": len(contents.judges),
+        "control_drawings": [
             *judge_figures(tables["judges"], quality["alpha"]),
             *difference_figures(tables["judges"], contents.internal["control_differences"]),
-        ])),
-        part("Confusion of labels", figures(
-            confusion_figures(tables["judge_confusion"], tables["judges"], tables["prevalence"]),
-            count_tasks(tables["judge_confusion"]),
-        )),
-    ])  # fmt: skip
-
-
-def _verdicts(contents: Contents) -> str:
-    """Return how many judges passed, by which test."""
-    quality, verdicts = contents.settings["quality"], contents.facts["verdicts"]
-    names = "Judges are pseudonyms. " if contents.settings["privacy"]["pseudonymize"] else ""
-    of_labels = contents.facts.get("label_verdicts", {})
-    if not _is_any_tested(verdicts) and _is_any_tested(of_labels):
-        return Markup(f"<p>{_chips(of_labels)}</p>") + paragraph(
-            f"{names}Judges of labels are tested against the other judges: by chance, constant "
-            "answers and copies. Answers of judges who were dropped do not count."
-        )
-    if not _is_any_tested(verdicts):
-        return paragraph(f"{names}No judge was tested: the campaign has no controls, or no test.")
-    chips = _chips(verdicts)
-    has_contrast = quality["test"] in TESTS_WITH_CONTRAST
-    contrast = f", contrast {quality['contrast']}" if has_contrast else ""
-    level = f", alpha {quality['alpha']:g}, correction {quality['correction']}"
-    if quality["test"] in SCREENINGS:
-        level = ""
-    return Markup(f"<p>{chips}</p>") + paragraph(
-        f"{names}Test: {text(quality['test'])}{text(contrast)}{text(level)}. "
-        "Judgments of judges who were dropped do not "
-        "count; the reason is in <code>lineage.reason</code>."
-    )
-
-
-def _chips(verdicts: Mapping[str, int]) -> str:
-    return " ".join(chip(verdict, f"{n:,} {verdict}") for verdict, n in verdicts.items() if n)
-
-
-def _is_any_tested(verdicts: Mapping[str, int]) -> bool:
-    return any(n for verdict, n in verdicts.items() if verdict != "untested")
-
-
-def _families(contents: Contents) -> str:
-    """Return the declared families of judges, where there are any."""
-    families = families_text(contents.facts.get("families", {}))  # older releases do not tell
-    if not families:
-        return Markup("")
-    return paragraph(f"Declared families of related judges: {text(families)}.")
-
-
-def _table(rows: list[Row]) -> str:
-    """Return the table of judges: dropped ones first, then by concern, then the busiest."""
-    order = sorted(
-        rows,
-        key=lambda r: (
-            not r["dropped"],
-            r["verdict"] != "failed",
-            not r.get("suspected"),
-            not r["below_chance"],
-            -r["n_judgments"],
-            r["judge"],
+        ],
+        "confusion_drawings": confusion_figures(
+            tables["judge_confusion"], tables["judges"], tables["prevalence"]
         ),
-    )
-    first_rows = order[:MOST_ROWS]
-    filled = [
-        (name, column)
-        for name, column in COLUMNS
-        if name in ("judge", "task", "n_judgments", "verdict")
-        or any(_value(row, name) for row in first_rows)
+        "n_confused_tasks": count_tasks(tables["judge_confusion"]),
+    }
+
+
+def _table(judge_rows: list[Row]) -> tuple[Any, Any]:
+    """Return columns and rows: dropped judges first, then by concern, then the busiest."""
+    order = sorted(
+        judge_rows,
+        key=lambda r: (
+            not r["dropped"], r["verdict"] != "failed", not r.get("suspected"),
+            not r["below_chance"], -r["n_judgments"], r["judge"],
+        ),
+    )[:MOST_ROWS]  # fmt: skip
+    is_filled = {name: any(_value(row, name) for row in order) for name in COLUMNS}
+    names = [n for n in COLUMNS if n in ("judge", "task", "n_judgments", "verdict") or is_filled[n]]
+    rows = [
+        [flag(v) if isinstance(v, bool) else v for v in (_value(row, name) for name in names)]
+        for row in order
     ]
-    cells = ([_cell(row, name) for name, _ in filled] for row in first_rows)
-    note = Markup("")
-    if len(rows) > MOST_ROWS:
-        note = paragraph(
-            f"{MOST_ROWS:,} of {len(rows):,} judges shown: first those who were dropped, failed, "
-            "are suspected or below chance, then those with most judgments; all are in "
-            "<code>judges.parquet</code>."
-        )
-    columns = [column for _, column in filled]
-    return table("Judges by task", columns, cells, sortable=True, search=True) + note
+    return filled([COLUMNS[name] for name in names], rows, range(len(names)))
 
 
 def why(row: Mapping[str, Any]) -> str | None:
@@ -179,10 +124,3 @@ def _value(row: Row, name: str) -> Any:
         is_label = row["bias_label"] is not None
         return row["bias"] if is_label == (name == "label_bias") else None
     return why(row) if name == "verdict_reason" else row.get(name)
-
-
-def _cell(row: Row, name: str) -> Any:
-    value = _value(row, name)
-    if name == "verdict":
-        return chip(value)
-    return flag(value) if isinstance(value, bool) else value

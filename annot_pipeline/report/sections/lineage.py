@@ -2,64 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import Any
 
-from annot_pipeline.report.contents import Contents, Document
-from annot_pipeline.report.figures.stage_graph import StageNode, stage_graph_svg
-from annot_pipeline.report.markup import Column, Markup, figures, join, paragraph, table, text
-from annot_pipeline.report.release_figures import Drawn
+from annot_pipeline.report.contents import Contents
+from annot_pipeline.report.render import in_words
 
-HASH = 12
-"""Characters of a data version that are shown."""
+RUN = 12
+"""Characters of a run's name that are shown."""
 
 
-def lineage(contents: Contents) -> str:
-    """Return the stages as a graph, and the same as a table."""
+def lineage(contents: Contents) -> dict[str, Any]:
+    """Return the stages with what they read and make."""
     runs = contents.manifest["runs"]
-    gold = {table_["name"]: table_["sha256"] for table_ in contents.manifest["tables"]}
-    graph = stage_graph_svg([_node(run, gold) for run in runs])
-    words = (
-        "Each stage reads tables and makes others; a data version is the SHA-256 of a table's "
-        "file, or of those of its parts. Gold tables are named in the boxes. Arrows that a chain "
-        "of others implies are left out; the table has all of them. Each stage is a link to its "
-        "row."
-    )
-    columns = [
-        Column("stage"), Column("code version"), Column("run", choose=True), Column("reads"),
-        Column("makes, with data version"),
-    ]  # fmt: skip
-    rows = [
-        (
-            run["stage"].replace("_", " "), run["code_version"], str(run["run"])[:HASH],
-            Markup(", ".join(_table(name, None, gold) for name in sorted(run.get("inputs") or ()))),
-            Markup(", ".join(_table(name, sha, gold) for name, sha in run["outputs"].items())),
-        )
-        for run in runs
-    ]  # fmt: skip
-    return join([
-        paragraph(words),
-        figures([Drawn("Stages of the build", graph)]),
-        table("Stages, upstream first", columns, rows, ids=[_anchor(run) for run in runs]),
-    ])  # fmt: skip
-
-
-def _anchor(run: Document) -> str:
-    return f"stage-{run['stage']}"
-
-
-def _node(run: Document, gold: Document) -> StageNode:
-    outputs: Sequence[str] = tuple(run["outputs"])
-    versions = ", ".join(f"{name} {sha[:HASH]}" for name, sha in run["outputs"].items())
-    return StageNode(
-        run["stage"],
-        tuple(run.get("inputs") or ()),
-        outputs,
-        tuple(name for name in outputs if name in gold),
-        f"{run['stage']}, code version {run['code_version']}, makes {versions}",
-        f"#{_anchor(run)}",
-    )
-
-
-def _table(name: str, sha: str | None, gold: Document) -> str:
-    html = f"<strong>{text(name)}</strong>" if name in gold else str(text(name))
-    return html + (f" <code>{text(sha[:HASH])}</code>" if sha else "")
+    return {
+        "gold": {table["name"] for table in contents.manifest["tables"]},
+        "ids": [f"stage-{run['stage']}" for run in runs],
+        "rows": [
+            (
+                in_words(run["stage"]), run["code_version"], str(run["run"])[:RUN],
+                [(name, None) for name in sorted(run.get("inputs") or ())],
+                [*run["outputs"].items()],
+            )
+            for run in runs
+        ],
+    }  # fmt: skip

@@ -9,26 +9,12 @@ from annot_pipeline.contracts import share_text
 from annot_pipeline.errors import counted
 from annot_pipeline.report.contents import Contents
 from annot_pipeline.report.figures.agreement_intervals import agreement_svg
-from annot_pipeline.report.markup import (
-    Column,
-    Markup,
-    figures,
-    interval,
-    join,
-    left_out,
-    more,
-    number,
-    paragraph,
-    part,
-    table,
-    text,
-)
 from annot_pipeline.report.release_figures import Drawn
+from annot_pipeline.report.render import in_words, interval, number
 
 MOST_MODELS = 60
 """Models and tasks with a page each; the first by task and name."""
 MOST_ESTIMATES = 200
-FACT_COLUMNS = [Column("figure"), Column("value"), Column("note")]
 MOST_ASKED = 15
 """Items of each kind and task on which models and people, or models, differ."""
 
@@ -36,80 +22,62 @@ Row = Mapping[str, Any]
 Key = tuple[str, str]
 
 
-def models(contents: Contents) -> str:
-    """Return the section; empty where no judge is declared to be a model."""
+def models(contents: Contents) -> dict[str, Any]:
+    """Return the section; nothing where no judge is declared to be a model."""
     validation = contents.tables["judge_validation"].to_pylist()
     if not validation:
-        return ""
+        return {}
     bias = {(row["task"], row["judge"]): row for row in contents.tables["judge_bias"].to_pylist()}
-    return join([
-        paragraph(text(_words(contents), 1000)),
-        part("Models against people", _against(validation, bias)),
-        part("Estimates for all items", _estimates(contents)),
-        part("Where models and people differ most", _items(contents, "differ")),
-        part("Items that people should judge next", _items(contents, "ask")),
-        part("Each model", join(_pages(contents, validation, bias))),
-    ])  # fmt: skip
-
-
-def _words(contents: Contents) -> str:
-    n: int = contents.facts["fates"].get("measured", 0)
-    measured = (
-        f"{counted(n, 'judgment')} of judges whom a task does not use {'is' if n == 1 else 'are'} "
-        "measured only: labels, scores and rankings are made without them. "
-    ) * (n > 0)
-    return measured + (
-        "Agreement counts each item once; the ceiling is the agreement of people with each other. "
-        "A model that agrees less than people do can still help: estimates correct it by what "
-        "people say."
+    corrected = [
+        row for row in contents.tables["estimates"].to_pylist()
+        if row["method"] == "prediction_powered"
+    ]  # fmt: skip
+    disagreements = contents.tables["model_disagreements"].to_pylist()
+    differing, asked_items = (
+        [
+            (row["item"], row["task"], row["said_people"] or "", row["said_models"], row["degree"])
+            for row in disagreements
+            if row["kind"] == kind
+        ]
+        for kind in ("differ", "ask")
     )
+    return {
+        "n_measured": contents.facts["fates"].get("measured", 0),
+        "drawings": _drawings(validation),
+        "models": [
+            (
+                row["judge"], row["task"], row["reference"], row["n_items"], row["n_people"],
+                row["agreement"], interval(row["agreement_low"], row["agreement_high"], "share"),
+                row["human_agreement"], row["kappa"], row["correlation"], row["bias"],
+                row["error"], row["winning_rate"],
+                bias.get((row["task"], row["judge"]), {}).get("first_shown_share"),
+                row["reason"] or "",
+            )
+            for row in validation
+        ],
+        "estimates": _estimates(contents, corrected[:MOST_ESTIMATES]),
+        "n_estimates": len(corrected),
+        "differing": differing,
+        "asked": asked_items,
+        "pages": _pages(contents, validation, bias),
+        "n_models": len({(row["task"], row["judge"]) for row in validation}),
+    }  # fmt: skip
 
 
-def _against(validation: Sequence[Row], bias: Mapping[Key, Row]) -> str:
-    """Return a figure and a table of all models."""
+def _drawings(validation: Sequence[Row]) -> list[Drawn]:
+    """Draw the agreement of all models that have one."""
     rows = [row for row in validation if row["agreement"] is not None][:MOST_MODELS]
     value, low, high = ([row[f"agreement{end}"] for row in rows] for end in ("", "_low", "_high"))
-    figure = agreement_svg(
+    svg = agreement_svg(
         [row["task"] for row in rows],
         [f"{row['judge']} ({row['reference']})" for row in rows],
         value, low, high,
         "Share of answers that are the same, not corrected for chance: kappa is below.",
     )  # fmt: skip
-    drawings = [Drawn("Agreement of models with people, and with known answers", figure)]
-    columns = [
-        Column("model"), Column("task", choose=True), Column("against", choose=True),
-        Column("items", "count"), Column("people", "count"), Column("agreement", "share"),
-        Column("95% interval"), Column("ceiling", "share", tip="Agreement of people"),
-        Column("kappa", "real"), Column("correlation", "real"), Column("bias", "real"),
-        Column("error", "real"), Column("winning rate", "share", tip="Alternative annotator test"),
-        Column("first shown wins", "share"), Column("note"),
-    ]  # fmt: skip
-    cells = [
-        (
-            row["judge"], row["task"], row["reference"], row["n_items"], row["n_people"],
-            row["agreement"], interval(row["agreement_low"], row["agreement_high"], "share"),
-            row["human_agreement"], row["kappa"], row["correlation"], row["bias"], row["error"],
-            row["winning_rate"],
-            bias.get((row["task"], row["judge"]), {}).get("first_shown_share"),
-            row["reason"] or "",
-        )
-        for row in validation
-    ]  # fmt: skip
-    columns, cells = _without_empty(columns, cells)
-    return figures(drawings if rows else []) + table(
-        "Models", columns, cells, sortable=True, search=True
-    )
+    return [Drawn("Agreement of models with people, and with known answers", svg)] if rows else []
 
 
-def _without_empty(
-    columns: list[Column], cells: list[tuple[Any, ...]]
-) -> tuple[list[Column], list[tuple[Any, ...]]]:
-    """Leave out columns without any value."""
-    filled = [n for n in range(len(columns)) if any(row[n] not in (None, "") for row in cells)]
-    return [columns[n] for n in filled], [tuple(row[n] for n in filled) for row in cells]
-
-
-def _estimates(contents: Contents) -> str:
+def _estimates(contents: Contents, corrected: Sequence[Row]) -> list[Any]:
     """Return people's, models' and corrected estimates side by side."""
     rows = contents.tables["estimates"].to_pylist()
     keys = ("task", "quantity", "criterion", "system", "label")
@@ -117,79 +85,51 @@ def _estimates(contents: Contents) -> str:
     model_rows = {
         (*(row[k] for k in keys), row["judge"]): row for row in rows if row["method"] == "model"
     }
-    corrected = [row for row in rows if row["method"] == "prediction_powered"]
-    columns = [
-        Column("of"), Column("corrected", "real"), Column("95% interval"),
-        Column("people alone", "real"), Column("95% interval"), Column("model alone", "real"),
-        Column("people's answers", "count"),
-        Column("worth", "count", tip="Human answers with the same interval, without the model"),
-        Column("model", choose=True), Column("quantity", choose=True), Column("task", choose=True),
-        Column("note"),
-    ]  # fmt: skip
     cells = []
-    for row in corrected[:MOST_ESTIMATES]:
+    for row in corrected:
         key = tuple(row[k] for k in keys)
         human, model = people.get(key, {}), model_rows.get((*key, row["judge"]), {})
         what = ", ".join(str(row[k]) for k in keys[2:] if row[k] is not None) or "all items"
         cells.append((
             what, row["value"], interval(row["ci_low"], row["ci_high"]), human.get("value"),
             interval(human.get("ci_low"), human.get("ci_high")), model.get("value"),
-            row["n_human"], row["effective_n_human"], row["judge"],
-            row["quantity"].replace("_", " "), row["task"], row["reason"] or "",
+            row["n_human"], row["effective_n_human"], row["judge"], in_words(row["quantity"]),
+            row["task"], row["reason"] or "",
         ))  # fmt: skip
-    html = table("Estimates", columns, cells, sortable=True, search=True)
-    return html + left_out(len(corrected), len(cells), "estimates.parquet")
+    return cells
 
 
-def _items(contents: Contents, kind: str) -> str:
-    """Return the items of one kind of difference."""
-    rows = [r for r in contents.tables["model_disagreements"].to_pylist() if r["kind"] == kind]
-    columns = [
-        Column("item"), Column("task", choose=True), Column("people say"), Column("models say"),
-        Column("difference", "real"),
-    ]  # fmt: skip
-    cells = [
-        (row["item"], row["task"], row["said_people"] or "", row["said_models"], row["degree"])
-        for row in rows
-    ]
-    columns, cells = _without_empty(columns, cells)
-    return table("Items", columns, cells, sortable=True, search=len(cells) > 10)
-
-
-def _pages(contents: Contents, validation: Sequence[Row], bias: Mapping[Key, Row]) -> list[Markup]:
-    """Return what is known of each model, to open."""
+def _by_model(rows: Sequence[Row]) -> dict[Key, list[Row]]:
     by_model: dict[Key, list[Row]] = {}
-    for row in validation:
+    for row in rows:
         by_model.setdefault((row["task"], row["judge"]), []).append(row)
-    judges = {(row["task"], row["judge"]): row for row in contents.judges}
-    drift = {
-        (row["task"], row["judge"]): row for row in contents.internal["model_drift"].to_pylist()
-    }
-    costs: dict[Key, list[Row]] = {}
-    for row in contents.facts.get("model_cost") or ():
-        costs.setdefault((row["task"], row["judge"]), []).append(row)
-    confusions: dict[Key, list[Row]] = {}
-    for row in contents.tables["validation_confusion"].to_pylist():
-        confusions.setdefault((row["task"], row["judge"]), []).append(row)
+    return by_model
+
+
+def _pages(
+    contents: Contents, validation: Sequence[Row], bias: Mapping[Key, Row]
+) -> list[dict[str, Any]]:
+    """Return what is known of each model, to open."""
+    by_model, judges = _by_model(validation), _by_model(contents.judges)
+    drift = _by_model(contents.internal["model_drift"].to_pylist())
+    costs = _by_model(contents.facts.get("model_cost") or ())
+    confusions = _by_model(contents.tables["validation_confusion"].to_pylist())
     pages = []
     for key in sorted(by_model)[:MOST_MODELS]:
-        facts = [
-            *_identity(judges.get(key, {})), *_validated(by_model[key]), *_biases(bias.get(key)),
-            *_drift(drift.get(key)), *_cost(judges.get(key, {}), costs.get(key, ())),
-        ]  # fmt: skip
-        figures_of_model = table(
-            "What is known", [Column("figure"), Column("value"), Column("note")], facts
-        )
-        confusion = table(
-            "Answers (of comparisons: a is the item whose name comes first)",
-            [Column("against"), Column("reference says"), Column("model says"),
-             Column("items", "real"), Column("share", "share")],
-            [(r["reference"], r["reference_answer"], r["model_answer"], r["n_items"], r["share"])
-             for r in confusions.get(key, ())],
-        )  # fmt: skip
-        pages.append(more(f"{key[1]}, {key[0]}", figures_of_model + confusion))
-    n = len(by_model)
-    return [*pages, left_out(n, min(n, MOST_MODELS), "judge_validation.parquet")]
+        [judge] = judges.get(key, [{}])[-1:]
+        [change] = drift.get(key, [None])[-1:]
+        pages.append({
+            "title": f"{key[1]}, {key[0]}",
+            "facts": [
+                *_identity(judge), *_validated(by_model[key]), *_biases(bias.get(key)),
+                *_drift(change), *_cost(judge, costs.get(key, ())),
+            ],
+            "answers": [
+                (r["reference"], r["reference_answer"], r["model_answer"], r["n_items"], r["share"])
+                for r in confusions.get(key, ())
+            ],
+        })  # fmt: skip
+    return pages
 
 
 Fact = tuple[str, str, str]
@@ -198,9 +138,7 @@ Fact = tuple[str, str, str]
 def _identity(judge: Row) -> list[Fact]:
     names = ("model", "family", "version", "prompt_hash", "temperature")
     facts = [
-        (name.replace("_", " "), str(value), "")
-        for name in names
-        if (value := judge.get(name)) is not None
+        (in_words(name), str(value), "") for name in names if (value := judge.get(name)) is not None
     ]
     return [*facts, ("judgments", number(judge.get("n_judgments"), "count"), "")]
 
@@ -210,7 +148,7 @@ def _validated(rows: Sequence[Row]) -> list[Fact]:
     for row in rows:
         against = f"({row['reference']}, {counted(row['n_items'], 'item')})"
         facts += [
-            (f"{name.replace('_', ' ')} {against}", number(row[name]),
+            (f"{in_words(name)} {against}", number(row[name]),
              interval(row.get(f"{name}_low"), row.get(f"{name}_high")))
             for name in (
                 "agreement", "human_agreement", "kappa", "human_kappa", "bias", "error",

@@ -1,0 +1,328 @@
+"""Makes a figure and writes it as SVG that fits into a page: plain matplotlib, fixed settings.
+
+matplotlib's settings belong to the whole process. Figures of this package hold a lock and start
+from matplotlib's own defaults, not the user's; other threads that draw with matplotlib at
+the same moment see our settings.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from hashlib import sha256
+from html import escape
+from io import StringIO
+from math import ceil
+from textwrap import wrap
+from threading import RLock
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from annot_pipeline.report.figures.names import clean, px_of
+from annot_pipeline.report.figures.theme import INK, SETTINGS, SMALL
+from annot_pipeline.report.figures.values import Numbers
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+    from matplotlib.figure import Figure
+
+Margins = tuple[float, float, float, float]
+"""At the left, at the right, above and below, px."""
+
+NOTE = 16
+"""From one line of small print to the next, px."""
+
+NARROWEST = 440
+"""Of a figure with small print, px."""
+
+STANDALONE = "<style>svg:root{color:#777}</style>"
+"""Holds where the figure is an image, not part of a page: no page gives a text colour then."""
+
+TAG = re.compile(r"<[^<>]+>")
+GROUP = re.compile(r'<g id="([^"]+)"(/?)>')
+NUMBERED = re.compile(r"[\w.]+_\d+")
+MARKERS = re.compile(r"<g([^<>]*)>((?:<use [^<>]*/>){2,})</g>")
+STYLE = re.compile(r' style="[^"]*"')
+DECIMAL = re.compile(r"-?\d+\.\d+")
+_LOCK = RLock()
+
+
+@dataclass(frozen=True)
+class Plot:
+    """A figure in the making.
+
+    Parameters
+    ----------
+    kind
+        Of figure; begins the ids inside the SVG.
+    description
+        The figure in a sentence, for those who do not see it.
+    figure
+        Of matplotlib.
+    panels
+        ``(down, across)`` its axes.
+    """
+
+    kind: str
+    description: str
+    figure: Figure
+    panels: npt.NDArray[Any]
+
+    @property
+    def ax(self) -> Axes:
+        """Return the first axes."""
+        ax: Axes = self.panels[0, 0]
+        return ax
+
+    def svg(self) -> str:
+        """Return the figure as SVG text."""
+        raw = StringIO()
+        nothing: dict[str, Any] = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+        self.figure.savefig(raw, format="svg", transparent=True, metadata=nothing)
+        return page_svg(raw.getvalue(), self.kind, self.description)
+
+
+@contextmanager
+def new_plot(
+    kind: str,
+    width: float,
+    height: float,
+    description: str,
+    *,
+    margins: Margins = (64, 24, 36, 52),
+    across: int = 1,
+    down: int = 1,
+    gaps: tuple[float, float] = (48, 64),
+    notes: Sequence[str] = (),
+) -> Iterator[Plot]:
+    """Yield panels of one size to draw on, under the settings of this package.
+
+    Parameters
+    ----------
+    kind
+        Of figure; begins the ids inside the SVG.
+    width, height
+        Of a panel, px.
+    description
+        The figure in a sentence, for those who do not see it.
+    margins
+        Around all panels.
+    across, down
+        How many panels there are.
+    gaps
+        Between panels, to the right and down, px.
+    notes
+        Small print under the figure.
+    """
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    x_left, right, top, bottom = margins
+    if notes:
+        right = max(right, NARROWEST - x_left - across * (width + gaps[0]))
+    inner = across * width + (across - 1) * gaps[0], down * height + (down - 1) * gaps[1]
+    whole = ceil(x_left + inner[0] + right)
+    columns = max(int((whole - 24) / px_of("x", size=SMALL)), 20)
+    lines = [line for note in notes for line in wrap(note, columns)]
+    foot = bottom + NOTE * len(lines)
+    tall = ceil(top + inner[1] + foot)
+    defaults = matplotlib.rcParamsDefault
+    settings = {key: defaults[key] for key in defaults if key != "backend"} | SETTINGS
+    with _LOCK, matplotlib.rc_context(settings), warnings.catch_warnings():
+        # layout alone uses this font: the page may have the glyphs that it lacks
+        warnings.filterwarnings("ignore", message="Glyph|Matplotlib currently does not support")
+        figure = Figure((whole / 72, tall / 72), 72)
+        panels = figure.subplots(down, across, squeeze=False, gridspec_kw={
+            "left": x_left / whole, "right": 1 - right / whole, "top": 1 - top / tall,
+            "bottom": foot / tall, "wspace": gaps[0] / width, "hspace": gaps[1] / height,
+        })  # fmt: skip
+        for n, line in enumerate(lines, 1):
+            y = (6 + NOTE * (len(lines) - n)) / tall
+            figure.text(12 / whole, y, line, fontsize=SMALL, gid="note")
+        yield Plot(kind, description, figure, panels)
+
+
+@contextmanager
+def row_plot(
+    kind: str,
+    names: Sequence[str],
+    description: str,
+    *,
+    width: float = 440,
+    pitch: float = 24,
+    right: float = 24,
+    top: float = 16,
+    x_label: str = "",
+    notes: Sequence[str] = (),
+    part: str = "row",
+) -> Iterator[Plot]:
+    """Yield axes with a row for each name, the first above, at heights 0, 1 and so on.
+
+    Parameters
+    ----------
+    names
+        Written at the left.
+    width, pitch, right, top
+        Of the axes, from row to row, and margins, px.
+    x_label
+        Of the horizontal axis.
+    part
+        What a row is, as the SVG names it.
+
+    The others are those of `new_plot`.
+    """
+    bottom = 28 + 20 * bool(x_label)
+    height, margins = pitch * max(len(names), 1), (24 + px_of("", *names), right, top, bottom)
+    with new_plot(kind, width, height, description, margins=margins, notes=notes) as plot:
+        ax = plot.ax
+        ax.set_ylim(len(names) - 0.5, -0.5)
+        ax.set_yticks(range(len(names)), names, fontsize=12)
+        name_ticks(ax, "y", part)
+        ax.tick_params("y", length=0, pad=8)
+        ax.spines["left"].set_visible(False)
+        ax.grid(visible=True, axis="x")
+        ax.set_xlabel(x_label)
+        yield plot
+
+
+def name_ticks(ax: Axes, side: str, part: str) -> None:
+    """Say in the SVG what the labels of one side are."""
+    for label in (ax.get_xticklabels if side == "x" else ax.get_yticklabels)():
+        label.set_gid(part)
+
+
+def whole_ticks(ax: Axes) -> None:
+    """Put ticks of the horizontal axis at whole numbers."""
+    from matplotlib.ticker import MaxNLocator
+
+    ax.xaxis.set_major_locator(MaxNLocator(9, integer=True))
+
+
+def plain_log_ticks(axis: Axis) -> None:
+    """Write the numbers of a logarithmic axis as they are, without mathematics."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+    low, high = axis.get_view_interval()
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5) if high / low < 1e4 else (1,), numticks=9))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_locator(NullLocator())
+
+
+def text_at_right(ax: Axes, y: float, words: str, part: str) -> None:
+    """Write words to the right of the axes at a height of the data."""
+    from matplotlib.transforms import offset_copy
+
+    at_right = offset_copy(ax.get_yaxis_transform(), x=8, units="dots")
+    ax.text(1, y, words, transform=at_right, va="center", fontsize=SMALL, gid=part)
+
+
+def key_above(ax: Axes, across: int) -> None:
+    """Explain colours above the axes, so many beside each other."""
+    ax.legend(
+        loc="lower left", bbox_to_anchor=(0, 1.02), ncols=across, fontsize=SMALL, handlelength=1.2,
+        handletextpad=0.5, columnspacing=1.2, numpoints=1, scatterpoints=1,
+    )  # fmt: skip
+
+
+def draw_cells(
+    ax: Axes, shares: Numbers, palette: str, write: Callable[[float], str] | None = None
+) -> None:
+    """Draw a matrix of shares, 0 to 1, as cells in colours of a palette; NaN stays empty.
+
+    ``write`` gives the text of a cell. Cells are opaque, so both stand out in the dark too.
+    """
+    image = ax.imshow(shares, cmap=palette, vmin=0, vmax=1, interpolation="none", aspect="auto")
+    ax.spines[:].set_visible(True)
+    ax.tick_params(length=0)
+    if write is None:
+        return
+    for row, column in np.argwhere(~np.isnan(shares)).tolist():
+        share = float(shares[row, column])
+        red, green, blue, _ = image.cmap(share)
+        is_dark = 0.3 * red + 0.6 * green + 0.1 * blue < 0.5
+        ax.text(
+            column, row, write(share), ha="center", va="center", fontsize=SMALL, gid="cell",
+            color="#ffffff" if is_dark else "#222222",
+        )  # fmt: skip
+
+
+@contextmanager
+def matrix_plot(
+    kind: str,
+    names: Sequence[str],
+    description: str,
+    shares: Numbers,
+    palette: str,
+    notes: Sequence[str],
+    write: Callable[[float], str] | None = None,
+) -> Iterator[Plot]:
+    """Yield axes with a square matrix: names with numbers at the left, the numbers above."""
+    n = len(names)
+    cell = min(32, max(11, 660 // n))
+    numbered = [f"{position}. {name}" for position, name in enumerate(names, 1)]
+    margins = 24 + px_of(*numbered, size=min(12, cell)), 60, 28, 16
+    with new_plot(kind, cell * n, cell * n, description, margins=margins, notes=notes) as plot:
+        draw_cells(plot.ax, shares, palette, write)
+        plot.ax.set_yticks(range(n), numbered, fontsize=min(12, cell))
+        every = 1 if cell >= 20 else 5
+        plot.ax.set_xticks(range(0, n, every), [str(c + 1) for c in range(0, n, every)])
+        plot.ax.xaxis.tick_top()
+        name_ticks(plot.ax, "y", "row")
+        yield plot
+
+
+def nothing_svg(kind: str, why: str) -> str:
+    """Return a small figure that says why there is none."""
+    sentence = f"nothing to draw: {clean(why)}"
+    with new_plot(kind, px_of(sentence), 12, sentence, margins=(12, 12, 12, 12)) as plot:
+        plot.ax.set_axis_off()
+        plot.ax.text(0, 0, sentence)
+        return plot.svg()
+
+
+def page_svg(raw: str, kind: str, description: str) -> str:
+    """Return what matplotlib wrote so that it can stand in a page.
+
+    Its style for every element of the page is left out, ids stay only where something refers to
+    them, with a prefix of the figure's own, and groups with a name become ``data-part``.
+    """
+    body = raw[raw.index("</defs>") + len("</defs>") : raw.rindex("</svg>")]
+    _, _, width, height = re.findall(r'viewBox="(.*?)"', raw)[0].split()
+    prefix = f"f{sha256((description + raw).encode()).hexdigest()[:12]}-"
+    tags = TAG.sub(lambda match: _page_tag(match[0], prefix), re.sub(r">\s+<", "><", body))
+    tags = MARKERS.sub(_with_style_once, tags)
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" '
+        f'height="{height}" style="max-width:100%;height:auto" role="img" '
+        f'aria-label="{escape(clean(description))}" data-figure="{kind}" '
+        'font-family="system-ui, sans-serif" fill="currentColor" stroke-linejoin="round">'
+        f"{STANDALONE}{tags.strip()}</svg>"
+    )
+
+
+def _page_tag(tag: str, prefix: str) -> str:
+    """Return a tag of matplotlib's as it may stand in a page: short, with ids of its own."""
+    if group := GROUP.fullmatch(tag):
+        name, end = group.groups()
+        return f"<g{end}>" if NUMBERED.fullmatch(name) else f'<g data-part="{name}"{end}>'
+    if tag.startswith("<image"):  # nothing refers to it
+        tag = re.sub(r' id="[^"]*"', "", tag)
+    tag = DECIMAL.sub(lambda n: f"{float(n[0]):.2f}".rstrip("0").rstrip("."), tag)
+    tag = re.sub(r"font-family: [^;\"]*(; )?|\s*transform=\"rotate\(-0 [^\"]*\"", "", tag)
+    tag = tag.replace("xlink:", "").replace(INK, "currentColor").replace("base64,\n", "base64,")
+    return re.sub(r'( id="|href="#|url\(#)', rf"\g<1>{prefix}", re.sub(r"\s+", " ", tag))
+
+
+def _with_style_once(match: re.Match[str]) -> str:
+    """Return a group of markers with their style on the group, where all have the same."""
+    attributes, markers = match.groups()
+    styles = {*STYLE.findall(markers)}
+    if len(styles) != 1 or "style" in attributes:
+        return match[0]
+    return f"<g{attributes}{styles.pop()}>{STYLE.sub('', markers)}</g>"

@@ -1,0 +1,196 @@
+"""Renders templates: pages, whose texts from exports are made harmless, and Markdown.
+
+Every value that a template of a page writes goes through `text`, unless it is markup already;
+those of Markdown go through `markdown.written`. What does not belong here: what a section says
+(report/sections, templates), how the page looks (style.css) and what it does (script.js).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from html import escape
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from markupsafe import Markup
+
+from annot_pipeline.contracts import share_text
+from annot_pipeline.errors import counted, first_of, printable
+from annot_pipeline.report import markdown
+from annot_pipeline.report.release_figures import MOST_TASKS
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+MOST_CHARACTERS = 120
+"""Of a text in a table or a title; pages of items show more."""
+SMALLEST_P = 0.001
+ROUNDING = 1e-12
+"""Agreement below it is that of sums of rounded numbers."""
+NUMBERS = ("count", "real", "share", "p")
+"""Kinds of columns whose values are numbers, at the right."""
+
+
+def render_html(template: str, facts: Mapping[str, Any]) -> str:
+    """Return a template of the page, filled; without blanks around it."""
+    return _pages().get_template(template).render(facts).strip()
+
+
+def render_markdown(template: str, facts: Mapping[str, Any]) -> str:
+    """Return a template of Markdown, filled, without blank lines after each other."""
+    return re.sub(r"\n{3,}", "\n\n", _cards().get_template(template).render(facts)).strip() + "\n"
+
+
+class Column(NamedTuple):
+    """A column of a table.
+
+    Parameters
+    ----------
+    name
+        Its head.
+    kind
+        How its values are written: ``text``, ``prose`` (more of a long text), ``chip``, those of
+        `NUMBERS`, or a name that the template knows; with ``choose``, the reader can choose one.
+    tip
+        What it is, shown when the mouse rests on the head.
+    """
+
+    name: str
+    kind: str = "text"
+    tip: str = ""
+
+
+def column(description: str | Sequence[str]) -> Column:
+    """Return a column from its name, or from name, kind and tip."""
+    return Column(description) if isinstance(description, str) else Column(*description)
+
+
+def filled(
+    columns: Sequence[str | Sequence[str]],
+    rows: Sequence[Sequence[Any]],
+    always: Sequence[int] = (),
+) -> tuple[list[Column], list[list[Any]]]:
+    """Return columns and rows without the columns that have no value in any row.
+
+    ``always`` are numbers of columns that stay.
+    """
+    numbers = [
+        n
+        for n in range(len(columns))
+        if n in always or any(row[n] not in (None, "") for row in rows)
+    ]
+    return [column(columns[n]) for n in numbers], [[row[n] for n in numbers] for row in rows]
+
+
+def text(value: object, most: int = MOST_CHARACTERS) -> Markup:
+    """Return a text from anywhere.
+
+    No markup, no characters that reorder a line, of a long one the start.
+
+    Letters of all scripts stay; what runs from right to left does so by itself.
+    """
+    whole = str(value)
+    if len(whole) <= most and whole.isascii() and whole.isprintable():
+        return Markup(escape(whole))  # noqa: S704 - escaped
+    cut = whole[:most]
+    html = escape("\n".join(map(printable, cut.split("\n"))))
+    if not cut.isascii():
+        html = f"<bdi>{html}</bdi>"
+    if len(whole) > most:
+        html += f'<span class="cut">… ({len(whole):,} characters)</span>'
+    return Markup(html)  # noqa: S704 - escaped above
+
+
+def attribute(value: object) -> Markup:
+    """Return the same for an attribute: one line, no element."""
+    line = " ".join(str(value)[:MOST_CHARACTERS].split())
+    return Markup(escape(printable(line)))  # noqa: S704 - escaped
+
+
+def number(value: float | None, kind: str = "real") -> str:
+    """Return a number for people; empty where there is none."""
+    if value is None or value != value:
+        return ""
+    if kind == "count":
+        return f"{value:,.0f}"
+    if kind == "share":
+        return share_text(value)
+    if kind == "p":
+        return f"{value:.3f}" if value >= SMALLEST_P else f"{value:.1e}"
+    size = abs(value)
+    if size and (size >= 1e7 or size < 5e-4):
+        return f"{value:.2e}".replace("-", "\u2212", 1) if value < 0 else f"{value:.2e}"
+    digits = 0 if isinstance(value, int) else 3 if size < 10 else 2 if size < 100 else 1
+    return f"{value:,.{digits}f}".replace("-", "\u2212")
+
+
+def _written(value: float | None, kind: str = "real") -> Markup:
+    return Markup(escape(number(value, kind)))  # noqa: S704 - escaped
+
+
+def exact(value: float, kind: str) -> str:
+    """Return a number for scripts, where the one for people is rounded; else an empty text."""
+    written = number(value, kind)
+    is_rounded = kind in ("p", "real") or written.startswith(("<", ">"))
+    return f"{value:.6g}" if written and is_rounded else ""
+
+
+def without_rounding(value: Any) -> Any:
+    """Return 0 for what differs from it by the rounding of numbers alone."""
+    return 0.0 if value is not None and abs(value) < ROUNDING else value
+
+
+def interval(low: float | None, high: float | None, kind: str = "real") -> str:
+    """Return ends of an interval, or nothing."""
+    if low is None or high is None:
+        return ""
+    return f"{number(low, kind)} to {number(high, kind)}"
+
+
+def flag(value: bool | None) -> str:
+    """Return a yes or no."""
+    return "" if value is None else "yes" if value else "no"
+
+
+def in_words(name: str) -> str:
+    """Return a name of the code as words."""
+    return str(name).replace("_", " ")
+
+
+@cache
+def _pages() -> Environment:
+    environment = _environment(_shown)
+    environment.filters |= {
+        "attribute": attribute, "column": column, "exact": exact, "flag": flag,
+        "number": _written, "text": text, "thousands": "{:,}".format,
+        "without_rounding": without_rounding, "words": in_words,
+    }  # fmt: skip
+    environment.globals |= {
+        "MOST_TASKS": MOST_TASKS, "NUMBERS": NUMBERS, "filled": filled, "interval": interval,
+    }  # fmt: skip
+    return environment
+
+
+@cache
+def _cards() -> Environment:
+    environment = _environment(markdown.written)
+    environment.filters |= {
+        "cell": markdown.cell, "counted": counted, "first_of": first_of, "raw": Markup,
+    }  # fmt: skip
+    environment.globals["most_rows"] = markdown.MOST_ROWS
+    return environment
+
+
+def _environment(write: Callable[[Any], Any]) -> Environment:
+    """Return an environment that writes every value through a function."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    return Environment(
+        loader=PackageLoader("annot_pipeline.report"), autoescape=True, undefined=StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True, finalize=write,
+    )  # fmt: skip
+
+
+def _shown(value: Any) -> Any:
+    return text(value) if isinstance(value, str) and not isinstance(value, Markup) else value
