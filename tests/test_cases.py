@@ -150,8 +150,8 @@ def test_case(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: R
     if name in PREPARE:
         PREPARE[name](folder)
     # what a step says once a second depends on the machine
-    for stage in ("comparisons", "labels"):
-        place = f"annot_pipeline.stages.{stage}.stage.throttle_progress"
+    for module in ("runtime.task_partitions", "stages.labels.em_checkpoints"):
+        place = f"annot_pipeline.{module}.throttle_progress"
         monkeypatch.setattr(place, lambda _: lambda _: None)
     if not UPDATE and not needs_dagster(name):
         monkeypatch.setattr("assets_defs.run.run_in_process", build_without_dagster)

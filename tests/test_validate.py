@@ -3,7 +3,7 @@
 import pyarrow as pa
 import pytest
 
-from annot_pipeline.commands.validate import _filled
+from annot_pipeline.commands.validate import filled_cells
 
 
 def column(*chunks, encoded=False):
@@ -17,15 +17,15 @@ def test_cells_that_are_not_blank_in_the_order_in_which_they_come(encoded):
         column(["b", "a", None], ["a", " "], encoded=encoded),
         column(["\u00a0\t", "b", "c "], encoded=encoded),
     ]
-    filled, values = _filled(files)
+    filled, values = filled_cells(files)
     assert filled == 5
     assert values.to_pylist() == ["b", "a", "c "]
 
 
 def test_numbers_and_nothing():
-    filled, values = _filled([pa.chunked_array([[1.0, None, 2.5], [1.0]])])
+    filled, values = filled_cells([pa.chunked_array([[1.0, None, 2.5], [1.0]])])
     assert (filled, values.to_pylist()) == (3, [1.0, 2.5])
-    assert _filled([pa.chunked_array([[0.0, -0.0]])])[1].to_pylist() == [0.0]
-    assert _filled([])[0] == 0
+    assert filled_cells([pa.chunked_array([[0.0, -0.0]])])[1].to_pylist() == [0.0]
+    assert filled_cells([])[0] == 0
     empty = pa.chunked_array([], pa.dictionary(pa.int32(), pa.string()))
-    assert _filled([empty])[1].to_pylist() == []
+    assert filled_cells([empty])[1].to_pylist() == []

@@ -8,8 +8,6 @@ from dataclasses import asdict, dataclass
 from itertools import product
 from typing import Any
 
-import pyarrow.parquet as pq
-
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.errors import ConfigError, Problem, counted, first_of
 from annot_pipeline.methods.rankings.detectable import (
@@ -184,8 +182,6 @@ def _remedy(reason: str) -> str:
 def _shared_documents(campaign: LoadedCampaign, release: Release) -> dict[str, int]:
     """Return by task the documents of which several segments have judgments of systems."""
     judgments = release.stored("judgments")
-    if "document" not in pq.read_schema(judgments.paths[0]).names:  # releases of older versions
-        return {}
     queries = Queries(campaign.settings.resources, campaign.spill)
     rows = queries.table("audit/shared_documents", {"judgments": judgments}).to_pylist()
     return {row["task"]: row["documents"] for row in rows}

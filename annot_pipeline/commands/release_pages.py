@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from pyarrow.parquet import read_schema
 
 from annot_pipeline.audit.trace.items import trace_contested
 from annot_pipeline.report.croissant import croissant
@@ -130,11 +129,7 @@ def _parent_tables(
     """Return tables of the parent that the report compares with, and the labels that differ."""
     if parent is None:
         return None
-    tables = {}
-    for name, columns in COMPARED.items():
-        stored = parent.stored(name)
-        columns_there = read_schema(stored.paths[0]).names  # an older schema has fewer columns
-        tables[name] = read_table(stored, [c for c in columns if c in columns_there])
+    tables = {name: read_table(parent.stored(name), columns) for name, columns in COMPARED.items()}
     labels = {"old_labels": parent.stored("labels"), "new_labels": stored_tables["labels"]}
     other_names = (document["changes"] or {}).get("judges_have_other_names", False)
     parameters = {"most": MOST_CHANGES, "same_names": not other_names}

@@ -59,7 +59,7 @@ def status(campaign: LoadedCampaign) -> dict[str, Any]:
             "checks": [c for c in release.manifest["checks"] if c["name"] != EXPOSED.name],
             "decisions": _decisions(release),
             "judges": _judges(release),
-            "anonymous_votes": release.manifest["facts"].get("anonymous_votes", {}),
+            "anonymous_votes": release.manifest["facts"]["anonymous_votes"],
             "damaged": [*release.damaged(), *release.strangers()],
         },
         "exposed_secrets": exposed_secrets(campaign.settings.privacy, campaign.store),
@@ -84,15 +84,15 @@ def status(campaign: LoadedCampaign) -> dict[str, Any]:
 
 def _decisions(release: Release) -> dict[str, int]:
     """Return labels that experts decided, and those of which the model says otherwise."""
-    tasks = (release.manifest["facts"].get("adjudications") or {}).values()
+    tasks = release.manifest["facts"]["adjudications"].values()
     return {name: sum(task[name] for task in tasks) for name in DECIDED}
 
 
 def _judges(release: Release) -> dict[str, Any]:
     """Return how many judges have which verdict, and the published names of those of concern."""
     facts = release.manifest["facts"]
-    failed, suspected = facts.get("failed_judges", {}), facts.get("suspected_judges", [])
-    careless = {name for names in facts.get("careless_judges", {}).values() for name in names}
+    failed, suspected = facts["failed_judges"], facts["suspected_judges"]
+    careless = {name for names in facts["careless_judges"].values() for name in names}
     return {
         **{
             name: {verdict: facts.get(name, {}).get(verdict, 0) for verdict in VERDICTS}

@@ -131,7 +131,7 @@ def _fields(source: Source, paths: list[Path]) -> list[dict[str, Any]]:
         if judge and len(judge) >= SHORTEST_NAME
     }
     for name, expression in source.fields.items():
-        filled, distinct = _filled([_answered(path, name) for path in paths])
+        filled, distinct = filled_cells([_answered(path, name) for path in paths])
         described.append(
             {
                 "field": name,
@@ -149,7 +149,7 @@ def _answered(path: Path, name: str) -> pa.ChunkedArray:
     return rows.filter(pc.is_null(rows["early_fate"]))[name]
 
 
-def _filled(columns: list[pa.ChunkedArray]) -> tuple[int, pa.Array]:
+def filled_cells(columns: list[pa.ChunkedArray]) -> tuple[int, pa.Array]:
     """Count the cells of a column that are not blank, over files, and return distinct values."""
     if not columns:
         return 0, pa.nulls(0, TEXT)

@@ -138,7 +138,7 @@ class Contents:
     @property
     def anonymous_votes(self) -> Mapping[str, int]:
         """Return the votes that come as counts, by task; releases of older code have none."""
-        votes: Mapping[str, int] = self.facts.get("anonymous_votes", {})
+        votes: Mapping[str, int] = self.facts["anonymous_votes"]
         return votes
 
     @cached_property
@@ -155,8 +155,8 @@ class Contents:
 
     @cached_property
     def used_judges(self) -> list[dict[str, Any]]:
-        """Return the judges with judgments whose kind their task uses; all of older releases."""
-        used = self.facts.get("used_judges", {})
+        """Return the judges with judgments whose kind their task uses."""
+        used = self.facts["used_judges"]
         return [row for row in self.judges if row["n_judgments"] and not is_measured(row, used)]
 
     @cached_property

@@ -55,7 +55,7 @@ def data_card(manifest: Manifest, gold: Gold) -> str:
         Those of ``TABLES``.
     """
     gold = {**gold, "judges": _used(gold["judges"], manifest)}
-    facts, votes = manifest["facts"], manifest["facts"].get("anonymous_votes", {})
+    facts, votes = manifest["facts"], manifest["facts"]["anonymous_votes"]
     certainty = facts["certainty"].items()
     return render_markdown("card.md", {
         "manifest": manifest,
@@ -77,7 +77,7 @@ def data_card(manifest: Manifest, gold: Gold) -> str:
         "adjudicated": [*_adjudicated(manifest, gold["label_counts"])],
         "agreement": [*_agreement(gold["agreement"])],
         "models": [*_models(gold["judge_validation"])],
-        "model_note": model_note(facts.get("used_judges", {})),
+        "model_note": model_note(facts["used_judges"]),
         "classes": [*_classes(gold)],
         **rankings(gold),
         "accuracies": [
@@ -108,7 +108,7 @@ def data_card(manifest: Manifest, gold: Gold) -> str:
 
 def _used(judges: pa.Table, manifest: Manifest) -> pa.Table:
     """Return the judges with judgments whose kind their task uses."""
-    used = manifest["facts"].get("used_judges", {})
+    used = manifest["facts"]["used_judges"]
     is_used = [row["n_judgments"] > 0 and not is_measured(row, used) for row in judges.to_pylist()]
     return judges.filter(pa.array(is_used, pa.bool_()))
 

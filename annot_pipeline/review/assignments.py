@@ -79,7 +79,7 @@ def recommend(
         reasons = {_words(v, quality): v["task"] for v in proven}
         if len(reasons) > 1:
             reasons = {f"{task}: {words}": task for words, task in reasons.items()}
-        return "reject", _short(" ".join(reasons), encoding)
+        return "reject", shorten_reason(" ".join(reasons), encoding)
     if failed:
         return "decide", _doubt(failed[0])
     doubts = [v for v in verdicts if v["verdict"] != "passed"]
@@ -111,7 +111,7 @@ def _doubt(verdict: Mapping[str, Any]) -> str:
     )
 
 
-def _short(reason: str, encoding: str) -> str:
+def shorten_reason(reason: str, encoding: str) -> str:
     """Return a reason as MTurk takes it, in letters that the file's encoding has."""
     reason = printable(reason).encode(encoding, "replace").decode(encoding)
     over = len(reason) > LONGEST_REASON

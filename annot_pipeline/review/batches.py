@@ -75,7 +75,7 @@ def batches_of(build: Build, tables: Mapping[str, StoredTable]) -> list[Batch]:
             exports.setdefault(row["source_file"], row)
             mapped.setdefault(row["source_file"], []).append(source)
     batches = []
-    for target, (name, row) in zip(_targets(list(exports)), exports.items(), strict=True):
+    for target, (name, row) in zip(upload_names(list(exports)), exports.items(), strict=True):
         path = archived(build.store.archive, row["source_sha256"])
         if not path.exists() or file_sha256(path) != row["source_sha256"]:
             what = "the archive has other bytes" if path.exists() else "the archive has lost it"
@@ -101,7 +101,7 @@ def _judge_column(sources: Sequence[Source]) -> str | None:
     return columns.pop() if len(columns) == 1 else None
 
 
-def _targets(exports: Sequence[str]) -> list[str]:
+def upload_names(exports: Sequence[str]) -> list[str]:
     """Return ``upload-NAME.csv`` for each export; its folders too where two have one name."""
     stems = [_stem(PurePosixPath(export).name) for export in exports]
     counts = Counter(stem.casefold() for stem in stems)

@@ -34,10 +34,10 @@ def write_sheet(path: Path, assignments: list[Assignment]) -> None:
             who = [a.export, a.row, a.line, a.worker, a.hit, a.native_id, a.status]
             what = [a.recommendation, ", ".join(a.verdicts), a.reason]
             figures = [a.judge.get(name) for name in FIGURES]
-            sheet.writerow(map(_safe, [*who, *what, *figures, a.n_judgments, a.n_rejected]))
+            sheet.writerow(map(safe_cell, [*who, *what, *figures, a.n_judgments, a.n_rejected]))
 
 
-def _safe(value: Any) -> Any:
+def safe_cell(value: Any) -> Any:
     """Return a cell that no spreadsheet takes for a formula; numbers as they are."""
     return FORMULA.sub(r"\1'", value) if isinstance(value, str) else value
 

@@ -25,16 +25,17 @@ def refuse_read_back(campaign: LoadedCampaign, paths: Sequence[Path]) -> None:
     for where, pattern in listed:
         parts = Path(os.path.normpath(campaign.folder / pattern)).parts
         for path in paths:
-            if _fits(path.resolve().parts, parts):
+            if matches_glob(path.resolve().parts, parts):
                 what = f"{pattern} matches {path}"
                 do = "give a folder that no glob matches with -o, or narrow the glob"
                 title = "the next build would read it as an export"
                 raise ConfigError(title, [Problem(where, what, do=do)])
 
 
-def _fits(parts: Sequence[str], pattern: Sequence[str]) -> bool:
+def matches_glob(parts: Sequence[str], pattern: Sequence[str]) -> bool:
+    """Return whether a path matches a glob, both by their parts; ``**`` is any number of them."""
     if not parts or not pattern:
         return not parts and not pattern
     if pattern[0] == "**":
-        return any(_fits(parts[n:], pattern[1:]) for n in range(len(parts)))
-    return fnmatchcase(parts[0], pattern[0]) and _fits(parts[1:], pattern[1:])
+        return any(matches_glob(parts[n:], pattern[1:]) for n in range(len(parts)))
+    return fnmatchcase(parts[0], pattern[0]) and matches_glob(parts[1:], pattern[1:])

@@ -13,7 +13,6 @@ import pyarrow as pa
 
 from annot_pipeline.arrays import Codes, Flags, Floats
 from annot_pipeline.contracts import CERTAINTY_BOUNDS, TEXT
-from annot_pipeline.contracts.certainty import probability_column
 from annot_pipeline.errors import Problem, StoreError
 
 if TYPE_CHECKING:
@@ -120,7 +119,7 @@ def read_gold(release: GoldTables, *, raw: bool = False) -> dict[str, GoldTask]:
         do = "predictions of scores can be joined with the gold table scores"
         raise StoreError(title, [Problem("", what, do=do)])
     whole = release.table("label_distributions")
-    column = probability_column(whole.schema.names, dawid_skene=raw)
+    column = "dawid_skene_probability" if raw else "probability"
     shares = _frame(whole, f"task item label {column}")
     order = _frame(release.table("prevalence"), "task label label_order")
     by_task = {n: dict(list(f.groupby("task"))) for n, f in (("shares", shares), ("order", order))}

@@ -19,7 +19,6 @@ from annot_pipeline.arrays import Codes
 from annot_pipeline.config import Limits
 from annot_pipeline.contracts import TEXT
 from annot_pipeline.contracts.answer_text import answer_text
-from annot_pipeline.contracts.certainty import probability_column
 from annot_pipeline.errors import ConfigError, InputError, Problem, counted, first_of, row_and_line
 from annot_pipeline.exports import READERS, Opening
 from annot_pipeline.exports.line_numbers import row_lines
@@ -253,7 +252,8 @@ def recognise(
     has_label = form in ("labels", "long") and label_column
     probability = PROBABILITIES if form == "object" else None
     if form == "long" and label_column:
-        probability = probability_column(columns, dawid_skene=raw)
+        own = "dawid_skene_probability"
+        probability = own if raw and own in columns else "probability"
     recognised = Form(
         form, item, task, label_column if has_label else None, probability,
         tuple(by_class.items()) if form == "columns" else (),

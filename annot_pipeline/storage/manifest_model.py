@@ -132,14 +132,14 @@ class _Facts(_Section):
     records: Count
     fates: dict[str, Count]
     rejections: list[_Rejection]
-    kinds: dict[str, str] = Field(default_factory=dict)
-    adjudications: dict[str, _Decisions] | None = None
-    anonymous_votes: dict[str, Count] = Field(default_factory=dict)
-    verdicts: dict[str, Count] = Field(default_factory=dict)
-    label_verdicts: dict[str, Count] = Field(default_factory=dict)
-    careless_judges: dict[str, list[str]] = Field(default_factory=dict)
-    failed_judges: dict[str, list[str]] = Field(default_factory=dict)
-    suspected_judges: list[str] = Field(default_factory=list)
+    kinds: dict[str, str]
+    adjudications: dict[str, _Decisions]
+    anonymous_votes: dict[str, Count]
+    verdicts: dict[str, Count]
+    label_verdicts: dict[str, Count]
+    careless_judges: dict[str, list[str]]
+    failed_judges: dict[str, list[str]]
+    suspected_judges: list[str]
 
 
 class _Privacy(_Section):

@@ -62,7 +62,10 @@ def test_the_report_says_how_certainty_came_about(label_model, says):
     tables["label_counts"] = pa.Table.from_pylist([counts])
     settings = {"label_model": label_model, "labels": {"certain_at": 0.9}}
     html = html_of(
-        certainty, Contents({"settings": settings, "convergence": [], "facts": {}}, tables, {})
+        certainty,
+        Contents(
+            {"settings": settings, "convergence": [], "facts": {"anonymous_votes": {}}}, tables, {}
+        ),
     )
     assert says in html.replace("&#x27;", "'")
     assert ("err independently" in html) == (label_model != "hierarchical")

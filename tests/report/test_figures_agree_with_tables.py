@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from html.parser import HTMLParser
 from typing import Any
@@ -370,18 +370,11 @@ def test_reliability():
     assert len(figure.boxes("bin")) == 2 * n_bins == len(figure.boxes("interval"))
 
 
-def old_labels(schema: int) -> Iterator[dict[str, Any]]:
-    yield {"task": "t", "item": "i", "label": "a", "probability": 0.5, "adjudicated": False} | (
-        {"calibrated_probability": 0.25} if schema == 4 else {}
-    )
-
-
-@pytest.mark.parametrize(("schema", "was"), [(4, "25.0%"), (11, "50.0%")])
-def test_changed_labels_have_the_published_probability(contents, schema, was):
-    """Of releases of schema 4 that is calibrated_probability; plain names were Dawid-Skene's."""
+def test_changed_labels_have_the_published_probability(contents):
     now = gold_rows("labels", [{"task": "t", "item": "i", "label": "b", "probability": 0.75,
                                 "adjudicated": False}])  # fmt: skip
-    before = pa.Table.from_pylist(list(old_labels(schema)))
+    before = gold_rows("labels", [{"task": "t", "item": "i", "label": "a", "probability": 0.5,
+                                   "adjudicated": False}])  # fmt: skip
     inputs = {"old_labels": before, "new_labels": now}
     parameters = {"same_names": False, "most": 9}
     changed = QUERIES.table("report/label_changes", inputs, parameters)
@@ -390,4 +383,4 @@ def test_changed_labels_have_the_published_probability(contents, schema, was):
     previous = empty | {"label_changes": changed}
     with_changes = replace(with_tables(contents, **empty), manifest=manifest, previous=previous)
     (row,) = Section(html_of(changes, with_changes)).tables["Labels that changed"]
-    assert (row["probability was"], row["probability is"]) == (was, "75.0%")
+    assert (row["probability was"], row["probability is"]) == ("50.0%", "75.0%")

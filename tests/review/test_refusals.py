@@ -14,7 +14,7 @@ from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.errors import ConfigError, GateError, StoreError
 from annot_pipeline.exports import Export
 from annot_pipeline.review import review
-from annot_pipeline.runtime.read_back import _fits
+from annot_pipeline.runtime.read_back import matches_glob
 from annot_pipeline.storage.files import file_sha256
 from tests.conftest import build_file
 from tests.review.batches import CAREFUL, HEAD, batch, refused, reviewed, upload, work
@@ -272,7 +272,7 @@ def test_the_owner_alone_reads_names(plain):
 
 def test_globs_of_any_depth():
     def fits(path: str, glob: str) -> bool:
-        return _fits(path.split("/"), glob.split("/"))
+        return matches_glob(path.split("/"), glob.split("/"))
 
     assert all(fits(path, "a/**/*.csv") for path in ("a/b.csv", "a/b/b.csv", "a/b/c/b.csv"))
     assert not any(fits(path, "a/**/*.csv") for path in ("b.csv", "b/a/b.csv", "a/b.tsv", "a"))

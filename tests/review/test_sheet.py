@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from annot_pipeline.review.batches import _targets
-from annot_pipeline.review.sheet import _safe
+from annot_pipeline.review.batches import upload_names
+from annot_pipeline.review.sheet import safe_cell
 from tests.review.batches import (
     CAREFUL,
     CARELESS,
@@ -80,7 +80,7 @@ def test_no_cell_is_a_formula(make):
     assert [name for name in ("=1+1", "@sum", "-2", "+3", "a=b", "'q") if f'"{name}"' in left] == [
         "a=b", "'q",
     ]  # fmt: skip
-    assert [_safe(v) for v in ("\tx", "\rx", -1.5, 3, None, "")] == [
+    assert [safe_cell(v) for v in ("\tx", "\rx", -1.5, 3, None, "")] == [
         "'\tx", "'\rx", -1.5, 3, None, "",
     ]  # fmt: skip
 
@@ -170,15 +170,15 @@ def test_other_sources_do_not_count(make):
 
 
 def test_names_of_uploads():
-    assert _targets(["a/b.csv", "a/c.CSV.GZ", "d"]) == [
+    assert upload_names(["a/b.csv", "a/c.CSV.GZ", "d"]) == [
         "upload-b.csv",
         "upload-c.csv",
         "upload-d.csv",
     ]
-    assert _targets(["../x/b.csv", "y/B.csv.gz", "/b.csv"]) == [
+    assert upload_names(["../x/b.csv", "y/B.csv.gz", "/b.csv"]) == [
         "upload-x-b.csv", "upload-y-B.csv", "upload-b.csv",
     ]  # fmt: skip
-    assert _targets(["a/b-c.csv", "a-b/c.csv", "a/b/c.csv", "x/b-c.csv"]) == [
+    assert upload_names(["a/b-c.csv", "a-b/c.csv", "a/b/c.csv", "x/b-c.csv"]) == [
         "upload-a-b-c.csv", "upload-a-b-c-again.csv", "upload-a-b-c-again-again.csv",
         "upload-x-b-c.csv",
     ]  # fmt: skip
@@ -212,4 +212,4 @@ def test_an_older_download_decides_nothing(make):
     ],
 )
 def test_no_part_of_a_cell_is_a_formula_where_cells_are_split_elsewhere(cell, written):
-    assert _safe(cell) == written
+    assert safe_cell(cell) == written

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from annot_pipeline.contracts import FATES
-from annot_pipeline.review.assignments import _short
+from annot_pipeline.review.assignments import shorten_reason
 from tests.review.batches import (
     CAREFUL,
     CARELESS,
@@ -212,7 +212,7 @@ def test_work_that_passes_is_not_approved_where_no_answer_counts(make):
 
 
 def test_a_long_reason_is_cut():
-    short = _short("\x07é€" + "y" * 2_000, "latin-1")
+    short = shorten_reason("\x07é€" + "y" * 2_000, "latin-1")
     assert len(short) == 1_024
     assert short.startswith("?é?yy")
     assert short.endswith("y...")

@@ -173,19 +173,6 @@ def test_a_truth_that_is_no_class_is_not_known(publish, scored):
     assert (task["scored_on"], task["n_known"], task["n_items"]) == ("gold", 49, 60)
 
 
-def test_gold_of_a_release_of_schema_4_competes_by_its_calibrated_probabilities(publish, scored):
-    publish(MOOD, dawid_skene=lambda p: 0.98 if p > 0.5 else 0.02, truths=truths(N), schema=4)
-    for more, p in (((), 0.9), (("--raw",), 0.98)):
-        (task,) = scored("model.csv", model(), *more)[1]["tasks"]
-        assert (task["scored_on"], value(task, "log_loss")) == (
-            "known",
-            pytest.approx(-math.log(0.8)),
-        )
-        assert baseline(task, "gold", "log_loss") == pytest.approx(
-            -(57 * math.log(p) + 3 * math.log(1 - p)) / 60
-        )
-
-
 TWO_TASKS: Shares = {"mood": gold(3), "tone": gold(6, "j")}
 
 

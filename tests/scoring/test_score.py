@@ -59,30 +59,6 @@ def test_gold_is_published_unless_raw_is_asked_for(publish, scored):
     assert value(raw["micro"], "kl") == pytest.approx(0, abs=1e-12)
 
 
-@pytest.mark.parametrize("schema", [3, 4])
-def test_releases_of_schemas_3_and_4_are_scored_by_calibrated_probabilities(
-    publish, scored, schema
-):
-    publish(ONE, dawid_skene=half_sure, schema=schema)
-    own = "item,label,probability,calibrated_probability\na,yes,0.65,0.8\na,no,0.35,0.2\n"
-    _, actual, _ = scored("release.csv", own)
-    assert actual["gold_column"] == "calibrated_probability"
-    assert value(actual["micro"], "entropy") == pytest.approx(ENTROPY["a"])
-    assert value(actual["micro"], "kl") == pytest.approx(0, abs=1e-12)
-    _, raw, _ = scored("release.csv", own, "--raw")
-    assert raw["gold_column"] == "probability"
-    assert value(raw["micro"], "entropy") == pytest.approx(HALF_SURE["a"])
-    assert value(raw["micro"], "kl") == pytest.approx(0, abs=1e-12)
-
-
-def test_releases_before_schema_3_have_dawid_skenes_probabilities(publish, scored):
-    publish(ONE, dawid_skene=half_sure, schema=2)
-    for more in ((), ("--raw",)):
-        _, actual, _ = scored("model.csv", WIDE, *more)
-        assert actual["gold_column"] == "probability"
-        assert value(actual["micro"], "entropy") == pytest.approx(sum(HALF_SURE.values()) / 3)
-
-
 def test_probabilities_by_hand(publish, scored):
     publish(ONE)
     status, actual, _ = scored("model.csv", WIDE)

@@ -305,8 +305,7 @@ def _differing(
         before, after = (table_of(release, compared.table) for release in (old, new))
         both = set(before.schema.names) & set(after.schema.names)
         columns = tuple(name for name in compared.columns if name in both)
-        flag = compared.flag if compared.flag in both else ""  # a release of before has none
-        of_both = dataclasses.replace(compared, columns=columns, flag=flag)
+        of_both = dataclasses.replace(compared, columns=columns)
         long = [long_form(rows, of_both) for rows in (before, after)]
         cells = differing(queries, of_both, *long)
         differing_tables.append(_TableDifference(of_both, after.schema, cells, *long))

@@ -195,7 +195,7 @@ def _document(manifest: Mapping[str, Any], task: str | None, item: str, by_task:
         "judgments": judgments_about(
             item, judgments, lineage, own.get("beside", []), weighed.of_judgment
         ),
-        "anonymous_votes": manifest["facts"].get("anonymous_votes", {}).get(task),
+        "anonymous_votes": manifest["facts"]["anonymous_votes"].get(task),
         "votes": vote_records(lineage),
         "other_records": other_records(judgments, lineage),
         "set_aside": own.get("set_aside", []),
@@ -296,8 +296,7 @@ def _records(trace: Row) -> Iterator[Row]:
 
 
 def _place(record: Row) -> Place:
-    digest = record.get("source_digest", record.get("source_sha256"))  # schema 3
-    return record["source_file"], digest or "", record["source_row"]
+    return record["source_file"], record["source_digest"] or "", record["source_row"]
 
 
 def _unknown_item(release: Release, item: str, task: str | None, *, listed: bool) -> StoreError:

@@ -15,11 +15,11 @@ UNWEIGHED: Row = {
     "evidence": None, "likelihoods": None, "rules_out": None, "weight": None, "z_weight": None,
 }  # fmt: skip
 KEPT = (
-    "judgment_id", "judge", "fate", "control", "criterion", "label", "score", "z", "preference",
-    "item", "item_a", "item_b", "system_a", "system_b", "rank", "rank_a", "rank_b", "hit",
-    "position", "seconds",
+    "judgment_id", "kind", "judge", "fate", "control", "criterion", "label", "score", "z",
+    "preference", "item", "item_a", "item_b", "system_a", "system_b", "rank", "rank_a", "rank_b",
+    "hit", "position", "seconds",
 )  # fmt: skip
-PLACE = ("source_file", "source_row", "cell", "fate", "reason")
+PLACE = ("source_file", "source_row", "cell", "fate", "reason", "source_digest")
 
 
 def judgments_about(
@@ -52,7 +52,6 @@ def judgments_about(
         own = [p for p in places[row["judgment_id"]] if p["fate"] == row["fate"]]
         documents.append(
             {name: row[name] for name in KEPT}
-            | {"kind": row.get("kind")}  # releases of earlier versions do not tell
             | UNWEIGHED
             | weighed.get(row["judgment_id"], {})
             | {
@@ -62,7 +61,6 @@ def judgments_about(
                 "beside": sorted(peers[row["judgment_id"]], key=lambda r: (r["rank"], r["item"])),
                 "places": [
                     {name: p[name] for name in PLACE}
-                    | {"source_digest": p.get("source_digest", p.get("source_sha256"))}  # schema 3
                     for p in sorted(places[row["judgment_id"]], key=_by_fate)
                 ],
             }

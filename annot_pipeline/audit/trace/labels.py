@@ -85,7 +85,7 @@ def weigh_labels(
         Rows of ``label_calibration`` of the task, with the dependence of its judges and the weight
         of votes if the published model has them.
     """
-    model_label = answered_by_model(label) if label else None
+    model_label = label["model_label"] if label else None
     used = [row for row in judgments if row["fate"] == "used"]
     classes = [row["label"] for row in sorted(prevalence, key=lambda row: row["label_order"])]
     if model_label is None or not used:
@@ -149,12 +149,6 @@ def _log_odds(prior: Mapping[str, float], label: str, other: str) -> float | Non
     if not (prior[label] and prior[other]):
         return None
     return math.log(prior[label]) - math.log(prior[other])
-
-
-def answered_by_model(label: Row) -> str | None:
-    """Return the model's own label of a row of ``labels``; schema 1 has a label alone."""
-    answer: str | None = label["model_label"] if "model_label" in label else label["label"]
-    return answer
 
 
 def _published_without(

@@ -90,7 +90,7 @@ def ask(
 
 def kinds(manifest: Mapping[str, Any]) -> Mapping[str, str]:
     """Return the kind of each task."""
-    kind_by_task: Mapping[str, str] = manifest["facts"].get("kinds", {})
+    kind_by_task: Mapping[str, str] = manifest["facts"]["kinds"]
     return kind_by_task
 
 

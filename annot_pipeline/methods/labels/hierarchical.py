@@ -88,7 +88,7 @@ def common_confusion(counts: Floats, smoothing: float = 0.01) -> Floats:
         Count added to each label where shares of labels are taken.
     """
     k = counts.shape[1]
-    copy, guess = _copy_or_guess(counts, smoothing)
+    copy, guess = copy_or_guess(counts, smoothing)
     guessing = copy[:, None, None] * np.eye(k) + ((1 - copy)[:, None] * guess)[:, None, :]
     row = counts + COMMON_LABELS * guessing
     row /= row.sum(axis=2, keepdims=True)
@@ -98,7 +98,7 @@ def common_confusion(counts: Floats, smoothing: float = 0.01) -> Floats:
     return np.asarray(trust * row + (1 - trust) * guessing)
 
 
-def _copy_or_guess(counts: Floats, smoothing: float) -> tuple[Floats, Floats]:
+def copy_or_guess(counts: Floats, smoothing: float) -> tuple[Floats, Floats]:
     """Return a, the probability that a label is copied, and b, how the others are guessed.
 
     EM with a Beta(2, 2) prior on a ``(n_tasks,)`` and a Dirichlet(1.1) prior on b ``(n_tasks, K)``.

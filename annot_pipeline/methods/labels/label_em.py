@@ -204,7 +204,7 @@ def run_em(
     state
         Where an earlier run stood.
     """
-    state = state or start_em(labels, _first_estimates(labels, prior, params))
+    state = state or start_em(labels, first_estimates(labels, prior, params))
     starts, tasks = labels.judge_starts, np.arange(labels.n_items.size)
     final = Estimates(*(np.empty_like(array) for array in vars(state.estimates).values()))
     convergence_by_task: dict[int, Convergence] = {}
@@ -320,7 +320,7 @@ def _changes_in_block(
     return largest
 
 
-def _first_estimates(
+def first_estimates(
     labels: LabelBlocks, prior: Floats | None, params: DawidSkeneParams
 ) -> Estimates:
     """Return the estimates that EM starts from."""

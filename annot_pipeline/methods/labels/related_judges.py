@@ -175,7 +175,7 @@ def related_judges(
         starts = np.cumsum([0, *(size.n_items for size in sizes)])[:-1].tolist()
         tasks = InMemoryBlocks(tasks.map(_thin_items, judges, step, each=starts))
     n_bytes = judges.size**2 * (sizes[0].n_labels + 3) * 8
-    sums = tasks.sum(_pair_sums, judges, n_bytes=n_bytes)
+    sums = tasks.sum(pair_sums, judges, n_bytes=n_bytes)
     pairs = _pairs(sums, declared[judges])
     fit = _fit_pairs(pairs)
     expected = pairs.agreement + (np.outer(fit.skill, fit.skill) - pairs.correlation) * pairs.scale
@@ -241,7 +241,7 @@ def _thin_items(codes: LabelCodes, start: int, judges: Codes, step: int) -> Labe
     )
 
 
-def _pair_sums(codes: LabelCodes, judges: Codes) -> _PairSums:
+def pair_sums(codes: LabelCodes, judges: Codes) -> _PairSums:
     """Return the sums over the items of a block."""
     from scipy.sparse import csr_array
 

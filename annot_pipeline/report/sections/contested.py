@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from annot_pipeline.contracts.certainty import certainty
 from annot_pipeline.report.contents import Contents, Document
 from annot_pipeline.report.render import number
 from annot_pipeline.report.sections.item import item_anchor, item_facts
@@ -21,7 +20,7 @@ def contested(contents: Contents) -> dict[str, Any]:
     rows = [
         (
             (item_anchor(trace), trace["item"]), trace["task"], _answer(trace),
-            certainty(trace.get("label") or {})[0], _why(trace),
+            (trace.get("label") or {}).get("probability"), _why(trace),
         )
         for trace in traces
     ]  # fmt: skip
@@ -46,6 +45,6 @@ def _why(trace: Document) -> str:
         return f"{flipping} {'judge' if flipping == 1 else 'judges'} could flip it alone"
     if label.get("adjudicated"):
         return "an expert decided"
-    if label and not certainty(label)[1]:
+    if label and not label["certain"]:
         return "not certain"
     return "judges differ most"

@@ -9,7 +9,7 @@ from annot_pipeline.report.contents import Contents
 
 def cost(contents: Contents) -> dict[str, Any]:
     """Return the cost by task, where exports carry what assignments were paid."""
-    rows = contents.facts.get("cost") or []
+    rows = contents.facts["cost"]
     if not rows:
         return {}
     return {

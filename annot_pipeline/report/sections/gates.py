@@ -19,7 +19,6 @@ def gates(contents: Contents) -> dict[str, Any]:
         "n_gates": len(checks),
         "open": [
             {
-                "unchecked": "",  # older releases lack it
                 **check,
                 "allowed": allowed(check),
                 "statement": statement(check["value"], check["question"]),

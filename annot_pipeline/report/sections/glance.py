@@ -53,7 +53,7 @@ def glance(contents: Contents) -> dict[str, Any]:
     """Return numbers, tasks, and the next commands."""
     return {
         **_became(contents),
-        "note": model_note(contents.facts.get("used_judges", {})),  # older releases do not tell
+        "note": model_note(contents.facts["used_judges"]),
         "cards": _cards(contents),
         "tasks": _tasks(contents),
         "n_tasks": len(contents.facts["kinds"]),

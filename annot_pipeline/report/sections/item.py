@@ -6,7 +6,6 @@ import hashlib
 import json
 from typing import Any
 
-from annot_pipeline.contracts.certainty import certainty, probability_column
 from annot_pipeline.errors import row_and_line
 from annot_pipeline.report.contents import Document
 from annot_pipeline.report.figures.names import short
@@ -32,7 +31,8 @@ def item_anchor(trace: Document) -> str:
 
 def item_facts(trace: Document) -> dict[str, Any]:
     """Return the trace with rows of its tables, closed until asked for by `item_anchor`."""
-    probability, certain = certainty(trace.get("label") or {})
+    label = trace.get("label") or {}
+    probability, certain = label.get("probability"), bool(label.get("certain"))
     score, judgments = trace.get("score") or {}, _rows(trace, "judgments")
     likely = [row for row in judgments if row.get("likelihoods")]
     without = _rows(trace, "without_judge")
@@ -94,12 +94,13 @@ def _rows(trace: Document, name: str) -> list[Document]:
 
 
 def _distribution(trace: Document) -> list[tuple[Any, ...]]:
-    pairs = [(row, row[probability_column(row)]) for row in trace.get("distribution") or ()]
-    pairs.sort(key=lambda pair: (-(pair[1] or 0), pair[0]["label"]))
+    rows = sorted(
+        trace.get("distribution") or (), key=lambda row: (-(row["probability"] or 0), row["label"])
+    )
     return [
-        (row["label"], share, share or 0.0, row[probability_column(row, dawid_skene=True)],
-         row["votes"])
-        for row, share in pairs
+        (row["label"], row["probability"], row["probability"] or 0.0,
+         row["dawid_skene_probability"], row["votes"])
+        for row in rows
     ]  # fmt: skip
 
 

@@ -67,7 +67,7 @@ def judges(contents: Contents) -> dict[str, Any]:
     quality, tables, facts = contents.settings["quality"], contents.tables, contents.facts
     by_controls, by_labels = (
         verdicts if any(n for verdict, n in verdicts.items() if verdict != "untested") else {}
-        for verdicts in (facts["verdicts"], facts.get("label_verdicts", {}))
+        for verdicts in (facts["verdicts"], facts["label_verdicts"])
     )
     columns, rows = _table(contents.judges)
     return {
@@ -77,7 +77,7 @@ def judges(contents: Contents) -> dict[str, Any]:
         "quality": quality,
         "has_contrast": quality["test"] in TESTS_WITH_CONTRAST,
         "has_level": quality["test"] not in SCREENINGS,
-        "families": families_text(facts.get("families", {})),  # older releases do not tell
+        "families": families_text(facts["families"]),
         "columns": columns,
         "rows": rows,
         "n_judges": len(contents.judges),

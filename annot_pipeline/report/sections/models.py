@@ -112,7 +112,7 @@ def _pages(
     """Return what is known of each model, to open."""
     by_model, judges = _by_model(validation), _by_model(contents.judges)
     drift = _by_model(contents.internal["model_drift"].to_pylist())
-    costs = _by_model(contents.facts.get("model_cost") or ())
+    costs = _by_model(contents.facts["model_cost"])
     confusions = _by_model(contents.tables["validation_confusion"].to_pylist())
     pages = []
     for key in sorted(by_model)[:MOST_MODELS]:

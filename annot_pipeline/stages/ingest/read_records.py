@@ -243,7 +243,7 @@ def _fields(
 def _typed(name: str, array: pa.Array) -> Values:
     """Return the text as the field's type; blank is null."""
     if name == "submitted_at":
-        plain = _plain_times(array)
+        plain = read_plain_times(array)
         if plain is not None:
             return Values(plain)
         return for_each_value(array, _optional(lambda v: parse_time(v, name)), TIME)
@@ -267,7 +267,7 @@ ANSWER_TEXTS = ("label", "truth")
 PLAIN_TIME = r"^[1-9]\d{3}-\d\d-\d\d[T ]\d\d:\d\d:\d\dZ?$"
 
 
-def _plain_times(array: pa.Array) -> pa.Array | None:
+def read_plain_times(array: pa.Array) -> pa.Array | None:
     """Return times that are all written as most tools do, in UTC; None where one is not.
 
     They are as many as rows, so that to read each in Python would take longer than all else.

@@ -56,7 +56,7 @@ def test_copy_or_guess_maximizes_its_posterior():
         return -float((counts * cells).sum() + prior)
 
     best = minimize(loss, np.zeros(4), tol=1e-12)
-    [copy], [guess] = hierarchical._copy_or_guess(counts[None], SMOOTHING)
+    [copy], [guess] = hierarchical.copy_or_guess(counts[None], SMOOTHING)
     expected = np.exp(best.x[1:]) / np.exp(best.x[1:]).sum()
     assert copy == pytest.approx(1 / (1 + np.exp(-best.x[0])), abs=1e-4)
     np.testing.assert_allclose(guess, expected, atol=1e-4)

@@ -252,35 +252,13 @@ def test_refuses_posterior_tolerances_that_mean_nothing(setting):
         DawidSkeneParams(**setting)
 
 
-def test_changes_of_posteriors_are_the_largest_of_all_blocks_by_task():
-    tasks = [crowd(seed, n_items=40 + seed, classes=2) for seed in range(3)]
-    shapes = [Shape(task.n_items, task.n_judges, task.n_labels) for task in tasks]
-    split = [blocks_of(task, 3).blocks for task in tasks]
-    blocks = InMemoryBlocks([[task for [task] in parts] for parts in zip(*split, strict=True)])
-    [group] = label_groups(blocks, shapes, PLAIN)
-    before, after = (
-        run_em(group.labels, None, replace(PLAIN, max_iterations=n)).estimates for n in (1, 6)
-    )
-    mask = np.array([True, False, True])
-    changes = label_em._posterior_changes(group.labels, before, after, mask)
-    expected = [
-        distance(*(fit(task, replace(PLAIN, max_iterations=n)) for n in (1, 6)))
-        for task in (tasks[0], tasks[2])
-    ]
-    np.testing.assert_allclose(changes, expected, atol=1e-12)
-    of_blocks = group.labels.matrices.map(
-        label_em._changes_in_block, before, after, np.ones(3, np.bool_)
-    )
-    assert len({int(np.argmax(column)) for column in np.transpose(of_blocks)}) > 1
-
-
 def plain_em(task: LabelCodes, params: DawidSkeneParams) -> tuple[bytes, bytes, bytes, int]:
     """EM in a loop that stops on the objective alone: posterior, pi, objective; iterations."""
     matrix = LabelMatrix.from_tasks([0], [task])
     start = label_groups(
         InMemoryBlocks([[task]]), [Shape(task.n_items, task.n_judges, task.n_labels)], params
     )[0]
-    estimates = label_em._first_estimates(start.labels, None, params)
+    estimates = label_em.first_estimates(start.labels, None, params)
     counts = expected_counts(matrix, estimates)
     trace = [_objective(counts, estimates, params)]
     while len(trace) <= params.max_iterations:

@@ -161,7 +161,7 @@ def test_sums_of_pairs_by_a_loop():
         rng.integers(0, 9, 70), rng.integers(0, 5, 70), rng.integers(0, 3, 70), 9, 5, 3
     )
     judges = np.array([0, 2, 3, 4])
-    sums = module._pair_sums(task, judges)
+    sums = module.pair_sums(task, judges)
     shares = np.zeros((9, 5, 3))
     np.add.at(shares, (task.items, task.judges, task.labels), 1.0)
     n = shares.sum(axis=2)

@@ -250,24 +250,6 @@ print(digest.hexdigest())
     assert len(hashes) == 1
 
 
-@pytest.mark.parametrize("sizes_differ", [False, True])
-@pytest.mark.parametrize("gamma", [0.3, 0.05, 0.01])
-def test_no_match_quality_exceeds_the_bound_of_its_cell(gamma, sizes_differ):
-    rng = np.random.default_rng(11)
-    n = rng.uniform(0, 9, 3000) if sizes_differ else rng.integers(0, 9, 3000)
-    item = states(*after(n, np.where(n == 0, 0.5, rng.random(3000))))
-    cells = partners._cells(item, gamma)
-    seeds = item.take(np.arange(0, 3000, 37))
-    bounds = partners._bounds(seeds, cells, gamma)
-    for cell in range(cells.n.size):
-        members = item.take(cells.order[cells.start[cell] : cells.start[cell] + cells.n[cell]])
-        exact = log_match_quality(
-            seeds.score[:, None], seeds.variance[:, None], members.score, members.variance,
-            gamma=gamma,
-        )  # fmt: skip
-        assert (exact <= bounds[:, [cell]]).all()
-
-
 def test_going_on_from_what_was_drawn_keeps_the_distribution(monkeypatch):
     """One round of tries, then all candidates are weighed: the same distribution."""
     monkeypatch.setattr(partners, "ROUNDS", 1)
