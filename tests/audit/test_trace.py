@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 import json
 import random
@@ -325,20 +324,6 @@ def test_a_changed_table_is_refused(votes, tmp_path, table):
     path.mkdir()
     with pytest.raises(StoreError, match="cannot be read"):
         trace(damaged, "i1")
-
-
-def test_a_release_of_schema_1_shows_what_it_has(votes):
-    """It has no table of judgments, and manifests that tell no inputs."""
-    release = votes.publication.release
-    manifest = copy.deepcopy(release.manifest)
-    manifest["tables"] = [t for t in manifest["tables"] if t["name"] != "judgments"]
-    for run in manifest["runs"]:
-        del run["inputs"]
-    (actual,) = trace(dataclasses.replace(release, manifest=manifest), "i1")
-    assert actual["label"]["n_judgments"] == 4
-    assert (actual["judgments"], actual["without_judge"]) == ([], [])
-    assert [r["fate"] for r in actual["other_records"]] == ["used"] * 4
-    assert len(actual["chain"]) == len(manifest["runs"])
 
 
 def item_rows(label, likelihoods):

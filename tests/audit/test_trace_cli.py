@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from annot_pipeline.audit.trace.items import trace
 from annot_pipeline.cli import main
-from annot_pipeline.cli.trace import record_place, trace_lines
+from annot_pipeline.cli.trace import record_place
 from annot_pipeline.contracts import SCHEMA_VERSION
 from annot_pipeline.storage.releases import Release
 from tests.full_campaign import LABELS, TASK
@@ -52,18 +51,6 @@ def test_a_label_with_a_decision(run):
     assert "\nwithout one judge\n" in out
     assert "infer_labels" in out
     assert lines[-1].startswith("next: annot trace ")
-
-
-def test_labels_of_earlier_schemas_are_shown_as_they_are(full_release):
-    (actual,) = trace(full_release, "item #1: 'x' | `y` *z*")
-    new = {name for name in actual["label"] if name.startswith("dawid_skene_")}  # since schema 5
-    label = {name: value for name, value in actual["label"].items() if name not in new}
-    label |= {"calibrated_probability": 0.61, "calibrated_certain": False}
-    document = {"campaign": "c", "release": "v0001", "item": "i"}
-    lines = trace_lines(document | {"traces": [actual | {"label": label}]}, "c")
-    words = " ".join(" ".join(lines).split())
-    assert "calibrated probability 0.61, calibrated certain no" in words
-    assert "dawid skene label" not in words
 
 
 def test_text_of_exports_cannot_move_the_terminal(run):

@@ -164,16 +164,6 @@ def test_another_release_under_a_known_number_is_noticed(tmp_path):
     assert f"delete {actual.copy_path}" in str(error.value)
 
 
-def test_an_old_pointer_that_is_older_than_the_copy_is_noticed(tmp_path):
-    """Of schema 1: it knows the newest release alone."""
-    actual = with_releases(tmp_path, 2)
-    pointer = actual.gold.pointer()
-    old = {"version": "v0001", "manifest_sha256": pointer.manifests["v0001"]}
-    files.write_json(tmp_path / "gold/latest.json", old)
-    with pytest.raises(StoreError, match="names v0001 as the newest release, the copy v0002"):
-        actual.get()
-
-
 def test_a_pointer_that_another_machine_wrote_is_newer_and_taken(tmp_path):
     one = with_releases(tmp_path, 1)
     other = Releases(tmp_path / "gold", copy_path=tmp_path / "other/pointers/gold.json")

@@ -260,19 +260,19 @@ def _chain(runs: Sequence[Mapping[str, Any]], tables: Iterable[str]) -> list[Row
     """Return stages upstream of tables, in the order in which they ran.
 
     Runs are as the manifest lists them: ``stage``, ``code_version``, ``run``, ``outputs`` and
-    ``inputs`` (table to SHA-256). Where a manifest does not tell inputs, all stages are.
+    ``inputs`` (table to SHA-256).
     """
     maker = {table: run for run in runs for table in run["outputs"]}
     upstream: set[str] = set()
-    ahead = list(tables) if all("inputs" in run for run in runs) else list(maker)
+    ahead = list(tables)
     while ahead:
         run = maker.get(ahead.pop())
         if run is not None and run["stage"] not in upstream:
             upstream.add(run["stage"])
-            ahead += run.get("inputs", ())
+            ahead += run["inputs"]
     return [
         {name: run[name] for name in ("stage", "code_version", "run")}
-        | {"data_versions": dict(run["outputs"]), "inputs": dict(run.get("inputs", {}))}
+        | {"data_versions": dict(run["outputs"]), "inputs": dict(run["inputs"])}
         for run in runs
         if run["stage"] in upstream
     ]
