@@ -97,6 +97,9 @@ def ranking_svg(
             )  # fmt: skip
         for row in np.flatnonzero(~np.isnan(cluster)).tolist():
             text_at_right(ax, row, f"{cluster[row]:g}", "cluster")
-            if row and cluster[row] != cluster[row - 1]:
-                ax.axhline(row - 0.5, color=(INK, 0.4), linewidth=1, gid="cluster-line")
+        begins = np.flatnonzero(~np.isnan(cluster[1:]) & (cluster[1:] != cluster[:-1])) + 1
+        ax.hlines(
+            begins - 0.5, 0, 1, transform=ax.get_yaxis_transform(), color=(INK, 0.4), linewidth=1,
+            gid="cluster-line",
+        )  # fmt: skip
         return plot.svg()
