@@ -22,7 +22,8 @@ def name_key(text: str) -> str:
     if text.isascii():
         return " ".join(text.lower().split())
     text = normalize("NFKC", text)
-    text = "".join(c for c in text if c.isascii() or category(c) != "Cf")
+    for invisible in [c for c in set(text) if category(c) == "Cf"]:
+        text = text.replace(invisible, "")
     return " ".join(normalize("NFKC", text.casefold()).split())
 
 

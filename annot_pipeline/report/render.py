@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -193,4 +193,8 @@ def _environment(write: Callable[[Any], Any]) -> Environment:
 
 
 def _shown(value: Any) -> Any:
-    return text(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+    return _text(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+_text = lru_cache(maxsize=4096)(text)
+"""Names stand in many rows."""
