@@ -9,7 +9,7 @@ import pytest
 
 from annot_pipeline.cli import COMMANDS, main
 from tests.recorded_pages import check_page
-from tests.reference.cli_page import PAGES, actions, cli_page, subcommands
+from tests.reference.cli_page import JSON, PAGES, actions, cli_page, subcommands
 
 DOCS = Path(__file__).parents[2] / "docs"
 COMMAND_NAMES = [command.name for command in COMMANDS]
@@ -46,6 +46,7 @@ def test_help_says_what_the_exit_status_means(name, capsys):
 
 def test_every_command_has_a_page():
     assert list(PAGES) == COMMAND_NAMES
+    assert set(JSON) <= set(COMMAND_NAMES)
     for page in PAGES.values():
         file, _, anchor = page.partition("#")
         headings = re.findall(r"^#+ (.*)$", (DOCS / file).read_text(), re.MULTILINE)
