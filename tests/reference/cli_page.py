@@ -27,6 +27,7 @@ JSON = {
     "status": "`campaign`, `release`, `rolled_back`, `arrived` (new, changed, gone), "
     "`exports_not_compared`, `unread`, `settings_changed`, `changed_settings`, `not_compared`, "
     "`last_build`, `damaged_note`, `unended_build`, `failing`, `failed_build`, `refused_folders`, "
+    "`exposed_secrets`, `unpointed`, "
     "`build_due`",
     "releases": "`releases`, `rolled_back`",
     "trace": "see [trace](../trace.md)",
@@ -38,9 +39,11 @@ JSON = {
     "`unplanned`, `done` (nothing is left to ask), `notes`, `warnings`, `next`",
     "review": "`campaign`, `folder`, `review`, `assignments`, `approve`, `reject`, `decide`, "
     "`uploads`",
+    "pin": "`campaign`, `version`, `pins`",
+    "prune": "`campaign`, `dry_run`, `kept`, `removed`, `archive`, `gone_gold`, `struck_off`, `bytes`",
     "schema": "the JSON Schema itself",
 }
-"""Keys of the JSON document of a command; commands without an entry have one that is plain."""
+"""Keys of the JSON document of each command."""
 
 HEAD = """# Command line
 
