@@ -40,7 +40,8 @@ JSON = {
     "review": "`campaign`, `folder`, `review`, `assignments`, `approve`, `reject`, `decide`, "
     "`uploads`",
     "pin": "`campaign`, `version`, `pins`",
-    "prune": "`campaign`, `dry_run`, `kept`, `removed`, `archive`, `gone_gold`, `struck_off`, `bytes`",
+    "prune": "`campaign`, `dry_run`, `kept`, `removed`, `archive`, `gone_gold`, `struck_off`, "
+    "`bytes`",
     "schema": "the JSON Schema itself",
 }
 """Keys of the JSON document of each command."""
