@@ -12,7 +12,7 @@ help:
 	@echo "make test    install into .venv and run the tests, but the slow ones"
 	@echo "make check   tests, and ruff, format, types, layers"
 	@echo "make docs    the documentation as a site, into build/docs; a broken link is an error"
-	@echo "make study   a study of docs/studies.md: make study NAME=lexical"
+	@echo "make study   a study of docs/research/studies.md: make study NAME=lexical"
 	@echo "make bench   time against named peers, some 45 minutes; NAME=\"dawid_skene build\": these alone"
 	@echo "make bench-quick   the same at small sizes, once"
 	@echo "make bench-spark   a build on this machine and on Spark, some 12 minutes; OPTIONS=\"--labels 20000000\""

@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field
 
 CAMPAIGN = """\
 # Campaign {name}: settings of a build. Paths are relative to this file.
-# All settings: docs/campaign.md of annot-pipeline.
+# All settings: docs/reference/settings.md of annot-pipeline.
 #
 # 1. Put exports into exports/.
 # 2. Let annot guess what they hold, or edit `sources` by hand:

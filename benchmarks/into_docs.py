@@ -1,6 +1,7 @@
 """Copies the last results into the documentation: `python -m benchmarks.into_docs`.
 
-Comparisons that were not measured again stay, told with the machine they were measured on.
+Comparisons that were not measured again stay, with the machine they were measured on. The page has
+the largest size of each comparison; build/bench/results.md has all sizes and columns.
 """
 
 from __future__ import annotations
@@ -10,10 +11,38 @@ from pathlib import Path
 
 from benchmarks.run import FOLDER
 
-PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
+PAGE = Path(__file__).parents[1] / "docs" / "research" / "benchmarks.md"
 START, END = "<!-- results -->\n", "<!-- end of results -->"
 MACHINE = "<!-- machine -->\n"
 """Stands before each machine's results."""
+
+
+COLUMNS = (0, 1, 2, 3, 6)
+"""Of a table of results: size, way, seconds, times ours, memory."""
+
+
+def shortened(results: str) -> str:
+    """Return results with the largest size of each comparison, and the largest with a peer.
+
+    Comparisons of time against size keep all sizes.
+    """
+    machine, comparisons = _by_comparison(results)
+    return "\n\n".join([machine, *map(_shortened, comparisons.values())])
+
+
+def _shortened(comparison: str) -> str:
+    lines = comparison.splitlines()
+    rows = [line.strip("|").split("|") for line in lines if line.startswith("|")]
+    sizes = [row[0] for row in rows[2:]]
+    with_peer = [size for size in sizes if sizes.count(size) > 1]
+    shown = {*sizes[-1:], *with_peer[-1:]}
+    if comparison.startswith("**scaling_"):
+        shown = {*sizes}
+    kept = rows[:2] + [row for row in rows[2:] if row[0] in shown]
+    table = ["|" + "|".join(row[n] for n in COLUMNS if n < len(row)) + "|" for row in kept]
+    start = next((n for n, line in enumerate(lines) if line.startswith("|")), len(lines))
+    rest = [line for line in lines[start:] if not line.startswith("|")]
+    return "\n".join([*lines[:start], *table, *rest]).strip()
 
 
 def with_results(page: str, results: str) -> str:
@@ -44,7 +73,7 @@ def main() -> None:
     results = FOLDER / "results.md"
     if not results.exists():
         raise SystemExit(f"{results} is not there; make bench writes it")
-    PAGE.write_text(with_results(PAGE.read_text(), results.read_text()))
+    PAGE.write_text(with_results(PAGE.read_text(), shortened(results.read_text())))
     print(f"written: {PAGE}")
 
 

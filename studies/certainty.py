@@ -124,7 +124,7 @@ def certainty_result(
     tasks = sorted({task for task, _, statistic in figure_rows if statistic == "log_loss"})
     if not tasks:
         what = "no item of a categorical task has a truth that is one of its classes"
-        do = "map truth in items, see docs/campaign.md"
+        do = "map truth in items, see docs/mapping.md"
         raise ConfigError(TITLE, [Problem("", what, do=do)])
     certainty, held_out = _certainty(figure_rows, tasks), _held_out(figure_rows, tasks)
     by_task = ByTask(distributions)

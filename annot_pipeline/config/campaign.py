@@ -96,7 +96,9 @@ class Campaign(Section):
     standardize
         How scores become z-scores.
     label_model
-        Model that infers the published labels of categorical tasks.
+        Model that infers the published labels of categorical tasks. hierarchical: corrects for
+        shared errors by held-out labels. dawid_skene: a confusion matrix per judge. one_coin: an
+        accuracy per judge. mace: a spamming rate per judge.
     labels
         Certainty of labels of categorical tasks.
     judges

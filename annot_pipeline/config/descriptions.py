@@ -13,10 +13,11 @@ PARAMETER = re.compile(r"^(?P<names>\w+(?:, \w+)*)\n(?P<text>(?:(?: {4}.*)?\n)+)
 FIELD_DESCRIPTIONS = {
     "task": "What was asked. Without it, the task is the campaign's name.",
     "judge": "Who judged.",
-    "item": "What was judged. Without it, the item is segment/system.",
+    "item": "What was judged. Without it, the item is segment/system, % and / percent-encoded.",
     "system": "System whose output was judged.",
     "segment": "Input that several systems worked on.",
-    "document": "Document that the segment belongs to.",
+    "document": "Document that the segment belongs to. Intervals and tests of systems then count "
+    "documents instead of segments.",
     "criterion": "Which of several criteria was judged.",
     "label": "The label that the judge gave.",
     "votes": "How many unnamed judges gave the label.",
@@ -38,7 +39,8 @@ FIELD_DESCRIPTIONS = {
     "adjudication.",
     "control_of": "Item, or native_id of the ordinary judgment, that the control belongs to.",
     "truth": "The known right answer.",
-    "native_id": "Identifier of the judgment in the export.",
+    "native_id": "Identifier of the judgment in the export. Equal rows with one identifier are one "
+    "judgment.",
     "status": "Status of the assignment. Judgments with the status Rejected are dropped.",
     "submitted_at": "When the judgment was submitted.",
     "seconds": "Seconds that the judgment took.",
@@ -48,7 +50,8 @@ FIELD_DESCRIPTIONS = {
     "judge_version": "Version of the model that judged.",
     "judge_prompt": "Prompt of the model that judged, or what identifies it.",
     "judge_temperature": "Temperature of the model that judged.",
-    "selection_probability": "Probability with which people were asked about the item.",
+    "selection_probability": "Probability with which people were asked about the item, above 0 "
+    "and up to 1. That of an item table takes precedence.",
     "text": "Text of the item, of judgments as the judge saw it.",
     "source": "Source text of the item.",
     "reference": "Reference text of the item.",

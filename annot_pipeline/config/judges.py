@@ -118,7 +118,7 @@ class Judges(Section):
     ----------
     use
         Whose judgments count. null: those of people in tasks that people judged, else those of
-        models; everybody's if no model is declared.
+        models; all if no model is declared.
     declared
         Judges by name. The first entry whose name matches a judge applies; a judge whom none
         matches is a person.

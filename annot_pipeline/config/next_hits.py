@@ -49,7 +49,10 @@ class NextHits(Section):
     Parameters
     ----------
     design
-        How the next batch is chosen.
+        How the next batch is chosen. easl: outputs to score, by variance. controlled: outputs to
+        score, with controls. tournament: comparisons that connect the outputs of a segment.
+        adequacy: outputs whose adequacy follows from no comparison. validate: a sample of what
+        models judged, for people.
     upload
         Platform whose upload format is written.
     within

@@ -11,7 +11,7 @@ from benchmarks import run
 from benchmarks.comparison import Comparison, Way
 from benchmarks.comparisons import COMPARISONS
 from benchmarks.figures import ratios_svg, scaling_svg
-from benchmarks.into_docs import PAGE, with_results
+from benchmarks.into_docs import PAGE, shortened, with_results
 from benchmarks.process import Run, measured
 from benchmarks.results import Result, Results, Row, markdown, three_digits
 
@@ -146,6 +146,15 @@ def test_what_was_not_measured_again_stays_with_its_machine():
     assert with_results(moved, told("another", one="11")) == placed(
         told("another", two="2", one="11")
     )
+
+
+def test_the_page_has_the_largest_size(result):
+    text = shortened(markdown("A machine.", [result]))
+    assert text.startswith("A machine.\n\n**sorting.** Sorting.\n\n| numbers | way | seconds |")
+    assert text.count("\n| ") == 4
+    assert "| 10 | theirs | 30.0 | 30.0 | 5 |" in text
+    assert "| 1,000 | ours | 16.0 |  | 5 |" in text
+    assert "Time grows as size^0.60 from 100 to 1,000." in text
 
 
 def test_the_page_names_every_comparison_and_has_the_place():

@@ -12,17 +12,45 @@ PAGES = {
     "init": "campaign.md", "validate": "campaign.md", "build": "operations.md",
     "status": "operations.md", "releases": "gold.md", "trace": "trace.md", "diff": "diff.md",
     "verify": "verify.md", "score": "score.md", "pin": "operations.md", "prune": "operations.md",
-    "review": "campaign.md#review-of-mturk-work", "hits": "hits.md",
+    "review": "judge_control.md#review-of-mturk-work", "hits": "hits.md",
     "plan": "inference.md#plan-the-next-evaluation",
     "schema": "campaign.md#completion-in-an-editor",
 }  # fmt: skip
 """Where each command is explained."""
 
+JSON = {
+    "init": "`campaign_file`, `text`",
+    "validate": "`campaign`, `sources`, `tasks`, `records`, `fates`, `rejections`, `look_alikes`, "
+    "`gates`, `failed_build`, `other_key`",
+    "build": "`campaign`, `published`, `version`, `path`, `run`, `facts`, `tables` (rows by name), "
+    "`checks`, `changes`",
+    "status": "`campaign`, `release`, `rolled_back`, `arrived` (new, changed, gone), "
+    "`exports_not_compared`, `unread`, `settings_changed`, `changed_settings`, `not_compared`, "
+    "`last_build`, `damaged_note`, `unended_build`, `failing`, `failed_build`, `refused_folders`, "
+    "`exposed_secrets`, `unpointed`, "
+    "`build_due`",
+    "releases": "`releases`, `rolled_back`",
+    "trace": "see [trace](../trace.md)",
+    "diff": "see [diff](../diff.md)",
+    "verify": "see [verify](../verify.md)",
+    "score": "see [score](../score.md)",
+    "plan": "`release` (null: assumed), `tasks` (variances, `designs`, `enough`)",
+    "hits": "`campaign`, `design`, `format`, `folder`, `plan`, `hits`, `slots`, `tasks`, "
+    "`unplanned`, `done` (nothing is left to ask), `notes`, `warnings`, `next`",
+    "review": "`campaign`, `folder`, `review`, `assignments`, `approve`, `reject`, `decide`, "
+    "`uploads`",
+    "pin": "`campaign`, `version`, `pins`",
+    "prune": "`campaign`, `dry_run`, `kept`, `removed`, `archive`, `gone_gold`, `struck_off`, "
+    "`bytes`",
+    "schema": "the JSON Schema itself",
+}
+"""Keys of the JSON document of each command."""
+
 HEAD = """# Command line
 
 Run a command with `annot COMMAND`; `annot COMMAND --help` shows its arguments. Options go before,
 between or after arguments. Results go to stdout, progress and errors to stderr. With `--json` the
-result is one JSON document, and so is an error ([documents](../campaign.md#-json)).
+result is one JSON document, and so is an error ([documents](#json-documents)).
 
 | Exit status | Means |
 |---|---|
@@ -38,6 +66,17 @@ result is one JSON document, and so is an error ([documents](../campaign.md#-jso
 | Command | Does |
 |---|---|
 """
+
+
+DOCUMENTS = """## JSON documents
+
+With `--json` a command prints one document. Where a key is about something that may not exist, its
+value is null; `do` says what to do about it. A failure is `{"error": {"title", "problems":
+[{"where", "what", "allowed", "do", "values"}]}, "exit_status"}`, with `checks` as in the manifest
+if gates failed.
+
+| Command | Keys |
+|---|---|"""
 
 
 def actions(parser: argparse.ArgumentParser) -> list[argparse.Action]:
@@ -113,4 +152,4 @@ def cli_page() -> str:
     lines = [head + "\n"]
     for name, parser in subcommands().items():
         lines += section(name, parser)
-    return "\n".join(lines)
+    return "\n".join([*lines, DOCUMENTS, *(f"| `{name}` | {JSON[name]} |" for name in JSON)]) + "\n"

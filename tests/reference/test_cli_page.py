@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
 import pytest
 
 from annot_pipeline.cli import COMMANDS, main
+from tests.assets_defs.campaigns import write_campaign
 from tests.recorded_pages import check_page
-from tests.reference.cli_page import PAGES, actions, cli_page, subcommands
+from tests.reference.cli_page import JSON, PAGES, actions, cli_page, subcommands
 
 DOCS = Path(__file__).parents[2] / "docs"
 COMMAND_NAMES = [command.name for command in COMMANDS]
@@ -46,9 +48,19 @@ def test_help_says_what_the_exit_status_means(name, capsys):
 
 def test_every_command_has_a_page():
     assert list(PAGES) == COMMAND_NAMES
+    assert sorted(JSON) == sorted(COMMAND_NAMES)
     for page in PAGES.values():
         file, _, anchor = page.partition("#")
         headings = re.findall(r"^#+ (.*)$", (DOCS / file).read_text(), re.MULTILINE)
         slugs = [re.sub(r"[^\w\- ]", "", heading).strip().lower().replace(" ", "-")
                  for heading in headings]  # fmt: skip
         assert not anchor or anchor in slugs, page
+
+
+@pytest.mark.slow
+def test_json_documents_have_the_keys_that_are_named(tmp_path, capsys):
+    folder = write_campaign(tmp_path / "small")
+    for name in ("build", "validate", "status", "releases"):
+        assert main([name, str(folder), "--json"]) == 0
+        document = json.loads(capsys.readouterr().out)
+        assert set(re.findall(r"`(\w+)`", JSON[name])) == set(document), name

@@ -376,7 +376,7 @@ def test_without_a_file_labels_and_comparisons_are_simulated() -> None:
 
 @pytest.mark.slow
 def test_simulated_intervals_hold() -> None:
-    """The defaults, 500 draws; bounds are those of docs/studies.md, and chance (.01) beside."""
+    """The defaults, 500 draws; bounds of docs/research/studies.md, and chance (.01)."""
     result = run_model_judges(ModelJudgeCoverage(), silent)
     powered = [row for row in result.numbers if row["method"] == "prediction_powered"]
     assert len(powered) == 10

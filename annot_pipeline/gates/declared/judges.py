@@ -101,7 +101,7 @@ JUDGES: tuple[Gate[Any], ...] = (
         "number of tests in quality.test without any judge to test",
         "map the controls that the test needs, or delete quality.test; consistency and bt500 test "
         "judges of scores; labels are tested without controls by any test, with controls by "
-        "known_answer (docs/campaign.md, judge control)",
+        "known_answer (docs/judge_control.md)",
         lambda m: named([m.test_without_controls] if m.test_without_controls else []), warn=0,
     ),
     Gate(
