@@ -45,9 +45,9 @@ def test_the_campaign_of_the_readme_is_complete(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "block", yaml_blocks((ROOT / "docs" / "comparisons.md").read_text()), ids=lambda b: b[:7]
+    "block", yaml_blocks((ROOT / "docs" / "methods.md").read_text()), ids=lambda b: b[:7]
 )
-def test_what_is_said_of_comparisons_can_be_written(block, tmp_path):
+def test_settings_shown_for_methods_are_valid(block, tmp_path):
     least = {
         "campaign": "c",
         "sources": [{"path": "x.csv", "format": "csv",

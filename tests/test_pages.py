@@ -92,29 +92,32 @@ def run_step(tmp_path: Path) -> Iterator[Callable[[str | list[str]], str]]:
 
 
 @pytest.mark.parametrize(
-    "page", [pytest.param("model_judges.md", marks=pytest.mark.slow), "tutorial.md"]
+    "pages",
+    [pytest.param(["model_judges.md"], marks=pytest.mark.slow), ["tutorial.md", "audit.md"]],
 )
-def test_commands_and_code_say_what_the_page_shows(
-    page: str, tmp_path: Path, run_step: Callable[[str | list[str]], str]
+def test_commands_and_code_say_what_the_pages_show(
+    pages: list[str], tmp_path: Path, run_step: Callable[[str | list[str]], str]
 ) -> None:
-    text = updated = (DOCS / page).read_text(encoding="utf-8")
-    for block in BLOCK.finditer(text):
-        if block["typed"]:
-            name, *arguments = shlex.split(block["typed"].removeprefix("$ "))
-            shown = block["said"]
-            if name == "annot":
-                output = run_step(arguments).replace(f"{tmp_path}/", "")
+    """A page continues in the folder of the page before it."""
+    for page in pages:
+        text = updated = (DOCS / page).read_text(encoding="utf-8")
+        for block in BLOCK.finditer(text):
+            if block["typed"]:
+                name, *arguments = shlex.split(block["typed"].removeprefix("$ "))
+                shown = block["said"]
+                if name == "annot":
+                    output = run_step(arguments).replace(f"{tmp_path}/", "")
+                else:
+                    output = run([sys.executable, *arguments], tmp_path)
             else:
-                output = run([sys.executable, *arguments], tmp_path)
-        else:
-            shown, output = block["printed"], run_step(block["code"]).strip("\n") + "\n"
-        if UPDATE and "...\n" not in shown:
-            end = block[0].removesuffix(f"{shown}```")
-            updated = updated.replace(block[0], f"{end}{output}```")
-        else:
-            assert shows(shown, output), f"{block[0]}\n\n{output}"
-    if UPDATE:
-        (DOCS / page).write_text(updated, encoding="utf-8")
+                shown, output = block["printed"], run_step(block["code"]).strip("\n") + "\n"
+            if UPDATE and "...\n" not in shown:
+                end = block[0].removesuffix(f"{shown}```")
+                updated = updated.replace(block[0], f"{end}{output}```")
+            else:
+                assert shows(shown, output), f"{block[0]}\n\n{output}"
+        if UPDATE:
+            (DOCS / page).write_text(updated, encoding="utf-8")
 
 
 def test_an_output_that_is_another_is_noticed() -> None:

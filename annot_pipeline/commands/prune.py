@@ -63,7 +63,7 @@ def prune(
     -------
     dict
         ``kept``, ``removed`` and ``struck_off`` releases, ``gone_gold``, ``archive``, and ``bytes``
-        freed; see docs/verify.md.
+        freed; see docs/audit.md.
 
     Raises
     ------

@@ -10,10 +10,12 @@ from annot_pipeline.cli import COMMANDS, build_parser
 WIDTH = 88
 PAGES = {
     "init": "campaign.md", "validate": "campaign.md", "build": "operations.md",
-    "status": "operations.md", "releases": "gold.md", "trace": "trace.md", "diff": "diff.md",
-    "verify": "verify.md", "score": "score.md", "pin": "operations.md", "prune": "operations.md",
+    "status": "operations.md", "releases": "gold.md",
+    "trace": "audit.md#trace-where-a-label-comes-from",
+    "diff": "audit.md#diff-what-changed-and-why", "verify": "audit.md#verify-and-rebuild",
+    "score": "score.md", "pin": "audit.md#pin-and-prune", "prune": "audit.md#pin-and-prune",
     "review": "judge_control.md#review-of-mturk-work", "hits": "hits.md",
-    "plan": "inference.md#plan-the-next-evaluation",
+    "plan": "methods.md#plan-the-next-evaluation",
     "schema": "campaign.md#completion-in-an-editor",
 }  # fmt: skip
 """Where each command is explained."""
@@ -30,9 +32,9 @@ JSON = {
     "`exposed_secrets`, `unpointed`, "
     "`build_due`",
     "releases": "`releases`, `rolled_back`",
-    "trace": "see [trace](../trace.md)",
-    "diff": "see [diff](../diff.md)",
-    "verify": "see [verify](../verify.md)",
+    "trace": "see [trace](../audit.md#trace-where-a-label-comes-from)",
+    "diff": "see [diff](../audit.md#diff-what-changed-and-why)",
+    "verify": "see [verify](../audit.md#verify-and-rebuild)",
     "score": "see [score](../score.md)",
     "plan": "`release` (null: assumed), `tasks` (variances, `designs`, `enough`)",
     "hits": "`campaign`, `design`, `format`, `folder`, `plan`, `hits`, `slots`, `tasks`, "

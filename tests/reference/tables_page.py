@@ -22,21 +22,21 @@ GROUPS = {
 }  # fmt: skip
 
 PURPOSES = {
-    "labels": ("The label of each item.", "calibration.md"),
+    "labels": ("The label of each item.", "methods.md"),
     "label_distributions": ("The probability of each label of each item.", "gold.md"),
     "prevalence": ("How frequent each label is, by the model and by votes.", "gold.md"),
     "judge_confusion": ("The confusion matrix of each judge.", "gold.md"),
-    "label_calibration": ("How well the probabilities of labels hold.", "calibration.md"),
+    "label_calibration": ("How well the probabilities of labels hold.", "methods.md"),
     "judges": (
         "The reliability of each judge, and the result of judge control.",
         "judge_control.md",
     ),
     "agreement": ("Agreement between judges, with intervals.", "agreement.md"),
     "scores": ("The score of each item.", "agreement.md"),
-    "segment_ranks": ("Ranks of outputs within each segment.", "comparisons.md"),
-    "system_rankings": ("Scores, intervals, ranks and clusters of systems.", "inference.md"),
-    "system_comparisons": ("Differences and tests of all pairs of systems.", "inference.md"),
-    "variance": ("Variance components, and the smallest detectable difference.", "inference.md"),
+    "segment_ranks": ("Ranks of outputs within each segment.", "methods.md"),
+    "system_rankings": ("Scores, intervals, ranks and clusters of systems.", "methods.md"),
+    "system_comparisons": ("Differences and tests of all pairs of systems.", "methods.md"),
+    "variance": ("Variance components, and the smallest detectable difference.", "methods.md"),
     "judge_validation": ("Each model judge against people and known answers.", "model_judges.md"),
     "validation_confusion": (
         "The confusion matrix of each model judge with people.",
@@ -47,7 +47,7 @@ PURPOSES = {
     "items": ("Segment, system, text and truth of each item.", "gold.md"),
     "judgments": ("Every judgment that counts or was measured.", "gold.md"),
     "set_aside": ("Judgments that a calculation left out, with the reason.", "gold.md"),
-    "lineage": ("The fate and source of every record.", "trace.md"),
+    "lineage": ("The fate and source of every record.", "audit.md"),
 }
 
 HEAD = f"""# Gold tables

@@ -41,7 +41,7 @@ def test_settings_that_fit_no_design_are_refused():
 
 @pytest.mark.slow
 def test_what_is_confirmed_holds():
-    """300 replications; bounds are those of docs/inference.md."""
+    """300 replications; bounds are those of docs/methods.md."""
     result = run_coverage(RankingCoverage(repeats=300), silent)
     rows = [row for row in rows_of(result) if row["method"] in HEADLINES]
     assert len(rows) == 21

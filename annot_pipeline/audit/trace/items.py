@@ -1,6 +1,6 @@
 """Why an item has its label, score or rank: every judgment behind it, from the release alone.
 
-One document a task and item, JSON values throughout; docs/trace.md describes it. What does not
+One document a task and item, JSON values throughout; docs/audit.md describes it. What does not
 belong here: how it looks (cli, report).
 """
 

@@ -51,7 +51,7 @@ def verify(
     dict
         ``ok``; ``files`` and ``bytes`` whose checksums were computed; ``findings`` of file, what
         and do; ``releases``, each with its own; ``exports`` that differ from those of the newest
-        release checked; ``pruned``; see docs/verify.md.
+        release checked; ``pruned``; see docs/audit.md.
 
     Raises
     ------
