@@ -28,7 +28,7 @@ import pyarrow as pa
 import annot_pipeline as annot
 from annot_pipeline.config import Quality
 from annot_pipeline.contracts import VERDICTS
-from annot_pipeline.stages.judges.control_samples import Units
+from annot_pipeline.stages.judges.control_scores import Units
 from annot_pipeline.stages.judges.label_judges import label_judges
 
 Answers = list[tuple[str, str, str]]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from annot_pipeline.arrays import Floats
-from annot_pipeline.methods.agreement.agreement import NominalAgreement, nominal_agreement
+from annot_pipeline.methods.agreement.label_agreement import NominalAgreement, nominal_agreement
 from annot_pipeline.methods.agreement.label_intervals import FEW_JUDGES
 
 STATISTICS = ("percent_agreement", "cohen_kappa", "fleiss_kappa", "alpha_nominal", "gwet_ac1")

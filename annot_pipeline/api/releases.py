@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from annot_pipeline.api.frames import Kind, to_kind
 from annot_pipeline.audit.diff.releases import Diff, compare_releases
-from annot_pipeline.audit.trace.items import trace
+from annot_pipeline.audit.trace.documents import trace
 from annot_pipeline.config import Resources
 from annot_pipeline.config.gold_url import is_url
 from annot_pipeline.contracts import TableName

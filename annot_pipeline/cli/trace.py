@@ -43,7 +43,7 @@ RANK = "item rank dominance n_dominates=over n_dominated_by=under in_contradicti
 
 def run_trace(arguments: argparse.Namespace) -> int:
     """Say why an item is what it is in gold."""
-    from annot_pipeline.audit.trace.items import trace
+    from annot_pipeline.audit.trace.documents import trace
     from annot_pipeline.stages.ingest.archived_lines import released_lines
     from annot_pipeline.storage.releases import Releases
 

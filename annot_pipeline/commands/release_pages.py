@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from annot_pipeline.audit.trace.items import trace_contested
+from annot_pipeline.audit.trace.documents import trace_contested
 from annot_pipeline.report.croissant import croissant
 from annot_pipeline.report.data_card import data_card
 from annot_pipeline.report.release_figures import drawn_judges

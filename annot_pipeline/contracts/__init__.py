@@ -2,7 +2,7 @@
 
 The Parquet schema, the Dagster column schema, the contract gates and the documentation
 all come from here. A new gold table is one entry in `GOLD`, and an output of the stage that
-makes it (annot_pipeline.stages.registry). What does not belong here: how a table is made (steps,
+makes it (annot_pipeline.stages.registry). What does not belong here: how a table is made (stages,
 sql) and where it lies (storage).
 """
 

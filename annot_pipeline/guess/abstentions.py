@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from annot_pipeline.guess.columns import Column
-from annot_pipeline.stages.ingest.early_fates import NAN, TYPED_FORMATS
 from annot_pipeline.stages.ingest.read_records import NUMBER
+from annot_pipeline.stages.ingest.row_fates import NAN, TYPED_FORMATS
 
 WORDS = frozenset(
     {"n/a", "na", "n.a.", "#n/a", "nan", "null", "-", "--", "skip", "skipped", "no answer"}

@@ -35,7 +35,7 @@ def draw_states(n_items: int) -> States:
 
 def ours(given: States) -> Work:
     """`NextHits`."""
-    from annot_pipeline.methods.planning.next_hits import NextHitsParams, next_hits
+    from annot_pipeline.methods.planning.easl_hits import NextHitsParams, next_hits
 
     judged = np.ones(given.alpha.size, np.bool_)
     params = NextHitsParams(gamma=GAMMA, hit_size=HIT_SIZE)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from annot_pipeline.audit.trace.items import trace, trace_items
+from annot_pipeline.audit.trace.documents import trace, trace_items
 from annot_pipeline.audit.trace.labels import AVERAGE_DIFFERS, VOTES_ALONE, weigh_labels
 from annot_pipeline.errors import StoreError
 from annot_pipeline.storage.tables import read_table

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from annot_pipeline.audit.trace.items import trace_contested, trace_items
+from annot_pipeline.audit.trace.documents import trace_contested, trace_items
 from tests.audit.test_trace import LENIENT, ROWS, asked, released
 from tests.full_campaign import LABELS, TASK
 

@@ -8,7 +8,7 @@ from functools import partial
 
 import pytest
 
-from annot_pipeline.methods.agreement.agreement import label_agreement
+from annot_pipeline.methods.agreement.label_agreement import label_agreement
 from annot_pipeline.runtime.job_sizes import DEFAULT_SIZES, JobSizes
 from annot_pipeline.runtime.task_partitions import BLOCKS
 from annot_pipeline.stages.agreement import measure_agreement, measure_label_agreement

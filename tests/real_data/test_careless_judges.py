@@ -18,7 +18,7 @@ import pytest
 from annot_pipeline.config import Quality
 from annot_pipeline.contracts import VERDICTS
 from annot_pipeline.methods.dawid_skene import dawid_skene
-from annot_pipeline.stages.judges.control_samples import Units
+from annot_pipeline.stages.judges.control_scores import Units
 from annot_pipeline.stages.judges.label_judges import LabelJudges, label_judges
 
 Rows = list[tuple[str, str, str]]

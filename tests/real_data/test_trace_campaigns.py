@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from annot_pipeline.audit.trace.items import trace, trace_items
+from annot_pipeline.audit.trace.documents import trace, trace_items
 from annot_pipeline.storage.releases import Release
 from tests.conftest import build_file
 

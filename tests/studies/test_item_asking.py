@@ -8,7 +8,7 @@ import pytest
 
 from annot_pipeline.methods.comparisons.bounded_ra import BoundedRaParams, bounded_ra
 from annot_pipeline.methods.comparisons.trueskill import TrueSkillParams, trueskill
-from annot_pipeline.methods.planning.next_hits import NextHitsParams, next_hits
+from annot_pipeline.methods.planning.easl_hits import NextHitsParams, next_hits
 from annot_pipeline.methods.scores.beta_scores import beta_mode, beta_variance
 from annot_pipeline.methods.scores.easl import easl
 from studies.item_asking import BOUNDED, METHODS, Asked, ask, pairs_of

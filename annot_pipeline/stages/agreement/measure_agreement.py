@@ -3,8 +3,8 @@
 Sources: Passonneau & Carpenter 2013, section 2; Graham et al. 2013, section 4 and Tables 1 to
 3; Sakaguchi & Van Durme 2018, footnotes 17 and 20. Judgments of judges who do not count are left
 out; where there are any, the same statistics of all judges stand beside, with ``_unfiltered``
-behind their names. What does not belong here: the statistics themselves (agreement, krippendorff,
-scale_agreement, score_differences, judge_correlations).
+behind their names. What does not belong here: the statistics themselves (label_agreement,
+krippendorff, scale_agreement, score_differences, judge_correlations).
 """
 
 from __future__ import annotations

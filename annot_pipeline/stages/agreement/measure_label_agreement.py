@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from annot_pipeline.methods.agreement.agreement import NominalAgreement, label_agreement
+from annot_pipeline.methods.agreement.label_agreement import NominalAgreement, label_agreement
 from annot_pipeline.methods.agreement.label_block import LabelBlock
 from annot_pipeline.methods.labels.label_matrix import LabelCodes
 from annot_pipeline.methods.numerics.blocks import Blocks

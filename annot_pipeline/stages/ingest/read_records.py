@@ -22,7 +22,6 @@ from annot_pipeline.contracts import CONTROLS, PREFERENCES, TEXT, TIME
 from annot_pipeline.contracts.answer_text import answer_text
 from annot_pipeline.errors import shorten
 from annot_pipeline.exports.raw_rows import RawRows
-from annot_pipeline.stages.ingest.early_fates import early_fates
 from annot_pipeline.stages.ingest.expressions import (
     RejectionError,
     Values,
@@ -38,6 +37,7 @@ from annot_pipeline.stages.ingest.preferences import derive_preference
 from annot_pipeline.stages.ingest.raw_names import CELLS, judge_cells
 from annot_pipeline.stages.ingest.record_cells import RecordCells, combinations, record_cells
 from annot_pipeline.stages.ingest.record_fields import ANSWERS, is_blank, reason_where
+from annot_pipeline.stages.ingest.row_fates import early_fates
 
 PARTS: Final = (
     ("judge_version", "version"), ("judge_prompt", "prompt"), ("judge_temperature", "temperature")

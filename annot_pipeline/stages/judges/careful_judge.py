@@ -31,7 +31,7 @@ from annot_pipeline.methods.judges.typical_effect import (
 )
 from annot_pipeline.methods.numerics.hyperbolic import tanh
 from annot_pipeline.methods.numerics.moments import sums
-from annot_pipeline.stages.judges.control_test import ControlTest
+from annot_pipeline.stages.judges.control_power import ControlTest
 
 LARGE_EFFECT = 0.8
 """Standard deviations; what a careful judge is taken to show where no judge passes."""

@@ -3,7 +3,7 @@
 Sources: Graham et al. 2013, sections 3 and 4 (degraded copies, repeated items, one-sided tests);
 the contrasts and tests that campaigns since use are settings. Without controls, judges of scores
 are compared with each other. What does not belong here: which control belongs to which judgment
-(sql/control), what is compared (control_samples), what follows from a test (judge_verdicts),
+(sql/control), what is compared (control_scores), what follows from a test (judge_verdicts),
 comparisons of judges (compare_judges), screening (screen_judges), arithmetic (methods).
 """
 
@@ -23,8 +23,8 @@ from annot_pipeline.methods.judges.grouped_tests import GroupedTest
 from annot_pipeline.methods.judges.known_answers import KnownAnswers, known_answers
 from annot_pipeline.runtime.indexing import is_in, names_of
 from annot_pipeline.stages.judges.compare_judges import compare_judges
-from annot_pipeline.stages.judges.control_samples import Units, answers_of, tested_scores
-from annot_pipeline.stages.judges.control_test import ControlTest, answer_test, score_test
+from annot_pipeline.stages.judges.control_power import ControlTest, answer_test, score_test
+from annot_pipeline.stages.judges.control_scores import Units, answers_of, tested_scores
 from annot_pipeline.stages.judges.judge_verdicts import JudgeVerdicts, judge_verdicts, untested
 from annot_pipeline.stages.judges.label_judges import LabelJudges, without_judges
 from annot_pipeline.stages.judges.metrics import VerdictMetrics

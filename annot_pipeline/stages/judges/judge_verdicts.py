@@ -27,7 +27,7 @@ from annot_pipeline.config import Quality
 from annot_pipeline.contracts import TEXT
 from annot_pipeline.methods.numerics.multiplicity import adjust, thresholds
 from annot_pipeline.stages.judges.careful_judge import CarefulJudge
-from annot_pipeline.stages.judges.control_test import ControlTest
+from annot_pipeline.stages.judges.control_power import ControlTest
 from annot_pipeline.stages.judges.verdict_reasons import (
     FAILED,
     PASSED,

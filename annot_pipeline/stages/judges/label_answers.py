@@ -16,7 +16,7 @@ from annot_pipeline.arrays import Codes, Flags
 from annot_pipeline.methods.judges.label_chance import LabelChance, label_chance
 from annot_pipeline.methods.judges.label_copies import LabelCopies, label_copies
 from annot_pipeline.runtime.indexing import index
-from annot_pipeline.stages.judges.control_samples import Units
+from annot_pipeline.stages.judges.control_scores import Units
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from annot_pipeline.errors import counted
 from annot_pipeline.methods.judges.label_chance import LabelChance
 from annot_pipeline.methods.judges.label_copies import LabelCopies, groups_of_copies
 from annot_pipeline.methods.numerics.multiplicity import adjust, thresholds
-from annot_pipeline.stages.judges.control_samples import Units
+from annot_pipeline.stages.judges.control_scores import Units
 from annot_pipeline.stages.judges.label_answers import LabelTask, joined_groups, label_tasks
 from annot_pipeline.stages.judges.suspicions import (
     FEWEST_CONSTANT,

@@ -18,7 +18,7 @@ from annot_pipeline.methods.judges.leave_one_out import SharedScores
 from annot_pipeline.methods.numerics.blocks import Blocks, InMemoryBlocks
 from annot_pipeline.runtime.coded_task import CodedTask
 from annot_pipeline.runtime.indexing import PairIndex, index_pairs, is_in
-from annot_pipeline.stages.judges.control_samples import Units
+from annot_pipeline.stages.judges.control_scores import Units
 from annot_pipeline.stages.shared.orient_scores import orient_scores
 
 

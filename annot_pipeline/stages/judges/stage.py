@@ -225,7 +225,7 @@ def _test_labels(
     models: set[str],
     quality: Quality,
 ) -> LabelJudges:
-    from annot_pipeline.stages.judges.control_samples import Units
+    from annot_pipeline.stages.judges.control_scores import Units
     from annot_pipeline.stages.judges.label_judges import label_judges
 
     units = Units.of_controls(read_verified(controls, TESTED["controls_met"]), quality)
@@ -310,7 +310,7 @@ def _control(
 ) -> TestedJudges:
     """Test judges by controls; scores are read only where a test takes all of them."""
     from annot_pipeline.stages.judges.control_judges import apply_control_test
-    from annot_pipeline.stages.judges.control_samples import with_degraded_copies
+    from annot_pipeline.stages.judges.control_scores import with_degraded_copies
 
     controls, pairs, answers = (read_verified(stored[name], TESTED[name]) for name in TESTED)
     pooled = quality.has_contrast and quality.contrast == "pooled"

@@ -30,7 +30,7 @@ from annot_pipeline.methods.judges.label_camps import (
     find_camps,
 )
 from annot_pipeline.methods.judges.label_chance import LabelChance
-from annot_pipeline.stages.judges.control_samples import Units
+from annot_pipeline.stages.judges.control_scores import Units
 from annot_pipeline.stages.judges.label_answers import LabelTask
 
 Reasons = dict[int, str]

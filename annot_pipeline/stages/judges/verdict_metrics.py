@@ -14,8 +14,8 @@ from annot_pipeline.config import Quality
 from annot_pipeline.contracts import TEXT, VERDICTS
 from annot_pipeline.runtime.indexing import is_in
 from annot_pipeline.stages.judges.compare_judges import ComparedJudges
-from annot_pipeline.stages.judges.control_samples import Units
-from annot_pipeline.stages.judges.control_test import ControlTest
+from annot_pipeline.stages.judges.control_power import ControlTest
+from annot_pipeline.stages.judges.control_scores import Units
 from annot_pipeline.stages.judges.judge_verdicts import JudgeVerdicts
 from annot_pipeline.stages.judges.label_judges import LabelJudges
 from annot_pipeline.stages.judges.metrics import (

@@ -14,7 +14,7 @@ from annot_pipeline.errors import counted
 from annot_pipeline.methods.judges.judge_figures import FEWEST_ITEMS
 from annot_pipeline.methods.judges.judge_power import SEARCHED
 from annot_pipeline.stages.judges.careful_judge import CarefulJudge
-from annot_pipeline.stages.judges.control_test import ControlTest
+from annot_pipeline.stages.judges.control_power import ControlTest
 
 PASSED, FAILED, UNDETERMINED, UNTESTED = range(len(VERDICTS))
 

@@ -1,6 +1,6 @@
 """EASL HITs of a task: what is not judged, then what is least certain, and partners of it.
 
-What does not belong here: which items are chosen (next_hits).
+What does not belong here: which items are chosen (easl_hits).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from annot_pipeline.config import Campaign
-from annot_pipeline.methods.planning.next_hits import ROLES, NextHitsParams, next_hits
+from annot_pipeline.methods.planning.easl_hits import ROLES, NextHitsParams, next_hits
 from annot_pipeline.stages.planning.hit_plan import CannotPlanError, Slots, TaskItems
 
 

@@ -3,7 +3,7 @@
 The model of the headline, in which the difference of the logarithms of the lengths of the two texts
 is a covariate with one coefficient of all judges: strengths are those of texts of equal length
 (Dubois et al. 2024; LMArena's style control, Li et al. 2024). Comparisons without both texts are
-left out. What does not belong here: texts (text_lengths), the model (bradley_terry_ranking).
+left out. What does not belong here: the model (bradley_terry_ranking).
 """
 
 from __future__ import annotations

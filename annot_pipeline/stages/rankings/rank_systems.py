@@ -154,7 +154,7 @@ def rank_by_comparisons(
     segment_ranks
         ``segment``, ``system``, ``dominance`` of the task; without rows no method ``dominance``.
     item_rows
-        `text_lengths.COLUMNS` of the item tables, where a covariate needs them.
+        `COLUMNS` of the item tables, where a covariate needs them.
     is_headline
         Whether there is no ranking by scores.
     """

@@ -7,8 +7,8 @@ from dataclasses import astuple
 import numpy as np
 import pytest
 
-from annot_pipeline.methods.agreement.agreement import nominal_agreement
 from annot_pipeline.methods.agreement.krippendorff import krippendorff_alpha
+from annot_pipeline.methods.agreement.label_agreement import nominal_agreement
 from annot_pipeline.methods.agreement.rating_counts import Overlap, overlap
 from annot_pipeline.methods.agreement.scale_agreement import (
     binned_agreement,

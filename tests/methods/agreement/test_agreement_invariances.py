@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from annot_pipeline.methods.agreement.agreement import nominal_agreement
 from annot_pipeline.methods.agreement.krippendorff import krippendorff_alpha
+from annot_pipeline.methods.agreement.label_agreement import nominal_agreement
 from annot_pipeline.methods.agreement.rating_counts import overlap
 from annot_pipeline.methods.agreement.scale_agreement import (
     binned_agreement,

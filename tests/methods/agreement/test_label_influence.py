@@ -10,7 +10,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from annot_pipeline.methods.agreement.agreement import (
+from annot_pipeline.methods.agreement.label_agreement import (
     NAMES,
     label_agreement,
     nominal_agreement,

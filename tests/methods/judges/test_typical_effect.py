@@ -19,7 +19,7 @@ from annot_pipeline.methods.judges.typical_effect import (
     accuracy_given_passing,
     effect_given_passing,
 )
-from annot_pipeline.stages.judges.control_test import answer_test, score_test
+from annot_pipeline.stages.judges.control_power import answer_test, score_test
 from annot_pipeline.stages.judges.judge_verdicts import (
     FAILED,
     PASSED,

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from annot_pipeline.config import Quality
-from annot_pipeline.stages.judges.control_samples import Units
+from annot_pipeline.stages.judges.control_scores import Units
 from annot_pipeline.stages.judges.label_judges import LabelJudges, label_judges, without_judges
 from studies.simulators.floods import Flood, FloodParams, draw_flood
 

@@ -17,7 +17,7 @@ from annot_pipeline.audit.trace.judgments import (
     vote_records,
 )
 from annot_pipeline.audit.trace.labels import Weighed, weigh_labels
-from annot_pipeline.audit.trace.rows import PAIRED, ByTask, Row, Rows, ask, kinds, rows_about
+from annot_pipeline.audit.trace.read_rows import PAIRED, ByTask, Row, Rows, ask, kinds, rows_about
 from annot_pipeline.audit.trace.scores import weigh_scores
 from annot_pipeline.contracts.item_names import is_earlier
 from annot_pipeline.errors import Problem, StoreError, first_of, shorten

@@ -10,7 +10,7 @@ from scipy.stats import chisquare
 
 from annot_pipeline.methods.comparisons.match_quality import log_match_quality, match_quality
 from annot_pipeline.methods.planning import partners, smooth_sums
-from annot_pipeline.methods.planning.next_hits import ROLES, NextHitsParams, next_hits
+from annot_pipeline.methods.planning.easl_hits import ROLES, NextHitsParams, next_hits
 from annot_pipeline.methods.planning.partners import draw_partners
 from annot_pipeline.methods.planning.smooth_sums import log_sums, panels, states
 from tests.memory import peak_bytes
@@ -225,7 +225,7 @@ def test_threads_change_no_byte():
     """Sums of several sizes: BLAS splits some of them, not all, otherwise among two threads."""
     code = """
 import hashlib, numpy as np
-from annot_pipeline.methods.planning.next_hits import next_hits
+from annot_pipeline.methods.planning.easl_hits import next_hits
 from annot_pipeline.methods.planning.smooth_sums import log_sums, states
 digest = hashlib.sha256()
 for seed, (n, gamma) in enumerate([(9000, .01), (30000, .02), (4001, .005), (60007, .05)]):
