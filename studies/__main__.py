@@ -12,7 +12,7 @@ from typing import Any
 from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.errors import AnnotError, ConfigError, printable
 from studies.progress import progress_bar
-from studies.registry import EXPERIMENTS, run_experiment
+from studies.registry import STUDIES, run_study
 
 Document = dict[str, Any]
 
@@ -52,10 +52,10 @@ def _parser() -> argparse.ArgumentParser:
 def _run(arguments: argparse.Namespace) -> int:
     name = arguments.study
     if name is None:
-        document: Document = {"studies": [_study_document(e) for e in EXPERIMENTS.values()]}
-        _show(arguments, document, lambda: _studies_text(EXPERIMENTS.values()))
+        document: Document = {"studies": [_study_document(e) for e in STUDIES.values()]}
+        _show(arguments, document, lambda: _studies_text(STUDIES.values()))
         return 0
-    settings, sets = _own_settings(EXPERIMENTS.get(name), arguments.sets)
+    settings, sets = _own_settings(STUDIES.get(name), arguments.sets)
     campaign = None
     if arguments.campaign is not None:
         campaign = load_campaign(arguments.campaign, sets=sets)
@@ -63,7 +63,7 @@ def _run(arguments: argparse.Namespace) -> int:
         settings |= _pairs(sets)  # the study says what it does not know
     folder = arguments.output or Path("build/studies") / name
     with progress_bar() as tell:
-        document = run_experiment(name, settings, campaign, arguments.oracle, folder, tell)
+        document = run_study(name, settings, campaign, arguments.oracle, folder, tell)
     _show(arguments, document, lambda: _study_text(document))
     return 0
 
@@ -72,9 +72,9 @@ def _show(arguments: argparse.Namespace, document: Document, text: Callable[[], 
     print(json.dumps(document, sort_keys=True, indent=2) if arguments.json else text())
 
 
-def _own_settings(experiment: Any, sets: Iterable[str]) -> tuple[dict[str, str], list[str]]:
-    """Return the settings of the experiment, and the others, which are the campaign's."""
-    names = {name for name, _, _ in experiment.settings()} if experiment else set()
+def _own_settings(study: Any, sets: Iterable[str]) -> tuple[dict[str, str], list[str]]:
+    """Return the settings of the study, and the others, which are the campaign's."""
+    names = {name for name, _, _ in study.settings()} if study else set()
     own = [assignment for assignment in sets if assignment.partition("=")[0] in names]
     return _pairs(own), [assignment for assignment in sets if assignment not in own]
 
@@ -83,27 +83,27 @@ def _pairs(sets: Iterable[str]) -> dict[str, str]:
     return {name: value for name, _, value in (assignment.partition("=") for assignment in sets)}
 
 
-def _study_document(experiment: Any) -> Document:
+def _study_document(study: Any) -> Document:
     return {
-        "name": experiment.name,
-        "says": experiment.description,
-        "takes_campaign": experiment.needs_campaign,
-        "settings": {key: default for key, default, _ in experiment.settings()},
+        "name": study.name,
+        "description": study.description,
+        "takes_campaign": study.needs_campaign,
+        "settings": {key: default for key, default, _ in study.settings()},
     }
 
 
-def _studies_text(experiments: Iterable[Any]) -> str:
+def _studies_text(studies: Iterable[Any]) -> str:
     lines = []
-    for experiment in experiments:
-        campaign = " CAMPAIGN" if experiment.needs_campaign else ""
-        lines.append(f"python -m studies {experiment.name}{campaign}: {experiment.description}")
-        for key, default, description in experiment.settings():
+    for study in studies:
+        campaign = " CAMPAIGN" if study.needs_campaign else ""
+        lines.append(f"python -m studies {study.name}{campaign}: {study.description}")
+        for key, default, description in study.settings():
             lines.append(f"    --set {f'{key}={default}':<28} {description}")
     return "\n".join([*lines, "next: python -m studies lexical"])
 
 
 def _study_text(document: Document) -> str:
-    lines = [*document["found"], *(f"  note: {note}" for note in document["notes"])]
+    lines = [*document["findings"], *(f"  note: {note}" for note in document["notes"])]
     lines += [f"{len(document['files'])} files: {document['folder']}", f"next: {document['next']}"]
     return "\n".join(map(printable, lines))
 

@@ -1,4 +1,4 @@
-"""Which figures an experiment has: its numbers, handed to those who draw."""
+"""Which figures a study has: its numbers, handed to those who draw."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What came out of an experiment, in two sentences made from its numbers."""
+"""What came out of a study, in two sentences made from its numbers."""
 
 from __future__ import annotations
 

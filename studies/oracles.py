@@ -1,4 +1,4 @@
-"""Oracles: the right answers that experiments hold methods against, from a csv file.
+"""Oracles: the right answers that studies hold methods against, from a csv file.
 
 A header, and columns by name: of items ``item`` (or ``sent``, ``id``) and ``truth`` (or
 ``label``); of systems ``system`` and ``score`` (more is better) or ``rank`` (less is better). A

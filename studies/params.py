@@ -1,7 +1,7 @@
-"""Settings of the experiments: names, defaults, what they say, and what they may be.
+"""Settings of the studies: names, defaults, what they say, and what they may be.
 
 Settings come as names and values, from ``--set`` or from Python; all that is wrong with them is
-said at once. What does not belong here: what an experiment does with them.
+said at once. What does not belong here: what a study does with them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from annot_pipeline.errors import ConfigError, Problem, shorten
 from studies.coverage_designs import PAIR_DESIGNS, SCORE_DESIGNS
 
 WHOLE, NUMBER, FLAG = "a whole number", "a number", "true or false"
-CANNOT_BE = "an experiment that cannot be"
+CANNOT_BE = "a study that cannot be"
 
 _InvalidSetting = tuple[str, str, str]
 """Setting, what is wrong, what is allowed."""
@@ -30,7 +30,7 @@ def setting(default: Any, description: str) -> Any:
 
 @dataclass(frozen=True)
 class Repeated:
-    """An experiment that is done many times. `setting` says what each field is."""
+    """A study that is done many times. `setting` says what each field is."""
 
     repeats: int = setting(20, "independent repetitions")
     rounds: int = setting(100, "bootstrap rounds over items (or systems) in each repetition")
@@ -113,7 +113,7 @@ class Judging(Hits):
 
 
 @dataclass(frozen=True)
-class ItemExperiment(Rounds, Judging):
+class ItemStudy(Rounds, Judging):
     """Simulated judges score items in rounds."""
 
     n_items: int | None = setting(
@@ -169,7 +169,7 @@ class Points(Hits):
 
 
 @dataclass(frozen=True)
-class SystemExperiment(Points, Judging):
+class SystemStudy(Points, Judging):
     """Simulated judges score outputs of systems."""
 
     noise: float = setting(0.15, "standard deviation of how a judge sees one output twice")

@@ -1,6 +1,6 @@
-"""The experiments by name: what each is, its settings, and how it is run.
+"""The studies by name: what each is, its settings, and how it is run.
 
-A new experiment is one entry here. What does not belong here: what is drawn and asked.
+A new study is one entry here. What does not belong here: what is drawn and asked.
 """
 
 from __future__ import annotations
@@ -15,47 +15,47 @@ from typing import Any
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.errors import ConfigError, Problem
 from annot_pipeline.runtime.read_back import refuse_read_back
-from studies.agreement_experiment import AGREEMENT, run_agreement
+from studies.agreement_study import AGREEMENT, run_agreement
 from studies.certainty import TABLES as CERTAINTY
 from studies.certainty import run_certainty, run_crowds
-from studies.coverage_experiment import COVERAGE, run_coverage
+from studies.coverage_study import COVERAGE, run_coverage
 from studies.curve_figures import surprisal_figures
 from studies.findings import surprisal_findings
 from studies.floods import FLOODS, run_floods
-from studies.item_experiment import run_item_experiment
 from studies.item_replay import run_item_replay
-from studies.model_judge_experiment import MODEL_JUDGES, run_model_judges
+from studies.item_study import run_item_study
+from studies.model_judge_study import MODEL_JUDGES, run_model_judges
 from studies.params import (
     AgreementIntervals,
     Certainty,
     Crowds,
     Floods,
-    ItemExperiment,
     ItemReplay,
+    ItemStudy,
     ModelJudgeCoverage,
     RankingCoverage,
     SurprisalCurves,
-    SystemExperiment,
     SystemReplay,
+    SystemStudy,
     Topology,
     with_settings,
 )
 from studies.progress import Progress
 from studies.results import item_result, system_result
 from studies.surprisal_curves import surprisal_curves
-from studies.system_experiment import run_system_experiment
 from studies.system_replay import run_system_replay
+from studies.system_study import run_system_study
 from studies.tables import surprisal_tables
 from studies.topology_result import TABLES as TOPOLOGY
 from studies.topology_result import run_topology
-from studies.write import PAGE, Result, Section, write_experiment
+from studies.write import PAGE, Result, Section, write_study
 
 Run = Callable[[Any, LoadedCampaign | None, Path | None, Progress], Result]
 
 
 @dataclass(frozen=True)
-class Experiment:
-    """One experiment.
+class Study:
+    """One study.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ class Experiment:
         ]
 
 
-def run_experiment(
+def run_study(
     name: str,
     settings: Mapping[str, Any],
     campaign: LoadedCampaign | None,
@@ -94,83 +94,83 @@ def run_experiment(
     folder: Path,
     progress: Progress,
 ) -> dict[str, Any]:
-    """Run an experiment and write what came out.
+    """Run a study and write what came out.
 
     Parameters
     ----------
     name
         One of `NAMES`.
     settings
-        Of that experiment; what is not named has its default. Texts are read as numbers.
+        Of that study; what is not named has its default. Texts are read as numbers.
     campaign, oracle
-        Where the experiment takes them.
+        Where the study takes them.
     folder
-        For ``experiment.html`` and the csv files.
+        For ``study.html`` and the csv files.
     progress
         Told now and then, at most every half second.
 
     Returns
     -------
     dict
-        ``experiment``, ``parameters``, ``folder``, ``files``, ``found`` (two sentences),
+        ``study``, ``parameters``, ``folder``, ``files``, ``findings`` (two sentences),
         ``notes``, ``numbers`` (by task), ``next``.
 
     Raises
     ------
     AnnotError
-        There is no such experiment or setting, it does not fit, or exports cannot be read.
+        There is no such study or setting, it does not fit, or exports cannot be read.
     """
-    experiment = _named(name)
-    _check(experiment, campaign, oracle, folder)
-    params = with_settings(experiment.defaults, settings)
-    result = experiment.run(params, campaign, oracle, progress)
+    study = _named(name)
+    _check(study, campaign, oracle, folder)
+    params = with_settings(study.defaults, settings)
+    result = study.run(params, campaign, oracle, progress)
     parameters = dataclasses.asdict(params)
     if campaign is not None:
         parameters |= {"campaign": campaign.settings.campaign}
     if oracle is not None:
         parameters |= {"oracle": oracle.name}
-    title = f"Experiment: {name}"
-    files = write_experiment(folder, title, experiment.description, result, parameters)
+    title = f"Study: {name}"
+    files = write_study(folder, title, study.description, result, parameters)
     return {
-        "experiment": name,
+        "study": name,
         "parameters": {
             key: list(value) if isinstance(value, tuple) else value
             for key, value in parameters.items()
         },
         "folder": str(folder),
         "files": [str(file) for file in files],
-        "found": list(result.findings),
+        "findings": list(result.findings),
         "notes": list(result.notes),
         "numbers": list(result.numbers),
         "next": f"open {folder / PAGE}",
     }
 
 
-def _named(name: str) -> Experiment:
-    if name in EXPERIMENTS:
-        return EXPERIMENTS[name]
+def _named(name: str) -> Study:
+    if name in STUDIES:
+        return STUDIES[name]
     likely = difflib.get_close_matches(name, NAMES, 1, cutoff=0.5)
     do = f"did you mean {likely[0]}?" if likely else ""
-    raise ConfigError("no such experiment", [Problem(name, "unknown", ", ".join(NAMES), do)])
+    raise ConfigError("no such study", [Problem(name, "unknown", ", ".join(NAMES), do)])
 
 
 def _check(
-    experiment: Experiment, campaign: LoadedCampaign | None, oracle: Path | None, folder: Path
+    study: Study, campaign: LoadedCampaign | None, oracle: Path | None, folder: Path
 ) -> None:
-    """Refuse what the experiment does not take, before anything long is begun."""
-    name = experiment.name
+    """Refuse what the study does not take, before anything long is begun."""
+    name = study.name
     problems = []
-    if experiment.needs_campaign and campaign is None:
+    if study.needs_campaign and campaign is None:
         do = f"python -m studies {name} CAMPAIGN"
         problems.append(Problem(name, "draws recorded judgments: name their campaign", do=do))
-    if campaign is not None and not experiment.needs_campaign:
+    if campaign is not None and not study.needs_campaign:
         problems.append(Problem(name, "takes no campaign: its judges are simulated"))
-    if oracle is not None and not experiment.oracle:
+    if oracle is not None and not study.oracle:
         problems.append(Problem(name, "takes no oracle"))
     if folder.exists() and not folder.is_dir():
         problems.append(Problem(str(folder), "is a file", do="name a folder with -o"))
     if problems:
-        raise ConfigError("an experiment that cannot be", problems)
+        raise ConfigError("a study that cannot be", problems)
     if campaign is not None:
         names = ("curves", "gains", "reaches", "scores", "examples", *TOPOLOGY, *CERTAINTY)
         refuse_read_back(campaign, [folder / PAGE, *(folder / f"{n}.csv" for n in names)])
@@ -181,17 +181,17 @@ def _check(
 
 def _of_items(name: str) -> Run:
     def run(
-        params: ItemExperiment, _: LoadedCampaign | None, oracle: Path | None, progress: Progress
+        params: ItemStudy, _: LoadedCampaign | None, oracle: Path | None, progress: Progress
     ) -> Result:
-        return item_result([run_item_experiment(name, params, oracle, progress)], [], params)
+        return item_result([run_item_study(name, params, oracle, progress)], [], params)
 
     return run
 
 
 def _systems(
-    params: SystemExperiment, _: LoadedCampaign | None, __: Path | None, progress: Progress
+    params: SystemStudy, _: LoadedCampaign | None, __: Path | None, progress: Progress
 ) -> Result:
-    return system_result([run_system_experiment(params, progress)], [], params)
+    return system_result([run_system_study(params, progress)], [], params)
 
 
 def _replay(
@@ -271,34 +271,34 @@ def _require_campaign(campaign: LoadedCampaign | None) -> LoadedCampaign:
     return campaign
 
 
-EXPERIMENTS: dict[str, Experiment] = {
-    experiment.name: experiment
-    for experiment in (
-        Experiment(
+STUDIES: dict[str, Study] = {
+    study.name: study
+    for study in (
+        Study(
             "lexical",
             "Simulated judges score 150 items whose truth is skewed like log frequencies of words.",
-            ItemExperiment(),
+            ItemStudy(),
             needs_campaign=False,
             oracle="items",
             run=_of_items("lexical"),
         ),
-        Experiment(
+        Study(
             "political",
             "Simulated judges score 150 items whose truth is U-shaped like stances in politics.",
-            ItemExperiment(),
+            ItemStudy(),
             needs_campaign=False,
             oracle="items",
             run=_of_items("political"),
         ),
-        Experiment(
+        Study(
             "systems",
             "Simulated judges score outputs, to rank the systems that made them.",
-            SystemExperiment(),
+            SystemStudy(),
             needs_campaign=False,
             oracle="",
             run=_systems,
         ),
-        Experiment(
+        Study(
             "replay",
             "Recorded judgments of items are drawn as each method would have asked for them.",
             ItemReplay(),
@@ -306,7 +306,7 @@ EXPERIMENTS: dict[str, Experiment] = {
             oracle="items",
             run=_replay,
         ),
-        Experiment(
+        Study(
             "replay_systems",
             "Recorded judgments of outputs are drawn to rank systems, as each method would ask.",
             SystemReplay(),
@@ -314,7 +314,7 @@ EXPERIMENTS: dict[str, Experiment] = {
             oracle="systems",
             run=_replay_systems,
         ),
-        Experiment(
+        Study(
             "surprisal",
             "How much the outcome of a comparison changes what is believed of both items.",
             SurprisalCurves(),
@@ -322,7 +322,7 @@ EXPERIMENTS: dict[str, Experiment] = {
             oracle="",
             run=_surprisal,
         ),
-        Experiment(
+        Study(
             "topology",
             "Full rankings of a campaign are rebuilt from the comparisons a tournament would ask.",
             Topology(),
@@ -330,7 +330,7 @@ EXPERIMENTS: dict[str, Experiment] = {
             oracle="",
             run=_topology,
         ),
-        Experiment(
+        Study(
             "crowds",
             "Simulated crowds label items: whether the probabilities of labels hold.",
             Crowds(),
@@ -338,7 +338,7 @@ EXPERIMENTS: dict[str, Experiment] = {
             oracle="",
             run=_crowds,
         ),
-        Experiment(
+        Study(
             "certainty",
             "Labels of a campaign that knows the truth: whether their probabilities hold.",
             Certainty(),
@@ -346,7 +346,7 @@ EXPERIMENTS: dict[str, Experiment] = {
             oracle="",
             run=_certainty,
         ),
-        Experiment(
+        Study(
             FLOODS,
             "Careless people flood a crowd: whether the build stops, or labels stay as they were.",
             Floods(),
@@ -354,7 +354,7 @@ EXPERIMENTS: dict[str, Experiment] = {
             oracle="",
             run=_floods,
         ),
-        Experiment(
+        Study(
             COVERAGE,
             "Simulated evaluations of systems: whether intervals, tests and clusters hold.",
             RankingCoverage(),
@@ -362,7 +362,7 @@ EXPERIMENTS: dict[str, Experiment] = {
             oracle="",
             run=_coverage,
         ),
-        Experiment(
+        Study(
             AGREEMENT,
             "Simulated judges label and score items: whether intervals of agreement hold.",
             AgreementIntervals(),
@@ -370,7 +370,7 @@ EXPERIMENTS: dict[str, Experiment] = {
             oracle="",
             run=_agreement,
         ),
-        Experiment(
+        Study(
             MODEL_JUDGES,
             "Few human and many model judgments: whether intervals of estimates from both hold.",
             ModelJudgeCoverage(),
@@ -380,6 +380,6 @@ EXPERIMENTS: dict[str, Experiment] = {
         ),
     )
 }
-"""By name, in the order of the papers' experiments."""
+"""By name, in the order of the papers' studies."""
 
-NAMES: tuple[str, ...] = tuple(EXPERIMENTS)
+NAMES: tuple[str, ...] = tuple(STUDIES)

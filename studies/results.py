@@ -1,4 +1,4 @@
-"""What experiments found, put together for the page and the tables: curves, gains, sentences."""
+"""What studies found, put together for the page and the tables: curves, gains, sentences."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from studies.curve_figures import (
 from studies.findings import findings, numbers
 from studies.item_rounds import ItemTask
 from studies.params import (
-    ItemExperiment,
     ItemReplay,
-    SystemExperiment,
+    ItemStudy,
     SystemReplay,
+    SystemStudy,
 )
 from studies.system_rounds import SystemTask
 from studies.tables import (
@@ -55,9 +55,9 @@ ABOUT_REPLAYS = (
 
 
 def item_result(
-    tasks: Sequence[ItemTask], notes: Sequence[str], params: ItemExperiment | ItemReplay
+    tasks: Sequence[ItemTask], notes: Sequence[str], params: ItemStudy | ItemReplay
 ) -> Result:
-    """Return the result of an experiment on items, with histograms, match quality and examples."""
+    """Return the result of a study on items, with histograms, match quality and examples."""
     examples = examples_table(tasks)
     result = _curves_result(
         tasks, notes, params, "item", lambda task: item_figures(task, params.gamma)
@@ -75,9 +75,9 @@ def item_result(
 
 
 def system_result(
-    tasks: Sequence[SystemTask], notes: Sequence[str], params: SystemExperiment | SystemReplay
+    tasks: Sequence[SystemTask], notes: Sequence[str], params: SystemStudy | SystemReplay
 ) -> Result:
-    """Return the result of an experiment on systems."""
+    """Return the result of a study on systems."""
     return _curves_result(tasks, notes, params, "system", lambda _: [])
 
 
@@ -88,7 +88,7 @@ def _curves_result(
     unit: str,
     figures: Callable[[Any], Sequence[Any]],
 ) -> Result:
-    """Return the result of an experiment with curves."""
+    """Return the result of a study with curves."""
     every: list[Measured] = [measured(task, params.reach, params.seed) for task in tasks]
     tables = [curves_table(every, unit), gains_table(every, unit), reaches_table(every, unit)]
     more = [f"Figures of the first {MOST_TASKS} of {len(tasks)} tasks."] * (len(tasks) > MOST_TASKS)

@@ -9,7 +9,7 @@ the system of highest variance, a random segment of it, and other systems by mat
 systems can be partners. At a point of the curve EASL and `random` have asked the HITs that fit
 into DA's number of judgments, never more. A system that was not asked has the score .5.
 
-What does not belong here: where outputs and judgments come from (system_experiment,
+What does not belong here: where outputs and judgments come from (system_study,
 system_replay).
 """
 

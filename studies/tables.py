@@ -1,4 +1,4 @@
-"""Tables of an experiment, as they stand in csv files and on the page.
+"""Tables of a study, as they stand in csv files and on the page.
 
 Numbers have six digits; what is undefined is an empty cell.
 """

@@ -1,4 +1,4 @@
-"""Tables of a campaign for experiments, which draw nothing anew."""
+"""Tables of a campaign for studies, which draw nothing anew."""
 
 from __future__ import annotations
 

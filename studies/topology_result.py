@@ -1,4 +1,4 @@
-"""What the topology experiment found: tables, sentences, page."""
+"""What the topology study found: tables, sentences, page."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from studies.params import Topology
 from studies.progress import Progress
 from studies.tables import Cell, Table
 from studies.topology import COUNTS, READINGS
-from studies.topology_experiment import (
+from studies.topology_study import (
     MEASURES,
     RebuiltRankings,
     TopologyTask,
@@ -53,7 +53,7 @@ ABOUT = (
     "A relation is inferred if its two outputs were not compared. The paper's 85.4% are of those "
     "inferred from dominance differences: that is most like the reading without ties as rebuilt. "
     "Relations along a path of comparisons are right by logic; those without one are guessed.",
-    "The judge of this experiment never contradicts the original: it shows what leaving out "
+    "The judge of this study never contradicts the original: it shows what leaving out "
     "comparisons costs, and not what people do. Intervals (95%) resample rankings.",
 )
 

@@ -1,6 +1,6 @@
-"""Writes an experiment: tables as csv, and a page that needs no network; all files or none.
+"""Writes a study: tables as csv, and a page that needs no network; all files or none.
 
-The bytes depend on the experiment alone, not on the folder.
+The bytes depend on the study alone, not on the folder.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from annot_pipeline.storage.files import atomic_write
 from studies.curve_figures import Drawn
 from studies.tables import Cell, Table, written
 
-PAGE = "experiment.html"
+PAGE = "study.html"
 MOST_ROWS = 60
 """Rows of a table on the page; the whole table is in its file."""
 
@@ -35,7 +35,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Result:
-    """What an experiment found, ready to be written.
+    """What a study found, ready to be written.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class Result:
     numbers: Sequence[Mapping[str, object]]
 
 
-def write_experiment(
+def write_study(
     folder: Path, title: str, description: str, result: Result, parameters: Mapping[str, object]
 ) -> list[Path]:
     """Write the tables, then the page.
@@ -68,7 +68,7 @@ def write_experiment(
     folder
         Made if it is not there; other files in it stay.
     title, description
-        Name of the experiment, and what it is.
+        Name of the study, and what it is.
     result, parameters
         What is written.
     """

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from studies.model_judge_coverage import METHODS
-from studies.model_judge_experiment import run_model_judges
+from studies.model_judge_study import run_model_judges
 from studies.params import ModelJudgeCoverage
 
 CASES = {

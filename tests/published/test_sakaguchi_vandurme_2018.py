@@ -22,11 +22,11 @@ from scipy.stats import spearmanr
 from annot_pipeline.config.campaign_file import load_campaign
 from studies import system_replay
 from studies.curves import Interval, gains, reaches
-from studies.item_experiment import run_item_experiment
 from studies.item_replay import run_item_replay
 from studies.item_rounds import ItemTask
+from studies.item_study import run_item_study
 from studies.oracles import on_scale, read_item_oracle, read_system_oracle
-from studies.params import ItemExperiment, ItemReplay, SystemReplay
+from studies.params import ItemReplay, ItemStudy, SystemReplay
 from studies.recorded import Recorded, read_recorded
 from studies.tables import example_items, percent
 
@@ -54,8 +54,8 @@ def silent(_: str) -> None:
 
 
 def simulated(name: str, oracle: Path | None = None, **settings: float) -> ItemTask:
-    params = ItemExperiment(**{"repeats": 10, "rounds": 20} | settings)  # type: ignore[arg-type]
-    return run_item_experiment(name, params, oracle, silent)
+    params = ItemStudy(**{"repeats": 10, "rounds": 20} | settings)  # type: ignore[arg-type]
+    return run_item_study(name, params, oracle, silent)
 
 
 def of(interval: Interval, task: ItemTask, method: str, *at: int) -> tuple[float, float, float]:
@@ -98,7 +98,7 @@ def test_the_150_propositions_make_a_table_of_this_form(gold: Path) -> None:
 
 @pytest.mark.parametrize(("name", "published"), [("lexical", 0.37), ("political", 0.67)])
 def test_judges_agree_as_those_of_the_paper(name: str, published: float) -> None:
-    """Footnotes 17 and 20; one set of judges for both experiments."""
+    """Footnotes 17 and 20; one set of judges for both studies."""
     actual = simulated(name, repeats=3, rounds=1).facts["spearman_of_two_answers"]
     assert actual == pytest.approx(published, abs=0.03)
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pytest
 
 from studies.params import Topology
-from studies.topology_experiment import (
+from studies.topology_study import (
     MEASURES,
     RebuiltRankings,
     measures,

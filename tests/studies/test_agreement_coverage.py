@@ -13,14 +13,14 @@ from studies.agreement_coverage import (
     agreement_coverage,
     coverage_rows,
 )
-from studies.agreement_experiment import run_agreement
+from studies.agreement_study import run_agreement
 from studies.params import AgreementIntervals
 from studies.score_agreement_coverage import DESIGNS as SCORE_DESIGNS
 from studies.score_agreement_coverage import (
     ScoreDesign,
     score_agreement_coverage,
 )
-from tests.studies.experiment_runs import silent
+from tests.studies.study_runs import silent
 
 pytestmark = pytest.mark.slow
 
@@ -107,7 +107,7 @@ def test_bootstrap_intervals_fail_where_a_build_publishes_none():
 
 
 @pytest.mark.slow
-def test_the_experiment_has_a_row_for_each_design_and_statistic():
+def test_the_study_has_a_row_for_each_design_and_statistic():
     params = AgreementIntervals(repeats=2, rounds=3)
     result = run_agreement(params, silent)
     [table] = result.tables

@@ -1,4 +1,4 @@
-"""The experiments on certainty: of simulated crowds, and of a campaign that knows the truth."""
+"""The studies on certainty: of simulated crowds, and of a campaign that knows the truth."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pytest
 from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.errors import ConfigError
 from studies.crowds import CROWDS
-from studies.registry import run_experiment
-from tests.studies.experiment_runs import contents, rows, run, silent
+from studies.registry import run_study
+from tests.studies.study_runs import contents, rows, run, silent
 
 SMALL = {"repeats": 1, "n_items": 200}
 
@@ -41,12 +41,12 @@ def test_crowds_are_told_for_every_kind_and_the_same_again(tmp_path):
     assert held_out["independent 1"]["labels"] == "1600"
     assert held_out["sparse 1"]["labels"] == "1594"  # 6 judges label an item twice: one vote
     assert len(actual["numbers"]) == len(CROWDS)
-    accuracy, log_loss, certain = actual["found"]
+    accuracy, log_loss, certain = actual["findings"]
     assert accuracy.startswith("Accuracy: published 0.")
     assert log_loss.startswith("Log loss: published ")
     for finding in (accuracy, log_loss, certain):
         assert "Dawid-Skene" in finding
-    assert (tmp_path / "one" / "experiment.html").read_text().count("<svg") == len(CROWDS)
+    assert (tmp_path / "one" / "study.html").read_text().count("<svg") == len(CROWDS)
 
 
 def campaign(folder, truth):
@@ -69,7 +69,7 @@ def campaign(folder, truth):
 
 def test_a_campaign_that_knows_the_truth(tmp_path):
     given = campaign(tmp_path, lambda n: "yes" if n % 3 else "no")
-    actual = run_experiment("certainty", {}, given, None, tmp_path / "out", silent)
+    actual = run_study("certainty", {}, given, None, tmp_path / "out", silent)
     (numbers,) = actual["numbers"]
     assert numbers["task"] == "c"
     assert 0.8 < numbers["published_accuracy"] <= 1
@@ -84,7 +84,7 @@ def test_a_campaign_that_knows_the_truth(tmp_path):
 def test_a_campaign_that_does_not(tmp_path):
     given = campaign(tmp_path, lambda _: "")
     with pytest.raises(ConfigError, match="a campaign that knows no truth") as error:
-        run_experiment("certainty", {}, given, None, tmp_path / "out", silent)
+        run_study("certainty", {}, given, None, tmp_path / "out", silent)
     assert "map truth in items" in str(error.value)
 
 

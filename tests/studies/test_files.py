@@ -1,4 +1,4 @@
-"""Files of an experiment: all or none, and the same bytes every time."""
+"""Files of a study: all or none, and the same bytes every time."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from scipy.stats import spearmanr
 
 from annot_pipeline.methods.comparisons.bounded_ra import outcome_probabilities
 from annot_pipeline.methods.comparisons.trueskill import surprisal_of_tie, surprisal_of_win
-from studies.item_experiment import run_item_experiment
-from studies.params import ItemExperiment, SurprisalCurves
+from studies.item_study import run_item_study
+from studies.params import ItemStudy, SurprisalCurves
 from studies.surprisal_curves import surprisal_curves
-from tests.studies.experiment_runs import SMALL, SMALL_SYSTEMS, contents, rows, run, silent
+from tests.studies.study_runs import SMALL, SMALL_SYSTEMS, contents, rows, run, silent
 
 
 def test_items(tmp_path: Path) -> None:
     document = run("lexical", tmp_path, **SMALL)
     assert sorted(contents(tmp_path)) == [
-        "curves.csv", "examples.csv", "experiment.html", "gains.csv", "reaches.csv", "scores.csv",
+        "curves.csv", "examples.csv", "gains.csv", "reaches.csv", "scores.csv", "study.html",
     ]  # fmt: skip
     assert sorted(document) == [
-        "experiment", "files", "folder", "found", "next", "notes", "numbers", "parameters",
+        "files", "findings", "folder", "next", "notes", "numbers", "parameters", "study",
     ]  # fmt: skip
-    assert document["next"] == f"open {tmp_path / 'experiment.html'}"
+    assert document["next"] == f"open {tmp_path / 'study.html'}"
     assert document["parameters"]["n_items"] == 20
     assert document["parameters"]["reach"] == [3, 6]
     assert sorted(map(Path, document["files"])) == sorted(tmp_path.iterdir())
@@ -78,14 +78,14 @@ def test_items(tmp_path: Path) -> None:
 def test_systems(tmp_path: Path) -> None:
     document = run("systems", tmp_path, **SMALL_SYSTEMS)
     assert sorted(contents(tmp_path)) == [
-        "curves.csv", "experiment.html", "gains.csv", "reaches.csv", "scores.csv",
+        "curves.csv", "gains.csv", "reaches.csv", "scores.csv", "study.html",
     ]  # fmt: skip
     curves = rows(tmp_path / "curves.csv")
     assert {row["judgments_per_system"] for row in curves} == {"10", "20", "30", "40", "50", "60"}
     assert {row["method"] for row in curves} == {"DA", "EASL", "random"}
     assert (
         "DA has no correlation at 100 judgments per system or 300 judgments per system"
-        in (document["found"][1])
+        in (document["findings"][1])
     )
     assert (
         "Intervals over fewer than 10 repetitions are too narrow: ask for more."
@@ -109,8 +109,8 @@ def test_surprisal(tmp_path: Path) -> None:
     p_win, _, p_tie = outcome_probabilities(np.array([-0.5]), np.zeros(1), 0.5)
     assert float(bounded[1]["win"]) == pytest.approx(1 - p_win[0], rel=1e-5)
     assert float(bounded[1]["tie"]) == pytest.approx(1 - p_tie[0], rel=1e-5)
-    assert len(document["found"]) == 2
-    assert (tmp_path / "experiment.html").read_text().count("<svg") == 2
+    assert len(document["findings"]) == 2
+    assert (tmp_path / "study.html").read_text().count("<svg") == 2
     even = surprisal_curves(SurprisalCurves())
     np.testing.assert_allclose(even.v_tie, -even.v_tie[::-1], atol=1e-12)
 
@@ -154,8 +154,8 @@ def test_twice_the_same_bytes(tmp_path: Path, name: str, settings: dict[str, Any
 def test_threads_change_nothing(tmp_path: Path) -> None:
     code = (
         "import sys; from pathlib import Path; "
-        "from studies.registry import run_experiment; "
-        f"run_experiment('lexical', {SMALL!r}, None, None, Path(sys.argv[1]), lambda _: None)"
+        "from studies.registry import run_study; "
+        f"run_study('lexical', {SMALL!r}, None, None, Path(sys.argv[1]), lambda _: None)"
     )
     for threads in ("1", "2"):
         names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
@@ -167,12 +167,11 @@ def test_threads_change_nothing(tmp_path: Path) -> None:
 
 def test_more_repetitions_leave_the_first_ones_as_they_are() -> None:
     few, more = (
-        run_item_experiment("lexical", ItemExperiment(**SMALL | {"repeats": n}), None, silent)
-        for n in (2, 3)
+        run_item_study("lexical", ItemStudy(**SMALL | {"repeats": n}), None, silent) for n in (2, 3)
     )
     assert (few.correlations.value == more.correlations.value[:, :2]).all()
     assert (few.correlations.rounds == more.correlations.rounds[:, :2]).all()
-    once = run_item_experiment("lexical", ItemExperiment(**SMALL | {"repeats": 1}), None, silent)
+    once = run_item_study("lexical", ItemStudy(**SMALL | {"repeats": 1}), None, silent)
     for method, scores in once.final().items():
         assert (scores == more.final()[method]).all()
         rho = spearmanr(scores.round(9), once.truth).statistic

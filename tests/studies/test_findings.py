@@ -1,4 +1,4 @@
-"""Sentences on an experiment say what its tables say."""
+"""Sentences on a study say what its tables say."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from studies.findings import findings, verdict
-from studies.item_experiment import run_item_experiment
-from studies.params import ItemExperiment
+from studies.item_study import run_item_study
+from studies.params import ItemStudy
 from studies.tables import measured
-from tests.studies.experiment_runs import SMALL, rows, run, silent
+from tests.studies.study_runs import SMALL, rows, run, silent
 
 
 def test_verdicts() -> None:
@@ -21,7 +21,7 @@ def test_verdicts() -> None:
 
 
 def test_sentences_say_what_the_tables_say(tmp_path: Path) -> None:
-    actual = run("lexical", tmp_path, **SMALL | {"context": 0.5})["found"]
+    actual = run("lexical", tmp_path, **SMALL | {"context": 0.5})["findings"]
     curves, gains, reaches = (rows(tmp_path / f"{n}.csv") for n in ("curves", "gains", "reaches"))
     here = {"measure": "spearman", "judgments_per_item": "3"}
 
@@ -43,7 +43,7 @@ def test_sentences_say_what_the_tables_say(tmp_path: Path) -> None:
 def test_sentences_on_many_tasks_count() -> None:
     tasks = [
         replace(
-            run_item_experiment("lexical", ItemExperiment(**SMALL | {"context": c}), None, silent),
+            run_item_study("lexical", ItemStudy(**SMALL | {"context": c}), None, silent),
             task=str(c),
         )
         for c in (0.0, 0.9)

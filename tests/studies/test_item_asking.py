@@ -12,7 +12,7 @@ from annot_pipeline.methods.planning.easl_hits import NextHitsParams, next_hits
 from annot_pipeline.methods.scores.beta_scores import beta_mode, beta_variance
 from annot_pipeline.methods.scores.easl import easl
 from studies.item_asking import BOUNDED, METHODS, Asked, ask, pairs_of
-from studies.params import ItemExperiment
+from studies.params import ItemStudy
 from studies.thurstone import ThurstoneParams, thurstone
 
 Codes = npt.NDArray[np.int64]
@@ -49,7 +49,7 @@ def asked(
     answers = Noting(n_items)
     actual = ask(
         method, answers, n_items=n_items, iterations=iterations,
-        params=ItemExperiment(**params), rng=np.random.default_rng(8),  # type: ignore[arg-type]
+        params=ItemStudy(**params), rng=np.random.default_rng(8),  # type: ignore[arg-type]
     )  # fmt: skip
     return answers, actual
 

@@ -20,7 +20,7 @@ from studies.model_judge_coverage import (
     Sample,
     measure_coverage,
 )
-from studies.model_judge_experiment import run_model_judges
+from studies.model_judge_study import run_model_judges
 from studies.params import ModelJudgeCoverage
 from studies.recorded_model_judges import read_model_judges
 from studies.simulated_model_judges import (
@@ -30,7 +30,7 @@ from studies.simulated_model_judges import (
     label_truth,
     win_rate_truths,
 )
-from tests.studies.experiment_runs import contents, rows, run, silent
+from tests.studies.study_runs import contents, rows, run, silent
 
 LABELS = ("judge", "judge_kind", "item", "answer")
 COMPARISONS = ("judge", "judge_kind", "question_id", "model_a", "model_b", "winner")
@@ -154,7 +154,7 @@ def test_people_have_the_truth_that_is_said(
 ) -> None:
     """The mean over many draws is the truth of the closed forms, within four errors.
 
-    People differ more here than in the experiment, so that the truth depends on it.
+    People differ more here than in the study, so that the truth depends on it.
     """
     monkeypatch.setattr(simulated, name, sd)
     rng = np.random.default_rng(1)
@@ -318,7 +318,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
             read_model_judges(tmp_path / name)
 
 
-# --- the experiment --------------------------------------------------------------------------
+# --- the study --------------------------------------------------------------------------
 
 
 def test_a_file_of_labels_gives_tables_page_and_document(tmp_path: Path) -> None:
@@ -338,10 +338,10 @@ def test_a_file_of_labels_gives_tables_page_and_document(tmp_path: Path) -> None
     assert by_model["good", "human"]["error_ratio"] == 1
     assert by_model["good", "prediction_powered"]["coverage"] > 0.8
     assert by_model["good", "model"]["effective_ratio"] is None
-    assert len(document["found"]) == 2
-    assert document["found"][0].startswith("Intervals of labels by model: prediction-powered ")
+    assert len(document["findings"]) == 2
+    assert document["findings"][0].startswith("Intervals of labels by model: prediction-powered ")
     assert "60 of its 300 items" in document["notes"][0]
-    page = (tmp_path / "a" / "experiment.html").read_text()
+    page = (tmp_path / "a" / "study.html").read_text()
     assert "nominal 95%" in page
     assert "good, prediction-powered" in page
     run("model_judges", tmp_path / "b", **settings)

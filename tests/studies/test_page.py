@@ -1,4 +1,4 @@
-"""The page of an experiment: all figures, no network, no name that breaks it."""
+"""The page of a study: all figures, no network, no name that breaks it."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import csv
 from html.parser import HTMLParser
 from pathlib import Path
 
-from studies.registry import EXPERIMENTS
-from tests.studies.experiment_runs import SMALL, rows, run
+from studies.registry import STUDIES
+from tests.studies.study_runs import SMALL, rows, run
 
 HOSTILE = '<script>alert("x")</script> & \u202ename\x00'
 
@@ -24,7 +24,7 @@ class Tags(HTMLParser):
 
 
 def page(folder: Path) -> tuple[str, Tags]:
-    text = (folder / "experiment.html").read_text(encoding="utf-8")
+    text = (folder / "study.html").read_text(encoding="utf-8")
     tags = Tags()
     tags.feed(text)
     return text, tags
@@ -47,9 +47,9 @@ def test_the_page_holds_all_figures_and_needs_no_network(tmp_path: Path) -> None
     assert "iteration 6" not in text  # there are four
     assert not [link for link in tags.links if not link.startswith(("#", "data:"))]
     assert "script" not in tags.tags
-    for sentence in document["found"]:
+    for sentence in document["findings"]:
         assert sentence.replace("'", "&#x27;") in text
-    for name, _, _ in EXPERIMENTS["lexical"].settings():
+    for name, _, _ in STUDIES["lexical"].settings():
         assert f"<td>{name}</td>" in text
 
 

@@ -1,4 +1,4 @@
-"""Settings of experiments: read as their types, refused with what is allowed."""
+"""Settings of studies: read as their types, refused with what is allowed."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import pytest
 
 from annot_pipeline.errors import ConfigError
 from studies.params import (
-    ItemExperiment,
     ItemReplay,
+    ItemStudy,
     SurprisalCurves,
-    SystemExperiment,
     SystemReplay,
+    SystemStudy,
     with_settings,
 )
-from studies.registry import EXPERIMENTS
+from studies.registry import STUDIES
 
 
 def refusal(defaults: Any, **settings: Any) -> str:
@@ -30,25 +30,25 @@ def test_texts_are_read_as_the_type_of_the_setting() -> None:
         "noise": ".15", "n_judges": "40", "whole_points": "false", "scale": "-2,2",
         "reach": "2", "n_items": "null", "iterations": 4.0, "spam": 1, "seed": 3,
     }  # fmt: skip
-    actual = with_settings(ItemExperiment(), given)
+    actual = with_settings(ItemStudy(), given)
     assert (actual.noise, actual.n_judges, actual.whole_points) == (0.15, 40, False)
     assert (actual.scale, actual.reach, actual.n_items) == ((-2.0, 2.0), (2,), None)
     assert (actual.iterations, actual.spam, actual.seed) == (4, 1, 3)
     assert isinstance(actual.n_judges, int)
     assert isinstance(actual.iterations, int)
-    assert with_settings(ItemExperiment(), {"reach": [1, "2"]}).reach == (1, 2)
-    assert with_settings(ItemExperiment(), {"n_items": "60"}).n_items == 60
-    assert with_settings(ItemExperiment(), {"n_items": None}).n_items is None
+    assert with_settings(ItemStudy(), {"reach": [1, "2"]}).reach == (1, 2)
+    assert with_settings(ItemStudy(), {"n_items": "60"}).n_items == 60
+    assert with_settings(ItemStudy(), {"n_items": None}).n_items is None
     assert with_settings(SystemReplay(), {"scores": "raw"}).scores == "raw"
     assert with_settings(ItemReplay(), {"scale": None}).scale is None
-    assert with_settings(ItemExperiment(), {}) == ItemExperiment()
+    assert with_settings(ItemStudy(), {}) == ItemStudy()
 
 
 def test_what_cannot_be_read_is_said_all_at_once() -> None:
     assert refusal(
-        ItemExperiment(), nois=".1", noise="much", n_judges="2.5", seed=True, scale="1", spam=None
+        ItemStudy(), nois=".1", noise="much", n_judges="2.5", seed=True, scale="1", spam=None
     ) == (
-        "an experiment that cannot be\n"
+        "a study that cannot be\n"
         "  nois: unknown setting\n"
         "    allowed: repeats, rounds, seed, hit_size, gamma, n_judges, noise, bias, stretch, "
         "spam, context, whole_points, epsilon, reach, n_items, iterations, scale\n"
@@ -59,14 +59,14 @@ def test_what_cannot_be_read_is_said_all_at_once() -> None:
         "  scale: '1' is not 2 numbers, as -2,2\n"
         "  spam: 'None' is not a number"
     )
-    assert refusal(ItemExperiment(), whole_points="perhaps", reach="3,x", n_judges="inf") == (
-        "an experiment that cannot be\n"
+    assert refusal(ItemStudy(), whole_points="perhaps", reach="3,x", n_judges="inf") == (
+        "a study that cannot be\n"
         "  whole_points: 'perhaps' is not true or false\n"
         "  reach: '3,x' is not a whole number\n"
         "  n_judges: 'inf' is not a whole number"
     )
     assert refusal(SystemReplay(), scores="Z") == (
-        "an experiment that cannot be\n  scores: 'Z' is not one of raw, z"
+        "a study that cannot be\n  scores: 'Z' is not one of raw, z"
     )
 
 
@@ -100,7 +100,7 @@ def test_what_cannot_be_read_is_said_all_at_once() -> None:
     ],
 )  # fmt: skip
 def test_what_does_not_fit(settings: dict[str, Any], message: str) -> None:
-    assert refusal(ItemExperiment(), **settings) == f"an experiment that cannot be\n  {message}"
+    assert refusal(ItemStudy(), **settings) == f"a study that cannot be\n  {message}"
 
 
 @pytest.mark.parametrize(
@@ -116,26 +116,26 @@ def test_what_does_not_fit(settings: dict[str, Any], message: str) -> None:
     ],
 )  # fmt: skip
 def test_what_does_not_fit_systems(settings: dict[str, Any], message: str) -> None:
-    assert refusal(SystemExperiment(), **settings) == f"an experiment that cannot be\n  {message}"
+    assert refusal(SystemStudy(), **settings) == f"a study that cannot be\n  {message}"
 
 
 def test_what_does_not_fit_others() -> None:
     assert refusal(SurprisalCurves(), epsilon=-1, limit=0, points=1) == (
-        "an experiment that cannot be\n"
+        "a study that cannot be\n"
         "  epsilon: is -1.0\n    allowed: 0 or more\n"
         "  limit: is 0.0\n    allowed: above 0, up to 30\n"
         "  points: is 1\n    allowed: 2 to 1000"
     )
     assert refusal(ItemReplay(), iterations=0) == (
-        "an experiment that cannot be\n  iterations: is 0\n    allowed: 1 or more"
+        "a study that cannot be\n  iterations: is 0\n    allowed: 1 or more"
     )
     assert refusal(SystemReplay(), per_system=-1) == (
-        "an experiment that cannot be\n  per_system: is -1\n    allowed: 0 or more"
+        "a study that cannot be\n  per_system: is -1\n    allowed: 0 or more"
     )
 
 
 def test_every_setting_says_what_it_is() -> None:
-    for experiment in EXPERIMENTS.values():
-        for name, default, says in experiment.settings():
+    for study in STUDIES.values():
+        for name, default, says in study.settings():
             assert says, name
-            assert getattr(experiment.defaults, name) == default
+            assert getattr(study.defaults, name) == default

@@ -1,4 +1,4 @@
-"""How far an experiment is: steps, a bar on a terminal, lines elsewhere."""
+"""How far a study is: steps, a bar on a terminal, lines elsewhere."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pytest
 
 from studies import progress as progress_module
 from studies.progress import Steps, progress_bar
-from studies.registry import run_experiment
-from tests.studies.experiment_runs import SMALL
+from studies.registry import run_study
+from tests.studies.study_runs import SMALL
 
 
 class Terminal(io.StringIO):
@@ -29,9 +29,9 @@ def test_progress_is_told_every_half_second_and_at_the_end(monkeypatch: pytest.M
     assert told == ["lexical: 3/7", "lexical: 6/7", "lexical: 7/7"]
 
 
-def test_an_experiment_tells_how_far_it_is(tmp_path: Path) -> None:
+def test_an_study_tells_how_far_it_is(tmp_path: Path) -> None:
     told: list[str] = []
-    run_experiment("lexical", SMALL, None, None, tmp_path, told.append)
+    run_study("lexical", SMALL, None, None, tmp_path, told.append)
     assert told[-1] == "lexical: 12/12"
 
 

@@ -1,4 +1,4 @@
-"""Experiments by name: refusals, settings, documentation."""
+"""Studies by name: refusals, settings, documentation."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ import pytest
 
 from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.errors import ConfigError
-from studies.registry import EXPERIMENTS, NAMES, run_experiment
-from tests.studies.experiment_runs import silent
+from studies.registry import NAMES, STUDIES, run_study
+from tests.studies.study_runs import silent
 
 
 def refusal(name: str, folder: Path, **given: Any) -> str:
     arguments: dict[str, Any] = {"settings": {}, "campaign": None, "oracle": None} | given
     with pytest.raises(ConfigError) as caught:
-        run_experiment(name, **arguments, folder=folder, progress=silent)
+        run_study(name, **arguments, folder=folder, progress=silent)
     return str(caught.value)
 
 
-def test_experiments_that_cannot_be(tmp_path: Path) -> None:
+def test_studys_that_cannot_be(tmp_path: Path) -> None:
     assert refusal("lexicl", tmp_path) == (
-        "no such experiment\n  lexicl: unknown\n"
+        "no such study\n  lexicl: unknown\n"
         "    allowed: lexical, political, systems, replay, replay_systems, surprisal, "
         "topology, crowds, certainty, floods, coverage, agreement, model_judges\n"
         "    do:      did you mean lexical?"
     )
-    title = "an experiment that cannot be\n  "
+    title = "a study that cannot be\n  "
     assert refusal("replay", tmp_path) == (
         f"{title}replay: draws recorded judgments: name their campaign\n"
         "    do:      python -m studies replay CAMPAIGN"
@@ -43,7 +43,7 @@ def test_experiments_that_cannot_be(tmp_path: Path) -> None:
     )
 
 
-def test_a_campaign_must_be_asked_for_and_must_not_read_the_experiment(tmp_path: Path) -> None:
+def test_a_campaign_must_be_asked_for_and_must_not_read_the_study(tmp_path: Path) -> None:
     source = {
         "path": "*/*.csv", "format": "csv",
         "fields": {"item": "item", "judge": "judge", "score": "score"},
@@ -51,7 +51,7 @@ def test_a_campaign_must_be_asked_for_and_must_not_read_the_experiment(tmp_path:
     (tmp_path / "campaign.yaml").write_text(json.dumps({"campaign": "c", "sources": [source]}))
     campaign = load_campaign(tmp_path)
     assert refusal("lexical", tmp_path / "out", campaign=campaign) == (
-        "an experiment that cannot be\n  lexical: takes no campaign: its judges are simulated"
+        "a study that cannot be\n  lexical: takes no campaign: its judges are simulated"
     )
     said = refusal("replay", tmp_path / "out", campaign=campaign)
     assert said.startswith("the next build would read it as an export")
@@ -65,7 +65,7 @@ def test_names() -> None:
     )  # fmt: skip
 
 
-def test_every_experiment_is_documented() -> None:
+def test_every_study_is_documented() -> None:
     text = (Path(__file__).parents[2] / "docs" / "research" / "studies.md").read_text()
     rows = re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE)
-    assert sorted({*rows} & {*EXPERIMENTS}) == sorted(EXPERIMENTS)
+    assert sorted({*rows} & {*STUDIES}) == sorted(STUDIES)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from studies.params import ItemExperiment, Judging
+from studies.params import ItemStudy, Judging
 from studies.scalar_judges import AskedJudges, Judges, draw_judges
 
 EXACT = {"noise": 0.0, "bias": 0.0, "stretch": 0.0, "whole_points": False}
@@ -71,7 +71,7 @@ def test_traits_have_the_spread_that_was_asked() -> None:
 
 
 def test_no_judge_is_asked_again_before_all_others() -> None:
-    params = ItemExperiment(n_judges=10)
+    params = ItemStudy(n_judges=10)
     asked = AskedJudges(draw_judges(params, rng()), TRUTH, rng())
     for _ in range(10):
         asked.score_items(np.arange(21))

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from annot_pipeline.methods.scores.beta_scores import beta_variance
-from studies.params import SystemExperiment, SystemReplay
+from studies.params import SystemReplay, SystemStudy
 from studies.system_asking import METHODS, HitSizes, ask_systems
-from studies.system_experiment import CENTRE, _worth, run_system_experiment
 from studies.system_replay import RecordedOutputs
+from studies.system_study import CENTRE, _worth, run_system_study
 
 PARAMS = SystemReplay()
 
@@ -162,7 +162,7 @@ def test_curves_end_where_no_hit_is_left() -> None:
 
 
 def test_simulated_outputs_are_worth_what_the_truth_says() -> None:
-    params = SystemExperiment(n_segments=200)
+    params = SystemStudy(n_segments=200)
     quality = np.linspace(0.075, -0.075, 10)
     worth = _worth(quality, params, rng())
     np.testing.assert_allclose(worth.mean(axis=0), CENTRE + quality, atol=1e-12)
@@ -171,11 +171,11 @@ def test_simulated_outputs_are_worth_what_the_truth_says() -> None:
 
 
 def test_perfect_judges_rank_systems_perfectly_in_the_end() -> None:
-    params = SystemExperiment(
+    params = SystemStudy(
         noise=0, bias=0, stretch=0, whole_points=False, item_sd=0, segment_sd=0,
         repeats=2, per_system=20, points=4, rounds=5,
     )  # fmt: skip
-    actual = run_system_experiment(params, lambda _: None)
+    actual = run_system_study(params, lambda _: None)
     assert actual.correlations.judgments.tolist() == [5, 10, 15, 20]
     assert (actual.correlations.value[:, :, :, -1] > 1 - 1e-12).all()
     for scores in actual.final.values():

@@ -1,4 +1,4 @@
-"""Tables of an experiment: percent, examples, csv."""
+"""Tables of a study: percent, examples, csv."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import io
 
 import numpy as np
 
-from studies.item_experiment import run_item_experiment
-from studies.params import ItemExperiment
+from studies.item_study import run_item_study
+from studies.params import ItemStudy
 from studies.tables import Table, example_items, examples_table, percent
-from tests.studies.experiment_runs import SMALL, silent
+from tests.studies.study_runs import SMALL, silent
 
 
 def test_percent_is_rounded_half_up() -> None:
@@ -31,8 +31,8 @@ def test_examples_do_not_depend_on_noise_beyond_the_ninth_decimal() -> None:
     assert example_items(np.array([0.6 - 1e-12, 0.6, 0.7])) == [2, 0]  # all of the fourth fifth
 
 
-def test_examples_of_an_experiment() -> None:
-    task = run_item_experiment("lexical", ItemExperiment(**SMALL), None, silent)
+def test_examples_of_an_study() -> None:
+    task = run_item_study("lexical", ItemStudy(**SMALL), None, silent)
     table = examples_table([task])
     assert [row[1] for row in table.rows] == [task.items[n] for n in example_items(task.truth)]
     gold = [float(str(row[2])) for row in table.rows]

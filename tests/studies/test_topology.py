@@ -20,7 +20,7 @@ from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.errors import ConfigError
 from studies.full_rankings import REASONS, FullRankings, full_rankings
 from studies.params import Topology
-from studies.registry import run_experiment
+from studies.registry import run_study
 from studies.topology import (
     COUNTS,
     READINGS,
@@ -29,14 +29,14 @@ from studies.topology import (
     rebuild,
     share_right,
 )
-from studies.topology_experiment import (
+from studies.topology_result import topology_result
+from studies.topology_study import (
     MEASURES,
     RebuiltRankings,
     interval_of,
     measures,
     rebuild_rankings,
 )
-from studies.topology_result import topology_result
 
 Comparison = tuple[int, int, int, int, bool]
 
@@ -291,7 +291,7 @@ def test_more_repetitions_leave_the_first_as_they_are() -> None:
     assert not np.array_equal(few.pearson, other.pearson, equal_nan=True)
 
 
-# --- the experiment --------------------------------------------------------------------------
+# --- the study --------------------------------------------------------------------------
 
 
 def of_tasks(**sizes: Sequence[int]) -> dict[str, FullRankings]:
@@ -371,13 +371,13 @@ def test_rankings_of_a_campaign(campaign: Path, tmp_path: Path) -> None:
         before = sorted(campaign.iterdir())
         given = {"repeats": 3, "rounds": 20}
         out = tmp_path / name
-        document = run_experiment("topology", given, load_campaign(campaign), None, out, silent)
+        document = run_study("topology", given, load_campaign(campaign), None, out, silent)
         assert sorted(campaign.iterdir()) == before, "nothing is written beside the campaign"
         return document, {path.name: path.read_bytes() for path in sorted(out.iterdir())}
 
     document, files = run("one")
     assert sorted(files) == [
-        "experiment.html", "histogram.csv", "repetitions.csv", "sizes.csv", "ties.csv",
+        "histogram.csv", "repetitions.csv", "sizes.csv", "study.html", "ties.csv",
         "topology.csv",
     ]  # fmt: skip
     (numbers,) = document["numbers"]

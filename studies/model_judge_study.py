@@ -1,4 +1,4 @@
-"""The experiment `model_judges`: how far intervals from model and human judgments hold."""
+"""The study `model_judges`: how far intervals from model and human judgments hold."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from studies.tables import Cell, Table
 from studies.write import Result, Section
 
 MODEL_JUDGES = "model_judges"
-"""Name of the experiment, and of its table by model."""
+"""Name of the study, and of its table by model."""
 BY_QUANTITY = "model_judge_coverage"
 N_HUMAN = {LABELS: 200, COMPARISONS: 1_000}
 LEVEL = 0.95

@@ -1,4 +1,4 @@
-"""Figures of the experiments are as safe in a page as all others, and say what they cannot draw."""
+"""Figures of the studies are as safe in a page as all others, and say what they cannot draw."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from studies.figures.rebuilt_ranks import rebuilt_ranks_svg
 from studies.figures.surprisal import surprisal_svg
 from tests.report.figure_reader import Figure
 from tests.report.test_figures_in_page import HOSTILE, HOSTILE_SETTINGS, KNOWN_TAGS, Page
-from tests.studies.figures.test_experiment_figures import curves_svg, six
+from tests.studies.figures.test_study_figures import curves_svg, six
 
 NAN = float("nan")
 

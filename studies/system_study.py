@@ -1,4 +1,4 @@
-"""Experiment 3 of Sakaguchi & Van Durme (2018) with simulated judges: ranking systems.
+"""Study 3 of Sakaguchi & Van Durme (2018) with simulated judges: ranking systems.
 
 An output is worth its system's quality, its segment's easiness and something of its own.
 Systems stand evenly between the best and the worst; segments and outputs are drawn anew in
@@ -11,7 +11,7 @@ import numpy as np
 
 from annot_pipeline.arrays import Codes, Flags, Floats
 from studies.item_rounds import stream
-from studies.params import SystemExperiment
+from studies.params import SystemStudy
 from studies.progress import Progress, Steps
 from studies.scalar_judges import Judges, draw_judges
 from studies.system_asking import METHODS
@@ -58,7 +58,7 @@ class SimulatedOutputs:
         return self._judges.answer(judge, self._worth[segment, systems], self._rng, is_joint=True)
 
 
-def run_system_experiment(params: SystemExperiment, progress: Progress) -> SystemTask:
+def run_system_study(params: SystemStudy, progress: Progress) -> SystemTask:
     """Ask simulated judges; segments and judges of a repetition are the same for all methods."""
     quality = np.linspace(params.quality_range / 2, -params.quality_range / 2, params.n_systems)
 
@@ -76,7 +76,7 @@ def run_system_experiment(params: SystemExperiment, progress: Progress) -> Syste
     )  # fmt: skip
 
 
-def _worth(quality: Floats, params: SystemExperiment, rng: np.random.Generator) -> Floats:
+def _worth(quality: Floats, params: SystemStudy, rng: np.random.Generator) -> Floats:
     segment = rng.normal(0, params.segment_sd, size=(params.n_segments, 1))
     own_sd = np.sqrt(params.item_sd**2 - params.segment_sd**2)
     own = rng.normal(0, own_sd, size=(params.n_segments, quality.size))

@@ -1,4 +1,4 @@
-"""The experiment `coverage`: a table of how far intervals, tests and clusters of rankings hold."""
+"""The study `coverage`: a table of how far intervals, tests and clusters of rankings hold."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from studies.tables import Cell, Table
 from studies.write import Result
 
 COVERAGE = "coverage"
-"""Name of the experiment, and of its table."""
+"""Name of the study, and of its table."""
 
 NOTES = (
     "coverage: share of 95% intervals of differences that contain the truth; system_coverage: of "

@@ -1,4 +1,4 @@
-"""Runs the topology experiment on full rankings, and says how sure its numbers are.
+"""Runs the topology study on full rankings, and says how sure its numbers are.
 
 Brackets are random, so every ranking is rebuilt from several. Intervals (95%) resample rankings,
 each with all its brackets; how much brackets alone move a number is told beside them.
@@ -111,7 +111,7 @@ def rebuild_rankings(
     rank
         ``(n_rankings, n)``.
     params, steps
-        Of the experiment, and who is told of each repetition.
+        Of the study, and who is told of each repetition.
     """
     n = rank.shape[1]
     pearson, counts = [], []

@@ -1,4 +1,4 @@
-"""The experiment on coverage, as `python -m studies coverage` runs it."""
+"""The study on coverage, as `python -m studies coverage` runs it."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import io
 import pytest
 
 from annot_pipeline.errors import ConfigError
-from studies.coverage_experiment import run_coverage
+from studies.coverage_study import run_coverage
 from studies.params import RankingCoverage
-from tests.studies.experiment_runs import silent
+from tests.studies.study_runs import silent
 
 HEADLINES = ("adjusted", "bradley_terry")
 

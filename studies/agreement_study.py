@@ -1,4 +1,4 @@
-"""The experiment `agreement`: a table of how far intervals of agreement hold."""
+"""The study `agreement`: a table of how far intervals of agreement hold."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from studies.tables import Cell, Table
 from studies.write import Result
 
 AGREEMENT = "agreement"
-"""Name of the experiment."""
+"""Name of the study."""
 TABLE = "agreement_coverage"
 KINDS = LABELS, SCORES = ("labels", "scores")
 LEAST_ITEMS = 30

@@ -1,4 +1,4 @@
-"""Figures of the experiments show what they are given, and say what they leave out."""
+"""Figures of the studies show what they are given, and say what they leave out."""
 
 from __future__ import annotations
 

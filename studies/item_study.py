@@ -1,4 +1,4 @@
-"""Experiments 1 and 2 of Sakaguchi & Van Durme (2018) with simulated judges.
+"""Studies 1 and 2 of Sakaguchi & Van Durme (2018) with simulated judges.
 
 `lexical`: 150 items whose truth is skewed as log frequencies of words are: many low, few high.
 `political`: U-shaped, as stances in political propositions are. Their truths are evenly spaced
@@ -19,7 +19,7 @@ from annot_pipeline.errors import ConfigError, Problem
 from studies.item_asking import Answers
 from studies.item_rounds import ASKERS, ItemTask, repeat_rounds, stream
 from studies.oracles import on_scale, read_item_oracle
-from studies.params import CANNOT_BE, ItemExperiment, too_few
+from studies.params import CANNOT_BE, ItemStudy, too_few
 from studies.progress import Progress, Steps
 from studies.scalar_judges import AskedJudges, draw_judges
 
@@ -28,8 +28,8 @@ SHAPES = {"lexical": (2.0, 4.0), "political": (0.5, 0.7)}
 """Parameters of the Beta distribution whose quantiles are the truth."""
 
 
-def run_item_experiment(
-    name: str, params: ItemExperiment, oracle: Path | None, progress: Progress
+def run_item_study(
+    name: str, params: ItemStudy, oracle: Path | None, progress: Progress
 ) -> ItemTask:
     """Ask simulated judges about the items of ``lexical`` or ``political``.
 
@@ -52,7 +52,7 @@ def run_item_experiment(
     )
 
 
-def _simulated(name: str, params: ItemExperiment) -> tuple[tuple[str, ...], Floats]:
+def _simulated(name: str, params: ItemStudy) -> tuple[tuple[str, ...], Floats]:
     from scipy.special import betaincinv
 
     n = N_ITEMS if params.n_items is None else params.n_items
@@ -63,7 +63,7 @@ def _simulated(name: str, params: ItemExperiment) -> tuple[tuple[str, ...], Floa
     return tuple(f"item-{number:0{width}d}" for number in range(1, n + 1)), truth
 
 
-def _real(params: ItemExperiment, oracle: Path) -> tuple[tuple[str, ...], Floats]:
+def _real(params: ItemStudy, oracle: Path) -> tuple[tuple[str, ...], Floats]:
     values = read_item_oracle(oracle).values
     if len(values) > 1:
         tasks = tuple(sorted(str(task) for task in values))
@@ -90,6 +90,6 @@ def _real(params: ItemExperiment, oracle: Path) -> tuple[tuple[str, ...], Floats
     return tuple(items), truth
 
 
-def _check(n: int, params: ItemExperiment, problem: Problem) -> None:
+def _check(n: int, params: ItemStudy, problem: Problem) -> None:
     if allowed := too_few(n, params.hit_size):
         raise ConfigError(CANNOT_BE, [replace(problem, allowed=allowed)])
