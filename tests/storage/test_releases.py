@@ -40,7 +40,12 @@ def publish(releases: Releases, text: str = "x") -> str:
 def least_manifest(version: str) -> dict[str, Any]:
     """A manifest of a release without tables."""
     empty: dict[str, Any] = {"code": {}, "packages": {}, "settings": {}, "files": {}}
-    facts = {"records": 0, "fates": {}, "rejections": []}
+    names = (
+        "fates kinds adjudications anonymous_votes verdicts label_verdicts careless_judges "
+        "failed_judges"
+    )
+    by_name: dict[str, Any] = {name: {} for name in names.split()}
+    facts = by_name | {"records": 0, "rejections": [], "suspected_judges": []}
     lists: dict[str, Any] = {"sources": [], "tables": [], "checks": [], "runs": []}
     return empty | lists | {"facts": facts} | {
         "campaign": "small", "version": version, "parent": None, "changes": None,
