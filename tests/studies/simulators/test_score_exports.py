@@ -89,32 +89,6 @@ def test_the_same_seed_gives_the_same_bytes_whatever_the_block(tmp_path: Path) -
     assert sorted(path.name for path in first.paths[0].parent.iterdir()) == names
 
 
-def test_another_seed_gives_other_bytes_in_every_file(tmp_path: Path) -> None:
-    first = write_score_campaign(simulate_scores(SMALL), tmp_path / "a")
-    second = write_score_campaign(simulate_scores(replace(SMALL, seed=18)), tmp_path / "b")
-    for one, other in zip(first.paths, second.paths, strict=True):
-        assert one.read_bytes() != other.read_bytes()
-
-
-def test_files_that_are_right_already_are_left_alone(tmp_path: Path) -> None:
-    simulated = simulate_scores(SMALL)
-    paths = write_score_campaign(simulated, tmp_path).paths
-    right = paths[1].read_bytes()
-    paths[1].write_bytes(b"cut short")
-    before = {path: path.stat().st_mtime_ns for path in paths if path != paths[1]}
-    assert write_score_campaign(simulated, tmp_path).paths == paths
-    assert {path: path.stat().st_mtime_ns for path in before} == before
-    assert paths[1].read_bytes() == right
-    assert sorted(paths[0].parent.iterdir()) == sorted(paths)
-
-
-def test_clean_exports_hold_no_damage(tmp_path: Path) -> None:
-    written = write_score_campaign(simulate_scores(SMALL), tmp_path)
-    assert written.damage == dict.fromkeys(DAMAGES, 0)
-    scores = [row["score"] for night in read(written) for row in night]
-    assert all(score.isdigit() and 0 <= int(score) <= 100 for score in scores)
-
-
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("dirty", [1, 4])
 def test_exports_hold_the_damage_that_was_asked_for_and_no_other(
@@ -171,17 +145,6 @@ def test_rows_of_rejected_assignments_are_counted_and_not_damaged(tmp_path: Path
     assert {count for (_, kind), count in kinds.items() if kind == "SYSTEM"} == {70}
 
 
-def test_damage_stays_out_of_what_another_file_repeats(tmp_path: Path) -> None:
-    simulated = simulate_scores(replace(SMALL, repeat_share=0.9))
-    for dirty in (-1, 100):
-        with pytest.raises(ConfigError, match="cannot be") as caught:
-            write_score_campaign(simulated, tmp_path, dirty=dirty)
-        assert caught.value.problems[0].where == "dirty"
-    written = write_score_campaign(simulated, tmp_path, dirty=3)
-    scores = Counter(row["score"] for night in read(written) for row in night)
-    assert {scores[text] for text in UNFIT_SCORES.values()} == {3}
-
-
 def test_the_example_reads_all_of_it(
     example: SimulatedScores, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -220,38 +183,3 @@ def test_all_settings_that_do_not_fit_are_named_at_once() -> None:
         "language_pairs", "n_systems", "n_segments", "n_hits", "noise_sd", "segment_sd",
         "spread_sd", "degradation", "careless_share", "nights",
     ]  # fmt: skip
-
-
-@pytest.mark.parametrize("pairs", [(), ("csen",), ("cs-en-x",), ("-en",), ("c,s-en",)])
-def test_names_that_are_no_language_pairs_are_refused(pairs: tuple[str, ...]) -> None:
-    with pytest.raises(ConfigError, match="cannot be"):
-        ScoreSimulation(language_pairs=pairs)
-
-
-def test_the_smallest_campaign() -> None:
-    simulated = simulate_scores(
-        ScoreSimulation(
-            language_pairs=("cs-en",), n_systems=2, n_segments=35, n_judges=1, n_hits=1, nights=1
-        )
-    )
-    assert len(simulated.rows) == 100
-    assert set(simulate_scores(replace(SMALL, nights=24)).hits.night.tolist()) == set(range(1, 25))
-
-
-@pytest.mark.slow
-def test_five_million_judgments(tmp_path: Path) -> None:
-    simulated = simulate_scores(
-        ScoreSimulation(
-            language_pairs=("cs-en", "de-en", "ru-en", "zh-en"),
-            n_systems=12, n_segments=1000, n_judges=1500, n_hits=50_000,
-        )
-    )  # fmt: skip
-    assert len(simulated.rows) == 5_000_000
-    written = write_score_campaign(simulated, tmp_path, dirty=3)
-    assert written.n_repeats == 3 * 25_000
-    assert written.n_rows == 5_000_000 + written.n_repeats
-    lines = 0
-    for path in written.paths:
-        with path.open("rb") as file:
-            lines += sum(block.count(b"\n") for block in iter(lambda: file.read(1 << 24), b""))
-    assert lines == written.n_rows + len(written.paths)
