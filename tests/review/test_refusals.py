@@ -92,18 +92,18 @@ def test_rows_that_do_not_match(plain, monkeypatch):
     """Should rows ever be counted otherwise than the readers did, nobody is paid by mistake."""
     from annot_pipeline.review import batch_file as module
 
-    whole = module.BatchFile.split
+    whole = module.BatchFile.rows
 
     def moved(self: Any, lines: Any) -> Any:
         first, *rows = whole(self, lines)
         return iter([first, *rows[::-1]])
 
-    monkeypatch.setattr(module.BatchFile, "split", moved)
+    monkeypatch.setattr(module.BatchFile, "rows", moved)
     assert "row 1 (line 2), WorkerId: the last build read it otherwise" in refused(plain)
-    monkeypatch.setattr(module.BatchFile, "split", lambda s, ls: iter([*whole(s, ls)][:-1]))
+    monkeypatch.setattr(module.BatchFile, "rows", lambda s, ls: iter([*whole(s, ls)][:-1]))
     assert "1 rows: the last build read it otherwise: 2 were read" in refused(plain)
     monkeypatch.setattr(
-        module.BatchFile, "split", lambda s, ls: iter([*(w := [*whole(s, ls)]), w[-1]])
+        module.BatchFile, "rows", lambda s, ls: iter([*(w := [*whole(s, ls)]), w[-1]])
     )
     assert "row 3 (line 4): the last build" in refused(plain)
     monkeypatch.setattr(module, "READERS", {"mturk": lambda _: Export(iter(()), ["HIT"])})
