@@ -59,18 +59,6 @@ def test_a_correlation_with_a_constant_is_undefined_and_counted() -> None:
     assert np.isnan(reaches(constant, 1, rng()).value).all()
 
 
-def test_a_band_pools_all_repetitions() -> None:
-    rounds = np.arange(200.0).reshape(2, 1, 1, 100) / 200
-    actual = of_values(np.array([[[0.2]], [[0.4]]]), rounds)
-    curve_bands = bands(actual)
-    assert curve_bands.value[0, 0, 0] == pytest.approx(0.3)
-    low, high = np.percentile(np.arange(200) / 200, [2.5, 97.5])
-    assert (curve_bands.low[0, 0, 0], curve_bands.high[0, 0, 0]) == (
-        pytest.approx(low),
-        pytest.approx(high),
-    )
-
-
 def test_gains_are_paired_within_repetitions() -> None:
     # DA differs much between repetitions, the difference to it does not
     value = np.array([[[0.1], [0.2]], [[0.9], [1.0]], [[0.5], [0.6]]])

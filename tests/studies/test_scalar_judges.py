@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from studies.params import Judging
 from studies.scalar_judges import AskedJudges, Judges
@@ -32,21 +31,6 @@ def test_a_score_by_hand() -> None:
     np.testing.assert_allclose(seen, [0.4, 0.5, 1.0, 1.0])
     low = two.answer(np.array([1]), np.array([0.1]), rng(), is_joint=False)
     assert low.tolist() == [0.0]
-
-
-def test_context_takes_a_share_of_shift_and_noise_away_where_items_are_seen_together() -> None:
-    one = judges([0.2], [1.0], noise=0.1, context=0.25)
-    truth, judge = np.full(20_000, 0.4), np.zeros(20_000, np.int64)
-    singly, jointly = (one.answer(judge, truth, rng(), is_joint=t) for t in (False, True))
-    # the same draws of noise: all that differs is the context
-    np.testing.assert_allclose(jointly - 0.4, 0.75 * (singly - 0.4), atol=1e-12)
-    assert singly.mean() == pytest.approx(0.6, abs=0.005)
-    assert singly.std() == pytest.approx(0.1, rel=0.05)
-    same = judges([0.2], [1.0], noise=0.1)
-    assert (
-        same.answer(judge, truth, rng(), is_joint=True)
-        == same.answer(judge, truth, rng(), is_joint=False)
-    ).all()
 
 
 def test_a_hit_has_one_judge_who_was_asked_least_about_its_items() -> None:

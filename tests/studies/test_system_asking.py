@@ -73,21 +73,6 @@ def test_a_recorded_judgment_is_drawn_once_at_most_and_for_its_own_output(method
     )
 
 
-@pytest.mark.parametrize("method", ["EASL", "random"])
-def test_a_hit_holds_up_to_five_different_systems_and_two_or_more(method: str) -> None:
-    outputs, _ = recorded()
-    counts = sizes()
-    ask(method, outputs, [1000], counts)
-    lengths = [len(hit) for _, hit in outputs.hits]
-    assert all(len(set(hit)) == len(hit) for _, hit in outputs.hits)
-    assert min(lengths) == 2
-    assert max(lengths) == 5
-    assert counts.counts.tolist() == [lengths.count(n) for n in range(6)]
-    assert counts.hits == len(lengths)
-    assert counts.short_share == pytest.approx(1 - lengths.count(5) / len(lengths))
-    assert sizes().short_share is None
-
-
 def test_the_seed_of_easl_has_the_highest_variance_of_those_with_judgments_left() -> None:
     outputs, _ = recorded()
     ask("EASL", outputs, [200])

@@ -117,17 +117,6 @@ def test_components_by_paths(seed, n_items):
     assert result.finite == (max(component) == 0)
 
 
-def test_items_never_compared_do_not_stand_in_the_way():
-    result = thurstone([1, 1, 3], [3, 3, 1], [1, 1, 1], n_items=5)
-    assert result.finite
-    assert result.component.tolist() == [-1, 0, -1, 0, -1]
-    assert np.isnan(result.mean).tolist() == [True, False, True, False, True]
-    assert result.mean[1] == pytest.approx(norm.ppf(2 / 3) / np.sqrt(2))
-    with_prior = thurstone([1, 1, 3], [3, 3, 1], [1, 1, 1], n_items=5, params=WITH_PRIOR)
-    assert with_prior.mean[[0, 2, 4]].tolist() == [0, 0, 0]
-    assert 0 < with_prior.mean[1] < result.mean[1]
-
-
 def test_no_comparisons():
     result = thurstone([], [], [], n_items=2)
     assert np.isnan(result.mean).all()

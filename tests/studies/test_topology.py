@@ -103,16 +103,6 @@ def test_against_brute_force(n: int) -> None:
             assert actual.pearson[place] == pytest.approx(r, abs=1e-12)
 
 
-def test_only_the_order_counts_and_earlier_rankings_do_not_feel_later_ones() -> None:
-    original = some_rankings(30, 5)
-    actual = rebuild(original, np.random.default_rng(3))
-    stretched = rebuild(original**3 - 7, np.random.default_rng(3))
-    assert (actual.rank == stretched.rank).all()
-    assert np.array_equal(actual.pearson, stretched.pearson, equal_nan=True)
-    first = rebuild(original[:12], np.random.default_rng(3))
-    assert (actual.rank[:12] == first.rank).all()
-
-
 # --- rankings out of comparisons -------------------------------------------------------------
 
 
@@ -133,16 +123,6 @@ def comparisons_of(
 
 def put_together(rows: Sequence[Comparison]) -> FullRankings:
     return full_rankings(*(np.array(column) for column in zip(*rows, strict=True)))
-
-
-def test_an_identical_output_counts_once() -> None:
-    # 0 and 3 are one output, so four systems are three outputs
-    actual = put_together(comparisons_of([[2, 1, 3, 2]], [[(0, 3)]]))
-    assert actual.rank[3].tolist() == [[2, 1, 3]]
-    # of two different outputs there is no ranking
-    actual = put_together(comparisons_of([[1, 2, 1]], [[(0, 2)]]))
-    assert actual.rank == {}
-    assert actual.left_out[REASONS[0]] == 1
 
 
 def test_what_is_no_full_ranking() -> None:

@@ -4,7 +4,6 @@ import csv
 import gzip
 import io
 import json
-from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,6 @@ from annot_pipeline.errors import ConfigError
 from annot_pipeline.methods.labels.dawid_skene import dawid_skene
 from studies.simulators.label_exports import write_label_campaign
 from studies.simulators.labels import (
-    DAMAGES,
     ExportRows,
     LabelSimulation,
     simulate_labels,
@@ -96,16 +94,6 @@ def test_any_names_of_classes_survive_csv_and_damage(
 
 
 # --- what the exports hold -----------------------------------------------------------------
-
-
-@pytest.mark.parametrize("share", [0, 0.01, 0.02, 0.03])
-def test_as_many_rows_are_damaged_as_asked(share: float) -> None:
-    rows = simulate_labels(replace(SMALL, dirty_share=share)).rows
-    dirty = Counter(rows.damage[rows.damage != ""].tolist())
-    assert dirty.total() == round(share * len(rows))
-    if share:
-        assert dirty.keys() == set(DAMAGES)
-        assert max(dirty.values()) - min(dirty.values()) <= 1
 
 
 # --- truth and judges ----------------------------------------------------------------------

@@ -94,27 +94,6 @@ def test_a_hit_is_the_tournament_of_the_different_outputs_of_a_segment(
     assert len(set(segment.values())) == params.n_segments - silent
 
 
-def test_outputs_are_equal_where_they_are_meant_to_be_and_nowhere_else(
-    example: SimulatedPreferences,
-) -> None:
-    original = example.same_as
-    n_other_case = 0
-    for texts, same, worth in zip(
-        example.texts.tolist(), original.tolist(), example.worth.tolist(), strict=True
-    ):
-        for a, b in itertools.combinations(range(len(texts)), 2):
-            equal = texts[a].casefold() == texts[b].casefold()
-            assert equal == (same[a] == same[b])
-            if equal:
-                assert worth[a] == worth[b]
-        n_other_case += sum(texts[s] != texts[same[s]] for s in range(len(texts)))
-    copies = original != np.arange(9)
-    assert not copies[:, 0].any()  # the reference is nobody's copy
-    assert copies[:, 1:].mean() == pytest.approx(0.15, abs=0.03)
-    assert n_other_case == (copies.sum() + 1) // 2
-    assert (original[copies] == 0).sum() > 0  # some are the reference's
-
-
 # --- what is said --------------------------------------------------------------------------
 
 
@@ -176,57 +155,6 @@ def test_as_many_rows_are_damaged_as_asked(dirty: int) -> None:
 
 
 # --- questions and answers -----------------------------------------------------------------
-
-
-def dominated(simulated: SimulatedPreferences) -> np.ndarray:
-    """Who reaches whom through what most said: ``(n_segments, n, n)``, by hand."""
-    rows = new(simulated)
-    votes: dict[tuple[int, int, int], list[int]] = defaultdict(list)
-    for place in np.flatnonzero(rows.damage == "").tolist():
-        a, b = int(rows.first[place]), int(rows.second[place])
-        outcome = int(rows.outcome[place])
-        low, high, sign = (a, b, outcome) if a < b else (b, a, -outcome)
-        votes[int(rows.segment[place]), low, high].append(sign)
-    n_segments, n = simulated.worth.shape
-    reach = np.zeros((n_segments, n, n), np.bool_)
-    for (segment, low, high), signs in votes.items():
-        wins, losses, ties = (signs.count(sign) for sign in (1, -1, 0))
-        if wins < max(losses, ties) or wins == losses:
-            reach[segment, high, low] = True  # lost, tied, or contradicted
-        if losses < max(wins, ties) or wins == losses:
-            reach[segment, low, high] = True
-    for segment, system in itertools.product(range(n_segments), range(n)):
-        original = simulated.same_as[segment, system]
-        reach[segment, system, original] = reach[segment, original, system] = True
-    for middle in range(n):
-        reach |= reach[:, :, middle, None] & reach[:, None, middle, :]
-    return reach
-
-
-@pytest.mark.parametrize("params", [SMALL, replace(SMALL, dirty=12), PreferenceSimulation()])
-def test_questions_are_those_that_dominance_leaves_open(params: PreferenceSimulation) -> None:
-    simulated = simulate_preferences(params)
-    reach = dominated(simulated)
-    answers = simulated.answers
-    votes: dict[tuple[int, int], list[bool]] = defaultdict(list)
-    for place in range(len(answers)):
-        where = int(answers.segment[place]), int(answers.system[place])
-        votes[where].append(bool(answers.adequate[place]))
-    assert {len(given) for given in votes.values()} == {3}
-    n_spread = 0
-    for segment, of in enumerate(reach):
-        asked = {system for at, system in votes if at == segment}
-        bad = {system for system in asked if sum(votes[segment, system]) < 2}
-        for system in range(len(of)):
-            below = any(of[worse, system] and not of[system, worse] for worse in bad)
-            known = of[system, 0] or system == 0 or below
-            assert not (known and system in asked)
-            tied = {other for other in asked if of[system, other] and of[other, system]}
-            assert len(tied) <= 1
-            alone = not (of[system] | of[:, system])[np.arange(len(of)) != system].any()
-            assert known or tied or alone
-            n_spread += below and not (of[system, 0] or system == 0)
-    assert n_spread > 5
 
 
 # --- texts ---------------------------------------------------------------------------------

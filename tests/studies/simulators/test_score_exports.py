@@ -1,7 +1,6 @@
 """Simulated direct assessments: exports, settings, size."""
 
 import csv
-import itertools
 import json
 from collections import Counter
 from collections.abc import Iterator
@@ -68,17 +67,6 @@ def test_every_row_is_written_as_it_is_in_order_of_time(tmp_path: Path) -> None:
         assert times == sorted(times)
 
 
-def test_a_night_starts_with_the_last_rows_of_the_night_before(tmp_path: Path) -> None:
-    simulated = simulate_scores(replace(SMALL, repeat_share=0.1))
-    written = write_score_campaign(simulated, tmp_path)
-    nights = read(written)
-    assert [len(night) for night in nights] == [600, 660, 660, 660]
-    assert (written.n_rows, written.n_repeats) == (2580, 180)
-    for before, today in itertools.pairwise(nights):
-        assert today[:60] == before[-60:]
-        assert {row["submitted_at"][:10] for row in today[60:]} == {today[-1]["submitted_at"][:10]}
-
-
 def test_the_same_seed_gives_the_same_bytes_whatever_the_block(tmp_path: Path) -> None:
     first = write_score_campaign(simulate_scores(SMALL), tmp_path / "a", dirty=2)
     second = write_score_campaign(simulate_scores(SMALL), tmp_path / "b", dirty=2, rows_at_once=97)
@@ -122,27 +110,6 @@ def test_exports_hold_the_damage_that_was_asked_for_and_no_other(
     assert [place[3] for place in twice] == ["BAD_REF"] * written.damage[DOUBLED]
     assert max(shown.values()) == 2
     assert set(twice).isdisjoint(unpaired)
-
-
-def test_rows_of_rejected_assignments_are_counted_and_not_damaged(tmp_path: Path) -> None:
-    params = replace(SMALL, careless_share=0.5, rejected_share=0.9, repeat_share=0.2)
-    written = write_score_campaign(simulate_scores(params), tmp_path, dirty=3)
-    nights = read(written)
-    rejected = [row for night in nights for row in night if row["status"] == "Rejected"]
-    assert written.n_rejected == len(rejected) > 500
-    repeats = [
-        row
-        for number, night in enumerate(nights)
-        for row in night
-        if not row["submitted_at"].startswith(f"2025-03-{3 + number:02}")
-    ]
-    assert written.n_repeats == len(repeats)
-    assert written.n_rejected_repeats == sum(row["status"] == "Rejected" for row in repeats) > 0
-    assert {row["score"] for row in rejected}.isdisjoint(UNFIT_SCORES.values())
-    once = {tuple(row.values()): row for row in rejected}.values()
-    kinds = Counter((row["hit"], row["kind"]) for row in once)
-    assert {count for (_, kind), count in kinds.items() if kind == "BAD_REF"} == {10}
-    assert {count for (_, kind), count in kinds.items() if kind == "SYSTEM"} == {70}
 
 
 def test_the_example_reads_all_of_it(

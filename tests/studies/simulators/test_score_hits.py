@@ -1,10 +1,7 @@
 """Simulated direct assessments: HITs, times and status."""
 
 from collections import Counter
-from dataclasses import replace
 
-import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,7 +13,6 @@ from studies.simulators.scores import (
     ScoreSimulation,
     simulate_scores,
 )
-from tests.studies.simulators.simulated_scores import SMALL
 
 
 @settings(max_examples=60, deadline=None)
@@ -60,22 +56,3 @@ def test_a_hit_is_made_as_in_the_paper(
         task = int(simulated.hits.task[hit])
         assert {segment // n_segments for _, segment in shown} == {task}
         assert {system for system, _ in shown} <= set(range(n_systems))
-
-
-def test_outputs_are_judged_about_equally_often() -> None:
-    params = replace(SMALL, n_segments=35, n_hits=40)  # 280 outputs of each pair: 4 HITs a deal
-    rows = simulate_scores(params).rows
-    ordinary = rows.kind == ORDINARY
-    counts = np.bincount((rows.segment * params.n_systems + rows.system)[ordinary])
-    assert counts.tolist() == [5] * 560
-
-
-def test_only_careless_hits_are_rejected_and_the_last_night_is_not_yet_looked_at() -> None:
-    simulated = simulate_scores(replace(SMALL, n_hits=2000, rejected_share=0.3))
-    hits = simulated.hits
-    careless = simulated.careless[hits.judge]
-    last = hits.night == 4
-    assert set(hits.status[last].tolist()) == {"Submitted"}
-    assert set(hits.status[~last & ~careless].tolist()) == {"Approved"}
-    rejected = hits.status[~last & careless] == "Rejected"
-    assert rejected.mean() == pytest.approx(0.3, abs=0.07)
