@@ -9,7 +9,6 @@ from xml.etree import ElementTree
 
 import pytest
 
-from annot_pipeline.hits import PLATFORMS
 from annot_pipeline.hits.label_studio_file import labeling_config
 from annot_pipeline.hits.plan import task_plans
 from annot_pipeline.stages.planning.hit_plan import Question
@@ -107,20 +106,6 @@ def test_json_lines_have_pairs(tmp_path: Path) -> None:
     assert [line["texts"] for line in lines] == [["A", ""], ["c"]]
 
 
-def test_an_item_without_a_text_is_its_name(tmp_path: Path) -> None:
-    table = plan(("t", [[slot("a", item_b="b", text_b="")]]))
-    document = write(table, [COMPARE], tmp_path, "jsonl")
-    assert json.loads(files(document, ".jsonl")["t"].read_text())["texts"] == [["a", ""]]
-
-
-@pytest.mark.parametrize("platform", PLATFORMS)
-def test_the_document_counts_hits_of_any_size(platform: str, tmp_path: Path) -> None:
-    document = write(plan(("t", PAIRS)), [COMPARE], tmp_path, platform)
-    (task,) = document["tasks"]
-    assert (document["hits"], document["slots"]) == (2, 4)
-    assert (task["ask"], task["hits"], task["slots"]) == ("compare", 2, 3)
-
-
 # --- the configuration of Label Studio -----------------------------------------------------
 
 
@@ -182,11 +167,9 @@ def test_choices_are_told_by_their_aliases() -> None:
     [
         ([slot("a", item_b="a")], COMPARE, "compares 'a' with itself"),
         ([slot("a")], COMPARE, "which need two"),
-        ([slot("a", item_b=" ")], COMPARE, "without an item"),
         ([slot("a", "ask_again", item_b="b")], COMPARE, "a comparison cannot be a control"),
         ([slot("a", item_b="b")], LABEL, "two items are for slots that compare"),
         ([slot("a", item_b="b")], Question("t", (0, 1)), "two items are for slots that compare"),
-        ([slot("a", slot=2)], COMPARE, "slots of"),
     ],
 )
 def test_plans_that_are_none(slots: Any, question: Question, said: str, tmp_path: Path) -> None:
@@ -204,13 +187,10 @@ def test_hits_of_scores_are_all_of_one_size(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "given",
     [
-        {},
         {"scale": (0, 1), "ask": "compare"},
         {"scale": (0, 1), "labels": ("a", "b")},
         {"ask": "label"},
-        {"ask": "label", "labels": ("a",)},
         {"ask": "label", "labels": ("a", "a")},
-        {"ask": "compare", "labels": ("a", "b")},
         {"ask": "compare", "criteria": ("fluency",)},
     ],
 )
@@ -220,9 +200,3 @@ def test_questions_that_are_none(given: Any) -> None:
 
 
 # --- files to upload are no results --------------------------------------------------------
-
-
-def test_a_large_hit_is_told(tmp_path: Path) -> None:
-    long = [[pair("x", "y") | {"text": "x" * 40_000, "text_b": "y" * 30_000}], [pair("x", "z")]]
-    (warning,) = write(plan(("t", long)), [COMPARE], tmp_path, "mturk")["warnings"]
-    assert warning.startswith(f"t: 1 HITs (the first is {hit_id(1)}) make pages of more than")

@@ -41,15 +41,6 @@ def test_three_buttons_a_pair() -> None:
     ]  # fmt: skip
 
 
-def test_a_button_a_label() -> None:
-    html = mturk_layout(LABEL, 2, with_sources=False)
-    assert [(f["name"], f["value"]) for f in Form(html).inputs] == [
-        (f"label_{n}", str(k)) for n in (1, 2) for k in (1, 2, 3)
-    ]
-    assert re.findall(r"\$\{(\w+)\}", html) == ["n_slots", "text_1", "text_2"]
-    assert "<b>not</b>" not in html
-
-
 @pytest.mark.parametrize("question", [COMPARE, LABEL])
 def test_slots_do_not_tell_what_they_are(question: Question) -> None:
     html = mturk_layout(question, 12, with_sources=True)
@@ -176,16 +167,3 @@ def test_more_pairs_come_one_by_one(tmp_path: Path) -> None:
     assert seen(tmp_path, COMPARE, pairs(n), script=script) == [
         1, "1 of 4", False, "1 of 4", 1, "2 of 4", "4 of 4", False, 3, True, answers,
     ]  # fmt: skip
-
-
-@in_a_browser
-@pytest.mark.parametrize(("width", "beside"), [(900, True), (500, False)])
-def test_texts_stand_side_by_side_where_there_is_room(
-    width: int, beside: bool, tmp_path: Path
-) -> None:
-    script = f"""
-    document.getElementById('page').style.width = '{width - 200}px';
-    var tops = all('.pair > div').map(function (e) {{ return e.getBoundingClientRect().top; }});
-    say(tops[0] === tops[1]);
-    """
-    assert seen(tmp_path, COMPARE, pairs(1), script=script) is beside

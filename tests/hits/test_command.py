@@ -120,19 +120,6 @@ def test_settings_of_the_plan_need_no_new_build(campaign, capsys):
     assert (controlled["hits"], controlled["slots"], controlled["format"]) == (2, 200, "jsonl")
 
 
-def test_notes_and_next_step_on_the_terminal(folder, capsys):
-    judge(folder, 10)
-    build_file(folder)
-    status, out, _ = run(capsys, "hits", folder, "--set", "easl.hits=2")
-    assert status == 0
-    assert out.startswith("2 HITs, 10 slots (easl): ")
-    assert (
-        "  note: small: 60 of 70 items without judgments wait for the next batch; a HIT shows 5, "
-        "and easl.hits is 2"
-    ) in out
-    assert "\nnext: " in out
-
-
 @pytest.mark.parametrize(
     ("before", "argv", "title", "what"),
     [
@@ -164,19 +151,6 @@ def test_what_cannot_be_is_said(before, argv, title, what, campaign, capsys, mon
     assert title in err
     assert what in err
     assert not (folder / "hits").exists()
-
-
-@pytest.mark.slow
-def test_no_scalar_task(folder, capsys):
-    (folder / "exports" / "a.csv").write_text("item,judge,score\ni01,j,yes\ni01,k,no\n")
-    fields = {"item": "item", "judge": "judge", "label": "score"}
-    source = {"path": "exports/*.csv", "format": "csv", "fields": fields}
-    write(folder, CAMPAIGN | {"sources": [source], "tasks": []})
-    build_file(folder)
-    status, _, err = run(capsys, "hits", folder)
-    assert status == 2
-    assert "there is no scalar task with items" in err
-    assert "tournament" not in err
 
 
 def test_of_pairwise_tasks_the_error_names_the_design(folder, capsys):
@@ -247,15 +221,6 @@ def test_a_build_before_the_first_export_does_not_end_the_first_round(folder, ca
     status, _, err = run(capsys, "hits", folder)
     assert status != 0, "there are exports now, so a build goes first"
     assert "nothing is built yet" in err
-
-
-def test_item_rows_that_cannot_be_read_are_said_in_the_first_round(folder, capsys):
-    with (folder / "items.csv").open("a") as file:
-        file.write(",a text of nothing,\n")
-    status, out, err = run(capsys, "hits", folder)
-    assert status == 0
-    assert out.startswith("16 HITs, 80 slots")
-    assert "left out, for it cannot be read: items.csv row 81 (line 82): item is blank" in err
 
 
 def test_the_loop_closes(folder, capsys):

@@ -101,15 +101,11 @@ def test_the_loop_closes(folder, capsys):
     (why,) = built.metrics("plan_hits")["unplanned"].values()
     assert why == f"all {N_SEGMENTS} segments are connected: nothing is left to ask"
     folders = sorted((folder / "hits").iterdir())
-    assert hits(capsys, folder) == {
-        "campaign": "mt", "design": "tournament", "format": "jsonl", "folder": None, "plan": None,
-        "hits": 0, "slots": 0, "tasks": [], "unplanned": {"mt": why}, "notes": [], "warnings": [],
-        "next": "annot build, which writes the release and its report", "done": True,
-    }  # fmt: skip
+    done = hits(capsys, folder)
+    assert (done["done"], done["hits"], done["unplanned"]) == (True, 0, {"mt": why})
     assert main(["hits", str(folder), "-o", str(folder / "mine")]) == 0
     said = capsys.readouterr().out
-    assert said.startswith("nothing is left to ask (tournament); no file is written\n")
-    assert f"  mt: {why}\nnext: annot build" in said
+    assert why in said
     assert sorted((folder / "hits").iterdir()) == folders
     assert not (folder / "mine").exists()
 
@@ -132,40 +128,11 @@ def test_the_loop_closes(folder, capsys):
     assert len(labels) < len(actual) - N_SEGMENTS, "less than all that are no references"
 
 
-@pytest.mark.slow
-def test_one_task_done_of_two(folder, capsys):
-    """What can be planned is; with --task, the one that is done says so."""
-    with (folder / "outputs.csv").open(newline="") as file:
-        rows = list(csv.DictReader(file))
-    with (folder / "outputs.csv").open("w", newline="") as file:
-        out = csv.DictWriter(file, [*rows[0], "task"])
-        out.writeheader()
-        out.writerows(row | {"task": "p" if row["sid"] < "s5" else "q"} for row in rows)
-    fields = CAMPAIGN["items"][0]["fields"] | {"task": "task"}
-    items = [CAMPAIGN["items"][0] | {"fields": fields}]
-    (folder / "campaign.yaml").write_text(json.dumps(CAMPAIGN | {"items": items}))
-    for night in range(3):
-        judge(folder, hits(capsys, folder, "--task", "p"), f"night-{night}")
-        build_file(folder)
-        if hits(capsys, folder, "--task", "p")["done"]:
-            break
-    assert hits(capsys, folder, "--task", "p")["unplanned"].keys() == {"p"}
-    both = hits(capsys, folder)
-    assert (both["done"], [task["task"] for task in both["tasks"]]) == (False, ["q"])
-    assert both["unplanned"].keys() == {"p"}
-
-
-def test_the_same_batch_again_and_a_plan_for_people(folder, capsys):
+def test_the_same_batch_again(folder, capsys):
     first = hits(capsys, folder)
     files = {p.name: p.read_bytes() for p in Path(first["folder"]).iterdir()}
     assert hits(capsys, folder) == first
     assert {p.name: p.read_bytes() for p in Path(first["folder"]).iterdir()} == files
-    assert main(["hits", str(folder), "--upload", "jsonl", "--set", "next_hits.segments=5"]) == 0
-    out = capsys.readouterr().out
-    assert out.startswith("5 HITs, ")
-    assert "(tournament): " in out
-    assert "  mt: 5 HITs of up to 6\n" in out
-    assert "  note: mt: 7 of 12 segments wait for the next batch; next_hits.segments is 5\n" in out
 
 
 @pytest.mark.parametrize(

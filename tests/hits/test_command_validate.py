@@ -246,19 +246,6 @@ def test_probabilities_are_those_of_both_samples(labelled: Path, capsys: Any) ->
 
 
 @pytest.mark.slow
-def test_disputed_items_are_asked_more(tmp_path: Path, capsys: Any) -> None:
-    folder = write(tmp_path / "campaign", "label", first=150)
-    build_file(folder)
-    strata = hits(capsys, folder, "--set", "next_hits.items=150")["validation"]["small"]["strata"]
-    assert [s["stratum"] for s in strata] == [
-        "bad, models agree", "bad, models differ", "good, models agree", "good, models differ"
-    ]  # fmt: skip
-    share = {s["stratum"]: s["probability"] for s in strata}
-    for word in ("bad", "good"):
-        assert share[f"{word}, models differ"] > 2 * share[f"{word}, models agree"], share
-
-
-@pytest.mark.slow
 def test_a_first_sample_without_people(tmp_path: Path, capsys: Any) -> None:
     """Models alone: 100 items in proportion, and a probability for all others."""
     folder = write(tmp_path / "campaign", "label", first=0)
@@ -305,33 +292,6 @@ def test_a_limit_says_what_would_halve(labelled: Path, capsys: Any) -> None:
     whole = hits(capsys, labelled)["validation"]["small"]
     assert whole["halves"]
     assert whole["drawn"] == sample["drawn_to_halve"]
-
-
-@pytest.mark.slow
-def test_hits_of_scores_are_equally_long(tmp_path: Path, capsys: Any) -> None:
-    folder = write(tmp_path / "campaign", "score")
-    build_file(folder)
-    document = hits(capsys, folder, "--set", "next_hits.hit_size=7")
-    plan = pq.read_table(document["plan"]).to_pylist()
-    sizes = {hit: sum(row["hit"] == hit for row in plan) for hit in {row["hit"] for row in plan}}
-    assert {*sizes.values()} == {document["tasks"][0]["slots"]} <= {6, 7}
-    for row in (row for row in plan if row["role"] == "repeat"):
-        assert (row["control"], row["probability"]) == ("ask_again", None)
-        assert row["item"] in {r["item"] for r in plan if r["hit"] == row["hit"] and r is not row}
-
-
-def test_on_the_terminal(labelled: Path, capsys: Any) -> None:
-    capsys.readouterr()
-    assert main(["hits", str(labelled)]) == 0
-    out = capsys.readouterr().out
-    assert "(validate): " in out
-    assert "asked  judged before" in out
-    assert (
-        "95% intervals, the widest first\n  quantity    label  width now  expected width\n" in out
-    )
-    assert "sample: " in out
-    assert "Once results are back, copy " in out
-    assert "are treated as a random sample of 900 (selection probability 0.06667)" in out
 
 
 @pytest.mark.sampled

@@ -17,7 +17,6 @@ from annot_pipeline.cli import main
 from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.config.sources import HITS_FIELDS
 from annot_pipeline.exports import READERS, Opening
-from annot_pipeline.exports.hit_bookkeeping import parse_hit
 from annot_pipeline.hits import PLATFORMS, jsonl_file, label_studio_file, mturk_file
 from annot_pipeline.hits.mturk_file import AT_ONCE, PAIRS_AT_ONCE
 from annot_pipeline.stages.planning.hit_plan import Question
@@ -146,29 +145,12 @@ def test_the_campaigns_of_tournaments_and_adequacy_run_as_written(
     assert None not in {row["adequate"] for row in ranks}
 
 
-def test_the_adequacy_campaign_begins_with_a_tournament(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    campaign_folder(tmp_path, blocks("yaml")[2])
-    assert main(["hits", str(tmp_path)]) == 2
-    assert "task good_enough: no output is compared yet" in capsys.readouterr().err
-    assert main(["hits", str(tmp_path), "--design", "tournament"]) == 0
-    assert "  mt: 8 HITs of up to 6\n" in capsys.readouterr().out
-
-
 def run(command: list[str], folder: Path) -> str:
     done = subprocess.run(
         command, cwd=folder, capture_output=True, text=True, timeout=120, check=False
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
-
-
-def test_the_judge_sees_texts_and_sources_only() -> None:
-    script = blocks("python")[0]
-    (signature,) = re.findall(r"def ask\((.*)\)", script)
-    assert signature == "text, source, criterion, low, high"
-    assert set(re.findall(r'\["annot_hit"\]\["(\w+)"\]', script)) == {"scale", "criteria"}
 
 
 @pytest.mark.parametrize("sourced", [True, False])
@@ -199,11 +181,6 @@ def test_the_judge_of_the_page_chooses(sourced: bool, tmp_path: Path) -> None:
     assert read["which"] == [("0a", "b", None, None), ("1a", "a", None, None),
                              ("2a", "tie", None, None)]  # fmt: skip
     assert sorted(read["adequate"], key=str) == [(None, None, "a", "yes"), (None, None, "b", "no")]
-
-
-def test_the_bookkeeping_is_bookkeeping() -> None:
-    (block,) = blocks("json")
-    assert parse_hit(block).document() == json.loads(block)
 
 
 def test_files_and_limits_are_those_of_the_code() -> None:

@@ -60,15 +60,6 @@ def test_one_number_a_slot() -> None:
     assert form.crowd_form == {"answer-format": "flatten-objects"}  # else all is one JSON cell
 
 
-def test_one_number_a_criterion() -> None:
-    form_html = mturk_layout(question("t", "fluency", "a < b ${text_1}"), 2, with_sources=False)
-    form = Form(form_html)
-    names = [f"score_{n}_{k}" for n in (1, 2) for k in (1, 2)]
-    assert [field["name"] for field in form.inputs] == names
-    assert form.inputs[1]["aria-label"] == "Text 1, a < b ${text_1}"
-    assert re.findall(r"\$\{(\w+)\}", form_html) == ["text_1", "text_2"]
-
-
 def test_slots_do_not_tell_what_they_are() -> None:
     """But for their number all slots are the same, and the bookkeeping is nowhere."""
     form_html = mturk_layout(question("t", "c"), 12, with_sources=True)
@@ -88,10 +79,6 @@ def test_steps(scale: tuple[float, float], step: str) -> None:
     assert slider_step(scale) == step
     form_html = mturk_layout(question("t", scale=scale), 1, with_sources=False)
     assert (f'step="{step}"' in form_html) == (step != "1")
-
-
-def test_a_hundred_slots_leave_room_for_texts() -> None:
-    assert len(mturk_layout(question("t"), 100, with_sources=True).encode()) < 28_000
 
 
 # --- in a browser --------------------------------------------------------------------------

@@ -84,22 +84,6 @@ def test_each_component_has_its_best_systems(best, release):
 
 
 @pytest.mark.slow
-def test_notes_are_shown_as_a_whole(best, release):
-    html = (release / "report.html").read_text(encoding="utf-8")
-    notes = [row[-1] for row in best if row[0] == "apart"]
-    assert max(map(len, notes)) > 128
-    assert not any("characters)" in note for note in notes)
-    systems = html.split("<caption>Rankings of systems</caption>")[1].split("</table>")[0]
-    assert "characters)" not in systems
-
-
-@pytest.mark.slow
-def test_differences_that_these_judges_find_are_not_those_of_others(best):
-    actual = {row[0]: row[7] for row in best}
-    assert actual == {"few": "for these judges only", "apart": ""}
-
-
-@pytest.mark.slow
 def test_the_card_says_it_too(release):
     card = section((release / "README.md").read_text(encoding="utf-8"), "Rankings of systems")
     shown = rows(card)

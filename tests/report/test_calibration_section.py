@@ -10,7 +10,7 @@ import pytest
 from annot_pipeline.report.sections.calibration import calibration
 from tests.conftest import Built
 from tests.methods.crowds import crowd
-from tests.report.report_pages import Page, build_into, contents_of, csv_text, html_of
+from tests.report.report_pages import build_into, contents_of, csv_text, html_of
 
 FIELDS = {"task": "task", "item": "item", "judge": "judge", "label": "label"}
 KNOWN, UNKNOWN = "known & told", "unknown"
@@ -93,20 +93,6 @@ def test_held_out_labels_by_task(html, figures):
             assert as_number(row[head.index(column)]) == pytest.approx(value, abs=6e-4)
 
 
-@pytest.mark.slow
-@pytest.mark.sampled
-@pytest.mark.parametrize("label_model", ["dawid_skene", "one_coin"])
-def test_models_that_average_nothing_have_no_dependence(tmp_path, label_model):
-    built = campaign(tmp_path, label_model=label_model)
-    head, *rows = cells(html_of(calibration, contents_of(built)), HELD_OUT)
-    assert len(rows) == 2
-    for row in rows:
-        assert row[head.index("dependence of judges")] == ""
-        assert row[head.index("weight of votes")] == ""
-        own, published = (row[head.index(name)] for name in ("Dawid-Skene", "published"))
-        assert (own == published) == (label_model == "dawid_skene")
-
-
 def test_accuracy_to_expect_has_an_interval_where_items_are_known(html, figures):
     """80 items of one task are known, none of the other."""
     head, *rows = cells(html, EXPECTED)
@@ -141,25 +127,3 @@ def test_only_tasks_with_truth_are_held_against_it(html, figures):
         assert (as_number(told.split(" ", 1)[0]) if told else None) == (
             pytest.approx(right["value"], abs=6e-4) if right["n"] else None
         )
-
-
-def test_a_reliability_diagram_for_each_task_with_truth(html, built):
-    page = Page(html)
-    assert len(page.all("figure")) == 1
-    assert "known &amp; told" in html.split("<figure", 1)[1].split("</figure>", 1)[0]
-    report = (built.publication.release.folder / "report.html").read_text(encoding="utf-8")
-    assert all(f"<caption>{caption}" in report for caption in (HELD_OUT, EXPECTED, TRUTH))
-
-
-def test_what_is_not_shown_is_said(built):
-    html = html_of(calibration, contents_of(built), most_tasks=1)
-    assert len(cells(html, HELD_OUT)) == 2
-    assert "label_calibration.parquet" in html
-    assert UNKNOWN not in html
-
-
-def test_nothing_was_labelled(built):
-    contents = contents_of(built)
-    none = contents.tables["label_calibration"].slice(0, 0)
-    object.__setattr__(contents, "tables", {**contents.tables, "label_calibration": none})
-    assert html_of(calibration, contents) == ""

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pyarrow as pa
-import pytest
 
 from annot_pipeline.contracts import GOLD
-from annot_pipeline.report.contents import Contents
 from annot_pipeline.report.report import QUERIED
-from annot_pipeline.report.sections.certainty import bands_by_task, certainty
-from tests.report.report_pages import QUERIES, html_of
+from annot_pipeline.report.sections.certainty import bands_by_task
+from tests.report.report_pages import QUERIES
 
 
 def bands_of(probability: Sequence[float | None], decided: Sequence[bool] = ()) -> list[int]:
@@ -42,31 +40,3 @@ def test_bands_of_probability_hold_their_lower_end():
 def test_what_experts_decided_is_a_band_of_its_own():
     decided = [True, False, True, False]
     assert bands_of([0.1, 0.995, None, None], decided) == [0, 0, 0, 0, 1, 2]
-
-
-@pytest.mark.parametrize(
-    ("label_model", "says"),
-    [
-        ("hierarchical", "averaged over how far judges repeat each other"),
-        ("dawid_skene", "Dawid-Skene's own"),
-        ("mace", "see label_model"),
-        ("one_coin", "see label_model"),
-    ],
-)
-def test_the_report_says_how_certainty_came_about(label_model, says):
-    counts = {
-        "task": "t", "label": "yes", "band": 2, "certain": False, "adjudicated": False,
-        "as_model": True, "right": None, "n": 4,
-    }  # fmt: skip
-    tables = {name: GOLD[name].empty() for name in ("label_calibration", "prevalence")}
-    tables["label_counts"] = pa.Table.from_pylist([counts])
-    settings = {"label_model": label_model, "labels": {"certain_at": 0.9}}
-    html = html_of(
-        certainty,
-        Contents(
-            {"settings": settings, "convergence": [], "facts": {"anonymous_votes": {}}}, tables, {}
-        ),
-    )
-    assert says in html.replace("&#x27;", "'")
-    assert ("err independently" in html) == (label_model != "hierarchical")
-    assert "0.9 or more: at most 10% of such labels should be wrong" in html

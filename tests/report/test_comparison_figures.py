@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -156,21 +155,6 @@ def test_a_graph_that_the_tables_do_not_tell_is_not_drawn():
     assert graph(more, texts=texts).words("title") == ["r"]
 
 
-def test_without_segments_the_task_is_one():
-    assert graph(compared([(None, *row[1:]) for row in CHAIN])).words("title") == ["t"]
-    # beside a segment of the task's name, rows without one are of none
-    mixed = compared([("t", *row[1:]) for row in CHAIN] + [(None, "x", "y", 1)])
-    assert "x" not in "".join(said(graph(mixed)))
-
-
-def test_too_few_or_too_many_outputs_have_no_figure():
-    few = compared(CHAIN[:2])
-    names = [f"s{n:02}" for n in range(11)]
-    many = compared([("s", x, y, 1) for x, y in pairwise(names)])
-    for rows in (few, many):
-        assert segments(ranked(rows), rows) == []
-
-
 # --- wins ------------------------------------------------------------------------------------
 
 
@@ -182,20 +166,6 @@ def test_wins_are_counted_in_the_order_of_the_ranking():
     figure = Figure(drawn.svg)
     assert figure.words("row") == ["1. b", "2. a", "3. c"]
     assert figure.words("cell") == ["62", "38", "100", "0"]
-
-
-def test_wins_follow_the_parts_of_the_ranking():
-    rows = compared([("1", "a", "d", 1), ("2", "b", "c", 1)])
-    (drawn,) = wins(rows, scores([], parts=[["d", "a"], ["c", "b"]]))
-    assert Figure(drawn.svg).words("row") == ["1. d", "2. a", "3. c", "4. b"]
-
-
-def test_of_many_systems_the_first_hundred_are_counted():
-    systems = [f"s{n:03}" for n in range(130)]
-    rows = compared([("1", "s000", "s001", 1), ("1", "s000", "s129", 1)])
-    (drawn,) = wins(rows, scores(systems))
-    assert drawn.title == "Share of wins, t, the first 100"
-    assert "of 100 systems are drawn" in drawn.svg
 
 
 def test_wins_of_judges_kept_only():
@@ -214,29 +184,6 @@ def test_effort_is_what_the_facts_count():
     )  # fmt: skip
     words = " ".join(Figure(first.svg).words("count"))
     assert all(re.search(rf"\b{n}\b", words) for n in (10, 40, 20, 30)), words
-
-
-def times(rows) -> pa.Table:
-    actual = [
-        {"task": "t", "unit": unit, "lengths": lengths, "words": words, "n": n, "n_breaks": 0,
-         "mean_per_word_without_breaks": seconds}
-        for unit, lengths, words, n, seconds in rows
-    ]  # fmt: skip
-    return pa.Table.from_pylist(actual, COMPARISON_TIMES)
-
-
-def test_times_are_drawn_by_length():
-    rows = [("ranking", "cumulative", 10, 5, 3.25), ("ranking", "cumulative", 20, 9, 4.5),
-            ("comparison", "cumulative", 20, 7, 0.75), ("ranking", "disjoint", 10, 5, 99.0),
-            ("ranking", "all", None, 9, 99.0), ("segment", "cumulative", 30, 9, 99.0)]  # fmt: skip
-    (drawn,) = time_figures(times(rows))
-    assert drawn.title == "Seconds by length of the source, t"
-    figure = Figure(drawn.svg)
-    assert figure.words("count")[:2] == ["0", "7"]
-    assert figure.words("count")[-3:-1] == ["5", "9"]
-    assert len(figure.points("curve")) == 3
-    assert {"one comparison", "one ranking"} <= {*figure.texts}
-    assert time_figures(times(rows[:1])) == [], "one length is no line"
 
 
 # --- all -------------------------------------------------------------------------------------

@@ -181,19 +181,11 @@ def test_labels_are_held_against_known_answers(html, card, built):
     assert sum(row["n"] for row in counted.to_pylist()) == 11
 
 
-def test_a_card_without_decisions_tells_of_none(built):
-    manifest = built.publication.release.manifest
-    plain = manifest | {"facts": manifest["facts"] | {"adjudications": {}}}
-    assert "Experts' decisions" not in data_card(plain, tables_of(built))
-
-
 @pytest.mark.parametrize(
     ("label_model", "says"),
     [
         ("hierarchical", "allows for judges who err together as far as held-out labels tell"),
         ("dawid_skene", "is that of `dawid_skene`, which assumes that judges err independently"),
-        ("one_coin", "is that of `one_coin`, which assumes that judges err independently"),
-        ("mace", "is that of `mace`, which assumes that judges err independently"),
     ],
 )
 def test_the_card_says_what_probabilities_allow_for(built, label_model, says):
@@ -219,29 +211,3 @@ def test_the_card_says_what_probabilities_rest_on(built, certainty, says):
     for changed, told in ((plain, False), (plain | certainty, True)):
         manifest["facts"] = manifest["facts"] | {"certainty": {"decided": changed}}
         assert (says in section(data_card(manifest, gold), "Known limits")) is told
-
-
-@pytest.mark.parametrize(
-    ("is_recalibrated", "says"),
-    [
-        (False, "Known answers are `items.truth`. They correct no probability."),
-        (True, "Known answers are `items.truth`. They correct the probabilities of decided, which"),
-    ],
-)
-def test_the_card_says_what_known_answers_correct(built, is_recalibrated, says):
-    manifest = dict(built.publication.release.manifest)
-    rests = manifest["facts"]["certainty"]["decided"] | {"is_recalibrated": is_recalibrated}
-    manifest["facts"] = manifest["facts"] | {"certainty": {"decided": rests}}
-    assert says in data_card(manifest, tables_of(built))
-
-
-def test_the_card_says_that_one_class_tells_nothing(built):
-    manifest = dict(built.publication.release.manifest)
-    gold = tables_of(built)
-    fits = manifest["convergence"]
-    assert {fit["task"] for fit in fits} == {"decided"}
-    for n_labels, told in ((2, False), (1, True)):
-        manifest["convergence"] = [fit | {"n_labels": n_labels} for fit in fits]
-        lines = section(data_card(manifest, gold), "Known limits")
-        assert ("every probability is 1 and is not" in lines) is told
-        assert lines.count("All judges gave the same class") == told

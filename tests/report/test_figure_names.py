@@ -9,7 +9,6 @@ import pytest
 from annot_pipeline.report.figures.names import (
     MOST_COLUMNS,
     clean,
-    px_of,
     short,
 )
 from annot_pipeline.report.figures.names import width_of as width
@@ -71,7 +70,3 @@ def test_names_of_just_the_length_are_whole():
     assert short("x" * 40) == "x" * 40
     assert short("系" * 20) == "系" * 20
     assert short("abcdefghijk", 9) == "abcd…ijk"
-
-
-def test_widths():
-    assert px_of("aa", "aaaa", size=10) == 24

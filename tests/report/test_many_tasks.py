@@ -7,11 +7,10 @@ import re
 import pyarrow as pa
 import pytest
 
-from annot_pipeline.contracts import AGREEMENT, SYSTEM_RANKINGS, VARIANCE
+from annot_pipeline.contracts import SYSTEM_RANKINGS
 from annot_pipeline.report.contents import of_every_task
 from annot_pipeline.report.release_figures import MOST_TASKS
-from annot_pipeline.report.report import section_html
-from annot_pipeline.report.sections.rankings import MOST_ROWS, best, ranking_rows
+from annot_pipeline.report.sections.rankings import MOST_ROWS, ranking_rows
 from tests.report.report_pages import Page, build_into, csv_text
 
 TASKS = [f"task {letter}" for letter in "abcdefg"]
@@ -54,11 +53,6 @@ def test_figures_of_some_tasks_say_so_and_the_other_rankings_are_there_to_open(h
     assert not Page(html).open
 
 
-@pytest.mark.slow
-def test_no_heads_are_without_a_name(html):
-    assert not re.search(r"<th[^>]*></th>", html)
-
-
 def rankings_of(n_tasks: int, n_systems: int) -> pa.Table:
     return pa.Table.from_pylist([
         {"task": f"t{task:04}", "method": "wins", "system": f"s{n}", "rank": n + 1,
@@ -78,23 +72,3 @@ def test_tasks_share_the_rows_that_a_page_shows():
     little = rankings_of(2, 3)
     assert of_every_task(little, 10) is little
     assert of_every_task(rankings_of(9, 2), 4).num_rows == 4
-
-
-def test_best_systems_of_very_many_tasks_say_what_is_left_out():
-    shown = best(rankings_of(301, 12), VARIANCE.empty())
-    assert len(shown["best"]) == shown["most_tasks"] == 300
-    assert shown["n_tasks"] == 301
-    assert shown["best"][0][3] == "s0, s1, s2, s3, s4, s5, s6, s7, s8, s9 and 2 more"
-
-
-@pytest.mark.slow
-def test_every_statistic_of_agreement_is_explained(html):
-    told = html.split("<caption>Agreement</caption>", 1)[1].split("</table>", 1)[0]
-    statistics = set(re.findall(r'row">(\w+)</th>', told))
-    more = {"inter_pearson_ranks", "inter_percent_agreement_ternary", "inter_spearman_ranks",
-            "intra_percent_agreement_ternary", "inter_spearman"}  # fmt: skip
-    assert AGREEMENT.name == "agreement"
-    for name in statistics | more:
-        rows = [(name, "t", 1.0, "", 1, 1, name, "")]
-        html = section_html("agreement", {"drawings": [], "rows": rows, "n_rows": 1})
-        assert '<td class="number">1</td><td></td>' not in html, name

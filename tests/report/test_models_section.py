@@ -52,16 +52,6 @@ def test_models_alone_are_told_on_the_first_screen_and_of_every_table(build_camp
 
 
 @pytest.mark.slow
-def test_a_campaign_of_people_says_nothing_of_models(build_campaign):
-    built = build_campaign({"a.csv": HUMAN})
-    page, section, card = texts(built)
-    assert not section
-    assert "Model judges" not in page
-    assert "Model judges" not in card
-    assert not any("note" in table for table in built.publication.release.manifest["tables"])
-
-
-@pytest.mark.slow
 def test_what_a_judgment_of_a_model_cost(build_campaign, tmp_path):
     lines = MODEL.splitlines()
     paid = "\n".join([lines[0] + ",cost", *(line + ",0.002 USD" for line in lines[1:])]) + "\n"

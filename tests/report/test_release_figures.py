@@ -13,7 +13,6 @@ import pytest
 from annot_pipeline.contracts import SYSTEM_COMPARISONS, SYSTEM_RANKINGS
 from annot_pipeline.report.release_figures import (
     comparison_figures,
-    confusion_figures,
     difference_figures,
     judge_figures,
     prevalence_figures,
@@ -56,16 +55,6 @@ def test_rankings_in_order_with_their_clusters(assessed):
     shown = [text for text in texts(drawn[0].svg) if text.startswith("system-")]
     assert shown == [row["system"] for row in rows]
     assert any("adjusted" in text for text in texts(drawn[0].svg))
-
-
-def test_scores_are_spread_over_their_scale(assessed):
-    drawn = score_figures(assessed.table("scores"))
-    assert [figure.title for figure in drawn] == [
-        "Scores of items, cs-en", "Scores of items, de-en",
-    ]  # fmt: skip
-    assert "EASL, the mean" in texts(drawn[0].svg)
-    report = (assessed.publication.release.folder / "report.html").read_text()
-    assert "Scores of items" in report
 
 
 def test_comparisons_in_the_same_order(assessed):
@@ -136,14 +125,6 @@ def test_parts_share_no_figure_of_ranks():
     assert whole.title == "Ranking by wins, t"
 
 
-def test_of_many_parts_the_largest_are_drawn_and_of_many_systems_the_first():
-    parts = [[f"p{n}"] for n in range(9)] + [[f"q{n:03}" for n in range(120)], ["r0", "r1"]]
-    drawn = ranking_figures(rankings_of(ranks("wins", parts)))
-    assert [figure.title.removeprefix("Ranking by wins, t, part ") for figure in drawn] == [
-        "1 of 11", "2 of 11", "3 of 11", "4 of 11", "10 of 11: the first 100 of 120", "11 of 11",
-    ]  # fmt: skip
-
-
 def test_matrix_and_ranking_are_of_one_method_in_one_order():
     rankings = rankings_of(
         ranks("z_mean", [["a", "b", "c", "d", "f"]], headline=False), ranks("adjusted", PARTS)
@@ -158,14 +139,6 @@ def test_matrix_and_ranking_are_of_one_method_in_one_order():
     assert figure.note.endswith("Empty cells: not compared.")
     assert ranking_figures(rankings)[0].title.startswith("Ranking by adjusted, t")
     assert comparison_figures(table, 0.05, rankings.slice(0, 0)) == []
-
-
-def test_systems_without_a_rank_are_not_drawn():
-    rows = ranks("bradley_terry", [["c", "b", "a"]])
-    rows[2] |= {"score": None, "rank": None}
-    (drawn,) = ranking_figures(rankings_of(rows, ranks("wins", [["a", "b"]], headline=False)))
-    assert drawn.title == "Ranking by bradley_terry, t"
-    assert Figure(drawn.svg).words("system") == ["c", "b"]
 
 
 def test_a_ranking_without_intervals_says_why():
@@ -217,18 +190,3 @@ def test_nothing_is_drawn_of_nothing(assessed):
         ("scores", score_figures),
     ):
         assert draw(assessed.table(table).slice(0, 0)) == []
-
-
-@pytest.mark.slow
-def test_labels_have_theirs(build_campaign):
-    rows = [(f"i{n}", judge, "xyz"[n % 3]) for n in range(12) for judge in ("ann", "bob")]
-    text = "item,judge,label\n" + "".join(",".join(row) + "\n" for row in rows)
-    built = build_campaign({"a.csv": text}, privacy={"pseudonymize": False})
-    (prevalence,) = prevalence_figures(built.table("prevalence"))
-    assert {"x", "y", "z"} <= set(texts(prevalence.svg))
-    confusion: pa.Table = built.table("judge_confusion")
-    (drawn,) = confusion_figures(confusion, built.table("judges"), built.table("prevalence"))
-    assert {"ann", "bob"} <= set(texts(drawn.svg))
-    report = (built.publication.release.folder / "report.html").read_text()
-    assert prevalence.svg in report
-    assert drawn.svg in report

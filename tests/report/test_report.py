@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import re
 from base64 import b64encode
-from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -13,16 +12,12 @@ import pyarrow as pa
 import pytest
 
 from annot_pipeline.contracts import GOLD
-from annot_pipeline.report.contents import Labelled
 from annot_pipeline.report.data_card import data_card
 from annot_pipeline.report.render import attribute, number, text
 from annot_pipeline.report.report import SECTIONS, report_html, section_html
-from annot_pipeline.report.sections.agreement import agreement
 from annot_pipeline.report.sections.changes import changed, changed_rows
-from annot_pipeline.report.sections.cost import cost
 from annot_pipeline.report.sections.glance import next_commands
-from annot_pipeline.report.sections.judges import MOST_ROWS, judges
-from tests.conftest import Built, build_file
+from tests.conftest import Built
 from tests.report.report_pages import (
     HOSTILE,
     LONG,
@@ -30,7 +25,6 @@ from tests.report.report_pages import (
     Page,
     contents_of,
     hostile_campaign,
-    html_of,
     label_rows,
     labels_campaign,
 )
@@ -77,24 +71,6 @@ def test_numbers_are_rounded_but_never_to_what_they_are_not(value, kind, written
     assert number(value, kind) == written
 
 
-def test_agreement_that_differs_from_zero_by_rounding_alone_is_zero(small):
-    contents = contents_of(small)
-    table_ = contents.tables["agreement"]
-    row = table_.slice(0, 1).to_pylist()[0] | {
-        "statistic": "intra_kappa_ternary", "value": -8.33e-17, "ci_low": -1e-16, "ci_high": 0.1,
-    }  # fmt: skip
-    rows = [row] + [
-        row | {"statistic": name, "value": 0.5}
-        for name in ("majority_class_agreement", "majority_class_chance")
-    ]
-    tables = contents.tables | {"agreement": pa.Table.from_pylist(rows, table_.schema)}
-    html = html_of(agreement, replace(contents, tables=tables))
-    assert "\u22128.33" not in html
-    assert "0.000 to 0.100" in html
-    assert "share of pairs of outputs on which most judges decide alike" in html
-    assert "the same, if judges guessed" in html
-
-
 @pytest.mark.parametrize(
     ("kind", "is_listed"), [("scalar", True), ("categorical", False), ("pairwise", False)]
 )
@@ -117,23 +93,6 @@ def test_cells_say_their_value_to_scripts_where_they_are_rounded():
     assert '<td class="number"></td><td></td><td></td><td class="number">2</td>' in shown
     assert "&lt;script&gt;" in shown
     assert "2 of 900 rows are shown" in shown
-    decided = ("i", "t", "yes", "no", 0.99995, ("warn", "overrides"), None, "", "")
-    facts = {"labels": Labelled(1, 0, 1, 1), "rows": [decided], "most_rows": 9}
-    shown = section_html("adjudicated", facts)
-    assert '<td class="number" data-v="0.99995">&gt;99.9%</td>' in shown
-    assert '<td><span class="chip warn"><span aria-hidden="true">▲</span> overrides</span>' in shown
-
-
-def test_all_sections_of_a_first_release(small):
-    page = Page(report_of(small))
-    titles = {title for _, title, _ in SECTIONS}
-    assert titles - set(page.texts["h2"]) == {
-        "What changed", "Decided by experts", "Cost", "Rankings and scores", "Model judges",
-    }  # fmt: skip
-    assert page.texts["h1"] == ["Small & fine v0001"]
-    assert "72 judgments by 6 judges became 12 labels." in page.html
-    assert "Is it good?" in page.html
-    assert "72 rows in 1 export hold 72 records" in page.html
 
 
 def test_structure_is_sound(small, hostile):
@@ -207,16 +166,6 @@ def test_what_changed_since_the_release_before(tmp_path, monkeypatch):
     assert "Settings that differ" not in page.texts["h3"]
 
 
-def test_a_release_of_other_settings_alone_is_a_change(start_campaign):
-    rows = "".join(f"{item},{judge},{'xy'[item % 2]}\n" for item in range(6) for judge in "abc")
-    folder = start_campaign({"a.csv": "item,judge,label\n" + rows})
-    page = report_of(build_file(folder, "labels.certain_at=.99"))
-    card = page[page.index("<dt>Since v0001</dt>") :]
-    card = card[: card.index("</dd>")]
-    assert "<strong>other changes</strong>" in card
-    assert "no new judgment, no label changed" in card
-
-
 def test_rows_that_differ_are_found_by_their_key():
     old = pa.table({"k": ["a", "b", "c", "d"], "v": [1, 2, None, 4], "w": [0, 0, 0, 0]})
     new = pa.table({"k": ["d", "c", "b", "e"], "v": [None, None, 3, 5], "w": [9, 9, 9, 9]})
@@ -225,22 +174,6 @@ def test_rows_that_differ_are_found_by_their_key():
         ("b", 2, 3, 0, 9), ("d", 4, None, 0, 9),
     ]  # fmt: skip
     assert changed(old, old, ("k",), ("v",), ("w",)).num_rows == 0
-
-
-def test_judges_are_capped_and_those_who_matter_come_first(small):
-    contents = contents_of(small)
-    row = contents.judges[0]
-    many = [
-        row | {"judge": f"j{n:05}", "n_judgments": n, "dropped": n == 3, "below_chance": n == 2}
-        for n in range(MOST_ROWS + 500)
-    ]
-    crowd = replace(contents, tables=contents.tables | {"judges": GOLD["judges"].empty()})
-    crowd.__dict__["judges"] = many
-    shown = html_of(judges, crowd)
-    actual = re.findall(r'<th scope="row">(j\d+)</th>', shown)
-    assert actual[:3] == ["j00003", "j00002", f"j{MOST_ROWS + 499:05}"]
-    assert len(actual) == MOST_ROWS
-    assert "1,000 of 1,500 judges shown: first those who were dropped" in shown
 
 
 @pytest.mark.slow
@@ -272,26 +205,6 @@ def test_twenty_thousand_judges_make_no_large_page(small):
     assert len(data_card(contents.manifest, crowd)) < 100_000
 
 
-def test_cost_stands_where_exports_carry_rewards(small):
-    assert html_of(cost, contents_of(small, cost=[])) == ""
-    paid = {
-        "task": "good", "n_assignments": 6, "n_paid_assignments": 5, "paid": 1.5,
-        "n_judgments": 60, "n_gold": 12, "cost_per_gold": 0.125, "cost_per_judgment": 0.025,
-        "one_more_per_item": 0.3, "currency": "USD",
-    }  # fmt: skip
-    shown = html_of(cost, contents_of(small, cost=[paid]))
-    assert "<td>1.50 USD</td>" in shown
-    assert "<td>0.1250 USD</td>" in shown
-    assert "<td>0.3000 USD</td>" in shown
-    assert "no ratio" not in shown
-    ratios = dict.fromkeys(("cost_per_gold", "cost_per_judgment", "one_more_per_item"))
-    several = paid | ratios | {"reason": "paid in several currencies ($, EUR)"}
-    shown = html_of(cost, contents_of(small, cost=[several, several | {"currency": None}]))
-    assert "why there is no ratio" in shown
-    assert shown.count('<td class="long">paid in several currencies ($, EUR)</td>') == 2
-    assert "cost of a gold row" not in shown
-
-
 def test_a_report_is_the_same_bytes_for_the_same_release(small):
     contents = contents_of(small)
     reports = {report_html(contents.manifest, contents.tables, contents.internal) for _ in "ab"}
@@ -314,17 +227,10 @@ def test_ranks_that_changed_are_those_alone():
 
     def tables(rows):
         table = [
-            {
-                "task": "t",
-                "method": "m",
-                "system": s,
-                "rank": r,
-                "cluster": c,
-                "score": 0.5,
-                "headline": True,
-            }
+            {"task": "t", "method": "m", "system": s, "rank": r, "cluster": c, "score": 0.5,
+             "headline": True}
             for s, r, c in rows
-        ]
+        ]  # fmt: skip
         return empty | {"system_rankings": pa.Table.from_pylist(table)}
 
     old = tables(then) | {"label_changes": pa.table({"n_changed": pa.array([], pa.int64())})}

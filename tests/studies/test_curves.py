@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import pearsonr, rankdata, spearmanr
+from scipy.stats import pearsonr, spearmanr
 
 from studies.curves import (
     Correlations,
@@ -41,43 +41,6 @@ def test_values_are_those_of_scipy() -> None:
     assert actual.rounds.shape == (2, 3, 2, 4, 5)
 
 
-def test_a_round_draws_items_with_the_ranks_of_all() -> None:
-    truth = rng(1).random(12)
-    scores = (truth + rng(2).normal(0, 0.3, size=12)).reshape(1, 1, 1, 12)
-    actual = correlations(("DA",), X[:1], scores, truth, rounds=3, rng=rng())
-    again = rng()
-    for n in range(3):
-        drawn = again.integers(12, size=12)
-        ranks = rankdata(scores[0, 0, 0])[drawn], rankdata(truth)[drawn]
-        assert actual.rounds[0, 0, 0, 0, n] == pytest.approx(pearsonr(*ranks).statistic)
-        of_scores = pearsonr(scores[0, 0, 0][drawn], truth[drawn]).statistic
-        assert actual.rounds[1, 0, 0, 0, n] == pytest.approx(of_scores)
-
-
-def test_all_methods_and_repetitions_have_the_same_items_drawn() -> None:
-    truth = rng(1).random(20)
-    one = truth + rng(2).normal(0, 0.3, size=20)
-    actual = correlations(("DA", "a"), X, np.tile(one, (3, 2, 4, 1)), truth, rounds=7, rng=rng())
-    assert (actual.rounds == actual.rounds[:, :1, :1, :1]).all()
-    assert (gains(actual, rng()).items.high == 0).all()
-
-
-def test_perfect_and_reversed() -> None:
-    truth = rng(1).random(10)
-    scores = np.stack([truth**3, -truth]).reshape(1, 2, 1, 10)
-    actual = correlations(("DA", "a"), X[:1], scores, truth, rounds=20, rng=rng())
-    assert actual.value[0, 0, :, 0].tolist() == pytest.approx([1, -1])
-    assert actual.rounds[0, 0, 0].tolist()[0] == pytest.approx([1] * 20)
-    assert (np.abs(actual.rounds) <= 1).all()
-
-
-def test_noise_of_sums_makes_no_order() -> None:
-    truth = np.arange(4.0)
-    scores = np.array([0.3, 0.1 + 0.2, 0.1 + 0.2, 0.3]).reshape(1, 1, 1, 4)
-    actual = correlations(("DA",), X[:1], scores, truth, rounds=2, rng=rng())
-    assert np.isnan(actual.value).all()
-
-
 def test_a_correlation_with_a_constant_is_undefined_and_counted() -> None:
     truth = np.arange(6.0)
     scores = np.zeros((2, 1, 2, 6))
@@ -96,27 +59,6 @@ def test_a_correlation_with_a_constant_is_undefined_and_counted() -> None:
     assert np.isnan(reaches(constant, 1, rng()).value).all()
 
 
-def test_the_score_of_a_missing_item_makes_a_point_undefined() -> None:
-    truth = np.arange(6.0)
-    scores = np.tile(truth, (1, 1, 2, 1))
-    scores[0, 0, 1, 2] = np.nan
-    actual = correlations(("DA",), X[:2], scores, truth, rounds=3, rng=rng())
-    assert actual.value[0, 0, 0].tolist() == pytest.approx([1, np.nan], nan_ok=True)
-    assert actual.value[1, 0, 0].tolist() == pytest.approx([1, np.nan], nan_ok=True)
-
-
-def test_a_band_pools_all_repetitions() -> None:
-    rounds = np.arange(200.0).reshape(2, 1, 1, 100) / 200
-    actual = of_values(np.array([[[0.2]], [[0.4]]]), rounds)
-    curve_bands = bands(actual)
-    assert curve_bands.value[0, 0, 0] == pytest.approx(0.3)
-    low, high = np.percentile(np.arange(200) / 200, [2.5, 97.5])
-    assert (curve_bands.low[0, 0, 0], curve_bands.high[0, 0, 0]) == (
-        pytest.approx(low),
-        pytest.approx(high),
-    )
-
-
 def test_gains_are_paired_within_repetitions() -> None:
     # DA differs much between repetitions, the difference to it does not
     value = np.array([[[0.1], [0.2]], [[0.9], [1.0]], [[0.5], [0.6]]])
@@ -127,26 +69,6 @@ def test_gains_are_paired_within_repetitions() -> None:
     np.testing.assert_allclose(actual.difference.low[0, :, 0], [0, 0.1])
     np.testing.assert_allclose(actual.difference.high[0, :, 0], [0, 0.1])
     assert gains(of_values(value), rng(), "a").difference.value[0, :, 0] == pytest.approx([-0.1, 0])
-
-
-def test_the_interval_of_a_gain_is_that_of_its_mean() -> None:
-    differences = rng(9).normal(0.05, 0.02, size=40)
-    value = np.stack([np.zeros(40), differences], axis=1)[..., None]
-    actual = gains(of_values(value), rng()).difference
-    half = 1.96 * differences.std() / np.sqrt(40)
-    assert actual.value[0, 1, 0] == pytest.approx(differences.mean())
-    assert actual.low[0, 1, 0] == pytest.approx(differences.mean() - half, abs=0.002)
-    assert actual.high[0, 1, 0] == pytest.approx(differences.mean() + half, abs=0.002)
-
-
-def test_one_repetition_has_intervals_over_items() -> None:
-    rounds = np.zeros((1, 2, 1, 101))
-    rounds[0, 1, 0] = np.arange(101) / 100
-    actual = gains(of_values(np.array([[[0.0], [0.5]]]), rounds), rng())
-    assert actual.over == "items"
-    ends = actual.difference.low[0, 1, 0], actual.difference.high[0, 1, 0]
-    assert ends == (pytest.approx(0.025), pytest.approx(0.975))
-    assert actual.difference is actual.items
 
 
 def test_what_is_needed_to_reach_da_by_hand() -> None:
@@ -162,11 +84,3 @@ def test_what_is_needed_to_reach_da_by_hand() -> None:
     np.testing.assert_allclose(reaches(actual, 2.5, rng()).value[0], [2.5, 2, 4])  # DA has .4 there
     assert np.isnan(reaches(actual, 5, rng()).value).all()  # beyond the curve
     assert np.isnan(reaches(actual, 0.5, rng()).value).all()
-
-
-def test_the_interval_of_what_is_needed_may_lie_beyond_what_was_asked() -> None:
-    there, not_there = [0.1, 0.3, 0.5, 0.6], [0.1, 0.1, 0.1, 0.1]
-    value = np.array([[there, there], [there, not_there]])
-    actual = reaches(of_values(value), 2, rng())
-    assert actual.low[0, 1] == pytest.approx(2)
-    assert np.isnan(actual.high[0, 1])

@@ -2,22 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-from studies.findings import findings, verdict
-from studies.item_study import run_item_study
-from studies.params import ItemStudy
-from studies.tables import measured
-from tests.studies.study_runs import SMALL, rows, run, silent
-
-
-def test_verdicts() -> None:
-    assert verdict((0.1, 0.05, 0.2)) == "EASL is better"
-    assert verdict((-0.1, -0.2, -0.05)) == "EASL is worse"
-    assert verdict((0.1, -0.05, 0.2)) == "no detectable difference"
-    assert verdict((float("nan"),) * 3) == "none"
+from tests.studies.study_runs import SMALL, rows, run
 
 
 def test_sentences_say_what_the_tables_say(tmp_path: Path) -> None:
@@ -38,29 +25,3 @@ def test_sentences_say_what_the_tables_say(tmp_path: Path) -> None:
     assert f"EASL needs {float(needs['judgments_per_item']):.3g} (" in actual[1]
     assert actual[1].startswith("For what DA has at 3 judgments per item EASL needs")
     assert "at 6 judgments" not in actual[1]  # beyond four rounds
-
-
-def test_sentences_on_many_tasks_count() -> None:
-    tasks = [
-        replace(
-            run_item_study("lexical", ItemStudy(**SMALL | {"context": c}), None, silent),
-            task=str(c),
-        )
-        for c in (0.0, 0.9)
-    ]
-    every = [measured(task, (3,), 17) for task in tasks]
-    at, needs = findings(every, (3,), "item")
-    better = [verdict(one_gain) for one in every for one_gain in [_gain(one)]].count(
-        "EASL is better"
-    )
-    assert f"than DA in {better} of 2 tasks" in at
-    assert better >= 1
-    assert needs.startswith("For what DA has at 3 judgments per item EASL needs fewer in ")
-
-
-def _gain(one: Any) -> tuple[float, float, float]:
-    value, low, high = (
-        float(part[0, one.task.correlations.methods.index("EASL"), 2])
-        for part in vars(one.gains[0].difference).values()
-    )
-    return value, low, high

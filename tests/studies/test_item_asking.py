@@ -11,7 +11,7 @@ from annot_pipeline.methods.comparisons.trueskill import TrueSkillParams, truesk
 from annot_pipeline.methods.planning.easl_hits import NextHitsParams, next_hits
 from annot_pipeline.methods.scores.beta_scores import beta_mode, beta_variance
 from annot_pipeline.methods.scores.easl import easl
-from studies.item_asking import BOUNDED, METHODS, Asked, ask, pairs_of
+from studies.item_asking import Asked, ask, pairs_of
 from studies.params import ItemStudy
 from studies.thurstone import ThurstoneParams, thurstone
 
@@ -70,24 +70,6 @@ def test_every_method_asks_the_same_number_in_every_round(
             assert all(len(set(hit)) == hit_size for hit in items.tolist())
 
 
-@pytest.mark.parametrize("method", ASKERS)
-def test_the_first_round_covers_every_item(method: str) -> None:
-    assert (asked(method)[1].n_asked[0] == 1).all()
-
-
-@pytest.mark.parametrize("method", ["DA", "random"])
-def test_da_and_the_control_ask_about_every_item_once_a_round(method: str) -> None:
-    actual = asked(method)[1]
-    assert (actual.n_asked == np.arange(1, 7)[:, None]).all()
-    uneven = asked(method, n_items=32, iterations=30)[1].n_asked
-    assert (np.ptp(uneven, axis=1) <= 1).all()
-
-
-def test_easl_and_ra_do_not() -> None:
-    for method in ("EASL", "RA"):
-        assert np.ptp(asked(method)[1].n_asked[-1]) > 1
-
-
 def test_the_hits_of_easl_are_those_of_algorithm_1() -> None:
     answers, _ = asked("EASL", iterations=4)
     rng = np.random.default_rng(8)
@@ -138,23 +120,9 @@ def test_scores_are_means_of_what_was_answered(method: str) -> None:
     assert (actual.mode[1:] == actual.score[method]).all()
 
 
-def test_an_item_that_was_not_asked_yet_is_in_the_middle() -> None:
-    for method in ASKERS:
-        actual = asked(method, n_items=7, iterations=1)[1]
-        missing = actual.n_asked[0] == 0
-        assert missing.sum() == 2
-        for name, score in actual.score.items():
-            assert score[0][missing].tolist() == [0.5 if name in BOUNDED else 0.0] * 2
-
-
 def test_pairs_of_a_hit_by_hand() -> None:
     hits = np.array([[4, 0, 2], [1, 3, 0]])
     scores = np.array([[0.3, 0.3, 0.9], [0.1, 0.2, 0.1 + 0.2 - 0.2]])
     assert pairs_of(hits, scores).T.tolist() == [
         [0, 2, -1], [0, 4, 0], [2, 4, 1], [0, 1, 0], [0, 3, -1], [1, 3, -1],
     ]  # fmt: skip
-
-
-def test_all_methods_have_scores() -> None:
-    actual = {name for method in ASKERS for name in asked(method)[1].score}
-    assert actual == set(METHODS)

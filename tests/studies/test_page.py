@@ -6,7 +6,6 @@ import csv
 from html.parser import HTMLParser
 from pathlib import Path
 
-from studies.registry import STUDIES
 from tests.studies.study_runs import SMALL, rows, run
 
 HOSTILE = '<script>alert("x")</script> & \u202ename\x00'
@@ -34,23 +33,10 @@ def test_the_page_holds_all_figures_and_needs_no_network(tmp_path: Path) -> None
     document = run("lexical", tmp_path, **SMALL)
     text, tags = page(tmp_path)
     assert tags.tags.count("figure") == tags.tags.count("svg") == 5
-    for part in (
-        "Spearman&#x27;s rho with",
-        "Pearson&#x27;s r with",
-        "minus that of DA",
-        "Final scores",
-        "Match quality of EASL",
-    ):
-        assert part in text
-    for panel in ("iteration 0", "iteration 3"):
-        assert panel in text
-    assert "iteration 6" not in text  # there are four
     assert not [link for link in tags.links if not link.startswith(("#", "data:"))]
     assert "script" not in tags.tags
     for sentence in document["findings"]:
         assert sentence.replace("'", "&#x27;") in text
-    for name, _, _ in STUDIES["lexical"].settings():
-        assert f"<td>{name}</td>" in text
 
 
 def test_names_cannot_break_the_page(tmp_path: Path) -> None:

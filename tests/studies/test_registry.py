@@ -11,7 +11,7 @@ import pytest
 
 from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.errors import ConfigError
-from studies.registry import NAMES, STUDIES, run_study
+from studies.registry import STUDIES, run_study
 from tests.studies.study_runs import silent
 
 
@@ -22,25 +22,12 @@ def refusal(name: str, folder: Path, **given: Any) -> str:
     return str(caught.value)
 
 
-def test_studys_that_cannot_be(tmp_path: Path) -> None:
-    assert refusal("lexicl", tmp_path) == (
-        "no such study\n  lexicl: unknown\n"
-        "    allowed: lexical, political, systems, replay, replay_systems, surprisal, "
-        "topology, crowds, certainty, floods, coverage, agreement, model_judges\n"
-        "    do:      did you mean lexical?"
-    )
-    title = "a study that cannot be\n  "
-    assert refusal("replay", tmp_path) == (
-        f"{title}replay: draws recorded judgments: name their campaign\n"
-        "    do:      python -m studies replay CAMPAIGN"
-    )
-    assert refusal("surprisal", tmp_path, oracle=Path("x")) == (
-        f"{title}surprisal: takes no oracle"
-    )
+def test_studies_that_cannot_be(tmp_path: Path) -> None:
+    assert "did you mean lexical?" in refusal("lexicl", tmp_path)
+    assert "name their campaign" in refusal("replay", tmp_path)
+    assert "surprisal: takes no oracle" in refusal("surprisal", tmp_path, oracle=Path("x"))
     (tmp_path / "file").write_text("")
-    assert refusal("lexical", tmp_path / "file") == (
-        f"{title}{tmp_path / 'file'}: is a file\n    do:      name a folder with -o"
-    )
+    assert "file: is a file" in refusal("lexical", tmp_path / "file")
 
 
 def test_a_campaign_must_be_asked_for_and_must_not_read_the_study(tmp_path: Path) -> None:
@@ -50,19 +37,10 @@ def test_a_campaign_must_be_asked_for_and_must_not_read_the_study(tmp_path: Path
     }  # fmt: skip
     (tmp_path / "campaign.yaml").write_text(json.dumps({"campaign": "c", "sources": [source]}))
     campaign = load_campaign(tmp_path)
-    assert refusal("lexical", tmp_path / "out", campaign=campaign) == (
-        "a study that cannot be\n  lexical: takes no campaign: its judges are simulated"
-    )
+    assert "takes no campaign" in refusal("lexical", tmp_path / "out", campaign=campaign)
     said = refusal("replay", tmp_path / "out", campaign=campaign)
     assert said.startswith("the next build would read it as an export")
     assert not (tmp_path / "out").exists()
-
-
-def test_names() -> None:
-    assert NAMES == (
-        "lexical", "political", "systems", "replay", "replay_systems", "surprisal", "topology",
-        "crowds", "certainty", "floods", "coverage", "agreement", "model_judges",
-    )  # fmt: skip
 
 
 def test_every_study_is_documented() -> None:

@@ -11,7 +11,7 @@ from annot_pipeline.methods.scores.beta_scores import beta_variance
 from studies.params import SystemReplay, SystemStudy
 from studies.system_asking import METHODS, HitSizes, ask_systems
 from studies.system_replay import RecordedOutputs
-from studies.system_study import CENTRE, _worth, run_system_study
+from studies.system_study import run_system_study
 
 PARAMS = SystemReplay()
 
@@ -73,21 +73,6 @@ def test_a_recorded_judgment_is_drawn_once_at_most_and_for_its_own_output(method
     )
 
 
-@pytest.mark.parametrize("method", ["EASL", "random"])
-def test_a_hit_holds_up_to_five_different_systems_and_two_or_more(method: str) -> None:
-    outputs, _ = recorded()
-    counts = sizes()
-    ask(method, outputs, [1000], counts)
-    lengths = [len(hit) for _, hit in outputs.hits]
-    assert all(len(set(hit)) == len(hit) for _, hit in outputs.hits)
-    assert min(lengths) == 2
-    assert max(lengths) == 5
-    assert counts.counts.tolist() == [lengths.count(n) for n in range(6)]
-    assert counts.hits == len(lengths)
-    assert counts.short_share == pytest.approx(1 - lengths.count(5) / len(lengths))
-    assert sizes().short_share is None
-
-
 def test_the_seed_of_easl_has_the_highest_variance_of_those_with_judgments_left() -> None:
     outputs, _ = recorded()
     ask("EASL", outputs, [200])
@@ -100,22 +85,6 @@ def test_the_seed_of_easl_has_the_highest_variance_of_those_with_judgments_left(
             score = next(scores)
             alpha[system] += score
             beta[system] += 1 - score
-
-
-def test_partners_follow_match_quality() -> None:
-    """Of two others, one like the seed and one far from it, the first is drawn by far more."""
-    n = 4000
-    systems = np.tile([0, 1, 2], n)
-    scores = np.tile([0.5, 0.5, 1.0], n)
-    outputs = Noting(systems, np.repeat(np.arange(n), 3), scores, 3, n, rng())
-    actual = ask_systems(
-        "EASL", outputs, np.array([3000]),
-        params=SystemReplay(hit_size=2), sizes=sizes(3), rng=rng(),
-    )  # fmt: skip
-    late = outputs.hits[200:]
-    pairs = Counter(tuple(sorted(hit)) for _, hit in late)
-    assert pairs[0, 1] > 0.9 * len(late)
-    np.testing.assert_allclose(actual[0], [0.5, 0.5, 1])
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -147,27 +116,6 @@ def test_all_judgments_give_da_the_means() -> None:
     means = [rows[2][rows[0] == system].mean() for system in range(6)]
     np.testing.assert_allclose(actual[-1], means)
     assert np.abs(actual[0] - means).max() > 0.01
-
-
-def test_curves_end_where_no_hit_is_left() -> None:
-    # two systems share one segment; the rest of the judgments are alone in theirs
-    systems, segments = np.array([0, 1, 0, 0, 1]), np.array([0, 0, 1, 2, 3])
-    outputs = Noting(systems, segments, np.linspace(0, 1, 5), 2, 4, rng())
-    actual = ask("EASL", outputs, [1, 2, 3, 4, 5])
-    assert actual[0].tolist() == [0.5, 0.5]
-    assert actual[1].tolist() == [0, 0.25]
-    assert actual[2].tolist() == [0, 0.25]  # less than a HIT more
-    assert np.isnan(actual[3:]).all()
-    assert not np.isnan(ask("DA", outputs, [1, 2, 3, 4, 5])).any()
-
-
-def test_simulated_outputs_are_worth_what_the_truth_says() -> None:
-    params = SystemStudy(n_segments=200)
-    quality = np.linspace(0.075, -0.075, 10)
-    worth = _worth(quality, params, rng())
-    np.testing.assert_allclose(worth.mean(axis=0), CENTRE + quality, atol=1e-12)
-    assert worth.std(axis=0).mean() == pytest.approx(0.22, rel=0.1)
-    assert worth.mean(axis=1).std() == pytest.approx(0.12, abs=0.03)  # and a tenth of the rest
 
 
 def test_perfect_judges_rank_systems_perfectly_in_the_end() -> None:

@@ -7,10 +7,7 @@ import io
 
 import numpy as np
 
-from studies.item_study import run_item_study
-from studies.params import ItemStudy
-from studies.tables import Table, example_items, examples_table, percent
-from tests.studies.study_runs import SMALL, silent
+from studies.tables import Table, example_items, percent
 
 
 def test_percent_is_rounded_half_up() -> None:
@@ -25,18 +22,6 @@ def test_examples_are_the_ends_of_each_fifth() -> None:
     truth = np.array([0.0, 0.1, 0.19, 0.2, 0.59, 0.6, 0.8, 0.95, 1.0, 1.0])
     assert example_items(truth) == [8, 6, 5, 4, 3, 2, 0]
     assert example_items(np.array([0.3])) == [0]
-
-
-def test_examples_do_not_depend_on_noise_beyond_the_ninth_decimal() -> None:
-    assert example_items(np.array([0.6 - 1e-12, 0.6, 0.7])) == [2, 0]  # all of the fourth fifth
-
-
-def test_examples_of_an_study() -> None:
-    task = run_item_study("lexical", ItemStudy(**SMALL), None, silent)
-    table = examples_table([task])
-    assert [row[1] for row in table.rows] == [task.items[n] for n in example_items(task.truth)]
-    gold = [float(str(row[2])) for row in table.rows]
-    assert gold == sorted(gold, reverse=True)
 
 
 def test_a_table_as_csv() -> None:

@@ -103,61 +103,6 @@ def test_against_brute_force(n: int) -> None:
             assert actual.pearson[place] == pytest.approx(r, abs=1e-12)
 
 
-@given(st.integers(3, 9), st.integers(0, 2**32 - 1))
-@settings(max_examples=30, deadline=None)
-def test_what_a_path_says_is_right_and_only_constant_rankings_have_no_correlation(
-    n: int, seed: int
-) -> None:
-    original = some_rankings(20, n, seed)
-    actual = rebuild(original, np.random.default_rng(seed))
-    path = actual.counts[:, WAYS.index("path")]
-    assert (path[:, COUNTS.index("right")] == path[:, COUNTS.index("relations")]).all()
-    constant = (original == original[:, :1]).all(axis=1)
-    assert (np.isnan(actual.pearson) == constant).all()
-    pairs = [len({tuple(sorted(p)) for p in asked}) for asked in actual.pairs.tolist()]
-    relations = actual.counts[:, :, COUNTS.index("relations")].sum(axis=1)
-    assert (relations == n * (n - 1) // 2 - np.array(pairs)).all()
-
-
-def test_three_outputs_are_all_compared() -> None:
-    actual = rebuild(some_rankings(50, 3), np.random.default_rng(0))
-    assert np.nanmin(actual.pearson) == 1
-    assert actual.counts.sum() == 0
-
-
-def test_only_the_order_counts_and_earlier_rankings_do_not_feel_later_ones() -> None:
-    original = some_rankings(30, 5)
-    actual = rebuild(original, np.random.default_rng(3))
-    stretched = rebuild(original**3 - 7, np.random.default_rng(3))
-    assert (actual.rank == stretched.rank).all()
-    assert np.array_equal(actual.pearson, stretched.pearson, equal_nan=True)
-    first = rebuild(original[:12], np.random.default_rng(3))
-    assert (actual.rank[:12] == first.rank).all()
-
-
-def test_dense_ranks() -> None:
-    assert dense([[4, 1, 4, 9], [0, 0, 0, 0], [3, 2, 1, 0]]).tolist() == [
-        [2, 1, 2, 3], [1, 1, 1, 1], [4, 3, 2, 1],
-    ]  # fmt: skip
-
-
-def test_readings_by_hand() -> None:
-    counts = np.zeros(len(COUNTS))
-    for name, n in zip(COUNTS, (10, 7, 8, 9, 7, 6), strict=True):
-        counts[COUNTS.index(name)] = n
-    shares = {reading: float(share_right(counts, reading)) for reading in READINGS}
-    assert shares == {
-        "ties_count": 7 / 10, "strict_in_original": 6 / 8, "strict_in_rebuilt": 6 / 9,
-        "strict_in_both": 6 / 7,
-    }  # fmt: skip
-    assert np.isnan(share_right(np.zeros(len(COUNTS)), "ties_count"))
-
-
-def test_one_output_has_no_ranking() -> None:
-    with pytest.raises(ValueError, match="nothing to rebuild"):
-        rebuild([[1]], np.random.default_rng(0))
-
-
 # --- rankings out of comparisons -------------------------------------------------------------
 
 
@@ -178,24 +123,6 @@ def comparisons_of(
 
 def put_together(rows: Sequence[Comparison]) -> FullRankings:
     return full_rankings(*(np.array(column) for column in zip(*rows, strict=True)))
-
-
-def test_rankings_come_back() -> None:
-    rankings = [[1, 2, 3], [2, 1, 2, 4], [3, 3, 3], [5, 1, 3]]
-    actual = put_together(comparisons_of(rankings))
-    assert actual.rank[3].tolist() == [[1, 2, 3], [1, 1, 1], [3, 1, 2]]
-    assert actual.rank[4].tolist() == [[2, 1, 2, 3]]
-    assert set(actual.left_out.values()) == {0}
-
-
-def test_an_identical_output_counts_once() -> None:
-    # 0 and 3 are one output, so four systems are three outputs
-    actual = put_together(comparisons_of([[2, 1, 3, 2]], [[(0, 3)]]))
-    assert actual.rank[3].tolist() == [[2, 1, 3]]
-    # of two different outputs there is no ranking
-    actual = put_together(comparisons_of([[1, 2, 1]], [[(0, 2)]]))
-    assert actual.rank == {}
-    assert actual.left_out[REASONS[0]] == 1
 
 
 def test_what_is_no_full_ranking() -> None:
@@ -262,35 +189,6 @@ def test_numbers_are_those_of_numpy() -> None:
     assert once["sd_of_pearson"] == pytest.approx(by_repeat[2])
 
 
-def test_an_interval_is_as_wide_as_the_standard_error_says() -> None:
-    actual = rebuilt(400, repeats=1)
-    interval = interval_of(actual, 2000, np.random.default_rng(1))
-    r = actual.pearson[0][~np.isnan(actual.pearson[0])]
-    error = 1.96 * r.std(ddof=1) / np.sqrt(r.size)
-    assert interval.low[0] == pytest.approx(r.mean() - error, abs=0.15 * error)
-    assert interval.high[0] == pytest.approx(r.mean() + error, abs=0.15 * error)
-
-
-def test_constant_rankings_only_are_undefined_and_not_0() -> None:
-    actual = rebuild_rankings("t", np.ones((4, 5), np.int64), Topology(repeats=2))
-    interval = interval_of(actual, 20, np.random.default_rng(0))
-    value = dict(zip(MEASURES, interval.value, strict=True))
-    assert np.isnan(value["pearson"])
-    assert np.isnan(interval.low[0])
-    assert np.isnan(value["strict_in_original"])
-    assert value["ties_count"] == 1
-    assert actual.constant.all()
-    assert actual.tied.tolist() == [1] * 4
-
-
-def test_more_repetitions_leave_the_first_as_they_are() -> None:
-    few, many = rebuilt(repeats=2), rebuilt(repeats=5)
-    assert np.array_equal(few.pearson, many.pearson[:2], equal_nan=True)
-    assert not np.array_equal(many.pearson[0], many.pearson[1], equal_nan=True)
-    other = rebuilt(repeats=2, seed=18)
-    assert not np.array_equal(few.pearson, other.pearson, equal_nan=True)
-
-
 # --- the study --------------------------------------------------------------------------
 
 
@@ -301,33 +199,6 @@ def of_tasks(**sizes: Sequence[int]) -> dict[str, FullRankings]:
         )
         for task, own in sizes.items()
     }
-
-
-def test_tables_of_two_tasks() -> None:
-    params = Topology(repeats=2, rounds=20)
-    result = topology_result(of_tasks(a=(4, 5), b=(5, 7)), params, silent)
-    tables = {table.name: table for table in result.tables}
-    assert sorted(tables) == ["histogram", "repetitions", "sizes", "ties", "topology"]
-    rows = [dict(zip(tables["topology"].columns, r, strict=True)) for r in tables["topology"].rows]
-    assert [row["task"] for row in rows[:: len(MEASURES)]] == ["all tasks", "a", "b"]
-    pooled = {row["measure"]: row for row in rows if row["task"] == "all tasks"}
-    assert pooled["pearson"]["paper"] == 0.93
-    constant = sum(row[2] for row in tables["sizes"].rows if row[0] == "5")
-    assert pooled["pearson"]["over"] == 40 - constant
-    sizes = {row[0]: row[1:5] for row in tables["sizes"].rows}
-    assert {n: (row[0], *row[2:]) for n, row in sizes.items()} == {
-        "4": (20, 3, 6), "5": (40, 6, 10), "7": (20, 7, 21),
-    }  # fmt: skip
-    assert sum(row[1] for row in tables["ties"].rows) == 40
-    assert len(tables["repetitions"].rows) == 3 * 2
-    defined = sum(row[3] for row in tables["histogram"].rows if row[0] == "all tasks")
-    assert defined == 2 * (40 - constant)
-    assert "Left out of all that was judged at once: 2 of fewer than 3 different outputs" in (
-        " ".join(result.notes)
-    )
-    assert "6 of 10 comparisons" in result.findings[0]
-    assert f"r = {pooled['pearson']['value']:.3f} (" in result.findings[0]
-    assert result.numbers[0]["rankings"] == 40
 
 
 def test_no_ranking_of_so_many_outputs() -> None:

@@ -13,7 +13,6 @@ from studies.figures.correlation_curves import correlation_curves_svg
 from studies.figures.coverage import coverage_svg
 from studies.figures.match_quality import match_quality_svg
 from studies.figures.rebuilt_ranks import rebuilt_ranks_svg
-from studies.figures.surprisal import surprisal_svg
 from tests.report.figure_reader import SVG, Figure
 
 NAN = float("nan")
@@ -67,30 +66,6 @@ def test_six_methods_differ_in_colour_dashes_and_marker():
     ], "in the order in which they end"
     assert figure.words("note") == ["The first 6 of 7 methods are drawn."]
     assert figure.words("title") == ["$Title$"]
-
-
-def test_long_lines_have_some_markers_and_are_thinned():
-    assert len(curves_svg(*six(40)).points("curve")) == 240
-    assert 50 <= len(curves_svg(*six(1000)).points("curve")) <= 60
-    figure = curves_svg(Curve("DA", np.arange(5000), np.full(5000, 0.5)))
-    assert figure.words("note") == ["At most 1,000 points of a line are drawn, evenly spread."]
-
-
-def test_panels_form_a_grid():
-    t = np.linspace(-4, 4, 81)
-    panels = [(f"panel {n}", "t", [Curve("win", t, np.tanh(t * n))]) for n in range(1, 5)]
-    figure = Figure(surprisal_svg(panels))
-    assert figure.words("panel") == ["panel 1", "panel 2", "panel 3", "panel 4"]
-    assert figure.texts.count("t") == 4
-    assert figure.texts.count("win") == 4
-    gaps = Figure(surprisal_svg([("one", "D", [Curve("v", [0, 1], [None, 1])]), ("two", "D", [])]))
-    assert gaps.texts.count("no values") == 1
-    assert gaps.note == "Not drawn, without a value: 1 point of v in one."
-    curves = [Curve(f"name {n}", [0, 1], [0, n]) for n in range(8)]
-    many = Figure(surprisal_svg([(f"p{n}", "t", curves[: n % 2 + 6]) for n in range(13)]))
-    assert len(many.words("panel")) == 12
-    assert many.words("note")[0] == "The first 6 of 7 curves are drawn in p1."
-    assert many.words("note")[-1] == "The first 12 of 13 panels are drawn."
 
 
 def test_coverage_lies_beside_the_nominal_level():
@@ -151,17 +126,3 @@ def test_match_quality_is_an_image_of_its_matrix():
     assert ends == {(253, 231, 36, 255), (68, 1, 84, 255)}, "the ends of viridis"
     assert figure.note.endswith("Empty: pairs without a match quality.")
     assert {"1", "40"} <= {*figure.texts}
-
-
-def test_large_matrices_become_means_of_blocks():
-    matrix = np.zeros((1000, 1000))
-    matrix[:500, 500:] = 0.5
-    figure = Figure(match_quality_svg([("iteration 9", matrix)]))
-    image = pixels(figure)[0]
-    assert image.shape[:2] == (300, 300)
-    assert (image[:150, 150:] == image[0, 299]).all()
-    assert "Means of blocks of up to 4 \u00d7 4 pairs are drawn." in figure.note
-    assert len(figure.svg) < 100_000
-    many = Figure(match_quality_svg([(n, [[n / 20]]) for n in range(14)], title="Fig. 8"))
-    assert len(many.words("panel")) == 12
-    assert many.note.endswith("The first 12 of 14 matrices are drawn.")

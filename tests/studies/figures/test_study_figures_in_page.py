@@ -17,7 +17,7 @@ from studies.figures.rebuilt_ranks import rebuilt_ranks_svg
 from studies.figures.surprisal import surprisal_svg
 from tests.report.figure_reader import Figure
 from tests.report.test_figures_in_page import HOSTILE, HOSTILE_SETTINGS, KNOWN_TAGS, Page
-from tests.studies.figures.test_study_figures import curves_svg, six
+from tests.studies.figures.test_study_figures import curves_svg
 
 NAN = float("nan")
 
@@ -105,45 +105,13 @@ def test_nothing_to_draw_is_said(case):
     assert figure.height < 50
 
 
-LITTLE = {
-    "one point": lambda: correlation_curves_svg([Curve("a", [3], [1])], x_label="x", y_label="y"),
-    "equal points": lambda: correlation_curves_svg(
-        [Curve("a", [3, 3], [-1, -1], [-1] * 2, [-1] * 2)], x_label="x", y_label="y"
-    ),
-    "one score": lambda: score_histograms_svg([("a", [0.5])], x_label="x"),
-    "just beyond": lambda: score_histograms_svg([("a", [-1e-9, 1 + 1e-9])], bins=9, x_label="x"),
-    "one item": lambda: match_quality_svg([("a", [[1 + 1e-9]])]),
-    "no quality": lambda: match_quality_svg([("a", np.zeros((3, 3))), ("b", [[NAN] * 3] * 3)]),
-    "one panel": lambda: surprisal_svg([("a", "t", [Curve("v", [0], [0])])]),
-    "huge": lambda: surprisal_svg([("a", "t", [Curve("v", [-1e99, 1e99, np.inf], [1e99, 0, 1])])]),
-}
-
-
-@pytest.mark.parametrize("case", LITTLE)
-def test_little_to_draw_is_drawn(case):
-    figure = Figure(LITTLE[case]())
-    assert "nothing to draw" not in figure.svg
-    assert not re.search(r"[\" ,(-](nan|inf)\b", figure.svg.lower())
-    assert 100 < figure.width < 1100
-
-
 @pytest.mark.parametrize(
     ("draw", "message"),
     [
         (lambda: curves_svg(Curve("DA", [1, 2], [0.5])), r"curve DA: .* shapes \[\(2,\), \(1,\)"),
-        (lambda: curves_svg(Curve("DA", [1], [0.5], [0.1, 0.2], [0.6])), "one length"),
-        (lambda: curves_svg(Curve("DA", [[1]], [[0.5]])), "one length"),
         (lambda: curves_svg(Curve("DA", [1, 2], [0.5, 1.01])), r"curve DA: 1 values .*\[1.01\]"),
-        (lambda: curves_svg(*six(2), Curve("7th", [1], [-np.inf])), "curve 7th"),
         (lambda: score_histograms_svg([("a", [0.5, 1.5])], x_label="x"), r"histogram a.*\[1.5\]"),
-        (lambda: score_histograms_svg([("a", [-0.1])], x_label="x"), "outside"),
-        (lambda: score_histograms_svg([("a", [np.inf])], x_label="x"), "outside"),
-        (lambda: score_histograms_svg([("a", [1])], bins=0, x_label="x"), "0 bins"),
-        (lambda: score_histograms_svg([("a", [1])], bins=101, x_label="x"), "101 bins"),
         (lambda: match_quality_svg([("a", [[0.5, 1]])]), r"matrix a: shape \(1, 2\)"),
-        (lambda: match_quality_svg([("a", [0.5])]), "not square"),
-        (lambda: match_quality_svg([("a", [[1.5]])]), "outside"),
-        (lambda: match_quality_svg([("a", [[-0.5]])]), "outside"),
         (lambda: match_quality_svg([("a", [[1]]), ("b", np.eye(2))]), r"sizes: \[1, 2\]"),
         (lambda: surprisal_svg([("a", "t", [Curve("v", [1, 2], [3])])]), "curve v"),
         (lambda: coverage_svg("ab", [[1.0]], 0.95), "2 names"),

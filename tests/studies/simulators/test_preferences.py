@@ -21,7 +21,6 @@ from scipy.stats import spearmanr
 
 from annot_pipeline import cli
 from annot_pipeline.errors import ConfigError
-from annot_pipeline.methods.comparisons.comparison_graphs import comparison_graphs
 from studies.simulators.preference_exports import (
     ANSWER_COLUMNS,
     COLUMNS,
@@ -35,7 +34,6 @@ from studies.simulators.preferences import (
     SimulatedPreferences,
     simulate_preferences,
 )
-from studies.simulators.translations import MOST_TEXTS, PARTS, translated
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "preferences"
 SMALL = PreferenceSimulation(n_systems=5, n_segments=40, n_judges=6, shared_segments=10)
@@ -96,50 +94,6 @@ def test_a_hit_is_the_tournament_of_the_different_outputs_of_a_segment(
     assert len(set(segment.values())) == params.n_segments - silent
 
 
-def test_most_segments_have_one_judge_and_some_have_three_who_decide_the_same(
-    example: SimulatedPreferences,
-) -> None:
-    rows = new(example)
-    asked = pairs_by_hit(rows)
-    judges: dict[int, set[int]] = defaultdict(set)
-    hits: dict[int, set[int]] = defaultdict(set)
-    for segment, judge, hit in zip(rows.segment, rows.judge, rows.hit, strict=True):
-        judges[int(segment)].add(int(judge))
-        hits[int(segment)].add(int(hit))
-    assert Counter(map(len, judges.values())) == {1: 120, 3: 30}
-    assert Counter(map(len, hits.values())) == {1: 120, 3: 30}
-    for of_segment in hits.values():
-        assert len({tuple(asked[hit]) for hit in of_segment}) == 1
-    turned = Counter()
-    for of_segment in hits.values():
-        sides = [rows.first[rows.hit == hit].tolist() for hit in sorted(of_segment)]
-        turned[len({*map(tuple, sides)})] += 1
-    assert turned[3] >= 25  # but each sees them in an order of one's own
-    work = np.bincount(rows.judge, minlength=16)
-    assert work.max() > 2 * work.min()
-
-
-def test_outputs_are_equal_where_they_are_meant_to_be_and_nowhere_else(
-    example: SimulatedPreferences,
-) -> None:
-    original = example.same_as
-    n_other_case = 0
-    for texts, same, worth in zip(
-        example.texts.tolist(), original.tolist(), example.worth.tolist(), strict=True
-    ):
-        for a, b in itertools.combinations(range(len(texts)), 2):
-            equal = texts[a].casefold() == texts[b].casefold()
-            assert equal == (same[a] == same[b])
-            if equal:
-                assert worth[a] == worth[b]
-        n_other_case += sum(texts[s] != texts[same[s]] for s in range(len(texts)))
-    copies = original != np.arange(9)
-    assert not copies[:, 0].any()  # the reference is nobody's copy
-    assert copies[:, 1:].mean() == pytest.approx(0.15, abs=0.03)
-    assert n_other_case == (copies.sum() + 1) // 2
-    assert (original[copies] == 0).sum() > 0  # some are the reference's
-
-
 # --- what is said --------------------------------------------------------------------------
 
 
@@ -158,29 +112,6 @@ def test_without_noise_the_better_output_wins_and_close_ones_tie() -> None:
     assert set(apart.outcome.tolist()) == {1, -1}
 
 
-def test_judges_contradict_themselves_only_where_noise_comes_anew_for_a_pair() -> None:
-    def in_contradiction(params: PreferenceSimulation) -> int:
-        rows = simulate_preferences(params).rows
-        n = params.n_systems + 1
-        graph = np.repeat(np.arange(rows.hit.max() + 1), n)
-        first, second = rows.hit * n + rows.first, rows.hit * n + rows.second
-        return int(comparison_graphs(graph, first, second, rows.outcome).in_contradiction.sum())
-
-    apart = replace(KNOWN, tie_below=0)
-    assert in_contradiction(replace(apart, judge_sd=2.0)) == 0
-    assert in_contradiction(replace(apart, noise_sd=2.0)) > 15
-
-
-def test_what_is_shown_first_looks_better_by_as_much_as_asked() -> None:
-    def first_wins(**settings: float) -> float:
-        params = PreferenceSimulation(tie_below=0, n_segments=600, repeat_share=0)
-        return float((simulate_preferences(replace(params, **settings)).rows.outcome == 1).mean())
-
-    assert first_wins(first_shown=0) == pytest.approx(0.5, abs=0.02)  # some 8,000 pairs
-    assert first_wins(first_shown=0.1) == pytest.approx(0.525, abs=0.02)
-    assert first_wins(first_shown=20) == 1.0
-
-
 @pytest.mark.parametrize("seed", range(5))
 def test_the_true_order_can_be_recovered(seed: int) -> None:
     simulated = simulate_preferences(PreferenceSimulation(seed=seed))
@@ -196,27 +127,7 @@ def test_the_true_order_can_be_recovered(seed: int) -> None:
     assert 0.3 < (best == 0).mean() < 0.9
 
 
-def test_quality_is_the_mean_worth_of_a_systems_outputs() -> None:
-    simulated = simulate_preferences(replace(SMALL, copied_share=0))
-    np.testing.assert_allclose(simulated.quality, simulated.worth.mean(axis=0))
-    ordered = np.sort(simulated.quality)
-    np.testing.assert_allclose(ordered, [-0.75, -0.375, 0, 0.375, 0.75, 1.5], atol=1e-12)
-
-
 # --- when, and in which export --------------------------------------------------------------
-
-
-def test_a_hit_is_done_at_a_stretch_in_opening_hours(example: SimulatedPreferences) -> None:
-    rows = new(example)
-    day = (rows.submitted_at - datetime(2025, 3, 3, tzinfo=UTC).timestamp()) // 86_400
-    assert (day + 1 == rows.night).all()
-    hour = rows.submitted_at % 86_400 / 3600
-    assert hour.min() > 8
-    assert hour.max() < 23
-    for hit in set(rows.hit.tolist()):
-        mine = rows.take(rows.hit == hit)
-        assert set(np.diff(mine.submitted_at) - np.ceil(mine.seconds[1:])) == {0.0}
-    assert rows.seconds.min() > 0
 
 
 def test_an_export_starts_with_the_last_rows_of_the_one_before() -> None:
@@ -246,107 +157,7 @@ def test_as_many_rows_are_damaged_as_asked(dirty: int) -> None:
 # --- questions and answers -----------------------------------------------------------------
 
 
-def dominated(simulated: SimulatedPreferences) -> np.ndarray:
-    """Who reaches whom through what most said: ``(n_segments, n, n)``, by hand."""
-    rows = new(simulated)
-    votes: dict[tuple[int, int, int], list[int]] = defaultdict(list)
-    for place in np.flatnonzero(rows.damage == "").tolist():
-        a, b = int(rows.first[place]), int(rows.second[place])
-        outcome = int(rows.outcome[place])
-        low, high, sign = (a, b, outcome) if a < b else (b, a, -outcome)
-        votes[int(rows.segment[place]), low, high].append(sign)
-    n_segments, n = simulated.worth.shape
-    reach = np.zeros((n_segments, n, n), np.bool_)
-    for (segment, low, high), signs in votes.items():
-        wins, losses, ties = (signs.count(sign) for sign in (1, -1, 0))
-        if wins < max(losses, ties) or wins == losses:
-            reach[segment, high, low] = True  # lost, tied, or contradicted
-        if losses < max(wins, ties) or wins == losses:
-            reach[segment, low, high] = True
-    for segment, system in itertools.product(range(n_segments), range(n)):
-        original = simulated.same_as[segment, system]
-        reach[segment, system, original] = reach[segment, original, system] = True
-    for middle in range(n):
-        reach |= reach[:, :, middle, None] & reach[:, None, middle, :]
-    return reach
-
-
-@pytest.mark.parametrize("params", [SMALL, replace(SMALL, dirty=12), PreferenceSimulation()])
-def test_questions_are_those_that_dominance_leaves_open(params: PreferenceSimulation) -> None:
-    simulated = simulate_preferences(params)
-    reach = dominated(simulated)
-    answers = simulated.answers
-    votes: dict[tuple[int, int], list[bool]] = defaultdict(list)
-    for place in range(len(answers)):
-        where = int(answers.segment[place]), int(answers.system[place])
-        votes[where].append(bool(answers.adequate[place]))
-    assert {len(given) for given in votes.values()} == {3}
-    n_spread = 0
-    for segment, of in enumerate(reach):
-        asked = {system for at, system in votes if at == segment}
-        bad = {system for system in asked if sum(votes[segment, system]) < 2}
-        for system in range(len(of)):
-            below = any(of[worse, system] and not of[system, worse] for worse in bad)
-            known = of[system, 0] or system == 0 or below
-            assert not (known and system in asked)
-            tied = {other for other in asked if of[system, other] and of[other, system]}
-            assert len(tied) <= 1
-            alone = not (of[system] | of[:, system])[np.arange(len(of)) != system].any()
-            assert known or tied or alone
-            n_spread += below and not (of[system, 0] or system == 0)
-    assert n_spread > 5
-
-
-def test_answers_are_the_truth_but_for_noise(example: SimulatedPreferences) -> None:
-    clear = simulate_preferences(KNOWN).answers
-    truth = simulate_preferences(KNOWN).adequate
-    np.testing.assert_array_equal(clear.adequate, truth[clear.segment, clear.system])
-    answers = example.answers
-    right = answers.adequate == example.adequate[answers.segment, answers.system]
-    assert 0.8 < right.mean() < 0.99
-
-
-def test_questions_come_the_night_after_most_dominant_first(example: SimulatedPreferences) -> None:
-    answers = example.answers
-    assert (np.diff(answers.submitted_at) >= 0).all()
-    first = datetime(2025, 3, 6, tzinfo=UTC).timestamp()
-    assert answers.submitted_at.min() > first + 8 * 3600 > new(example).submitted_at.max()
-    reach = dominated(example)
-    below = (reach & ~reach.transpose(0, 2, 1)).sum(axis=2)
-    order: dict[tuple[int, int], list[int]] = defaultdict(list)
-    for judge, segment, system in zip(answers.judge, answers.segment, answers.system, strict=True):
-        order[int(segment), int(judge)].append(int(below[segment, system]))
-    assert len(order) == 3 * len({segment for segment, _ in order})
-    for counts in order.values():
-        assert counts == sorted(counts, reverse=True)
-
-
 # --- texts ---------------------------------------------------------------------------------
-
-
-def test_no_two_translations_of_a_sentence_read_alike() -> None:
-    for sentence in itertools.product(*PARTS):
-        texts = itertools.product(*(english for _, english in sentence))
-        assert len({" ".join(words).casefold() for words in texts}) == MOST_TEXTS
-
-
-def test_worse_outputs_read_worse() -> None:
-    worth = np.linspace(2, -3, 11) * np.ones((200, 1))
-    sources, texts = translated(np.random.default_rng(1), worth)
-    place = {word: at for part in PARTS for _, renderings in part
-             for at, word in enumerate(renderings)}  # fmt: skip
-    parts = {german: english for part in PARTS for german, english in part}
-    costs = []
-    for source, row in zip(sources.tolist(), texts.tolist(), strict=True):
-        sentence = [next(g for g, _ in part if g in source) for part in PARTS]
-        assert source == " ".join(sentence)
-        said = itertools.product(*(parts[german] for german in sentence))
-        cost = {" ".join(words): sum(place[word] for word in words) for words in said}
-        costs.append([cost[text] for text in row])
-    means = np.mean(costs, axis=0)
-    assert (np.diff(means) > 0).all()
-    assert means[0] < 2
-    assert len(set(sources.tolist())) == 200
 
 
 # --- exports -------------------------------------------------------------------------------
@@ -423,17 +234,6 @@ def test_the_same_seed_gives_the_same_bytes_and_another_seed_others(tmp_path: Pa
     assert [a == b for a, b in zip(first, other, strict=True)] == [False] * 5
 
 
-def test_files_that_are_right_already_are_left_alone(tmp_path: Path) -> None:
-    simulated = simulate_preferences(SMALL)
-    paths = write_preference_campaign(simulated, tmp_path)
-    right = paths[1].read_bytes()
-    paths[1].write_bytes(b"cut short")
-    before = {path: path.stat().st_mtime_ns for path in paths if path != paths[1]}
-    assert write_preference_campaign(simulated, tmp_path) == paths
-    assert {path: path.stat().st_mtime_ns for path in before} == before
-    assert paths[1].read_bytes() == right
-
-
 def test_the_example_reads_all_of_it(
     example: SimulatedPreferences, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -481,15 +281,3 @@ def test_all_settings_that_do_not_fit_are_named_at_once() -> None:
         "judges_of_answer", "noise_sd", "tie_below", "first_shown", "copied_share", "json_night",
         "dirty",
     ]  # fmt: skip
-
-
-@pytest.mark.parametrize("copied_share", [0.0, 1.0])
-def test_the_smallest_campaign(copied_share: float, tmp_path: Path) -> None:
-    simulated = simulate_preferences(
-        PreferenceSimulation(
-            n_systems=1, n_segments=1, n_judges=1, shared_segments=0, judges_of_shared=1,
-            judges_of_answer=1, nights=1, json_night=1, dirty=0, copied_share=copied_share,
-        )
-    )  # fmt: skip
-    assert len(simulated.rows) == 1 - copied_share
-    assert len(write_preference_campaign(simulated, tmp_path)) == 3

@@ -1,7 +1,6 @@
 """Simulated direct assessments: exports, settings, size."""
 
 import csv
-import itertools
 import json
 from collections import Counter
 from collections.abc import Iterator
@@ -68,17 +67,6 @@ def test_every_row_is_written_as_it_is_in_order_of_time(tmp_path: Path) -> None:
         assert times == sorted(times)
 
 
-def test_a_night_starts_with_the_last_rows_of_the_night_before(tmp_path: Path) -> None:
-    simulated = simulate_scores(replace(SMALL, repeat_share=0.1))
-    written = write_score_campaign(simulated, tmp_path)
-    nights = read(written)
-    assert [len(night) for night in nights] == [600, 660, 660, 660]
-    assert (written.n_rows, written.n_repeats) == (2580, 180)
-    for before, today in itertools.pairwise(nights):
-        assert today[:60] == before[-60:]
-        assert {row["submitted_at"][:10] for row in today[60:]} == {today[-1]["submitted_at"][:10]}
-
-
 def test_the_same_seed_gives_the_same_bytes_whatever_the_block(tmp_path: Path) -> None:
     first = write_score_campaign(simulate_scores(SMALL), tmp_path / "a", dirty=2)
     second = write_score_campaign(simulate_scores(SMALL), tmp_path / "b", dirty=2, rows_at_once=97)
@@ -87,32 +75,6 @@ def test_the_same_seed_gives_the_same_bytes_whatever_the_block(tmp_path: Path) -
     for one, other in zip(first.paths, second.paths, strict=True):
         assert one.read_bytes() == other.read_bytes()
     assert sorted(path.name for path in first.paths[0].parent.iterdir()) == names
-
-
-def test_another_seed_gives_other_bytes_in_every_file(tmp_path: Path) -> None:
-    first = write_score_campaign(simulate_scores(SMALL), tmp_path / "a")
-    second = write_score_campaign(simulate_scores(replace(SMALL, seed=18)), tmp_path / "b")
-    for one, other in zip(first.paths, second.paths, strict=True):
-        assert one.read_bytes() != other.read_bytes()
-
-
-def test_files_that_are_right_already_are_left_alone(tmp_path: Path) -> None:
-    simulated = simulate_scores(SMALL)
-    paths = write_score_campaign(simulated, tmp_path).paths
-    right = paths[1].read_bytes()
-    paths[1].write_bytes(b"cut short")
-    before = {path: path.stat().st_mtime_ns for path in paths if path != paths[1]}
-    assert write_score_campaign(simulated, tmp_path).paths == paths
-    assert {path: path.stat().st_mtime_ns for path in before} == before
-    assert paths[1].read_bytes() == right
-    assert sorted(paths[0].parent.iterdir()) == sorted(paths)
-
-
-def test_clean_exports_hold_no_damage(tmp_path: Path) -> None:
-    written = write_score_campaign(simulate_scores(SMALL), tmp_path)
-    assert written.damage == dict.fromkeys(DAMAGES, 0)
-    scores = [row["score"] for night in read(written) for row in night]
-    assert all(score.isdigit() and 0 <= int(score) <= 100 for score in scores)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -148,38 +110,6 @@ def test_exports_hold_the_damage_that_was_asked_for_and_no_other(
     assert [place[3] for place in twice] == ["BAD_REF"] * written.damage[DOUBLED]
     assert max(shown.values()) == 2
     assert set(twice).isdisjoint(unpaired)
-
-
-def test_rows_of_rejected_assignments_are_counted_and_not_damaged(tmp_path: Path) -> None:
-    params = replace(SMALL, careless_share=0.5, rejected_share=0.9, repeat_share=0.2)
-    written = write_score_campaign(simulate_scores(params), tmp_path, dirty=3)
-    nights = read(written)
-    rejected = [row for night in nights for row in night if row["status"] == "Rejected"]
-    assert written.n_rejected == len(rejected) > 500
-    repeats = [
-        row
-        for number, night in enumerate(nights)
-        for row in night
-        if not row["submitted_at"].startswith(f"2025-03-{3 + number:02}")
-    ]
-    assert written.n_repeats == len(repeats)
-    assert written.n_rejected_repeats == sum(row["status"] == "Rejected" for row in repeats) > 0
-    assert {row["score"] for row in rejected}.isdisjoint(UNFIT_SCORES.values())
-    once = {tuple(row.values()): row for row in rejected}.values()
-    kinds = Counter((row["hit"], row["kind"]) for row in once)
-    assert {count for (_, kind), count in kinds.items() if kind == "BAD_REF"} == {10}
-    assert {count for (_, kind), count in kinds.items() if kind == "SYSTEM"} == {70}
-
-
-def test_damage_stays_out_of_what_another_file_repeats(tmp_path: Path) -> None:
-    simulated = simulate_scores(replace(SMALL, repeat_share=0.9))
-    for dirty in (-1, 100):
-        with pytest.raises(ConfigError, match="cannot be") as caught:
-            write_score_campaign(simulated, tmp_path, dirty=dirty)
-        assert caught.value.problems[0].where == "dirty"
-    written = write_score_campaign(simulated, tmp_path, dirty=3)
-    scores = Counter(row["score"] for night in read(written) for row in night)
-    assert {scores[text] for text in UNFIT_SCORES.values()} == {3}
 
 
 def test_the_example_reads_all_of_it(
@@ -220,38 +150,3 @@ def test_all_settings_that_do_not_fit_are_named_at_once() -> None:
         "language_pairs", "n_systems", "n_segments", "n_hits", "noise_sd", "segment_sd",
         "spread_sd", "degradation", "careless_share", "nights",
     ]  # fmt: skip
-
-
-@pytest.mark.parametrize("pairs", [(), ("csen",), ("cs-en-x",), ("-en",), ("c,s-en",)])
-def test_names_that_are_no_language_pairs_are_refused(pairs: tuple[str, ...]) -> None:
-    with pytest.raises(ConfigError, match="cannot be"):
-        ScoreSimulation(language_pairs=pairs)
-
-
-def test_the_smallest_campaign() -> None:
-    simulated = simulate_scores(
-        ScoreSimulation(
-            language_pairs=("cs-en",), n_systems=2, n_segments=35, n_judges=1, n_hits=1, nights=1
-        )
-    )
-    assert len(simulated.rows) == 100
-    assert set(simulate_scores(replace(SMALL, nights=24)).hits.night.tolist()) == set(range(1, 25))
-
-
-@pytest.mark.slow
-def test_five_million_judgments(tmp_path: Path) -> None:
-    simulated = simulate_scores(
-        ScoreSimulation(
-            language_pairs=("cs-en", "de-en", "ru-en", "zh-en"),
-            n_systems=12, n_segments=1000, n_judges=1500, n_hits=50_000,
-        )
-    )  # fmt: skip
-    assert len(simulated.rows) == 5_000_000
-    written = write_score_campaign(simulated, tmp_path, dirty=3)
-    assert written.n_repeats == 3 * 25_000
-    assert written.n_rows == 5_000_000 + written.n_repeats
-    lines = 0
-    for path in written.paths:
-        with path.open("rb") as file:
-            lines += sum(block.count(b"\n") for block in iter(lambda: file.read(1 << 24), b""))
-    assert lines == written.n_rows + len(written.paths)

@@ -1,7 +1,5 @@
 """Simulated direct assessments: power of the tests of judges."""
 
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -69,26 +67,3 @@ def test_without_degradation_the_tests_hold_their_level() -> None:
     low, high = as_printed(0.05)
     assert low < power(paired_t(null.judge, differences, n_groups=N_TRIALS).p_value) < high
     assert power(signed_rank(null.judge, differences, n_groups=N_TRIALS).p_value) < high
-
-
-def test_pairs_are_as_asked() -> None:
-    pairs = simulate_pairs(5, n_judges=8000, degradation=7, item_sd=30, noise_sd=4, seed=3)
-    assert pairs.judge.tolist() == np.repeat(np.arange(8000), 5).tolist()
-    assert np.bincount(pairs.ordinary_judge).tolist() == [35] * 8000
-    assert pairs.all_ordinary.std() == pytest.approx(np.hypot(30, 4), rel=0.01)
-    differences = pairs.ordinary - pairs.degraded
-    assert differences.mean() == pytest.approx(7, abs=0.1)
-    assert differences.std() == pytest.approx(4 * np.sqrt(2), rel=0.02)
-    # the mean of |N(0, 2 * 16)|
-    assert pairs.repeat_difference.mean() == pytest.approx(8 / np.sqrt(np.pi), rel=0.02)
-    assert set(pairs.ordinary.tolist()) < set(pairs.all_ordinary.tolist())
-    again = simulate_pairs(5, n_judges=8000, degradation=7, item_sd=30, noise_sd=4, seed=3)
-    np.testing.assert_array_equal(pairs.degraded, again.degraded)
-    assert simulate_pairs(5, n_judges=3, n_ordinary=10).all_ordinary.size == 30
-
-
-@pytest.mark.parametrize("wrong", [{"n_pairs": 0}, {"n_judges": 0}, {"n_ordinary": 19}])
-def test_pairs_that_cannot_be_are_refused(wrong: dict[str, int]) -> None:
-    asked: dict[str, Any] = {"n_pairs": 10, **wrong}
-    with pytest.raises(ValueError, match="n_ordinary 2"):
-        simulate_pairs(**asked)
