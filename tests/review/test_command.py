@@ -14,6 +14,7 @@ from annot_pipeline.cli import main
 from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.review import review
 from tests.conftest import build_file
+from tests.review.batches import CAREFUL, batch, work
 from tests.test_cli import loaded_modules
 
 
@@ -21,12 +22,24 @@ def test_the_command(plain, capsys, tmp_path):
     assert main(["review", str(plain)]) == 0
     folder = plain / "review"
     out = capsys.readouterr()
-    assert "it names workers: not to be published" in out.out
-    assert "nothing was sent to MTurk" in out.out
-    assert re.search(r"upload-b.csv +1 +1 +0\n", out.out)
+    assert out.out.splitlines() == [
+        f"{folder}/review.csv: 2 assignments, the most doubtful first",
+        "  it names workers: not to be published",
+        "uploads",
+        f"  {'path':<{len(str(folder)) + 13}}  approve  reject  decide",
+        f"  {folder}/upload-b.csv        1       1       0",
+        "nothing was sent to MTurk",
+        f"next: look at {folder}/review.csv, change Approve and Reject in upload-*.csv,",
+        "      then upload it on the batch's Review Results page",
+        "      (edit upload-*.csv as text, or import all columns as text: a spreadsheet may",
+        "      take answers of workers for formulas; only review.csv is safe to open)",
+    ]
     assert "upload-b.csv: 2 rows" in out.err
     assert main(["review", str(plain), "-o", str(tmp_path / "new"), "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
+    assert set(document) == {
+        "campaign", "folder", "review", "assignments", "uploads", "approve", "reject", "decide",
+    }  # fmt: skip
     assert document["folder"] == str(tmp_path / "new")
     assert (tmp_path / "new" / "upload-b.csv").read_bytes() == (
         folder / "upload-b.csv"
@@ -36,6 +49,21 @@ def test_the_command(plain, capsys, tmp_path):
     assert json.loads(capsys.readouterr().out)["exit_status"] == 2
     assert main(["review", str(plain), "--force", "--set", "ranking.alpha=0.2"]) == 0
     assert main(["review", str(plain), "--set", "quality.alpha=0.1"]) == 1
+
+
+@pytest.mark.slow
+def test_the_command_when_all_is_decided(make, capsys):
+    rows = [work("careful", CAREFUL, "Approved"), ["h1"], [*work("x", CAREFUL), "x"]]
+    folder = make({"b.csv": batch(*rows)})
+    assert main(["review", str(folder)]) == 0
+    out = capsys.readouterr().out
+    assert "        0       0       0               3\n" in out
+    assert (
+        "rows that do not fit the header, to fix or delete first: row 2 (line 3), row 3 (line 4)"
+        in out
+    )
+    assert "row 1 is the one below it" in out, "who deletes line 2 deletes another row"
+    assert "no assignment waits for a decision" in out
 
 
 @pytest.mark.slow

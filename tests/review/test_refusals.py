@@ -14,11 +14,28 @@ from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.errors import ConfigError, GateError, StoreError
 from annot_pipeline.exports import Export
 from annot_pipeline.review import review
+from annot_pipeline.runtime.read_back import matches_glob
 from annot_pipeline.storage.files import file_sha256
 from tests.conftest import build_file
-from tests.review.batches import CAREFUL, batch, refused, reviewed, upload, work
+from tests.review.batches import CAREFUL, HEAD, batch, refused, reviewed, upload, work
 
 pytestmark = pytest.mark.slow
+
+
+def test_a_campaign_without_batches(make):
+    source = {"format": "csv", "each": {}, "fields": {"judge": "w", "item": "i", "label": "l"}}
+    folder = make({"b.csv": "w,i,l\na,b,c\na,d,e\n"}, source=source)
+    said = refused(folder, ConfigError)
+    assert "no source is an MTurk batch" in said
+    assert "sources: none has format: mturk" in said
+
+
+def test_a_batch_without_its_header(make):
+    options = {"options": {"columns": HEAD[:-2]}}
+    folder = make({"b.csv": batch(work("careful", CAREFUL)).split("\n", 1)[1]}, source=options)
+    assert "sources.0.options.columns: MTurk takes a batch with its header" in refused(
+        folder, ConfigError
+    )
 
 
 def test_before_the_first_build(make):
@@ -251,6 +268,16 @@ def test_the_owner_alone_reads_names(plain):
     reviewed(plain)
     assert stat.S_IMODE((plain / "review" / "review.csv").stat().st_mode) == 0o600
     assert "careful" not in (plain / "review" / ".written.json").read_text()
+
+
+def test_globs_of_any_depth():
+    def fits(path: str, glob: str) -> bool:
+        return matches_glob(path.split("/"), glob.split("/"))
+
+    assert all(fits(path, "a/**/*.csv") for path in ("a/b.csv", "a/b/b.csv", "a/b/c/b.csv"))
+    assert not any(fits(path, "a/**/*.csv") for path in ("b.csv", "b/a/b.csv", "a/b.tsv", "a"))
+    assert fits("a/b", "a/b")
+    assert not any(fits(path, "a/*") for path in ("a", "a/b/c", "b/a"))
 
 
 @pytest.mark.parametrize("glob", ["**/*.csv", "*/*.csv", "review/u*", "../campaign/*/*.csv"])

@@ -189,6 +189,19 @@ def test_other_dialects(make):
     assert upload(folder) == "\ufeff\r\n" + "\r\n".join(rows)
 
 
+def test_unquoted_rows_that_have_the_cells(make):
+    rows = [
+        HEAD,
+        *(work(w, a, "Submitted", "so", "", "") for w, a in (("a", CAREFUL), ("b", CARELESS))),
+    ]
+    folder = make({"b.csv": "".join(",".join(row) + "\n" for row in rows)})
+    reviewed(folder)
+    head, *_ = upload(folder).splitlines()
+    assert head == ",".join(HEAD)
+    rows[1][-2], rows[2][-1] = "x", FAILED
+    assert list(csv.reader(io.StringIO(upload(folder)))) == rows
+
+
 @pytest.mark.parametrize("delimiter", ["\t", ","])
 def test_quotes_as_ordinary_characters(make, delimiter):
     rows = [work("careful", CAREFUL, "Submitted", '"odd'), work("careless", CARELESS)]
@@ -199,6 +212,15 @@ def test_quotes_as_ordinary_characters(make, delimiter):
     lines[1] += delimiter.join(["", "x", ""])
     lines[2] += delimiter.join(["", "", FAILED.replace(delimiter, " ")])
     assert upload(folder).splitlines() == lines
+
+
+def test_long_cells(make):
+    limit = csv.field_size_limit()
+    row = work("careful", CAREFUL, "Submitted", "long " * 100_000)
+    folder = make({"b.csv": batch(row)})
+    reviewed(folder)
+    assert upload(folder) == batch([*row, "x", ""])
+    assert csv.field_size_limit() == limit
 
 
 def test_an_empty_batch(make):

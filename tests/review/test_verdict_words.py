@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from annot_pipeline.contracts import FATES
 from annot_pipeline.review.assignments import shorten_reason
 from tests.review.batches import (
     CAREFUL,
@@ -89,11 +90,31 @@ def test_words_of_each_test(make, quality, words):
     assert row["recommendation"] == "reject"
 
 
+def test_words_of_the_difference_contrast(make):
+    each = {"i": ["none", "bad_reference", "ask_again"], "k": "0..9"}
+    again = "".join(f"|ask_again_{k}_{88 - 2 * k}" for k in range(10))
+    rows = [
+        work(name, ten_pairs(*differences) + again)
+        for name, differences in (("careless", (3, -3)), ("careful", (45, 55, 60)))
+    ]
+    folder = make({"b.csv": batch(*rows)}, source={"each": each},
+                  quality={"test": "mann_whitney", "contrast": "difference"})  # fmt: skip
+    reviewed(folder)
+    assert sheet(folder)[0]["worker"] == "careless"
+    assert sheet(folder)[0]["reason"].startswith(
+        "Control items: degraded copies were no further from their originals than repeated "
+        "items were (Mann-Whitney test, p = "
+    )
+
+
 def test_words_of_no_difference_and_of_known_answers(make):
     rows = [work("same", re.sub(r"_\d+(\||$)", r"_50\1", CARELESS)), work("careful", CAREFUL)]
     folder = make({"b.csv": batch(*rows)})
     reviewed(folder)
-    assert "no lower than their originals" in sheet(folder)[0]["reason"]
+    assert sheet(folder)[0]["reason"] == (
+        "Control items: degraded copies were scored no lower than their originals "
+        "(paired t-test, p = 1, 3 pairs)."
+    )
     names = ["HITId", "AssignmentId", "WorkerId", "Q", "Answer.label", "Truth"]
     answers = [
         ["h", f"{worker}{n}", worker, f"q{n}", "yes" if n < n_right else "no", "yes"]
@@ -110,7 +131,13 @@ def test_words_of_no_difference_and_of_known_answers(make):
     reviewed(folder)
     text = upload(folder)
     assert text.count('"x",""') == 9
-    assert text.count('"","Control items: 2 of 9 questions with a known answer') == 9
+    assert (
+        text.count(
+            '"","Control items: 2 of 9 questions with a known answer were answered right, too few '
+            "(binomial test, p = 0.98)."
+        )
+        == 9
+    )
 
 
 def test_words_of_judges_who_are_compared_with_each_other(make):
@@ -135,6 +162,10 @@ def test_words_of_judges_who_are_compared_with_each_other(make):
     assert {worker: row["recommendation"] for worker, row in actual.items()} == {
         "careful": "approve", "other": "approve", "third": "approve", "careless": "reject",
     }  # fmt: skip
+    assert actual["careless"]["reason"].startswith(
+        "Scores: they did not agree with those that others gave the same items (permutation test, "
+        "p = 0."
+    )
     assert actual["careless"]["reason"].endswith(", 40 items).")
 
 
@@ -149,7 +180,27 @@ def test_a_rule_for_analyses_rejects_no_work(make):
     reviewed(folder)
     (row,) = sheet(folder)
     assert (row["verdict"], row["recommendation"]) == ("failed", "decide")
-    assert row["reason"].endswith("by a rule for analyses, not for payment")
+    assert row["reason"] == (
+        "failed (10 of 10 references below 90% of the scale, 15% are allowed), by a rule for "
+        "analyses, not for payment"
+    )
+
+
+def test_without_a_test_a_person_decides(make):
+    folder = make({"b.csv": batch(work("careful", CAREFUL))}, quality={"test": "none"})
+    assert reviewed(folder)["decide"] == 1
+    assert sheet(folder)[0]["reason"] == "quality.test is none"
+
+
+def test_judges_who_are_dropped_have_verdicts(make):
+    """quality.undetermined: drop lets judgments of undetermined judges fail, not their work."""
+    folder = make(
+        {"b.csv": batch(work("once", ONE_PAIR))},
+        quality={"undetermined": "drop"},
+    )
+    reviewed(folder)
+    assert sheet(folder)[0]["verdict"] == "undetermined"
+    assert "judge_failed" in FATES
 
 
 def test_work_that_passes_is_not_approved_where_no_answer_counts(make):
