@@ -65,7 +65,7 @@ def diff_lines(document: Document) -> Iterator[str]:
             names = first_of([export["name"] for export in exports])
             yield f"exports {what}: {len(exports):,} ({names})"
     yield from fields(inputs, "judgments")
-    judgments = [_placed(row) for row in document["judgments"][:JUDGMENTS]]
+    judgments = [_with_locations(row) for row in document["judgments"][:JUDGMENTS]]
     yield from table("", judgments, JUDGMENT, longest=LONGEST)
     if (more := (document["judgments_changed"] or 0) - len(judgments)) > 0:
         yield f"  and {more:,} more"
@@ -105,15 +105,15 @@ def diff_lines(document: Document) -> Iterator[str]:
         yield "next: -o FOLDER writes all cells and judgments, --rows N shows more"
 
 
-def _placed(row: Mapping[str, Any]) -> Document:
-    """Return a judgment with the places of its rows, as people read them."""
-    places = {
+def _with_locations(row: Mapping[str, Any]) -> Document:
+    """Return a judgment with the files, rows and lines that hold it, as people read them."""
+    locations = {
         f"{age}_row": f"{row[f'{age}_file']} "
         + row_and_line(row[f"{age}_row"], row.get(f"{age}_line"))
         for age in ("old", "new")
         if f"{age}_file" in row
     }
-    return dict(row) | places
+    return dict(row) | locations
 
 
 def _values(row: Mapping[str, Any]) -> Document:

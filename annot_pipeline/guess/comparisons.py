@@ -64,7 +64,7 @@ def is_outcome(name: str) -> bool:
     return bool(OUTCOME_WORDS & {*names.words(name)})
 
 
-def placed(column: Column, pair: Pair) -> tuple[dict[str, str], list[str]]:
+def outcomes_of(column: Column, pair: Pair) -> tuple[dict[str, str], list[str]]:
     """Return the outcome of each value (``a``, ``b`` or ``tie``), and unrecognized values."""
     sides = {value: side_of(value, pair) for value in column.counts}
     recognized = {value: side for value, side in sides.items() if side}
@@ -227,7 +227,7 @@ def _likelihood(
 
 def _says_sides_alone(column: Column, pair: Pair) -> bool:
     """Return whether each answer is one of the two sides, or a tie, in words."""
-    sides, unknown = placed(column, pair)
+    sides, unknown = outcomes_of(column, pair)
     return {"a", "b"} <= {*sides.values()} and not unknown and not column.numeric_share
 
 
@@ -295,7 +295,7 @@ def _sides_in(sheet: Sheet, things: list[Pair], column: Column) -> Answer | None
     pair = best or things[0]
     if is_told and column.numeric_share == 1 and not {*column.numbers} <= {0, 1, 2}:
         return None
-    sides, unknown = placed(column, pair)
+    sides, unknown = outcomes_of(column, pair)
     n_placed = sum(column.counts[value] for value in sides)
     both = {"a", "b"} <= {*sides.values()} and 2 * n_placed > len(column.filled)
     one = is_told and not unknown and {"a", "b"} & {*sides.values()} and column.numeric_share < 1
@@ -310,7 +310,7 @@ def _sides_in(sheet: Sheet, things: list[Pair], column: Column) -> Answer | None
 def _by_name(sheet: Sheet, pair: Pair, column: Column) -> Answer:
     """Return the answer of a column that names what won; words for ties are mapped."""
     contenders = {*sheet[pair.first].counts, *sheet[pair.second].counts}
-    sides, _ = placed(column, pair)
+    sides, _ = outcomes_of(column, pair)
     values = [value for value in column.counts if value not in contenders]
     ties = {value: "tie" for value in values if sides.get(value) == "tie"}
     expression = column.expression
@@ -335,7 +335,7 @@ def _named(sheet: Sheet, things: list[Pair], column: Column) -> Pair | None:
             pc.fill_null(pc.equal(winner, ours), False),
             pc.fill_null(pc.equal(winner, theirs), False),
         )
-        sides, _ = placed(column, pair)
+        sides, _ = outcomes_of(column, pair)
         ties = {value for value, side in sides.items() if side == "tie"}
         n_won = len(column.filled) - sum(column.counts[value] for value in ties)
         if n_won and pc.sum(matches).as_py() >= NAMED_SHARE * n_won:

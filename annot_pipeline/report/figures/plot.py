@@ -226,8 +226,8 @@ def text_beside(
     from matplotlib.transforms import offset_copy
 
     x, other = (1, "left") if side == "right" else (0, "right")
-    beside = offset_copy(ax.get_yaxis_transform(), x=8 if side == "right" else -8, units="dots")
-    ax.text(x, y, words, transform=beside, ha=other, va="center", fontsize=size, gid=part)
+    transform = offset_copy(ax.get_yaxis_transform(), x=8 if side == "right" else -8, units="dots")
+    ax.text(x, y, words, transform=transform, ha=other, va="center", fontsize=size, gid=part)
 
 
 def key_above(ax: Axes, across: int) -> None:
