@@ -100,7 +100,7 @@ def load_gold(
         There is no such release or table; or its bytes, or those of the manifest, are not those
         that were published; or a newer annot-pipeline wrote it; or the URL cannot be reached; or
         the latest release is asked for, and ``latest.json`` is older than releases that lie there,
-        or than the store's copies; or the release is another than these know.
+        or than the store's log; or the release is another than the log knows.
     """
     from annot_pipeline.config.gold_url import is_url
     from annot_pipeline.storage.releases import Releases

@@ -70,7 +70,7 @@ INIT = (
 )  # fmt: skip
 BUILD = (
     *CAMPAIGN,
-    flag("--gone", "mark the releases of lost gold as removed, and publish a new one"),
+    flag("--gone", "mark the releases of lost or replaced gold as removed, and publish a new one"),
 )
 TRACE = (
     *CAMPAIGN,
@@ -176,7 +176,7 @@ COMMANDS = (
     Command("status", "status", "show the last release, its gates, and what has arrived since",
             "the store or gold cannot be read", CAMPAIGN),
     Command("releases", "releases", "list the releases and what changed in each",
-            "gold is missing, older than the store's copy, or cannot be read", CAMPAIGN),
+            "gold is missing, older than the store's log, or cannot be read", CAMPAIGN),
     Command("trace", "trace", "show why an item has its label or score: judgments, fates, weights",
             "the release does not have the item or task, or cannot be read", TRACE),
     Command("diff", "diff", "show what changed between two releases, each change with its cause",

@@ -23,7 +23,7 @@ EXPORTS = {
 def run_releases(arguments: argparse.Namespace) -> int:
     """List the releases.
 
-    Returns 1 where gold is missing or older than the store's copy, or a release cannot be read.
+    Returns 1 where gold is missing or older than the store's log, or a release cannot be read.
     """
     from annot_pipeline.commands.release_list import list_releases
 

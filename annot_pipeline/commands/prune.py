@@ -22,7 +22,6 @@ from annot_pipeline.storage.absent_gold import (
     refuse_absent,
 )
 from annot_pipeline.storage.catalog import write_catalog
-from annot_pipeline.storage.fed_gold import forget_gold
 from annot_pipeline.storage.manifest_changes import source_digest
 from annot_pipeline.storage.pins import pin, read_pins, unpin
 from annot_pipeline.storage.pointer import SHA256
@@ -95,7 +94,7 @@ def prune(
             document, unneeded = _plan(campaign, releases, keep, abandoned, progress)
             releases.strike_off(abandoned.versions)
             releases.remove([row["version"] for row in document["removed"]])
-            forget_gold(campaign.store, abandoned.places)
+            releases.abandon(abandoned.names(campaign.store))
             for path in unneeded:
                 path.unlink(missing_ok=True)
             if document["removed"] and store.root.is_dir():

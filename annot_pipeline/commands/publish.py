@@ -30,12 +30,10 @@ from annot_pipeline.runtime.parent import refuse_overtaken
 from annot_pipeline.stages.build import STAGES, Build, Planned, StageRun, check_one_build
 from annot_pipeline.stages.ingest.metrics import ExportMetrics
 from annot_pipeline.storage.catalog import is_catalog_of, write_catalog
-from annot_pipeline.storage.fed_gold import note_gold
 from annot_pipeline.storage.files import TEMPORARY, file_sha256, regular
 from annot_pipeline.storage.keys import derive, refuse_other_key
 from annot_pipeline.storage.manifest import written_in
 from annot_pipeline.storage.manifest_changes import source_digest
-from annot_pipeline.storage.pointer import POINTER
 from annot_pipeline.storage.queries import Queries
 from annot_pipeline.storage.releases import Release, Releases
 from annot_pipeline.storage.shortages import cannot_write, running
@@ -90,16 +88,13 @@ def publish(build: Build) -> Publication:
                 build.store.shared_lock(build.say_waiting),  # nobody cleans what is published
                 releases.publishing(lambda: build.progress("another build is publishing; waiting")),
             ):
-                for problem in (*releases.damaged_copies(), releases.lost_number()):
-                    if problem:
-                        build.progress(f"{problem.where or POINTER}: {problem.what}")
                 unfinished = releases.finish_interrupted()
                 if unfinished:
                     build.progress(f"not published, and left alone: {first_of(unfinished)}")
                 publication = _publish_if_new(build, runs, releases)
-                if not releases.copied:
+                if releases.log and not releases.is_logged:
                     build.progress(
-                        f"{releases.copy_path}: cannot be written; the next build writes it"
+                        f"{releases.log.path}: cannot be written; the next build writes it"
                     )
         except OSError as cause:
             if _is_within(cause, build.store.root):
@@ -173,7 +168,7 @@ def _publish_if_new(build: Build, runs: Mapping[str, StageRun], releases: Releas
         refuse_other_key(build.campaign.settings, build.campaign.store, parent.manifest)
     if parent and not _is_new(build, parent, outputs, settings, exports):
         build.progress(f"nothing new: {parent.version} stands")
-        _note_gold(build)
+        releases.feed()
         if not is_catalog_of(build.campaign.store, parent):
             _write_catalog(build, releases)
         checks += check_names(build, None)
@@ -182,19 +177,15 @@ def _publish_if_new(build: Build, runs: Mapping[str, StageRun], releases: Releas
     parent_at_start = runs["archive_exports"].metrics(ExportMetrics).parent
     refuse_overtaken(parent, parent_at_start, build.public_digest(look.key))
     try:
+        releases.feed()
         build.store.keep_settings(settings, kept_text(build.campaign.settings))
         SourceDigests(build.store, build.campaign.settings).record(digests)
-        _note_gold(build)
     except OSError as error:
         raise cannot_write(build.store.root, error, "store") from error
     release = releases.publish(version_, fill)
     build.progress(f"published {release.version}")
     _write_catalog(build, releases)
     return Publication(release, published=True, checks=tuple(checks))
-
-
-def _note_gold(build: Build) -> None:
-    note_gold(build.campaign.store, build.campaign.gold_url or build.campaign.gold)
 
 
 def _write_catalog(build: Build, releases: Releases) -> None:

@@ -36,6 +36,7 @@ from annot_pipeline.storage.keys import (
     published_digest,
 )
 from annot_pipeline.storage.places import check_places
+from annot_pipeline.storage.pointer import POINTER
 from annot_pipeline.storage.queries import give_back_memory, sql_digest
 from annot_pipeline.storage.releases import Releases
 from annot_pipeline.storage.shortages import cannot_write, running
@@ -142,7 +143,7 @@ class Build:
             try:
                 check_places(self.campaign)
                 if stage is STAGES[0]:  # before hours of work
-                    Releases.for_campaign(self.campaign).refuse_vanished()
+                    self._look_at_releases()
                 self.store.prepare()
                 with self.store.shared_lock(self.say_waiting), running(f"stage {stage.name}"):
                     run = self._run_stage(stage)
@@ -151,6 +152,14 @@ class Build:
         if gate_error := self.failed([run]):
             self._note_failure(gate_error)
         return run
+
+    def _look_at_releases(self) -> None:
+        """Make sure that gold is there, and tell what is wrong with the log of releases."""
+        releases = Releases.for_campaign(self.campaign)
+        releases.refuse_vanished()
+        for problem in (releases.damaged_log(), releases.lost_number()):
+            if problem:
+                self.progress(f"{problem.where or POINTER}: {problem.what}")
 
     def failed(self, runs: Sequence[StageRun]) -> GateError | None:
         """Return the error that says which gates failed, if any did."""

@@ -15,16 +15,8 @@ from pathlib import Path
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.config.gold_url import is_url
 from annot_pipeline.errors import AnnotError, ConfigError, Problem, StoreError, first_of
-from annot_pipeline.storage.fed_gold import (
-    COPIES,
-    FED,
-    fed_gold,
-    gold_name,
-    gold_stem,
-    unlisted_stems,
-)
 from annot_pipeline.storage.pointer import POINTER, VERSION
-from annot_pipeline.storage.pointer_copies import PointerCopies
+from annot_pipeline.storage.release_log import LOG, ReleaseLog, gold_name
 from annot_pipeline.storage.releases import Releases
 
 
@@ -32,11 +24,15 @@ from annot_pipeline.storage.releases import Releases
 class AbandonedGold:
     """What the user says will not come back: versions of this gold, and places of other gold.
 
-    Gold of which nothing tells the place has the stem of its files in the store instead.
+    The name of the log stands for gold that its lost lines may have named.
     """
 
     versions: tuple[str, ...] = ()
     places: tuple[str, ...] = ()
+
+    def names(self, store: Path) -> list[str]:
+        """Return the names that the log has for the places."""
+        return ["" if place == LOG else _name(store, place) for place in self.places]
 
 
 def abandoned_gold(
@@ -53,12 +49,9 @@ def abandoned_gold(
     if isinstance(names, bool):
         names = [""] if names else []
     versions = [name for name in names if VERSION.fullmatch(name)]
-    golds, unlisted = (
-        other_gold(campaign, AbandonedGold()),
-        unlisted_gold(campaign, AbandonedGold()),
-    )
+    golds = [*other_gold(campaign, AbandonedGold()), *_lost_lines(campaign, AbandonedGold())]
     places = {
-        name: _known_place(campaign, name, [*golds, *unlisted])
+        name: next((place for place in _meant_places(campaign, name) if place in golds), None)
         for name in names
         if name and name not in versions
     }
@@ -70,12 +63,10 @@ def abandoned_gold(
     for name, location in places.items():
         if location is None:
             what = f"{name}: the store feeds no such gold"
-            problems.append(Problem("--gone", what, allowed=first_of([*golds, *unlisted])))
-        elif (folder := _location(campaign, name, location)) and not _absence(
-            folder, campaign.store
-        ):
-            what = f"{folder}: is there, with its releases"
-            do = f"prune it by its own campaign, with --set gold={folder}"
+            problems.append(Problem("--gone", what, allowed=first_of(golds)))
+        elif location != LOG and not _absence(location, campaign.store):
+            what = f"{location}: is there, with its releases"
+            do = f"prune it by its own campaign, with --set gold={location}"
             problems.append(Problem("--gone", what, do=do))
     if problems:
         raise ConfigError("only what is away can be given up", problems)
@@ -103,8 +94,10 @@ def refuse_absent(campaign: LoadedCampaign, releases: Releases, abandoned: Aband
         if why := _absence(location, campaign.store):
             do = f"mount or restore it; if it will not come back, --gone {location}"
             problems.append(Problem(location, why, do=do))
-    for stem in unlisted_gold(campaign, abandoned):
-        problems.append(_unlisted(campaign, stem))
+    for log in _lost_lines(campaign, abandoned):
+        what = "lines of this log were lost: they may have named gold that this store feeds"
+        do = f"restore it from a backup; where this store fed no other gold, --gone {log}"
+        problems.append(Problem(str(campaign.store / log), what, do=do))
     if problems:
         title = f"{campaign.store}: nothing is pruned while releases made from it are away"
         raise StoreError(title, problems, may_pass=True)
@@ -112,46 +105,19 @@ def refuse_absent(campaign: LoadedCampaign, releases: Releases, abandoned: Aband
 
 def other_gold(campaign: LoadedCampaign, abandoned: AbandonedGold) -> list[str]:
     """Return the gold that the campaign's store feeds, but its own and what is given up."""
-    own = campaign.gold_url or str(campaign.gold.resolve())
-    fed = fed_gold(campaign.store)
-    return [location for location in fed if location != own and location not in abandoned.places]
+    log = _log(campaign)
+    own = log.location(log.gold)
+    return [place for place in log.locations() if place != own and place not in abandoned.places]
 
 
-def unlisted_gold(campaign: LoadedCampaign, abandoned: AbandonedGold) -> list[str]:
-    """Return the stems of gold that the store fed, of which nothing tells where it lies.
-
-    Not the campaign's own gold, what is given up, nor gold all of whose releases were pruned.
-    """
-    own = gold_stem(gold_name(campaign.store, campaign.gold_url or campaign.gold))
-    return [
-        stem
-        for stem in unlisted_stems(campaign.store)
-        if stem != own and stem not in abandoned.places and _needs_bytes(campaign.store, stem)
-    ]
+def _lost_lines(campaign: LoadedCampaign, abandoned: AbandonedGold) -> list[str]:
+    """Return the name of the log if lost lines of it may have named gold; not if given up."""
+    lacks_gold = _log(campaign).read().lacks_gold
+    return [LOG] if lacks_gold and LOG not in abandoned.places else []
 
 
-def _needs_bytes(store: Path, stem: str) -> bool:
-    copy = _copies(store, stem).own()
-    return copy is None or bool(copy.manifests.keys() - set(copy.pruned))
-
-
-def _copies(store: Path, stem: str) -> PointerCopies:
-    return PointerCopies(store / COPIES / f"{stem}.json")
-
-
-def _unlisted(campaign: LoadedCampaign, stem: str) -> Problem:
-    """Return that nothing tells where some gold lies, and what to do."""
-    copies = _copies(campaign.store, stem)
-    copy = copies.own()
-    path = next(p for p in (copies.path, copies.numbers_path) if p.exists())
-    versions = sorted(copy.manifests.keys() - set(copy.pruned)) if copy else []
-    releases = first_of(versions) if versions else "unknown releases"
-    what = f"it belongs to other gold, with {releases}, that {FED} does not list"
-    do = (
-        f"restore {campaign.store / FED}; or let a build list that gold again: annot build "
-        f"{campaign.typed} --set gold=FOLDER; if it will not come back, --gone {stem}"
-    )
-    return Problem(str(path), what, do=do)
+def _log(campaign: LoadedCampaign) -> ReleaseLog:
+    return ReleaseLog(campaign.store, campaign.gold_url or campaign.gold)
 
 
 def _absence(location: str, store: Path) -> str | None:
@@ -176,31 +142,14 @@ def _absence(location: str, store: Path) -> str | None:
     return None
 
 
-def _known_place(campaign: LoadedCampaign, name: str, golds: Sequence[str]) -> str | None:
-    """Return the place, or the stem of gold that is not listed, that a name means."""
-    places = _meant_places(campaign, name)
-    stems = [_stem(campaign.store, location) for location in places]
-    return next((location for location in [*places, name, *stems] if location in golds), None)
-
-
-def _location(campaign: LoadedCampaign, name: str, location: str) -> str | None:
-    """Return where gold lies that a name means; None where the name is a stem, and tells nothing.
-
-    Parameters
-    ----------
-    place
-        As `_known_place` returns it.
-    """
-    meant = _meant_places(campaign, name)
-    return next((m for m in meant if location in (m, _stem(campaign.store, m))), None)
-
-
 def _meant_places(campaign: LoadedCampaign, name: str) -> list[str]:
-    """Return what a name may mean: a URL, or a path from here or from the campaign."""
+    """Return what a name may mean: the log, a URL, or a path from here or from the campaign."""
+    if name == LOG:
+        return [LOG]
     if is_url(name):
         return [name.rstrip("/")]
     return [os.path.realpath(name), os.path.realpath(campaign.folder / name)]
 
 
-def _stem(store: Path, location: str) -> str:
-    return gold_stem(gold_name(store, location if is_url(location) else Path(location)))
+def _name(store: Path, place: str) -> str:
+    return gold_name(store, place if is_url(place) else Path(place))

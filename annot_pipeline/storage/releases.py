@@ -21,8 +21,8 @@ from annot_pipeline.errors import ConfigError, Problem, StoreError, first_of
 from annot_pipeline.storage.gold_bucket import GoldBucket
 from annot_pipeline.storage.gold_folder import Fill, GoldFolder
 from annot_pipeline.storage.pointer import POINTER, Pointer, number
-from annot_pipeline.storage.pointer_copies import PointerCopies
 from annot_pipeline.storage.release import Release
+from annot_pipeline.storage.release_log import LogContent, ReleaseLog
 from annot_pipeline.storage.rollback import refuse_left_behind, replaced, rollback
 
 __all__ = ["Release", "Releases"]
@@ -39,8 +39,8 @@ class Releases:
         Whose releases they must be; None: anybody's.
     typed
         The campaign as commands take it, for messages.
-    kept
-        Path of the copy of the pointer in the store: pins and what was pruned stand nowhere else.
+    store
+        Whose log of releases the pointer is compared with; None: no log is kept.
     """
 
     def __init__(
@@ -48,24 +48,22 @@ class Releases:
         gold: Path | GoldFolder,
         campaign: str | None = None,
         typed: str = "CAMPAIGN",
-        copy_path: Path | None = None,
+        store: Path | None = None,
     ) -> None:
         self.gold = gold if isinstance(gold, GoldFolder) else GoldFolder(gold)
         self.campaign = campaign
         self.typed = typed
-        self.copy_path = copy_path
         location = self.gold.location()
         lies = location if is_url(location) else Path(location)
-        self.copies = PointerCopies(copy_path, campaign or "", lies) if copy_path else None
-        self.copied = True  # unless the last copy of the pointer could not be written
+        self.log = ReleaseLog(store, lies, campaign or "") if store else None
+        self.is_logged = True  # unless the last pointer could not be noted in the log
 
     @classmethod
     def for_campaign(cls, campaign: LoadedCampaign) -> Releases:
         """Return the releases of a campaign; those of another one are refused."""
         url = campaign.gold_url
         gold = GoldBucket(url, campaign.gold) if url else campaign.gold
-        copy_path = PointerCopies.of_gold(campaign.store, url or campaign.gold).path
-        return cls(gold, campaign.settings.campaign, campaign.typed, copy_path)
+        return cls(gold, campaign.settings.campaign, campaign.typed, campaign.store)
 
     @classmethod
     def at(cls, location: str, copies: Path, *, store: Path | None = None) -> Releases:
@@ -76,7 +74,7 @@ class Releases:
         copies
             Folder for copies of a URL's files.
         store
-            Whose copy of the pointer it is held against.
+            Whose log it is compared with.
 
         Raises
         ------
@@ -84,14 +82,12 @@ class Releases:
             The URL is none that releases can be at.
         """
         if not is_url(location):
-            copy_path = store and PointerCopies.of_gold(store, Path(location)).path
-            return cls(Path(location), copy_path=copy_path)
+            return cls(Path(location), store=store)
         try:
             url = plain_url(location)
         except ValueError as error:
             raise ConfigError("gold cannot be there", [Problem("gold", str(error))]) from None
-        copy_path = store and PointerCopies.of_gold(store, url).path
-        return cls(GoldBucket(url, copy_folder(copies, url)), copy_path=copy_path)
+        return cls(GoldBucket(url, copy_folder(copies, url)), store=store)
 
     def versions(self) -> list[str]:
         """Return published versions, oldest first; one that nothing points to yet is not listed."""
@@ -110,9 +106,9 @@ class Releases:
         ------
         StoreError
             There is none, with those that there are; or it is not as it was published, by the
-            pointer and by the store's copy of it, of a newer schema, or of another campaign; or
-            the newest, or one that the pointer does not know, is asked for, and the pointer is
-            older than the copy.
+            pointer and by the store's log, of a newer schema, or of another campaign; or the
+            newest, or one that the pointer does not know, is asked for, and the pointer is older
+            than the log.
         """
         pointer = self.gold.pointer()
         if version == "latest":
@@ -126,7 +122,7 @@ class Releases:
     def read(self, version: str = "latest") -> Release:
         """Return a release for readers who have gold, and perhaps no store.
 
-        Warns of damaged copies in the store, and of a complete release newer than the newest.
+        Warns of a damaged log in the store, and of a complete release newer than the newest.
 
         Raises
         ------
@@ -136,7 +132,7 @@ class Releases:
         release = self.get(version)
         if version == "latest":
             refuse_left_behind(self.gold)
-        for problem in self.damaged_copies():
+        if problem := self.damaged_log():
             warnings.warn(f"{problem.where}: {problem.what}; {problem.do}", stacklevel=3)
         return release
 
@@ -178,12 +174,12 @@ class Releases:
         """
         if problem := self.vanished() or self.contradiction():
             return replace(problem, where=POINTER)
-        return next(iter(self.damaged_copies()), None)
+        return self.damaged_log()
 
     def vanished(self) -> Problem | None:
         """Return that nothing is left of gold; None where anything is, or nothing was published."""
-        copy = self.copies.own() if self.copies else None
-        released = [v for v in copy.manifests if v not in copy.pruned] if copy else []
+        known = self.log.own() if self.log else None
+        released = [v for v in known.manifests if v not in known.pruned] if known else []
         if not released or self.gold.is_file() or self.gold.versions():
             return None
         if self.gold.pointer_bytes() is not None:
@@ -209,66 +205,89 @@ class Releases:
             raise StoreError(f"{self.gold.location()}: gold is away", [problem])
 
     def give_up(self) -> list[str]:
-        """Strike off all releases where nothing is left of gold; returns their versions.
+        """Accept that what the log knows of gold is lost for good; returns the versions.
 
+        These are all releases where nothing is left of gold, or those in whose place others lie.
         The next release gets a number above theirs.
         """
-        copy = self.copies.own() if self.copies and self.vanished() else None
-        if copy is None:
+        if self.log is None:
             return []
-        with self.publishing(lambda: None):
-            self.point(replace(copy, pruned=tuple(sorted(copy.manifests, key=number)), pins={}))
-        return [v for v in copy.manifests if v not in copy.pruned]
+        known = self.log.own()
+        if known and self.vanished():
+            with self.publishing(lambda: None):
+                pruned = tuple(sorted(known.manifests, key=number))
+                self.point(replace(known, pruned=pruned, pins={}))
+            return [v for v in pruned if v not in known.pruned]
+        pointer = self.gold.pointer()
+        if pointer and known and (versions := replaced(pointer, known, self._log().highest)):
+            self.log.abandon([self.log.gold])
+            return versions
+        return []
 
-    def damaged_copies(self) -> list[Problem]:
-        """Return damaged copies of the pointer and version numbers in the store."""
-        return self.copies.damaged() if self.copies else []
+    def damaged_log(self) -> Problem | None:
+        """Return what is wrong with the store's log of releases; None where it is whole."""
+        return self._log().damage
 
     def contradiction(self) -> Problem | None:
         """Return how the pointer contradicts what the store knows; None where it does not."""
-        return self._contradicts_copy() or self.lost_number()
+        return self._contradicts_log() or self.lost_number()
 
     def lost_number(self) -> Problem | None:
-        """Return that a newer release was given a number; None where the pointer knows it."""
-        pointer = self.gold.pointer()
-        if self.copies is None or not (highest := self.copies.lost_number(pointer)):
+        """Return that a newer number was given, where the log is damaged and only notes tell."""
+        pointer, log = self.gold.pointer(), self._log()
+        if pointer is None or log.damage is None or log.highest <= number(pointer.last):
             return None
-        newest = pointer.version if pointer else ""
-        what = f"it names {newest} as the newest release; this store saw v{highest:04d} published"
+        what = (
+            f"it names {pointer.version} as the newest release; this store saw "
+            f"v{log.highest:04d} published, and {log.damage.where} is damaged"
+        )
         do = (
             f"put the newer {POINTER} back; where it is lost, name a version to read, or annot "
-            f"build {self.typed}: the next release gets a number above v{highest:04d}"
+            f"build {self.typed}: the next release gets a number above v{log.highest:04d}"
         )
         return Problem("", what, do=do)
 
     def newest_pointer(self, pointer: Pointer | None) -> Pointer | None:
-        """Return the store's copy where a pointer was put back to an older state; else itself.
+        """Return the log's pointer where one was put back to an older state; else itself.
 
-        A pointer that knows another release than the copy does is returned as it is.
+        A pointer that knows another release than the log does is returned as it is.
         """
-        if pointer is None or self.copies is None or self._contradicts_copy() is None:
+        if pointer is None or self.log is None or self._contradicts_log() is None:
             return pointer
-        newest = self.copies.newest(pointer, {})
-        copy = newest[1] if newest else pointer
-        agrees = all(copy.manifests.get(v) == sha256 for v, sha256 in pointer.manifests.items())
-        return copy if agrees else pointer
+        known = self.log.newest(pointer, {}) or pointer
+        agrees = all(known.manifests.get(v) == sha256 for v, sha256 in pointer.manifests.items())
+        return known if agrees else pointer
 
     def refuse_rollback(self) -> None:
-        """Make sure that the pointer is as new as the store's copies of it.
+        """Make sure that the pointer is as new as the store's log.
 
         Raises
         ------
         StoreError
             It is older, or knows other releases.
         """
-        self._refuse(self._contradicts_copy())
+        self._refuse(self._contradicts_log())
 
-    def _contradicts_copy(self) -> Problem | None:
+    def _log(self) -> LogContent:
+        return self.log.read() if self.log else LogContent()
+
+    def _contradicts_log(self) -> Problem | None:
         pointer = self.gold.pointer()
-        if self.copies is None or pointer is None:
+        if self.log is None or pointer is None:
             return None
-        newest = self.copies.newest(pointer, {})
-        return rollback(pointer, newest[1], newest[0]) if newest else None
+        known = self.log.newest(pointer, {})
+        if known is None:
+            return None
+        versions = replaced(pointer, known, self._log().highest)
+        return self._replaced(versions) if versions else rollback(pointer, known)
+
+    def _replaced(self, versions: Sequence[str]) -> Problem:
+        what = f"{first_of(versions)}: another release than the one that this store saw published"
+        do = (
+            "restore gold from a backup; if gold is right, as after a move to another store, "
+            f"annot build {self.typed} --gone accepts it as it is"
+        )
+        return Problem("", what, do=do)
 
     def _refuse(self, problem: Problem | None) -> None:
         if problem:
@@ -308,7 +327,7 @@ class Releases:
         self._restore_pointer()
         pointer = self.gold.pointer()
         if pointer:
-            self._copy(pointer)  # an earlier build could not, or another machine published
+            self._note(pointer)  # an earlier build could not, or another machine published
         lost, unfinished = pointer is None, []
         for version in self.gold.versions():
             if number(version) <= (number(pointer.version) if pointer else 0):
@@ -333,9 +352,25 @@ class Releases:
         """Return the version that the next release gets; a deleted one is not used again."""
         pointer = self.gold.pointer()
         used = {number(v) for v in (*self.gold.used(), *(pointer.manifests if pointer else ()))}
-        if self.copies:
-            used |= self.copies.used_numbers()
+        if self.log:
+            used |= self.log.used_numbers()
         return f"v{max(used, default=0) + 1:04d}"
+
+    def feed(self) -> None:
+        """Note in the store that it feeds this gold; before settings of a release are kept there.
+
+        Raises
+        ------
+        OSError
+            The store cannot be written.
+        """
+        if self.log:
+            self.log.feed()
+
+    def abandon(self, golds: Sequence[str]) -> None:
+        """Forget other gold that the store feeds, by its name in the log."""
+        if self.log and golds:
+            self.log.abandon(golds)
 
     def publish(self, version: str, fill: Fill) -> Release:
         """Let ``fill`` write the files and return the manifest; then publish in one step."""
@@ -344,9 +379,9 @@ class Releases:
         return self.gold.release(version, manifest, self.typed)
 
     def point(self, pointer: Pointer) -> None:
-        """Write the pointer while the right to publish is held, and its copy if that can be."""
+        """Write the pointer while the right to publish is held, and note it if that can be."""
         self.gold.point(pointer)
-        self._copy(pointer)
+        self._note(pointer)
 
     def gone(self) -> list[str]:
         """Return published releases whose folders are gone, though nobody pruned them."""
@@ -384,22 +419,19 @@ class Releases:
         return self.gold.release(version, manifest, self.typed)
 
     def _published_sha256(self, version: str, pointer: Pointer) -> str | None:
-        """Return the digest of a manifest as pointer and store's copy know it; None: neither does.
+        """Return the digest of a manifest as pointer and store's log know it; None: neither does.
 
         Raises
         ------
         StoreError
-            The copy knows another.
+            The log knows another.
         """
-        sha256 = pointer.manifests.get(version)
-        newest = self.copies.newest(pointer, {}) if self.copies else None
-        if newest is None:
-            return sha256
-        path, copy = newest
-        if sha256 is None:
-            return copy.manifests.get(version)
-        self._refuse(replaced({version: sha256}, copy, path))
-        return sha256
+        known = self.log.newest(pointer, {}) if self.log else None
+        if known is None:
+            return pointer.manifests.get(version)
+        if version in replaced(pointer, known, self._log().highest):
+            self._refuse(self._replaced([version]))
+        return pointer.manifests.get(version) or known.manifests.get(version)
 
     def _check_campaign(self, manifest: dict[str, Any]) -> None:
         if self.campaign is None or manifest["campaign"] == self.campaign:
@@ -413,7 +445,7 @@ class Releases:
         raise StoreError(title, [Problem("", what, do=do)])
 
     def _point_to(self, version: str) -> None:
-        before = self.gold.pointer() or self._read_copy()  # all of gold may be lost
+        before = self.gold.pointer() or self._logged()  # all of gold may be lost
         sha256 = self.gold.manifest_sha256(version)
         if sha256 is None:  # what was there a moment ago
             raise self._missing(version, before)
@@ -424,31 +456,30 @@ class Releases:
         self.point(after)
 
     def _restore_pointer(self) -> None:
-        """Write a pointer that was lost as its copy has it; it names the newest that is there."""
-        if self.gold.pointer_bytes() is not None or (copy := self._read_copy()) is None:
+        """Write a pointer that was lost as the log has it; it names the newest that is there."""
+        if self.gold.pointer_bytes() is not None or (known := self._logged()) is None:
             return
-        for version in reversed(self.gold.published(copy)):
-            if self.gold.manifest_sha256(version) == copy.manifests[version]:
-                self.gold.point(replace(copy, version=version))
+        for version in reversed(self.gold.published(known)):
+            if self.gold.manifest_sha256(version) == known.manifests[version]:
+                self.gold.point(replace(known, version=version))
                 return
 
-    def _read_copy(self) -> Pointer | None:
-        """Return the copy that a lost pointer is restored from; None where there is none."""
-        if self.copies is None:
+    def _logged(self) -> Pointer | None:
+        """Return the pointer that a lost one is restored from; None where the log has none."""
+        if self.log is None:
             return None
         lying = {v: self.gold.manifest_sha256(v) for v in self.gold.versions()}
-        newest = self.copies.newest(None, {v: sha256 for v, sha256 in lying.items() if sha256})
-        return newest[1] if newest else None
+        return self.log.newest(None, {v: sha256 for v, sha256 in lying.items() if sha256})
 
-    def _copy(self, pointer: Pointer) -> None:
-        """Copy the pointer. What is published is published: the next build tries again."""
-        if self.copies is None:
+    def _note(self, pointer: Pointer) -> None:
+        """Note the pointer. What is published is published: the next build tries again."""
+        if self.log is None:
             return
         try:
-            self.copies.write(pointer)
-            self.copied = True
+            self.log.point(pointer)
+            self.is_logged = True
         except OSError:
-            self.copied = False
+            self.is_logged = False
 
     def _known(self, pointer: Pointer | None) -> dict[str, str]:
         """Return digests of all manifests; if the pointer is lost, of those in gold."""

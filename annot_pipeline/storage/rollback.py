@@ -1,8 +1,8 @@
 """A pointer that is older than what the store has seen: somebody, or a backup, put it back.
 
 ``latest.json`` carries a digest of itself but no signature: an older one is as valid as the
-newest. The store keeps a copy of the last one that it wrote or read; gold that knows less than this
-copy, or something else, was put back or replaced.
+newest. The store's log has what it wrote or read; gold that knows less than the log, or something
+else, was put back or replaced.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 from annot_pipeline.errors import Problem, StoreError, first_of
@@ -18,61 +17,51 @@ from annot_pipeline.storage.gold_folder import GoldFolder
 from annot_pipeline.storage.pointer import POINTER, Pointer, number
 
 
-def rollback(pointer: Pointer, copy: Pointer, copy_path: Path) -> Problem | None:
-    """Return how a pointer contradicts the store's copy of a later one; None where it does not.
+def rollback(pointer: Pointer, known: Pointer) -> Problem | None:
+    """Return how a pointer is older than the one that the log has; None where it is not.
 
     Pins are not compared: whether one was added or removed last, nobody can tell.
-
-    Parameters
-    ----------
-    copy_path
-        Path of the copy, for the message.
     """
-    if problem := replaced(pointer.manifests, copy, copy_path):
-        return problem
-    lost = sorted(copy.manifests.keys() - pointer.manifests.keys(), key=number)
-    unpruned = {*copy.pruned} - {*pointer.pruned}
-    is_older = number(pointer.version) < number(copy.version)
+    lost = sorted(known.manifests.keys() - pointer.manifests.keys(), key=number)
+    unpruned = {*known.pruned} - {*pointer.pruned}
+    is_older = number(pointer.version) < number(known.version)
     if not (lost or is_older or unpruned):
         return None
-    what = f"it is older than the store's copy: it names {pointer.version} as the newest release"
-    what += f", the copy {copy.version}" if is_older else ""
+    what = f"it is older than the store's log: it names {pointer.version} as the newest release"
+    what += f", the log {known.version}" if is_older else ""
     what += f"; it does not know {first_of(lost)}" if lost else ""
     what += f"; it does not know that {first_of(sorted(unpruned))} was pruned" if unpruned else ""
     do = (
-        f"put the newer {POINTER} back, or delete it and build again: the copy takes its place "
-        f"({copy_path}), and no number is given twice"
+        f"put the newer {POINTER} back, or delete it and build again: it is written as the log "
+        "has it, and no number is given twice"
     )
     return Problem("", what, do=do)
 
 
-def replaced(manifests: Mapping[str, str], copy: Pointer, copy_path: Path) -> Problem | None:
-    """Return which releases are others than the store's copy knows; None where none is.
+def replaced(pointer: Pointer, known: Pointer, unknown_to: int) -> list[str]:
+    """Return releases of a pointer that are others than the log knows.
 
-    Numbers rise, so one that is not above the last of the copy, and not in it, was not published.
+    Numbers rise, so one that is not above the last of the log, and not in it, was not published.
 
     Parameters
     ----------
-    manifests
-        Digests of manifests by version.
+    unknown_to
+        Up to this number lines of the log were lost: it need not know what was published.
     """
-    last = number(copy.last)
-    versions = [
-        version
-        for version, sha256 in manifests.items()
-        if copy.manifests.get(version, "" if number(version) <= last else sha256) != sha256
-    ]
-    if not versions:
-        return None
-    what = (
-        f"{first_of(sorted(versions, key=number))}: another release than the one that this "
-        f"store saw published (its copy of {POINTER}: {copy_path})"
+    last = number(known.last)
+    return sorted(
+        (
+            version
+            for version, sha256 in pointer.manifests.items()
+            if known.manifests.get(version, sha256) != sha256
+            or (
+                version not in known.manifests
+                and number(version) <= last
+                and not 0 < number(version) <= unknown_to
+            )
+        ),
+        key=number,
     )
-    do = (
-        f"restore gold from a backup; if gold is right, as after a move to another store, "
-        f"delete {copy_path}"
-    )
-    return Problem("", what, do=do)
 
 
 def refuse_left_behind(gold: GoldFolder) -> None:

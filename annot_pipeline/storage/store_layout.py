@@ -9,6 +9,7 @@ from pathlib import Path
 from annot_pipeline.config.gold_url import COPIES
 from annot_pipeline.storage.files import read_json
 from annot_pipeline.storage.marked_folder import FolderKind, entries_of
+from annot_pipeline.storage.release_log import LOG, LOG_LOCK
 
 KEY = re.compile(r"[0-9a-f]{32}")
 RECORD_FILE = re.compile(r"[0-9a-f]{32}\.(parquet|json)")
@@ -23,11 +24,11 @@ FILES = frozenset(
         ".lock",
         "catalog.duckdb",
         "export_digests.json",
-        "gold.json",
-        "gone_gold.json",
         "judge.key",
         "key.json",
         "last_build.json",
+        LOG,
+        LOG_LOCK,
     }
 )
 RESTORED = frozenset({".lock", "judge.key", "key.json"})
@@ -37,13 +38,11 @@ FOLDERS: dict[str, tuple[re.Pattern[str], ...]] = {
     "archive": (re.compile(r"[0-9a-f]{2}"), ARCHIVED),
     "checkpoints": (KEY, re.compile(r"[0-9a-f]+\.npz")),
     "digests": (_JSON,),
-    "pointers": (re.compile(r"[0-9a-f]{16}\.json"),),
     "records": (RECORD_FILE,),
     COPIES: (re.compile(r"[a-z0-9-]+-[0-9a-f]{8}"),),
     "runs": (_ANY, _JSON),
     "settings": (_JSON,),
     "spill": (_ANY,),
-    "version_numbers": (re.compile(r"[0-9a-f]{16}\.json"),),
     "stages": (re.compile(r"[a-z_]+(\.lock)?"), KEY),
 }
 """Folders of a store, with the names that entries have on each level below."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,8 @@ from annot_pipeline.commands.release_list import list_releases
 from annot_pipeline.commands.status import status
 from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.errors import ConfigError, Problem, StoreError
-from annot_pipeline.storage.fed_gold import fed_gold, note_gold
 from annot_pipeline.storage.pointer import read_pointer
+from annot_pipeline.storage.release_log import LOG, ReleaseLog
 from annot_pipeline.storage.releases import Releases
 from tests.audit.two_releases import (
     EXPORT,
@@ -133,19 +134,22 @@ def test_present_exports_stay_also_where_no_release_has_them(campaign):
     assert pruned(campaign, 1)["archive"]["removed"] == 0
 
 
+def feed(campaign: Path, gold: Path) -> Path:
+    ReleaseLog(campaign / "store", gold).feed()
+    return gold
+
+
+def fed(campaign: Path) -> list[str]:
+    return ReleaseLog(campaign / "store", campaign / "gold").locations()
+
+
 def test_what_another_gold_folder_needs_stays(campaign):
-    other = shutil.copytree(campaign / "gold", campaign / "other")
-    note_gold(campaign / "store", other)
-    note_gold(campaign / "store", campaign / "gold")
-    assert fed_gold(campaign / "store") == [str(campaign / "gold"), str(other)]
+    other = feed(campaign, shutil.copytree(campaign / "gold", campaign / "other"))
+    assert fed(campaign) == [str(campaign / "gold"), str(other)]
     assert pruned(campaign, 1)["archive"]["removed"] == 0
     shutil.rmtree(other)
     assert pruned(campaign, 1, gone=[str(other)])["archive"]["removed"] == 1
-    assert fed_gold(campaign / "store") == [str(campaign / "gold")]
-    (campaign / "store" / "gold.json").write_text("?")
-    with pytest.raises(StoreError, match=r"gold\.json: damaged") as error:
-        pruned(campaign, 1)
-    assert "delete" not in str(error.value)
+    assert fed(campaign) == [str(campaign / "gold")]
 
 
 @pytest.fixture(scope="module")
@@ -166,88 +170,69 @@ def two_golds(built_two_golds, tmp_path) -> Path:
     return campaign
 
 
-LOSSES: dict[str, Any] = {
-    "missing": lambda store: (store / "gold.json").unlink(),
-    "empty": lambda store: (store / "gold.json").write_text(""),
-    "an empty list": lambda store: (store / "gold.json").write_text("[]"),
-    "lacks an entry": lambda store: (store / "gold.json").write_text('["../gold2"]'),
-    "other text": lambda store: (store / "gold.json").write_text('["../g0ld","../gold2"]'),
-    "no copies": lambda store: [
-        shutil.rmtree(store / "pointers"), (store / "gold.json").unlink(),
-    ],
-    "copies alone": lambda store: [
-        shutil.rmtree(store / "version_numbers"), (store / "gold.json").unlink(),
-    ],
-}  # fmt: skip
+def without_lines(log: Path, *numbers: int) -> None:
+    lines = log.read_bytes().splitlines(keepends=True)
+    log.write_bytes(b"".join(line for n, line in enumerate(lines) if n not in numbers))
+
+
+LOSSES: dict[str, Callable[[Path], Any]] = {
+    "missing": Path.unlink,
+    "empty": lambda log: log.write_bytes(b""),
+    "other text": lambda log: log.write_text('["../gold2"]'),
+    "without the lines of the gold": lambda log: without_lines(log, 0, 1, 2),
+    "a bit": lambda log: flip(log, 40),
+}
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-def test_absent_gold_is_missed_whatever_became_of_gold_json(two_golds, loss, capsys):
+def test_absent_gold_is_missed_whatever_became_of_the_log(two_golds, loss, capsys):
     before = archived_exports(two_golds)
-    LOSSES[loss](two_golds / "store")
+    LOSSES[loss](two_golds / "store" / LOG)
     for command in (["--keep", "1"], ["--keep", "1", "--gone"], ["--keep", "1", "--dry-run"]):
         assert main(["prune", str(two_golds), *command]) == 1
-        assert "delete it" not in capsys.readouterr().err
+        assert "--gone" in capsys.readouterr().err
     assert archived_exports(two_golds) == before
-    if loss == "empty":
-        return
-    build(two_golds, {"a.csv": EXPORT + "i9,w1,b\n"}, "gold=gold2")  # writes the list again
+    build(two_golds, {"a.csv": EXPORT + "i9,w1,b\n"}, "gold=gold2")  # mends the log
     (two_golds / "campaign.yaml").write_text(json.dumps({**SETTINGS, "gold": "gold2"}))
     assert main(["prune", str(two_golds), "--keep", "1"]) == 1
     assert archived_exports(two_golds) == before
 
 
-@pytest.mark.parametrize("loss", ["missing", "copies alone"])
-def test_gold_that_is_not_listed_can_be_given_up(two_golds, loss):
+@pytest.mark.parametrize("loss", ["missing", "a bit"])
+def test_lost_lines_are_given_up_with_the_gold_that_they_may_have_named(two_golds, loss):
     before = archived_exports(two_golds)
-    LOSSES[loss](two_golds / "store")
+    log = two_golds / "store" / LOG
+    LOSSES[loss](log)
+    problems = {problem.where: problem.do for problem in refused(two_golds)}
+    assert f"--gone {LOG}" in problems[str(log)]
     with pytest.raises(ConfigError, match="only what is away can be given up"):
         pruned(two_golds, 1, gone=["gold3"])
-    assert main(["prune", str(two_golds), "--keep", "1", "--gone", "gold"]) == 0
+    away = [str(two_golds / "gold")] if loss == "a bit" else []
+    assert pruned(two_golds, 1, gone=[LOG, *away])["archive"]["removed"] > 0
     assert len(archived_exports(two_golds)) < len(before)
     assert main(["prune", str(two_golds), "--keep", "1"]) == 0  # it is forgotten
 
 
-def test_gold_that_is_back_is_listed_by_a_build(two_golds, built_two_golds):
-    LOSSES["copies alone"](two_golds / "store")
-    [problem] = refused(two_golds)
-    stem = problem.do.split()[-1]
+def test_gold_that_is_back_is_known_by_a_build(two_golds, built_two_golds):
+    LOSSES["missing"](two_golds / "store" / LOG)
     shutil.copytree(built_two_golds.parent / "disk", two_golds / "gold")
     assert main(["prune", str(two_golds), "--keep", "1"]) == 1
-    with pytest.raises(ConfigError, match="is there, with its releases"):
-        pruned(two_golds, 1, gone=["gold"])
     build(two_golds, {"a.csv": EXPORT + "i9,w1,a\n"}, "gold=gold")
     assert manifest_of(two_golds, "v0002")
     assert Releases(two_golds / "gold").versions() == ["v0001", "v0002"]  # nothing new
-    assert f"{two_golds / 'gold'}" in fed_gold(two_golds / "store")
+    assert f"{two_golds / 'gold'}" in fed(two_golds)
     before = archived_exports(two_golds)
     (two_golds / "campaign.yaml").write_text(json.dumps({**SETTINGS, "gold": "gold2"}))
-    assert main(["prune", str(two_golds), "--keep", "1"]) == 0
+    with pytest.raises(ConfigError, match="is there, with its releases"):
+        pruned(two_golds, 1, gone=["gold"])
+    assert main(["prune", str(two_golds), "--keep", "1", "--gone", LOG]) == 0
     assert archived_exports(two_golds) == before
-    with pytest.raises(ConfigError, match="no such gold"):
-        pruned(two_golds, 1, gone=[stem])
 
 
 def refused(campaign: Path) -> tuple[Problem, ...]:
     with pytest.raises(StoreError, match="nothing is pruned") as error:
         pruned(campaign, 1)
     return error.value.problems
-
-
-def test_a_damaged_list_of_gold_is_named_with_what_is_known_of_it(two_golds):
-    (two_golds / "store" / "gold.json").write_text("{")
-    [finding] = verify(load_campaign(two_golds))["findings"]
-    assert finding["file"].endswith("gold.json")
-    assert '["../gold", "../gold2"]' in finding["do"]
-    named = status(load_campaign(two_golds))["rolled_back"]
-    assert named["file"].endswith("store/gold.json")
-    assert "JSON list of the gold folders that this store publishes to" in named["what"]
-    with pytest.raises(StoreError, match=r"gold\.json: damaged"):
-        build(two_golds, {"a.csv": EXPORT + "i9,w1,c\n"}, "gold=gold2")
-    (two_golds / "store" / "gold.json").write_text('["../gold", "../gold2"]')
-    (two_golds / "campaign.yaml").write_text(json.dumps({**SETTINGS, "gold": "gold2"}))
-    [problem] = refused(two_golds)
-    assert problem.where == str(two_golds / "gold")
 
 
 def away(gold: Path, how: str) -> None:
@@ -272,8 +257,7 @@ def away(gold: Path, how: str) -> None:
     ["the disk", "an empty mount point", "latest.json", "damaged", "a release", "a manifest"],
 )
 def test_nothing_goes_while_other_gold_is_away_unless_it_is_given_up(campaign, how, capsys):
-    other = shutil.copytree(campaign / "gold", campaign / "other")
-    note_gold(campaign / "store", other)
+    other = feed(campaign, shutil.copytree(campaign / "gold", campaign / "other"))
     away(other, how)
     before = archived_exports(campaign)
     for command in (["--keep", "1"], ["--keep", "1", "--gone"], ["--keep", "1", "--dry-run"]):
@@ -301,7 +285,7 @@ def test_nothing_goes_while_a_release_of_this_gold_is_away(campaign):
 
 @pytest.mark.parametrize("name", ["v0001", "v0009", "gold", "other", "nowhere", "s3://b/gold"])
 def test_what_is_there_cannot_be_given_up(campaign, name):
-    note_gold(campaign / "store", shutil.copytree(campaign / "gold", campaign / "other"))
+    feed(campaign, shutil.copytree(campaign / "gold", campaign / "other"))
     with pytest.raises(ConfigError, match="only what is away can be given up"):
         pruned(campaign, 1, gone=[name])
 

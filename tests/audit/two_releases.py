@@ -12,6 +12,7 @@ import pytest
 from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.storage.files import canonical_json, file_sha256
 from annot_pipeline.storage.pointer import Pointer, read_pointer, write_pointer
+from annot_pipeline.storage.release_log import ReleaseLog
 from annot_pipeline.storage.source_digests import SourceDigests
 from annot_pipeline.storage.store import Store
 from tests.conftest import build_file
@@ -74,8 +75,20 @@ def rewrite(
     there = [v for v in pointer.manifests if (gold / v).is_dir()]
     shas = {**pointer.manifests, **{v: file_sha256(gold / v / "manifest.json") for v in there}}
     write_pointer(gold, Pointer(pointer.version, shas, pointer.pruned))
-    for copy in (campaign / "store" / "pointers").glob("*.json") if with_store else ():
-        copy.unlink()
+    if with_store:
+        forge_log(campaign)
+
+
+def forge_log(campaign: Path) -> None:
+    """Write the log of releases so that it says what latest.json does, and nothing else."""
+    store = campaign / "store"
+    log, settings = ReleaseLog(store, campaign / "gold"), store / "settings"
+    pointer = read_pointer(campaign / "gold")
+    assert pointer
+    log.path.unlink(missing_ok=True)
+    settings.rename(store.with_name("settings"))  # a store without them has not published
+    log.point(pointer)
+    store.with_name("settings").rename(settings)
 
 
 def flip(path: Path, place: int, bit: int = 0) -> None:

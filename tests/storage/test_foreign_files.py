@@ -61,7 +61,7 @@ def test_a_store_with_the_users_files_is_refused_and_they_stay(tmp_path, exports
     assert files(folder) == before
 
 
-@pytest.mark.parametrize("name", ["gold.json", "catalog.duckdb", "last_build.json"])
+@pytest.mark.parametrize("name", ["release_log.jsonl", "catalog.duckdb", "last_build.json"])
 def test_a_file_with_a_name_of_the_store_makes_no_store(tmp_path, name):
     folder, other = campaign(tmp_path / "c"), tmp_path / "other"
     other.mkdir()

@@ -19,7 +19,7 @@ from annot_pipeline.cli import main
 from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.errors import StoreError
 from annot_pipeline.storage.catalog import write_catalog
-from annot_pipeline.storage.fed_gold import fed_gold
+from annot_pipeline.storage.release_log import ReleaseLog
 from annot_pipeline.storage.releases import Releases
 from tests.conftest import build_file
 from tests.storage.s3_machines import KEY, URL, objects
@@ -90,7 +90,7 @@ def test_nights_of_two_machines(campaign, s3, tmp_path, capsys):
     assert says(capsys, "verify", str(other))["gold"] == URL  # with the exports of all three
     assert main(["diff", str(other), "v0002", "v0003", "--no-causes"]) == 0
     assert main(["trace", str(campaign), "i4"]) == 0
-    assert fed_gold(campaign / "store") == [URL]
+    assert ReleaseLog(campaign / "store", URL).locations() == [URL]
 
 
 def test_the_objects_are_files_that_any_tool_reads(campaign, s3):

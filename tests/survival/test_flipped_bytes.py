@@ -30,13 +30,11 @@ ONE_OF_EACH = (
     "stages/settle_judgments/*/settled-*.parquet",
     "stages/archive_exports/*/exports.parquet",
     "judge.key",
-    "gold.json",
-    "pointers/*.json",
+    "release_log.jsonl",
     "runs/latest/read_records.json",
     "settings/*.json",
     "last_build.json",
-    "version_numbers/*",
-    "pointers/*",
+    "digests/*.json",
 )
 """Kinds of files, of which every fourth has a bit flipped, and every fourth is emptied. `make soak`
 does both to every file of the store."""

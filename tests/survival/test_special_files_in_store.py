@@ -29,16 +29,14 @@ KINDS = (
     "catalog.duckdb",
     "digests/*.json",
     "export_digests.json",
-    "gold.json",
+    "release_log.jsonl",
     "last_build.json",
-    "pointers/*.json",
     "records/*.json",
     "runs/*/read_records.json",
     "settings/*.json",
     "stages/archive_exports/*/exports.parquet",
     "stages/infer_labels/*/stage.json",
     "stages/read_records/*/record_files.parquet",
-    "version_numbers/*.json",
 )
 """Kinds of files, of which the first `FEW` are tried; `make soak` tries every file of the store."""
 COMMANDS: dict[str, Callable[[Path], object]] = {

@@ -146,9 +146,9 @@ def _one_release(
 def _pointer(releases: Releases, checked: Checked) -> Pointer | None:
     """Return what releases are held against: the pointer, which counts as a file that is checked.
 
-    None with a finding if it is damaged; where it was put back, the store's copy, with a finding.
+    None with a finding if it is damaged; where it was put back, that of the log, with a finding.
     """
-    for damage in releases.damaged_copies():
+    if damage := releases.damaged_log():
         checked.find(damage.where, damage.what, damage.do)
     data, location = releases.gold.pointer_bytes(), releases.gold.location(POINTER)
     if data is None:

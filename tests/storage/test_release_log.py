@@ -1,8 +1,9 @@
-"""The copy of latest.json in the store: for when that is lost, and never in the way."""
+"""The store's log of releases: for when latest.json is lost, and never in the way."""
 
 from __future__ import annotations
 
 import errno
+import hashlib
 import json
 import shutil
 from dataclasses import dataclass
@@ -17,19 +18,18 @@ from annot_pipeline.commands.publish import publish as publish_build
 from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.errors import StoreError
 from annot_pipeline.stages.build import STAGES, Build
-from annot_pipeline.storage import files, pointer_copies, store
+from annot_pipeline.storage import files, release_log, store
 from annot_pipeline.storage.pins import pin, read_pins
-from annot_pipeline.storage.pointer import POINTER
+from annot_pipeline.storage.pointer import POINTER, read_pointer
+from annot_pipeline.storage.release_log import ReleaseLog
 from annot_pipeline.storage.releases import Releases
 from tests.conftest import KEY, build_file
 from tests.storage.test_releases import publish
 from tests.survival.nights import write_campaign
 
-pytestmark = pytest.mark.slow
-
 
 def with_releases(folder: Path, n: int) -> Releases:
-    actual = Releases(folder / "gold", copy_path=folder / "store/pointers/gold.json")
+    actual = Releases(folder / "gold", store=folder / "store")
     for number in range(n):
         publish(actual, str(number))
     return actual
@@ -62,6 +62,7 @@ def test_a_release_of_another_digest_is_not_pointed_to(tmp_path):
     assert actual.get().version == "v0001"
 
 
+@pytest.mark.slow
 def test_no_number_is_given_twice_where_all_of_gold_is_lost(tmp_path):
     actual = with_releases(tmp_path, 2)
     shutil.rmtree(tmp_path / "gold")
@@ -80,29 +81,31 @@ def ready_to_publish(folder: Path, said: list[str]) -> Build:
     return build
 
 
-def test_a_copy_that_cannot_be_written_is_told_and_mended(tmp_path, monkeypatch):
+@pytest.mark.slow
+def test_a_log_that_cannot_be_written_is_told_and_written_later(tmp_path, monkeypatch):
     said: list[str] = []
     build = ready_to_publish(tmp_path / "campaign", said)
-    actual = Releases.for_campaign(build.campaign)
+    log = Releases.for_campaign(build.campaign).log
+    log.feed()
     with monkeypatch.context() as patched:
-        patched.setattr(pointer_copies, "write_json", no_space)
+        patched.setattr(release_log, "atomic_write", no_space)
         publication = publish_build(build)
     assert (publication.published, publication.release.version) == (True, "v0001")
-    assert said[-1] == f"{actual.copy_path}: cannot be written; the next build writes it"
-    assert actual.copy_path
-    assert not actual.copy_path.exists()
+    assert said[-1] == f"{log.path}: cannot be written; the next build writes it"
+    assert log.own() is None
     assert publish_build(build).published is False
-    assert actual.copy_path.read_bytes() == (build.campaign.gold / "latest.json").read_bytes()
+    assert log.own() == read_pointer(build.campaign.gold)
     assert said[-1] == "nothing new: v0001 stands"
 
 
-@pytest.mark.parametrize("module", [store, files], ids=["settings", "note of gold"])
+@pytest.mark.slow
+@pytest.mark.parametrize("module", [store, release_log], ids=["settings", "log"])
 def test_a_store_that_is_full_is_not_said_to_be_gold(tmp_path, monkeypatch, module):
     build = ready_to_publish(tmp_path / "campaign", [])
     atomic_write = files.atomic_write
 
     def full(target: Path, **options: Any) -> Any:
-        if target.parent.name == "settings" or target.name == "gold.json":
+        if target.parent.name == "settings" or target.name == release_log.LOG:
             no_space(target)
         return atomic_write(target, **options)
 
@@ -127,15 +130,14 @@ def remove_newest(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("also", [lambda _: None, remove_newest], ids=["alone", "with releases"])
-def test_a_pointer_that_was_put_back_is_refused_until_the_copy_takes_its_place(tmp_path, also):
+def test_a_pointer_that_was_put_back_is_refused_until_it_is_written_from_the_log(tmp_path, also):
     actual = put_back(tmp_path)
     also(tmp_path)
-    before = actual.copy_path.read_bytes()
+    before = actual.log.path.read_bytes()
     for act in (lambda: publish(actual, "other"), actual.get, lambda: finish(actual)):
-        with pytest.raises(StoreError, match=r"does not know v0003") as error:
+        with pytest.raises(StoreError, match=r"does not know v0003"):
             act()
-        assert str(actual.copy_path) in str(error.value)
-    assert actual.copy_path.read_bytes() == before
+    assert actual.log.path.read_bytes() == before
     assert actual.get("v0001").version == "v0001"
     (tmp_path / "gold/latest.json").unlink()  # as the message says
     finish(actual)
@@ -161,12 +163,22 @@ def test_another_release_under_a_known_number_is_noticed(tmp_path):
     shutil.copytree(tmp_path / "other", tmp_path / "gold")
     with pytest.raises(StoreError, match="v0002: another release than") as error:
         publish(actual, "next")
-    assert f"delete {actual.copy_path}" in str(error.value)
+    assert "annot build CAMPAIGN --gone accepts it" in str(error.value)
+    assert actual.give_up() == ["v0002"]
+    assert publish(actual, "next") == "v0003"
+
+
+def test_numbers_of_gold_that_was_given_up_are_not_given_twice(tmp_path):
+    actual = with_releases(tmp_path, 3)
+    shutil.rmtree(tmp_path / "gold")
+    publish(Releases(tmp_path / "gold"), "other")
+    assert actual.give_up() == ["v0001"]
+    assert publish(actual, "next") == "v0004"
 
 
 def test_a_pointer_that_another_machine_wrote_is_newer_and_taken(tmp_path):
     one = with_releases(tmp_path, 1)
-    other = Releases(tmp_path / "gold", copy_path=tmp_path / "other/pointers/gold.json")
+    other = Releases(tmp_path / "gold", store=tmp_path / "other")
     publish(other, "theirs")
     assert one.get().version == "v0002"
     assert publish(one, "mine") == "v0003"
@@ -212,6 +224,7 @@ def two_releases(tmp_path_factory) -> TwoReleases:
     return TwoReleases(folder, (pointers[0], pointers[1]))
 
 
+@pytest.mark.slow
 def test_verify_and_status_and_build_name_a_pointer_that_was_put_back(
     two_releases, tmp_path, capsys
 ):
@@ -221,7 +234,7 @@ def test_verify_and_status_and_build_name_a_pointer_that_was_put_back(
         assert main(["verify", str(folder), *rest]) == 1
         assert "it does not know v0002" in capsys.readouterr().out
     assert main(["status", str(folder)]) == 0
-    assert "latest.json: it is older than the store's copy" in capsys.readouterr().out
+    assert "latest.json: it is older than the store's log" in capsys.readouterr().out
     with pytest.raises(StoreError, match="contradicts what this store saw published"):
         build_file(folder, "seed=3")
     assert main(["pin", str(folder), "v0001"]) == 1
@@ -229,10 +242,11 @@ def test_verify_and_status_and_build_name_a_pointer_that_was_put_back(
     assert sorted(path.name for path in (folder / "gold").glob("v*")) == ["v0001", "v0002"]
 
 
+@pytest.mark.slow
 def test_releases_and_diff_name_a_pointer_that_was_put_back(two_releases, tmp_path, capsys):
     folder = two_releases.copy_with_older_pointer(tmp_path / "campaign")
     capsys.readouterr()
-    says = "it is older than the store's copy: it names v0001 as the newest release"
+    says = "it is older than the store's log: it names v0001 as the newest release"
     assert main(["releases", str(folder)]) == 1
     printed = capsys.readouterr().out
     assert says in printed
@@ -254,6 +268,7 @@ def test_releases_and_diff_name_a_pointer_that_was_put_back(two_releases, tmp_pa
     assert main(["releases", str(folder)]) == 0
 
 
+@pytest.mark.slow
 def test_load_gold_notices_what_can_be_noticed(two_releases, tmp_path):
     folder, pointers = two_releases.copy(tmp_path / "campaign"), two_releases.pointers
     build_file(folder, "seed=3")
@@ -300,6 +315,7 @@ MOVES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moves", MOVES.values(), ids=MOVES.keys())
 def test_a_rollback_is_noticed_after_store_or_gold_was_moved(rolled_back, capsys, moves):
     folder = rolled_back
@@ -315,62 +331,92 @@ def test_a_rollback_is_noticed_after_store_or_gold_was_moved(rolled_back, capsys
     assert build_file(folder, "seed=3", *sets).publication.release.version == "v0003"
 
 
+def lines_of(path: Path) -> list[bytes]:
+    return path.read_bytes().splitlines(keepends=True)
+
+
 def flip_bit(path: Path) -> None:
     data = path.read_bytes()
-    at = data.index(b"v000") + 4
+    at = data.rindex(b'"version":"v000') + 14
     path.write_bytes(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :])
 
 
-def leave_braces(path: Path) -> None:
-    path.write_text("{}")
+DAMAGES = {
+    "a bit": flip_bit,
+    "braces": lambda path: path.write_text("{}"),
+    "cut in a line": lambda path: path.write_bytes(path.read_bytes()[:-20]),
+    "a line removed": lambda path: path.write_bytes(
+        b"".join(line for n, line in enumerate(lines_of(path)) if n != 1)
+    ),
+    "empty": lambda path: path.write_bytes(b""),
+    "deleted": Path.unlink,
+}
 
 
-@pytest.mark.parametrize("damage", [flip_bit, leave_braces])
-@pytest.mark.parametrize("numbers", ["whole", "damaged", "deleted"])
-def test_a_damaged_copy_is_named_and_no_number_is_given_twice(rolled_back, capsys, damage, numbers):
-    """Together with a rollback, which the copy would have told."""
+@pytest.mark.slow
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES.keys())
+def test_a_damaged_log_is_named_and_no_number_is_given_twice(rolled_back, capsys, damage):
+    """Together with a rollback, which the log would have told."""
     folder = rolled_back
-    (copy,) = (folder / "store/pointers").glob("*.json")
-    (numbers_file,) = (folder / "store/version_numbers").glob("*.json")
-    damage(copy)
-    if numbers == "damaged":
-        leave_braces(numbers_file)
-    elif numbers == "deleted":
-        numbers_file.unlink()
+    log = folder / "store" / release_log.LOG
+    damage(log)
     code, said = verified(folder, capsys)
-    assert (code, f"{copy}: this copy of latest.json in the store is damaged" in said) == (1, True)
-    assert (f"{numbers_file}: this file of version numbers" in said) == (numbers == "damaged")
-    assert ("this store saw v0002 published" in said) == (numbers == "whole")
+    assert (code, f"{log}: it is " in said) == (1, True)
+    assert "v0002" in said
     main(["status", str(folder)])
-    named = "saw v0002 published" if numbers == "whole" else f"{copy}: this copy"
-    assert named in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "saw v0002" in printed or "does not know v0002" in printed
+    with pytest.raises(StoreError, match="v0002"):
+        load_gold(folder / "gold", "labels", store=folder / "store")
+    if "does not know v0002" in said:  # a line that is whole tells
+        (folder / "gold/latest.json").unlink()
     progress: list[str] = []
     built = build_file(folder, "seed=3", progress=progress.append)
     assert built.publication.release.version == "v0003"
-    assert any(line.startswith(f"{copy}: ") for line in progress)
+    assert any(line.startswith(f"{log}: ") for line in progress)
     assert verified(folder, capsys)[0] == 0
+    events = [json.loads(line) for line in lines_of(log)]
+    assert "mended" in [event["event"] for event in events]
 
 
-def test_a_deleted_copy_does_not_hide_a_number_that_was_given(rolled_back, capsys):
-    folder = rolled_back
-    (copy,) = (folder / "store/pointers").glob("*.json")
-    copy.unlink()
-    code, said = verified(folder, capsys)
-    assert (code, "this store saw v0002 published" in said) == (1, True)
-    with pytest.raises(StoreError, match="saw v0002 published"):
-        load_gold(folder / "gold", "labels", store=folder / "store")
-    assert build_file(folder, "seed=3").publication.release.version == "v0003"
+def test_events_are_appended_and_linked(tmp_path):
+    actual = with_releases(tmp_path, 2)
+    before = actual.log.path.read_bytes()
+    with actual.publishing(lambda: None):
+        pin(actual, "v0001", "the paper")
+        actual.remove(["v0001"])
+    assert actual.log.path.read_bytes().startswith(before)
+    *_, pinned, pruned = (json.loads(line) for line in lines_of(actual.log.path))
+    assert (list(pinned["pins"]), pinned["manifests"]) == (["v0001"], {})
+    assert (pruned["pruned"], pruned["before"]) == (["v0001"], pinned["sha256"])
+    for event in (pinned, pruned):
+        sha256 = event.pop("sha256")
+        line = json.dumps(event, sort_keys=True, separators=(",", ":"), ensure_ascii=False) + "\n"
+        assert hashlib.sha256(line.encode()).hexdigest() == sha256
 
 
-def test_load_gold_warns_of_a_damaged_copy(tmp_path):
+def test_releases_of_lost_lines_are_not_taken_for_others(tmp_path):
+    actual = with_releases(tmp_path, 3)
+    lines = lines_of(actual.log.path)
+    actual.log.path.write_bytes(b"".join(lines[:1] + lines[2:]))
+    assert [actual.get(v).version for v in ("v0002", "latest")] == ["v0002", "v0003"]
+    ReleaseLog(tmp_path / "store", tmp_path / "other").feed()  # a build of other gold mends it
+    assert actual.damaged_log() is None
+    assert [actual.get(v).version for v in ("v0002", "latest")] == ["v0002", "v0003"]
+    assert publish(actual, "next") == "v0004"
+
+
+@pytest.mark.slow
+def test_load_gold_warns_of_a_damaged_log(tmp_path):
     folder = write_campaign(tmp_path / "campaign", days=1)
     build_file(folder)
-    (copy,) = (folder / "store/pointers").glob("*.json")
-    leave_braces(copy)
-    with pytest.warns(UserWarning, match=f"{copy}: this copy of latest.json .* damaged"):
+    log = folder / "store" / release_log.LOG
+    log.write_text("{}")
+    with pytest.warns(UserWarning, match=f"{log}: it is damaged at line 1"):
         assert load_gold(folder / "gold", "labels", store=folder / "store").num_rows
 
 
+@pytest.mark.slow
 def test_other_gold_that_is_still_there_does_not_count(tmp_path, capsys):
     folder = write_campaign(tmp_path / "campaign", days=1)
     build_file(folder)
@@ -385,16 +431,7 @@ def test_other_gold_that_is_still_there_does_not_count(tmp_path, capsys):
     assert verified(folder, capsys, "gold=other")[0] == 0
 
 
-def test_numbers_never_fall(tmp_path):
-    actual = with_releases(tmp_path, 2)
-    actual.copy_path.unlink()
-    (tmp_path / "gold/latest.json").unlink()
-    shutil.rmtree(tmp_path / "gold/v0002")
-    assert finish(actual) == []
-    assert actual.gold.pointer().last == "v0001"
-    assert publish(actual) == "v0003"
-
-
+@pytest.mark.slow
 def test_gold_that_is_away_is_named_and_not_built_upon(tmp_path, capsys):
     """A disk that is not mounted: builds would publish into the mount point."""
     folder = write_campaign(tmp_path / "campaign", days=1)
