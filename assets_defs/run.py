@@ -1,4 +1,4 @@
-"""Runs a campaign's job in this process: what `annot build` does."""
+"""Runs a campaign's job in this process: what `annot build --dagster` does."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import dagster as dg
 
 from annot_pipeline.commands.publish import Publication
 from annot_pipeline.config import LoadedCampaign
-from annot_pipeline.errors import StoreError
+from annot_pipeline.errors import ConfigError, Problem, StoreError
 from annot_pipeline.stages.build import STAGES, Build, Progress, StageRun
 from annot_pipeline.storage.releases import Releases
 from assets_defs.automation import ATTENDED_TAG
@@ -17,22 +17,23 @@ from assets_defs.definitions import definitions_of
 
 
 def run_in_process(campaign: LoadedCampaign, progress: Progress) -> tuple[Publication, Build]:
-    """Run the nightly job here and now.
-
-    With DAGSTER_HOME set, the run is recorded there as any other; else it leaves no trace
-    but its results.
+    """Run the nightly job here and now; the instance of DAGSTER_HOME records it as any other run.
 
     Raises
     ------
     AnnotError
-        Whatever stopped the build, in words for the user.
+        DAGSTER_HOME is not set; or whatever stopped the build, in words for the user.
     KeyboardInterrupt
         The user did.
     """
     definitions = definitions_of(campaign, progress=progress)
     job = definitions.resolve_job_def(f"{campaign.settings.campaign}_nightly")
     build = Build(campaign, str(uuid.uuid4()), progress)
-    with _instance() as instance:
+    if not os.environ.get("DAGSTER_HOME"):
+        do = "export DAGSTER_HOME=FOLDER, or build without --dagster"
+        problem = Problem("--dagster", "DAGSTER_HOME is not set", do=do)
+        raise ConfigError("the run cannot be recorded", [problem])
+    with dg.DagsterInstance.get() as instance:
         try:
             result = job.execute_in_process(
                 instance=instance,
@@ -55,12 +56,6 @@ def run_in_process(campaign: LoadedCampaign, progress: Progress) -> tuple[Public
     events = result.asset_materializations_for_node(f"{campaign.settings.campaign}__release")
     published = any(event.metadata["published"].value for event in events)
     return Publication(release, published), build
-
-
-def _instance() -> dg.DagsterInstance:
-    if os.environ.get("DAGSTER_HOME"):
-        return dg.DagsterInstance.get()
-    return dg.DagsterInstance.ephemeral(settings={"telemetry": {"enabled": False}})
 
 
 def _runs(build: Build) -> list[StageRun]:

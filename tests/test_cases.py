@@ -22,9 +22,6 @@ from typing import Any
 import pytest
 
 from annot_pipeline.cli import common, main
-from annot_pipeline.commands.publish import Publication, publish
-from annot_pipeline.config import LoadedCampaign
-from annot_pipeline.stages.build import STAGES, Build
 from annot_pipeline.storage import files
 from annot_pipeline.storage.locks import LOCK
 from annot_pipeline.storage.releases import Releases
@@ -121,27 +118,6 @@ LISTS_TABLES = "odd_but_good"
 """The case that records the list of gold tables: a new table changes no other case."""
 
 
-def needs_dagster(name: str) -> bool:
-    """Gates that fail, and reports: the others say the same without it.
-
-    Dagster takes stages that do not need each other in an order of its own: two warnings of
-    ``items_repeated`` tell.
-    """
-    expected = CASES / name / "expected.txt"
-    fails = expected.exists() and "gate failed" in expected.read_text(encoding="utf-8")
-    return fails or name in (*REPORTED, "items_repeated")
-
-
-def build_without_dagster(
-    campaign: LoadedCampaign, progress: Callable[[str], None]
-) -> tuple[Publication, Build]:
-    """As the job does it; Dagster is half of what a small build takes."""
-    build = Build(campaign, progress=progress)
-    for stage in STAGES:
-        build.run_stage(stage)
-    return publish(build), build
-
-
 @pytest.mark.sampled(every=5)
 @pytest.mark.parametrize("name", NAMES)
 def test_case(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
@@ -153,8 +129,6 @@ def test_case(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: R
     for module in ("runtime.task_partitions", "stages.labels.em_checkpoints"):
         place = f"annot_pipeline.{module}.throttle_progress"
         monkeypatch.setattr(place, lambda _: lambda _: None)
-    if not UPDATE and not needs_dagster(name):
-        monkeypatch.setattr("assets_defs.run.run_in_process", build_without_dagster)
     disk = nullcontext()
     if name in DISKS:
         place, number = DISKS[name]
@@ -167,7 +141,7 @@ def test_case(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: R
             documents = record_documents(patched)
             validated = run("validate", folder)
         assert contents(folder) == there, "validate writes nothing"
-        if not documents or needs_dagster(name):
+        if not documents:
             documents = [json.loads(run("validate", folder, "--json"))]
         check_rows(folder, documents[0])
         built = run("build", folder)
@@ -216,8 +190,6 @@ def test_a_disk_that_runs_full(
     folder = tmp_path / "campaign"
     shutil.copytree(CASES / "store_full", folder, ignore=shutil.ignore_patterns("expected.txt"))
     sync, hits = files._sync, []
-    if place != "stages":
-        monkeypatch.setattr("assets_defs.run.run_in_process", build_without_dagster)
 
     def full_there(path: Path) -> None:
         if f"/{place}" in str(path):

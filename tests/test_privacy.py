@@ -33,7 +33,7 @@ from tests.private_campaign import (
 )
 
 COMMANDS = (
-    ("validate",), ("validate", "--json"), ("build",), ("build", "--json"), ("status",),
+    ("validate",), ("validate", "--json"), ("build", "--dagster"), ("build", "--json"), ("status",),
     ("status", "--json"), ("releases", "--json"), ("trace", "item1"), ("trace", "item1", "--json"),
     ("trace", "s1/A", "--json"), ("trace", "s0/A | s0/B", "--json"), ("hits",), ("verify",),
 )  # fmt: skip

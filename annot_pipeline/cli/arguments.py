@@ -1,14 +1,17 @@
 """All commands with their arguments: what each does, and what exit status 1 means.
 
 A new command is an entry of `COMMANDS` and a function of the arguments in a module beside it. The
-module is imported when the command runs: ``--help`` loads none, and only `build` loads Dagster.
+module is imported when the command runs: ``--help`` loads none, and only `build --dagster` loads
+Dagster.
 """
 
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Callable
 from importlib import import_module
+from importlib.abc import MetaPathFinder
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -32,9 +35,36 @@ class Command(NamedTuple):
 
     def run(self, arguments: argparse.Namespace) -> int:
         """Run the command; return its exit status."""
+        _keep_arrow_from_pandas()
         module = import_module(f"annot_pipeline.cli.{self.module}")
         function: Callable[[argparse.Namespace], int] = getattr(module, f"run_{self.name}")
         return function(arguments)
+
+
+def _keep_arrow_from_pandas() -> None:
+    """Let Arrow find no pandas at its first array, for which alone it would load it (0.3 s).
+
+    Who converts a table later loads it then. Not where Arrow is in use: this is no process of ours.
+    """
+    if {"pandas", "pyarrow"} & sys.modules.keys():
+        return
+    finder = _NoPandas()
+    sys.meta_path.insert(0, finder)
+    try:
+        import pyarrow as pa
+
+        pa.array([0])
+    finally:
+        sys.meta_path.remove(finder)
+
+
+class _NoPandas(MetaPathFinder):
+    """Finds no pandas."""
+
+    def find_spec(self, fullname: str, *_: object) -> None:
+        """Refuse pandas, and know nothing of other modules."""
+        if fullname == "pandas":
+            raise ModuleNotFoundError(fullname, name=fullname)
 
 
 def option(name: str, text: str, metavar: str | None = None, **options: Any) -> Argument:
@@ -70,6 +100,7 @@ INIT = (
 )  # fmt: skip
 BUILD = (
     *CAMPAIGN,
+    flag("--dagster", "run the job in Dagster, and record it in the instance of DAGSTER_HOME"),
     flag("--gone", "mark the releases of lost or replaced gold as removed, and publish a new one"),
 )
 TRACE = (

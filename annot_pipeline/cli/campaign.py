@@ -106,11 +106,15 @@ def run_build(arguments: argparse.Namespace) -> int:
     """Build and publish."""
     campaign = load(arguments)
     from annot_pipeline.storage.releases import Releases
-    from assets_defs.run import run_in_process
+
+    if arguments.dagster:
+        from assets_defs.run import run_in_process as build_release
+    else:
+        from annot_pipeline.commands.build import build_release
 
     if arguments.gone and (versions := Releases.for_campaign(campaign).give_up()):
         say(f"removed from the list: {', '.join(versions)}")
-    publication, build = run_in_process(campaign, say)
+    publication, build = build_release(campaign, say)
     manifest, folder = publication.release.manifest, publication.release.folder
     document = {
         "campaign": manifest["campaign"],

@@ -113,7 +113,7 @@ class ReleaseLog:
         data, damage = b"", ""
         try:
             data = read_document(self.path)
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             pass
         except OSError as error:
             damage = f"it cannot be read: {error.strerror or error}"

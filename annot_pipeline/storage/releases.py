@@ -235,7 +235,10 @@ class Releases:
     def lost_number(self) -> Problem | None:
         """Return that a newer number was given, where the log is damaged and only notes tell."""
         pointer, log = self.gold.pointer(), self._log()
-        if pointer is None or log.damage is None or log.highest <= number(pointer.last):
+        if pointer is None or self.log is None or log.damage is None:
+            return None
+        others = [seen.highest for name, seen in log.golds.items() if name != self.log.gold]
+        if log.highest <= max(number(pointer.last), *others, 0):
             return None
         what = (
             f"it names {pointer.version} as the newest release; this store saw "

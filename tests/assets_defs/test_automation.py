@@ -172,7 +172,8 @@ def test_steps_that_lean_on_another_machine_are_tried_again(tmp_path, engine, re
     assert actual == retried
 
 
-def test_a_person_does_not_wait_for_retries(tmp_path):
+def test_a_person_does_not_wait_for_retries(tmp_path, monkeypatch):
+    monkeypatch.setenv("DAGSTER_HOME", str(tmp_path))
     campaign = write_campaign(tmp_path / "small", rows=None, schedule={"retries": {"max": 9}})
     with pytest.raises(ConfigError, match="an export is missing"):
         run_in_process(load_campaign(campaign), lambda _: None)

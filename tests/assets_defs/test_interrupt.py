@@ -8,6 +8,7 @@ import signal
 import pytest
 
 from annot_pipeline.cli import main
+from annot_pipeline.commands import build
 from annot_pipeline.stages.build import Build
 from annot_pipeline.storage.releases import Releases
 from assets_defs import release
@@ -26,7 +27,11 @@ RETRIES = {"retries": {"max": 2, "delay_seconds": 0}}
         pytest.param("release", marks=pytest.mark.slow),
     ],
 )
-def test_it_stops_a_build_and_nothing_is_tried_again(tmp_path, monkeypatch, capsys, stopped):
+@pytest.mark.parametrize("options", [[], ["--dagster"]], ids=["direct", "dagster"])
+def test_it_stops_a_build_and_nothing_is_tried_again(
+    tmp_path, monkeypatch, capsys, stopped, options
+):
+    monkeypatch.setenv("DAGSTER_HOME", str(tmp_path))
     folder = write_campaign(tmp_path / "small", schedule=RETRIES)
     run_stage, publish = Build.run_stage, release.publish
     started = []
@@ -36,17 +41,18 @@ def test_it_stops_a_build_and_nothing_is_tried_again(tmp_path, monkeypatch, caps
         if name == stopped:
             os.kill(os.getpid(), signal.SIGINT)
 
-    def run(build, stage):
+    def run(this_build, stage):
         start(stage.name)
-        return run_stage(build, stage)
+        return run_stage(this_build, stage)
 
-    def publish_it(build):
+    def publish_it(this_build):
         start("release")
-        return publish(build)
+        return publish(this_build)
 
     monkeypatch.setattr(Build, "run_stage", run)
-    monkeypatch.setattr(release, "publish", publish_it)
-    assert main(["build", str(folder)]) == 1
+    for module in (release, build):
+        monkeypatch.setattr(module, "publish", publish_it)
+    assert main(["build", str(folder), *options]) == 1
     assert started.count(stopped) == 1
     assert started[-1] == stopped
     told = capsys.readouterr().err

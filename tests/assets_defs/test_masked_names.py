@@ -59,7 +59,7 @@ def test_before_publication_nothing_names_a_judge(campaign, tmp_path, monkeypatc
     home.mkdir()
     (home / "dagster.yaml").write_text("telemetry:\n  enabled: false\n")
     monkeypatch.setenv("DAGSTER_HOME", str(home))
-    assert main(["build", str(campaign)]) == 1, "the release would name judges"
+    assert main(["build", str(campaign), "--dagster"]) == 1, "the release would name judges"
     out, err = capsys.readouterr()
     assert not named(out + err)
     assert NOT_SHOWN in err, "the gates say that something is not shown"
@@ -144,7 +144,7 @@ def test_columns_are_shown_by_validate_alone(name, tmp_path, monkeypatch, capsys
     home.mkdir()
     (home / "dagster.yaml").write_text("telemetry:\n  enabled: false\n")
     monkeypatch.setenv("DAGSTER_HOME", str(home))
-    assert main(["build", str(folder)]) == 2
+    assert main(["build", str(folder), "--dagster"]) == 2
     main(["build", str(folder), "--json"])
     main(["status", str(folder)])
     printed = "".join(capsys.readouterr())
