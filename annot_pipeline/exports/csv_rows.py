@@ -8,7 +8,7 @@ within a cell that does not start with one are ordinary characters, as for Pytho
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal, NamedTuple, TypeAlias
@@ -265,6 +265,19 @@ class CsvRows:
             if len(without_line_end(row)) > self.longest:
                 raise TooLongError(number)
             number += row not in BLANK
+
+    def row_starts(self, wanted: Collection[int]) -> Iterator[tuple[int, int]]:
+        """Yield the numbers of wanted rows, and the lines they start on; others are skipped."""
+        for data, runs in self.blocks():
+            for run in runs:
+                row = run.first_row
+                if not any(row <= number < row + run.rows for number in wanted):
+                    continue
+                for text, line in _rows_of_run(data, run):
+                    is_blank = text in BLANK and run.kind == "rows"
+                    if row in wanted and not is_blank:
+                        yield row, line
+                    row += not is_blank
 
     def numbered_rows(self, *, blank: bool = False) -> Iterator[tuple[int, int, bytes, str]]:
         """Yield row number, line number, bytes with line end, and why the row is malformed.

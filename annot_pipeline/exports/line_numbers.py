@@ -7,7 +7,7 @@ has no line numbers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from annot_pipeline.errors import AnnotError
@@ -39,7 +39,7 @@ def row_lines(opening: Opening, format_: str, rows: Iterable[int]) -> dict[int, 
         return lines
     last = max(row_numbers)
     try:
-        for row, line in STARTS[format_](opening):
+        for row, line in STARTS[format_](opening, row_numbers):
             if row in row_numbers:
                 lines[row] = line
             if row >= last:
@@ -49,29 +49,33 @@ def row_lines(opening: Opening, format_: str, rows: Iterable[int]) -> dict[int, 
     return lines
 
 
-def _csv_starts(opening: Opening) -> Iterator[tuple[int, int]]:
-    return row_starts(opening, len(read_csv(opening).columns))
+Starts = Iterator[tuple[int, int]]
+"""Numbers of rows, at least those that are wanted, and their lines; in the order of the file."""
 
 
-def _mturk_starts(opening: Opening) -> Iterator[tuple[int, int]]:
-    return row_starts(opening, len(read_mturk(opening).columns))
+def _csv_starts(opening: Opening, wanted: Collection[int]) -> Starts:
+    return row_starts(opening, len(read_csv(opening).columns), wanted)
 
 
-def _appraise_starts(opening: Opening) -> Iterator[tuple[int, int]]:
-    return _csv_starts(replace(opening, header=opening.header or missing_header(opening)))
+def _mturk_starts(opening: Opening, wanted: Collection[int]) -> Starts:
+    return row_starts(opening, len(read_mturk(opening).columns), wanted)
 
 
-def _json_starts(opening: Opening) -> Iterator[tuple[int, int]]:
+def _appraise_starts(opening: Opening, wanted: Collection[int]) -> Starts:
+    return _csv_starts(replace(opening, header=opening.header or missing_header(opening)), wanted)
+
+
+def _json_starts(opening: Opening, _: Collection[int]) -> Starts:
     for row, line, _ in numbered_lines(opening):
         yield row, line
 
 
-def _hits_starts(opening: Opening) -> Iterator[tuple[int, int]]:
+def _hits_starts(opening: Opening, wanted: Collection[int]) -> Starts:
     format_ = results_format(opening)
-    return STARTS[format_](opening) if format_ in STARTS else iter(())
+    return STARTS[format_](opening, wanted) if format_ in STARTS else iter(())
 
 
-STARTS: Mapping[str, Callable[[Opening], Iterator[tuple[int, int]]]] = {
+STARTS: Mapping[str, Callable[[Opening, Collection[int]], Starts]] = {
     "csv": _csv_starts,
     "mturk": _mturk_starts,
     "appraise": _appraise_starts,

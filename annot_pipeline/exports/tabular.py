@@ -11,7 +11,7 @@ import codecs
 import contextlib
 import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import IO, Any, NamedTuple, TypeAlias
@@ -59,6 +59,8 @@ COMMENT = b"#"
 QUOTES = (
     'set options.quote: "" if quotes are ordinary characters, or options.escape if they are escaped'
 )
+PEEKED = 1 << 14
+"""Bytes that are split into rows to see the first, unless it is longer."""
 REPEATED_HEADER = "repeated_header: the row repeats the header"
 
 
@@ -84,11 +86,13 @@ def read_csv(opening: Opening, *, left_out: Sequence[str] = ()) -> Export:
     return export
 
 
-def row_starts(opening: Opening, n_columns: int) -> Iterator[tuple[int, int]]:
-    """Yield the number of each row after the header, and the line of the file it starts on."""
+def row_starts(
+    opening: Opening, n_columns: int, wanted: Collection[int]
+) -> Iterator[tuple[int, int]]:
+    """Yield wanted numbers of rows after the header, and the lines of the file they start on."""
     with _text(opening) as text:
         start = _Start(opening, text)
-        for row, line, _, _ in start.rows(n_columns).numbered_rows():
+        for row, line in start.rows(n_columns).row_starts(wanted):
             yield row, line + start.n_lines
 
 
@@ -202,7 +206,8 @@ class _Start:
             at += len(part)
             return part
 
-        rows = CsvRows(read, self.dialect, None, self.opening.limits.row_bytes, self.block)
+        block = min(self.block, PEEKED)
+        rows = CsvRows(read, self.dialect, None, self.opening.limits.row_bytes, block)
         return next(((row, problem) for _, _, row, problem in rows.numbered_rows()), (b"", ""))
 
     def _read(self, size: int) -> bytes:

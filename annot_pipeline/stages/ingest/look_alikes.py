@@ -85,9 +85,12 @@ def look_alikes(names: Iterable[str]) -> list[str]:
 
 def appearance(name: str) -> str:
     """Return a name without the differences that the eye may miss."""
-    text = unicodedata.normalize("NFKC", name)
-    text = "".join(c for c in text if unicodedata.category(c) not in ("Cf", "Cc"))
-    text = " ".join(text.translate(LATIN_TWINS).split()).casefold()
+    text = name
+    if not (name.isascii() and name.isprintable()):  # in others there is nothing to normalize
+        text = unicodedata.normalize("NFKC", name)
+        text = "".join(c for c in text if unicodedata.category(c) not in ("Cf", "Cc"))
+        text = text.translate(LATIN_TWINS)
+    text = " ".join(text.split()).casefold()
     if GROUPED.fullmatch(text):
         text = text.replace(",", "")
     elif DECIMAL_COMMA.fullmatch(text):

@@ -22,7 +22,7 @@ from annot_pipeline.stages.ingest.opened_exports import open_export
 from annot_pipeline.stages.ingest.read_records import columns_of, read_records
 from annot_pipeline.storage.archive import archived
 
-MOST_ROWS = 100_000
+MOST_ROWS = 20_000
 """Rows of an export that are searched for columns which distinguish answers."""
 MOST_COLUMNS = 5
 IDENTITY = ("task", "judge", "item", "item_a", "item_b", "criterion", "ranking", "hit",
@@ -88,6 +88,8 @@ def _suggested_columns(
     path = archived(context.store.archive, sha256)
     try:
         export = open_export(source, path, name, limits=settings.limits, whole=True)
+        if export.has_header and not {*export.columns} - {*columns_of(source)}:
+            return []  # all are mapped
         return _distinguishing_columns(export.chunks, source, name)
     except AnnotError:
         return []

@@ -86,9 +86,7 @@ class NameSearch:
     def in_text(self, text: str) -> set[str]:
         """Return the names that occur in a text, or in what it escapes."""
         key = name_key(text)
-        names = {spelling.name for spelling, _ in self._matches(key)}
-        if JOINING.search(key):
-            names |= {spelling.name for spelling, _ in self._matches(_spaced(key))}
+        names = {spelling.name for spelling, _ in self._matches(key, _spaced(key))}
         if "\\" in text:
             names |= {spelling.name for spelling, _ in self._matches(name_key(unescaped(text)))}
         return names
@@ -125,8 +123,7 @@ class NameSearch:
         key, places = _key_with_places(text)
         spans = [
             (places[start], places[start + len(spelling.key) - 1] + 1)
-            for form in (key, _spaced(key))
-            for spelling, start in self._matches(form)
+            for spelling, start in self._matches(key, _spaced(key))
             if spelling.name in names
         ]
         parts, end = [], 0
@@ -136,15 +133,20 @@ class NameSearch:
             end = max(end, stop)
         return "".join([*parts, text[end:]])
 
-    def _matches(self, key: str) -> Iterator[tuple[Spelling, int]]:
-        """Yield the names in the key of a text, and where they start."""
+    def _matches(self, key: str, spaced: str = "") -> Iterator[tuple[Spelling, int]]:
+        """Yield the names in the key of a text, and where they start.
+
+        ``spaced`` is the key with blanks for the signs between words (`_spaced`): letters and words
+        of both stand in the same places.
+        """
         if self.first_words.isdisjoint(WORD.findall(key)):  # fast path: most pages have none
             return
         for word in WORD.finditer(key):
             for spelling in self.by_word.get(word[0], ()):
                 start = word.start() - spelling.offset
                 end = start + len(spelling.key)
-                if start >= 0 and key[start:end] == spelling.key and _is_whole(key, start, end):
+                is_here = start >= 0 and spelling.key in (key[start:end], spaced[start:end])
+                if is_here and _is_whole(key, start, end):
                     yield spelling, start
 
 
