@@ -31,11 +31,15 @@ def is_distinctive(name: str) -> bool:
 
 
 class Spelling(NamedTuple):
-    """A name, the key of it or of a part of it, and where the key's rarest word starts."""
+    """A name, the key of it or of a part of it, and where the key's rarest word starts.
+
+    ``words`` are the first two words of the key, or its only one.
+    """
 
     name: str
     key: str
     offset: int
+    words: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -71,7 +75,8 @@ class NameSearch:
         by_word: dict[str, list[Spelling]] = defaultdict(list)
         for key, pairs in words.items():
             word, start = min(pairs, key=lambda pair: n_names[pair[0]])
-            by_word[word].append(Spelling(keys[key], key, start))
+            first_words = tuple(word for word, _ in pairs[:2])
+            by_word[word].append(Spelling(keys[key], key, start, first_words))
         return cls(
             {word: tuple(names) for word, names in by_word.items()},
             frozenset(pairs[0][0] for pairs in words.values()),
@@ -139,11 +144,20 @@ class NameSearch:
         ``spaced`` is the key with blanks for the signs between words (`_spaced`): letters and words
         of both stand in the same places.
         """
-        if self.first_words.isdisjoint(WORD.findall(key)):  # fast path: most pages have none
+        words = WORD.findall(key)
+        if self.first_words.isdisjoint(words):  # fast path: most pages have none
             return
-        for word in WORD.finditer(key):
-            for spelling in self.by_word.get(word[0], ()):
-                start = word.start() - spelling.offset
+        there = {*words}
+        in_a_row = {*zip(words, words[1:], strict=False), *zip(words, strict=True)}
+        by_word: dict[str, list[Spelling]] = {}
+        for word in there & self.by_word.keys():
+            if likely := [s for s in self.by_word[word] if s.words in in_a_row]:
+                by_word[word] = likely
+        if not by_word:
+            return
+        for match in WORD.finditer(key):
+            for spelling in by_word.get(match[0], ()):
+                start = match.start() - spelling.offset
                 end = start + len(spelling.key)
                 is_here = start >= 0 and spelling.key in (key[start:end], spaced[start:end])
                 if is_here and _is_whole(key, start, end):
