@@ -21,16 +21,11 @@ from annot_pipeline.runtime.read_back import refuse_read_back
 from annot_pipeline.stages.build import Build
 from annot_pipeline.stages.ingest.present_exports import listed_items, present_exports
 from annot_pipeline.stages.last_build import last_build
+from annot_pipeline.stages.planning.designs import DESIGNS
 from annot_pipeline.stages.planning.hit_plan import Question
-from annot_pipeline.stages.planning.plan_hits import (
-    BY_TASK,
-    NEEDED,
-    PROBABILITIES,
-    VOTES,
-    plan_hits,
-    questions_of,
-)
-from annot_pipeline.storage.tables import StoredTasks, read_verified, verify_table
+from annot_pipeline.stages.planning.plan_hits import plan_hits, questions_of
+from annot_pipeline.stages.planning.planning_inputs import PlanningTables
+from annot_pipeline.stages.planning.stage import needed_tables, planning_tables
 
 FOLDER = "hits"
 """Where `annot hits` writes beside campaign.yaml, a folder a batch."""
@@ -52,15 +47,6 @@ AFTER_SAMPLE = (
     "selection_probability: selection_probability}}}}; then annot build"
 )
 """What a sample needs beside its results."""
-
-TASKS_OF = {
-    "easl": "scalar task",
-    "controlled": "scalar task",
-    "tournament": "pairwise or ranking task",
-    "adequacy": "task of adequacy",
-    "validate": "task of labels, scores or comparisons",
-}
-"""What each design asks about."""
 
 
 def next_batch(
@@ -104,16 +90,10 @@ def next_batch(
     """
     settings = campaign.settings
     design = settings.next_hits.design
-    tasks, items, read, stored = _tables(campaign, progress)
-    votes = read.get(VOTES)
-    questions, _ = questions_of(tasks, items, votes, settings)
+    tables = _tables(campaign, progress)
+    questions, _ = questions_of(tables, settings)
     samples: list[pa.Table] = []
-    plan, metrics = plan_hits(
-        stored.get("scores"), tasks, items,
-        settings=settings, comparisons=stored.get("comparisons"), votes=votes,
-        judgments=stored.get("controlled"), probabilities=read.get(PROBABILITIES),
-        samples=samples, item_texts=read.get("item_texts"),
-    )  # fmt: skip
+    plan, metrics = plan_hits(tables, settings, samples)
     if not questions and metrics.homeless:
         raise _no_task_error(metrics.homeless, design)
     plan, unplanned = _selected(plan, metrics.unplanned, questions, only, design)
@@ -125,7 +105,7 @@ def next_batch(
     }
     if not plan.num_rows:
         if not unplanned or unplanned.keys() - {*metrics.done}:
-            raise _no_hit_error(unplanned, design, tasks)
+            raise _no_hit_error(unplanned, design, tables.tasks)
         return {**about, **NO_BATCH, "format": settings.next_hits.upload, **more, "done": True}
     if folder is None:
         digest = hashlib.sha256("".join(_distinct(plan["hit"])).encode()).hexdigest()
@@ -149,15 +129,8 @@ def next_batch(
     return {**about, **written, **more, "done": False}
 
 
-def _tables(
-    campaign: LoadedCampaign, progress: Callable[[str], None]
-) -> tuple[pa.Table, pa.Table, dict[str, pa.Table], dict[str, StoredTasks]]:
-    """Return tasks, item rows, and by name the other tables that the design needs.
-
-    The third holds tables as a whole, the last those that are read task by task.
-
-    They are those of the last build; before the first export, those of item tables.
-    """
+def _tables(campaign: LoadedCampaign, progress: Callable[[str], None]) -> PlanningTables:
+    """Return the tables of the last build; before the first export, those of item tables."""
     n_sources = len(campaign.settings.sources)
     build = Build(campaign)
     present = present_exports(campaign, missing_ok=True)
@@ -167,19 +140,9 @@ def _tables(
         items, unread = listed_items(campaign)
         for row in unread[:5]:
             progress(f"left out, for it cannot be read: {row}")
-        return TASKS.empty_table(), items, {}, {}
-    design = campaign.settings.next_hits.design
-    table_names = ("tasks", "item_rows", "item_texts", *NEEDED[design])
-    files = last_build(build, *table_names, command="annot hits")
-    tasks, items = read_verified(files["tasks"]), read_verified(files["item_rows"])
-    read = {
-        name: read_verified(files[name]) for name in (VOTES, PROBABILITIES) if name in table_names
-    }
-    read["item_texts"] = read_verified(files["item_texts"], ["task", "item", "item_version"])
-    stored: dict[str, StoredTasks] = {
-        name: StoredTasks(verify_table(files[name])) for name in BY_TASK if name in table_names
-    }
-    return tasks, items, read, stored
+        return PlanningTables(TASKS.empty_table(), items)
+    files = last_build(build, *needed_tables(campaign.settings), command="annot hits")
+    return planning_tables(files, campaign.settings)
 
 
 def _had_exports(build: Build) -> bool:
@@ -218,7 +181,7 @@ def _selected(
     task_names = sorted({question.task for question in questions} | unplanned.keys())
     unknown = [task for task in only if task not in task_names]
     if unknown:
-        what = f"no {TASKS_OF[design]} of the campaign"
+        what = f"no {DESIGNS[design].tasks} of the campaign"
         problem = Problem("--task", what, first_of(task_names, 10), values=tuple(unknown))
         raise ConfigError("an unknown task", [problem])
     chosen = pc.is_in(plan["task"].cast(TEXT), pa.array(only, TEXT))
@@ -234,19 +197,10 @@ def _no_task_error(n: int, design: str) -> ConfigError:
 def _no_hit_error(unplanned: dict[str, str], design: str, tasks: pa.Table) -> ConfigError:
     problems = [Problem(f"task {task}", why) for task, why in unplanned.items()]
     if not problems:
-        do = {
-            "tournament": "name the kind (pairwise, ranking) under tasks, or list items",
-            "adequacy": "under tasks, write adequacy: {task: ..., adequate: [...]} where outputs "
-            "are compared",
-            "validate": "let a model judge the items first, and declare it: judges: [{name: ..., "
-            "kind: model}]",
-        }.get(
-            design,
-            "HITs are planned for tasks of kind scalar; name the kind under tasks, or list items",
-        )
+        do = DESIGNS[design].do
         compared = {"pairwise", "ranking"} & {*_distinct(tasks["kind"])}
-        if design not in ("tournament", "validate") and compared:
+        if compared and not DESIGNS[design].is_for_comparisons:
             kind = " and ".join(sorted(compared))
             do = f"HITs of {kind} tasks: --set next_hits.design=tournament; else {do}"
-        problems = [Problem("", f"there is no {TASKS_OF[design]} with items", do=do)]
+        problems = [Problem("", f"there is no {DESIGNS[design].tasks} with items", do=do)]
     return ConfigError(f"no HIT can be planned ({design})", problems)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -26,10 +27,8 @@ NO_LABELS = "it declares no labels; write labels: [...] under tasks"
 Questions = tuple[list[Question], dict[str, str]]
 
 
-def hit_questions(
-    tasks: pa.Table, listed: Listed, votes: pa.Table, settings: Campaign
-) -> Questions:
-    """Return one question per task, and why other tasks of the design cannot be asked.
+class AskedTasks:
+    """The tasks that a design may ask about.
 
     Parameters
     ----------
@@ -40,36 +39,64 @@ def hit_questions(
     votes
         ``task``, ``label``: classes of a task that declares none.
     settings
-        ``next_hits.design``, ``tasks``.
+        ``tasks``, ``judges``.
     """
-    task_rows = {row["task"]: row for row in tasks.to_pylist()}
-    names = sorted(listed.by_task)
-    design = settings.next_hits.design
-    if design == "adequacy":
-        return _adequacy(task_rows, listed, votes, settings)
-    if design == "tournament":
-        compared = [n for n in names if _kind(n, task_rows, settings) in COMPARED_KINDS]
-        return [Question(name, ask="compare") for name in compared], {}
+
+    def __init__(
+        self, tasks: pa.Table, listed: Listed, votes: pa.Table, settings: Campaign
+    ) -> None:
+        self.rows: dict[str, dict[str, Any]] = {row["task"]: row for row in tasks.to_pylist()}
+        self.listed, self.votes, self.settings = listed, votes, settings
+        self.names = sorted(listed.by_task)
+
+    def kind(self, name: str) -> str | None:
+        """Return the kind of a task."""
+        if name in self.rows:
+            kind: str | None = self.rows[name]["kind"]
+            return kind
+        return declared(name, self.settings).kind
+
+    def seen(self, name: str) -> list[str]:
+        """Return the classes that a task was answered with."""
+        of_task = self.votes.filter(pc.equal(self.votes["task"].cast(TEXT), name))
+        labels: list[str] = pc.unique(of_task["label"].cast(TEXT)).to_pylist()
+        return labels
+
+
+def about_scores(tasks: AskedTasks) -> Questions:
+    """Return a question for each scalar task."""
+    return _asked(tasks, [name for name in tasks.names if tasks.kind(name) == "scalar"])
+
+
+def about_comparisons(tasks: AskedTasks) -> Questions:
+    """Return a question for each task whose outputs are compared."""
+    names = [name for name in tasks.names if tasks.kind(name) in COMPARED_KINDS]
+    return [Question(name, ask="compare") for name in names], {}
+
+
+def about_sampled_items(tasks: AskedTasks) -> Questions:
+    """Return a question for each task that models judge, and people can."""
+    names = [n for n in tasks.names if n in tasks.rows and tasks.kind(n) in VALIDATED_KINDS]
+    if not tasks.settings.judges.has_models:
+        return [], dict.fromkeys(names, NO_MODEL)
+    return _asked(tasks, names)
+
+
+def _asked(tasks: AskedTasks, names: Sequence[str]) -> Questions:
     questions: list[Question] = []
     unplanned: dict[str, str] = {}
     for name in names:
-        kind = _kind(name, task_rows, settings)
-        if design == "validate" and name in task_rows and kind in VALIDATED_KINDS:
-            if not settings.judges.has_models:
-                unplanned[name] = NO_MODEL
-                continue
-        elif kind != "scalar" or design == "validate":
-            continue
+        kind = tasks.kind(name)
         if kind == "pairwise":
             questions.append(Question(name, ask="compare"))
         elif kind == "categorical":
-            labels = task_rows[name]["labels"] or class_order(_seen(name, votes))
+            labels = tasks.rows[name]["labels"] or class_order(tasks.seen(name))
             if len(labels) < 2:
                 unplanned[name] = NO_LABELS
             else:
                 questions.append(Question(name, ask="label", labels=tuple(labels)))
         else:
-            scale, criteria = _scale_and_criteria(name, task_rows, settings)
+            scale, criteria = _scale_and_criteria(name, tasks)
             if scale is None:
                 unplanned[name] = "it declares no scale; write scale: [lowest, highest] under tasks"
             else:
@@ -77,28 +104,22 @@ def hit_questions(
     return questions, unplanned
 
 
-def adequacy_of(labelling: str, listed: Listed, settings: Campaign) -> list[str]:
-    """Return the tasks whose outputs a task labels, by name."""
-    return [
-        name
-        for name, labelled_task in labelled_by(listed.by_task, settings).items()
-        if labelled_task == labelling
-    ]
-
-
-def _adequacy(
-    task_rows: dict[str, Any], listed: Listed, votes: pa.Table, settings: Campaign
-) -> Questions:
+def about_adequacy(tasks: AskedTasks) -> Questions:
+    """Return a question for each task that labels the outputs of others as adequate."""
+    settings = tasks.settings
     questions: list[Question] = []
     unplanned: dict[str, str] = {}
-    for name in sorted(set(labelled_by(listed.by_task, settings).values())):
-        kind = _kind(name, task_rows, settings)
-        classes_given = (
-            task_rows[name]["labels"] if name in task_rows else declared(name, settings).labels
-        )
-        adequate = _adequate(name, listed, settings)
+    for name in sorted(set(labelled_by(tasks.listed.by_task, settings).values())):
+        kind = tasks.kind(name)
+        row = tasks.rows.get(name)
+        classes_given = row["labels"] if row else declared(name, settings).labels
+        adequacies = [
+            declared(compared, settings).adequacy
+            for compared in tasks.listed.labelled_in(name, settings)
+        ]
+        adequate = list(dict.fromkeys(c for a in adequacies if a for c in a.adequate))
         strange = [label for label in adequate if classes_given and label not in classes_given]
-        classes = classes_given or class_order(list({*adequate, *_seen(name, votes)}))
+        classes = classes_given or class_order(list({*adequate, *tasks.seen(name)}))
         if kind not in (None, "categorical"):
             unplanned[name] = f"it is {kind}, and adequacy is asked with labels (kind: categorical)"
         elif strange:
@@ -110,35 +131,13 @@ def _adequacy(
     return questions, unplanned
 
 
-def _adequate(labelling: str, listed: Listed, settings: Campaign) -> list[str]:
-    adequacies = [
-        declared(name, settings).adequacy for name in adequacy_of(labelling, listed, settings)
-    ]
-    return list(
-        dict.fromkeys(label for adequacy in adequacies if adequacy for label in adequacy.adequate)
-    )
-
-
-def _seen(name: str, votes: pa.Table) -> list[str]:
-    of_task = votes.filter(pc.equal(votes["task"].cast(TEXT), name))
-    labels: list[str] = pc.unique(of_task["label"].cast(TEXT)).to_pylist()
-    return labels
-
-
-def _kind(name: str, task_rows: dict[str, Any], settings: Campaign) -> str | None:
-    kind: str | None = (
-        task_rows[name]["kind"] if name in task_rows else declared(name, settings).kind
-    )
-    return kind
-
-
 def _scale_and_criteria(
-    name: str, task_rows: dict[str, Any], settings: Campaign
+    name: str, tasks: AskedTasks
 ) -> tuple[tuple[float, float] | None, tuple[str, ...]]:
-    if name not in task_rows:
-        declaration = declared(name, settings)
+    if name not in tasks.rows:
+        declaration = declared(name, tasks.settings)
         return declaration.scale, tuple(declaration.criteria)
-    row = task_rows[name]
+    row = tasks.rows[name]
     has_scale = row["scale_low"] is not None and row["scale_high"] is not None
     return (
         scale_of(row) if has_scale else None,

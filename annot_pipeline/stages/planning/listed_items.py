@@ -41,6 +41,11 @@ class Listed:
         own = [self.by_task[task] for task in tasks if task in self.by_task]
         return ChainMap[str, Row](*own, self.common)
 
+    def labelled_in(self, task: str, settings: Campaign) -> list[str]:
+        """Return the tasks whose outputs a task of adequacy labels."""
+        labelling = labelled_by(self.by_task, settings)
+        return [name for name, labelled_task in labelling.items() if labelled_task == task]
+
     def homeless(self) -> set[str]:
         """Return listed items that belong to no task unless judged, as there are several."""
         if self.n_homes < 2:

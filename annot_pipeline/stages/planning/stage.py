@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -18,6 +19,9 @@ from annot_pipeline.storage.tables import (
     read_verified,
     verify_table,
 )
+
+if TYPE_CHECKING:
+    from annot_pipeline.stages.planning.planning_inputs import PlanningTables
 
 
 def plan_next_hits(context: StageContext) -> StageOutput[PlanMetrics]:
@@ -35,35 +39,48 @@ def _plan(
     stored: Mapping[str, StoredTable], columns: Mapping[str, Sequence[str]], settings: Campaign
 ) -> tuple[pa.Table, PlanMetrics]:
     """Return plan by the tables that the design looks at."""
-    from annot_pipeline.stages.planning.plan_hits import (
-        BY_TASK,
-        NEEDED,
-        PROBABILITIES,
-        VOTES,
-        plan_hits,
-    )
+    from annot_pipeline.stages.planning.plan_hits import plan_hits
 
-    required_tables = NEEDED[settings.next_hits.design]
-    table_names = {"tasks", "item_rows", "item_texts"} | (
-        {VOTES, PROBABILITIES} & {*required_tables}
-    )
-    read = {name: read_verified(stored[name], columns[name]) for name in table_names}
+    return plan_hits(planning_tables(stored, settings, columns), settings)
+
+
+def needed_tables(settings: Campaign) -> tuple[str, ...]:
+    """Return the names of the tables that the design of the next HITs looks at."""
+    from annot_pipeline.stages.planning.designs import DESIGNS
+
+    return ("tasks", "item_rows", "item_texts", *DESIGNS[settings.next_hits.design].needs)
+
+
+def planning_tables(
+    stored: Mapping[str, StoredTable],
+    settings: Campaign,
+    columns: Mapping[str, Sequence[str]] | None = None,
+) -> PlanningTables:
+    """Return the tables of a build that the design looks at, their checksums verified.
+
+    Parameters
+    ----------
+    stored
+        At least `needed_tables`, by name.
+    settings
+        ``next_hits.design``.
+    columns
+        Of each table, those to read; None: all.
+    """
+    from annot_pipeline.stages.planning.planning_inputs import BY_TASK, WHOLE, PlanningTables
+
+    names, columns = needed_tables(settings), columns or {}
     by_task = {
-        name: StoredTasks(verify_table(stored[name]), columns[name])
-        for name in BY_TASK
-        if name in required_tables
+        field: StoredTasks(verify_table(stored[name]), columns.get(name, ()))
+        for name, field in BY_TASK.items()
+        if name in names
     }
-    return plan_hits(
-        by_task.get("scores"),
-        read["tasks"],
-        read["item_rows"],
-        settings=settings,
-        comparisons=by_task.get("comparisons"),
-        votes=read.get(VOTES),
-        judgments=by_task.get("controlled"),
-        probabilities=read.get(PROBABILITIES),
-        item_texts=read["item_texts"],
-    )
+    whole = {
+        field: read_verified(stored[name], columns.get(name, ()))
+        for name, field in WHOLE.items()
+        if name in names
+    }
+    return PlanningTables(**whole, **by_task)
 
 
 PLAN_HITS = Stage(

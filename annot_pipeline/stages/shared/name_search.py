@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, cached_property
+from itertools import pairwise
 from typing import NamedTuple
 from unicodedata import combining
 
@@ -148,7 +149,7 @@ class NameSearch:
         if self.first_words.isdisjoint(words):  # fast path: most pages have none
             return
         there = {*words}
-        in_a_row = {*zip(words, words[1:], strict=False), *zip(words, strict=True)}
+        in_a_row = {*pairwise(words), *zip(words, strict=True)}
         by_word: dict[str, list[Spelling]] = {}
         for word in there & self.by_word.keys():
             if likely := [s for s in self.by_word[word] if s.words in in_a_row]:

@@ -14,6 +14,7 @@ from annot_pipeline.contracts.task_table import TASKS
 from annot_pipeline.runtime.by_task import ByTask
 from annot_pipeline.stages.ingest.present_exports import ITEM_ROWS
 from annot_pipeline.stages.planning.plan_hits import plan_hits
+from annot_pipeline.stages.planning.planning_inputs import PlanningTables
 from annot_pipeline.stages.shared.comparisons import COMPARISONS
 
 Row = dict[str, Any]
@@ -92,12 +93,13 @@ def planned(
         tasks = [{"task": "mt", "kind": "pairwise"}] if comparisons else []
     rows = [{"place": place} | row for place, row in enumerate(items)]
     table, metrics = plan_hits(
-        None,
-        tasks_table(*tasks),
-        pa.Table.from_pylist(rows, ITEM_ROWS),
-        settings=campaign,
-        comparisons=ByTask(pa.Table.from_pylist(list(comparisons), COMPARISONS)),
-        votes=votes_table(votes),
+        PlanningTables(
+            tasks_table(*tasks),
+            pa.Table.from_pylist(rows, ITEM_ROWS),
+            comparisons=ByTask(pa.Table.from_pylist(list(comparisons), COMPARISONS)),
+            votes=votes_table(votes),
+        ),
+        campaign,
     )
     return table.to_pylist(), metrics
 

@@ -329,7 +329,7 @@ def test_what_cannot_be_asked_is_said(tasks, labels, says):
 
 
 def test_labels_to_choose_from_are_those_declared_or_seen():
-    from annot_pipeline.stages.planning.hit_questions import hit_questions
+    from annot_pipeline.stages.planning.hit_questions import AskedTasks, about_adequacy
     from annot_pipeline.stages.planning.listed_items import Listed
     from tests.stages.planning.planned_comparisons import tasks_table, votes_table
 
@@ -338,7 +338,8 @@ def test_labels_to_choose_from_are_those_declared_or_seen():
 
     def asked_with(tasks, known, labels):
         campaign = settings("adequacy", tasks)
-        questions, _ = hit_questions(tasks_table(*known), listed_, votes_table(labels), campaign)
+        votes = votes_table(labels)
+        questions, _ = about_adequacy(AskedTasks(tasks_table(*known), listed_, votes, campaign))
         return [(q.task, q.ask, q.labels) for q in questions]
 
     declared = [("good", "label", ("yes", "fair", "no"))]
