@@ -149,26 +149,7 @@ class ComparisonFit:
 
 
 @dataclass(frozen=True)
-class AdjustedComparisons:
-    """Strengths with variances, and the order that data without sizes have.
-
-    Parameters
-    ----------
-    estimates
-        Of systems, logits; components are the strongly connected ones.
-    fit
-        All parameters.
-    part
-        ``(K,)`` codes: systems of different parts are not even indirectly compared.
-    """
-
-    estimates: SystemEstimates
-    fit: ComparisonFit
-    part: Codes
-
-
-@dataclass(frozen=True)
-class _Meat(Additive):
+class ClusterSums(Additive):
     """Sums over clusters of segments, and of judge and segment: products of scores."""
 
     segments: Floats
@@ -177,6 +158,65 @@ class _Meat(Additive):
     segment_cells: CorrelationSums
     judge_residuals: Floats
     judge_counts: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class AdjustedComparisons:
+    """Strengths with variances, and the order that data without sizes have.
+
+    What is not in ``fit`` is worked out when it is asked for.
+
+    Parameters
+    ----------
+    fit
+        All parameters.
+    blocks, counts, totals
+        The comparisons, of each pair of systems, and ``(K,)`` of each system.
+    inverse
+        ``(n_parameters, n_parameters)`` inverse of the information.
+    meat
+        Sums over clusters.
+    n_judges, n_segments
+        Clusters.
+    """
+
+    fit: ComparisonFit
+    blocks: Blocks[ComparisonBlock]
+    counts: PairCounts
+    totals: Floats
+    inverse: Floats
+    meat: ClusterSums
+    n_judges: int
+    n_segments: int
+
+    @cached_property
+    def estimates(self) -> SystemEstimates:
+        """Return estimates of systems, logits; components are the strongly connected ones."""
+        n_systems, meat = self.totals.size, self.meat
+        judges = segments = both = None
+        if _are_many_judges(self.n_judges, self.n_segments):
+            judges = _judge_variance(meat, self.totals, self.inverse, n_systems)
+        if _are_many_segments(self.n_judges, self.n_segments):
+            correlation = meat.segment_cells.correlation
+            freedom = self.blocks.sum(_segment_freedom, self.totals, correlation)
+            segments = ClusterVariance(
+                _of_systems(self.inverse, meat.segments, n_systems), freedom.degrees_of_freedom
+            )
+        if judges is not None and segments is not None:
+            both = _of_systems(self.inverse, meat.both, n_systems)
+        return SystemEstimates(
+            np.where(self.totals > 0, self.fit.strengths, np.nan), judges, segments, both,
+            self._components[0], any(self.blocks.map(_has_documents)),
+        )  # fmt: skip
+
+    @property
+    def part(self) -> Codes:
+        """Return ``(K,)`` codes: systems of different parts are not even indirectly compared."""
+        return self._components[1]
+
+    @cached_property
+    def _components(self) -> tuple[Codes, Codes]:
+        return _components(self.counts)
 
 
 def adjusted_comparisons(
@@ -202,38 +242,31 @@ def adjusted_comparisons(
     of_system = counts.n.sum(axis=0)
     totals = of_system.sum(axis=0) + of_system.sum(axis=1)
     meat = blocks.sum(_meat, model, totals)
-    sizes = blocks.map(_sizes)
     n_judges = int(np.count_nonzero(meat.judge_counts.sum(axis=1)))
-    n_segments = sum(sizes)
-    judges = segments = both = None
-    if n_judges >= FEW or n_segments < FEW:
-        judges = _judge_variance(meat, totals, inverse, n_systems)
-    if n_segments >= FEW or n_judges < FEW:
-        correlation = meat.segment_cells.correlation
-        freedom = blocks.sum(_segment_freedom, totals, correlation)
-        segments = ClusterVariance(
-            _of_systems(inverse, meat.segments, n_systems), freedom.degrees_of_freedom
-        )
-    if judges is not None and segments is not None:
-        both = _of_systems(inverse, meat.both, n_systems)
-    strengths = model.parameters[:n_systems]
-    strong, part = _components(counts)
-    estimates = SystemEstimates(
-        np.where(totals > 0, strengths, np.nan), judges, segments, both, strong,
-        any(blocks.map(_has_documents)),
-    )  # fmt: skip
+    n_segments = sum(blocks.map(_sizes))
     kinds = []
-    if judges is not None:
+    if _are_many_judges(n_judges, n_segments):
         kinds.append((meat.judges.T @ meat.judges, n_judges))
-    if segments is not None:
+    if _are_many_segments(n_judges, n_segments):
         kinds.append((meat.segments, n_segments))
     errors = _effect_errors(inverse, kinds, meat.both, n_systems)
     fit = ComparisonFit(
-        strengths, model.order_effects, float(model.parameters[-1]) if models_ties else np.nan,
+        model.parameters[:n_systems], model.order_effects,
+        float(model.parameters[-1]) if models_ties else np.nan,
         model.coefficients, errors[:n_orders], errors[n_orders:-1],
         max(min(n for _, n in kinds) - 1.0, 0.0),
     )  # fmt: skip
-    return AdjustedComparisons(estimates, fit, part)
+    return AdjustedComparisons(fit, blocks, counts, totals, inverse, meat, n_judges, n_segments)
+
+
+def _are_many_judges(n_judges: int, n_segments: int) -> bool:
+    """Return whether judges are clusters: there are enough, or segments are few as well."""
+    return n_judges >= FEW or n_segments < FEW
+
+
+def _are_many_segments(n_judges: int, n_segments: int) -> bool:
+    """Return whether segments are clusters: there are enough, or judges are few as well."""
+    return n_segments >= FEW or n_judges < FEW
 
 
 def pair_counts(block: ComparisonBlock) -> PairCounts:
@@ -349,7 +382,7 @@ def _components(counts: PairCounts) -> tuple[Codes, Codes]:
 
 
 def _judge_variance(
-    meat: _Meat, totals: Floats, inverse: Floats, n_systems: int
+    meat: ClusterSums, totals: Floats, inverse: Floats, n_systems: int
 ) -> ClusterVariance:
     """Return the variance by clusters of judges; their sums come with the share correction."""
     from scipy.sparse import csr_array
@@ -369,7 +402,7 @@ def _judge_variance(
     return ClusterVariance(_of_systems(inverse, sums.T @ sums, n_systems), freedom)
 
 
-def _meat(block: ComparisonBlock, model: ComparisonModel, totals: Floats) -> _Meat:
+def _meat(block: ComparisonBlock, model: ComparisonModel, totals: Floats) -> ClusterSums:
     log_odds = model.log_odds(block.first, block.second, block.orders, block.differences)
     preference, tie, _ = model.expected(log_odds)
     residual = block.preferences - preference
@@ -388,7 +421,7 @@ def _meat(block: ComparisonBlock, model: ComparisonModel, totals: Floats) -> _Me
     judge_counts = block.systems_by(block.judges, block.n_judges).toarray()
     of_segment = _residuals_by(block, block.segments, block.n_segments, residual)
     squares, n = 2 * float(residual @ residual), 2.0 * residual.size
-    return _Meat(
+    return ClusterSums(
         segments.T @ segments,
         both.T @ both,
         judges,
