@@ -157,7 +157,7 @@ def _text(opening: Opening) -> Iterator[_Text]:
             yield _Text(opening, raw)
         except (UnicodeDecodeError, UnicodeEncodeError):
             raise opening.broken(
-                f"is not text in {opening.encoding}{_first_undecodable(opening)}",
+                f"is not text in {opening.encoding}{first_undecodable(opening)}",
                 "set options.encoding to the file's encoding",
             ) from None
 
@@ -531,7 +531,7 @@ def _too_long(opening: Opening, row: str) -> InputError:
     )
 
 
-def _first_undecodable(opening: Opening) -> str:
+def first_undecodable(opening: Opening) -> str:
     """Return the first line with bytes that the encoding does not know; a line may be long."""
     number = 1
     with (

@@ -192,7 +192,7 @@ def _is_refused(error: Exception) -> bool:
 
 
 def _refused(error: Exception) -> Problem:
-    what = f"access is refused: {_first_line(error)}"
+    what = f"access is refused: {first_line(error)}"
     do = (
         "set credentials in the environment (as AWS_PROFILE, or AWS_ACCESS_KEY_ID and "
         f"AWS_SECRET_ACCESS_KEY) that may list, read, write and delete there; {STANDS}"
@@ -201,7 +201,7 @@ def _refused(error: Exception) -> Problem:
 
 
 def _unreachable(error: Exception) -> Problem:
-    what = f"{type(error).__name__}: {_first_line(error)}"
+    what = f"{type(error).__name__}: {first_line(error)}"
     return Problem("", what, do=f"check the network and the endpoint, then try again; {STANDS}")
 
 
@@ -209,7 +209,7 @@ def _last(path: str) -> str:
     return path.rstrip("/").rpartition("/")[2]
 
 
-def _first_line(error: Exception) -> str:
+def first_line(error: Exception) -> str:
     """Return the first line of a message, without a password that an endpoint may hold."""
     line = (str(error).strip() or "no message").split("\n")[0]
     return re.sub(r"//[^/\s]+@", "//***@", line)

@@ -69,7 +69,7 @@ class Pointer:
             "pruned": sorted(self.pruned, key=number),
             "pins": {version: asdict(pin) for version, pin in self.pins.items()},
         }
-        return content | {"sha256": _digest(content)}
+        return content | {"sha256": pointer_digest(content)}
 
 
 def number(version: str) -> int:
@@ -149,10 +149,11 @@ def _is_signed(data: bytes) -> bool:
     """Return whether it carries its own digest: whatever it says, that is what was written."""
     try:
         document = parse_bounded_json(data)
-        return bool(document.pop("sha256") == _digest(document))
+        return bool(document.pop("sha256") == pointer_digest(document))
     except (ValueError, KeyError, TypeError, AttributeError):
         return False
 
 
-def _digest(document: Mapping[str, Any]) -> str:
+def pointer_digest(document: Mapping[str, Any]) -> str:
+    """Return the digest of a pointer's document, which stands beside it."""
     return hashlib.sha256(canonical_json(document)).hexdigest()

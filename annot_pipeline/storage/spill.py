@@ -36,7 +36,7 @@ _opening = Lock()
 def own_spill(spill: Path) -> Path:
     """Return the folder of this process within a spill folder; it need not exist."""
     process = os.getpid()
-    return spill / f"annot-spill-{HOST}-{process}-{_started(process)}"
+    return spill / f"annot-spill-{HOST}-{process}-{started_at(process)}"
 
 
 def open_spill(spill: Path) -> Path:
@@ -142,7 +142,7 @@ def _is_dead(folder: Path) -> bool:
     if match is None or match["host"] != HOST:
         return False
     process = int(match["process"])
-    if _is_alive(process) and int(match["started"]) == _started(process):
+    if _is_alive(process) and int(match["started"]) == started_at(process):
         return False
     return not _is_locked(folder / LOCK)
 
@@ -179,7 +179,7 @@ def _is_alive(process: int) -> bool:
     return True
 
 
-def _started(process: int) -> int:
+def started_at(process: int) -> int:
     """Return when a process started, in ticks since boot; 0 where the system does not say."""
     try:
         stat = Path(f"/proc/{process}/stat").read_text()

@@ -10,7 +10,7 @@ from annot_pipeline.bounded_json import DEEPEST, JsonError, bounded_number, pars
 from annot_pipeline.cli import main
 from annot_pipeline.errors import InputError
 from annot_pipeline.exports import READERS, Opening
-from annot_pipeline.stages.ingest.expressions import RejectionError, _json_step
+from annot_pipeline.stages.ingest.expressions import RejectionError, json_step
 from tests.memory import peak_bytes
 
 MB = 1 << 20
@@ -102,7 +102,7 @@ def test_values_of_the_whole_document_are_bounded(tmp_path):
 @pytest.mark.parametrize("value", BAD.values(), ids=BAD.keys())
 def test_a_json_path_into_a_cell_rejects_the_record(value):
     with pytest.raises(RejectionError, match="label is not JSON"):
-        _json_step("a", "label")(f'{{"a": {value}}}')
+        json_step("a", "label")(f'{{"a": {value}}}')
 
 
 @pytest.mark.parametrize("value", BAD.values(), ids=BAD.keys())

@@ -73,7 +73,7 @@ def test_a_gzip_in_another_encoding_that_does_not_hold_it(tmp_path: Path) -> Non
 
 def find_third_line(path: Path) -> None:
     opening = Opening(path, path.name, encoding="ascii")
-    assert tabular._first_undecodable(opening) == ", line 3"
+    assert tabular.first_undecodable(opening) == ", line 3"
 
 
 @pytest.mark.slow

@@ -15,7 +15,7 @@ import pytest
 from annot_pipeline import load_gold
 from annot_pipeline.cli import main
 from annot_pipeline.errors import AnnotError, StoreError
-from annot_pipeline.storage.bucket import Bucket, _first_line
+from annot_pipeline.storage.bucket import Bucket, first_line
 from tests.storage.s3_machines import KEY, URL, machine, publish
 
 
@@ -68,7 +68,7 @@ def test_an_endpoint_where_nobody_listens(monkeypatch):
 def test_a_password_is_not_told_whatever_it_holds(password):
     error = OSError(f"no answer of https://me:{password}@host:9000/a@b, nor of http://host/c@d e@f")
     told = "no answer of https://***@host:9000/a@b, nor of http://host/c@d e@f"
-    assert _first_line(error) == told
+    assert first_line(error) == told
 
 
 @pytest.mark.usefixtures("fresh_clients")

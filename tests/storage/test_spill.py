@@ -56,7 +56,7 @@ def test_folders_of_dead_processes_of_this_host_go_and_no_others(tmp_path):
     parent = os.getppid()
     names = {
         f"annot-spill-{host}-{dead}-123": False,
-        f"annot-spill-{host}-{parent}-{spilling._started(parent)}": True,
+        f"annot-spill-{host}-{parent}-{spilling.started_at(parent)}": True,
         f"annot-spill-{host}-{parent}-1": False,  # another process had this number
         "annot-spill-elsewhere-1-1": True,
         f"annot-{host}-{dead}": True,

@@ -18,7 +18,7 @@ from annot_pipeline.commands import release_manifest
 from annot_pipeline.errors import StoreError
 from annot_pipeline.storage import store
 from annot_pipeline.storage.files import canonical_json
-from annot_pipeline.storage.pointer import _digest
+from annot_pipeline.storage.pointer import pointer_digest
 from annot_pipeline.storage.releases import Releases
 from tests.conftest import build_file
 from tests.survival.nights import add_export, newest, tables, unfinished, write_campaign
@@ -122,7 +122,7 @@ def test_a_pointer_of_a_newer_version_is_not_called_damaged(first_day: Path) -> 
     path = folder / "gold/latest.json"
     document = json.loads(path.read_bytes())
     said = {name: value for name, value in document.items() if name != "sha256"} | {"more": 1}
-    path.write_bytes(canonical_json(said | {"sha256": _digest(said)}))
+    path.write_bytes(canonical_json(said | {"sha256": pointer_digest(said)}))
     before = path.read_bytes()
     for read in (lambda: build_file(folder), lambda: load_gold(folder / "gold", "labels")):
         with pytest.raises(StoreError, match=r"latest\.json: written by a newer annot-pipeline"):

@@ -80,7 +80,7 @@ def predict_labels(
         cells = blocks.sum(_cell_counts, member).reshape(-1, k, k)
         counts.append(cells + added(cells.sum(axis=0)[None])[0])
     shares = label_shares(cells.sum(axis=(0, 2))[None], smoothing)[0]
-    return blocks.keep(_predict, counts, estimates, published, shares), shares
+    return blocks.keep(predict, counts, estimates, published, shares), shares
 
 
 def pool_predictions(predictions: Sequence[Predictions]) -> Predictions:
@@ -110,13 +110,14 @@ def _cell_counts(block: ModelLabels, member: int) -> Floats:
     return block.cells[member]
 
 
-def _predict(
+def predict(
     block: ModelLabels,
     counts: Sequence[Floats],
     estimates: Sequence[Estimates],
     published_dependences: Sequence[float],
     shares: Floats,
 ) -> Predictions:
+    """Return what the members of the stack predict of the labels of a block that are held out."""
     labels, members, published = block.labels, [], []
     for posterior, cells, fitted, value in zip(
         block.posteriors, counts, estimates, published_dependences, strict=True

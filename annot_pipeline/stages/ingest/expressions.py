@@ -231,7 +231,7 @@ def _steps_of_column(expression: ColumnExpression, bindings: Bindings, field: st
         separator = expression.split
         steps.append(lambda cell: None if not cell else split_cell(cell, separator))
     if expression.json_path is not None:
-        steps.append(_json_step(_fill(expression.json_path, bindings), field))
+        steps.append(json_step(_fill(expression.json_path, bindings), field))
     if expression.is_set:
         steps.append(lambda cell: None if cell is None else as_set(cell))
     if expression.has is not None:
@@ -242,7 +242,9 @@ def _steps_of_column(expression: ColumnExpression, bindings: Bindings, field: st
     return steps
 
 
-def _json_step(path: str, field: str) -> Callable[[str | None], str | None]:
+def json_step(path: str, field: str) -> Callable[[str | None], str | None]:
+    """Return the step that takes what a path names in a cell of JSON; ``field`` is for messages."""
+
     def step(value: str | None) -> str | None:
         if not value:
             return None

@@ -41,7 +41,7 @@ def account(parts: Iterable[pa.Table]) -> list[Row]:
         grouped = (
             rows.select(COLUMNS[:4])
             .append_column("refused", refused.cast(pa.int64()))
-            .append_column("row_hash", pa.array(_hashes(rows["source_row"])))
+            .append_column("row_hash", pa.array(hashes_of_rows(rows["source_row"])))
             .group_by(["source_order", "source_file", "fate"])
             .aggregate([("row_hash", "count"), ("row_hash", "sum"), ("refused", "sum")])
         )
@@ -107,7 +107,7 @@ def _empty_account(export: Mapping[str, Any]) -> Row:
     return {name: export[name] for name in KEY} | counts
 
 
-def _hashes(rows: pa.ChunkedArray) -> npt.NDArray[np.int64]:
+def hashes_of_rows(rows: pa.ChunkedArray) -> npt.NDArray[np.int64]:
     """Return a 32-bit hash of each row number (splitmix64), so that sums tell rows apart."""
     mixed = rows.to_numpy().astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
@@ -133,4 +133,4 @@ class RowCounts:
 
 def row_hashes(rows: pa.ChunkedArray) -> int:
     """Return the sum of the hashes of row numbers."""
-    return int(_hashes(rows).sum())
+    return int(hashes_of_rows(rows).sum())

@@ -227,7 +227,7 @@ def test_each_family_counts_once_for_the_weights():
     estimates = fit(task)[1]
     block = ModelLabels.from_codes(task, estimates)
     counts = [np.ones((9, 4, 4)) for _ in DEPENDENCE]
-    predictions = held_out_labels._predict(block, counts, estimates, DEPENDENCE, np.full(4, 0.25))
+    predictions = held_out_labels.predict(block, counts, estimates, DEPENDENCE, np.full(4, 0.25))
     n = block.labels.n_judges
     assert predictions.times.sum() == pytest.approx(n[n > 1].sum())
     assert n.sum() < task.items.size

@@ -6,9 +6,14 @@ import pyarrow as pa
 import pytest
 
 from annot_pipeline.contracts import FATES
-from annot_pipeline.stages.shared.account_records import RowCounts, _hashes, account, whole_account
+from annot_pipeline.stages.shared.account_records import (
+    RowCounts,
+    account,
+    hashes_of_rows,
+    whole_account,
+)
 
-H = [int(n) for n in _hashes(pa.chunked_array([range(8)]))]
+H = [int(n) for n in hashes_of_rows(pa.chunked_array([range(8)]))]
 FILE = {
     "source_order": 0, "file_order": 0, "source_file": "a.csv", "rows": 3, "records": 4,
     "rows_with_records": 3, "row_hashes": H[1] + H[2] + H[3] + H[3], "unaccounted_lines": 0,
