@@ -38,6 +38,7 @@ from annot_pipeline.storage.queries import Queries
 from annot_pipeline.storage.releases import Release, Releases
 from annot_pipeline.storage.shortages import cannot_write, running
 from annot_pipeline.storage.source_digests import SourceDigests
+from annot_pipeline.storage.store_layout import FIGURES
 from annot_pipeline.storage.tables import (
     StoredTable,
     TableFile,
@@ -155,7 +156,8 @@ def _publish_if_new(build: Build, runs: Mapping[str, StageRun], releases: Releas
         names = names_in_release(build, outputs, tables, document)
         gate_checks = check_names(build, names)
         document["checks"] = [*checks, *gate_checks]
-        write_pages(folder, document, outputs, parent, queries, lines)
+        figures = build.store.root / FIGURES
+        write_pages(folder, document, outputs, parent, queries, lines, figures)
         if names:
             names.add_pages(sorted(p for p in folder.iterdir() if p.suffix in PAGES))
             gate_checks = check_names(build, names)

@@ -14,6 +14,7 @@ import pyarrow as pa
 from annot_pipeline.audit.trace.documents import trace_contested
 from annot_pipeline.report.croissant import croissant
 from annot_pipeline.report.data_card import data_card
+from annot_pipeline.report.figures.remembered import remembering
 from annot_pipeline.report.release_figures import drawn_judges
 from annot_pipeline.report.report import (
     COMPARED,
@@ -41,6 +42,7 @@ def write_pages(
     parent: Release | None,
     queries: Queries,
     lines: FindLines,
+    figures: Path,
 ) -> None:
     """Write data card, report and description into a new release's folder, which has its tables.
 
@@ -56,22 +58,23 @@ def write_pages(
         Those that run here.
     lines
         Finds the line numbers of rows of exports.
+    figures
+        Folder of figures that are drawn again where their values have changed.
     """
     stored_tables = {table["name"]: stored_table(folder, table) for table in document["tables"]}
     gold = reported_tables(stored_tables, queries)
     (folder / "README.md").write_text(data_card(document, gold), encoding="utf-8")
     (folder / "croissant.json").write_bytes(canonical_json(croissant(document)))
-    (folder / "report.html").write_text(
-        report_html(
+    with remembering(figures):
+        report = report_html(
             document,
             gold,
             drawn_tables(outputs, gold, queries),
             trace_contested(folder, document, MOST_ITEMS, queries, lines),
             _parent_tables(parent, stored_tables, document, queries),
             parent.manifest if parent else None,
-        ),
-        encoding="utf-8",
-    )
+        )
+    (folder / "report.html").write_text(report, encoding="utf-8")
 
 
 def reported_tables(

@@ -43,6 +43,7 @@ class Run(NamedTuple):
     first_row: int
     rows: int
     first_line: int
+    lines: int
     problem: str = ""
 
 
@@ -251,7 +252,7 @@ class CsvRows:
             n_rows = n_lines - n_blank
         elif kind == OF_SEVERAL_LINES:
             n_lines = len(LINE_END.findall(data, start, end))
-        run = Run(kind, start, end, self.n_rows + 1, n_rows, self.n_lines + 1, problem)
+        run = Run(kind, start, end, self.n_rows + 1, n_rows, self.n_lines + 1, n_lines, problem)
         self._check_lengths(data, run)
         self.n_rows += n_rows
         self.n_lines += n_lines
@@ -271,7 +272,9 @@ class CsvRows:
         for data, runs in self.blocks():
             for run in runs:
                 row = run.first_row
-                if not any(row <= number < row + run.rows for number in wanted):
+                inside = sorted(number for number in wanted if row <= number < row + run.rows)
+                if run.lines == run.rows or not inside:
+                    yield from ((number, run.first_line + number - row) for number in inside)
                     continue
                 for text, line in _rows_of_run(data, run):
                     is_blank = text in BLANK and run.kind == "rows"

@@ -38,7 +38,7 @@ from annot_pipeline.storage.marked_folder import claim, is_marked, refuse_foreig
 from annot_pipeline.storage.queries import clear_spill
 from annot_pipeline.storage.shortages import cannot_write
 from annot_pipeline.storage.stage_result import StageFingerprint, StageResult
-from annot_pipeline.storage.store_layout import RECORD_FILE, STORE
+from annot_pipeline.storage.store_layout import FIGURES, RECORD_FILE, STORE
 from annot_pipeline.storage.tables import StoredTable, read_table
 
 LOCK = ".lock"
@@ -371,6 +371,7 @@ class Store:
             *self._folders("checkpoints/*"),
             *self._folders("stages/*"),
             self._settings,
+            self.root / FIGURES,
             *self._folders("archive/*"),
             *self._folders("runs/*"),
         ):

@@ -34,10 +34,13 @@ FILES = frozenset(
 RESTORED = frozenset({".lock", "judge.key", "key.json"})
 """Files that may lie in a new store alone: a key is restored before the first build."""
 NOTES = ("export_digests.json", "last_build.json")
+FIGURES = "figures"
+"""Folder of figures of the last report."""
 FOLDERS: dict[str, tuple[re.Pattern[str], ...]] = {
     "archive": (re.compile(r"[0-9a-f]{2}"), ARCHIVED),
     "checkpoints": (KEY, re.compile(r"[0-9a-f]+\.npz")),
     "digests": (_JSON,),
+    FIGURES: (re.compile(r"[0-9a-f]{64}\.svg"),),
     "records": (RECORD_FILE,),
     COPIES: (re.compile(r"[a-z0-9-]+-[0-9a-f]{8}"),),
     "runs": (_ANY, _JSON),

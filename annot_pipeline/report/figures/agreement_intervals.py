@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from annot_pipeline.report.figures.names import short
 from annot_pipeline.report.figures.plot import nothing_svg, row_plot, text_at_right
+from annot_pipeline.report.figures.remembered import remembered
 from annot_pipeline.report.figures.theme import BLUE, INK
 from annot_pipeline.report.figures.values import numbers
 
@@ -16,6 +17,7 @@ MOST_TASKS = 60
 """Tasks drawn, the first."""
 
 
+@remembered
 def agreement_svg(
     tasks: Sequence[object], statistics: Sequence[object], values: npt.ArrayLike,
     low: npt.ArrayLike, high: npt.ArrayLike, scale: str = "1: all agree. 0: as by chance.",

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from annot_pipeline.contracts import share_text
 from annot_pipeline.report.figures.names import short
 from annot_pipeline.report.figures.plot import key_above, nothing_svg, row_plot, text_at_right
+from annot_pipeline.report.figures.remembered import remembered
 from annot_pipeline.report.figures.theme import BLUE, GREEN, Color
 
 NAMES = ("< 0.5", "0.5 to 0.8", "0.8 to 0.95", "0.95 to 0.99", "≥ 0.99", "decided by an expert")
@@ -20,6 +21,7 @@ MOST_TASKS = 60
 """Tasks drawn, the first."""
 
 
+@remembered
 def certainty_svg(
     tasks: Sequence[object],
     counts: npt.ArrayLike,

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from annot_pipeline.report.figures.names import short
 from annot_pipeline.report.figures.plot import matrix_plot, nothing_svg, text_at_right
+from annot_pipeline.report.figures.remembered import remembered
 from annot_pipeline.report.figures.theme import MOST_POINTS
 from annot_pipeline.report.figures.values import numbers
 
@@ -20,6 +21,7 @@ FRACTIONS = (1.0, 0.2, 0.02)
 """Of alpha: below each, a cell has a darker colour."""
 
 
+@remembered
 def comparison_matrix_svg(
     systems: Sequence[object],
     p_values: npt.ArrayLike,

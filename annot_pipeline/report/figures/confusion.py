@@ -15,6 +15,7 @@ from annot_pipeline.report.figures.plot import (
     new_plot,
     nothing_svg,
 )
+from annot_pipeline.report.figures.remembered import remembered
 from annot_pipeline.report.figures.theme import MOST_POINTS, SMALL
 from annot_pipeline.report.figures.values import numbers
 
@@ -28,6 +29,7 @@ PAGE = 900
 """Width that a row of matrices may take, px."""
 
 
+@remembered
 def confusion_svg(
     labels: Sequence[object], confusions: npt.ArrayLike, titles: Sequence[object]
 ) -> str:

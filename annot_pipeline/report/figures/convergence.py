@@ -10,6 +10,7 @@ import numpy as np
 from annot_pipeline.errors import counted
 from annot_pipeline.report.figures.names import key_name, px_of
 from annot_pipeline.report.figures.plot import new_plot, nothing_svg, plain_log_ticks, whole_ticks
+from annot_pipeline.report.figures.remembered import remembered
 from annot_pipeline.report.figures.theme import BLUE, MOST_POINTS, SERIES, SMALL, VERMILLION, Color
 from annot_pipeline.report.figures.values import Numbers, evenly, numbers
 
@@ -23,6 +24,7 @@ MOST_TASKS = 500
 """Lines that are drawn; of more tasks, those that took longest."""
 
 
+@remembered
 def convergence_svg(fits: Sequence[Mapping[str, Any]]) -> str:
     """Draw the gap of the log posterior to its final value by iteration, one line per task.
 

@@ -6,12 +6,14 @@ from collections.abc import Mapping
 
 from annot_pipeline.errors import counted
 from annot_pipeline.report.figures.plot import nothing_svg, row_plot, text_at_right
+from annot_pipeline.report.figures.remembered import remembered
 from annot_pipeline.report.figures.theme import BLUE, GREEN, GREY, VERMILLION, Color
 
 COUNTED = ("outputs", "collapsed", "by_reference", "by_spread", "asked")
 """What is counted; vertices are outputs less those that collapsed."""
 
 
+@remembered
 def effort_saved_svg(counts: Mapping[str, int]) -> str:
     """Draw how many questions the graph saves: from all outputs down to those asked.
 

@@ -16,6 +16,7 @@ from annot_pipeline.report.figures.plot import (
     nothing_svg,
     plain_log_ticks,
 )
+from annot_pipeline.report.figures.remembered import remembered
 from annot_pipeline.report.figures.theme import BLUE, INK, VERMILLION, Color
 from annot_pipeline.report.figures.values import Numbers, evenly, numbers
 
@@ -36,6 +37,7 @@ MOST_JUDGES = 2_000
 """Judges that are drawn."""
 
 
+@remembered
 def p_against_seconds_svg(
     seconds: npt.ArrayLike,
     p_values: npt.ArrayLike,

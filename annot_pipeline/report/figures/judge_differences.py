@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from annot_pipeline.report.figures.names import short
 from annot_pipeline.report.figures.plot import nothing_svg, row_plot
+from annot_pipeline.report.figures.remembered import remembered
 from annot_pipeline.report.figures.theme import BLUE, INK, MOST_POINTS, SMALL, VERMILLION
 from annot_pipeline.report.figures.values import evenly, numbers
 
@@ -14,6 +15,7 @@ GOLDEN = 0.618_033_988_75
 """The fractional parts of its multiples fill a band evenly, however many there are."""
 
 
+@remembered
 def judge_differences_svg(
     ask_again: npt.ArrayLike, bad_reference: npt.ArrayLike, title: object
 ) -> str:

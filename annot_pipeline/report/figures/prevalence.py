@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from annot_pipeline.report.figures.names import short
 from annot_pipeline.report.figures.plot import key_above, nothing_svg, row_plot
+from annot_pipeline.report.figures.remembered import remembered
 from annot_pipeline.report.figures.theme import BLUE, GREEN, GREY
 from annot_pipeline.report.figures.values import numbers
 
@@ -16,6 +17,7 @@ MOST_LABELS = 60
 """Classes drawn; of more, those of the highest prevalence."""
 
 
+@remembered
 def prevalence_svg(
     labels: Sequence[object],
     prevalence: npt.ArrayLike,

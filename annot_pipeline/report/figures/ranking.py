@@ -10,6 +10,7 @@ import numpy.typing as npt
 from annot_pipeline.errors import counted
 from annot_pipeline.report.figures.names import short
 from annot_pipeline.report.figures.plot import nothing_svg, row_plot, text_at_right
+from annot_pipeline.report.figures.remembered import remembered
 from annot_pipeline.report.figures.theme import BLUE, INK
 from annot_pipeline.report.figures.values import numbers
 
@@ -17,6 +18,7 @@ MOST_SYSTEMS = 200
 """Systems drawn, from the best on."""
 
 
+@remembered
 def ranking_svg(
     systems: Sequence[object],
     scores: npt.ArrayLike,

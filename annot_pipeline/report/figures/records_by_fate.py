@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from annot_pipeline.errors import counted
 from annot_pipeline.report.figures.names import short
 from annot_pipeline.report.figures.plot import key_above, nothing_svg, row_plot, text_at_right
+from annot_pipeline.report.figures.remembered import remembered
 from annot_pipeline.report.figures.theme import BLUE, GREEN, GREY, PURPLE, VERMILLION, VIOLET
 
 COLORS = {
@@ -17,6 +18,7 @@ COLORS = {
 """By fate."""
 
 
+@remembered
 def records_by_fate_svg(
     records: Mapping[tuple[str, str], int], rows: Mapping[str, int] | None = None
 ) -> str:

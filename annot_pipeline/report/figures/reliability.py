@@ -10,9 +10,11 @@ from annot_pipeline.methods.labels.reliability import Reliability
 from annot_pipeline.methods.numerics.wilson import wilson_interval
 from annot_pipeline.report.figures.names import key_name, short
 from annot_pipeline.report.figures.plot import key_above, new_plot, nothing_svg
+from annot_pipeline.report.figures.remembered import remembered
 from annot_pipeline.report.figures.theme import INK, SERIES
 
 
+@remembered
 def reliability_svg(names: Sequence[object], curves: Sequence[Reliability]) -> str:
     """Draw the share of labels that are right against their mean probability, in bins.
 

@@ -11,12 +11,14 @@ import numpy.typing as npt
 from annot_pipeline.errors import counted
 from annot_pipeline.report.figures.names import short
 from annot_pipeline.report.figures.plot import new_plot, nothing_svg
+from annot_pipeline.report.figures.remembered import remembered
 from annot_pipeline.report.figures.theme import GREY, INK, SERIES, SMALL
 from annot_pipeline.report.figures.values import beyond, numbers
 
 MOST_PANELS, MOST_BINS, ACROSS = 12, 100, 4
 
 
+@remembered
 def score_histograms_svg(
     histograms: Sequence[tuple[object, npt.ArrayLike]],
     *,

@@ -11,6 +11,7 @@ from annot_pipeline.errors import counted
 from annot_pipeline.report.figures.curves import MOST_CURVES, Curve, draw_curves, key_at_right
 from annot_pipeline.report.figures.names import px_of, short
 from annot_pipeline.report.figures.plot import new_plot, nothing_svg
+from annot_pipeline.report.figures.remembered import remembered
 from annot_pipeline.report.figures.values import evenly, numbers
 
 NOTHING = "nothing was timed by the length of its text"
@@ -18,6 +19,7 @@ MOST_TICKS = 10
 """Lengths that are written with their counts."""
 
 
+@remembered
 def seconds_by_length_svg(
     words: npt.ArrayLike,
     names: Sequence[object],

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from annot_pipeline.report.figures.names import px_of, short
 from annot_pipeline.report.figures.plot import new_plot, nothing_svg
+from annot_pipeline.report.figures.remembered import remembered
 from annot_pipeline.report.figures.theme import BLUE, INK, SMALL, VERMILLION
 
 MEANING = (
@@ -17,6 +18,7 @@ MEANING = (
 )
 
 
+@remembered
 def segment_graph_svg(
     names: Sequence[object],
     edges: Sequence[tuple[int, int, int]],

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from annot_pipeline.report.figures.names import short
 from annot_pipeline.report.figures.plot import matrix_plot, nothing_svg
+from annot_pipeline.report.figures.remembered import remembered
 from annot_pipeline.report.figures.theme import MOST_POINTS
 from annot_pipeline.report.figures.values import numbers
 
@@ -20,6 +21,7 @@ NUMBERED = 16
 """Most systems whose cells show their percentages."""
 
 
+@remembered
 def win_matrix_svg(
     systems: Sequence[object], wins: npt.ArrayLike, ties: npt.ArrayLike | None = None
 ) -> str:
