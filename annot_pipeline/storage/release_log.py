@@ -12,9 +12,10 @@ import hashlib
 import json
 import os
 import re
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -107,9 +108,19 @@ class ReleaseLog:
     def __init__(self, store: Path, gold: Path | str, campaign: str = "") -> None:
         self.store, self.path = store, store / LOG
         self.gold, self.campaign = gold_name(store, gold), campaign
+        self._whole: tuple[tuple[int, ...], LogContent] | None = None
 
     def read(self) -> LogContent:
         """Return what the log says; damaged lines say nothing."""
+        state = _state(self.path)
+        if self._whole and self._whole[0] == state:
+            return self._whole[1]
+        content = self._read()
+        if state and content.damage is None:
+            self._whole = state, content
+        return content
+
+    def _read(self) -> LogContent:
         data, damage = b"", ""
         try:
             data = read_document(self.path)
@@ -165,7 +176,7 @@ class ReleaseLog:
 
     def abandon(self, golds: Collection[str]) -> None:
         """Forget gold that will not come back, by name; an empty one is what lost lines named."""
-        self._append(lambda _: [{"event": "abandoned", "gold": gold} for gold in sorted(golds)])
+        self._append(lambda _: [self._event("abandoned") | {"gold": g} for g in sorted(golds)])
 
     def newest(self, at_hand: Pointer | None, lying: Mapping[str, str]) -> Pointer | None:
         """Return the pointer that the log has of the gold at hand.
@@ -293,7 +304,7 @@ def _parsed(data: bytes) -> tuple[list[Event], list[str]]:
             if sha256 != _digest(event) or _line(event | {"sha256": sha256}) != line:
                 raise ValueError("changed")
             is_next = event.pop("before") == before or before is None
-            _applied({}, event)
+            _check(event)
         except (ValueError, KeyError, TypeError, AttributeError):
             lost.append(str(line_number))
             before = None
@@ -305,70 +316,76 @@ def _parsed(data: bytes) -> tuple[list[Event], list[str]]:
     return events, lost
 
 
-def _folded(events: Sequence[Event]) -> LogContent:
-    """Return what follows from events, in their order."""
-    golds: dict[str, SeenGold] = {}
-    highest, lacks_gold = 0, False
-    for event in events:
-        if event["event"] == "mended":
-            highest, lacks_gold = max(highest, event["highest"]), True
-        elif event["event"] == "abandoned" and not event["gold"]:
-            lacks_gold = False
-        else:
-            _applied(golds, event)
-    return LogContent(tuple(events), golds, highest, lacks_gold)
-
-
-def _applied(golds: dict[str, SeenGold], event: Event) -> None:
-    """Let one event change what is known of its gold.
+def _check(event: Event) -> None:
+    """Make sure that an event is as this version writes it; kinds of newer ones are not looked at.
 
     Raises
     ------
     ValueError, KeyError, TypeError, AttributeError
-        It is none that this version writes.
+        It is not.
     """
     kind = event["event"]
-    if kind == "mended":
-        if type(event["highest"]) is not int:
-            raise TypeError(event["highest"])
-        return
-    name = event["gold"]
-    if not isinstance(name, str) or "\0" in name:
-        raise TypeError(name)
-    seen = golds.get(name, SeenGold())
-    if kind == "abandoned":
-        golds[name] = replace(seen, pointer=None, is_abandoned=True)
-    elif kind == "fed":
-        golds[name] = replace(seen, campaign=str(event["campaign"]), is_abandoned=False)
-    else:
-        pointer = _pointer(seen.pointer, event)
-        highest = max(map(number, (pointer.version, *pointer.manifests)))
-        campaign = str(event["campaign"])
-        golds[name] = SeenGold(campaign, _named(pointer), max(seen.highest, highest))
+    if kind == "mended" and type(event["highest"]) is not int:
+        raise TypeError(event["highest"])
+    if kind in ("fed", "pointed", "abandoned"):
+        name = event["gold"]
+        if not isinstance(name, str) or "\0" in name or not isinstance(event["campaign"], str):
+            raise TypeError(name)
+    if kind == "pointed":
+        versions = (event["version"], *event["manifests"], *event["pruned"], *event["pins"])
+        if not all(map(VERSION.fullmatch, versions)):
+            raise ValueError(versions)
+        if not all(map(SHA256.fullmatch, event["manifests"].values())):
+            raise ValueError(event["manifests"])
+        _pins(event)
 
 
-def _pointer(before: Pointer | None, event: Event) -> Pointer:
-    """Return a pointer as an event changed it."""
-    known = before or Pointer("", {})
-    pins = {version: Pin(**pin) for version, pin in event["pins"].items()}
-    after = Pointer(
-        event["version"],
-        {**known.manifests, **event["manifests"]},
-        tuple({*known.pruned, *event["pruned"]}),
-        pins,
-    )
-    if not all(map(VERSION.fullmatch, (after.version, *after.manifests, *after.pruned, *pins))):
-        raise ValueError(after)
-    if not all(map(SHA256.fullmatch, after.manifests.values())):
-        raise ValueError(after)
-    return after
+def _pins(event: Event) -> dict[str, Pin]:
+    return {version: Pin(**pin) for version, pin in event["pins"].items()}
 
 
-def _named(pointer: Pointer) -> Pointer | None:
-    """Return a pointer that names a release whose digest it has, if lines of others were lost."""
-    if pointer.version in pointer.manifests:
-        return pointer
-    return replace(pointer, version=pointer.last) if pointer.manifests else None
+def _folded(events: Sequence[Event]) -> LogContent:
+    """Return what follows from events, in their order."""
+    golds: dict[str, _GoldSoFar] = defaultdict(_GoldSoFar)
+    highest, lacks_gold = 0, False
+    for event in events:
+        kind = event["event"]
+        if kind == "mended":
+            highest, lacks_gold = max(highest, event["highest"]), True
+        elif kind == "abandoned" and not event["gold"]:
+            lacks_gold = False
+        elif kind in ("fed", "pointed", "abandoned"):
+            golds[event["gold"]].add(event)
+    seen = {name: gold.seen() for name, gold in golds.items()}
+    return LogContent(tuple(events), seen, highest, lacks_gold)
+
+
+class _GoldSoFar:
+    """What the events of some gold add up to."""
+
+    def __init__(self) -> None:
+        self.campaign, self.version, self.highest, self.is_abandoned = "", "", 0, False
+        self.manifests: dict[str, str] = {}
+        self.pruned: set[str] = set()
+        self.pins: dict[str, Pin] = {}
+
+    def add(self, event: Event) -> None:
+        self.campaign, self.is_abandoned = event["campaign"], event["event"] == "abandoned"
+        if self.is_abandoned:
+            self.manifests, self.pruned, self.pins = {}, set(), {}
+        if event["event"] == "pointed":
+            self.version, self.pins = event["version"], _pins(event)
+            self.manifests |= event["manifests"]
+            self.pruned |= {*event["pruned"]}
+            self.highest = max(self.highest, *map(number, (self.version, *event["manifests"])))
+
+    def seen(self) -> SeenGold:
+        pointer = None
+        if self.manifests:  # else lines of all its releases were lost
+            pointer = Pointer(self.version, self.manifests, tuple(self.pruned), self.pins)
+            if self.version not in self.manifests:
+                pointer = replace(pointer, version=pointer.last)
+        return SeenGold(self.campaign, pointer, self.highest, self.is_abandoned)
 
 
 def _news(before: Pointer | None, after: Pointer) -> Event:
@@ -376,7 +393,7 @@ def _news(before: Pointer | None, after: Pointer) -> Event:
     known = before or Pointer("", {})
     manifests = dict(after.manifests.items() - known.manifests.items())
     pruned = sorted({*after.pruned} - {*known.pruned}, key=number)
-    pins = after.document()["pins"]
+    pins = {version: asdict(pin) for version, pin in after.pins.items()}
     is_same = (after.version, after.pins) == (known.version, known.pins)
     if is_same and not (manifests or pruned):
         return {}
@@ -394,6 +411,15 @@ def _line(event: Event) -> bytes:
 
 def _digest(event: Event) -> str:
     return hashlib.sha256(_line(event)).hexdigest()
+
+
+def _state(path: Path) -> tuple[int, ...]:
+    """Return what changes where a file is replaced; empty where it cannot be seen."""
+    try:
+        stat = path.stat()
+    except OSError:
+        return ()
+    return stat.st_mtime_ns, stat.st_ctime_ns, stat.st_size, stat.st_ino
 
 
 def _versions_in(path: Path) -> list[str]:

@@ -473,3 +473,21 @@ def test_gold_that_is_lost_for_good_is_given_up(tmp_path, capsys):
     assert main(["verify", str(folder)]) == 0
     assert main(["build", str(folder), "--gone"]) == 0, "nothing is struck off where gold is there"
     assert "removed from the list" not in "".join(capsys.readouterr())
+
+
+def test_an_event_of_another_shape_is_not_believed(tmp_path):
+    """Whoever can write the store can sign it; no command may end in a traceback."""
+    actual = with_releases(tmp_path, 1)
+    for wrong in ({"version": 3}, {"manifests": {"v0001": 5}}, {"pins": {"v0001": 1}},
+                  {"gold": None}, {"campaign": []}, {"pruned": ["../x"]}):  # fmt: skip
+        before = json.loads(lines_of(actual.log.path)[-1])
+        event = {**before, **wrong, "before": before["sha256"]}
+        del event["sha256"]
+        text = json.dumps(event, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        sha256 = hashlib.sha256(f"{text}\n".encode()).hexdigest()
+        line = json.dumps(event | {"sha256": sha256}, sort_keys=True, separators=(",", ":"))
+        whole = actual.log.path.read_bytes()
+        actual.log.path.write_bytes(whole + f"{line}\n".encode())
+        assert "damaged at line" in actual.damaged_log().what, wrong
+        assert actual.get().version == "v0001"
+        actual.log.path.write_bytes(whole)
