@@ -76,7 +76,7 @@ def _campaign_text(folder: Path, params: ScaffoldParams) -> str:
     if params.exports is None:
         return CAMPAIGN.format(name=campaign_name(folder.name), folder=folder)
     from annot_pipeline.errors import AnnotError
-    from annot_pipeline.guess import guess_campaign
+    from annot_pipeline.init import guess_campaign
 
     try:
         return guess_campaign([Path(params.exports)], folder.resolve(), named_by_folder=True)

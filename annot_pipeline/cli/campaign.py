@@ -19,7 +19,7 @@ MOST_TASKS = 10
 def run_init(arguments: argparse.Namespace) -> int:
     """Write a campaign.yaml."""
     from annot_pipeline.config.campaign_file import FILE_NAME, load_campaign
-    from annot_pipeline.guess import guess_campaign
+    from annot_pipeline.init import guess_campaign
 
     folder: Path = arguments.output
     target = folder / FILE_NAME

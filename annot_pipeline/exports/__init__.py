@@ -1,7 +1,7 @@
 """Readers of export formats: bytes in, `RawRows` out.
 
 A new format is one module here, one line in `READERS`, and its name in `config.sources.Format`
-(`annot init` learns it in annot_pipeline.guess). A table that is csv, one judgment or many a row,
+(`annot init` learns it in annot_pipeline.init). A table that is csv, one judgment or many a row,
 needs none: the mapping of the campaign does that. What does not belong here: what columns mean
 (stages.ingest.read_records) and where files lie (storage).
 """

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from annot_pipeline.exports import READERS, Opening
-from annot_pipeline.guess import guess_campaign
+from annot_pipeline.init import guess_campaign
 from tests.conftest import build_file
 
 SCORES = "wmt22-appraise/scores/WMT22.Appraise.SegLvlLiv{}.20221031.filtered.csv"

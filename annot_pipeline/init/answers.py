@@ -1,0 +1,123 @@
+"""What was answered: a label or a score, and on which scale."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from annot_pipeline.init import names
+from annot_pipeline.init.abstentions import abstentions, failures, without_abstentions
+from annot_pipeline.init.columns import Column
+from annot_pipeline.storage.archive import natural_key
+
+MOST_LABELS = 20
+"""Numbers with more different values are scores."""
+
+MOSTLY_NUMBERS = 0.9
+"""Share of values; a few words among numbers are slips."""
+
+LONGEST_LABEL = 60
+"""Mean number of characters; beyond it stands free text, or several answers in a cell."""
+
+SCALES: tuple[tuple[float, float], ...] = (
+    (0, 1), (1, 5), (0, 5), (1, 7), (1, 10), (0, 10), (-1, 1), (-5, 5), (-10, 10), (0, 100),
+    (-100, 100),
+)  # fmt: skip
+"""Usual scales; the first that holds all values is taken."""
+
+
+class NoJudgmentsError(Exception):
+    """Rows that cannot be read as judgments; the text says what is missing.
+
+    Parameters
+    ----------
+    what
+        What is missing.
+    looked_for
+        Column names that would have been understood.
+    """
+
+    def __init__(self, what: str, looked_for: tuple[str, ...] = ()) -> None:
+        super().__init__(what)
+        self.looked_for = looked_for
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a source's judgments answer.
+
+    Parameters
+    ----------
+    kind
+        As ``tasks`` of campaign.yaml says it.
+    fields
+        (canonical field, expression, what it rests on).
+    columns
+        Names of the columns used.
+    scale, labels
+        What the task's values are.
+    notes
+        What people should know.
+    abstained, failed
+        Values that are no answers, and texts of failed answers, with their counts.
+    """
+
+    kind: str
+    fields: list[tuple[str, Any, str]]
+    columns: list[str]
+    scale: tuple[float, float] | None = None
+    labels: Mapping[str, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    abstained: Mapping[str, int] = field(default_factory=dict)
+    failed: Mapping[str, int] = field(default_factory=dict)
+
+
+def kind_of(column: Column, truth: Column | None) -> str | None:
+    """Return ``scalar`` or ``categorical``; None for what is no answer, such as free text."""
+    column = without_abstentions(column)
+    if not column.counts:
+        return None
+    if column.numeric_share > MOSTLY_NUMBERS:
+        in_between = any(not number.is_integer() for number in column.numbers)
+        averaged = truth is not None and any(not n.is_integer() for n in truth.numbers)
+        named = names.plain(column.name) in names.SCALAR_NAMES
+        many = column.n_distinct > MOST_LABELS
+        return "scalar" if in_between or averaged or named or many else "categorical"
+    many = column.n_distinct > MOST_LABELS and 2 * column.n_distinct > len(column.filled)
+    return None if many or column.mean_length > LONGEST_LABEL else "categorical"
+
+
+def answer_in(column: Column, truth: Column | None) -> Answer | None:
+    """Return the answer that a column holds, if it holds one."""
+    kind = kind_of(column, truth)
+    return answer_as(column, kind) if kind else None
+
+
+def answer_as(column: Column, kind: str) -> Answer:
+    """Return the answer that a column holds, as labels or as scores."""
+    abstained, failed = abstentions(column.counts), failures(column.counts)
+    column = without_abstentions(column)
+    if kind == "categorical":
+        fields = [("label", column.expression, labels_seen(column))]
+        return Answer(
+            kind, fields, [column.name], None, column.answers, abstained=abstained, failed=failed
+        )
+    evidence = f"{column.n_distinct:,} different, {column.low:g} to {column.high:g}"
+    n_words = round((1 - column.numeric_share) * len(column.filled))
+    if n_words:
+        evidence += f"; {n_words:,} are not numbers and will be rejected"
+    fields = [("score", column.expression, evidence)]
+    scale = scale_of(column)
+    return Answer(kind, fields, [column.name], scale, abstained=abstained, failed=failed)
+
+
+def labels_seen(column: Column) -> str:
+    """Return how many labels there are, and the most frequent."""
+    labels = ", ".join(sorted(list(column.answers)[:10], key=natural_key))
+    return f"{len(column.answers):,} different: {labels}" + (", ..." * (len(column.answers) > 10))
+
+
+def scale_of(column: Column) -> tuple[float, float] | None:
+    """Return the usual scale that holds all numbers; None if no usual one does."""
+    return next((s for s in SCALES if s[0] <= column.low and column.high <= s[1]), None)

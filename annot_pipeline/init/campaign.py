@@ -1,0 +1,341 @@
+"""From export files to the text of a campaign.yaml."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from annot_pipeline.errors import ConfigError, InputError, Problem
+from annot_pipeline.init.answers import NoJudgmentsError
+from annot_pipeline.init.columns import Sheet
+from annot_pipeline.init.document import flow, write_campaign
+from annot_pipeline.init.drafts import by_length
+from annot_pipeline.init.groups import Group, group_samples, stem_of
+from annot_pipeline.init.item_tables import ItemTable, guess_item_table
+from annot_pipeline.init.samples import ROWS_READ, Sample, sheet_of
+from annot_pipeline.init.sniff import UnusableError, read_sample
+from annot_pipeline.init.sources import SourceGuess, guess_sources
+from annot_pipeline.storage.archive import natural_key
+from annot_pipeline.storage.checked_export import OwnFolders, checked_export
+
+
+def name_tasks(sources: list[SourceGuess], campaign: str) -> list[SourceGuess]:
+    """Name the tasks of sources: one for all, or one each where answers would be mixed."""
+    unnamed = [source for source in sources if source.tasks[0].name is None]
+    are_separate = any(_differ(unnamed[0], other) for other in unnamed)
+    stems = Counter(stem_of(source.group.paths[0]) for source in unnamed)
+    named: list[SourceGuess] = []
+    for position, source in enumerate(sources, start=1):
+        if source.tasks[0].name is None:
+            name, mapping = campaign, source.mapping
+            if are_separate:
+                stem = stem_of(source.group.paths[0])
+                name = stem if stems[stem] == 1 else f"{stem}_{position}"
+                line = ("task", {"value": name}, "the other files answer something else")
+                mapping = mapping.with_lines(line)
+            tasks = [replace(source.tasks[0], name=name)]
+            source = replace(source, mapping=mapping, tasks=tasks)
+        named.append(source)
+    return named
+
+
+def _differ(source: SourceGuess, other: SourceGuess) -> bool:
+    """Return whether two sources answer different questions, as far as answers show it."""
+    task, other_task = source.tasks[0], other.tasks[0]
+    if task.kind != other_task.kind:
+        return True
+    if task.kind == "categorical":
+        return not task.labels.keys() & other_task.labels.keys()
+    return task.scale != other_task.scale or _answer_expression(source) != _answer_expression(other)
+
+
+def _answer_expression(source: SourceGuess) -> Any:
+    """Return the expression of a source's answers, without the spelling of their values."""
+    expression = source.mapping.answer.fields[-1][1]
+    if isinstance(expression, dict):
+        return {key: value for key, value in expression.items() if key != "map"}
+    return {"column": expression}
+
+
+JUDGES = {
+    "none": "a missing name", "nan": "a missing name", "null": "a missing name",
+    "test": "a test", "tester": "a test", "admin": "an administrator",
+}  # fmt: skip
+SYSTEMS = {
+    "practice": "practice", "tutorial": "a tutorial", "training": "training",
+    "warmup": "a warm-up", "example": "an example",
+}  # fmt: skip
+"""Word to what a value that is this word, or this word and a number, looks like."""
+
+FIELDS = {"judge": JUDGES, "system": SYSTEMS, "system_a": SYSTEMS, "system_b": SYSTEMS}
+_WORD = re.compile(r"([a-z]+)\d*")
+
+
+def with_placeholder_notes(source: SourceGuess) -> SourceGuess:
+    """Return a source with notes on judges and systems whose names stand for nobody."""
+    mapping, sheet = source.mapping, sheet_of(source.group.samples)
+    notes = [
+        note
+        for name, expression, _ in mapping.lines
+        if name in FIELDS and isinstance(expression, str) and expression in sheet.names
+        for note in _notes(sheet, expression, FIELDS[name], has_where=bool(mapping.where))
+    ]
+    return replace(source, mapping=replace(mapping, notes=[*mapping.notes, *notes]))
+
+
+def _notes(sheet: Sheet, column: str, words: dict[str, str], *, has_where: bool) -> list[str]:
+    """Return a note on the values of a column that are such words; none if all values are."""
+    counts = sheet[column].counts
+    looks = {value: words[word] for value in counts if (word := _word(value)) in words}
+    if not looks or len(looks) == len(counts):
+        return []
+    texts = [f"{value} ({_rows(counts[value])}) looks like {why}" for value, why in looks.items()]
+    condition = flow({"column": column, "not": sorted(looks)})
+    line = f"{condition} in where" if has_where else f"where: [{condition}]"
+    rows = "this row" if sum(counts[value] for value in looks) == 1 else "these rows"
+    return [f"{by_length(texts)}: {line} leaves {rows} out"]
+
+
+def _word(value: str) -> str:
+    """Return the word of a value that is one word, or a word and a number; else nothing."""
+    match = _WORD.fullmatch("".join(re.split(r"[\s_-]+", value.casefold().strip())))
+    return match[1] if match else ""
+
+
+def _rows(count: int) -> str:
+    return f"{count:,} row{'s' * (count != 1)}"
+
+
+ENDINGS = (".csv", ".tsv", ".tab", ".jsonl", ".ndjson", ".json", ".parquet", ".xml")
+"""Of the files that a folder is searched for, also with .gz."""
+
+ROWS_IN_ALL = 4_000_000
+"""Rows looked at over all files; many files are each looked at less."""
+
+FEWEST_ROWS = 2_000
+SHOWN_NAMES, SHOWN_COLUMNS, SHOWN_FILES = 12, 40, 20
+
+EXAMPLE = (
+    "write campaign.yaml by hand; the least that it says is "
+    "{{campaign: mine, sources: [{{path: exports/*.{ending}, format: {format}, "
+    "fields: {{judge: COLUMN, item: COLUMN, label: COLUMN}}}}]}}, "
+    "with score instead of label for numbers on a scale, votes instead of judge for numbers of "
+    "answers, and {{value: NAME}} for what no column says (docs/recipes.md has examples); then "
+    "annot validate says what would be rejected"
+)
+
+
+@dataclass
+class _SortedFiles:
+    """The files by what they were recognized as: sources, item tables, or neither."""
+
+    sources: list[SourceGuess] = field(default_factory=list)
+    tables: list[ItemTable] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    left_out: list[tuple[str, str]] = field(default_factory=list)
+
+
+def guess_campaign(
+    exports: Sequence[Path],
+    folder: Path,
+    *,
+    named_by_folder: bool = False,
+    preset: str | None = None,
+) -> str:
+    """Look at exports and write a campaign.yaml for them.
+
+    Parameters
+    ----------
+    exports
+        Files, or folders: their files that look like exports, and those of their subfolders if
+        there are no judgments among them.
+    folder
+        Where campaign.yaml will lie; its paths start there.
+    named_by_folder
+        Name the campaign after that folder, not after the exports.
+    preset
+        Name of the mapping to use; None: it is guessed.
+
+    Returns
+    -------
+    str
+        The text of campaign.yaml.
+
+    Raises
+    ------
+    ConfigError
+        A path does not exist, or no file holds judgments that can be recognised.
+    InputError
+        A path that was given is a link that leads out of its folder, or no regular file.
+    """
+    missing = [str(path) for path in exports if not path.exists()]
+    if missing or not exports:
+        problem = Problem("", "no such file or folder", values=tuple(missing))
+        raise ConfigError("annot init needs exports to look at", [problem] if missing else [])
+    root = folder.resolve()
+    files = _SortedFiles()
+    samples_by_path: dict[Path, Sample | str] = {}
+    for deep in (False, True):
+        paths = list(dict.fromkeys(_files(exports, root, samples_by_path, deep=deep)))
+        _read_samples(paths, samples_by_path)
+        files = _sort_files(samples_by_path, root, preset)
+        if files.sources:
+            name = _campaign_name([root] if named_by_folder else exports)
+            in_order = sorted(files.sources, key=lambda s: natural_key(str(s.group.paths[0])))
+            sources = name_tasks(in_order, name)
+            return write_campaign(name, sources, files.tables, files.left_out)
+    if not files.problems:
+        files.problems.append(
+            Problem(
+                ", ".join(map(str, exports)),
+                "no file here looks like an export",
+                allowed=f"names ending in {', '.join(ENDINGS)}, each also with .gz",
+            )
+        )
+    problems = files.problems[:SHOWN_FILES]
+    raise ConfigError(
+        "no campaign can be guessed from these exports",
+        [*problems, Problem("", "no campaign.yaml was written", do=_example(samples_by_path))],
+    )
+
+
+def _example(samples_by_path: Mapping[Path, Sample | str]) -> str:
+    """Return the least campaign.yaml, with the format of the first file that can be read."""
+    first = next(((p, s) for p, s in samples_by_path.items() if isinstance(s, Sample)), None)
+    if first is None or first[1].format not in ("json", "jsonl", "parquet"):
+        return EXAMPLE.format(ending="csv", format="csv")
+    path, sample = first
+    ending = path.name[len(stem_of(path)) :].lstrip(".")
+    return EXAMPLE.format(ending=ending or sample.format, format=sample.format)
+
+
+def _files(
+    exports: Sequence[Path], root: Path, samples_by_path: dict[Path, Sample | str], *, deep: bool
+) -> Iterator[Path]:
+    """Yield the files to look at, with the name that the user gave them.
+
+    What builds would refuse in a folder is noted as seen, with the reason.
+
+    Raises
+    ------
+    InputError
+        Builds would refuse a file that was given itself.
+    """
+    own = {name: root / name for name in ("store", "gold")}
+    own_folders = OwnFolders(own)
+    for export in exports:
+        if not export.is_dir():
+            location = export.parent.resolve() / export.name
+            checked_export(location, str(export), location.parent, own_folders)
+            yield location
+            continue
+        location = export.resolve()
+        below = sorted(
+            location.rglob("*") if deep else location.iterdir(), key=lambda p: natural_key(str(p))
+        )
+        for path in below:
+            inside = path.relative_to(location).parts
+            is_own = any(path.is_relative_to(folder) for folder in own.values())
+            hidden = any(part.startswith(".") for part in inside)
+            ending = path.name.lower().removesuffix(".gz")
+            if not ending.endswith(ENDINGS) or is_own or hidden or not path.is_file():
+                continue
+            try:
+                checked_export(path, path.name, location, own_folders)
+            except InputError as error:
+                samples_by_path[path] = error.problems[0].what
+            yield path
+
+
+def _read_samples(files: Sequence[Path], samples_by_path: dict[Path, Sample | str]) -> None:
+    """Read the samples of new files, or note why there is none."""
+    limit = min(ROWS_READ, max(FEWEST_ROWS, ROWS_IN_ALL // max(len(files), 1)))
+    for path in files:
+        if path not in samples_by_path:
+            try:
+                samples_by_path[path] = read_sample(path, limit)
+            except UnusableError as error:
+                samples_by_path[path] = str(error)
+
+
+def _sort_files(
+    samples_by_path: Mapping[Path, Sample | str], root: Path, preset: str | None = None
+) -> _SortedFiles:
+    """Find the sources first, then which of the other files describe their items."""
+    files = _SortedFiles()
+    samples: list[Sample] = []
+    for path, sample in samples_by_path.items():
+        if isinstance(sample, str):
+            _leave_out(files, _shown([path], root), sample)
+        else:
+            samples.append(sample)
+    rest: list[tuple[Group, NoJudgmentsError]] = []
+    for group in group_samples(samples, root):
+        try:
+            files.sources += map(with_placeholder_notes, guess_sources(group, preset))
+        except NoJudgmentsError as error:
+            rest.append((group, error))
+    _leave_out_derived(files, root)
+    for group, missing in rest:
+        table = guess_item_table(group, files.sources) if files.sources else None
+        if isinstance(table, ItemTable):
+            files.tables.append(table)
+            continue
+        why = f"{missing}; nor is it an item table: {table}" if table else str(missing)
+        columns = group.first.table.column_names
+        _leave_out(files, _shown(group.paths, root), why, columns, missing.looked_for)
+    return files
+
+
+def _leave_out_derived(files: _SortedFiles, root: Path) -> None:
+    """Leave out comparisons of tasks that rankings cover too: they were derived from these."""
+    rankings = [s for s in files.sources if s.group.first.format == "wmt_ranking"]
+    names = {task.name for source in rankings for task in source.tasks} - {None}
+    for source in list(files.sources):
+        kinds = {task.kind for task in source.tasks}
+        if kinds == {"pairwise"} and {task.name for task in source.tasks} <= names:
+            files.sources.remove(source)
+            why = f"tasks that {_shown(rankings[0].group.paths, root)} holds, too, as rankings"
+            _leave_out(files, _shown(source.group.paths, root), f"compares pairs of {why}")
+
+
+def _leave_out(
+    files: _SortedFiles,
+    where: str,
+    why: str,
+    columns: Sequence[str] = (),
+    looked_for: Sequence[str] = (),
+) -> None:
+    """Record a file that no entry uses, for the document, or for the error if there is none."""
+    names = ", ".join(columns[:SHOWN_COLUMNS])
+    more = len(columns) - SHOWN_COLUMNS
+    names += f" and {more} more" if more > 0 else ""
+    files.left_out.append((where, f"{why} (columns: {names})" if columns else why))
+    files.problems.append(
+        Problem(
+            where,
+            f"{why}; its columns: {names}" if columns else why,
+            allowed=f"names such as {', '.join(looked_for[:SHOWN_NAMES])}" if looked_for else "",
+        )
+    )
+
+
+def _shown(paths: Sequence[Path], root: Path) -> str:
+    first = Path(os.path.relpath(paths[0], root)).as_posix()
+    return first if len(paths) == 1 else f"{first} and {len(paths) - 1} more like it"
+
+
+def _campaign_name(exports: Sequence[Path]) -> str:
+    """Return a name from the one folder or file given, else from the folder of the first file."""
+    first = exports[0].resolve()
+    named = first if len(exports) == 1 or not first.is_file() else first.parent
+    stem = named.name.lower()
+    if named.is_file():
+        stem = re.sub(r"(\.(gz|txt|csv|tsv|tab|jsonl|ndjson|json|parquet|xml))+$", "", stem)
+    name = re.sub(r"[^a-z0-9]+", "_", stem).strip("_").lstrip("0123456789_")
+    return name or "campaign"

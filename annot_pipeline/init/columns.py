@@ -1,0 +1,221 @@
+"""What the columns of a sample hold: how many values, which, numbers or not."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from annot_pipeline.contracts.answer_text import answer_text
+from annot_pipeline.init import names
+from annot_pipeline.stages.ingest.read_records import NUMBER
+
+
+class Column:
+    """One column of a sample.
+
+    Parameters
+    ----------
+    name
+        As the reader gives it.
+    expression
+        As campaign.yaml says it: the name, or a mapping for a value inside a cell.
+    values
+        ``(n,)`` strings.
+    """
+
+    def __init__(self, name: str, expression: Any, values: pa.ChunkedArray) -> None:
+        self.name = name
+        self.expression = expression
+        blank = pc.fill_null(pc.equal(pc.utf8_trim_whitespace(values), ""), True)
+        self.filled: pa.ChunkedArray = values.filter(pc.invert(blank))
+        self.n_blank: int = len(values) - len(self.filled)
+
+    @cached_property
+    def counts(self) -> dict[str, int]:
+        """Return the value to how often it stands there; the most frequent first."""
+        pairs = [(c["values"], c["counts"]) for c in pc.value_counts(self.filled).to_pylist()]
+        return dict(sorted(pairs, key=lambda pair: (-pair[1], pair[0])))
+
+    @cached_property
+    def answers(self) -> dict[str, int]:
+        """Return the values as answers (1.0 is 1) to how often they stand there."""
+        answers: Counter[str] = Counter()
+        for value, count in self.counts.items():
+            answers[answer_text(value)] += count
+        return dict(sorted(answers.items(), key=lambda pair: (-pair[1], pair[0])))
+
+    @property
+    def n_distinct(self) -> int:
+        """Return how many different values there are."""
+        return len(self.counts)
+
+    @property
+    def is_unique(self) -> bool:
+        """Return whether every row has another value, and none is blank."""
+        return self.n_blank == 0 and self.n_distinct == len(self.filled) > 0
+
+    @cached_property
+    def numbers(self) -> dict[float, int]:
+        """Return the values that are numbers, with their counts."""
+        counts: dict[float, int] = {}
+        for value, count in self.counts.items():
+            if NUMBER.fullmatch(value):
+                number = float(value.strip())
+                counts[number] = counts.get(number, 0) + count
+        return counts
+
+    @cached_property
+    def numeric_share(self) -> float:
+        """Return the share of the values there are that are numbers."""
+        return sum(self.numbers.values()) / max(len(self.filled), 1)
+
+    @property
+    def is_whole(self) -> bool:
+        """Return whether there are numbers only, and all of them whole."""
+        return self.numeric_share == 1 and all(number.is_integer() for number in self.numbers)
+
+    @property
+    def low(self) -> float:
+        """Return the smallest number."""
+        return min(self.numbers)
+
+    @property
+    def high(self) -> float:
+        """Return the largest number."""
+        return max(self.numbers)
+
+    @property
+    def is_row_number(self) -> bool:
+        """Return whether the values are 0, 1, 2... or 1, 2, 3....
+
+        Such values give only the place.
+        """
+        return (
+            self.is_unique
+            and self.is_whole
+            and self.low in (0, 1)
+            and self.high - self.low + 1 == self.n_distinct
+        )
+
+    @cached_property
+    def mean_length(self) -> float:
+        """Return characters a value has on average."""
+        return float(pc.mean(pc.utf8_length(self.filled)).as_py() or 0)
+
+
+class Sheet:
+    """The sampled rows of files with the same columns.
+
+    Parameters
+    ----------
+    parts
+        One table of strings a file.
+    expressions
+        Column name to how campaign.yaml says it, where that is not the name.
+    """
+
+    def __init__(
+        self, parts: Sequence[pa.Table], expressions: Mapping[str, Any] | None = None
+    ) -> None:
+        self.parts = list(parts)
+        self.table: pa.Table = pa.concat_tables(parts, promote_options="default")
+        self.names: list[str] = self.table.column_names
+        self._expressions = dict(expressions or {})
+        self._columns: dict[str, Column] = {}
+
+    def __len__(self) -> int:
+        return int(self.table.num_rows)
+
+    def __getitem__(self, name: str) -> Column:
+        if name not in self._columns:
+            expression = self._expressions.get(name, name)
+            self._columns[name] = Column(name, expression, self.table.column(name))
+        return self._columns[name]
+
+    def part(self, position: int) -> Sheet:
+        """Return the rows of one file."""
+        return Sheet([self.parts[position]], self._expressions)
+
+    def is_unique(self, name: str) -> bool:
+        """Return whether no value stands twice in one file."""
+        return all(Column(name, name, part.column(name)).is_unique for part in self.parts)
+
+    def combinations(self, *columns: str) -> int:
+        """Return how many different rows there are of some columns, nulls left out."""
+        chosen = self.table.select(list(dict.fromkeys(columns))).drop_null()
+        return int(chosen.group_by(chosen.column_names).aggregate([]).num_rows)
+
+    def pairs(self, first: str, second: str) -> list[tuple[str, str]]:
+        """Return the different pairs of values of two columns, sorted."""
+        chosen = self.table.select([first, second]).drop_null()
+        rows = chosen.group_by([first, second]).aggregate([])
+        return sorted(zip(rows[first].to_pylist(), rows[second].to_pylist(), strict=True))
+
+    def determines(self, column: str, other: str) -> bool:
+        """Return whether a value of a column always comes with the same value of another."""
+        return self.combinations(column, other) <= self.combinations(column)
+
+
+class Choice:
+    """The columns of a sheet that nothing is mapped to yet.
+
+    Parameters
+    ----------
+    sheet
+        The sheet.
+    left
+        Names of these columns; shared with `among`.
+    """
+
+    def __init__(
+        self,
+        sheet: Sheet,
+        remaining: list[str] | None = None,
+        offers: Callable[[str], bool] | None = None,
+    ) -> None:
+        self.sheet = sheet
+        self.remaining = list(sheet.names) if remaining is None else remaining
+        self._offers = offers
+
+    def among(self, offers: Callable[[str], bool]) -> Choice:
+        """Return the same choice, restricted to columns of certain names."""
+        return Choice(self.sheet, self.remaining, offers)
+
+    def offered(self) -> list[Column]:
+        """Return all columns that can be chosen, in the order of the file."""
+        return [
+            self.sheet[name] for name in self.remaining if not self._offers or self._offers(name)
+        ]
+
+    def with_role(self, role: str) -> list[Column]:
+        """Return columns whose name suggests a role, likeliest first, without mostly blank ones."""
+        ranked = [
+            (names.roles(column.name)[role], position, column)
+            for position, column in enumerate(self.offered())
+            if role in names.roles(column.name)
+        ]
+        return [
+            c
+            for _, _, c in sorted(ranked, key=lambda entry: entry[:2])
+            if len(c.filled) > c.n_blank
+        ]
+
+    def take(self, role: str, fits: Callable[[Column], bool] | None = None) -> Column | None:
+        """Claim and return the likeliest column of a role that fits; None if there is none."""
+        column = next((c for c in self.with_role(role) if not fits or fits(c)), None)
+        return self.claim(column) if column else None
+
+    def claim(self, column: Column) -> Column:
+        """Take a column, so that it is not offered again."""
+        self.remaining.remove(column.name)
+        return column
+
+
+def rounded(number: float) -> str:
+    """Return a mean as comments show it."""
+    return f"{number:,.1f}".removesuffix(".0")

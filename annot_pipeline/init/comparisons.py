@@ -1,0 +1,376 @@
+"""Rows that compare two: which columns name the sides, and which say what came out.
+
+With the words in which people and models say which of two was better.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pyarrow.compute as pc
+
+from annot_pipeline.errors import shorten
+from annot_pipeline.init import names
+from annot_pipeline.init.abstentions import abstentions, without, without_abstentions
+from annot_pipeline.init.answers import Answer, NoJudgmentsError
+from annot_pipeline.init.columns import Choice, Column, Sheet
+from annot_pipeline.init.rankings import may_be_ranks, ranks_seen
+from annot_pipeline.init.sides import (
+    CONTENTS,
+    SIDE_WORDS,
+    WON_AND_LOST,
+    X_AND_Y,
+    Pair,
+    pairs_among,
+)
+from annot_pipeline.stages.ingest.read_records import NUMBER
+
+EITHER: dict[str, frozenset[str]] = {
+    "a": frozenset({"a", "1", "left", "first", "modela", "systema", "model1", "system1"}),
+    "b": frozenset({"b", "2", "right", "second", "modelb", "systemb", "model2", "system2"}),
+    "tie": frozenset({"tie", "tied", "ties", "draw", "drawn", "equal", "same", "0"}),
+}
+"""Whole values, letters and digits only."""
+
+MODEL_TIE = "[[c]]"
+"""Beside ``[[A]]`` and ``[[B]]``: how models are asked for their verdict (Zheng et al. 2023)."""
+
+TIE_WORDS = frozenset(
+    {"tie", "tied", "draw", "drawn", "equal", "equally", "same", "both", "neither", "none"}
+)
+TURNED = frozenset({"not", "no", "worse", "worst", "loses", "lost", "loser", "rejected", "bad"})
+"""Words beside a side that may turn it round: what they mean is for people to say."""
+
+OUTCOME_WORDS = frozenset(
+    {"preference", "preferred", "prefer", "winner", "better", "best", "outcome", "won", "win"}
+)
+"""One of them in a column's name: it says what came out."""
+
+MORE_THAN_TIES = ("both", "neither", "none", "bad", "poor", "fail")
+"""Parts of values that may mean a tie, or that there is nothing to choose."""
+
+SHOWN_TIES = 3
+SHOWN_WORDS = 20
+_ARROW = re.compile(r"(?:a|1)?(?P<sign>>+|<+|=+)(?:b|2)?")
+_TURNED_ARROW = re.compile(r"(?:b|2)(?P<sign>>+|<+|=+)(?:a|1)")
+_WHOLE = re.compile(r"\s*(-?\d+)(\.0*)?\s*")
+
+
+def is_outcome(name: str) -> bool:
+    """Return whether a column's name says that it holds what came out."""
+    return bool(OUTCOME_WORDS & {*names.words(name)})
+
+
+def outcomes_of(column: Column, pair: Pair) -> tuple[dict[str, str], list[str]]:
+    """Return the outcome of each value (``a``, ``b`` or ``tie``), and unrecognized values."""
+    sides = {value: side_of(value, pair) for value in column.counts}
+    recognized = {value: side for value, side in sides.items() if side}
+    return recognized, [value for value, side in sides.items() if not side]
+
+
+def side_of(value: str, pair: Pair) -> str | None:
+    """Return ``a``, ``b`` or ``tie``, where a value says one of them without a doubt."""
+    if NUMBER.fullmatch(value):  # -1 and 1.5 are no 1
+        whole = _WHOLE.fullmatch(value)
+        return next((s for s, spellings in EITHER.items() if whole and whole[1] in spellings), None)
+    for side, name in (("a", pair.first), ("b", pair.second)):
+        if value.strip().lower() == name.lower() or names.bare(value) == names.bare(name):
+            return side
+    written = "".join(c for c in value.casefold() if c.isalnum())
+    if value.strip().casefold() == MODEL_TIE:
+        return "tie"
+    exact = next((side for side, spellings in EITHER.items() if written in spellings), None)
+    if exact or {*value} & {*"<>="}:
+        return exact or _by_arrow(value)
+    return _by_words(names.words(value), pair)
+
+
+def _by_arrow(value: str) -> str | None:
+    """Return ``A>B``, ``>>``, ``B<A``, ``=``.
+
+    The brackets of a model's verdict, ``[[A>B]]``, may stand around it.
+    """
+    bare = "".join(value.casefold().split()).strip("[]()")
+    for pattern, greater in ((_ARROW, "a"), (_TURNED_ARROW, "b")):
+        if match := pattern.fullmatch(bare):
+            smaller = "b" if greater == "a" else "a"
+            return {">": greater, "<": smaller}.get(match["sign"][0], "tie")
+    return None
+
+
+def _by_words(words: Sequence[str], pair: Pair) -> str | None:
+    word_set = {*words}
+    if word_set & TIE_WORDS:
+        return "tie"
+    kinds = {*range(X_AND_Y), pair.kind}  # x and y are sides only where columns are named so
+    terms = {word for kind in kinds for word in SIDE_WORDS[kind][2:]}
+    if word_set & (TURNED | terms):
+        return None
+    sides = [{SIDE_WORDS[kind][position] for kind in kinds} for position in (0, 1)]
+    first, second = (bool(word_set & spellings) for spellings in sides)
+    if first == second:
+        return None
+    return "a" if first else "b"
+
+
+def guessed_ties(sides: Mapping[str, str]) -> str:
+    """Return a note on values taken for a tie although they say more, or less; empty if none."""
+    doubtful = [
+        value
+        for value, side in sides.items()
+        if side == "tie" and any(word in value.casefold() for word in MORE_THAN_TIES)
+    ]
+    if not doubtful:
+        return ""
+    text = ", ".join(map(shorten, doubtful[:SHOWN_TIES])) + (", ..." * (len(doubtful) > SHOWN_TIES))
+    return f"guessed to mean a tie: {text} (deleting the entry rejects those rows); "
+
+
+def mapped(column: Column, values: Mapping[str, str]) -> dict[str, object]:
+    """Return the column's expression with a map."""
+    inner = column.expression
+    return (inner if isinstance(inner, dict) else {"column": inner}) | {"map": dict(values)}
+
+
+def unplaced(column: Column, values: Sequence[str]) -> list[str]:
+    """Return what to know about values that nothing maps."""
+    if not values:
+        return []
+    text = ", ".join(f"{value} ({column.counts[value]:,})" for value in values[:SHOWN_WORDS])
+    more = len(values) - SHOWN_WORDS
+    text += f" and {more} more" if more > 0 else ""
+    return [
+        f"{column.name} also holds {text}: nothing says which side is meant, so these rows are "
+        "rejected; add what they mean to map, as a, b or tie"
+    ]
+
+
+NAMED_SHARE = 0.9
+"""Share of the rows with a winner whose winner must stand in one of the columns compared, for
+the winner to be told by name."""
+
+FEWEST_ROWS_A_NAME = 3
+"""Rows for each different name of systems under a stem that says nothing, at least."""
+
+SHARED_NAMES, DIFFERENT_NAMES = 0.5, 0.9
+"""Shares of such names that occur on both sides, and of rows whose two names differ."""
+
+LONGEST_LABEL = 60
+LONGEST_NAME = 200
+"""Mean number of characters; beyond it stand whole texts, which name nothing."""
+
+Line = tuple[str, Any, str]
+
+
+def comparison(sheet: Sheet, choice: Choice) -> Answer | None:
+    """Return which of two was better, or both their ranks; None if rows compare nothing.
+
+    Raises
+    ------
+    NoJudgmentsError
+        They compare, but in a way that no expression can say.
+    """
+    if won := _won_and_lost(sheet, choice):
+        return won
+    pairs = pairs_among(choice.remaining)
+    answers = _answers(choice)
+    likely = [
+        (order, pair) for pair in pairs if (order := _likelihood(sheet, pair, answers)) is not None
+    ]
+    things = [pair for _, pair in sorted(likely, key=lambda entry: entry[0])]
+    if not things:
+        return None
+    for ranks in (pair for pair in pairs if pair.is_rank):
+        columns = [sheet[ranks.first], sheet[ranks.second]]
+        if all(column.is_whole or may_be_ranks(column) for column in columns):
+            fields: list[Line] = [
+                ("rank_a", columns[0].expression, ranks_seen(columns[0])),
+                ("rank_b", columns[1].expression, ranks_seen(columns[1])),
+            ]
+            return _sides_of(sheet, things[0], fields, [ranks.first, ranks.second])
+    compared = {name for pair in things for name in (pair.first, pair.second)}
+    for column in _outcomes(choice):
+        if column.name not in compared and (answer := _preference(sheet, things, column)):
+            return answer
+    for column in _outcomes(choice):
+        if column.name not in compared and is_outcome(column.name):
+            _refuse_graded(things[0], column)
+    answers = [column for column in answers if column.name not in compared]
+    by_contents = things[0].may_be_systems and _are_systems(sheet, things[0])
+    if len(answers) == 1 and (things[0].are_systems or by_contents):
+        [column] = answers
+        if things[0].stem or "preference" not in names.roles(column.name):
+            _refuse_graded(things[0], column)
+    return None
+
+
+def _answers(choice: Choice) -> list[Column]:
+    """Return the columns whose names say that they hold answers."""
+    columns = [*choice.with_role("answer"), *_outcomes(choice)]
+    return [*{column.name: column for column in columns}.values()]
+
+
+def _likelihood(
+    sheet: Sheet, pair: Pair, answers: Sequence[Column]
+) -> tuple[bool, int, int] | None:
+    """Return what to prefer, the least first: by the stem, else by what the columns hold."""
+    if pair.likelihood is not None or not pair.may_be_systems:
+        return pair.likelihood
+    are_sides = len(answers) == 1 and _says_sides_alone(answers[0], pair)
+    if _are_systems(sheet, pair) or (are_sides and _are_names(sheet, pair)):
+        return pair.kind == X_AND_Y, CONTENTS, pair.kind
+    return None
+
+
+def _says_sides_alone(column: Column, pair: Pair) -> bool:
+    """Return whether each answer is one of the two sides, or a tie, in words."""
+    sides, unknown = outcomes_of(column, pair)
+    return {"a", "b"} <= {*sides.values()} and not unknown and not column.numeric_share
+
+
+def _are_systems(sheet: Sheet, pair: Pair) -> bool:
+    """Return whether columns hold few short names, of which most stand on both sides."""
+    first, second = sheet[pair.first].counts.keys(), sheet[pair.second].counts.keys()
+    is_shared = len(first & second) >= SHARED_NAMES * len(first | second)
+    return (is_shared or len(first | second) == 2) and _are_names(sheet, pair)
+
+
+def _are_names(sheet: Sheet, pair: Pair) -> bool:
+    """Return whether columns hold few short names, which differ in nearly every row."""
+    first, second = sheet[pair.first], sheet[pair.second]
+    all_names = first.counts.keys() | second.counts.keys()
+    if not first.counts or not second.counts or 1 in (first.numeric_share, second.numeric_share):
+        return False
+    is_short = max(first.mean_length, second.mean_length) <= LONGEST_LABEL
+    repeats = FEWEST_ROWS_A_NAME * len(all_names) <= len(sheet)
+    differs = pc.not_equal(sheet.table.column(pair.first), sheet.table.column(pair.second))
+    n_different = pc.sum(differs).as_py() or 0
+    return is_short and repeats and n_different >= DIFFERENT_NAMES * len(sheet)
+
+
+def _refuse_graded(pair: Pair, column: Column) -> None:
+    """Ask what numbers mean that say how much better one of two is."""
+    column = without_abstentions(column)
+    if column.numeric_share == 1 and not {*column.numbers} <= {0, 1, 2}:
+        fields = f"strength: {column.name}, system_a: {pair.first}, system_b: {pair.second}"
+        raise NoJudgmentsError(
+            f"{column.name} holds numbers from {column.low:g} to {column.high:g}: how much better "
+            f"one of two is? Which number says that {pair.second} is better without doubt, and "
+            f"which that {pair.first} is? Write both as strength: [the first, the second] of the "
+            f"source, and in its fields {fields}"
+        )
+
+
+def _outcomes(choice: Choice) -> list[Column]:
+    """Return the columns that may hold the outcome, the likeliest first."""
+    outcomes = [c for c in choice.offered() if is_outcome(c.name) and len(c.filled) > c.n_blank]
+    return [*outcomes, *(c for c in choice.with_role("preference") if c not in outcomes)]
+
+
+def _preference(sheet: Sheet, things: list[Pair], column: Column) -> Answer | None:
+    """Return the answer that a column holds, if it holds sides."""
+    contenders = {value for p in things for n in (p.first, p.second) for value in sheet[n].counts}
+    abstained = {
+        value: count
+        for value, count in abstentions(column.counts).items()
+        if value not in contenders and not side_of(value, things[0])
+    }
+    answer = _sides_in(sheet, things, without(column, abstained))
+    return replace(answer, abstained=abstained) if answer else None
+
+
+def _sides_in(sheet: Sheet, things: list[Pair], column: Column) -> Answer | None:
+    """Return the answer of a column whose values are all answers, if it holds sides."""
+    if column.numeric_share < 1 and (named := _named(sheet, things, column)):
+        return _by_name(sheet, named, column)
+    is_told = is_outcome(column.name)
+    are_texts = things[0].are_outputs or "text" in names.roles(things[0].stem)
+    if column.numeric_share == 1 and not is_told and are_texts:
+        return None  # numbers beside two texts are classes of the pair as often as sides
+    written = {names.bare(value) for value in column.counts}
+    best = next((p for p in things if {names.bare(p.first), names.bare(p.second)} <= written), None)
+    pair = best or things[0]
+    if is_told and column.numeric_share == 1 and not {*column.numbers} <= {0, 1, 2}:
+        return None
+    sides, unknown = outcomes_of(column, pair)
+    n_placed = sum(column.counts[value] for value in sides)
+    both = {"a", "b"} <= {*sides.values()} and 2 * n_placed > len(column.filled)
+    one = is_told and not unknown and {"a", "b"} & {*sides.values()} and column.numeric_share < 1
+    if not both and not one:
+        return None
+    comment = ", ".join(f"{value} ({column.counts[value]:,})" for value in sides)
+    comment = guessed_ties(sides) + comment
+    fields: list[Line] = [("preference", mapped(column, sides), comment)]
+    return _sides_of(sheet, pair, fields, [column.name], unplaced(column, unknown))
+
+
+def _by_name(sheet: Sheet, pair: Pair, column: Column) -> Answer:
+    """Return the answer of a column that names what won; words for ties are mapped."""
+    contenders = {*sheet[pair.first].counts, *sheet[pair.second].counts}
+    sides, _ = outcomes_of(column, pair)
+    values = [value for value in column.counts if value not in contenders]
+    ties = {value: "tie" for value in values if sides.get(value) == "tie"}
+    expression = column.expression
+    if {*ties} - {"tie"}:
+        inner = expression if isinstance(expression, dict) else {"column": expression}
+        expression = inner | {"map": ties}
+    unknown = [value for value in values if value not in ties]
+    notes = [f"{len(unknown)} values name neither side and are rejected"] if unknown else []
+    comment = f"names what won: {column.n_distinct:,} different" + (", with ties" if ties else "")
+    return _sides_of(sheet, pair, [("winner", expression, comment)], [column.name], notes)
+
+
+def _named(sheet: Sheet, things: list[Pair], column: Column) -> Pair | None:
+    """Return the columns of which one holds, in each row, what this column says.
+
+    None if none do.
+    """
+    winner = sheet.table.column(column.name)
+    for pair in things:
+        ours, theirs = (sheet.table.column(name) for name in (pair.first, pair.second))
+        matches = pc.or_(
+            pc.fill_null(pc.equal(winner, ours), False),
+            pc.fill_null(pc.equal(winner, theirs), False),
+        )
+        sides, _ = outcomes_of(column, pair)
+        ties = {value for value, side in sides.items() if side == "tie"}
+        n_won = len(column.filled) - sum(column.counts[value] for value in ties)
+        if n_won and pc.sum(matches).as_py() >= NAMED_SHARE * n_won:
+            return pair
+    return None
+
+
+def _won_and_lost(sheet: Sheet, choice: Choice) -> Answer | None:
+    """Map rows of which one column names what won, another what lost."""
+    by_name = {names.bare(name): name for name in reversed(choice.remaining)}
+    for pair in WON_AND_LOST:
+        if {*pair} <= by_name.keys():
+            won, lost = (by_name[name] for name in pair)
+            if max(sheet[won].mean_length, sheet[lost].mean_length) > LONGEST_NAME:
+                continue
+            fields: list[Line] = [("preference", {"value": "a"}, f"{won} is what won")]
+            return _sides_of(sheet, Pair(0, "", won, lost), fields, [])
+    return None
+
+
+def _sides_of(
+    sheet: Sheet, pair: Pair, answer: list[Line], columns: list[str], notes: list[str] | None = None
+) -> Answer:
+    """Return the two sides: systems that worked on a segment, or simply two items."""
+    sides = [sheet[pair.first], sheet[pair.second]]
+    long = [column.name for column in sides if column.mean_length > LONGEST_NAME]
+    if long:
+        raise NoJudgmentsError(
+            f"{' and '.join(long)} hold whole texts: no column names what was compared"
+        )
+    thing = "item" if pair.are_outputs or "item" in pair.stem.split("_") else "system"
+    lines = [
+        (f"{thing}_{side}", column.expression, f"{column.n_distinct:,} different")
+        for side, column in zip("ab", sides, strict=True)
+    ]
+    return Answer(
+        "pairwise", [*lines, *answer], [pair.first, pair.second, *columns], notes=tuple(notes or ())
+    )

@@ -1,0 +1,305 @@
+"""The text of campaign.yaml: every line with what it rests on."""
+
+from __future__ import annotations
+
+import glob
+import re
+import textwrap
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from annot_pipeline.bounded_json import JsonError, parse_bounded_json
+from annot_pipeline.config.judges import model_families
+from annot_pipeline.exports.hit_bookkeeping import plain_number
+from annot_pipeline.init.abstentions import abstained_note, failed_entries, failed_note
+from annot_pipeline.init.groups import Group, escaped
+from annot_pipeline.init.item_tables import ItemTable
+from annot_pipeline.init.objects import Line
+from annot_pipeline.init.samples import sheet_of
+from annot_pipeline.init.sources import SourceGuess, Task
+from annot_pipeline.storage.archive import natural_key
+
+MOST_ENTRIES = 30
+
+
+def model_entries(sources: Sequence[SourceGuess]) -> list[dict[str, str]]:
+    """Return entries of ``judges`` for the judges of some sources whose names are of models."""
+    names = {name for source in sources for name in _judges(source)}
+    entries = []
+    for name, family in sorted(model_families(names).items()):
+        entry = {"name": glob.escape(name), "kind": "model"}
+        entries.append(entry | ({"family": family} if family != "other" else {}))
+    return entries[:MOST_ENTRIES]
+
+
+def _judges(source: SourceGuess) -> Iterator[str]:
+    """Yield the judges that a source names by a column, by a constant, or by keys of objects."""
+    mapping, sheet = source.mapping, sheet_of(source.group.samples)
+    expression = next((e for name, e, _ in mapping.lines if name == "judge"), None)
+    if isinstance(expression, str) and expression in sheet.names:
+        yield from sheet[expression].counts
+    elif isinstance(expression, dict) and isinstance(constant := expression.get("value"), str):
+        each = mapping.each.get(constant.strip("{}"), {}) if "{" in constant else None
+        if each is None:
+            yield constant
+        elif isinstance(each, dict) and each.get("keys") in sheet.names:
+            yield from _keys(sheet[each["keys"]].counts)
+
+
+def _keys(cells: Iterable[str]) -> Iterator[str]:
+    for cell in cells:
+        try:
+            document = parse_bounded_json(cell)
+        except JsonError:
+            continue
+        if isinstance(document, dict):
+            yield from document
+
+
+WIDTH, LONGEST_NOTE, LINE = 200, 2_000, 100
+"""Longest comment beside a line and of its own (longer ones are cut), and its lines."""
+
+SHOWN_LABELS = 20
+_PLAIN = re.compile(r"(\.{1,2}/)*[A-Za-z_][A-Za-z0-9_./*-]*")
+_READ_OTHERWISE = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})
+_ESCAPES = {'"': '\\"', "\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
+
+
+def write_campaign(
+    name: str,
+    sources: Sequence[SourceGuess],
+    tables: Sequence[ItemTable],
+    left_out: Sequence[tuple[str, str]],
+) -> str:
+    """Return the whole document.
+
+    Parameters
+    ----------
+    name
+        The campaign's name.
+    sources, tables
+        The entries.
+    left_out
+        Files that are in no entry, each with the reason.
+    """
+    blocks = [
+        "# Written by annot init: a guess from the exports; comments give the evidence.\n"
+        "# Check it, then run annot validate: it shows what would be rejected, and why.\n",
+        _aligned(
+            [
+                (f"campaign: {name}", "names assets and, where nothing else does, the task"),
+                ("store: store", "working state, relative to this file"),
+                ("gold: gold", "releases"),
+            ]
+        ),
+        "sources:\n" + "".join(map(_source, sources)),
+        "items:\n" + "".join(map(_table, tables)) if tables else "",
+        "tasks:\n" + "".join(_tasks(sources, has_truth=_have_truth(tables))),
+        _models(sources),
+        _tests_of_judges(sources),
+        _comments("Left out:", [f"{file}: {why}" for file, why in left_out]),
+    ]
+    return "\n".join(block for block in blocks if block)
+
+
+def flow(value: Any) -> str:
+    """Return a value as YAML on one line."""
+    if isinstance(value, str):
+        return scalar(value)
+    if isinstance(value, bool | int):
+        return str(value).lower()
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{scalar(k)}: {flow(v)}" for k, v in value.items()) + "}"
+    return "[" + ", ".join(map(flow, value)) + "]"
+
+
+def scalar(text: str) -> str:
+    """Return a string as YAML: plain where that is safe, else in double quotes."""
+    if _PLAIN.fullmatch(text) and text.lower() not in _READ_OTHERWISE:
+        return text
+    return '"' + "".join(map(_escaped, text)) + '"'
+
+
+def comment(text: str, longest: int = WIDTH) -> str:
+    """Return the text on one line that cannot end the comment."""
+    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return line if len(line) <= longest else line[: longest - 4].rpartition(" ")[0] + " ..."
+
+
+def _escaped(character: str) -> str:
+    if character in _ESCAPES:
+        return _ESCAPES[character]
+    return character if character.isprintable() else f"\\U{ord(character):08x}"
+
+
+def _aligned(lines: Iterable[tuple[str, str]]) -> str:
+    """Return lines with their comments in one column, unless a line is long."""
+    pairs = [(text, comment(why)) for text, why in lines]
+    width = max((len(text) for text, why in pairs if why and len(text) <= 40), default=0)
+    return "".join(f"{text.ljust(width)}  # {why}\n" if why else f"{text}\n" for text, why in pairs)
+
+
+def _comments(title: str, lines: Sequence[str]) -> str:
+    return f"# {title}\n" + "".join(map(_wrapped, lines)) if lines else ""
+
+
+def _wrapped(text: str, indent: str = "") -> str:
+    """Return a comment of several lines."""
+    return (
+        textwrap.fill(
+            comment(text, LONGEST_NOTE),
+            LINE,
+            initial_indent=f"{indent}# ",
+            subsequent_indent=f"{indent}#   ",
+            break_on_hyphens=False,
+        )
+        + "\n"
+    )
+
+
+def _source(source: SourceGuess) -> str:
+    mapping = source.mapping
+    each = flow(mapping.each)
+    more = [(f"    each: {each}", "a row holds several judgments")] if mapping.each else []
+    if mapping.where:
+        conditions = flow(mapping.where)
+        more.append((f"    where: {conditions}", "rows that fail are filtered"))
+    if mapping.abstain:
+        why = abstained_note(mapping.abstained) if mapping.abstained else "answers that are none"
+        more.append((f"    abstain: {flow(mapping.abstain)}", why))
+    if mapping.failed:
+        entries = flow(failed_entries(mapping.failed))
+        more.append((f"    failed: {entries}", failed_note(mapping.failed)))
+    if mapping.failed_where:
+        why = "rows whose answer failed; remove what says something else"
+        more.append((f"    failed_where: {flow(mapping.failed_where)}", why))
+    if mapping.strength:
+        low, high = map(plain_number, mapping.strength)
+        more.append((f"    strength: [{low}, {high}]", "that b, and that a, is better for sure"))
+    return _entry(source.group, source.path, more, mapping.lines, mapping.notes, mapping.options)
+
+
+def _table(table: ItemTable) -> str:
+    return _entry(table.group, table.path, [], table.lines, table.notes)
+
+
+def _entry(
+    group: Group,
+    path: str,
+    more: list[tuple[str, str]],
+    fields: Sequence[Line],
+    notes: Sequence[str],
+    options: Mapping[str, Any] | None = None,
+) -> str:
+    head = [
+        (f"  - path: {scalar(path)}", _files(group)),
+        (f"    format: {group.first.format}", ""),
+    ]
+    if path == escaped(group.paths[0], group.folder):
+        notes = [_only_this_file(group), *notes]
+    if group.first.records is not None:
+        head.append((f"    records: {scalar(group.first.records)}", "where the records are"))
+    if all_options := group.first.options | dict(options or {}):
+        head.append((f"    options: {flow(all_options)}", ""))
+    head += [*more, *([("    fields:", "")] if fields else [])]
+    lines = [(f"      {name}: {flow(expression)}", why) for name, expression, why in fields]
+    return _aligned(head) + _aligned(lines) + "".join(_wrapped(n, "    ") for n in notes)
+
+
+def _only_this_file(group: Group) -> str:
+    """Return the comment that later exports would not be read."""
+    later = group.later_pattern
+    glob_ = f"path: {scalar(later)}" if later else "a glob as path, or another source,"
+    return f"only this file is read: {glob_} takes later exports, too"
+
+
+def _files(group: Group) -> str:
+    """Return how much was looked at, and what of it cannot be read."""
+    n_files, n_rows = len(group.samples), sum(s.table.num_rows for s in group.samples)
+    partly = [sample for sample in group.samples if not sample.is_whole]
+    text = f"{n_files:,} files, " if n_files > 1 else ""
+    text += f"the first {n_rows:,} rows were looked at" if partly else f"{n_rows:,} rows"
+    bad = sum((sample.unreadable for sample in group.samples[1:]), group.first.unreadable.copy())
+    return text + "".join(f"; {count:,} not read: {why}" for why, count in bad.most_common(3))
+
+
+def _models(sources: Sequence[SourceGuess]) -> str:
+    """Return the entries of judges whose names are those of language models."""
+    entries = model_entries(sources)
+    if not entries:
+        return ""
+    head = ("judges:", "language models by their names; in tasks of people they are measured only")
+    return _aligned([head, *((f"  - {flow(entry)}", "") for entry in entries)])
+
+
+def _tests_of_judges(sources: Sequence[SourceGuess]) -> str:
+    """Return, as comments, the test that the controls of the exports are made for."""
+    expressions = [e for s in sources for name, e, _ in s.mapping.lines if name == "control"]
+    kinds = {kind for e in expressions if isinstance(e, dict) for kind in e.get("map", {}).values()}
+    if "good_reference" in kinds and not kinds & {"ask_again", "known_answer"}:
+        test, what = "reference_threshold", "score hidden references below 90 (ITU-R BS.1534-3)"
+    elif kinds - {"none"} == {"known_answer"}:
+        test, what = "known_answer", "do no better on known answers than by guessing"
+    else:
+        return ""
+    return f"# uncomment to leave out judges who {what}:\n# quality: {{test: {test}}}\n"
+
+
+def _have_truth(tables: Sequence[ItemTable]) -> bool:
+    return any(name == "truth" for table in tables for name, _, _ in table.lines)
+
+
+def _tasks(sources: Sequence[SourceGuess], *, has_truth: bool) -> list[str]:
+    """Return one entry for all tasks if they are alike, else one a task."""
+    tasks = {task.name: task for source in sources for task in source.tasks}
+    kinds = {(t.kind, t.scale, t.criteria, t.is_planned, t.repeats) for t in tasks.values()}
+    if len(kinds) == 1:
+        labels: Counter[str] = Counter()
+        for source in sources:
+            labels.update(source.mapping.answer.labels)
+        [(kind, scale, criteria, is_planned, repeats)] = kinds
+        task = Task("*", kind, scale, labels, criteria, is_planned, repeats)
+        is_closed = len(tasks) == 1 and not has_truth and all(map(_has_all_labels, sources))
+        return [_task("*", task, is_closed=is_closed and len(labels) <= SHOWN_LABELS)]
+    return [_task(glob.escape(name or "*"), task) for name, task in tasks.items()]
+
+
+def _has_all_labels(source: SourceGuess) -> bool:
+    """Return whether all labels of the exports, and no other class, were seen as they are."""
+    expressions = {name: expression for name, expression, _ in source.mapping.lines}
+    return (
+        all(sample.is_whole for sample in source.group.samples)
+        and source.group.first.format in ("csv", "json", "jsonl", "parquet")
+        and isinstance(expressions.get("label"), str)
+        and not expressions.keys() & {"truth", "task"}
+    )
+
+
+def _task(pattern: str, task: Task, *, is_closed: bool = False) -> str:
+    lines = [(f"  - name: {scalar(pattern)}", "every task" if pattern == "*" else "")]
+    note = ""
+    if task.labels:
+        ordered = sorted(task.labels.items(), key=lambda pair: (-pair[1], pair[0]))
+        note = ", ".join(f"{label} ({n:,})" for label, n in ordered[:SHOWN_LABELS])
+        more = len(ordered) - SHOWN_LABELS
+        note = f"labels seen: {note}" + (f" and {more} more" if more > 0 else "")
+    lines.append((f"    kind: {task.kind}", "" if is_closed else note))
+    if is_closed and task.labels:
+        names = flow(sorted(task.labels, key=natural_key))
+        lines.append((f"    labels: {names}", f"{note}; others are rejected"))
+    if task.repeats:
+        why = "of a judge's answers to one item, the latest counts"
+        lines.append((f"    repeats: {task.repeats}", why))
+    if task.scale:
+        low, high = map(plain_number, task.scale)
+        why = "as the HITs say" if task.is_planned else "the usual one that holds all scores seen"
+        lines.append((f"    scale: [{low}, {high}]", why))
+    elif task.kind == "scalar":
+        lines.append(
+            ("    # scale: [low, high]", "no usual one holds all scores; one rejects the rest")
+        )
+    if task.criteria:
+        criteria: dict[str, Any] = {name: {} for name in task.criteria}
+        lines.append((f"    criteria: {flow(criteria)}", ""))
+    return _aligned(lines)

@@ -1,0 +1,186 @@
+"""Files that belong together: one source for a glob, tasks and judges told by file names."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from annot_pipeline.errors import ConfigError
+from annot_pipeline.init.columns import Column, Sheet
+from annot_pipeline.init.samples import Sample
+from annot_pipeline.storage.archive import find_exports, natural_key
+
+SHARED_ITEMS = 0.5
+"""Files of which more than this share of items is in other files, too, number items anew."""
+
+LARGEST_LOCAL_JUDGE = 10_000
+_DATE = re.compile(
+    r"(?<!\d)20\d\d[-_.]?[01]\d[-_.]?[0-3]\d(?!\d)(?:[T_-]\d\d[-_:]?\d\d(?:[-_:]?\d\d)?)?"
+)
+_ENDINGS = re.compile(r"(\.(csv|tsv|tab|txt|jsonl|ndjson|json|parquet|xml|gz))+$")
+
+
+@dataclass(frozen=True)
+class Group:
+    """Files of one folder, format and columns."""
+
+    samples: tuple[Sample, ...]
+    folder: Path
+
+    def __post_init__(self) -> None:
+        ordered = sorted(self.samples, key=lambda sample: natural_key(sample.path.name))
+        object.__setattr__(self, "samples", tuple(ordered))
+
+    @property
+    def paths(self) -> list[Path]:
+        """Return the files, in natural order."""
+        return [sample.path for sample in self.samples]
+
+    @property
+    def first(self) -> Sample:
+        """Return what stands for all: format and options are the same."""
+        return self.samples[0]
+
+    @property
+    def pattern(self) -> str | None:
+        """Return the glob, relative to the campaign, that matches these files and no others."""
+        if len(self.samples) == 1:
+            if dated := self._dated_pattern():
+                return dated
+            return escaped(self.paths[0], self.folder)
+        parent = self.paths[0].parent
+        prefix, suffix = name_frame(self.paths)
+        for start, end in ((prefix, suffix), ("", suffix), ("", self.paths[0].suffix)):
+            name = f"{glob.escape(start)}*{glob.escape(end)}"
+            if matches(parent, name) == set(self.paths):
+                return f"{escaped(parent, self.folder)}/{name}".removeprefix("./")
+        return None
+
+    def _dated_pattern(self) -> str | None:
+        """Return the glob for a file with a date in its name that takes those of other days too."""
+        path = self.paths[0]
+        parts = _DATE.split(path.name)
+        name = "*".join(map(glob.escape, parts))
+        if len(parts) == 1 or matches(path.parent, name) != {path}:
+            return None
+        return f"{escaped(path.parent, self.folder)}/{name}".removeprefix("./")
+
+    @property
+    def later_pattern(self) -> str | None:
+        """Return a glob for one file that takes later ones like it, and no other existing one."""
+        path = self.paths[0]
+        ending = glob.escape(path.name[len(stem_of(path)) :])
+        parent = path.parent
+        if len(self.samples) > 1 or matches(parent, f"*{ending}") != {path}:
+            return None
+        return f"{escaped(parent, self.folder)}/*{ending}".removeprefix("./")
+
+    def split(self) -> list[Group]:
+        """Return one group a file."""
+        return [Group((sample,), self.folder) for sample in self.samples]
+
+
+def group_samples(samples: Sequence[Sample], folder: Path) -> list[Group]:
+    """Group files of one folder with the same format, options and columns."""
+    groups: dict[Any, list[Sample]] = {}
+    for sample in samples:
+        columns = () if sample.format == "label_studio" else tuple(sample.table.column_names)
+        key = (sample.path.parent, sample.format, repr(sorted(sample.options.items())), columns,
+               sample.records)  # fmt: skip
+        groups.setdefault(key, []).append(sample)
+    return [Group(tuple(members), folder) for members in groups.values()]
+
+
+def escaped(path: Path, folder: Path) -> str:
+    """Return a path relative to the campaign, as a glob that matches it alone."""
+    return glob.escape(Path(os.path.relpath(path, folder)).as_posix())
+
+
+def matches(folder: Path, pattern: str) -> set[Path]:
+    """Return the files that a build would find; the campaign's own folder need not exist yet."""
+    try:
+        exports = find_exports(folder, pattern, latest=False, where="")
+    except ConfigError:
+        return set()
+    return {export.path for export in exports}
+
+
+def name_frame(paths: Sequence[Path]) -> tuple[str, str]:
+    """Return the whole words that file names share before and after the part that differs."""
+    all_names = [path.name for path in paths]
+    prefix = _common_start(all_names)
+    suffix = _common_start([name[::-1] for name in all_names])[::-1]
+    shortest = min(map(len, all_names))
+    suffix = suffix[max(0, len(prefix) + len(suffix) - shortest) :]
+    start = max((m.end() for m in re.finditer(r"[-_. ]", prefix)), default=0)
+    end = re.search(r"[-_. ]", suffix)
+    return prefix[:start], suffix[end.start() :] if end else ""
+
+
+def _common_start(texts: Sequence[str]) -> str:
+    first, last = min(texts), max(texts)
+    same = (position for position, c in enumerate(first) if last[position : position + 1] != c)
+    return first[: next(same, len(first))]
+
+
+def stem_of(path: Path) -> str:
+    """Return a file's name without its endings."""
+    return _ENDINGS.sub("", path.name.lower())
+
+
+def words_in_names(paths: Sequence[Path]) -> list[str] | None:
+    """Return the parts of file names that differ, if they are words; None for numbers and dates."""
+    prefix, suffix = name_frame(paths)
+    parts = [path.name[len(prefix) : len(path.name) - len(suffix)] for path in paths]
+    without_digits = {re.sub(r"[\d\W_]+", "", part) for part in parts}
+    return parts if len(without_digits) == len(parts) > 1 and "" not in without_digits else None
+
+
+def items_restart(sheet: Sheet, item: str) -> bool:
+    """Return whether the same item ids occur in several files."""
+    items_by_file = [set(Column(item, item, part.column(item)).counts) for part in sheet.parts]
+    files = Counter(value for values in items_by_file for value in values)
+    return any(
+        sum(files[value] > 1 for value in values) > SHARED_ITEMS * len(values)
+        for values in items_by_file
+        if values
+    )
+
+
+def judges_restart(sheet: Sheet, judge: Column) -> bool:
+    """Return whether judges are small numbers that mean another person in every file."""
+    if not judge.is_whole or judge.high > LARGEST_LOCAL_JUDGE:
+        return False
+    parts = [Column(judge.name, judge.name, p.column(judge.name)) for p in sheet.parts]
+    return all(
+        p.is_whole and p.low in (0, 1) and p.high - p.low < 2 * p.n_distinct
+        for p in parts
+        if p.counts
+    )
+
+
+def captured(paths: Sequence[Path], field: str) -> dict[str, str]:
+    """Return the expression that takes the differing part of the file name."""
+    prefix, suffix = name_frame(paths)
+    return {"capture": f"{re.escape(prefix)}(?P<{field}>[^/]+){re.escape(suffix)}$"}
+
+
+def contents_clash(sheet: Sheet, item: str) -> bool:
+    """Return whether an item id of a nested format shows something else in another file."""
+    data_names = [name for name in sheet.names if name.startswith("data.")]
+    first: dict[str, Any] = {}
+    for part in sheet.parts:
+        columns = [name for name in data_names if name in part.column_names]
+        here = {}
+        for row in part.select([item, *columns]).to_pylist():
+            here[row.pop(item)] = row
+        if any(first.get(value, row) != row for value, row in here.items()):
+            return True
+        first |= here
+    return False

@@ -1,0 +1,94 @@
+"""Tables of what was judged: an id that the judgments name, and what is known of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from annot_pipeline.init import names
+from annot_pipeline.init.columns import Choice, Column
+from annot_pipeline.init.groups import Group
+from annot_pipeline.init.nested import unfold
+from annot_pipeline.init.objects import Line
+from annot_pipeline.init.samples import sheet_of
+from annot_pipeline.init.sources import SourceGuess
+
+MATCHED = 0.5
+"""Share of the items that a source judges that must be in the table."""
+
+MATCHED_IF_NAMED = 0.9
+"""Share of a table's ids that must be judged, where its column is named as items are."""
+
+FIELDS = ("text", "source", "reference", "system", "segment")
+
+
+@dataclass(frozen=True)
+class ItemTable:
+    """An entry of ``items``: its files, its fields, what to know about it."""
+
+    group: Group
+    path: str
+    lines: list[Line]
+    notes: list[str]
+
+
+def guess_item_table(group: Group, sources: Sequence[SourceGuess]) -> ItemTable | str:
+    """Return the entry for files without judgments, or the reason why they cannot be one."""
+    judged = [source.items for source in sources if source.items]
+    sheet = unfold(sheet_of(group.samples))
+    if any(sample.unreadable for sample in group.samples):
+        return "an item table must be whole, and some rows cannot be read"
+    if not judged:
+        return "no single column of the judgments says the item, so that nothing can match it"
+    if group.pattern is None:
+        return "no glob matches these files and no others"
+    choice = Choice(sheet)
+    item = _matching(choice, judged)
+    if item is None:
+        return "no column holds the ids of the judged items, each once"
+    choice.claim(item)
+    every = frozenset().union(*judged)
+    n_judged = len(item.counts.keys() & every)
+    lines: list[Line] = [
+        ("item", item.expression, f"{n_judged:,} of {len(every):,} judged items are here")
+    ]
+    truth = choice.take("truth") or (None if choice.with_role("system") else choice.take("answer"))
+    if truth and _is_possible_truth(truth, sources):
+        lines.append(("truth", truth.expression, f"{truth.n_distinct:,} different"))
+    for field in FIELDS:
+        column = choice.take(field)
+        if column:
+            lines.append((field, column.expression, f"{column.n_distinct:,} different"))
+    if len(lines) == 1:
+        return "it says nothing of the items that is known by name"
+    unmapped = ", ".join(column.name for column in choice.offered())
+    notes = [f"not mapped: {unmapped}"] if unmapped else []
+    if len(every) < sum(map(len, judged)):
+        notes.append("sources share item ids: all of them get what this table says")
+    return ItemTable(group, group.pattern, lines, notes)
+
+
+def _is_possible_truth(truth: Column, sources: Sequence[SourceGuess]) -> bool:
+    """Return whether some task can be answered with values of a column."""
+    tasks = [task for source in sources for task in source.tasks]
+    if any(task.kind == "scalar" for task in tasks) and truth.numeric_share == 1:
+        return True
+    return any(truth.answers.keys() & task.labels.keys() for task in tasks)
+
+
+def _matching(choice: Choice, judged: Sequence[frozenset[str]]) -> Column | None:
+    """Return the column with the most ids of judged items; one named ``item`` is preferred."""
+    candidates: list[tuple[bool, int, int, Column]] = []
+    for position, column in enumerate(choice.offered()):
+        if not column.is_unique:
+            continue
+        named = "item" in names.roles(column.name)
+        best = 0
+        for items in judged:
+            n_matches = len(column.counts.keys() & items)
+            enough = n_matches >= MATCHED * len(items)
+            if enough or (named and n_matches >= MATCHED_IF_NAMED * column.n_distinct):
+                best = max(best, n_matches)
+        if best:
+            candidates.append((not named, -best, position, column))
+    return min(candidates, key=lambda candidate: candidate[:3])[3] if candidates else None

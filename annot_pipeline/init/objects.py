@@ -1,0 +1,178 @@
+"""What was judged (items, or systems on segments), in which task, and which are controls."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from annot_pipeline.init import names
+from annot_pipeline.init.columns import Choice, Column, Sheet, rounded
+
+Line = tuple[str, Any, str]
+"""Canonical field, expression, what it rests on."""
+
+MOST_TASKS = 50
+MOST_CHANGED = 0.2
+"""Further texts for each item at most: a judge's comment, or the outputs of systems, have more."""
+FEWEST_TEXTS = 0.5
+"""Texts for each item at least: what most items share is a question, or a heading."""
+CONTROL_VALUES: dict[str, frozenset[str]] = {
+    "none": frozenset({"none", "system", "sys", "tgt", "ordinary", "normal", "regular", "no"}),
+    "ask_again": frozenset({"repeat", "repeated", "askagain", "again", "duplicate", "chk"}),
+    "bad_reference": frozenset({"bad", "badref", "badreference", "cal", "qc", "degraded"}),
+    "good_reference": frozenset({"ref", "reference", "goodref", "goodreference"}),
+    "known_answer": frozenset({"gold", "known", "knownanswer", "test", "testquestion", "check"}),
+}
+"""How exports say what kind of control an item is."""
+
+_LANGUAGE = re.compile(r"[A-Za-z]{2,3}([-_]\w{2,4})?")
+
+
+def find_item(sheet: Sheet, choice: Choice, judge: Column) -> Column | None:
+    """Return the likeliest item column: one whose values several judges met, if there is one."""
+
+    def met_by_several(column: Column) -> bool:
+        n_pairs = sheet.combinations(column.name, judge.name)
+        if "task" in names.roles(column.name) and 2 * n_pairs < len(sheet):
+            return False  # judges answered it again and again: it is a task
+        return n_pairs > column.n_distinct > 1
+
+    candidates = choice.with_role("item")
+    shared = [column for column in candidates if met_by_several(column)]
+    varied = [column for column in candidates if column.n_distinct > 1]
+    single = [] if len(sheet) > judge.n_distinct else candidates
+    likeliest = shared or varied or single
+    column = next(iter(likeliest), None)
+    if column and "text" in names.roles(column.name):  # a text may change, its id stays
+        column = next((c for c in likeliest if _is_id_of(sheet, judge, c, column)), column)
+    return choice.claim(column) if column else None
+
+
+def _is_id_of(sheet: Sheet, judge: Column, column: Column, text: Column) -> bool:
+    """Return whether a column names what a text is of: the same for both, or judged once each."""
+    if "text" in names.roles(column.name):
+        return False
+    is_judged_once = sheet.combinations(judge.name, column.name) == len(sheet)
+    return is_judged_once or nearly_fixes(sheet, [column.name], text.name)
+
+
+def nearly_fixes(sheet: Sheet, item: Sequence[str], text: str) -> bool:
+    """Return whether most items have one text, few of them several, and few texts are of two."""
+    rows = sheet.table.select([*item, text]).drop_null()
+    n_items, n_texts = (Sheet([rows]).combinations(*columns) for columns in (item, [*item, text]))
+    n_different = Sheet([rows])[text].n_distinct
+    return (
+        n_texts - n_items <= MOST_CHANGED * n_items
+        and n_different >= max(2, FEWEST_TEXTS * n_items)
+    )  # fmt: skip
+
+
+def what_was_judged(sheet: Sheet, choice: Choice, judge: Column) -> list[Line]:
+    """Return lines for item, system and segment; [] if nothing says what was judged."""
+    system = next((c for c in choice.with_role("system") if c.n_distinct > 1), None)
+    segment = next(iter(choice.with_role("segment")), None)
+    if system and segment:
+        choice.claim(system)
+        choice.claim(segment)
+        return [
+            ("system", system.expression, f"{system.n_distinct:,} different"),
+            ("segment", segment.expression, f"{segment.n_distinct:,} different"),
+        ]
+    item = find_item(sheet, choice, judge)
+    if system and item and not sheet.determines(item.name, system.name):
+        choice.claim(system)
+        return [
+            ("system", system.expression, f"{system.n_distinct:,} different"),
+            (
+                "segment",
+                item.expression,
+                f"{item.n_distinct:,} different, each with several systems",
+            ),
+        ]
+    if not item:
+        item, segment = choice.take("segment"), None
+    if not item:
+        return []
+    judges_per_item = rounded(sheet.combinations(item.name, judge.name) / item.n_distinct)
+    lines = [
+        ("item", item.expression, f"{item.n_distinct:,} different, {judges_per_item} judges each")
+    ]
+    for field, column in (("system", system), ("segment", segment)):
+        if column and sheet.determines(item.name, column.name):
+            choice.claim(column)
+            lines.append((field, column.expression, f"{column.n_distinct:,} different"))
+    return lines
+
+
+def find_task(choice: Choice, lines: Sequence[Line] = ()) -> tuple[list[Line], list[str]]:
+    """Return the task's line and the names of the tasks; nothing if no column has them.
+
+    ``lines`` say what was judged: a column that only names each of these again is no task.
+    """
+    source = next(filter(_is_language, choice.with_role("source_language")), None)
+    target = next(filter(_is_language, choice.with_role("target_language")), None)
+    if source and target:
+        join = {
+            "join": [choice.claim(source).expression, choice.claim(target).expression],
+            "sep": "-",
+        }
+        tasks = ["-".join(pair) for pair in choice.sheet.pairs(source.name, target.name)]
+        return [("task", join, ", ".join(tasks[:10]))], tasks
+    expressions = [expression for name, expression, _ in lines if name in ("item", "segment")]
+    things = [
+        c for name in choice.sheet.names if (c := choice.sheet[name]).expression in expressions
+    ]
+
+    def names_tasks(column: Column) -> bool:
+        renames = any(_is_one_to_one(choice.sheet, column, thing) for thing in things)
+        return column.n_blank == 0 and column.n_distinct <= MOST_TASKS and not renames
+
+    task = choice.take("task", names_tasks)
+    if not task:
+        return [], []
+    tasks = sorted(task.counts)
+    evidence = f"{task.n_distinct:,} different: {', '.join(tasks[:10])}"
+    return [("task", task.expression, evidence)], tasks
+
+
+def _is_one_to_one(sheet: Sheet, column: Column, other: Column) -> bool:
+    return (
+        column.n_distinct > 1
+        and sheet.determines(column.name, other.name)
+        and sheet.determines(other.name, column.name)
+    )
+
+
+def _is_language(column: Column) -> bool:
+    return column.n_distinct <= MOST_TASKS and all(map(_LANGUAGE.fullmatch, column.counts))
+
+
+def find_control(choice: Choice) -> list[Line]:
+    """Return the control's line, where values of a column are known kinds of control.
+
+    Values that are not known are left out of the map: their records are rejected, not taken for
+    ordinary ones, until somebody says what they are.
+    """
+    for column in choice.with_role("control"):
+        kind_by_value = {value: _control(value) for value in column.counts}
+        recognized = {value: kind for value, kind in kind_by_value.items() if kind}
+        kinds = set(recognized.values())
+        if "none" not in kinds or len(kinds) < 2:
+            continue
+        unknown = [value for value in kind_by_value if value not in recognized]
+        choice.claim(column)
+        inner = column.expression
+        expression = (inner if isinstance(inner, dict) else {"column": inner}) | {"map": recognized}
+        if column.n_blank:
+            expression["else"] = "none"
+        comment = ", ".join(f"{value} ({count:,})" for value, count in column.counts.items())
+        if unknown:
+            comment += f"; NOT KNOWN, their rows are rejected until mapped: {', '.join(unknown)}"
+        return [("control", expression, comment)]
+    return []
+
+
+def _control(value: str) -> str | None:
+    written = "".join(c for c in value.casefold() if c.isalnum())
+    return next((kind for kind, spellings in CONTROL_VALUES.items() if written in spellings), None)

@@ -1,0 +1,104 @@
+"""Results of HITs that `annot hits` has planned: their bookkeeping says all there is to guess."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass
+
+from annot_pipeline.bounded_json import parse_bounded_json
+from annot_pipeline.errors import InputError, first_of, shorten
+from annot_pipeline.exports.hit_bookkeeping import NAME
+from annot_pipeline.exports.hits_from_mturk import BOOKKEEPING
+from annot_pipeline.init.answers import Answer, NoJudgmentsError
+from annot_pipeline.init.columns import Sheet, rounded
+from annot_pipeline.init.fields import Mapping
+from annot_pipeline.init.samples import Sample, read_rows
+
+FORMAT = "hits"
+NESTED = ("jsonl", "label_studio")
+KINDS = {"score": "scalar", "compare": "pairwise", "label": "categorical"}
+TOLD = ("task", "ask", "scale", "criteria", "labels")
+
+
+@dataclass(frozen=True)
+class PlannedTask:
+    """A task as its HITs say it."""
+
+    name: str
+    kind: str
+    scale: tuple[float, float] | None
+    criteria: tuple[str, ...]
+    labels: tuple[str, ...]
+
+
+def read_planned(sample: Sample, head: bytes, columns: list[str], limit: int) -> Sample | None:
+    """Return the first rows, if a file holds planned HITs; else None.
+
+    Parameters
+    ----------
+    sample
+        The file, and with which options it is read.
+    head
+        Its first bytes.
+    columns
+        Of delimited text, its columns.
+    limit
+        Rows to read.
+    """
+    if sample.format in NESTED and NAME.encode() in head:
+        with contextlib.suppress(InputError):  # the name stands somewhere else
+            return read_rows(Sample(sample.path, FORMAT, sample.options), limit)
+    elif BOOKKEEPING in columns:
+        return read_rows(Sample(sample.path, FORMAT, sample.options), limit)
+    return None
+
+
+def planned_mapping(sheet: Sheet) -> tuple[Mapping, list[PlannedTask]]:
+    """Return the mapping, which needs no field, and the tasks.
+
+    Raises
+    ------
+    NoJudgmentsError
+        Nobody is said to have judged.
+    """
+    judge = sheet["judge"]
+    item = sheet["item_a" if not sheet["item"].counts else "item"]
+    if not judge.counts:
+        raise NoJudgmentsError("no row says who judged")
+    task_by_name: dict[str, PlannedTask] = {}
+    inconsistent: list[str] = []
+    for task in _planned_tasks(sheet):
+        if task_by_name.setdefault(task.name, task) != task and task.name not in inconsistent:
+            inconsistent.append(task.name)
+    summary = f"{sheet['hit'].n_distinct:,} HITs, {judge.n_distinct:,} judges"
+    n_items = sheet.combinations("task", "item")
+    if n_items:
+        judges_per_item = rounded(sheet.combinations("task", "item", "judge") / n_items)
+        summary += f", {n_items:,} items with {judges_per_item} judges each"
+    n_pairs = sheet.combinations("task", "item_a", "item_b")
+    if n_pairs:
+        summary += f", {n_pairs:,} pairs compared"
+    notes = [f"no fields are needed: the HITs say them; {summary}"]
+    if inconsistent:
+        text = first_of(list(map(shorten, inconsistent)))
+        notes.append(f"HITs of one task differ in scale or criteria: {text}; the first is taken")
+    answer = Answer("scalar", [], ["score"])
+    return Mapping([], answer, judge, item, tasks=sorted(task_by_name), notes=notes), [
+        task_by_name[name] for name in sorted(task_by_name)
+    ]
+
+
+def _planned_tasks(sheet: Sheet) -> list[PlannedTask]:
+    """Return the tasks that HITs describe, each once, in the order of the files."""
+    columns = sheet.table.select(TOLD)
+    rows = columns.group_by(columns.column_names, use_threads=False).aggregate([]).to_pylist()
+    return [
+        PlannedTask(
+            row["task"],
+            KINDS[row["ask"]],
+            (scale[0], scale[1]) if (scale := parse_bounded_json(row["scale"] or "null")) else None,
+            tuple(parse_bounded_json(row["criteria"] or "[]")),
+            tuple(parse_bounded_json(row["labels"] or "[]")),
+        )
+        for row in rows
+    ]

@@ -1,0 +1,195 @@
+"""Ranks: whether a column holds them, and of what they are.
+
+A column that is named as a rank holds ranks if most of it can be, whatever stands beside: what
+is no rank is rejected row by row, where a score would turn the ranking upside down unseen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from annot_pipeline.errors import shorten
+from annot_pipeline.init import names
+from annot_pipeline.init.answers import Answer, answer_in
+from annot_pipeline.init.columns import Choice, Column, Sheet
+from annot_pipeline.stages.ingest.read_records import NUMBER
+
+NOT_RANKED = -1
+MOST_RANKS = 100
+MOSTLY_RANKS = 0.75
+"""Share of the values that must be whole or half numbers from 0, or `NOT_RANKED`."""
+
+RANKED_SHARE = 0.8
+"""Share of the groups of rows in which no rank may be above the group's size, for them to be
+rankings without a doubt. (That a group has a rank 1 is not asked for: judges leave places out.)"""
+
+SHOWN = 5
+
+
+def long_ranking(
+    sheet: Sheet, choice: Choice, judge: Column
+) -> tuple[Answer, Column | None] | None:
+    """Return the ranks of rows with one output each, and the column that identifies a ranking.
+
+    None if no column holds ranks; the second is None if only judge and segment identify it.
+    """
+    named = choice.with_role("rank")  # `ranking` is the rank only where nothing else is
+    named = [c for c in named if "ranking" not in names.roles(c.name)] or named
+    column = next(filter(may_be_ranks, named), None)
+    rivals = [c for c in choice.with_role("answer") if column and c.name != column.name]
+    if column is None or any(answer_in(other, None) for other in rivals):
+        return None
+    keys = [
+        c
+        for role in ("ranking", "hit", "native_id")
+        for c in choice.with_role(role)
+        if c.name != column.name and sheet.determines(c.name, judge.name)
+    ]
+    key = next((c for c in keys if _are_rankings(sheet, [c.name], column)), None)
+    if key:
+        return rank_answer(column, [column.name]), key
+    gaps = [*rank_notes(column), beyond(column.name)]
+    things = [c for role in ("system", "item") for c in choice.with_role(role)]
+    for c in keys:
+        if "ranking" in names.roles(c.name) and _ranks_several(sheet, [c.name], column, things):
+            return rank_answer(column, [column.name], gaps), c
+    shared = [
+        [judge.name, c.name] for c in (*choice.with_role("segment"), *choice.with_role("item"))
+    ]
+    if any(_are_rankings(sheet, group, column) for group in shared):
+        return rank_answer(column, [column.name]), None
+    if any(_ranks_several(sheet, group, column, things) for group in shared):
+        return rank_answer(column, [column.name], gaps), None
+    return None
+
+
+def may_be_ranks(column: Column) -> bool:
+    """Return whether most values can be ranks.
+
+    Half ranks can, though no such record can be read.
+    """
+    fit = [number for number in column.numbers if (2 * number).is_integer()]
+    fit = [number for number in fit if number >= 0 or number == NOT_RANKED]
+    n_fit = sum(column.numbers[number] for number in fit)
+    return 1 < len(fit) <= MOST_RANKS and n_fit >= MOSTLY_RANKS * len(column.filled)
+
+
+def rank_answer(column: Column, columns: list[str], notes: Sequence[str] | None = None) -> Answer:
+    """Return an answer of ranks; ``notes`` are those of `rank_notes` unless given."""
+    fields = [("rank", column.expression, ranks_seen(column))]
+    return Answer(
+        "ranking", fields, columns, notes=tuple(rank_notes(column) if notes is None else notes)
+    )
+
+
+def ranks_seen(column: Column) -> str:
+    """Return which ranks there are, and how many values are none."""
+    ranks = [number for number in column.numbers if number.is_integer() and number >= 0]
+    summary = f"{len(ranks):,} different"
+    if ranks:
+        summary += f", {min(ranks):g} to {max(ranks):g}; lower is better"
+    wrong = {v: n for v, n in column.counts.items() if not _is_rank(v)}
+    if wrong:
+        text = ", ".join(f"{shorten(v)} ({n:,})" for v, n in list(wrong.items())[:SHOWN])
+        more = f" and {len(wrong) - SHOWN:,} more" if len(wrong) > SHOWN else ""
+        summary += f"; {sum(wrong.values()):,} are no whole numbers >= 0 and will be rejected: "
+        summary += text + more
+    return summary
+
+
+def rank_notes(column: Column) -> list[str]:
+    """Return what people should do about ranks that cannot be read."""
+    if any(not number.is_integer() and (2 * number).is_integer() for number in column.numbers):
+        return [
+            f"{column.name} holds half ranks, which are rejected: of ranks only the order counts, "
+            "so map them to whole numbers, say all to their doubles"
+        ]
+    return []
+
+
+def beyond(name: str) -> str:
+    """Return what to know about numbers that are larger than rankings are long."""
+    return (
+        f"{name} goes beyond the number of outputs ranked together: taken for ranks with gaps, of "
+        f"which lower is better; if higher is better, score: {name} in place of rank"
+    )
+
+
+def rank_doubts(sheet: Sheet, answer: Answer) -> list[str]:
+    """Return what to know about columns that are named as ranks but were not taken for ranks."""
+    if answer.kind in ("ranking", "pairwise"):
+        return []
+    notes = []
+    for name in dict.fromkeys([*answer.columns, *sheet.names]):
+        roles = names.roles(name)
+        if "rank" not in roles or "ranking" in roles:
+            continue
+        if name in sheet.names and not sheet[name].numbers:
+            continue
+        note = (
+            f"{name}: if 1 is best, kind: ranking (fields rank and system, and ranking or segment)"
+        )
+        if name in answer.columns:
+            field = "score" if answer.kind == "scalar" else "label"
+            note += f"; as {field} it says something else"
+        notes.append(note)
+    return notes
+
+
+def differs_within(sheet: Sheet, group: Sequence[str], name: str) -> bool:
+    """Return whether no two rows that share some values share that of a column."""
+    rows = sheet.table.select([*group, name]).drop_null()
+    return bool(rows.group_by(rows.column_names).aggregate([]).num_rows == rows.num_rows)
+
+
+def ranks_in_rows(table: pa.Table, columns: Sequence[str]) -> bool:
+    """Return whether the numbers of each row, over some columns, are ranks without a doubt."""
+    ranks = np.stack([_numbers(table.column(name)) for name in columns])
+    highest = np.where(ranks >= 0, ranks, 0).max(axis=0, initial=0)
+    several = (ranks >= 0).sum(axis=0) > 1
+    fit = several & (highest <= len(columns))
+    return bool(several.any() and fit.sum() >= RANKED_SHARE * several.sum())
+
+
+def _are_rankings(sheet: Sheet, group: Sequence[str], column: Column) -> bool:
+    """Return whether rows that share some values are certainly rankings."""
+    ranks = pa.chunked_array([pa.array(_numbers(sheet.table.column(column.name)))])
+    rows = sheet.table.select(list(group)).append_column("#rank", ranks)
+    rows = rows.filter(pc.greater_equal(rows["#rank"], 0))
+    rankings = rows.group_by(list(group)).aggregate([("#rank", "max"), ("#rank", "count")])
+    rankings = rankings.filter(pc.greater(rankings["#rank_count"], 1))
+    fit = pc.less_equal(rankings["#rank_max"], rankings["#rank_count"])
+    return bool(
+        rankings.num_rows and (pc.sum(fit).as_py() or 0) >= RANKED_SHARE * rankings.num_rows
+    )
+
+
+def _ranks_several(
+    sheet: Sheet, group: Sequence[str], column: Column, things: Sequence[Column]
+) -> bool:
+    """Return whether rows that share some values give several things several numbers."""
+    n_groups = sheet.combinations(*group)
+    return n_groups < sheet.combinations(*group, column.name) and any(
+        2 * n_groups <= sheet.combinations(*group, thing.name)
+        for thing in things
+        if thing.name not in (*group, column.name)
+    )
+
+
+def _is_rank(value: str) -> bool:
+    number = _number(value)
+    return number.is_integer() and number >= 0
+
+
+def _numbers(texts: pa.ChunkedArray) -> npt.NDArray[np.float64]:
+    """Return cells as numbers; NaN where a cell holds none."""
+    return np.array([_number(value) for value in texts.to_pylist()], np.float64)
+
+
+def _number(value: str | None) -> float:
+    return float(value) if value and NUMBER.fullmatch(value) else np.nan

@@ -1,0 +1,259 @@
+"""Opens an export without knowing how: format, encoding, delimiter, quotes, header.
+
+Reading itself is the readers' business; here are only the questions which reader, and with
+which options.
+"""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+
+from annot_pipeline.errors import InputError
+from annot_pipeline.exports import READERS
+from annot_pipeline.exports.appraise import LAYOUTS, NAMED
+from annot_pipeline.exports.tabular import DELIMITERS
+from annot_pipeline.exports.text_check import is_text
+from annot_pipeline.init import names
+from annot_pipeline.init.columns import Column
+from annot_pipeline.init.json_shapes import json_format
+from annot_pipeline.init.planned import read_planned
+from annot_pipeline.init.samples import ROWS_READ, Sample, opening_of, read_rows
+from annot_pipeline.storage.files import first_bytes
+
+ROWS_TRIED = 1_000
+"""Rows that delimiter and header are found with."""
+
+BYTES_TRIED = 8 << 20
+"""Bytes that format and encoding are found with."""
+
+
+RANKING_TASK = b"<ranking-task"
+"""What tells the rankings of Appraise from other XML."""
+
+
+HTML = (
+    "this file is an HTML page, not an export, such as the page that asks to log in: download the "
+    "export again"
+)
+
+
+def _what_zip(path: Path) -> str:
+    """Return what a file that starts as ZIP archives do is, and what to do with it."""
+    name = path.name.lower()
+    if name.endswith(".eval"):
+        return (
+            "is a binary log of Inspect; convert it: inspect log convert --to json "
+            "--output-dir exports FILE.eval"
+        )
+    if name.endswith((".xlsx", ".xlsm", ".ods")):
+        return "is a zip or Excel file: a spreadsheet; save it as CSV (UTF-8)"
+    return "is a zip or Excel file; unpack it (unzip), or export it as csv"
+
+
+class UnusableError(Exception):
+    """A file that no reader makes rows of; the text says why."""
+
+
+def read_sample(path: Path, limit: int = ROWS_READ) -> Sample:
+    """Read the first rows of an export.
+
+    Raises
+    ------
+    UnusableError
+        Nothing to read, or nothing that a reader knows.
+    """
+    try:
+        head = first_bytes(path, BYTES_TRIED)
+        format_ = _format(path, head)
+        if format_ == "csv":
+            sample = _read_delimited(path, head, limit)
+        else:
+            is_json = format_ in ("jsonl", "label_studio")
+            format_, records = _json_shape(path, head) if is_json else (format_, None)
+            unread = Sample(path, format_, records=records)
+            sample = read_planned(unread, head, [], limit) or read_rows(unread, limit)
+    except InputError as error:
+        raise UnusableError("; ".join(p.what for p in error.problems) or error.title) from None
+    except (OSError, EOFError, UnicodeError) as error:
+        raise UnusableError(f"cannot be read ({error})") from None
+    if not sample.table.num_rows:
+        raise UnusableError(_why_no_rows(sample, head))
+    return sample
+
+
+def _json_shape(path: Path, head: bytes) -> tuple[str, str | None]:
+    """Return the format of JSON, and the path of the records of one document."""
+    ending = path.name.lower().removesuffix(".gz")
+    if ending.endswith((".jsonl", ".ndjson")):
+        return "jsonl", None
+    return json_format(head)
+
+
+def _why_no_rows(sample: Sample, head: bytes) -> str:
+    why = ", ".join(f"{n:,} x {reason}" for reason, n in sample.unreadable.most_common(3))
+    if not why and sample.format == "csv" and len(head.splitlines()) > 1:
+        why = "none has as many fields as the header"
+    return f"no row can be read: {why}" if why else "holds no rows"
+
+
+def _format(path: Path, head: bytes) -> str:
+    ending = "".join(Path(path.name.lower().removesuffix(".gz")).suffixes[-1:])
+    start = head.removeprefix(codecs.BOM_UTF8).lstrip()[:4]
+    if start == b"PAR1":
+        return "parquet"
+    if start[:2] == b"\x1f\x8b":
+        raise UnusableError("is gzipped, but its name does not end in .gz")
+    if start == b"PK\x03\x04":
+        raise UnusableError(_what_zip(path))
+    if not start:
+        raise UnusableError("is empty")
+    if not is_text(head):
+        raise UnusableError("is not text")
+    if ending not in (".csv", ".tsv", ".tab"):
+        if start[:1] == b"{":
+            return "jsonl"
+        if start[:1] == b"[":
+            return "label_studio"
+        if start[:1] == b"<":
+            if b"<html" in head[:2000].lower():
+                raise UnusableError(HTML)
+            if RANKING_TASK not in head:
+                raise UnusableError("is XML or HTML, and has no ranking-task")
+            return "wmt_ranking"
+    if start[:1] == b"<" and b"<html" in head[:2000].lower():
+        raise UnusableError(HTML)
+    if b"\0" in head and not head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise UnusableError("is not text")
+    return "csv"
+
+
+def _read_delimited(path: Path, head: bytes, limit: int) -> Sample:
+    encoding = _encoding(head)
+    plain = Sample(path, "csv", {} if encoding == "utf-8" else {"encoding": encoding})
+    delimiter, columns = _delimiter(plain)
+    tried = replace(plain, options={"delimiter": delimiter, **plain.options})
+    names_found = READERS["csv"](opening_of(tried)).columns
+    is_default = delimiter == "," and READERS["csv"](opening_of(plain)).columns == names_found
+    options = ({} if is_default else {"delimiter": delimiter}) | plain.options
+    planned = read_planned(replace(plain, options=options), head, names_found, limit)
+    if planned:
+        return planned
+    if _is_appraise(tried):
+        return _read_quoted(Sample(path, "appraise", options), limit)
+    if _is_mturk(names_found):  # its rows may end early
+        return _read_quoted(Sample(path, "mturk", options), limit)
+    header = _missing_header(tried, columns)
+    options |= {} if header is None else {"columns": list(header)}
+    return _read_quoted(replace(plain, options=options), limit)
+
+
+def _encoding(head: bytes) -> str:
+    """Return UTF-8, unless a byte order mark or what UTF-8 cannot read says otherwise."""
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    text = codecs.getincrementaldecoder("utf-8")("replace").decode(head)
+    n_bad = text.count("\ufffd")
+    if 2 * n_bad <= sum(not c.isascii() for c in text):
+        return "utf-8"  # some bytes may be broken; their rows are rejected
+    try:
+        head.decode("cp1252")
+    except UnicodeDecodeError:
+        return "latin-1"
+    return "cp1252"
+
+
+def _delimiter(sample: Sample) -> tuple[str, int]:
+    """Return the delimiter that leaves the fewest rows ragged, then makes the most columns."""
+    n_columns: dict[str, int] = {}
+    for delimiter in (*DELIMITERS, " "):
+        tried = replace(sample, options=sample.options | {"delimiter": delimiter})
+        try:
+            n = len(READERS["csv"](opening_of(tried)).columns)
+        except InputError:  # quotes of the header end within cells
+            continue
+        if n > 1 and not (delimiter == " " and n_columns):
+            n_columns[delimiter] = n
+    if len(n_columns) > 1:
+        ranks = {}
+        for delimiter, n in n_columns.items():
+            tried = replace(sample, options=sample.options | {"delimiter": delimiter})
+            read = _read_quoted(tried, ROWS_TRIED)
+            n_bad = read.unreadable.total()
+            share = n_bad / (n_bad + read.table.num_rows) if n_bad + read.table.num_rows else 1
+            ranks[delimiter] = (share, -n)
+        best = min(ranks, key=ranks.__getitem__)
+        return best, n_columns[best]
+    return next(iter(n_columns.items()), (",", 1))
+
+
+def _missing_header(sample: Sample, n_columns: int) -> tuple[str, ...] | None:
+    """Return names for the columns of a file without a header line; None if it has one."""
+    numbered = tuple(f"c{position}" for position in range(1, n_columns + 1))
+    options = sample.options | {"columns": numbered}
+    table = _read_quoted(replace(sample, options=options), ROWS_TRIED).table
+    if table.num_rows < 2:
+        return None
+    is_header = is_data = 0
+    for name in numbered:
+        first = (table.column(name)[0].as_py() or "").strip()
+        rest = Column(name, name, table.column(name).slice(1))
+        if not first or not len(rest.filled):
+            continue
+        is_number = Column(name, name, pa.chunked_array([[first]])).numeric_share == 1
+        has_role = bool(names.roles(first))
+        if rest.numeric_share > 0.9:
+            is_data += is_number
+            is_header += not is_number
+        else:
+            is_data += first in rest.counts and not has_role
+        is_header += has_role and first not in rest.counts
+    if is_data <= is_header:
+        return None
+    return numbered
+
+
+def _is_appraise(sample: Sample) -> bool:
+    """Return whether it has the header or the rows of an Appraise export."""
+    first = READERS["csv"](opening_of(sample)).columns
+    if not NAMED.issubset(first) and len(first) not in map(len, LAYOUTS):
+        return False
+    try:
+        READERS["appraise"](opening_of(sample))
+    except InputError:
+        return False
+    return True
+
+
+def _is_mturk(columns: Sequence[str]) -> bool:
+    nested = any(name.startswith(("Input.", "Answer.")) for name in columns)
+    return nested and {"HITId", "WorkerId"} <= set(columns)
+
+
+QUOTING: tuple[dict[str, str], ...] = ({}, {"escape": "\\"}, {"quote": ""}, {"quote": "'"})
+"""Options that quotes are read with, the first that reject the fewest rows: as csv says, with a
+backslash before quotes (Spark), as ordinary characters, or single.
+"""
+
+
+def _read_quoted(sample: Sample, limit: int) -> Sample:
+    """Read with the options of `QUOTING` that spare the most rows."""
+    best: Sample | None = None
+    first_error: InputError | None = None
+    for options in QUOTING:
+        try:
+            read = read_rows(replace(sample, options=sample.options | options), limit)
+        except InputError as error:
+            first_error = first_error or error
+            continue
+        if best is None or read.unreadable.total() < best.unreadable.total():
+            best = read
+        if not best.unreadable:
+            break
+    if best is None:
+        raise first_error or UnusableError("cannot be read")
+    return best

@@ -1,0 +1,415 @@
+"""Comparisons of two outputs, whatever their columns are called and their outcomes spelled."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from annot_pipeline.errors import ConfigError
+from annot_pipeline.init import guess_campaign
+from annot_pipeline.init.comparisons import side_of
+from annot_pipeline.init.sides import Pair, pairs_among
+from tests.init.conftest import Guess, write_csv
+
+Guesses = Callable[..., Guess]
+SYSTEMS = ("alpaca", "bard", "claude", "dolly")
+
+
+def battles(
+    header: Sequence[str], outcomes: Sequence[object], n: int = 60
+) -> list[tuple[object, ...]]:
+    """Rows of judge, segment, two systems and an outcome, under such a header."""
+    rows = [
+        (
+            f"j{k % 5}",
+            f"p{k % 7}",
+            SYSTEMS[k % 4],
+            SYSTEMS[(k + 1 + k // 4 % 3) % 4],
+            outcomes[k % len(outcomes)],
+        )
+        for k in range(n)
+    ]
+    return [header, *rows]
+
+
+# --- the columns ---------------------------------------------------------------------------
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize(
+    ("header", "outcomes", "expected"),
+    [
+        (("judge", "question_id", "model_a", "model_b", "winner"),
+         ("model_a", "model_b", "tie", "tie (bothbad)"), {"system_a": "model_a"}),
+        (("worker", "prompt", "a", "b", "preference"), ("a", "b", "tie"), {"system_a": "a"}),
+        (("worker", "segment", "A", "B", "Preferred"), ("A", "B", "Tie"), {"system_a": "A"}),
+        (("rater", "src_id", "item_a", "item_b", "preferred"), ("item_a", "item_b", "equal"),
+         {"item_a": "item_a"}),
+        (("annotator", "doc_id", "system1Id", "system2Id", "better"), ("1", "2", "0"),
+         {"system_a": "system1Id"}),
+        (("user", "input", "leftModel", "rightModel", "vote"), ("left", "right", "both"),
+         {"system_a": "leftModel"}),
+        (("rater", "sid", "sys_first", "sys_second", "outcome"),
+         ("First is better", "Second is better", "No preference: same"), {"system_a": "sys_first"}),
+        (("rater", "sid", "player1", "player2", "result"), ("1.0", "2.0", "0.0"),
+         {"system_a": "player1"}),
+        (("evaluator", "prompt", "model_x", "model_y", "verdict"), ("X", "Y", "draw"),
+         {"system_a": "model_x"}),
+        (("judge", "prompt", "modela", "modelb", "verdict"), ("[[A>>B]]", "[[B>A]]", "[[A=B]]"),
+         {"system_a": "modela"}),
+        (("judge", "prompt", "output_1", "output_2", "label"), ("Output 1", "Output 2", "neither"),
+         {"item_a": "output_1"}),
+    ],
+)  # fmt: skip
+def test_pairs_of_any_naming(
+    header: Sequence[str],
+    outcomes: Sequence[str],
+    expected: dict[str, str],
+    tmp_path: Path,
+    guess: Guesses,
+) -> None:
+    actual = guess(write_csv(tmp_path / "v.csv", battles(header, outcomes)))
+    fields = actual.fields()
+    assert expected.items() <= fields.items()
+    assert fields["judge"] == header[0]
+    assert fields["preference"]["column"] == header[4]
+    sides = {outcome: ("a", "b", "tie", "tie")[n] for n, outcome in enumerate(outcomes)}
+    assert fields["preference"]["map"] == sides
+    assert actual.task_kinds == {"*": "pairwise"}
+    assert actual.facts["fates"]["used"] == 60
+    assert actual.used("preference") == {("a",), ("b",), ("tie",)}
+
+
+def test_json_lines_of_an_arena(tmp_path: Path, guess: Guesses) -> None:
+    header = ("judge", "question_id", "model_a", "model_b", "winner")
+    rows = [
+        dict(zip(header, row, strict=True))
+        | {"turn": 1, "tstamp": 1682351591.5 + n, "anony": True}
+        | {f"conversation_{side}": [{"role": "user", "content": f"hi {n}"}] for side in "ab"}
+        for n, row in enumerate(battles(header, ("model_a", "model_b", "tie (bothbad)"))[1:])
+    ]
+    path = tmp_path / "arena.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    fields = guess(path).fields()
+    assert (fields["system_a"], fields["system_b"]) == ("model_a", "model_b")
+    assert fields["segment"] == "question_id"
+    assert fields["submitted_at"] == "tstamp"
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize(
+    "ranks", [("system1rank", "system2rank"), ("rank_a", "rank_b"), ("left_rank", "right_rank")]
+)
+def test_ranks_of_both(ranks: tuple[str, str], tmp_path: Path, guess: Guesses) -> None:
+    rows = [
+        (*row[:4], k % 5 + 1, (k * k) % 5 + 1, k // 6)
+        for k, row in enumerate(battles([], [""])[1:])
+    ]
+    header = ("judgeID", "segmentId", "system1Id", "system2Id", *ranks, "rankingID")
+    fields = guess(write_csv(tmp_path / "v.csv", [header, *rows])).fields()
+    assert (fields["rank_a"], fields["rank_b"]) == ranks
+    assert (fields["system_a"], fields["system_b"]) == ("system1Id", "system2Id")
+    assert fields["ranking"] == "rankingID"
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize(("slip", "n_rejected"), [("NA", 1), ("-1", 1), ("1.5", 1), ("0", 0)])
+def test_a_slip_among_the_ranks_of_both(
+    slip: str, n_rejected: int, tmp_path: Path, guess: Guesses
+) -> None:
+    rows = [(*row[:4], k % 5 + 1, (k * k) % 5 + 1) for k, row in enumerate(battles([], [""])[1:])]
+    rows[7] = (*rows[7][:4], slip, 2)
+    header = ("judge", "segment", "system1Id", "system2Id", "rank1", "rank2")
+    actual = guess(write_csv(tmp_path / "v.csv", [header, *rows]), rejected=n_rejected)
+    fields = actual.fields()
+    assert (fields["rank_a"], fields["rank_b"]) == ("rank1", "rank2")
+    assert (f"will be rejected: '{slip}' (1)" in actual.notes) == bool(n_rejected)
+
+
+def test_what_won_and_what_lost(tmp_path: Path, guess: Guesses) -> None:
+    rows = [row[:4] for row in battles([], [""])[1:]]
+    path = write_csv(tmp_path / "v.csv", [("worker", "prompt", "winner", "loser"), *rows])
+    actual = guess(path)
+    assert actual.fields()["system_a"] == "winner"
+    assert actual.used("preference") == {("a",)}
+
+
+def test_a_third_column_makes_them_no_two(tmp_path: Path, guess: Guesses) -> None:
+    rows = [(f"j{k % 5}", f"p{k // 5}", *SYSTEMS[:3], 1, 2 + k % 2, 3 - k % 2) for k in range(40)]
+    header = ("worker", "segment", "sys1", "sys2", "sys3", "rank1", "rank2", "rank3")
+    actual = guess(write_csv(tmp_path / "v.csv", [header, *rows]))
+    assert actual.task_kinds == {"*": "ranking"}
+    assert pairs_among(["sys1", "sys2", "sys3"]) == []
+    assert pairs_among(["model_0", "model_1", "model_2"]) == []
+
+
+# --- outcomes ------------------------------------------------------------------------------
+
+PAIR = Pair(0, "model", "model_a", "model_b")
+
+
+@pytest.mark.parametrize(
+    ("value", "side"),
+    [
+        ("model_a", "a"), ("MODEL_B", "b"), ("Model A", "a"), (" a ", "a"), ("left", "a"),
+        ("Response 2 is better", "b"), ("second", "b"), ("A is slightly better", "a"),
+        ("tie", "tie"), ("tie (bothbad)", "tie"), ("Both are bad", "tie"), ("neither", "tie"),
+        ("about the same", "tie"), ("A>B", "a"), ("[[B>>A]]", "b"), ("a < b", "b"), ("B<A", "a"),
+        ("A=B", "tie"), (">", "a"), ("<<", "b"), ("1", "a"), ("2.0", "b"), ("0", "tie"),
+        ("-1", None), ("3", None), ("1.5", None), ("A is worse", None), ("not A", None),
+        ("a or b", None), ("c", None), ("x", None), ("skip", None), ("", None), ("yes", None),
+        ("?", None), ("alpaca", None), ("no answer", None), ("a>c", None), ("><", None),
+        ("[[C]]", "tie"), ("C", None), ("[[A]]", "a"),
+    ],
+)  # fmt: skip
+def test_words_for_an_outcome(value: str, side: str | None) -> None:
+    assert side_of(value, PAIR) == side
+
+
+def test_x_and_y_are_sides_where_the_columns_are_named_so() -> None:
+    axes = Pair(4, "model", "model_x", "model_y")
+    assert [side_of(v, axes) for v in ("x", "Model Y", "y wins")] == ["a", "b", "b"]
+
+
+def test_an_unknown_word_is_told(tmp_path: Path, guess: Guesses) -> None:
+    outcomes = ("left", "right", "tie", "left", "right", "skip?")
+    header = ("worker", "prompt", "left", "right", "winner")
+    actual = guess(write_csv(tmp_path / "v.csv", battles(header, outcomes)), rejected=10)
+    assert actual.fields()["preference"]["map"] == {"left": "a", "right": "b", "tie": "tie"}
+    assert "winner also holds skip? (10): nothing says which side is meant" in actual.notes
+    [(reason, n)] = [(r["reason"], r["records"]) for r in actual.facts["rejections"]] or [("", 0)]
+    assert "skip?" in reason
+    assert n == 10
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("word", ["both bad", "neither", "tie (bothbad)", "Both are good", "none"])
+def test_a_guessed_tie_is_told_beside_it(word: str, tmp_path: Path, guess: Guesses) -> None:
+    header = ("worker", "prompt", "left", "right", "winner")
+    path = write_csv(tmp_path / "v.csv", battles(header, ("left", "right", "tie", word)))
+    actual = guess(path)
+    [line] = [line for line in actual.text.splitlines() if "preference:" in line]
+    assert actual.fields()["preference"]["map"][word] == "tie"
+    told = f"guessed to mean a tie: {word!r} (deleting the entry rejects those rows)"
+    assert told in line.partition("#")[2]
+
+
+def test_plain_ties_are_no_guess(tmp_path: Path) -> None:
+    header = ("worker", "prompt", "left", "right", "winner")
+    for n, word in enumerate(("tie", "draw", "equal", "about the same")):
+        path = write_csv(tmp_path / f"{n}.csv", battles(header, ("left", "right", word)))
+        assert "guessed to mean" not in guess_campaign([path], tmp_path)
+
+
+@pytest.mark.parametrize(
+    "outcomes",
+    [("0", "1"), ("-1", "0", "1"), ("good", "bad"), ("a", "c", "d"), ("A is worse", "b")],
+)
+def test_outcomes_that_name_no_two_sides_are_no_preference(
+    outcomes: Sequence[str], tmp_path: Path
+) -> None:
+    header = ("worker", "prompt", "left", "right", "choice")
+    text = guess_campaign([write_csv(tmp_path / "v.csv", battles(header, outcomes))], tmp_path)
+    assert "preference" not in text
+    assert "kind: categorical" in text
+
+
+def test_classes_of_two_sentences_are_no_preference(tmp_path: Path, guess: Guesses) -> None:
+    """0, 1, 2 beside two texts are entailment, neutral, contradiction."""
+    rows = [
+        (f"w{k % 5}", f"i{k // 5}", f"text {k // 5}", f"other {k // 5}", k % 3) for k in range(60)
+    ]
+    header = ("worker", "item_id", "text_a", "text_b", "label")
+    actual = guess(write_csv(tmp_path / "v.csv", [header, *rows]))
+    assert actual.task_kinds == {"*": "categorical"}
+    assert actual.fields()["label"] == "label"
+
+
+@pytest.mark.parametrize("tie", ["tie", "draw"])
+def test_a_winner_by_name(tie: str, tmp_path: Path) -> None:
+    """Also where systems are called as sides are."""
+    for names in (SYSTEMS, ("A", "B", "C", "D")):
+        rows = []
+        for k in range(60):
+            left, right = names[k % 4], names[(k + 1 + k // 4 % 3) % 4]
+            rows.append((f"j{k % 5}", f"p{k % 7}", left, right, (left, right, tie)[k % 3]))
+        path = write_csv(
+            tmp_path / "v.csv", [("worker", "prompt", "left", "right", "winner"), *rows]
+        )
+        text = guess_campaign([path], tmp_path)
+        expected = "winner" if tie == "tie" else "{column: winner, map: {draw: tie}}"
+        assert f"      winner: {expected} " in text
+        assert "preference:" not in text
+
+
+def test_whole_texts_name_nothing(tmp_path: Path) -> None:
+    rows = [
+        (f"j{k % 5}", f"p{k % 7}", f"once {k} " * 60, f"twice {k} " * 60, "ab"[k % 2])
+        for k in range(30)
+    ]
+    header = ("worker", "prompt", "response_a", "response_b", "preferred")
+    path = write_csv(tmp_path / "v.csv", [header, *rows])
+    with pytest.raises(ConfigError, match="hold whole texts: no column names what was compared"):
+        guess_campaign([path], tmp_path)
+
+
+# --- nobody is named -----------------------------------------------------------------------
+
+HEADER = ("id", "prompt", "left", "right", "winner")
+
+
+def anonymous(seed: int, n: int = 60) -> list[tuple[Any, ...]]:
+    rows = battles(HEADER, ("left", "right", "tie"), n)
+    return [
+        HEADER,
+        *((k, *row[1:4], ("left", "right")[(k * seed) % 3 % 2]) for k, row in enumerate(rows[1:])),
+    ]
+
+
+def test_comparisons_without_a_judge_are_one_judges(tmp_path: Path, guess: Guesses) -> None:
+    actual = guess(write_csv(tmp_path / "gpt-4.csv", anonymous(1)))
+    assert actual.fields()["judge"] == {"value": "gpt-4"}
+    assert "taken for one judge, named after the file" in actual.notes
+    assert actual.used("judge") == {("gpt-4",)}
+
+
+def test_each_file_without_a_judge_is_a_judge(tmp_path: Path, guess: Guesses) -> None:
+    """But for a file whose rows all stand in another one."""
+    write_csv(tmp_path / "in/gpt-3.csv", anonymous(1))
+    write_csv(tmp_path / "in/gpt-4.csv", anonymous(2))
+    write_csv(tmp_path / "in/gpt-4-some.csv", anonymous(2)[:20])
+    actual = guess(tmp_path / "in")
+    assert actual.used("judge") == {("gpt-3",), ("gpt-4",)}
+    assert actual.facts["fates"]["used"] == 120
+    assert "left out: gpt-4-some.csv, all of whose rows stand here, too" in actual.notes
+    assert actual.task_kinds == {"*": "pairwise"}
+
+
+def test_other_answers_still_need_a_judge(tmp_path: Path) -> None:
+    path = write_csv(tmp_path / "v.csv", [("item", "label"), *((k, "ab"[k % 2]) for k in range(9))])
+    with pytest.raises(ConfigError, match="no column says who judged"):
+        guess_campaign([path], tmp_path)
+
+
+@pytest.mark.parametrize("values", [(1.01, 1.5, 1.99), (-3, 0, 2), (1, 4, 7)])
+def test_how_much_better_one_is_needs_the_ends_of_the_scale(
+    tmp_path: Path, values: tuple[float, ...]
+) -> None:
+    path = write_csv(
+        tmp_path / "graded.csv", battles(("judge", "prompt", "a", "b", "preference"), values)
+    )
+    with pytest.raises(ConfigError) as caught:
+        guess_campaign([path], tmp_path)
+    assert "Which number says that b is better without doubt" in str(caught.value)
+    assert "strength: preference, system_a: a, system_b: b" in str(caught.value)
+
+
+def test_a_question_id_is_what_systems_worked_on(tmp_path: Path, guess: Guesses) -> None:
+    header, *rows = battles(("rater", "qid", "left", "right", "winner"), ("left", "right", "tie"))
+    actual = guess(write_csv(tmp_path / "v.csv", [header, *rows]))
+    assert actual.fields()["system_a"] == "left"
+    assert actual.fields()["segment"] == "qid"
+
+
+# --- sides under a stem that says nothing ---------------------------------------------------
+
+
+def exchanged(verdicts: Sequence[object], **more: object) -> list[dict[str, object]]:
+    """Rows of 14 segments, each compared in both orders under an unknown stem."""
+    sides = (("base", "tuned"), ("tuned", "base"))
+    return [
+        {"id": f"mt-{n // 2}", "assistant_a": sides[n % 2][0], "assistant_b": sides[n % 2][1],
+         "judge": f"gpt-{n % 2 + 4}", "verdict": verdicts[n % len(verdicts)], **more}
+        for n in range(28)
+    ]  # fmt: skip
+
+
+def write_rows(path: Path, rows: Sequence[dict[str, object]]) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def test_sides_of_an_unknown_stem_are_systems_by_their_contents(
+    tmp_path: Path, guess: Guesses
+) -> None:
+    actual = guess(write_rows(tmp_path / "v.jsonl", exchanged(("A", "B", "B"))))
+    fields = actual.fields()
+    assert (fields["system_a"], fields["system_b"]) == ("assistant_a", "assistant_b")
+    assert fields["preference"] == {"column": "verdict", "map": {"A": "a", "B": "b"}}
+    assert fields["segment"] == "id"
+    assert actual.task_kinds == {"*": "pairwise"}
+
+
+def test_a_winner_by_name_under_an_unknown_stem(tmp_path: Path, guess: Guesses) -> None:
+    actual = guess(write_rows(tmp_path / "v.jsonl", exchanged(("base", "tuned", "tuned"))))
+    assert actual.fields()["winner"] == "verdict"
+
+
+@pytest.mark.parametrize(
+    ("stem", "answer"), [("model", "rating"), ("assistant", "score"), ("assistant", "verdict")]
+)
+def test_ratings_of_two_systems_ask_what_numbers_mean(
+    tmp_path: Path, stem: str, answer: str
+) -> None:
+    rows = [
+        {"prompt_id": row["id"], f"{stem}_a": row["assistant_a"], f"{stem}_b": row["assistant_b"],
+         "judge": row["judge"], answer: row["verdict"]}
+        for row in exchanged((1, 3, 7, 4, 6))
+    ]  # fmt: skip
+    with pytest.raises(ConfigError) as caught:
+        guess_campaign([write_rows(tmp_path / "v.jsonl", rows)], tmp_path)
+    assert f"strength: {answer}, system_a: {stem}_a, system_b: {stem}_b" in str(caught.value)
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize(
+    ("stem", "contents"),
+    [
+        ("premise", [(f"it rains in {n}", f"it is wet in {n}") for n in range(7)]),
+        ("sentence", [("it rains", "it snows"), ("it snows", "it rains")]),
+        ("check", [("yes", "yes"), ("no", "yes"), ("yes", "no")]),
+        ("lang", [("en", "de"), ("de", "en")]),
+    ],
+)
+def test_two_columns_that_name_no_systems_stay_as_they_are(
+    tmp_path: Path, guess: Guesses, stem: str, contents: Sequence[tuple[str, str]]
+) -> None:
+    rows = [
+        {"item_id": f"i{k // 5}", f"{stem}1": first, f"{stem}2": second, "worker": f"w{k % 5}",
+         "label": k % 7 % 5}
+        for k in range(70) for first, second in [contents[k // 5 % len(contents)]]
+    ]  # fmt: skip
+    actual = guess(write_rows(tmp_path / "v.jsonl", rows))
+    assert actual.task_kinds == {"*": "categorical"}
+    assert actual.fields()["label"] == "label"
+
+
+def test_the_id_of_a_prompt_is_no_task(tmp_path: Path, guess: Guesses) -> None:
+    header = (
+        "question_id", "prompt", "model_left", "model_right", "better_model", "annotator",
+    )  # fmt: skip
+    rows = [
+        (f"q{k // 4}", f"tell me of {k // 4}", SYSTEMS[k % 2], SYSTEMS[2 + k % 2],
+         ("left", "right", "tie")[k % 3], f"w{k % 4}")
+        for k in range(48)
+    ]  # fmt: skip
+    actual = guess(write_csv(tmp_path / "v.csv", [header, *rows]))
+    assert "task" not in actual.fields()
+    assert actual.fields()["segment"] == "prompt"
+    assert "not mapped: question_id (12 different)" in actual.notes
+
+
+def test_one_side_that_is_always_the_baseline_is_a_side(tmp_path: Path, guess: Guesses) -> None:
+    rows = [
+        (f"j{n % 4}", f"u{n // 4}", ("tts1", "tts2")[n % 2], "human", "AB"[n % 3 > 0])
+        for n in range(40)
+    ]
+    header = ("listener", "utterance", "voice_a", "voice_b", "choice")
+    actual = guess(write_csv(tmp_path / "v.csv", [header, *rows]))
+    assert actual.task_kinds == {"*": "pairwise"}
+    assert (actual.fields()["system_a"], actual.fields()["system_b"]) == ("voice_a", "voice_b")
+    assert {(side,) for side in ("a", "b")} == actual.used("preference")

@@ -1,0 +1,98 @@
+"""Guessed campaigns: rows that hold the answers of several judges whom no column names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from annot_pipeline.errors import ConfigError
+from annot_pipeline.init import guess_campaign
+from annot_pipeline.init.names import roles
+from tests.init.conftest import Guess, write_csv
+from tests.init.preset_exports import write
+
+Guesses = Callable[..., Guess]
+EMOTIONS = ("anger", "joy", "fear", "none")
+VOTES = ((3, 1, 0, 1), (0, 5, 0, 0), (1, 0, 3, 1), (0, 0, 1, 4))
+
+
+def counted(*totals: int) -> list[tuple[object, ...]]:
+    rows = [
+        (f"c{n}", f"text of {n}", *v, t) for n, (v, t) in enumerate(zip(VOTES, totals, strict=True))
+    ]
+    return [("id", "text", *EMOTIONS, "total"), *rows]
+
+
+def refusal(path: Path) -> str:
+    with pytest.raises(ConfigError) as error:
+        guess_campaign([path], path.parent)
+    return str(error.value)
+
+
+def test_columns_beside_their_total_are_votes(tmp_path: Path, guess: Guesses) -> None:
+    header, *rows = counted(5, 5, 5, 5)
+    most = ["anger", "joy", "fear", "none"]
+    table = [(*row, label) for row, label in zip(rows, most, strict=True)]
+    actual = guess(write_csv(tmp_path / "v.csv", [(*header, "majority"), *table]))
+    assert actual.settings.sources[0].each["k"] == EMOTIONS
+    assert (actual.fields()["item"], actual.fields()["votes"]) == ("id", "{k}")
+    assert "total is their sum in every row" in actual.notes
+
+
+def test_columns_of_small_numbers_may_be_votes(tmp_path: Path) -> None:
+    for name, total in (("no_sum", 6), ("sum", 5)):
+        text = refusal(write_csv(tmp_path / f"{name}.csv", counted(5, 5, 5, total)))
+        assert "Or counts of votes? Then each: {k: [anger, joy" in text
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        ("id", "text", "q1", "q2", "q3", "q4", "total"),
+        ("id", "text", *EMOTIONS, "total_score"),
+        ("id", "text", "math", "english", "physics", "art", "total"),
+    ],
+)
+def test_points_are_no_votes(tmp_path: Path, header: tuple[str, ...]) -> None:
+    refusal(write_csv(tmp_path / "v.csv", [header, *counted(5, 5, 5, 5)[1:]]))
+
+
+def labels_in_lists(*labels: list[str]) -> list[dict[str, Any]]:
+    return [{"id": f"c{n}", "text": f"on {n}", "annotations": row} for n, row in enumerate(labels)]
+
+
+@pytest.mark.parametrize("column", ["annotations", "label"])
+def test_places_in_a_list_of_labels(tmp_path: Path, guess: Guesses, column: str) -> None:
+    rows = labels_in_lists(["yes", "no", "yes"], ["no", "no", "no"], ["yes", "no", "no"])
+    rows = [{column if name == "annotations" else name: row[name] for name in row} for row in rows]
+    actual = guess(write(tmp_path / "v.jsonl", rows))
+    assert actual.fields()["label"] == "{a.value}"
+    assert actual.used("judge") == {("place 0",), ("place 1",), ("place 2",)}
+    assert actual.facts["fates"]["used"] == 9
+    assert "no persons" in actual.notes
+    assert "judges are places in the list" in actual.notes
+
+
+def test_lists_without_a_repeated_label_may_be_of_one_judge(tmp_path: Path) -> None:
+    path = write(tmp_path / "v.jsonl", labels_in_lists(["hot", "red"], ["red"], ["hot"]))
+    assert "no column says who judged" in refusal(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "role"),
+    [("judge_model", "judge"), ("evaluator_model", "judge"), ("utterance", "item"),
+     ("utterance_id", "item"), ("model", "system")],
+)  # fmt: skip
+def test_names_of_columns(name: str, role: str) -> None:
+    assert role in roles(name)
+
+
+@pytest.mark.parametrize("name", ["v.jsonl", "v.json", "v.csv"])
+def test_a_refusal_shows_the_format_of_the_file(tmp_path: Path, name: str) -> None:
+    text = refusal(write(tmp_path / name, [{"a": f"x{n}", "b": n} for n in range(4)]))
+    ending = name.partition(".")[2]
+    assert f"path: exports/*.{ending}, format: {ending}, fields: {{judge: COLUMN" in text
+    assert "docs/recipes.md" in text

@@ -1,0 +1,146 @@
+"""Guessed campaigns: several files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from annot_pipeline.init import guess_campaign
+from tests.init.conftest import Guess, write_csv
+from tests.init.guessed import crossed, percent, yes_or_no
+
+
+def test_files_of_one_kind_become_one_glob(tmp_path: Path, guess: Callable[..., Guess]) -> None:
+    for day in (1, 2, 10):
+        rows = [("judge", "item", "label")]
+        rows += [(f"j{j}", f"{day}-{i}", yes_or_no(j, i)) for i in range(9) for j in range(3)]
+        write_csv(tmp_path / "exports" / f"day{day}.csv", rows)
+    actual = guess(tmp_path / "exports")
+    assert [source.path for source in actual.settings.sources] == ["../exports/*.csv"]
+    assert actual.settings.campaign == "exports"
+    assert actual.used("task") == {("exports",)}
+    assert actual.facts["fates"]["used"] == 81
+
+
+def test_without_an_exact_glob_each_file_is_a_source(
+    tmp_path: Path, guess: Callable[..., Guess]
+) -> None:
+    folder = tmp_path / "exports"
+    rows = crossed("judge", "item", "label", label=yes_or_no)
+    named = [write_csv(folder / name, rows) for name in ("1[1].csv", "2.csv")]
+    write_csv(folder / "notes.csv", [("topic", "remark"), ("x", "y")])
+    actual = guess(*named)
+    assert [source.path for source in actual.settings.sources] == [
+        "../exports/1[[]1].csv", "../exports/2.csv",
+    ]  # fmt: skip
+    assert actual.facts["fates"] | {"used": 40, "duplicate": 40} == actual.facts["fates"]
+
+
+def local_task(folder: Path, word: str, values: int, judges: int = 5) -> None:
+    rows = [("item", "annotator", "rating")]
+    rows += [(i, j, 1 + (i * j) % values) for i in range(1, 41) for j in range(1, judges + 1)]  # type: ignore[misc]
+    write_csv(folder / f"{word}.tsv", rows, "\t")
+
+
+def test_words_in_file_names_are_tasks_where_ids_restart(
+    tmp_path: Path, guess: Callable[..., Guess]
+) -> None:
+    for word, values in (("add-v", 3), ("ask-v", 4), ("fair-j", 2)):
+        local_task(tmp_path / "munged", word, values)
+    actual = guess(tmp_path / "munged")
+    [source] = actual.settings.sources
+    assert source.path == "../munged/*.tsv"
+    assert actual.fields() == {
+        "task": {"capture": "(?P<task>[^/]+)\\.tsv$"},
+        "judge": {
+            "join": ({"capture": "(?P<judge>[^/]+)\\.tsv$"}, {"column": "annotator"}),
+            "sep": ":",
+        },
+        "item": "item",
+        "label": "rating",
+    }
+    assert actual.used("task") == {("add-v",), ("ask-v",), ("fair-j",)}
+    assert len(actual.used("judge")) == 15
+    assert actual.facts["fates"]["used"] == 600
+
+
+def test_numbers_in_file_names_are_no_tasks(tmp_path: Path, guess: Callable[..., Guess]) -> None:
+    for number in (1, 2):
+        local_task(tmp_path / "munged", f"part{number}", 3)
+    actual = guess(tmp_path / "munged")
+    assert "task" not in actual.fields()
+    assert "the same item ids are in several files" in actual.text
+
+
+def test_files_that_answer_differently_are_sources_of_their_own(
+    tmp_path: Path, guess: Callable[..., Guess]
+) -> None:
+    folder = tmp_path / "all"
+    write_csv(folder / "rte.std.tsv", crossed("judge", "id", "response", label=yes_or_no), "\t")
+    for word in ("anger", "joy"):
+        rows = crossed("judge", "id", "response", items=60, label=percent)
+        write_csv(folder / f"{word}.std.tsv", rows, "\t")
+    actual = guess(folder)
+    assert actual.task_kinds == {"anger": "scalar", "joy": "scalar", "rte": "categorical"}
+    assert actual.used("task") == {("anger",), ("joy",), ("rte",)}
+    assert actual.facts["fates"]["used"] == 40 + 2 * 240
+
+
+def test_other_columns_for_other_questions_are_other_tasks(
+    tmp_path: Path, guess: Callable[..., Guess]
+) -> None:
+    folder = tmp_path / "both"
+    write_csv(folder / "topic.csv", crossed("judge", "item", "label", label=yes_or_no))
+    rows = crossed("judge", "item", "score", items=60, label=percent)
+    write_csv(folder / "quality.csv", rows)
+    actual = guess(folder)
+    assert actual.task_kinds == {"quality": "scalar", "topic": "categorical"}
+    assert actual.facts["fates"]["used"] == 280
+
+
+def test_item_tables_are_found_by_their_ids(tmp_path: Path, guess: Callable[..., Guess]) -> None:
+    folder = tmp_path / "dogs"
+    write_csv(folder / "answer.csv", crossed("worker", "question", "answer", label=yes_or_no))
+    truth = [("question", "truth"), *((f"item{i}", "yes") for i in range(10))]
+    write_csv(folder / "truth.csv", truth)
+    texts = [("id", "text", "length"), *((f"item{i}", f"text {i}", i % 3) for i in range(10))]
+    write_csv(folder / "texts.csv", texts)
+    write_csv(folder / "systems.csv", [("name", "city"), ("a", "b"), ("c", "d")])
+    actual = guess(folder)
+    tables = {table.path: dict(table.fields) for table in actual.settings.items}
+    assert {path: set(fields) for path, fields in tables.items()} == {
+        "../dogs/truth.csv": {"item", "truth"},
+        "../dogs/texts.csv": {"item", "text"},
+    }
+    assert "../dogs/systems.csv: no column says who judged; nor is it an item" in actual.notes
+
+
+def test_an_item_table_with_other_ids_is_left_out(
+    tmp_path: Path, guess: Callable[..., Guess]
+) -> None:
+    folder = tmp_path / "dogs"
+    write_csv(folder / "answer.csv", crossed("worker", "question", "answer", label=yes_or_no))
+    write_csv(folder / "truth.csv", [("question", "truth"), ("x1", "yes"), ("x2", "no")])
+    actual = guess(folder)
+    assert actual.settings.items == ()
+    assert "no column holds the ids of the judged items" in actual.notes
+
+
+def test_subfolders_are_searched_if_a_folder_holds_no_judgments(
+    tmp_path: Path, guess: Callable[..., Guess]
+) -> None:
+    rows = crossed("judge", "item", "label", label=yes_or_no)
+    write_csv(tmp_path / "all" / "in" / "v.csv", rows)
+    write_csv(tmp_path / "all" / "readme.csv", [("about", "this"), ("a", "b")])
+    actual = guess(tmp_path / "all")
+    assert [source.path for source in actual.settings.sources] == ["../all/in/v.csv"]
+
+
+def test_the_campaigns_own_releases_are_no_exports(tmp_path: Path) -> None:
+    rows = crossed("judge", "item", "label", label=yes_or_no)
+    write_csv(tmp_path / "exports" / "v.csv", rows)
+    write_csv(tmp_path / "gold" / "v0001" / "judges.csv", rows)
+    write_csv(tmp_path / "store" / "labels.csv", rows)
+    text = guess_campaign([tmp_path], tmp_path)
+    assert "path: exports/v.csv" in text
+    assert "gold/" not in text
