@@ -1,17 +1,14 @@
-"""Guesses a campaign.yaml from real exports: what `annot init` writes.
+"""Writes a campaign.yaml from real exports, or asks what the cells do not say: `annot init`.
 
-From low to high: ``names`` (usual column names) and ``columns`` (what they hold); ``samples``,
-``headerless``, ``json_shapes`` and ``sniff`` (opening a file without knowing how), ``nested`` (JSON
-cells), ``drafts`` (mappings tried on the rows), ``presets`` (known tools), ``identity`` (one answer
-a judge and item),
-``planned`` (HITs that `annot hits` made, which say all themselves);
-``answers`` and ``answer_columns``; ``rankings`` (what ranks); ``sides``, ``outcomes`` and
-``comparisons`` (which of two is better); ``numbered`` (several side by side); ``objects``,
-``optional_fields`` and ``row_shapes``, which make the ``mapping`` of ``fields``; ``groups`` and
-``sources`` (files that belong together), ``task_names``, ``item_tables``; ``document`` (the text).
-Nothing here decides anything for good: the text says what every line rests on, and people mend it.
+From low to high: ``names`` (what columns are called) and ``table`` (what they hold); ``samples``,
+``json_shapes`` and ``sniff`` (opening a file without knowing how); ``views`` (the shapes of rows,
+each made long); ``roles`` (every column scored for every role) and ``readings`` (who judged what,
+and how); ``answers``, ``comparisons`` and ``rankings``; ``shapes`` (the view that is complete);
+``presets`` (known tools, as data); ``trial`` (what a build would make of it); ``groups`` and
+``sources`` (files that belong together), ``item_tables``; ``document`` (the text); ``questions`` and
+``conversation`` (what is left to ask).
 """
 
-from annot_pipeline.init.campaign import guess_campaign
+from annot_pipeline.init.campaign import OpenError, guess_campaign
 
-__all__ = ["guess_campaign"]
+__all__ = ["OpenError", "guess_campaign"]

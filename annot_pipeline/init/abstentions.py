@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from annot_pipeline.init.columns import Column
+from annot_pipeline.init.table import Column
 from annot_pipeline.stages.ingest.read_records import NUMBER
 from annot_pipeline.stages.ingest.row_fates import NAN, TYPED_FORMATS
 

@@ -8,11 +8,14 @@ from typing import Any
 
 from annot_pipeline.init import names
 from annot_pipeline.init.abstentions import abstentions, failures, without_abstentions
-from annot_pipeline.init.columns import Column
+from annot_pipeline.init.table import Column
 from annot_pipeline.storage.archive import natural_key
 
 MOST_LABELS = 20
 """Numbers with more different values are scores."""
+
+FEWEST_OF_A_RANGE = 6
+"""Different numbers over a range wider than that which are scores, as 8, 67 and 96 are."""
 
 MOSTLY_NUMBERS = 0.9
 """Share of values; a few words among numbers are slips."""
@@ -25,22 +28,6 @@ SCALES: tuple[tuple[float, float], ...] = (
     (-100, 100),
 )  # fmt: skip
 """Usual scales; the first that holds all values is taken."""
-
-
-class NoJudgmentsError(Exception):
-    """Rows that cannot be read as judgments; the text says what is missing.
-
-    Parameters
-    ----------
-    what
-        What is missing.
-    looked_for
-        Column names that would have been understood.
-    """
-
-    def __init__(self, what: str, looked_for: tuple[str, ...] = ()) -> None:
-        super().__init__(what)
-        self.looked_for = looked_for
 
 
 @dataclass(frozen=True)
@@ -83,7 +70,8 @@ def kind_of(column: Column, truth: Column | None) -> str | None:
         averaged = truth is not None and any(not n.is_integer() for n in truth.numbers)
         named = names.plain(column.name) in names.SCALAR_NAMES
         many = column.n_distinct > MOST_LABELS
-        return "scalar" if in_between or averaged or named or many else "categorical"
+        wide = column.high - column.low >= MOST_LABELS and column.n_distinct >= FEWEST_OF_A_RANGE
+        return "scalar" if in_between or averaged or named or many or wide else "categorical"
     many = column.n_distinct > MOST_LABELS and 2 * column.n_distinct > len(column.filled)
     return None if many or column.mean_length > LONGEST_LABEL else "categorical"
 

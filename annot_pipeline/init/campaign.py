@@ -4,22 +4,32 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from annot_pipeline.errors import ConfigError, InputError, Problem
-from annot_pipeline.init.answers import NoJudgmentsError
-from annot_pipeline.init.columns import Sheet
-from annot_pipeline.init.document import flow, write_campaign
-from annot_pipeline.init.drafts import by_length
+from annot_pipeline.init.document import comment, flow, write_campaign
 from annot_pipeline.init.groups import Group, group_samples, stem_of
 from annot_pipeline.init.item_tables import ItemTable, guess_item_table
+from annot_pipeline.init.questions import (
+    MOST_CHOICES,
+    Given,
+    NoJudgmentsError,
+    Question,
+    written,
+)
+from annot_pipeline.init.reading import ANSWERS
 from annot_pipeline.init.samples import ROWS_READ, Sample, sheet_of
 from annot_pipeline.init.sniff import UnusableError, read_sample
-from annot_pipeline.init.sources import SourceGuess, guess_sources
+from annot_pipeline.init.sources import SourceGuess, read_sources
+from annot_pipeline.init.table import Sheet
+from annot_pipeline.init.trial import by_length
 from annot_pipeline.storage.archive import natural_key
 from annot_pipeline.storage.checked_export import OwnFolders, checked_export
 
@@ -32,14 +42,14 @@ def name_tasks(sources: list[SourceGuess], campaign: str) -> list[SourceGuess]:
     named: list[SourceGuess] = []
     for position, source in enumerate(sources, start=1):
         if source.tasks[0].name is None:
-            name, mapping = campaign, source.mapping
+            name, reading = campaign, source.reading
             if are_separate:
                 stem = stem_of(source.group.paths[0])
                 name = stem if stems[stem] == 1 else f"{stem}_{position}"
                 line = ("task", {"value": name}, "the other files answer something else")
-                mapping = mapping.with_lines(line)
+                reading = reading.with_lines(line)
             tasks = [replace(source.tasks[0], name=name)]
-            source = replace(source, mapping=mapping, tasks=tasks)
+            source = replace(source, reading=reading, tasks=tasks)
         named.append(source)
     return named
 
@@ -56,7 +66,7 @@ def _differ(source: SourceGuess, other: SourceGuess) -> bool:
 
 def _answer_expression(source: SourceGuess) -> Any:
     """Return the expression of a source's answers, without the spelling of their values."""
-    expression = source.mapping.answer.fields[-1][1]
+    expression = next((e for n, e, _ in reversed(source.reading.lines) if n in ANSWERS), None)
     if isinstance(expression, dict):
         return {key: value for key, value in expression.items() if key != "map"}
     return {"column": expression}
@@ -78,14 +88,14 @@ _WORD = re.compile(r"([a-z]+)\d*")
 
 def with_placeholder_notes(source: SourceGuess) -> SourceGuess:
     """Return a source with notes on judges and systems whose names stand for nobody."""
-    mapping, sheet = source.mapping, sheet_of(source.group.samples)
+    reading, sheet = source.reading, sheet_of(source.group.samples)
     notes = [
         note
-        for name, expression, _ in mapping.lines
+        for name, expression, _ in reading.lines
         if name in FIELDS and isinstance(expression, str) and expression in sheet.names
-        for note in _notes(sheet, expression, FIELDS[name], has_where=bool(mapping.where))
+        for note in _notes(sheet, expression, FIELDS[name], has_where=bool(reading.where))
     ]
-    return replace(source, mapping=replace(mapping, notes=[*mapping.notes, *notes]))
+    return replace(source, reading=replace(reading, notes=[*reading.notes, *notes]))
 
 
 def _notes(sheet: Sheet, column: str, words: dict[str, str], *, has_where: bool) -> list[str]:
@@ -118,16 +128,7 @@ ROWS_IN_ALL = 4_000_000
 """Rows looked at over all files; many files are each looked at less."""
 
 FEWEST_ROWS = 2_000
-SHOWN_NAMES, SHOWN_COLUMNS, SHOWN_FILES = 12, 40, 20
-
-EXAMPLE = (
-    "write campaign.yaml by hand; the least that it says is "
-    "{{campaign: mine, sources: [{{path: exports/*.{ending}, format: {format}, "
-    "fields: {{judge: COLUMN, item: COLUMN, label: COLUMN}}}}]}}, "
-    "with score instead of label for numbers on a scale, votes instead of judge for numbers of "
-    "answers, and {{value: NAME}} for what no column says (docs/recipes.md has examples); then "
-    "annot validate says what would be rejected"
-)
+SHOWN_COLUMNS, SHOWN_FILES, SHOWN_ROWS = 40, 20, 5
 
 
 @dataclass
@@ -138,6 +139,36 @@ class _SortedFiles:
     tables: list[ItemTable] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     left_out: list[tuple[str, str]] = field(default_factory=list)
+    open: list[tuple[Group, Question, SourceGuess | None]] = field(default_factory=list)
+
+
+class OpenError(ConfigError):
+    """No campaign yet: the cells leave a question open.
+
+    Parameters
+    ----------
+    questions
+        What is open.
+    draft
+        The text of campaign.yaml with ``?`` in the open places; None: there is too little for one.
+    preview
+        The first rows, for a person at a terminal.
+    """
+
+    def __init__(
+        self,
+        title: str,
+        problems: Sequence[Problem],
+        questions: Sequence[Question] = (),
+        draft: str | None = None,
+        preview: pa.Table = None,
+    ) -> None:
+        super().__init__(title, problems)
+        self.questions, self.draft, self.preview = tuple(questions), draft, preview
+
+    def document(self) -> dict[str, object]:
+        """Return the JSON document."""
+        return super().document() | {"questions": [q.document() for q in self.questions]}
 
 
 def guess_campaign(
@@ -146,6 +177,8 @@ def guess_campaign(
     *,
     named_by_folder: bool = False,
     preset: str | None = None,
+    given: Given | None = None,
+    command: str = "",
 ) -> str:
     """Look at exports and write a campaign.yaml for them.
 
@@ -159,7 +192,11 @@ def guess_campaign(
     named_by_folder
         Name the campaign after that folder, not after the exports.
     preset
-        Name of the mapping to use; None: it is guessed.
+        Name of the preset to use; None: the one that fits, if any.
+    given
+        Role to columns, as options of `annot init` say them.
+    command
+        What the user typed, for the next command in errors; empty: it is made of the exports.
 
     Returns
     -------
@@ -168,8 +205,10 @@ def guess_campaign(
 
     Raises
     ------
+    OpenError
+        No file holds judgments, or a question is open.
     ConfigError
-        A path does not exist, or no file holds judgments that can be recognised.
+        A path does not exist, or an answer contradicts the data.
     InputError
         A path that was given is a link that leads out of its folder, or no regular file.
     """
@@ -177,15 +216,18 @@ def guess_campaign(
     if missing or not exports:
         problem = Problem("", "no such file or folder", values=tuple(missing))
         raise ConfigError("annot init needs exports to look at", [problem] if missing else [])
-    root = folder.resolve()
+    root, given = folder.resolve(), given or {}
+    command = command or shlex.join(["annot", "init", *map(str, exports)])
+    if given:
+        command += f" {written(given)}"
     files = _SortedFiles()
     samples_by_path: dict[Path, Sample | str] = {}
     for deep in (False, True):
         paths = list(dict.fromkeys(_files(exports, root, samples_by_path, deep=deep)))
         _read_samples(paths, samples_by_path)
-        files = _sort_files(samples_by_path, root, preset)
+        files = _sort_files(samples_by_path, root, preset, given, command)
+        name = _campaign_name([root] if named_by_folder else exports)
         if files.sources:
-            name = _campaign_name([root] if named_by_folder else exports)
             in_order = sorted(files.sources, key=lambda s: natural_key(str(s.group.paths[0])))
             sources = name_tasks(in_order, name)
             return write_campaign(name, sources, files.tables, files.left_out)
@@ -197,21 +239,22 @@ def guess_campaign(
                 allowed=f"names ending in {', '.join(ENDINGS)}, each also with .gz",
             )
         )
-    problems = files.problems[:SHOWN_FILES]
-    raise ConfigError(
-        "no campaign can be guessed from these exports",
-        [*problems, Problem("", "no campaign.yaml was written", do=_example(samples_by_path))],
-    )
+    title = "no campaign can be guessed from these exports"
+    questions = [q for _, q, _ in files.open]
+    draft = next((d for _, _, d in files.open if d is not None), None)
+    text = _draft(name, draft, questions, command) if draft else None
+    preview = files.open[0][0].first.table.slice(0, SHOWN_ROWS) if files.open else None
+    raise OpenError(title, files.problems[:SHOWN_FILES], questions, text, preview)
 
 
-def _example(samples_by_path: Mapping[Path, Sample | str]) -> str:
-    """Return the least campaign.yaml, with the format of the first file that can be read."""
-    first = next(((p, s) for p, s in samples_by_path.items() if isinstance(s, Sample)), None)
-    if first is None or first[1].format not in ("json", "jsonl", "parquet"):
-        return EXAMPLE.format(ending="csv", format="csv")
-    path, sample = first
-    ending = path.name[len(stem_of(path)) :].lstrip(".")
-    return EXAMPLE.format(ending=ending or sample.format, format=sample.format)
+def _draft(name: str, draft: SourceGuess, questions: Sequence[Question], command: str) -> str:
+    """Return the text of a campaign.yaml with open places, and what fills them."""
+    text = write_campaign(name, name_tasks([draft], name), [], [])
+    head = ["# A draft of annot init: `?` is an open place."]
+    for question in questions[:1]:
+        head.append(f"# open: {comment(str(question), 400)}")
+        head += [f"#   {comment(f'{command} {o}', 300)}" for o in question.options[:MOST_CHOICES]]
+    return "\n".join(head) + "\n" + text.partition("\n\n")[2]
 
 
 def _files(
@@ -264,7 +307,11 @@ def _read_samples(files: Sequence[Path], samples_by_path: dict[Path, Sample | st
 
 
 def _sort_files(
-    samples_by_path: Mapping[Path, Sample | str], root: Path, preset: str | None = None
+    samples_by_path: Mapping[Path, Sample | str],
+    root: Path,
+    preset: str | None,
+    given: Given,
+    command: str,
 ) -> _SortedFiles:
     """Find the sources first, then which of the other files describe their items."""
     files = _SortedFiles()
@@ -274,21 +321,32 @@ def _sort_files(
             _leave_out(files, _shown([path], root), sample)
         else:
             samples.append(sample)
-    rest: list[tuple[Group, NoJudgmentsError]] = []
+    rest: list[tuple[Group, str, Question | None, SourceGuess | None]] = []
     for group in group_samples(samples, root):
         try:
-            files.sources += map(with_placeholder_notes, guess_sources(group, preset))
+            sources = read_sources(group, given, preset)
         except NoJudgmentsError as error:
-            rest.append((group, error))
+            rest.append((group, str(error), error.question, None))
+            continue
+        is_open = [q for source in sources for q in source.reading.questions]
+        if is_open:
+            rest.append((group, is_open[0].text, is_open[0], sources[0]))
+        else:
+            files.sources += map(with_placeholder_notes, sources)
     _leave_out_derived(files, root)
-    for group, missing in rest:
+    for group, why, question, draft in rest:
         table = guess_item_table(group, files.sources) if files.sources else None
         if isinstance(table, ItemTable):
             files.tables.append(table)
             continue
-        why = f"{missing}; nor is it an item table: {table}" if table else str(missing)
-        columns = group.first.table.column_names
-        _leave_out(files, _shown(group.paths, root), why, columns, missing.looked_for)
+        why = f"{why}; nor is it an item table: {table}" if table else why
+        columns = [*draft.reading.paths] if draft and draft.reading.paths else []
+        _leave_out(
+            files, _shown(group.paths, root), why, columns or group.first.table.column_names,
+            question, command,
+        )  # fmt: skip
+        if question:
+            files.open.append((group, question, draft))
     return files
 
 
@@ -309,20 +367,24 @@ def _leave_out(
     where: str,
     why: str,
     columns: Sequence[str] = (),
-    looked_for: Sequence[str] = (),
+    question: Question | None = None,
+    command: str = "",
 ) -> None:
     """Record a file that no entry uses, for the document, or for the error if there is none."""
     names = ", ".join(columns[:SHOWN_COLUMNS])
     more = len(columns) - SHOWN_COLUMNS
     names += f" and {more} more" if more > 0 else ""
     files.left_out.append((where, f"{why} (columns: {names})" if columns else why))
-    files.problems.append(
-        Problem(
-            where,
-            f"{why}; its columns: {names}" if columns else why,
-            allowed=f"names such as {', '.join(looked_for[:SHOWN_NAMES])}" if looked_for else "",
-        )
+    options = question.options[:MOST_CHOICES] if question else ()
+    listed = "; ".join(
+        f"{option} ({option.why})" if option.why else str(option) for option in options
     )
+    do = f"{command} {options[0]}" if options else ""
+    if not do and columns:
+        do = f"{command} --judge COLUMN --item COLUMN --label COLUMNS"
+    why += f". {question.ask}" if question and question.ask else ""
+    what = f"{why}; its columns: {names}" if columns else why
+    files.problems.append(Problem(where, what, allowed=listed, do=do))
 
 
 def _shown(paths: Sequence[Path], root: Path) -> str:

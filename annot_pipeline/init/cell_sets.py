@@ -2,30 +2,73 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import re
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
 
-from annot_pipeline.init.columns import Sheet
-from annot_pipeline.init.fields import Mapping
-from annot_pipeline.init.presets.facts import answer_lines, parsed
+from annot_pipeline.init.answers import Answer
+from annot_pipeline.init.questions import NoJudgmentsError
+from annot_pipeline.init.table import Column
+from annot_pipeline.init.views import parsed
+from annot_pipeline.storage.archive import natural_key
 
 CELLS_LOOKED_AT = 5_000
+MOST_OPTIONS = 100
 
 
-def as_sets(sheet: Sheet, mapping: Mapping) -> Mapping:
-    """Return the mapping, with lists taken apart if the label's cells are JSON lists."""
-    column = mapping.column(sheet, "label")
-    if column is None or not isinstance(column.expression, str) or mapping.each:
-        return mapping
-    cells = [parsed(cell) for cell in column.filled[:CELLS_LOOKED_AT].to_pylist()]
-    if not cells or not all(isinstance(cell, list) for cell in cells) or mapping.has("task"):
-        return mapping
+def set_answer(
+    column: Column, each: Mapping[str, Any], *, lines: bool = False
+) -> tuple[Answer, dict[str, Any]] | None:
+    """Return the answer of a column of lists, with ``each`` where they hold several options.
+
+    None where cells are single answers. Lists are JSON, Label Studio's choices, or, where a preset
+    says so, the ``lines`` of a cell.
+    """
+    if not isinstance(column.expression, str) or each:
+        return None
+    written = column.filled[:CELLS_LOOKED_AT].to_pylist()
+    cells = [parsed(cell) for cell in written]
+    if (
+        lines
+        and any("\n" in cell for cell in written)
+        and not any(isinstance(c, list | dict) for c in cells)
+    ):
+        label = {"column": column.name, "split": "\n", "has": "{option}"}
+        return _options(column, [cell.split("\n") for cell in written], label)
+    if any(isinstance(cell, dict) and isinstance(cell.get("choices"), list) for cell in cells):
+        chosen = [cell["choices"] if isinstance(cell, dict) else [cell] for cell in cells]
+        if any(re.search(r"[^\w -]", str(one)) for cell in chosen for one in cell):
+            raise NoJudgmentsError(
+                f"Label Studio: {column.name} holds several answers with signs in their names; "
+                "export as JSON instead"
+            )
+        keys = {'~(^|")({option})($|")': "yes"}
+        return _options(column, chosen, {"column": column.name, "map": keys, "else": "no"})
+    if not cells or not all(isinstance(cell, list) for cell in cells):
+        return None
     if any(isinstance(one, dict | list) for cell in cells for one in cell):
-        return mapping
-    each, lines = answer_lines(column.name, column.expression, cells)
-    labels = {"yes": 0, "no": 0} if each else {}
-    answer = replace(mapping.answer, fields=lines[-1:], labels=labels)
-    tasks = [f"{column.name}:{option}" for option in each.get("option", [])]
-    native = {"native_id", "seconds"} if each else set()
-    kept_lines = [line for line in mapping.lines if line[0] not in native]
-    changed = replace(mapping, lines=kept_lines, each=each, answer=answer, tasks=tasks)
-    return changed.with_lines(*lines)
+        return None
+    if all(len(cell) <= 1 for cell in cells):
+        counts = Counter(str(one) for cell in cells for one in cell)
+        label = {"column": column.name, "json": "0"}
+        return Answer("categorical", [("label", label, "")], [column.name], None, counts), {}
+    return _options(column, cells, {"column": column.name, "has": "{option}"})
+
+
+def _options(
+    column: Column, cells: list[list[Any]], label: dict[str, Any]
+) -> tuple[Answer, dict[str, Any]] | None:
+    counts: Counter[str] = Counter()
+    for cell in cells:
+        counts.update({str(one) for one in cell})
+    options = sorted(counts, key=natural_key)
+    if len(options) > MOST_OPTIONS:
+        return None
+    task = {"value": f"{column.name}:{{option}}"}
+    fields = [
+        ("task", task, "several answers in a cell: a task each"),
+        ("label", label, "whether it was chosen"),
+    ]
+    answer = Answer("categorical", fields, [column.name], None, {"yes": 0, "no": 0})
+    return answer, {"option": options}

@@ -8,16 +8,16 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import pyarrow.compute as pc
 
 from annot_pipeline.errors import shorten
 from annot_pipeline.init import names
 from annot_pipeline.init.abstentions import abstentions, without, without_abstentions
-from annot_pipeline.init.answers import Answer, NoJudgmentsError
-from annot_pipeline.init.columns import Choice, Column, Sheet
+from annot_pipeline.init.answers import Answer
+from annot_pipeline.init.questions import Given, NoJudgmentsError, Option, Question
 from annot_pipeline.init.rankings import may_be_ranks, ranks_seen
+from annot_pipeline.init.reading import Line
 from annot_pipeline.init.sides import (
     CONTENTS,
     SIDE_WORDS,
@@ -26,6 +26,7 @@ from annot_pipeline.init.sides import (
     Pair,
     pairs_among,
 )
+from annot_pipeline.init.table import Choice, Column, Sheet
 from annot_pipeline.stages.ingest.read_records import NUMBER
 
 EITHER: dict[str, frozenset[str]] = {
@@ -162,11 +163,13 @@ LONGEST_LABEL = 60
 LONGEST_NAME = 200
 """Mean number of characters; beyond it stand whole texts, which name nothing."""
 
-Line = tuple[str, Any, str]
 
-
-def comparison(sheet: Sheet, choice: Choice) -> Answer | None:
+def comparison(
+    sheet: Sheet, choice: Choice, given: Given, *, is_mturk: bool = False
+) -> Answer | None:
     """Return which of two was better, or both their ranks; None if rows compare nothing.
+
+    ``given``: columns that options say; ``is_mturk``: any column of answers may say the outcome.
 
     Raises
     ------
@@ -175,8 +178,13 @@ def comparison(sheet: Sheet, choice: Choice) -> Answer | None:
     """
     if won := _won_and_lost(sheet, choice):
         return won
-    pairs = pairs_among(choice.remaining)
-    answers = _answers(choice)
+    if three := _three_columns(sheet, choice):
+        return three
+    pairs = [*_given_pairs(given), *pairs_among(choice.remaining)]
+    told = [sheet[n] for role in OUTCOME_ROLES for n in given.get(role, ()) if n in sheet.names]
+    answers = told or _answers(choice)
+    if strength := given.get("strength"):
+        return _graded(sheet, pairs, strength)
     likely = [
         (order, pair) for pair in pairs if (order := _likelihood(sheet, pair, answers)) is not None
     ]
@@ -192,10 +200,14 @@ def comparison(sheet: Sheet, choice: Choice) -> Answer | None:
             ]
             return _sides_of(sheet, things[0], fields, [ranks.first, ranks.second])
     compared = {name for pair in things for name in (pair.first, pair.second)}
-    for column in _outcomes(choice):
+    outcomes = told or _outcomes(choice)
+    if is_mturk and not told:
+        answered = choice.among(lambda name: name.startswith("Answer.")).offered()
+        outcomes += [c for c in answered if c.name not in {o.name for o in outcomes}]
+    for column in outcomes:
         if column.name not in compared and (answer := _preference(sheet, things, column)):
             return answer
-    for column in _outcomes(choice):
+    for column in outcomes:
         if column.name not in compared and is_outcome(column.name):
             _refuse_graded(things[0], column)
     answers = [column for column in answers if column.name not in compared]
@@ -205,6 +217,47 @@ def comparison(sheet: Sheet, choice: Choice) -> Answer | None:
         if things[0].stem or "preference" not in names.roles(column.name):
             _refuse_graded(things[0], column)
     return None
+
+
+OUTCOME_ROLES = ("preference", "winner")
+THREE = (
+    ("winner_model_a", "winner_model_b", "winner_tie"), ("winner_a", "winner_b", "winner_tie"),
+    ("win_a", "win_b", "tie"),
+)  # fmt: skip
+"""Names of columns of which one is 1, the others 0: a won, b won, a tie."""
+
+
+def _three_columns(sheet: Sheet, choice: Choice) -> Answer | None:
+    """Map rows whose winner stands in a column for each outcome."""
+    for names_ in THREE:
+        if not {*names_} <= {*choice.remaining}:
+            continue
+        pair = next((p for p in pairs_among(choice.remaining) if p.are_systems), None)
+        if pair is None:
+            continue
+        outcome = {"join": [*names_], "map": {"100": "a", "010": "b", "001": "tie"}}
+        fields: list[Line] = [("preference", outcome, "one of three columns is 1")]
+        return _sides_of(sheet, pair, fields, [*names_])
+    return None
+
+
+def _given_pairs(given: Given) -> list[Pair]:
+    """Return the sides that options say."""
+    return [
+        Pair(0, thing, given[f"{thing}_a"][0], given[f"{thing}_b"][0])
+        for thing in ("system", "item")
+        if given.get(f"{thing}_a") and given.get(f"{thing}_b")
+    ]
+
+
+def _graded(sheet: Sheet, pairs: list[Pair], strength: Sequence[str]) -> Answer:
+    """Return how much better one of two is, as an option says: a column, and both ends."""
+    column, ends = sheet[strength[0]], strength[1:]
+    things = [p for p in pairs if not p.is_rank]
+    if not things or len(ends) != 2:
+        raise NoJudgmentsError("--strength needs COLUMN,B,A and columns of two sides")
+    fields: list[Line] = [("strength", column.expression, f"{ends[0]}: b is better; {ends[1]}: a")]
+    return _sides_of(sheet, things[0], fields, [column.name])
 
 
 def _answers(choice: Choice) -> list[Column]:
@@ -256,12 +309,21 @@ def _refuse_graded(pair: Pair, column: Column) -> None:
     column = without_abstentions(column)
     if column.numeric_share == 1 and not {*column.numbers} <= {0, 1, 2}:
         fields = f"strength: {column.name}, system_a: {pair.first}, system_b: {pair.second}"
-        raise NoJudgmentsError(
+        low, high = f"{column.low:g}", f"{column.high:g}"
+        sides = {"system_a": (pair.first,), "system_b": (pair.second,)}
+        options = [
+            Option(
+                {**sides, "strength": (column.name, *ends)}, f"{ends[0]} says b, {ends[1]} says a"
+            )
+            for ends in ((high, low), (low, high))
+        ]
+        text = (
             f"{column.name} holds numbers from {column.low:g} to {column.high:g}: how much better "
             f"one of two is? Which number says that {pair.second} is better without doubt, and "
             f"which that {pair.first} is? Write both as strength: [the first, the second] of the "
             f"source, and in its fields {fields}"
         )
+        raise NoJudgmentsError(text, question=Question("strength", text, options))
 
 
 def _outcomes(choice: Choice) -> list[Column]:
@@ -297,6 +359,9 @@ def _sides_in(sheet: Sheet, things: list[Pair], column: Column) -> Answer | None
         return None
     sides, unknown = outcomes_of(column, pair)
     n_placed = sum(column.counts[value] for value in sides)
+    if {"a", "b"} <= {v.strip().lower() for v in sides} and len(unknown) == 1:
+        if unknown[0].strip().lower() in ("s", "t", "e", "n", "c", "same"):
+            sides, unknown = {**sides, unknown[0]: "tie"}, []
     both = {"a", "b"} <= {*sides.values()} and 2 * n_placed > len(column.filled)
     one = is_told and not unknown and {"a", "b"} & {*sides.values()} and column.numeric_share < 1
     if not both and not one:

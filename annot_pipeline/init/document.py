@@ -15,7 +15,7 @@ from annot_pipeline.exports.hit_bookkeeping import plain_number
 from annot_pipeline.init.abstentions import abstained_note, failed_entries, failed_note
 from annot_pipeline.init.groups import Group, escaped
 from annot_pipeline.init.item_tables import ItemTable
-from annot_pipeline.init.objects import Line
+from annot_pipeline.init.reading import Line
 from annot_pipeline.init.samples import sheet_of
 from annot_pipeline.init.sources import SourceGuess, Task
 from annot_pipeline.storage.archive import natural_key
@@ -35,12 +35,12 @@ def model_entries(sources: Sequence[SourceGuess]) -> list[dict[str, str]]:
 
 def _judges(source: SourceGuess) -> Iterator[str]:
     """Yield the judges that a source names by a column, by a constant, or by keys of objects."""
-    mapping, sheet = source.mapping, sheet_of(source.group.samples)
-    expression = next((e for name, e, _ in mapping.lines if name == "judge"), None)
+    reading, sheet = source.reading, sheet_of(source.group.samples)
+    expression = next((e for name, e, _ in reading.lines if name == "judge"), None)
     if isinstance(expression, str) and expression in sheet.names:
         yield from sheet[expression].counts
     elif isinstance(expression, dict) and isinstance(constant := expression.get("value"), str):
-        each = mapping.each.get(constant.strip("{}"), {}) if "{" in constant else None
+        each = reading.each.get(constant.strip("{}"), {}) if "{" in constant else None
         if each is None:
             yield constant
         elif isinstance(each, dict) and each.get("keys") in sheet.names:
@@ -159,25 +159,25 @@ def _wrapped(text: str, indent: str = "") -> str:
 
 
 def _source(source: SourceGuess) -> str:
-    mapping = source.mapping
-    each = flow(mapping.each)
-    more = [(f"    each: {each}", "a row holds several judgments")] if mapping.each else []
-    if mapping.where:
-        conditions = flow(mapping.where)
+    reading = source.reading
+    each = flow(reading.each)
+    more = [(f"    each: {each}", "a row holds several judgments")] if reading.each else []
+    if reading.where:
+        conditions = flow(reading.where)
         more.append((f"    where: {conditions}", "rows that fail are filtered"))
-    if mapping.abstain:
-        why = abstained_note(mapping.abstained) if mapping.abstained else "answers that are none"
-        more.append((f"    abstain: {flow(mapping.abstain)}", why))
-    if mapping.failed:
-        entries = flow(failed_entries(mapping.failed))
-        more.append((f"    failed: {entries}", failed_note(mapping.failed)))
-    if mapping.failed_where:
+    if reading.abstain:
+        why = abstained_note(reading.abstained) if reading.abstained else "answers that are none"
+        more.append((f"    abstain: {flow(reading.abstain)}", why))
+    if reading.failed:
+        entries = flow(failed_entries(reading.failed))
+        more.append((f"    failed: {entries}", failed_note(reading.failed)))
+    if reading.failed_where:
         why = "rows whose answer failed; remove what says something else"
-        more.append((f"    failed_where: {flow(mapping.failed_where)}", why))
-    if mapping.strength:
-        low, high = map(plain_number, mapping.strength)
+        more.append((f"    failed_where: {flow(reading.failed_where)}", why))
+    if reading.strength:
+        low, high = map(plain_number, reading.strength)
         more.append((f"    strength: [{low}, {high}]", "that b, and that a, is better for sure"))
-    return _entry(source.group, source.path, more, mapping.lines, mapping.notes, mapping.options)
+    return _entry(source.group, source.path, more, reading.lines, reading.notes, reading.options)
 
 
 def _table(table: ItemTable) -> str:
@@ -235,7 +235,7 @@ def _models(sources: Sequence[SourceGuess]) -> str:
 
 def _tests_of_judges(sources: Sequence[SourceGuess]) -> str:
     """Return, as comments, the test that the controls of the exports are made for."""
-    expressions = [e for s in sources for name, e, _ in s.mapping.lines if name == "control"]
+    expressions = [e for s in sources for name, e, _ in s.reading.lines if name == "control"]
     kinds = {kind for e in expressions if isinstance(e, dict) for kind in e.get("map", {}).values()}
     if "good_reference" in kinds and not kinds & {"ask_again", "known_answer"}:
         test, what = "reference_threshold", "score hidden references below 90 (ITU-R BS.1534-3)"
@@ -257,7 +257,7 @@ def _tasks(sources: Sequence[SourceGuess], *, has_truth: bool) -> list[str]:
     if len(kinds) == 1:
         labels: Counter[str] = Counter()
         for source in sources:
-            labels.update(source.mapping.answer.labels)
+            labels.update(source.reading.labels)
         [(kind, scale, criteria, is_planned, repeats)] = kinds
         task = Task("*", kind, scale, labels, criteria, is_planned, repeats)
         is_closed = len(tasks) == 1 and not has_truth and all(map(_has_all_labels, sources))
@@ -267,7 +267,7 @@ def _tasks(sources: Sequence[SourceGuess], *, has_truth: bool) -> list[str]:
 
 def _has_all_labels(source: SourceGuess) -> bool:
     """Return whether all labels of the exports, and no other class, were seen as they are."""
-    expressions = {name: expression for name, expression, _ in source.mapping.lines}
+    expressions = {name: expression for name, expression, _ in source.reading.lines}
     return (
         all(sample.is_whole for sample in source.group.samples)
         and source.group.first.format in ("csv", "json", "jsonl", "parquet")

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from annot_pipeline.errors import ConfigError
-from annot_pipeline.init.columns import Column, Sheet
 from annot_pipeline.init.samples import Sample
+from annot_pipeline.init.table import Column, Sheet
 from annot_pipeline.storage.archive import find_exports, natural_key
 
 SHARED_ITEMS = 0.5

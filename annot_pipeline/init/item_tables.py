@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from annot_pipeline.init import names
-from annot_pipeline.init.columns import Choice, Column
 from annot_pipeline.init.groups import Group
-from annot_pipeline.init.nested import unfold
-from annot_pipeline.init.objects import Line
+from annot_pipeline.init.reading import Line
 from annot_pipeline.init.samples import sheet_of
 from annot_pipeline.init.sources import SourceGuess
+from annot_pipeline.init.table import Choice, Column
+from annot_pipeline.init.views import rows_view
 
 MATCHED = 0.5
 """Share of the items that a source judges that must be in the table."""
@@ -35,7 +35,7 @@ class ItemTable:
 def guess_item_table(group: Group, sources: Sequence[SourceGuess]) -> ItemTable | str:
     """Return the entry for files without judgments, or the reason why they cannot be one."""
     judged = [source.items for source in sources if source.items]
-    sheet = unfold(sheet_of(group.samples))
+    sheet = rows_view(sheet_of(group.samples)).sheet
     if any(sample.unreadable for sample in group.samples):
         return "an item table must be whole, and some rows cannot be read"
     if not judged:

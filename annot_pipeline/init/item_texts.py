@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from annot_pipeline.config.sources import NOT_OF_ONE_TEXT
 from annot_pipeline.init import names
-from annot_pipeline.init.columns import Choice, Column, Sheet
-from annot_pipeline.init.drafts import Draft, used_columns
-from annot_pipeline.init.fields import Mapping
-from annot_pipeline.init.objects import Line, nearly_fixes
+from annot_pipeline.init.objects import nearly_fixes
+from annot_pipeline.init.reading import Reading
+from annot_pipeline.init.table import Choice, Column, Sheet
 
 FEWEST_REPEATED = 0.5
 """Further rows for each item at least, else nothing tells an item's text from a judge's."""
@@ -18,40 +16,30 @@ TEXT_LENGTH = 20
 """Characters that a text has on average where the name of its column may mean an answer, too."""
 
 
-def with_item_text(mapping: Mapping, choice: Choice) -> Mapping:
-    """Return a mapping with the text of the item, if a column that is left holds it."""
-    named = {line[0] for line in mapping.lines}
-    if mapping.answer.kind not in ("categorical", "scalar") or named & NOT_OF_ONE_TEXT:
-        return mapping
+def with_item_text(reading: Reading, choice: Choice, *, is_whole: bool = False) -> Reading:
+    """Return a reading with the text of the item, if a column that is left holds it.
+
+    ``is_whole``: a row holds all judgments of an item, so that its text can be no judge's comment.
+    """
+    named = {line[0] for line in reading.lines}
+    if reading.kind not in ("categorical", "scalar") or named & (NOT_OF_ONE_TEXT | {"text"}):
+        return reading
     fields = ("item",) if "item" in named else ("segment", "system")
-    things = [mapping.column(choice.sheet, field) for field in fields]
+    things = [reading.column(choice.sheet, field) for field in fields]
     item = [column.name for column in things if column is not None]
     if len(item) < len(fields):
-        return mapping
+        return reading
     columns = _candidates(choice, has_system="system" in named)
-    segment = mapping.column(choice.sheet, "segment")
+    segment = reading.column(choice.sheet, "segment")
     if fields == ("item",) and "system" not in named and segment is not None:
         columns += [segment] * ("source" in names.roles(segment.name))
-    column = _text_of(choice.sheet, item, columns)
+    column = _text_of(choice.sheet, item, columns, is_whole=is_whole)
     if column is None:
-        return mapping
+        return reading
     if column is not segment:
         choice.claim(column)
-    return mapping.with_lines(_line(column))
-
-
-def with_text_of_row(draft: Draft, sheet: Sheet) -> Draft:
-    """Return a preset's mapping with the text of the item; rows may hold all judgments of one."""
-    item = next((expression for name, expression, _ in draft.lines if name == "item"), None)
-    is_mapped = draft.has("text") or any(draft.has(name) for name in NOT_OF_ONE_TEXT)
-    if draft.kind not in ("categorical", "scalar") or item not in sheet.names or is_mapped:
-        return draft
-    used = used_columns(draft, sheet.names)
-    choice = Choice(sheet, [name for name in sheet.names if name not in used])
-    columns = _candidates(choice, has_system=draft.has("system"))
-    is_whole = bool(draft.each) and sheet[item].is_unique
-    column = _text_of(sheet, [item], columns, is_whole=is_whole)
-    return replace(draft, lines=[*draft.lines, _line(column)]) if column else draft
+    evidence = f"{column.n_distinct:,} different; an item whose text changes is judged again"
+    return reading.with_lines(("text", column.expression, evidence))
 
 
 def _candidates(choice: Choice, *, has_system: bool) -> list[Column]:
@@ -79,8 +67,3 @@ def _text_of(
         if is_known and nearly_fixes(sheet, item, column.name):
             return column
     return None
-
-
-def _line(column: Column) -> Line:
-    evidence = f"{column.n_distinct:,} different; an item whose text changes is judged again"
-    return ("text", column.expression, evidence)

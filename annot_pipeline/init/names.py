@@ -12,7 +12,7 @@ ROLES: dict[str, tuple[str, ...]] = {
         "turker", "participant", "respondent", "contributor", "user", "username", "annotatedby",
         "listener", "viewer", "crowdworker", "tester", "labeledby", "ratedby", "createdby",
         "person", "expert", "subject", "judgemodel", "evaluatormodel", "gradermodel",
-        "pid", "prolificpid", "prolificid", "email",
+        "pid", "prolificpid", "prolificid", "email", "ann", "assignedto", "labelerid", "sessionuuid",
     ),
     "truth": (
         "truth", "groundtruth", "gold", "goldlabel", "golden", "goldstandard", "truelabel",
@@ -42,7 +42,10 @@ ROLES: dict[str, tuple[str, ...]] = {
     "control": ("itemtype", "controltype", "control", "type", "tst"),
     "source_language": ("src", "srclang", "sourcelang", "sourcelanguage"),
     "target_language": ("trg", "tgt", "trglang", "tgtlang", "targetlang", "targetlanguage"),
-    "system": ("system", "sys", "model", "engine", "generator"),
+    "system": (
+        "system", "sys", "model", "engine", "generator", "algorithm", "method", "codec", "vocoder",
+        "condition", "modelname",
+    ),
     "segment": (
         "segment", "segmentid", "seg", "sid", "mrid", "prompt", "promptid", "qid", "sourceid",
         "srcindex", "input",
@@ -56,7 +59,7 @@ ROLES: dict[str, tuple[str, ...]] = {
     ),
     "task": (
         "task", "taskname", "fromname", "criterion", "aspect", "dimension", "attribute",
-        "question", "subtask",
+        "question", "subtask", "experiment", "metric", "scalename", "ratingtype",
     ),
     "answer": (
         "label", "answer", "response", "annotation", "choice", "class", "category", "rating",
@@ -85,7 +88,9 @@ ROLES: dict[str, tuple[str, ...]] = {
 SCALAR_NAMES = frozenset({"score", "rawscore", "points", "slider", "mos"})
 """An answer of such a name is a number on a scale, however few different ones there are."""
 
-ID_ENDINGS = frozenset({"id", "ids", "name", "hash", "key", "code", "no", "nr", "num", "number"})
+ID_ENDINGS = frozenset(
+    {"id", "ids", "uid", "uuid", "name", "hash", "key", "code", "no", "nr", "num", "number"}
+)
 """``worker_id`` and ``worker_name`` name a worker."""
 
 TOO_GENERAL = frozenset(
@@ -145,9 +150,15 @@ def roles(name: str) -> dict[str, int]:
     return {}
 
 
+ANONYMIZED = frozenset(
+    {"anon", "anonymous", "anonymized", "anonymised", "hashed", "pseudo", "unique"}
+)
+"""Words that say how an id was made, and not of what."""
+
+
 def without_id(parts: list[str]) -> list[str]:
     """Return words of a name without ``id`` and the like at the end."""
-    parts = list(parts)
+    parts = [part for part in parts if part not in ANONYMIZED] or list(parts)
     while len(parts) > 1 and parts[-1] in ID_ENDINGS:
         parts.pop()
     return parts
@@ -157,6 +168,12 @@ def _spellings(parts: list[str]) -> list[str]:
     """Return the whole name, then its ends, longest first."""
     ends = ["".join(parts[start:]) for start in range(1, len(parts))]
     return ["".join(parts), *(e for e in ends if len(e) >= 4 and e not in TOO_GENERAL)]
+
+
+def likelihood(name: str, role: str) -> float:
+    """Return how much a column's name speaks for a role: 1 for its own name, 0 for nothing."""
+    place = roles(name).get(role)
+    return 0.0 if place is None else max(0.3, 1 - place / 1000)
 
 
 def _excluded(role: str, parts: list[str]) -> bool:

@@ -1,16 +1,12 @@
-"""What was judged (items, or systems on segments), in which task, and which are controls."""
+"""In which task something was judged, and which judgments are controls."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
 
-from annot_pipeline.init import names
-from annot_pipeline.init.columns import Choice, Column, Sheet, rounded
-
-Line = tuple[str, Any, str]
-"""Canonical field, expression, what it rests on."""
+from annot_pipeline.init.reading import Line
+from annot_pipeline.init.table import Choice, Column, Sheet
 
 MOST_TASKS = 50
 MOST_CHANGED = 0.2
@@ -29,34 +25,6 @@ CONTROL_VALUES: dict[str, frozenset[str]] = {
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}([-_]\w{2,4})?")
 
 
-def find_item(sheet: Sheet, choice: Choice, judge: Column) -> Column | None:
-    """Return the likeliest item column: one whose values several judges met, if there is one."""
-
-    def met_by_several(column: Column) -> bool:
-        n_pairs = sheet.combinations(column.name, judge.name)
-        if "task" in names.roles(column.name) and 2 * n_pairs < len(sheet):
-            return False  # judges answered it again and again: it is a task
-        return n_pairs > column.n_distinct > 1
-
-    candidates = choice.with_role("item")
-    shared = [column for column in candidates if met_by_several(column)]
-    varied = [column for column in candidates if column.n_distinct > 1]
-    single = [] if len(sheet) > judge.n_distinct else candidates
-    likeliest = shared or varied or single
-    column = next(iter(likeliest), None)
-    if column and "text" in names.roles(column.name):  # a text may change, its id stays
-        column = next((c for c in likeliest if _is_id_of(sheet, judge, c, column)), column)
-    return choice.claim(column) if column else None
-
-
-def _is_id_of(sheet: Sheet, judge: Column, column: Column, text: Column) -> bool:
-    """Return whether a column names what a text is of: the same for both, or judged once each."""
-    if "text" in names.roles(column.name):
-        return False
-    is_judged_once = sheet.combinations(judge.name, column.name) == len(sheet)
-    return is_judged_once or nearly_fixes(sheet, [column.name], text.name)
-
-
 def nearly_fixes(sheet: Sheet, item: Sequence[str], text: str) -> bool:
     """Return whether most items have one text, few of them several, and few texts are of two."""
     rows = sheet.table.select([*item, text]).drop_null()
@@ -66,43 +34,6 @@ def nearly_fixes(sheet: Sheet, item: Sequence[str], text: str) -> bool:
         n_texts - n_items <= MOST_CHANGED * n_items
         and n_different >= max(2, FEWEST_TEXTS * n_items)
     )  # fmt: skip
-
-
-def what_was_judged(sheet: Sheet, choice: Choice, judge: Column) -> list[Line]:
-    """Return lines for item, system and segment; [] if nothing says what was judged."""
-    system = next((c for c in choice.with_role("system") if c.n_distinct > 1), None)
-    segment = next(iter(choice.with_role("segment")), None)
-    if system and segment:
-        choice.claim(system)
-        choice.claim(segment)
-        return [
-            ("system", system.expression, f"{system.n_distinct:,} different"),
-            ("segment", segment.expression, f"{segment.n_distinct:,} different"),
-        ]
-    item = find_item(sheet, choice, judge)
-    if system and item and not sheet.determines(item.name, system.name):
-        choice.claim(system)
-        return [
-            ("system", system.expression, f"{system.n_distinct:,} different"),
-            (
-                "segment",
-                item.expression,
-                f"{item.n_distinct:,} different, each with several systems",
-            ),
-        ]
-    if not item:
-        item, segment = choice.take("segment"), None
-    if not item:
-        return []
-    judges_per_item = rounded(sheet.combinations(item.name, judge.name) / item.n_distinct)
-    lines = [
-        ("item", item.expression, f"{item.n_distinct:,} different, {judges_per_item} judges each")
-    ]
-    for field, column in (("system", system), ("segment", segment)):
-        if column and sheet.determines(item.name, column.name):
-            choice.claim(column)
-            lines.append((field, column.expression, f"{column.n_distinct:,} different"))
-    return lines
 
 
 def find_task(choice: Choice, lines: Sequence[Line] = ()) -> tuple[list[Line], list[str]]:

@@ -7,8 +7,9 @@ from typing import Any
 
 from annot_pipeline.errors import first_of
 from annot_pipeline.init import names
-from annot_pipeline.init.columns import Choice, Column, Sheet
-from annot_pipeline.init.objects import Line, find_control
+from annot_pipeline.init.objects import find_control
+from annot_pipeline.init.reading import Line
+from annot_pipeline.init.table import Choice, Column, Sheet
 from annot_pipeline.stages.gold.read_rewards import read_rewards
 from annot_pipeline.stages.ingest.expressions import RejectionError, parse_time
 

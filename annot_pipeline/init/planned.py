@@ -9,10 +9,10 @@ from annot_pipeline.bounded_json import parse_bounded_json
 from annot_pipeline.errors import InputError, first_of, shorten
 from annot_pipeline.exports.hit_bookkeeping import NAME
 from annot_pipeline.exports.hits_from_mturk import BOOKKEEPING
-from annot_pipeline.init.answers import Answer, NoJudgmentsError
-from annot_pipeline.init.columns import Sheet, rounded
-from annot_pipeline.init.fields import Mapping
+from annot_pipeline.init.questions import NoJudgmentsError
+from annot_pipeline.init.reading import Reading
 from annot_pipeline.init.samples import Sample, read_rows
+from annot_pipeline.init.table import Sheet, rounded
 
 FORMAT = "hits"
 NESTED = ("jsonl", "label_studio")
@@ -53,8 +53,8 @@ def read_planned(sample: Sample, head: bytes, columns: list[str], limit: int) ->
     return None
 
 
-def planned_mapping(sheet: Sheet) -> tuple[Mapping, list[PlannedTask]]:
-    """Return the mapping, which needs no field, and the tasks.
+def planned_mapping(sheet: Sheet) -> tuple[Reading, list[PlannedTask]]:
+    """Return the reading, which needs no field, and the tasks.
 
     Raises
     ------
@@ -62,7 +62,6 @@ def planned_mapping(sheet: Sheet) -> tuple[Mapping, list[PlannedTask]]:
         Nobody is said to have judged.
     """
     judge = sheet["judge"]
-    item = sheet["item_a" if not sheet["item"].counts else "item"]
     if not judge.counts:
         raise NoJudgmentsError("no row says who judged")
     task_by_name: dict[str, PlannedTask] = {}
@@ -82,10 +81,9 @@ def planned_mapping(sheet: Sheet) -> tuple[Mapping, list[PlannedTask]]:
     if inconsistent:
         text = first_of(list(map(shorten, inconsistent)))
         notes.append(f"HITs of one task differ in scale or criteria: {text}; the first is taken")
-    answer = Answer("scalar", [], ["score"])
-    return Mapping([], answer, judge, item, tasks=sorted(task_by_name), notes=notes), [
-        task_by_name[name] for name in sorted(task_by_name)
-    ]
+    named = sorted(task_by_name)
+    reading = Reading("HITs of annot", kind="scalar", tasks=named, notes=notes, is_preset=True)
+    return reading, [task_by_name[name] for name in named]
 
 
 def _planned_tasks(sheet: Sheet) -> list[PlannedTask]:

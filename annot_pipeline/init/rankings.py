@@ -16,7 +16,8 @@ import pyarrow.compute as pc
 from annot_pipeline.errors import shorten
 from annot_pipeline.init import names
 from annot_pipeline.init.answers import Answer, answer_in
-from annot_pipeline.init.columns import Choice, Column, Sheet
+from annot_pipeline.init.reading import Reading
+from annot_pipeline.init.table import Choice, Column, Sheet
 from annot_pipeline.stages.ingest.read_records import NUMBER
 
 NOT_RANKED = -1
@@ -120,12 +121,12 @@ def beyond(name: str) -> str:
     )
 
 
-def rank_doubts(sheet: Sheet, answer: Answer) -> list[str]:
+def rank_doubts(sheet: Sheet, reading: Reading) -> list[str]:
     """Return what to know about columns that are named as ranks but were not taken for ranks."""
-    if answer.kind in ("ranking", "pairwise"):
+    if reading.kind in ("ranking", "pairwise"):
         return []
     notes = []
-    for name in dict.fromkeys([*answer.columns, *sheet.names]):
+    for name in dict.fromkeys([*reading.columns, *sheet.names]):
         roles = names.roles(name)
         if "rank" not in roles or "ranking" in roles:
             continue
@@ -134,8 +135,8 @@ def rank_doubts(sheet: Sheet, answer: Answer) -> list[str]:
         note = (
             f"{name}: if 1 is best, kind: ranking (fields rank and system, and ranking or segment)"
         )
-        if name in answer.columns:
-            field = "score" if answer.kind == "scalar" else "label"
+        if name in reading.columns:
+            field = "score" if reading.kind == "scalar" else "label"
             note += f"; as {field} it says something else"
         notes.append(note)
     return notes

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from annot_pipeline.exports import READERS, Opening
 from annot_pipeline.exports.hits import COLUMNS as HITS_COLUMNS
-from annot_pipeline.init.columns import Sheet
+from annot_pipeline.init.table import Sheet
 
 ROWS_READ = 200_000
 """Rows of a file that statistics come from."""

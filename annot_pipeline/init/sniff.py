@@ -19,10 +19,10 @@ from annot_pipeline.exports.appraise import LAYOUTS, NAMED
 from annot_pipeline.exports.tabular import DELIMITERS
 from annot_pipeline.exports.text_check import is_text
 from annot_pipeline.init import names
-from annot_pipeline.init.columns import Column
 from annot_pipeline.init.json_shapes import json_format
 from annot_pipeline.init.planned import read_planned
 from annot_pipeline.init.samples import ROWS_READ, Sample, opening_of, read_rows
+from annot_pipeline.init.table import Column
 from annot_pipeline.storage.files import first_bytes
 
 ROWS_TRIED = 1_000

@@ -1,4 +1,4 @@
-"""Sources of a campaign: files of a group, their mapping, and the tasks that they hold."""
+"""Sources of a campaign: files of a group, their reading, and the tasks that they hold."""
 
 from __future__ import annotations
 
@@ -9,28 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import pyarrow as pa
-
 from annot_pipeline.config.judges import MODEL_NAME
 from annot_pipeline.init.abstentions import without_abstentions
-from annot_pipeline.init.answers import (
-    MOSTLY_NUMBERS,
-    Answer,
-    NoJudgmentsError,
-    answer_as,
-    kind_of,
-)
-from annot_pipeline.init.cell_sets import as_sets
-from annot_pipeline.init.columns import Choice, Column, Sheet
-from annot_pipeline.init.drafts import (
-    Draft,
-    Trial,
-    objections,
-    try_draft,
-    used_columns,
-    with_abstentions,
-)
-from annot_pipeline.init.fields import Mapping
+from annot_pipeline.init.answers import MOSTLY_NUMBERS, Answer, answer_as, kind_of
+from annot_pipeline.init.formats import OWN_COLUMNS
 from annot_pipeline.init.groups import (
     Group,
     captured,
@@ -40,14 +22,15 @@ from annot_pipeline.init.groups import (
     stem_of,
     words_in_names,
 )
-from annot_pipeline.init.identity import check_identity, choose_repeats
-from annot_pipeline.init.item_texts import with_text_of_row
-from annot_pipeline.init.mapping import OWN_COLUMNS, guess_mapping, unmapped_note
-from annot_pipeline.init.nested import unfold
-from annot_pipeline.init.objects import Line
 from annot_pipeline.init.planned import FORMAT, planned_mapping
-from annot_pipeline.init.presets import preset_drafts, shape_drafts
+from annot_pipeline.init.presets import preset_readings
+from annot_pipeline.init.questions import Given, Option
+from annot_pipeline.init.reading import Line, Reading
 from annot_pipeline.init.samples import Sample, sheet_of
+from annot_pipeline.init.shapes import read_sheet
+from annot_pipeline.init.table import Choice, Sheet
+from annot_pipeline.init.trial import tried
+from annot_pipeline.init.views import rows_view
 
 ROWS_A_LABEL = 5
 """Few different numbers are labels only if there are this many rows for each."""
@@ -87,7 +70,7 @@ class SourceGuess:
         The files.
     path
         As campaign.yaml says it.
-    mapping
+    reading
         The fields.
     tasks
         What is known of the tasks.
@@ -97,149 +80,135 @@ class SourceGuess:
 
     group: Group
     path: str
-    mapping: Mapping
+    reading: Reading
     tasks: list[Task]
     items: frozenset[str]
 
 
-def guess_sources(group: Group, preset: str | None = None) -> list[SourceGuess]:
+def read_sources(group: Group, given: Given, preset: str | None = None) -> list[SourceGuess]:
     """Return the sources of a group of files: one for all if a glob can say which.
 
     Parameters
     ----------
     group
         The files.
+    given
+        What options, or earlier answers, say.
     preset
-        Name of the preset to use; None: one whose columns the files have, else the columns are
-        guessed.
+        Name of the preset to use; None: one whose columns the files have, else the cells decide.
 
     Raises
     ------
     NoJudgmentsError
-        The files hold no judgments.
+        The files hold no judgments, or only people can say what is what.
     """
     if group.first.format == FORMAT:
         return _planned(group)
-    if drafts := preset_drafts(group, preset):
-        return _all_drafted(group, drafts)
-    sheet = _sheet(group)
-    try:
-        mapping = guess_mapping(sheet, group.first.format)
-    except NoJudgmentsError as error:
-        if drafts := shape_drafts(group, error):
-            return _all_drafted(group, drafts)
-        raise
-    if group.first.format not in OWN_COLUMNS and group.first.format != "label_studio":
-        one_file = sheet if len(group.samples) == 1 else sheet.part(0)  # ids may begin anew
-        mapping = check_identity(one_file, mapping)
-        mapping = as_sets(sheet, mapping)
-    if group.first.format not in OWN_COLUMNS and len(group.samples) == 1:
-        mapping = choose_repeats(sheet, mapping)
-    if mapping.without_judge:
-        return _judge_a_file(group, mapping)
-    if len(group.samples) == 1:
-        return [_source(group, mapping)]
+    sheet = sheet_of(group.samples)
+    if group.first.format in OWN_COLUMNS:
+        readings = [OWN_COLUMNS[group.first.format](Choice(sheet))]
+    else:
+        readings = [] if given and not preset else preset_readings(sheet, group, preset)
+        readings = readings or read_sheet(sheet, group.first.format, given)
+        readings = [_with_file_judges(group, reading, given) for reading in readings]
+        readings = [tried(reading, group, sheet, given) for reading in readings]
+    if len(readings) > 1 or len(group.samples) == 1:
+        return [source for reading in readings for source in _of_reading(group, reading)]
+    [reading] = readings
+    if len(_words(reading)) > 1:
+        return _judge_a_file(group, reading, given)
+    if reading.each or (reading.is_preset and group.first.format not in OWN_COLUMNS):
+        return _of_reading(group, reading)
+    rows = rows_view(sheet).sheet
     words = words_in_names(group.paths)
-    thing = mapping.item or mapping.column(sheet, "segment")
-    restart = thing is not None and items_restart(sheet, thing.name)
+    thing = reading.column(rows, "item") or reading.column(rows, "segment")
+    restart = thing is not None and items_restart(rows, thing.name)
     if group.first.format == "label_studio":
-        mapping = _own_items(group, sheet, mapping)
-    elif words and _can_be_split(mapping):
-        answers = _answers(sheet, mapping)
+        reading = _own_items(group, rows, reading)
+    elif words and reading.kind in ("categorical", "scalar") and not reading.has("task"):
+        answers = _answers(rows, reading)
         kinds = {answer.kind for answer in answers}
-        if (restart and not _differ_by_judges(sheet, mapping, words)) or len(kinds) > 1:
-            return _by_task(group, sheet, mapping, words, answers)
+        if (restart and not _differ_by_judges(rows, reading, words)) or len(kinds) > 1:
+            return _by_task(group, rows, reading, words, answers, given)
     if restart:
-        mapping.notes.append("the same item ids are in several files: taken for the same items")
+        reading.notes.append("the same item ids are in several files: taken for the same items")
     if group.pattern is not None:
-        return [_source(group, mapping)]
-    singles = [_source(single, _mapping(single, mapping.answer.kind)) for single in group.split()]
-    return [replace(single, tasks=_tasks(mapping)) for single in singles]
+        return [_source(group, reading)]
+    return [_source(single, reading) for single in group.split()]
 
 
-def _differ_by_judges(sheet: Sheet, mapping: Mapping, words: Sequence[str]) -> bool:
+def _words(reading: Reading) -> list[str]:
+    """Return the files that are a judge each, where files are."""
+    judge = reading.expression("judge")
+    return judge["files"] if isinstance(judge, dict) and "files" in judge else []
+
+
+def _with_file_judges(group: Group, reading: Reading, given: Given) -> Reading:
+    """Return a reading whose judges are files, where an option says so or comparisons name nobody.
+
+    Several files of the same things whose names are words are one judge each.
+    """
+    judge = reading.expression("judge")
+    is_asked = judge == {"value": "file"} and given.get("judge", ("file",)) == ("file",)
+    is_open = [q for q in reading.questions if q.role == "judge"]
+    several = len(group.samples) > 1 and judge == "?"
+    if several and not is_asked:
+        option = Option({"judge": ("file",)}, f"each of the {len(group.samples)} files is a judge")
+        asked = [
+            replace(q, options=[option, *q.options]) if q in is_open else q
+            for q in reading.questions
+        ]
+        reading = replace(reading, questions=asked)
+        if reading.kind != "pairwise" or not words_in_names(group.paths):
+            return reading
+    if not (is_asked or several):
+        return reading
+    questions = [q for q in reading.questions if q.role != "judge"]
+    reading = replace(reading, questions=questions)
+    if len(group.samples) == 1:
+        why = "one judge, named after the file"
+        return reading.with_lines(("judge", {"value": stem_of(group.paths[0])}, why))
+    if reading.is_preset and group.pattern is not None and words_in_names(group.paths):
+        why = f"{len(group.paths)} files, a judge each, by name"
+        return reading.with_lines(("judge", captured(group.paths, "judge"), why))
+    stems = [stem_of(path) for path in group.paths]
+    return reading.with_lines(("judge", {"files": stems}, ""))
+
+
+def _of_reading(group: Group, reading: Reading) -> list[SourceGuess]:
+    parts = [group] if group.pattern is not None else group.split()
+    return [_source(part, reading) for part in parts]
+
+
+def _differ_by_judges(sheet: Sheet, reading: Reading, words: Sequence[str]) -> bool:
     """Return whether files hold answers of people and of models, and not of several tasks.
 
     Their names say so, or the names of judges: those of one file are of models, of another not.
     """
     if all(set(filter(None, _LETTERS.split(word.lower()))) & JUDGES_OF_FILES for word in words):
         return True
-    if not isinstance(mapping.judge.expression, str):
+    judge = reading.column(sheet, "judge")
+    if judge is None or not isinstance(judge.expression, str):
         return False
     shares = []
     for number in range(len(sheet.parts)):
-        judges = sheet.part(number)[mapping.judge.name].counts
+        judges = sheet.part(number)[judge.name].counts
         shares.append(sum(MODEL_NAME.search(name) is not None for name in judges) / len(judges))
     return max(shares) > 0.5 and min(shares) == 0
 
 
-def _all_drafted(group: Group, drafts: Sequence[Draft]) -> list[SourceGuess]:
-    """Return the sources of drafts of the same files, the first with what none of them maps."""
-    sheet = sheet_of(group.samples)
-    drafts = [with_text_of_row(draft, sheet) for draft in drafts]
-    used = {name for draft in drafts for name in used_columns(draft, sheet.names)}
-    unmapped = unmapped_note([sheet[name] for name in sheet.names if name not in used])
-    first, *rest = drafts
-    first = replace(first, notes=[*first.notes, *unmapped])
-    return [source for draft in (first, *rest) for source in _drafted(group, draft)]
-
-
-def _drafted(group: Group, draft: Draft) -> list[SourceGuess]:
-    """Return the sources of a draft: one for all files if a glob can say which.
-
-    Raises
-    ------
-    NoJudgmentsError
-        What it makes of the rows cannot be right.
-    """
-    draft = with_abstentions(draft, sheet_of(group.samples), group.first.format)
-    trial = try_draft(draft, group)
-    if problems := objections(draft, trial):
-        raise NoJudgmentsError(f"looks like {draft.title}, but {'; '.join(problems)}")
-    answers = ("label", "score", "preference", "winner", "strength", "rank")
-    fields = [line for line in draft.lines if line[0] in answers]
-    labels = trial.counts("label") if draft.kind == "categorical" else {}
-    answer = Answer(draft.kind, fields, [], draft.scale, labels)
-    judges = trial.used.column("judge") if draft.has("judge") else pa.chunked_array([], pa.string())
-    judge = Column("", "", judges)
-    item = next((e for name, e, _ in draft.lines if name == "item"), None)
-    notes = [f"mapped as {draft.title}", *draft.notes]
-    mapping = Mapping(
-        [], answer, judge, None, draft.each, sorted(trial.counts("task")), notes,
-        where=draft.where, abstain=draft.abstain, abstained=draft.abstained,
-        failed=draft.failed,
-        options=draft.options, strength=draft.strength, repeats=draft.repeats,
-    ).with_lines(*[(n, e, why or _counted(trial, n)) for n, e, why in draft.lines])  # fmt: skip
-    if not draft.has("task"):
-        mapping.tasks = []
-    items = frozenset(trial.counts("item")) if isinstance(item, str) else frozenset()
-    parts = [group] if group.pattern is not None else group.split()
-    return [
-        SourceGuess(part, part.pattern or "", mapping, _tasks(mapping), items) for part in parts
-    ]
-
-
-def _counted(trial: Trial, name: str) -> str:
-    """Return how many values a field has, for its comment."""
-    counts = trial.counts(name)
-    if name in ("label", "task", "preference", "system", "control"):
-        text = ", ".join(sorted(list(counts)[:10]))
-        return f"{len(counts):,} different: {text}" + (", ..." if len(counts) > 10 else "")
-    return f"{len(counts):,} different"
-
-
 def _planned(group: Group) -> list[SourceGuess]:
     """Return one source, or one a file; the tasks are those of all."""
-    mapping, planned = planned_mapping(sheet_of(group.samples))
+    reading, planned = planned_mapping(sheet_of(group.samples))
     tasks = [
         Task(task.name, task.kind, task.scale, {}, task.criteria, is_planned=True)
         for task in planned
     ]
     groups = [group] if group.pattern is not None else group.split()
-    return [_source(part, mapping, tasks) for part in groups]
+    return [_source(part, reading, tasks) for part in groups]
 
 
-def _judge_a_file(group: Group, mapping: Mapping) -> list[SourceGuess]:
+def _judge_a_file(group: Group, reading: Reading, given: Given) -> list[SourceGuess]:
     """Make each file that names no judge, such as a model's output, one judge named after it.
 
     A file all of whose rows stand in another one is left out: it would be another judge.
@@ -251,13 +220,13 @@ def _judge_a_file(group: Group, mapping: Mapping) -> list[SourceGuess]:
             continue
         why = "no column says who: taken for one judge, named after the file"
         line = ("judge", {"value": stem_of(single.paths[0])}, why)
-        judged = _mapping(single, mapping.answer.kind).with_lines(line)
+        judged = _reading(single, reading.kind, given).with_lines(line)
         judged.notes += [
             f"left out: {group.paths[part].name}, all of whose rows stand here, too"
             for part, whole in containers.items()
             if whole == position
         ]
-        sources.append(replace(_source(single, judged), tasks=_tasks(mapping)))
+        sources.append(replace(_source(single, judged), tasks=_tasks(reading)))
     return sources
 
 
@@ -277,49 +246,48 @@ def _held_in_others(samples: Sequence[Sample]) -> dict[int, int]:
     return containers
 
 
-def _can_be_split(mapping: Mapping) -> bool:
-    return mapping.answer.kind in ("categorical", "scalar") and not (
-        mapping.each or mapping.has("task")
-    )
-
-
-def _sheet(group: Group) -> Sheet:
-    return unfold(sheet_of(group.samples))
-
-
-def _mapping(group: Group, kind: str) -> Mapping:
-    """Return the mapping of some files, with the kind of answer that is known of them."""
-    sheet = _sheet(group)
-    mapping = guess_mapping(sheet, group.first.format)
-    if {mapping.answer.kind, kind} != {"categorical", "scalar"}:
-        return mapping
-    column = sheet[mapping.answer.columns[0]]
+def _reading(group: Group, kind: str, given: Given) -> Reading:
+    """Return the reading of some files, with the kind of answer that is known of them."""
+    sheet = sheet_of(group.samples)
+    [reading] = read_sheet(sheet, group.first.format, given)
+    if {reading.kind, kind} != {"categorical", "scalar"} or reading.each:
+        return reading
+    column = rows_view(sheet).sheet[reading.columns[0]]
     if kind == "scalar" and not column.numbers:
-        return mapping
+        return reading
     answer = answer_as(column, kind)
-    lines = [line for line in mapping.lines if line[0] not in ("label", "score")]
-    return replace(mapping, lines=lines, answer=answer).with_lines(*answer.fields)
+    lines = [line for line in reading.lines if line[0] not in ("label", "score")]
+    reading = replace(
+        reading, lines=lines, kind=kind, scale=answer.scale, labels=answer.labels,
+        abstained=answer.abstained, failed=answer.failed,
+    )  # fmt: skip
+    return reading.with_lines(*answer.fields)
 
 
-def _tasks(mapping: Mapping) -> list[Task]:
-    answer = mapping.answer
-    names: list[str | None] = [*mapping.tasks] or [None]
+def _tasks(reading: Reading) -> list[Task]:
+    names: list[str | None] = [*reading.tasks] or [None]
     return [
-        Task(name, "scalar", mapping.scored[name], repeats=mapping.repeats)
-        if name in mapping.scored
-        else Task(name, answer.kind, answer.scale, answer.labels, repeats=mapping.repeats)
+        Task(name, "scalar", reading.scored[name], repeats=reading.repeats)
+        if name in reading.scored
+        else Task(name, reading.kind, reading.scale, reading.labels, repeats=reading.repeats)
         for name in names
     ]
 
 
-def _source(group: Group, mapping: Mapping, tasks: list[Task] | None = None) -> SourceGuess:
-    items = frozenset(mapping.item.counts) if mapping.item else frozenset()
-    return SourceGuess(group, group.pattern or "", mapping, tasks or _tasks(mapping), items)
+def _source(group: Group, reading: Reading, tasks: list[Task] | None = None) -> SourceGuess:
+    rows = sheet_of(group.samples)
+    item = None
+    if group.first.format not in (FORMAT, *OWN_COLUMNS) or reading.has("item"):
+        item = reading.column(rows_view(rows).sheet if not reading.each else rows, "item")
+    elif group.first.format == FORMAT:
+        item = rows["item"] if rows["item"].counts else rows["item_a"]
+    items = frozenset(item.counts) if item else frozenset()
+    return SourceGuess(group, group.pattern or "", reading, tasks or _tasks(reading), items)
 
 
-def _answers(sheet: Sheet, mapping: Mapping) -> list[Answer]:
+def _answers(sheet: Sheet, reading: Reading) -> list[Answer]:
     """Return the kind of answers of each file; if it has too few rows, the most common kind."""
-    name = mapping.answer.columns[0]
+    name = reading.columns[0]
     columns = [without_abstentions(sheet.part(number)[name]) for number in range(len(sheet.parts))]
     kinds: list[str | None] = []
     for number, column in enumerate(columns):
@@ -328,7 +296,7 @@ def _answers(sheet: Sheet, mapping: Mapping) -> list[Answer]:
         is_clear = kind == "scalar" or len(column.filled) >= ROWS_A_LABEL * column.n_distinct
         kinds.append(kind if is_clear else None)
     most = Counter(kind for kind in kinds if kind).most_common(1)
-    usual = most[0][0] if most else mapping.answer.kind
+    usual = most[0][0] if most else reading.kind
     answer_kinds = [
         "categorical" if column.numeric_share <= MOSTLY_NUMBERS else kind or usual
         for column, kind in zip(columns, kinds, strict=True)
@@ -337,10 +305,16 @@ def _answers(sheet: Sheet, mapping: Mapping) -> list[Answer]:
 
 
 def _by_task(
-    group: Group, sheet: Sheet, mapping: Mapping, words: list[str], answers: list[Answer]
+    group: Group,
+    sheet: Sheet,
+    reading: Reading,
+    words: list[str],
+    answers: list[Answer],
+    given: Given,
 ) -> list[SourceGuess]:
     """Make every file a task, named by the part of the file name that differs."""
-    local = judges_restart(sheet, mapping.judge)
+    judge = reading.column(sheet, "judge")
+    local = judge is not None and judges_restart(sheet, judge)
     sources: list[SourceGuess] = []
     for kind in dict.fromkeys(answer.kind for answer in answers):
         places = [position for position, answer in enumerate(answers) if answer.kind == kind]
@@ -348,7 +322,7 @@ def _by_task(
         alike = len(places) > 1 and task_group.pattern is not None
         for chosen in [places] if alike else [[position] for position in places]:
             part = Group(tuple(group.samples[position] for position in chosen), group.folder)
-            mapped = _mapping(part, kind)
+            mapped = _reading(part, kind, given)
             tasks = [
                 Task(words[position], kind, answers[position].scale, answers[position].labels)
                 for position in chosen
@@ -358,13 +332,12 @@ def _by_task(
                 for name in ("task", "judge")
             }
             lines: list[Line] = [("task", expressions["task"], _evidence(words, chosen))]
-            if mapped.item and alike:
-                n_items = sum(
-                    sheet.part(position)[mapped.item.name].n_distinct for position in chosen
-                )
-                lines.append(("item", mapped.item.expression, f"{n_items:,} in all tasks"))
+            item = mapped.column(sheet, "item")
+            if item and alike:
+                n_items = sum(sheet.part(position)[item.name].n_distinct for position in chosen)
+                lines.append(("item", item.expression, f"{n_items:,} in all tasks"))
             if local:
-                joined = {"join": [expressions["judge"], mapped.judge.expression], "sep": ":"}
+                joined = {"join": [expressions["judge"], mapped.expression("judge")], "sep": ":"}
                 evidence = "numbered from the start in every file: taken for different people"
                 lines.append(("judge", joined, evidence))
             sources.append(_source(part, mapped.with_lines(*lines), tasks))
@@ -379,11 +352,11 @@ def _evidence(words: list[str], chosen: list[int]) -> str:
     return f"{len(chosen):,} files, a task each: {text}{more}"
 
 
-def _own_items(group: Group, sheet: Sheet, mapping: Mapping) -> Mapping:
+def _own_items(group: Group, sheet: Sheet, reading: Reading) -> Reading:
     """Return the task ids of different projects, told apart by file where they clash."""
-    item = mapping.item
+    item = reading.column(sheet, "item")
     if item is None or not contents_clash(sheet, item.name):
-        return mapping
+        return reading
     joined = {"join": [captured(group.paths, "item"), item.expression], "sep": ":"}
     line = ("item", joined, "the same ids show something else in another file")
-    return replace(mapping.with_lines(line), item=None)
+    return reading.with_lines(line)

@@ -58,9 +58,10 @@ class Guess:
 def guess(tmp_path: Path) -> Callable[..., Guess]:
     """Guesses a campaign, writes it to a folder of its own, and reads the exports with it."""
 
-    def run(*exports: Path, rejected: int = 0) -> Guess:
+    def run(*exports: Path, rejected: int = 0, **given: str) -> Guess:
         folder = tmp_path / "campaign folder"
-        text = guess_campaign(list(exports), folder)
+        answers = {role: tuple(columns.split(",")) for role, columns in given.items()}
+        text = guess_campaign(list(exports), folder, given=answers)
         folder.mkdir()
         (folder / "campaign.yaml").write_text(text, encoding="utf-8")
         campaign = load_campaign(folder)

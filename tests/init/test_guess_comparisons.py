@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from annot_pipeline.errors import ConfigError
-from annot_pipeline.init import guess_campaign
+from annot_pipeline.init import OpenError, guess_campaign
 from annot_pipeline.init.comparisons import side_of
 from annot_pipeline.init.sides import Pair, pairs_among
 from tests.init.conftest import Guess, write_csv
@@ -213,7 +213,12 @@ def test_outcomes_that_name_no_two_sides_are_no_preference(
     outcomes: Sequence[str], tmp_path: Path
 ) -> None:
     header = ("worker", "prompt", "left", "right", "choice")
-    text = guess_campaign([write_csv(tmp_path / "v.csv", battles(header, outcomes))], tmp_path)
+    path = write_csv(tmp_path / "v.csv", battles(header, outcomes))
+    try:
+        text = guess_campaign([path], tmp_path)
+    except OpenError as error:  # answers that differ, and left tells them apart
+        assert "left tells these answers apart" in str(error)
+        text = error.draft or ""
     assert "preference" not in text
     assert "kind: categorical" in text
 
@@ -270,10 +275,13 @@ def anonymous(seed: int, n: int = 60) -> list[tuple[Any, ...]]:
     ]
 
 
-def test_comparisons_without_a_judge_are_one_judges(tmp_path: Path, guess: Guesses) -> None:
-    actual = guess(write_csv(tmp_path / "gpt-4.csv", anonymous(1)))
+def test_comparisons_without_a_judge_ask_who_judged(tmp_path: Path, guess: Guesses) -> None:
+    path = write_csv(tmp_path / "gpt-4.csv", anonymous(1))
+    with pytest.raises(OpenError, match="no column says who judged"):
+        guess_campaign([path], tmp_path)
+    actual = guess(path, judge="file")
     assert actual.fields()["judge"] == {"value": "gpt-4"}
-    assert "taken for one judge, named after the file" in actual.notes
+    assert "one judge, named after the file" in actual.notes
     assert actual.used("judge") == {("gpt-4",)}
 
 
@@ -282,7 +290,9 @@ def test_each_file_without_a_judge_is_a_judge(tmp_path: Path, guess: Guesses) ->
     write_csv(tmp_path / "in/gpt-3.csv", anonymous(1))
     write_csv(tmp_path / "in/gpt-4.csv", anonymous(2))
     write_csv(tmp_path / "in/gpt-4-some.csv", anonymous(2)[:20])
-    actual = guess(tmp_path / "in")
+    with pytest.raises(OpenError, match="--judge file .each of the 3 files is a judge"):
+        guess_campaign([tmp_path / "in"], tmp_path)
+    actual = guess(tmp_path / "in", judge="file")
     assert actual.used("judge") == {("gpt-3",), ("gpt-4",)}
     assert actual.facts["fates"]["used"] == 120
     assert "left out: gpt-4-some.csv, all of whose rows stand here, too" in actual.notes

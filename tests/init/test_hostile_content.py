@@ -91,8 +91,8 @@ def test_what_is_missing_is_said_with_the_columns_there_are(
     text = str(error.value)
     assert missing in text
     assert f"its columns: {', '.join(header)}" in text
-    assert "names such as" in text
-    assert "write campaign.yaml by hand" in text
+    assert f"annot init {path} --" in text, "the command that answers"
+    assert "by hand" not in text
     assert error.value.exit_status == 2
 
 

@@ -82,7 +82,7 @@ def test_sentences_of_a_document_are_items(tmp_path: Path, guess: Guesses) -> No
 def test_of_one_judgment_an_item_nothing_tells(tmp_path: Path, guess: Guesses) -> None:
     path = write(tmp_path / "a.csv", "text", lambda i, _: f"text {i}", judges=1)
     path.write_text(path.read_text().replace("id9,text 9,w0", "id9,text 9,w1"))
-    assert "text" not in guess(path).fields()
+    assert "text" not in guess(path, judge="worker", item="item_id").fields()
 
 
 def test_outputs_of_systems_are_texts_of_segment_and_system(tmp_path: Path, guess: Guesses) -> None:

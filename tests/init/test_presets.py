@@ -464,7 +464,9 @@ def test_winners_in_three_columns(tmp_path: Path, guess: Guesses) -> None:
            enumerate(("winner_model_a", "winner_model_b", "winner_tie"))}
         for n in range(8)
     ]  # fmt: skip
-    actual = guess(write(tmp_path / "arena.csv", rows))
+    path = write(tmp_path / "arena.csv", rows)
+    assert "no column says who judged" in refusal(path, tmp_path)
+    actual = guess(path, judge="file")
     preferences = Counter(actual.judgments["preference"].to_pylist())
     assert preferences == {"a": 4, "b": 2, "tie": 2}
 
@@ -508,10 +510,12 @@ def test_presets_by_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     rows = prodigy(accept=lambda r: [r.label], answer="accept")
     path = write(tmp_path / "c.jsonl", rows)
     assert "accept" in guess_campaign([path], tmp_path, preset="prodigy_choice")
-    assert "does not fit these columns. Map Potato" in refusal(path, tmp_path, preset="potato")
+    assert "does not fit these columns. Potato has user, instance_id" in refusal(
+        path, tmp_path, preset="potato"
+    )
     output = ["-o", str(tmp_path / "c")]
     assert main(["init", str(path), "--preset", "nothing", *output]) == 2
-    assert "prodigy_choice, prodigy_textcat" in capsys.readouterr().err
+    assert "prodigy_choice, prodigy_textcat, promptfoo" in capsys.readouterr().err
 
 
 # --- what an item is ---------------------------------------------------------------------------
@@ -541,8 +545,9 @@ def test_an_item_that_repeats_is_asked_for(tmp_path: Path) -> None:
     rows = [{"judge": f"j{j}", "item": f"i{i}", "colour": f"c{t}", "label": "ab"[t % 2]}
             for j in range(3) for i in range(4) for t in range(5)]  # fmt: skip
     text = refusal(write(tmp_path / "v.csv", rows), tmp_path)
-    assert "nearest candidate: judge judge, item item" in text
-    assert "colour would make rows different: is it part of the item?" in text
+    assert "judges answer one item 5.0 times on average, and colour tells" in text
+    assert "--item item,colour (colour is a part of what was judged)" in text
+    assert "--task colour (each colour is another question)" in text
 
 
 def test_times_and_durations_are_no_answers(tmp_path: Path) -> None:

@@ -7,12 +7,16 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from annot_pipeline.contracts.answer_text import answer_text
 from annot_pipeline.init import names
 from annot_pipeline.stages.ingest.read_records import NUMBER
+
+Codes = npt.NDArray[np.int64]
 
 
 class Column:
@@ -127,6 +131,7 @@ class Sheet:
         self.names: list[str] = self.table.column_names
         self._expressions = dict(expressions or {})
         self._columns: dict[str, Column] = {}
+        self._codes: dict[tuple[str, ...], Codes] = {}
 
     def __len__(self) -> int:
         return int(self.table.num_rows)
@@ -145,10 +150,32 @@ class Sheet:
         """Return whether no value stands twice in one file."""
         return all(Column(name, name, part.column(name)).is_unique for part in self.parts)
 
+    def codes(self, *columns: str) -> Codes:
+        """Return a number for each row by the values of some columns; -1 where one is blank."""
+        names = tuple(dict.fromkeys(columns))
+        if names not in self._codes:
+            if len(names) == 1:
+                cells = self.table.column(names[0]).combine_chunks().cast(pa.string())
+                encoded = cells.dictionary_encode()
+                is_blank = pc.equal(pc.utf8_trim_whitespace(encoded.dictionary), "")
+                of_value = np.arange(len(is_blank))
+                of_value[is_blank.to_numpy(zero_copy_only=False)] = -1
+                indices = encoded.indices.fill_null(-1).to_numpy()
+                codes = np.append(of_value, -1)[indices]
+            else:
+                head, last = self.codes(*names[:-1]), self.codes(names[-1])
+                whole = np.where(
+                    (head < 0) | (last < 0), -1, head * (last.max(initial=0) + 1) + last
+                )
+                values, inverse = np.unique(whole, return_inverse=True)
+                codes = inverse.reshape(-1) - int(len(values) > 0 and values[0] == -1)
+            self._codes[names] = codes
+        return self._codes[names]
+
     def combinations(self, *columns: str) -> int:
-        """Return how many different rows there are of some columns, nulls left out."""
-        chosen = self.table.select(list(dict.fromkeys(columns))).drop_null()
-        return int(chosen.group_by(chosen.column_names).aggregate([]).num_rows)
+        """Return how many different rows there are of some columns, blanks left out."""
+        codes = self.codes(*columns)
+        return int(np.unique(codes[codes >= 0]).size)
 
     def pairs(self, first: str, second: str) -> list[tuple[str, str]]:
         """Return the different pairs of values of two columns, sorted."""
@@ -159,6 +186,26 @@ class Sheet:
     def determines(self, column: str, other: str) -> bool:
         """Return whether a value of a column always comes with the same value of another."""
         return self.combinations(column, other) <= self.combinations(column)
+
+    def differing(self, group: Sequence[str], name: str) -> float:
+        """Return the share of groups of several rows in which a column differs; 0 without any."""
+        groups, values = self.codes(*group), self.codes(name)
+        is_there = (groups >= 0) & (values >= 0)
+        groups, values = groups[is_there], values[is_there]
+        if not len(groups):
+            return 0.0
+        pairs = np.unique(groups * (values.max() + 1) + values) // (values.max() + 1)
+        several = np.bincount(groups) > 1
+        n_values = np.bincount(pairs, minlength=len(several))
+        return float((n_values[several] > 1).mean()) if several.any() else 0.0
+
+    def met_by_several(self, thing: Sequence[str], other: str) -> float:
+        """Return the share of things that come with several values of a column."""
+        n_things = self.combinations(*thing)
+        both = self.codes(*thing, other)
+        first = np.unique(both, return_index=True)[1]
+        of_thing = self.codes(*thing)[first][both[first] >= 0]
+        return float((np.bincount(of_thing) > 1).sum() / n_things) if n_things else 0.0
 
 
 class Choice:

@@ -8,9 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from annot_pipeline.init import names
-from annot_pipeline.init.drafts import Draft
-from annot_pipeline.init.objects import Line
-from annot_pipeline.init.presets.facts import Facts, is_few
+from annot_pipeline.init.reading import Line, Reading
+from annot_pipeline.init.readings import unmapped_note
+from annot_pipeline.init.table import Sheet
+from annot_pipeline.init.views import parsed
 from annot_pipeline.stages.ingest.read_records import LARGEST
 
 COUNT_WORDS = frozenset({
@@ -32,37 +33,56 @@ NOTE = (
 )
 
 
-def vote_counts(facts: Facts) -> Draft | None:
+def vote_counts(sheet: Sheet) -> Reading | None:
     """Map counts of labels without judges: a column a label, a row a label, or an object."""
-    if facts.with_role("judge") or len(facts.names) > MOST_COLUMNS:
+    if (
+        any("judge" in names.roles(n) and sheet[n].counts for n in sheet.names)
+        or len(sheet.names) > MOST_COLUMNS
+    ):
         return None
-    return _by_key(facts) or _by_column(facts) or _by_total(facts) or _by_row(facts)
+    reading = _by_key(sheet) or _by_column(sheet) or _by_total(sheet) or _by_row(sheet)
+    if reading is not None:
+        used = _used(reading)
+        reading.notes += unmapped_note([sheet[n] for n in sheet.names if n not in used])
+    return reading
 
 
-def _by_key(facts: Facts) -> Draft | None:
+def _used(reading: Reading) -> set[str]:
+    """Return the columns that a reading of counts names."""
+    used = {e for _, e, _ in reading.lines if isinstance(e, str)}
+    votes = reading.expression("votes")
+    for values in reading.each.values():
+        if isinstance(values, dict):
+            used.add(values["keys"])
+        else:
+            used |= {votes.replace("{k}", value) for value in values}
+    return used
+
+
+def _by_key(sheet: Sheet) -> Reading | None:
     """Map a column of objects that hold a count for each label."""
     columns = [
         name
-        for name in facts.names
-        if COUNT_WORDS & {*names.words(name)} and _are_objects(facts, name)
+        for name in sheet.names
+        if COUNT_WORDS & {*names.words(name)} and _are_objects(sheet, name)
     ]
-    item = _item(facts, columns)
+    item = _item(sheet, columns)
     if len(columns) != 1 or item is None:
         return None
     return _draft(item, "{k.value}", {"k": {"keys": columns[0]}})
 
 
-def _are_objects(facts: Facts, name: str) -> bool:
-    cells = facts.cells(name)
+def _are_objects(sheet: Sheet, name: str) -> bool:
+    cells = [parsed(cell) for cell in sheet[name].filled[:5000].to_pylist()]
     values = [value for cell in cells if isinstance(cell, dict) for value in cell.values()]
     is_all = all(isinstance(cell, dict) for cell in cells)
     return is_all and bool(values) and all(type(v) is int and v >= 0 for v in values)
 
 
-def _by_column(facts: Facts) -> Draft | None:
+def _by_column(sheet: Sheet) -> Reading | None:
     """Map columns whose names say that they count, and which label: n_yes, n_no."""
     families: dict[tuple[str, str], list[str]] = {}
-    for name in facts.names:
+    for name in sheet.names:
         for before, after in _affixes(name):
             label = name[len(before) : len(name) - len(after)]
             if label and not {*names.words(label)} <= WHOLES:
@@ -71,8 +91,8 @@ def _by_column(facts: Facts) -> Draft | None:
         return None
     [((before, after), labels)] = families.items()
     columns = [before + label + after for label in labels]
-    item = _item(facts, columns)
-    if item is None or len(labels) < FEWEST or not all(_is_count(facts, n) for n in columns):
+    item = _item(sheet, columns)
+    if item is None or len(labels) < FEWEST or not all(_is_count(sheet, n) for n in columns):
         return None
     return _draft(item, f"{before}{{k}}{after}", {"k": labels})
 
@@ -90,28 +110,28 @@ def _affixes(name: str) -> list[tuple[str, str]]:
     return affixes
 
 
-def _by_total(facts: Facts) -> Draft | None:
+def _by_total(sheet: Sheet) -> Reading | None:
     """Map columns beside one that counts all answers, and is their sum in every row."""
-    totals = [name for name in facts.names if _may_be_total(name) and _is_count(facts, name)]
+    totals = [name for name in sheet.names if _may_be_total(name) and _is_count(sheet, name)]
     if len(totals) != 1:
         return None
-    offered = [name if name != totals[0] and _is_count(facts, name) else "" for name in facts.names]
-    numbers = [_numbers(facts, name) if name else np.zeros(len(facts.sheet)) for name in offered]
-    sums = np.cumsum([np.zeros(len(facts.sheet)), *numbers], axis=0)
-    total = _numbers(facts, totals[0])
+    offered = [name if name != totals[0] and _is_count(sheet, name) else "" for name in sheet.names]
+    numbers = [_numbers(sheet, name) if name else np.zeros(len(sheet)) for name in offered]
+    sums = np.cumsum([np.zeros(len(sheet)), *numbers], axis=0)
+    total = _numbers(sheet, totals[0])
     runs = [
         offered[start:end]
         for start in range(len(offered))
         for end in range(start + FEWEST, len(offered) + 1)
         if all(offered[start:end]) and np.array_equal(sums[end] - sums[start], total)
     ]
-    item = _item(facts, [*totals, *runs[0]]) if runs else None
+    item = _item(sheet, [*totals, *runs[0]]) if runs else None
     if runs and _are_parts(totals[0], runs[0]):
         return None
     if len(runs) != 1 or item is None:  # of several, nobody knows which are labels
         return None
     is_counted = COUNT_WORDS & {*names.words(totals[0])}
-    if not is_counted and not _has_majorities(facts, runs[0]):  # such as points of school subjects
+    if not is_counted and not _has_majorities(sheet, runs[0]):  # such as points of school subjects
         return None
     draft = _draft(item, "{k}", {"k": runs[0]})
     draft.notes.append(f"{totals[0]} is their sum in every row")
@@ -124,9 +144,9 @@ def _may_be_total(name: str) -> bool:
     return bool(COUNT_WORDS & words) or ("total" in words and words <= WHOLES)
 
 
-def _has_majorities(facts: Facts, labels: Sequence[str]) -> bool:
+def _has_majorities(sheet: Sheet, labels: Sequence[str]) -> bool:
     """Return whether a column names one of the labels in each row, as that of most votes."""
-    values = (facts.column(name).counts for name in facts.names if name not in labels)
+    values = (sheet[name].counts for name in sheet.names if name not in labels)
     return any(counts and counts.keys() <= {*labels} for counts in values)
 
 
@@ -139,58 +159,61 @@ def _are_parts(total: str, columns: Sequence[str]) -> bool:
     return not is_counted and any(column[-1:].isdigit() for column in columns)
 
 
-def _by_row(facts: Facts) -> Draft | None:
+def _by_row(sheet: Sheet) -> Reading | None:
     """Map rows that name an item, a label and how many gave it."""
     counts = [
         name
-        for name in facts.names
+        for name in sheet.names
         if {*names.words(name)} <= COUNT_WORDS | WHOLES
         and COUNT_WORDS & {*names.words(name)}
-        and _is_count(facts, name)
+        and _is_count(sheet, name)
     ]
     labels = [
         name
-        for name in facts.names
-        if name not in counts and "answer" in names.roles(name) and is_few(facts.column(name))
+        for name in sheet.names
+        if name not in counts
+        and "answer" in names.roles(name)
+        and 0 < sheet[name].n_distinct <= 50
+        and sheet[name].mean_length <= 60
     ]
     if len(counts) != 1 or len(labels) != 1:
         return None
-    rest = [name for name in facts.names if name not in (*counts, *labels)]
+    rest = [name for name in sheet.names if name not in (*counts, *labels)]
     items = [
         name
         for name in rest
         if _names_items(name)
-        and not facts.column(name).n_blank
-        and facts.column(name).n_distinct < len(facts.sheet)
-        and facts.sheet.combinations(name, labels[0]) == len(facts.sheet)
+        and not sheet[name].n_blank
+        and sheet[name].n_distinct < len(sheet)
+        and sheet.combinations(name, labels[0]) == len(sheet)
     ]
     if len(items) != 1:  # a row an item: the count may be of all its answers
         return None
     return _draft(items[0], counts[0], {}, labels[0])
 
 
-def _draft(item: str, votes: str, each: dict[str, object], label: object = None) -> Draft:
+def _draft(item: str, votes: str, each: dict[str, object], label: object = None) -> Reading:
     lines: list[Line] = [
         ("item", item, ""),
         ("label", {"value": "{k}"} if label is None else label, ""),
         ("votes", votes, "how many gave the label"),
     ]
-    return Draft("counts of votes", lines, each=each, notes=[NOTE])
+    return Reading("counts of votes", lines, each=each, notes=[NOTE])
 
 
-def _is_count(facts: Facts, name: str) -> bool:
+def _is_count(sheet: Sheet, name: str) -> bool:
     """Return whether a column holds whole numbers that can be counts, and no blank."""
-    column = facts.column(name)
+    column = sheet[name]
     return column.n_blank == 0 and column.is_whole and 0 <= column.low <= column.high <= MOST_VOTES
 
 
-def _numbers(facts: Facts, name: str) -> npt.NDArray[np.float64]:
-    return np.array([float(value) for value in facts.sheet.table.column(name).to_pylist()])
+def _numbers(sheet: Sheet, name: str) -> npt.NDArray[np.float64]:
+    return np.array([float(value) for value in sheet.table.column(name).to_pylist()])
 
 
-def _item(facts: Facts, besides: Sequence[str]) -> str | None:
+def _item(sheet: Sheet, besides: Sequence[str]) -> str | None:
     """Return the first column of ids of items, which no two rows share."""
-    rest = [name for name in facts.names if name not in besides and facts.sheet.is_unique(name)]
+    rest = [name for name in sheet.names if name not in besides and sheet.is_unique(name)]
     named = [name for name in rest if _names_items(name) or names.plain(name) == "uid"]
     return named[0] if named else None
 

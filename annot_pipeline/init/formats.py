@@ -1,128 +1,21 @@
-"""The shapes that rows of judgments have, each with the lines that say who judged what.
-
-A row compares two things, holds several judgments in numbered columns, ranks one output among
-others, holds one judgment (or one of each question), or is what the readers of Label Studio, of
-Appraise and of its rankings make of an answer.
-"""
+"""Formats whose columns are the reader's own: Label Studio, Appraise, and its rankings."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pyarrow.compute as pc
 
-from annot_pipeline.init import names
-from annot_pipeline.init.answer_columns import pick_answer
-from annot_pipeline.init.answers import (
-    Answer,
-    NoJudgmentsError,
-    answer_as,
-    answer_in,
-    labels_seen,
-    scale_of,
-)
-from annot_pipeline.init.columns import Choice, Column, Sheet, rounded
-from annot_pipeline.init.fields import Mapping
+from annot_pipeline.init.answers import Answer, answer_as, labels_seen, scale_of
 from annot_pipeline.init.item_texts import with_item_text
-from annot_pipeline.init.numbered import NumberedRow
-from annot_pipeline.init.objects import Line, find_item, find_task, what_was_judged
+from annot_pipeline.init.objects import find_task
 from annot_pipeline.init.optional_fields import time_lines
+from annot_pipeline.init.questions import NoJudgmentsError
 from annot_pipeline.init.rankings import rank_answer
-
-
-def compared(choice: Choice, judge: Column, answer: Answer) -> Mapping:
-    """Return rows that say which of two is better."""
-    for name in answer.columns:
-        choice.claim(choice.sheet[name])
-    segment = choice.take("segment") or find_item(choice.sheet, choice, judge)
-    lines: list[Line] = []
-    if segment:
-        lines.append(("segment", segment.expression, f"{segment.n_distinct:,} different"))
-    else:  # nothing that the two worked on: they are what was judged
-        fields = [(f.replace("system_", "item_"), e, why) for f, e, why in answer.fields]
-        answer = replace(answer, fields=fields)
-    task, tasks = find_task(choice, lines)
-    ranking = choice.take("ranking")
-    if ranking:
-        lines.append(("ranking", ranking.expression, f"{ranking.n_distinct:,} different"))
-    return Mapping([*task, *lines], answer, judge, tasks=tasks)
-
-
-def ranked(choice: Choice, judge: Column, answer: Answer, ranking: Column | None) -> Mapping:
-    """Return rows of one ranked output each."""
-    for name in answer.columns:
-        choice.claim(choice.sheet[name])
-    if ranking:
-        choice.claim(ranking)
-    lines = what_was_judged(choice.sheet, choice, judge)
-    if not lines:
-        raise NoJudgmentsError("no column says what was ranked", names.ROLES["system"])
-    task, tasks = find_task(choice, lines)
-    notes = []
-    if ranking:
-        comment = f"{ranking.n_distinct:,} different"
-        lines.append(("ranking", ranking.expression, comment))
-    else:
-        notes = ["no ranking: what a judge says of one segment, or in one HIT, is one ranking"]
-    return Mapping([*task, *lines], answer, judge, tasks=tasks, notes=notes)
-
-
-def as_meant(choice: Choice, judge: Column, meant: dict[str, str]) -> Mapping:
-    """Map columns without names by their contents."""
-    item, answer = choice.sheet[meant["item"]], choice.sheet[meant["answer"]]
-    fitting_answer = answer_in(answer, None)
-    if fitting_answer is None:
-        raise NoJudgmentsError("no column says what was answered")
-    evidence = f"{choice.claim(item).n_distinct:,} different"
-    choice.claim(answer)
-    notes = ["the file has no header: the columns are guessed from their contents alone"]
-    return Mapping([("item", item.expression, evidence)], fitting_answer, judge, item, notes=notes)
-
-
-def numbered(choice: Choice, judge: Column, row: NumberedRow) -> Mapping:
-    """Map rows with several judgments in numbered columns."""
-    for name in row.columns:
-        choice.claim(choice.sheet[name])
-    lines = [
-        (row.field, row.things.expression, f"{row.things.n_distinct:,} different"),
-        ("position", {"value": "{i}"}, ""),
-    ]
-    if row.field == "system":
-        segment = choice.take("segment") or find_item(choice.sheet, choice, judge)
-        if segment is None:
-            raise NoJudgmentsError(
-                "no column says what the systems worked on", names.ROLES["segment"]
-            )
-        lines.append(("segment", segment.expression, f"{segment.n_distinct:,} different"))
-    task, tasks = find_task(choice, lines)
-    own = next((c for c in choice.with_role("native_id") if choice.sheet.is_unique(c.name)), None)
-    if own:
-        lines.append(("ranking", own.expression, "a row's judgments were made side by side"))
-    notes = []
-    if row.answer.kind == "scalar" and row.answer.scale is None:
-        notes = ["if scores mean no more than their order in a row: kind: ranking, under tasks"]
-    return Mapping([*task, *lines], row.answer, judge, each=row.each, tasks=tasks, notes=notes)
-
-
-def ordinary(choice: Choice, judge: Column, format_: str) -> Mapping:
-    """Return rows that hold one judgment, or one of each question."""
-    sheet, is_mturk = choice.sheet, format_ == "mturk"
-    candidates = choice.among(lambda name: name.startswith("Input.")) if is_mturk else choice
-    lines = what_was_judged(sheet, candidates, judge)
-    if not lines and is_mturk:
-        inputs = [column for column in candidates.offered() if column.n_distinct > 1]
-        shown_item = choice.claim(inputs[0]) if len(inputs) == 1 else sheet["HITId"]
-        evidence = f"{shown_item.n_distinct:,} different"
-        lines = [("item", shown_item.expression, evidence)]
-    if not lines:
-        raise NoJudgmentsError("no column says what was judged", names.ROLES["item"])
-    item_columns = [sheet[n] for n in sheet.names if ("item", sheet[n].expression) == lines[0][:2]]
-    item = item_columns[0] if item_columns else None
-    answer, each, notes = pick_answer(choice, judge, item, by_prefix=is_mturk)
-    task, tasks = find_task(candidates, lines)
-    if each:
-        task, tasks = [("task", {"value": "{question}"}, "one task a question")], each["question"]
-    return Mapping([*task, *lines], answer, judge, item, each, tasks, notes)
+from annot_pipeline.init.reading import Line, Reading
+from annot_pipeline.init.readings import unmapped_note
+from annot_pipeline.init.table import Choice, Column, Sheet, rounded
 
 
 def _label_studio_answer(choice: Choice, label: Column) -> Answer:
@@ -173,7 +66,7 @@ def _scored_questions(sheet: Sheet) -> dict[str, tuple[float, float] | None]:
     return {question: scale_of(column) for question, column in columns.items() if column.numbers}
 
 
-def label_studio(choice: Choice) -> Mapping:
+def label_studio(choice: Choice) -> Reading:
     """Map the columns that the Label Studio reader offers."""
     sheet = choice.sheet
     judge, item, label, task, own = (
@@ -196,7 +89,7 @@ def label_studio(choice: Choice) -> Mapping:
     scored = _scored_questions(sheet) if label.counts else {}
     if scored:
         lines.append(("score", choice.claim(sheet["score"]).expression, f"of {', '.join(scored)}"))
-    lines = with_item_text(Mapping(lines, answer, judge, item), choice).lines
+    lines = with_item_text(_read(lines, answer, judge, [], []), choice).lines
     unmapped = ", ".join(column.name for column in choice.offered() if column.counts)
     notes = [f"not mapped: {unmapped}"] if unmapped else []
     compared = _questions_with(sheet, "preference") | _questions_with(sheet, "rank")
@@ -213,8 +106,8 @@ def label_studio(choice: Choice) -> Mapping:
             'control: {column: ground_truth, map: {"true": adjudication, "false": none}, '
             "else: none}"
         )
-    mapping = Mapping(lines, answer, judge, item, tasks=tasks, notes=notes, scored=scored)
-    return mapping.with_lines(judge_line(judge), *answer.fields)
+    reading = _read(lines, answer, judge, tasks, notes)
+    return replace(reading, scored=scored)
 
 
 APPRAISE_CONTROLS = {
@@ -228,7 +121,7 @@ APPRAISE_INPUTS = {
 """Columns that others say, or are made of."""
 
 
-def appraise(choice: Choice) -> Mapping:
+def appraise(choice: Choice) -> Reading:
     """Map the columns that the Appraise reader offers; scored documents are a separate task."""
     sheet = choice.sheet
     judge, system, segment, score, kind = (
@@ -256,8 +149,7 @@ def appraise(choice: Choice) -> Mapping:
         batch = choice.claim(sheet["batchNo"])
         lines.append(("hit", batch.expression, f"{batch.n_distinct:,} different"))
     choice.remaining[:] = [name for name in choice.remaining if name not in APPRAISE_INPUTS]
-    mapping = Mapping(lines, answer, judge, tasks=tasks)
-    return mapping.with_lines(judge_line(judge), *answer.fields)
+    return _read(lines, answer, judge, tasks, unmapped_note(choice.offered()))
 
 
 def _documents(sheet: Sheet) -> list[Line]:
@@ -268,7 +160,7 @@ def _documents(sheet: Sheet) -> list[Line]:
     return [("document", column.expression, f"{column.n_distinct:,} different")]
 
 
-def wmt_ranking(choice: Choice) -> Mapping:
+def wmt_ranking(choice: Choice) -> Reading:
     """Map the columns that the WMT ranking reader offers."""
     sheet = choice.sheet
     judge, ranking, segment, system, rank = (
@@ -293,12 +185,22 @@ def wmt_ranking(choice: Choice) -> Mapping:
             lines.append((field, column.expression, comment))
     lines += time_lines(choice.among(lambda name: name == "duration"))
     choice.remaining[:] = [name for name in choice.remaining if sheet[name].n_distinct > 1]
-    mapping = Mapping(lines, answer, judge, tasks=tasks, notes=[*answer.notes])
-    return mapping.with_lines(judge_line(judge), *answer.fields)
+    notes = [*answer.notes, *unmapped_note(choice.offered())]
+    return _read(lines, answer, judge, tasks, notes)
 
 
-def judge_line(column: Column) -> Line:
-    """Return the judge's line, with how often judges stand there."""
-    each = rounded(len(column.filled) / max(column.n_distinct, 1))
-    evidence = f"{column.n_distinct:,} different, {each} rows each on average"
-    return ("judge", column.expression, evidence)
+def _read(
+    lines: list[Line], answer: Answer, judge: Column, tasks: Sequence[str], notes: Sequence[str]
+) -> Reading:
+    """Return a reading with judge and answers."""
+    each = rounded(len(judge.filled) / max(judge.n_distinct, 1))
+    evidence = f"{judge.n_distinct:,} different, {each} rows each on average"
+    reading = Reading(
+        "", lines, answer.kind, answer.scale, answer.labels, tasks=[*tasks],
+        columns=answer.columns, notes=[*notes], is_preset=True,
+    )  # fmt: skip
+    return reading.with_lines(("judge", judge.expression, evidence), *answer.fields)
+
+
+OWN_COLUMNS = {"appraise": appraise, "wmt_ranking": wmt_ranking, "label_studio": label_studio}
+"""Formats whose columns are the reader's own."""

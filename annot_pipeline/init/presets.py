@@ -1,0 +1,565 @@
+"""Presets: mappings of well-known exports, as data in ``presets/*.yaml``; one interpreter for all.
+
+A preset says by which columns an export is known, and either the roles of columns (the engine does
+the rest) or all fields. Keys of a preset:
+
+- ``columns`` must be there, ``a|b`` one of them; ``absent`` must not; ``format``; ``loose`` compares
+  names without case and underscores; ``cells: {column: object | list}``; ``values: {column: regex}``
+  some cell matches; ``varied: [column]`` has several values;
+- ``roles: {role: column or [first that is there]}`` for the engine; ``answers: {like: glob, not:
+  [globs], prefix: text}`` are the columns that may hold answers; ``survey: {not: [columns], person:
+  [columns]}`` takes a row as a person and a column as a question;
+- ``fields``, ``each``, ``options``, ``strength``, ``kind``, ``scale``, ``repeats``, ``notes``,
+  ``where``, ``abstain`` as campaign.yaml has them. ``answer: EXPRESSION`` is a label or a score by its
+  values. In fields, ``{first: [a, b]}`` is the first column that is there, ``{varying: [a, b]}`` joins
+  a with those of the others that vary, ``{path: p}`` in ``json`` counts only where cells are objects;
+- ``for_each: glob`` makes a source of each matching column: ``{q}`` is what the star stands for;
+- ``option_columns: separator`` reads ``question:::option`` columns; ``single_answers`` keeps the tasks
+  of a list that have one answer; ``skip_header: text`` skips the header rows that contain it;
+- ``ask: text`` where a role has no column; ``refuse: text``, with ``repeated: [roles]`` only where rows
+  repeat, ``unless_range: [column, low, high]`` or ``spans: column``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from ruamel.yaml import YAML
+
+from annot_pipeline.errors import ConfigError, Problem
+from annot_pipeline.init import names
+from annot_pipeline.init.answers import answer_as, kind_of
+from annot_pipeline.init.groups import Group
+from annot_pipeline.init.optional_fields import read_times
+from annot_pipeline.init.questions import NoJudgmentsError
+from annot_pipeline.init.reading import Line, Reading
+from annot_pipeline.init.readings import read_view, unmapped_note
+from annot_pipeline.init.shapes import NO_QUESTION, is_few, question_lines
+from annot_pipeline.init.table import Column, Sheet
+from annot_pipeline.init.trial import try_reading, used_columns
+from annot_pipeline.init.views import View, parsed
+
+FOLDER = Path(__file__).parent / "presets"
+FORMATS = ("csv", "json", "jsonl", "parquet")
+LONGEST_NAME = 60
+Preset = Mapping[str, Any]
+
+
+@cache
+def presets() -> dict[str, list[Preset]]:
+    """Return all presets by name: the variants of each, in the order in which they are tried."""
+    files = sorted(FOLDER.glob("*.yaml"))
+    loaded = {file.stem: YAML(typ="safe").load(file.read_text("utf-8")) for file in files}
+    return {name: p if isinstance(p, list) else [p] for name, p in loaded.items()}
+
+
+def preset_readings(sheet: Sheet, group: Group, name: str | None = None) -> list[Reading]:
+    """Return the readings of the preset that fits the files; [] if none does.
+
+    Raises
+    ------
+    ConfigError
+        There is no preset of that name.
+    NoJudgmentsError
+        The preset that was named does not fit, or one recognises what it cannot map.
+    """
+    if name is not None and name not in presets():
+        problem = Problem("--preset", f"no preset {name}", allowed=", ".join(presets()))
+        raise ConfigError("no such preset", [problem])
+    if group.first.format not in FORMATS:
+        return []
+    for variants in [presets()[name]] if name else presets().values():
+        for preset in variants:
+            readings = _Interpreter(preset, sheet, group).readings()
+            if readings:
+                return readings
+    if name is not None:
+        about = presets()[name][0]
+        raise NoJudgmentsError(
+            f"preset {name} does not fit these columns. {about['title']} has "
+            f"{', '.join(about.get('columns', about.get('columns_like', ())))}"
+        )
+    return []
+
+
+class _Interpreter:
+    """One preset on the rows of some files."""
+
+    def __init__(self, preset: Preset, sheet: Sheet, group: Group) -> None:
+        self.preset, self.sheet, self.group = preset, sheet, group
+        known = {_loose(n): n for n in sheet.names} if preset.get("loose") else {}
+        self.alias = {**known, **{n: n for n in sheet.names}}
+
+    def find(self, name: str) -> str | None:
+        """Return a column as the file spells it, if it is there and not blank."""
+        name = self.alias.get(_loose(name) if self.preset.get("loose") else name, "")
+        return name if name in self.sheet.names else None
+
+    def first(self, columns: str | Sequence[str], *, filled: bool = True) -> str | None:
+        """Return the first column that is there and not mostly blank."""
+        for name in [columns] if isinstance(columns, str) else columns:
+            found = self.find(name)
+            if found and (not filled or len(self.sheet[found].filled) > self.sheet[found].n_blank):
+                return found
+        return None
+
+    def cells(self, name: str) -> list[Any]:
+        return [parsed(cell) for cell in self.sheet[name].filled[:5000].to_pylist()]
+
+    def fits(self) -> bool:
+        preset, sheet = self.preset, self.sheet
+        needed = [any(map(self.find, n.split("|"))) for n in preset.get("columns", ())]
+        likes = [
+            any(fnmatchcase(n, g) for n in sheet.names) for g in preset.get("columns_like", ())
+        ]
+        if not all([*needed, *likes]) or any(map(self.find, preset.get("absent", ()))):
+            return False
+        if preset.get("format", self.group.first.format) != self.group.first.format:
+            return False
+        for columns, pattern in preset.get("values", {}).items():
+            found = self.first(columns.split("|"))
+            if not found or not any(re.search(pattern, v.lower()) for v in sheet[found].counts):
+                return False
+        for name, kind in preset.get("cells", {}).items():
+            wanted = {"object": dict, "list": list}[kind]
+            cells = self.cells(self.find(name) or "")
+            if not cells or not all(isinstance(cell, wanted) for cell in cells):
+                return False
+        if "cells_contain" in preset:
+            likely = [n for n in sheet.names for g in preset["columns_like"] if fnmatchcase(n, g)]
+            return any(preset["cells_contain"] in next(iter(sheet[n].counts), "") for n in likely)
+        if preset.get("skip_when_numbered"):
+            from annot_pipeline.init.views import numbered_views
+
+            things = [set(v.parts) for v in numbered_views(sheet)]
+            if any({"system", "item"} & names.roles(p).keys() for parts in things for p in parts):
+                return False
+        if held := preset.get("contains"):
+            cells = self.sheet[held["column"]].filled[:20].to_pylist()
+            if not any(f'"{held["text"]}"' in cell for cell in cells):
+                return False
+        if len(sheet.names) < preset.get("few_columns", 0):
+            return False
+        if (name := preset.get("not_repeated")) and any(
+            isinstance(c, list) and len({*map(str, c)}) < len(c) for c in self.cells(name)
+        ):
+            return False
+        if preset.get("first_column") and sheet.names[0] != preset["first_column"]:
+            return False
+        return not (preset.get("no_judge") and any("judge" in names.roles(n) for n in sheet.names))
+
+    def readings(self) -> list[Reading]:
+        if not self.fits():
+            return []
+        self._refuse()
+        preset = self.preset
+        if preset.get("only_refuse"):
+            return []
+        if "option_columns" in preset:
+            found = self._option_columns(preset["option_columns"])
+        elif "survey" in preset:
+            found = [self._survey(preset["survey"])]
+        elif "for_each" in preset:
+            found = self._for_each(preset["for_each"])
+        elif "fields" in preset or "variants" in preset:
+            found = [r for v in preset.get("variants", [{}]) if (r := self._whole({**preset, **v}))]
+        else:
+            found = self._by_roles()
+        return [replace(r, title=preset["title"], is_preset=True, questions=[]) for r in _noted(
+            found, preset, self.sheet
+        )]  # fmt: skip
+
+    def _refuse(self) -> None:
+        preset = self.preset
+        if "ask" in preset:
+            for role, text in preset["ask"].items():
+                columns = preset.get("roles", {}).get(role, preset.get("fields", {}).get(role, ()))
+                columns = columns.get("first", ()) if isinstance(columns, dict) else columns
+                if columns != "file" and self.first(columns) is None:
+                    raise NoJudgmentsError(text)
+                if columns == "file" and len(self.group.paths) < 2:
+                    raise NoJudgmentsError(text)
+        if "spans" in preset:
+            column = self.find(preset["spans"]["column"])
+            lacks = preset["spans"].get("unless")
+            inner = [c for c in self.cells(column) if isinstance(c, list)] if column else []
+            is_span = any(isinstance(one, list | dict) for cell in inner for one in cell)
+            if is_span and not (lacks and self.find(lacks)):
+                raise NoJudgmentsError(preset["spans"]["refuse"])
+        if "unless_range" in preset:
+            name, low, high = preset["unless_range"]
+            numbers = self.sheet[self.find(name) or name].numbers
+            if not numbers or min(numbers) < low or max(numbers) > high:
+                raise NoJudgmentsError(preset["refuse"])
+        elif "repeated" in preset:
+            roles = {r: self._by_role(r) for r in preset["repeated"]}
+            if all(roles.values()):
+                columns = list(dict.fromkeys(v for v in roles.values() if v))
+                if self.sheet.combinations(*columns) < len(self.sheet):
+                    raise NoJudgmentsError(preset["refuse"].format(**roles))
+        elif "refuse" in preset:
+            raise NoJudgmentsError(preset["refuse"])
+
+    def _by_role(self, role: str) -> str | None:
+        ranked = [(names.likelihood(n, role), n) for n in self.sheet.names if self.sheet[n].counts]
+        best = max(ranked, default=(0.0, None), key=lambda pair: pair[0])
+        return best[1] if best[0] > 0 else None
+
+    # --- by roles -----------------------------------------------------------------------------
+
+    def _by_roles(self) -> list[Reading]:
+        """Return what the engine makes of the rows, with the roles that are known."""
+        preset, sheet = self.preset, self.sheet
+        given: dict[str, tuple[str, ...]] = {}
+        for role, columns in preset.get("roles", {}).items():
+            if columns == "file":
+                given[role] = ("file",)
+            elif isinstance(columns, dict):
+                given[role] = tuple(n for n in sheet.names if fnmatchcase(n, columns["like"]))
+            elif found := self.first(columns):
+                given[role] = (found,)
+        answers = preset.get("answers", {})
+        kept = [
+            n for n in sheet.names
+            if fnmatchcase(n, answers.get("like", "*"))
+            and not any(fnmatchcase(n, glob) for glob in answers.get("not", ()))
+        ]  # fmt: skip
+        if gold := answers.get("gold"):
+            with_gold = [n for n in kept if gold.replace("{q}", n) in sheet.names]
+            kept = with_gold or kept
+        if (times := given.pop("submitted_at", ())) and read_times(sheet[times[0]]):
+            given["submitted_at"] = times
+        named = [n for values in given.values() for n in values]
+        given["all_answers"] = ()
+        part = Sheet(
+            [p.select([n for n in p.column_names if n in kept or n in named]) for p in sheet.parts]
+        )
+        readings = read_view(View("rows", part, part), self.group.first.format, given)
+        if any(q.role in ("label", "item") for r in readings for q in r.questions):
+            listed = ", ".join(n for n in kept if n not in named)
+            raise NoJudgmentsError(
+                preset.get("no_answer", "which column is the answer: {}?").format(listed)
+            )
+        prefix = answers.get("prefix", "")
+        return [self._with_extras(_unprefixed(r, prefix), prefix) for r in readings]
+
+    def _with_extras(self, reading: Reading, prefix: str) -> Reading:
+        preset = self.preset
+        answer = reading.columns[0] if reading.columns else ""
+        lines = []
+        gold = (
+            preset.get("answers", {}).get("truth", "").replace("{q}", answer.removeprefix(prefix))
+        )
+        if gold in self.sheet.names and self.sheet[gold].counts and not reading.each:
+            lines.append(("truth", gold, f"{len(self.sheet[gold].filled):,} filled"))
+            if not preset.get("lines", {}).get("control") and self.sheet[gold].n_blank:
+                control = {"column": gold, "map": {"~.": "known_answer"}, "else": "none"}
+                lines.append(("control", control, "test questions"))
+        for field, expression in preset.get("lines", {}).items():
+            if field == "control" and not any(line[0] == "truth" for line in lines) and gold:
+                continue
+            if all(c in self.sheet.names for c in _columns(expression)):
+                lines.append((field, expression, ""))
+        where = [c for c in preset.get("where", ()) if self.find(c["column"])]
+        if not reading.each:
+            where += preset.get("where_single", [])
+        if reading.each and reading.has("native_id"):
+            reading = replace(reading, lines=[x for x in reading.lines if x[0] != "native_id"])
+        if preset.get("question") and reading.each:
+            task = reading.expression("task")
+            value = task["value"].replace(f"{answer}:", f"{preset['question']}:")
+            lines.append(("task", {"value": value}, "several answers in a cell: a task each"))
+        return replace(reading.with_lines(*lines), where=where)
+
+    # --- whole ----------------------------------------------------------------------------------
+
+    def _whole(self, preset: Preset) -> Reading | None:
+        """Return the reading of a preset that says all fields."""
+        where = [*map(self._expression, preset.get("where", ()))]
+        if self.find(preset.get("if_absent", "")):
+            return None
+        where = [
+            c for c in where
+            if c.get("not") != [""] or "json" in c or self.sheet[c["column"]].n_blank
+        ]  # fmt: skip
+        if only := preset.get("if_values"):
+            column = self.find(only["column"])
+            present = [v for v in only["in"] if column and v in self.sheet[column].counts]
+            if not present:
+                return None
+            if len(self.sheet[column or ""].counts) > len(present):
+                where.append({"column": column, "in": present})
+        lines: list[Line] = []
+        for field, written in preset["fields"].items():
+            expression = self._expression(written)
+            if expression is None:
+                continue
+            if field == "submitted_at":
+                times = self.sheet[expression] if expression in self.sheet.names else None
+                if times is None or not (read := read_times(times)):
+                    continue
+                expression = read[0]
+            lines.append((field, expression, ""))
+        each = self._expression(preset.get("each", {}))
+        notes: list[str] = []
+        if single := preset.get("single_answers"):
+            where, notes = self._single_answers(single)
+        reading = Reading(
+            preset["title"], lines, preset.get("kind", "categorical"),
+            tuple(preset["scale"]) if "scale" in preset else None,
+            each=each, where=where, abstain=[*preset.get("abstain", ())],
+            options=dict(preset.get("options", {})), notes=notes,
+            strength=tuple(preset["strength"]) if "strength" in preset else None,
+            repeats=preset.get("repeats") if any(x[0] == "submitted_at" for x in lines) else None,
+        )  # fmt: skip
+        if "answer" in preset:
+            reading = self._with_answer(reading, self._expression(preset["answer"]))
+        return reading
+
+    def _with_answer(self, reading: Reading, expression: Any) -> Reading:
+        """Return the reading with a label, or a score, by the values of an expression."""
+        probe = reading.with_lines(("label", expression, ""))
+        counts = try_reading(probe, self.group).counts("label")
+        values = [v for v, n in counts.items() for _ in range(n)]
+        import pyarrow as pa
+
+        column = Column("answer", expression, pa.chunked_array([pa.array(values, pa.string())]))
+        numbers = column.numbers.keys() - {0.0, 1.0}
+        if (column.numeric_share == 1 and numbers) or kind_of(column, None) == "scalar":
+            answer = answer_as(column, "scalar")
+            reading = replace(reading, kind="scalar", scale=answer.scale)
+            return reading.with_lines(("score", expression, answer.fields[0][2]))
+        return replace(probe, kind="categorical")
+
+    def _expression(self, written: Any) -> Any:
+        """Return an expression with the columns that the file has; None where it lacks them."""
+        if isinstance(written, str):
+            return self.find(written) or (written if "{" in written or "." in written else None)
+        if isinstance(written, list):
+            return [self._expression(one) for one in written]
+        if not isinstance(written, dict) or "value" in written:
+            return written
+        if "first" in written:
+            return self.first(written["first"])
+        if "varying" in written:
+            head, *rest = [self._expression(one) for one in written["varying"]]
+            more = [n for n in rest if n in self.sheet.names and self.sheet[n].n_distinct > 1]
+            return {"join": [head, *more], "sep": written.get("sep", ":")} if more else head
+        changed = dict(written)
+        if isinstance(changed.get("column"), str):
+            changed["column"] = self.find(changed["column"]) or changed["column"]
+            if changed["column"] not in self.sheet.names and "{" not in changed["column"]:
+                return None
+        if isinstance(keys := changed.get("json"), list):
+            cells = " ".join(self.sheet[self.preset["contains"]["column"]].filled[:20].to_pylist())
+            changed["json"] = next((key for key in keys if f'"{key}"' in cells), keys[0])
+        if isinstance(path := changed.get("json"), dict):
+            is_object = all(isinstance(c, dict) for c in self.cells(changed["column"]))
+            changed = (
+                {"column": changed["column"], "json": path["path"]}
+                if is_object
+                else changed["column"]
+            )
+        if isinstance(changed, dict) and "join" in changed:
+            changed["join"] = [e for e in map(self._expression, changed["join"]) if e is not None]
+        return changed
+
+    def _single_answers(self, single: Mapping[str, str]) -> tuple[list[dict[str, Any]], list[str]]:
+        """Return a condition for the tasks with one answer, and a note on the others."""
+        answers: dict[str, list[Any]] = {}
+        for cell in self.cells(single["list"]):
+            for one in cell if isinstance(cell, list) else []:
+                answers.setdefault(str(one.get(single["name"])), []).append(
+                    one.get(single["value"])
+                )
+        plain = str | int | float | None
+        kept = [
+            task for task, values in answers.items()
+            if all(
+                isinstance(v, plain) or (isinstance(v, list) and len(v) == 1 and isinstance(v[0], plain))
+                for v in values
+            )
+        ]  # fmt: skip
+        if not kept:
+            raise NoJudgmentsError(single["refuse"].format(", ".join(answers)))
+        if len(kept) == len(answers):
+            return [], []
+        left = [f"{t} ({len(answers[t]):,} answers)" for t in answers if t not in kept]
+        where = {"column": "{a.value}", "json": single["name"], "in": kept}
+        return [where], [f"left out, since answers are lists or drawings: {', '.join(left[:20])}"]
+
+    # --- other shapes -------------------------------------------------------------------------------
+
+    def _for_each(self, pattern: str) -> list[Reading]:
+        """Return a reading for each column that a glob matches."""
+        before, _, after = pattern.partition("*")
+        stems = [
+            n[len(before) : len(n) - len(after)]
+            for n in self.sheet.names
+            if fnmatchcase(n, pattern)
+        ]
+        readings = {}
+        for stem in stems:
+            preset = _replaced(self.preset, "{q}", stem)
+            if all(n in self.sheet.names for n in preset["needs"]):
+                where = [c for c in preset.get("where", ()) if c["column"] in self.sheet.names]
+                elements = [e for c in self.cells(preset["needs"][0]) for e in (c or [])]
+                if any(isinstance(e, list | dict) for e in elements):
+                    raise NoJudgmentsError(preset["several"])
+                readings[stem] = self._whole({**preset, "where": where})
+        return by_question({q: r for q, r in readings.items() if r})
+
+    def _option_columns(self, mark: str) -> list[Reading]:
+        """Return a reading for each question whose options are columns: question:::option."""
+        questions: dict[str, list[str]] = {}
+        for name in self.sheet.names:
+            question, found, option = name.partition(mark)
+            if found and self.sheet[name].counts:
+                questions.setdefault(question, []).append(option)
+        if not questions:
+            return []
+        mapped = {q: self._options(q, options, mark) for q, options in questions.items()}
+        readings = {q: r for q, r in mapped.items() if r}
+        if not readings:
+            raise NoJudgmentsError(self.preset["no_answer"].format(", ".join(questions)))
+        return by_question(readings)
+
+    def _options(self, question: str, written: list[str], mark: str) -> Reading | None:
+        lines: list[Line] = [(r, c, "") for r, c in self.preset["roles"].items()]
+        title, sheet = self.preset["title"], self.sheet
+        if len(written) == 1:
+            values = sheet[f"{question}{mark}{written[0]}"]
+            if values.n_distinct > 1:  # numbers of a slider, or texts
+                if values.numeric_share < 1:
+                    return None
+                answer = answer_as(values, "scalar")
+                return Reading(title, [*lines, *answer.fields], "scalar", answer.scale)
+        options = [o for o in written if sheet[f"{question}{mark}{o}"].n_distinct == 1]
+        if not options:
+            return None
+        cells = [sheet.table.column(f"{question}{mark}{o}").to_pylist() for o in options]
+        most = max(sum(bool(c and c.strip()) for c in row) for row in zip(*cells, strict=True))
+        column = f"{question}{mark}{{option}}"
+        if most <= 1:
+            label: Any = {"column": column, "map": {"~.": "{option}"}}
+            lines += [("label", label, "the option whose column is filled")]
+        else:
+            label = {"join": [{"value": "="}, column], "map": {"=": "no", "~^=.": "yes"}}
+            lines += [
+                ("task", {"value": f"{question}:{{option}}"}, "several options can be chosen"),
+                ("label", label, "yes where the cell is filled"),
+            ]
+        notes = [f"{question}{mark}{o} holds text: left out" for o in written if o not in options]
+        return Reading(title, lines, each={"option": options}, notes=notes)
+
+    def _survey(self, survey: Mapping[str, Any]) -> Reading:
+        """Return one row a person, one column a question."""
+        sheet = self.sheet
+        skip = 0
+        if text := survey.get("skip_header"):
+            column = sheet.table.column(self.find(survey["key"]) or "")
+            skip = 2 * sum(text in (cell or "") for cell in column.slice(0, 2).to_pylist())
+        named = [n for n in sheet.names if " ".join(names.words(n)) in survey.get("names", ())]
+        besides = {*survey["not"], *named}
+
+        def column_of(name: str) -> Column:
+            return Column(name, name, sheet.table.column(name).slice(skip))
+
+        questions = []
+        for name in sheet.names:
+            if name in besides or NO_QUESTION & {*names.words(name)} or name.endswith("_TEXT"):
+                continue
+            column = column_of(name)
+            if is_few(column) and (column.n_distinct > 1 or len(column.filled) < 5):
+                questions.append(name)
+        if not questions:
+            raise NoJudgmentsError(f"{self.preset['title']}: no column holds answers of few values")
+        person: Any = self.first(survey["person"]) or next(filter(self._is_person, named), None)
+        notes = [f"questions: {_first_of(questions)}; remove what is none"]
+        if person is None:
+            person = {"join": [{"value": "respondent "}, {"row": True}]}
+            notes.append("no column says who answered: each row is taken for another person")
+        lines: list[Line] = [("judge", person, ""), *question_lines(questions)]
+        for name in survey["times"]:
+            column = column_of(name) if name in sheet.names else None
+            if column is not None and column.counts and (read := read_times(column)):
+                lines.append(("submitted_at", *read))
+                break
+        return Reading(
+            self.preset["title"], lines, each={"question": questions}, notes=notes,
+            options={"skip_rows": skip} if skip else {},
+            where=[c for c in self.preset.get("where", ()) if self.find(c["column"])],
+        )  # fmt: skip
+
+    def _is_person(self, name: str) -> bool:
+        """Return whether a column holds another short text in every row."""
+        column = self.sheet[name]
+        is_text = column.numeric_share == 0 and column.mean_length <= LONGEST_NAME
+        return is_text and self.sheet.is_unique(name)
+
+
+def by_question(readings: Mapping[str, Reading]) -> list[Reading]:
+    """Return readings by question; where there are several, each is of a task of its own."""
+    if len(readings) == 1:
+        return [*readings.values()]
+    note = f"{len(readings)} questions, a source each: {', '.join(readings)}"
+    return [
+        replace(r if r.has("task") else r.with_lines(("task", {"value": q}, "a question")),
+                notes=[*r.notes, note])
+        for q, r in readings.items()
+    ]  # fmt: skip
+
+
+def _noted(found: Sequence[Reading], preset: Preset, sheet: Sheet) -> list[Reading]:
+    """Return readings with the preset's notes, the first with the columns that none of them maps."""
+    used = {name for reading in found for name in used_columns(reading, sheet.names)}
+    unmapped = unmapped_note([sheet[n] for n in sheet.names if n not in used])
+    noted = []
+    for position, reading in enumerate(found):
+        own = [n for n in reading.notes if not n.startswith("not mapped: ")]
+        more = unmapped if position == 0 else []
+        notes = [f"mapped as {preset['title']}", *own, *preset.get("notes", ()), *more]
+        noted.append(replace(reading, notes=notes))
+    return noted
+
+
+def _unprefixed(reading: Reading, prefix: str) -> Reading:
+    """Return a reading whose tasks are called without what all names of answers start with."""
+    task = reading.expression("task")
+    if not prefix or not isinstance(task, dict) or "value" not in task:
+        return reading
+    if "question" in reading.each:
+        each = [q.removeprefix(prefix) for q in reading.each["question"]]
+        field = "score" if reading.kind == "scalar" else "label"
+        reading = replace(reading, each={**reading.each, "question": each}, tasks=each)
+        return reading.with_lines((field, prefix + "{question}", ""))
+    return reading.with_lines(("task", {"value": task["value"].removeprefix(prefix)}, "a question"))
+
+
+def _columns(expression: Any) -> list[str]:
+    if isinstance(expression, str):
+        return [expression]
+    return [expression["column"]] if "column" in expression else []
+
+
+def _replaced(value: Any, old: str, new: str) -> Any:
+    if isinstance(value, str):
+        return value.replace(old, new)
+    if isinstance(value, Mapping):
+        return {key: _replaced(inner, old, new) for key, inner in value.items()}
+    return [_replaced(one, old, new) for one in value] if isinstance(value, list) else value
+
+
+def _loose(name: str) -> str:
+    return name.lower().replace("_", "")
+
+
+def _first_of(texts: Sequence[str], most: int = 5) -> str:
+    more = len(texts) - most
+    return ", ".join(texts[:most]) + (f" and {more} more" if more > 0 else "")

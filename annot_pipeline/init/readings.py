@@ -1,0 +1,940 @@
+"""Reads a view of an export: who judged what, how it was answered, and what is left to ask."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from annot_pipeline.errors import ConfigError, Problem
+from annot_pipeline.init import names, roles
+from annot_pipeline.init.abstentions import as_written, without_abstentions, without_nan
+from annot_pipeline.init.answers import Answer, answer_as, answer_in, scale_of
+from annot_pipeline.init.cell_sets import set_answer
+from annot_pipeline.init.comparisons import comparison
+from annot_pipeline.init.failure_flags import with_failure_flags
+from annot_pipeline.init.item_texts import with_item_text
+from annot_pipeline.init.objects import find_task
+from annot_pipeline.init.optional_fields import optional_lines, read_times, reward_lines
+from annot_pipeline.init.questions import Given, NoJudgmentsError, Option, Question
+from annot_pipeline.init.rankings import differs_within, long_ranking, rank_doubts
+from annot_pipeline.init.reading import Line, Reading
+from annot_pipeline.init.roles import (
+    CLEARLY,
+    FEWEST_RATIO,
+    ONCE,
+    PARTS,
+    RARELY,
+    REPEATS,
+    Candidate,
+    Pairing,
+    answer_columns,
+    are_models,
+    judge_columns,
+    may_be_judge,
+    pairings,
+    spoken,
+    telling_columns,
+    thing_columns,
+)
+from annot_pipeline.init.table import Choice, Column, Sheet, rounded
+from annot_pipeline.init.views import OVER, View
+
+MTURK_ANSWER, MTURK_INPUT = "Answer.", "Input."
+SHOWN_COLUMNS = 40
+FREE_TEXT = 20
+"""Mean number of characters of answers that may be labels although hardly any repeats."""
+MEANS = frozenset({"mean", "avg", "average", "std", "sd", "stdev", "median", "ci", "var", "sem"})
+SIDES = ("item_a", "item_b", "system_a", "system_b")
+PLAIN = ("segment", "system", "truth", "control", "hit", "status", "native_id", "text", "document")
+"""Roles that options may give a column as it is."""
+
+
+def read_view(view: View, format_: str, given: Given) -> list[Reading]:
+    """Return the readings of a view, one a question; with questions where the cells do not say.
+
+    Raises
+    ------
+    NoJudgmentsError
+        It holds no answers that can be read.
+    """
+    return _Reader(view, format_, given).read()
+
+
+def read_columns(sheet: Sheet, given: Given) -> None:
+    """Raise ConfigError where an answer names a column that is not there, or contradicts cells."""
+    for role, values in given.items():
+        for name in values:
+            if role in ("each", "strength") or (role == "judge" and not _is_column(sheet, name)):
+                continue
+            option = f"--{role.replace('_', '-')} {name}"
+            if role == "item" and name == "row":
+                continue
+            if name not in sheet.names:
+                shown = ", ".join(sheet.names[:SHOWN_COLUMNS])
+                problem = Problem(option, "no such column", allowed=shown)
+                raise ConfigError("an answer names a column that is not there", [problem])
+            if what := _contradiction(len(sheet), role, sheet[name]):
+                raise ConfigError("an answer contradicts the data", [Problem(option, what)])
+
+
+def _is_column(sheet: Sheet, name: str) -> bool:
+    return name not in ("anonymous", "file", "each") and not name.startswith("=")
+
+
+def _contradiction(n_rows: int, role: str, column: Column) -> str:
+    """Return how cells contradict a role, without showing any; empty if they do not."""
+    if not column.counts:
+        return "it is blank in all rows"
+    if role in ("score", "rank", "votes", "seconds", "position"):
+        share = without_abstentions(column).numeric_share
+        if share <= 0.5:
+            return f"{share:.0%} of its cells are numbers ({spoken(column)})"
+    if role in ("item", "segment") and column.n_distinct == 1 and n_rows > 1:
+        return "it is the same in all rows"
+    if role == "label" and column.is_unique and n_rows > 5:
+        return f"every row has another one ({spoken(column)})"
+    if role == "submitted_at" and read_times(column) is None:
+        return f"its cells are no times that can be read ({spoken(column)})"
+    return ""
+
+
+class _Reader:
+    """One view, with the columns that are left to map."""
+
+    def __init__(self, view: View, format_: str, given: Given) -> None:
+        self.view, self.sheet, self.format = view, view.sheet, format_
+        self.given = given
+        ignored = {*given.get("ignore", ())}
+        taken = {name for role, names_ in given.items() for name in names_ if role != "each"}
+        remaining = [n for n in self.sheet.names if n not in ignored | taken and n != OVER]
+        self.choice = Choice(self.sheet, remaining)
+        self.is_mturk = format_ == "mturk"
+        self.one = self.sheet.part(0) if len(self.sheet.parts) > 1 else self.sheet
+        self.questions: list[Question] = []
+        self.notes: list[str] = []
+        self.judge: str | None = None
+        self.things: list[str] = []
+
+    # --- parts -------------------------------------------------------------------------------
+
+    def named(self, role: str) -> list[str]:
+        """Return the columns that an option gives a role."""
+        return [name for name in self.given.get(role, ()) if name in self.sheet.names]
+
+    def inputs(self) -> Choice:
+        """Return the columns that may say what was judged."""
+        if not self.is_mturk:
+            return self.choice
+        return self.choice.among(lambda name: name.startswith(MTURK_INPUT))
+
+    def read(self) -> list[Reading]:
+        if self.given.get("votes"):
+            return [self._votes()]
+        pairing = self._pairing()
+        judge_line = self._judge_line(pairing)
+        if self.judge in self.choice.remaining:
+            self.choice.claim(self.sheet[self.judge])
+        compared = self._compared()
+        if compared is not None:
+            return [self._finished(compared, judge_line)]
+        judge = self.sheet[self.judge] if self.judge else None
+        ranks = (
+            None
+            if self._answers_given()
+            else (long_ranking(self.sheet, self.choice, judge) if judge is not None else None)
+        )
+        if ranks:
+            return [self._finished(self._ranked(*ranks, pairing), judge_line)]
+        return [self._finished(one, judge_line) for one in self._ordinary(pairing)]
+
+    def _answers_given(self) -> bool:
+        return any(self.given.get(role) for role in ("label", "score"))
+
+    # --- who judged what ---------------------------------------------------------------------
+
+    def _pairing(self) -> Pairing:
+        """Return judge and thing; each None where no column is it for sure."""
+        given = self.given.get("judge", ())
+        things = self.named("item") or self.named("segment") or thing_columns(self.inputs())
+        if not things and self.is_mturk and "HITId" in self.sheet.names:
+            things = ["HITId"]
+        if self.view.shape != "rows" and OVER in given:
+            given = ()
+        judges = self.named("judge") or ([] if given else judge_columns(self.choice))
+        if not judges and not given and not self.choice.with_role("text"):
+            systems = self.choice.with_role("system") if self.choice.with_role("answer") else []
+            judges = [c.name for c in systems if are_models(c)][:1]
+        is_named = bool(self.named("judge")) or any(
+            names.likelihood(name, "judge") or are_models(self.sheet[name]) for name in judges
+        )
+        ranked = pairings(self.choice, judges, things)
+        if not ranked:
+            judge = judges[0] if judges and is_named else None
+            return Pairing(judge, self._thing_alone(things))
+        if is_named:
+            return self._clear_thing(ranked)
+        sure = [p for p in ranked if self._is_sure(p)]
+        rivals = {p.judge for p in sure if p.score > sure[0].score - CLEARLY}
+        is_ratio = sure and self.sheet.combinations(sure[0].thing or "") >= (
+            FEWEST_RATIO * self.sheet.combinations(sure[0].judge or "")
+        )
+        if len(rivals) == 1 and is_ratio:
+            self.notes.append(
+                f"{sure[0].judge} is taken for the judge by what its cells hold: {sure[0]}"
+            )
+            return sure[0]
+        self.rivals = list(dict.fromkeys(p.judge for p in ranked if p.judge))
+        return Pairing(None, self._thing_alone(things))
+
+    rivals: Sequence[str] = ()
+
+    def _is_sure(self, pairing: Pairing) -> bool:
+        signs = pairing.signs
+        return (
+            signs.get("at most one answer", 0) >= ONCE
+            and signs.get("things meet several judges", 0) >= 0.5
+            and not signs.get("a thing has one judge")
+        )
+
+    def _clear_thing(self, ranked: Sequence[Pairing]) -> Pairing:
+        """Return the best pairing whose thing may be one."""
+        best = ranked[0]
+        thing = best.thing or ""
+        if names.roles(thing) or self.named("item") or self.named("segment"):
+            return best
+        rivals = [
+            p.thing for p in ranked[1:]
+            if p.judge == best.judge and p.thing and p.score > best.score - CLEARLY
+            and not self.sheet.determines(thing, p.thing)
+        ]  # fmt: skip
+        met = best.signs.get("things meet several judges", 0) > 0
+        met = met and best.signs.get("judge recurs", 0) > 0
+        if not met or rivals:
+            return Pairing(best.judge, None)
+        self.notes.append(f"{thing} is taken for what was judged by what its cells hold: {best}")
+        return best
+
+    def _thing_alone(self, things: Sequence[str]) -> str | None:
+        """Return what was judged where nobody is known to have judged it."""
+        named = [t for t in things if names.roles(t).keys() & {"item", "segment", "text"}]
+        recurring = [t for t in named if 1 < self.sheet[t].n_distinct < len(self.sheet)]
+        varied = [t for t in named if self.sheet[t].n_distinct > 1]
+        return next(iter(self.named("item") or recurring or varied), None)
+
+    def _judge_line(self, pairing: Pairing) -> Line:
+        given = self.given.get("judge", ())
+        if self.view.shape == "columns" and given == ("each",):
+            return ("judge", self.sheet[OVER].expression, "the name of the column")
+        if given and not self.named("judge"):
+            word = given[0]
+            if word.startswith("="):
+                return ("judge", {"value": word[1:]}, "as was answered: one judge for all rows")
+            if word == "anonymous":
+                return ("judge", "anonymous", "nobody is named: every row is another person's")
+            return ("judge", {"value": word}, "")
+        self.judge = pairing.judge
+        if self.judge is None:
+            self.questions.append(self._who(pairing.thing))
+            return ("judge", "?", "")
+        column = self.sheet[self.judge]
+        each = rounded(len(column.filled) / max(column.n_distinct, 1))
+        why = f"{column.n_distinct:,} different, {each} rows each on average"
+        return ("judge", column.expression, why)
+
+    def _who(self, thing: str | None) -> Question:
+        """Return the question who judged, with what may be it."""
+        sheet = self.sheet
+        offered = [c.name for c in self.choice.offered() if may_be_judge(sheet, c)]
+        ranked = list(dict.fromkeys([*self.rivals, *offered]))[:4]
+        options = [Option({"judge": (n,)}, spoken(sheet[n])) for n in ranked]
+        recurs = thing and sheet.combinations(thing) < len(sheet)
+        if recurs:
+            options.append(Option({"judge": ("anonymous",)}, "every row is another person's"))
+        options.append(Option({"judge": ("=NAME",)}, "one judge, so named, gave all answers"))
+        text = "no column says who judged"
+        blank = [
+            n for n in sheet.names if "judge" in names.roles(n)
+            and len(sheet[n].filled) <= sheet[n].n_blank
+        ]  # fmt: skip
+        if blank:
+            text += f"; {', '.join(blank)}, which may be meant for it, is blank in " + (
+                "all rows" if not sheet[blank[0]].counts else f"{sheet[blank[0]].n_blank:,} rows"
+            )
+        things = [thing] if thing else []
+        answers = answer_columns(self.choice, things, None, None)
+        likely = [c.column.name for c in answers if not c.is_fixed or not recurs][:8]
+        if likely:
+            text += f"; answers look to be in {', '.join(likely)}"
+        means = [
+            n for n in sheet.names if MEANS & {*names.words(n)} and sheet[n].numeric_share > 0.9
+        ]
+        if len(means) > 1 and not recurs:
+            text += (
+                f"; with {', '.join(means[:4])} this looks like a table of means: single answers "
+                "are needed, a row each"
+            )
+        elif thing and sheet.is_unique(thing) and len(likely) == 1:
+            text += (
+                f"; with one row for each {thing} these may be final labels: give the file beside "
+                "the judgments, as a table of items with their truth"
+            )
+        return Question("judge", text, options, "Who did?")
+
+    # --- comparisons and rankings -------------------------------------------------------------
+
+    def _compared(self) -> Reading | None:
+        """Return rows that say which of two is better."""
+        if self._answers_given() or self.given.get("rank"):
+            return None
+        answer = comparison(self.sheet, self.choice, self.given, is_mturk=self.is_mturk)
+        if answer is None:
+            return None
+        for name in answer.columns:
+            if name in self.choice.remaining:
+                self.choice.claim(self.sheet[name])
+        lines: list[Line] = []
+        segment = next((self.sheet[n] for n in self.named("segment") or self.named("item")), None)
+        if segment is None:
+            segment = self.choice.take("segment") or self._item_of_pair()
+        if segment:
+            lines.append(("segment", segment.expression, f"{segment.n_distinct:,} different"))
+        elif self.view.shape == "columns":
+            pass
+        if not segment:  # nothing that the two worked on: they are what was judged
+            fields = [(f.replace("system_", "item_"), e, why) for f, e, why in answer.fields]
+            answer = replace(answer, fields=fields)
+        task, tasks = self._task(lines)
+        if ranking := self.choice.take("ranking"):
+            lines.append(("ranking", ranking.expression, f"{ranking.n_distinct:,} different"))
+        self.things = [segment.name] if segment else []
+        reading = self._reading(answer, [*task, *lines], tasks)
+        return self._whole_segment(reading, segment) if segment else reading
+
+    def _item_of_pair(self) -> Column | None:
+        candidates = self.inputs().with_role("item")
+        varied = [c for c in candidates if c.n_distinct > 1]
+        column = next(iter(varied), None)
+        if column is None and self.is_mturk:
+            return None
+        return self.choice.claim(column) if column else None
+
+    def _whole_segment(self, reading: Reading, segment: Column) -> Reading:
+        """Return comparisons whose segment is whole: of a conversation, question and turn."""
+        sides = [reading.column(self.sheet, name) for name in SIDES]
+        key = [c.name for c in sides if c is not None]
+        if len(key) < 2 or not (self.judge or OVER in self.sheet.names):
+            return reading
+        key += [self.judge or OVER, segment.name]
+        n_once = self.sheet.combinations(*key)
+        for column in self.choice.offered():
+            is_part = PARTS & {*names.words(column.name)} and column.name not in key
+            if is_part and self.sheet.combinations(*key, column.name) > 1.1 * n_once:
+                self.choice.claim(column)
+                joined = {"join": [segment.expression, column.expression], "sep": ":"}
+                why = f"a judge compares one {segment.name} at each {column.name}"
+                return reading.with_lines(("segment", joined, why))
+        return reading
+
+    def _ranked(self, answer: Answer, ranking: Column | None, pairing: Pairing) -> Reading:
+        """Return rows of one ranked output each."""
+        for name in answer.columns:
+            self.choice.claim(self.sheet[name])
+        if ranking and ranking.name in self.choice.remaining:
+            self.choice.claim(ranking)
+        lines = self._what(pairing)
+        if not lines:
+            raise NoJudgmentsError("no column says what was ranked", names.ROLES["system"])
+        task, tasks = self._task(lines)
+        if ranking:
+            lines.append(("ranking", ranking.expression, f"{ranking.n_distinct:,} different"))
+        else:
+            self.notes.append(
+                "no ranking: what a judge says of one segment, or in one HIT, is one ranking"
+            )
+        return self._reading(answer, [*task, *lines], tasks)
+
+    # --- one thing a row ----------------------------------------------------------------------
+
+    def _what(self, pairing: Pairing) -> list[Line]:
+        """Return lines for item, system and segment; a question where nothing says them."""
+        sheet, inputs = self.sheet, self.inputs()
+        if items := self.given.get("item", ()):
+            self.things = self.named("item")
+            return self._joined_item(items)
+        systems = [sheet[n] for n in self.named("system")] or inputs.with_role("system")
+        system = next((c for c in systems if c.n_distinct > 1 and c.name != self.judge), None)
+        segments = [sheet[n] for n in self.named("segment")] or inputs.with_role("segment")
+        segment = next((c for c in segments if c.name != self.judge), None)
+        thing = sheet[pairing.thing] if pairing.thing else None
+        if system and segment and system.name != segment.name:
+            return self._system_and_segment(system, segment)
+        if (
+            system
+            and thing
+            and system.name != thing.name
+            and not sheet.determines(thing.name, system.name)
+        ):
+            return self._system_and_segment(system, thing, ", each with several systems")
+        if thing is None:
+            return []
+        self._claim(thing)
+        self.things = [thing.name]
+        judges = sheet.combinations(thing.name, self.judge) if self.judge else len(sheet)
+        each = rounded(judges / max(thing.n_distinct, 1))
+        lines: list[Line] = [
+            ("item", thing.expression, f"{thing.n_distinct:,} different, {each} judges each")
+        ]
+        for field, column in (("system", system), ("segment", segment)):
+            if column and column.name != thing.name and sheet.determines(thing.name, column.name):
+                self._claim(column)
+                lines.append((field, column.expression, f"{column.n_distinct:,} different"))
+        return lines
+
+    def _claim(self, column: Column) -> None:
+        if column.name in self.choice.remaining:
+            self.choice.claim(column)
+
+    def _joined_item(self, items: Sequence[str]) -> list[Line]:
+        expressions = [
+            {"row": True} if name == "row" else self.sheet[name].expression for name in items
+        ]
+        if len(items) == 1:
+            n = self.sheet[items[0]].n_distinct if items[0] in self.sheet.names else len(self.sheet)
+            return [("item", expressions[0], f"{n:,} different")]
+        return [("item", {"join": expressions, "sep": ":"}, "as was answered")]
+
+    def _system_and_segment(self, system: Column, segment: Column, more: str = "") -> list[Line]:
+        self._claim(system)
+        self._claim(segment)
+        self.things = [system.name, segment.name]
+        return [
+            ("system", system.expression, f"{system.n_distinct:,} different"),
+            ("segment", segment.expression, f"{segment.n_distinct:,} different{more}"),
+        ]
+
+    def _task(self, lines: Sequence[Line]) -> tuple[list[Line], list[str]]:
+        if given := self.named("task"):
+            column = self.sheet[given[0]]
+            line = ("task", column.expression, f"{column.n_distinct:,} different")
+            return [line], sorted(column.counts)
+        return find_task(self.inputs(), lines)
+
+    def _ordinary(self, pairing: Pairing) -> list[Reading]:
+        """Return rows that hold one judgment, or one of each question."""
+        lines = self._what(pairing)
+        if not lines and self.is_mturk:
+            inputs = [c for c in self.inputs().offered() if c.n_distinct > 1]
+            item = inputs[0] if len(inputs) == 1 else self.sheet["HITId"]
+            self._claim(item)
+            self.things = [item.name]
+            lines = [("item", item.expression, f"{item.n_distinct:,} different")]
+        answers = self._answers()
+        task, tasks = self._task(lines)
+        if not lines:
+            lines = [("item", "?", "")]
+            self.questions.append(self._what_question())
+        elif self.judge and not self.given.get("item"):
+            lines, more = self._told_apart(lines, task, answers)
+            task, tasks = (more[0], more[1]) if more else (task, tasks)
+        if not answers:
+            self.questions.append(self._answer_question())
+            answer = Answer("categorical", [("label", "?", "")], [])
+            return [self._reading(answer, [*task, *lines], tasks)]
+        return self._by_question(answers, [*task, *lines], tasks)
+
+    def _what_question(self) -> Question:
+        ranked = thing_columns(self.inputs())[:4]
+        options = [Option({"item": (n,)}, spoken(self.sheet[n])) for n in ranked]
+        if not options or self.judge is None or self.sheet[self.judge].is_unique:
+            options.append(Option({"item": ("row",)}, "every row is another item"))
+        return Question("item", "no column says what was judged", options, "Which one does?")
+
+    def _answer_question(self) -> Question:
+        named = [c for c in self.choice.offered() if self._is_answer_name(c.name)]
+        text = "no column says what was answered"
+        if named:
+            told = [
+                f"{c.name} ({c.n_distinct:,} different, {c.mean_length:,.0f} characters on average)"
+                for c in named[:5]
+            ]
+            text += (
+                "; free text or several answers in a cell (which each, json and match can split): "
+                + ", ".join(told)
+            )
+        rest = [c for c in self.choice.offered() if 1 < c.n_distinct <= 100 and c not in named]
+        rest = [c for c in rest if not names.roles(c.name).keys() - {"rank", "answer"}]
+        options = [
+            Option({"score" if c.numeric_share == 1 else "label": (c.name,)}, spoken(c))
+            for c in rest[:4]
+        ]
+        return Question("label", text, options, "Which column does?")
+
+    def _is_answer_name(self, name: str) -> bool:
+        if self.is_mturk:
+            return name.startswith(MTURK_ANSWER)
+        return "answer" in names.roles(name)
+
+    # --- several answers of a judge to one thing ---------------------------------------------------
+
+    def _told_apart(
+        self, lines: list[Line], task: list[Line], answers: Sequence[tuple[Column, Answer]]
+    ) -> tuple[list[Line], tuple[list[Line], list[str]] | None]:
+        """Return lines under which a judge answers a thing once, as far as columns can say."""
+        sheet, judge = self.one, self.judge or ""
+        tasks = [
+            n for n in sheet.names if any(sheet[n].expression in _parts(e) for _, e, _ in task)
+        ]
+        key = [judge, *self.things, *tasks]
+        n_rows = int((sheet.codes(*key) >= 0).sum())
+        share = sheet.combinations(*key) / max(n_rows, 1)
+        n_things = sheet.combinations(*self.things)
+        is_one = n_things == 1 and len(sheet) > sheet.combinations(judge)
+        if (share >= ONCE and not is_one) or any(line[0] == "control" for line in lines):
+            return lines, None
+        if self.choice.with_role("control") and not is_one and len(self.things) > 1:
+            return lines, None
+        used = {c.name for c, _ in answers} | {*self.things, judge, *tasks}
+        offered = [c for c in self.choice.offered() if c.name not in used]
+        telling = telling_columns(sheet, key, offered)
+        parts = [n for n in telling if _is_part(n) and not REPEATS & {*names.words(n)}]
+        single = len(self.things) == 1 and lines[0][0] == "item"
+        if single and parts and sheet.combinations(*self.things, parts[0]) < ONCE * len(sheet):
+            return self._with_part(lines, sheet[parts[0]]), None
+        if single and parts and sheet.combinations(judge, parts[0]) >= ONCE * len(sheet) and is_one:
+            return self._with_part(lines, sheet[parts[0]]), None
+        is_repeated = any(REPEATS & {*names.words(c.name)} for c in offered)
+        if is_repeated and not is_one:
+            return lines, None
+        if self.named("item") or self.named("segment") or (share >= RARELY and not telling):
+            return lines, None
+        differ = [c.name for c, _ in answers if sheet.differing(key, c.name) > 0]
+        if share >= RARELY and not differ and not is_one:
+            return lines, None
+        self.questions.append(self._apart_question(telling or self._nearest(key, offered), share))
+        return lines, None
+
+    def _nearest(self, key: Sequence[str], offered: Iterable[Column]) -> list[str]:
+        """Return columns that tell rows apart best, though not all."""
+        counted = [
+            (self.sheet.combinations(*key, c.name), c.name) for c in offered
+            if 1 < c.n_distinct < len(self.sheet) and not names.MEASURED_TIME & {*names.words(c.name)}
+        ]  # fmt: skip
+        once = self.sheet.combinations(*key)
+        return [name for n, name in sorted(counted, key=lambda pair: -pair[0]) if n > once][:3]
+
+    def _apart_question(self, telling: Sequence[str], share: float) -> Question:
+        thing = ",".join(self.things)
+        text = f"judges answer one {thing or 'thing'} {1 / max(share, 1e-9):.1f} times on average"
+        options = []
+        for name in telling[:2]:
+            own = (self.things[0],) if len(self.things) == 1 else tuple(self.things)
+            options += [
+                Option({"item": (*own, name)}, f"{name} is a part of what was judged"),
+                Option({"task": (name,)}, f"each {name} is another question"),
+                Option({"system": (name,), "segment": own[:1]}, f"{name} made what was judged"),
+            ]
+        if telling:
+            text += f", and {' or '.join(telling[:2])} tells these answers apart"
+            ask = "What is it?"
+        else:
+            ask = "Which column is the id of what was judged?"
+            rest = [c.name for c in self.choice.offered() if c.name not in self.things]
+            options = [Option({"item": (n,)}, spoken(self.sheet[n])) for n in rest[:4]]
+        return Question("item", text, options, ask)
+
+    def _with_part(self, lines: list[Line], other: Column) -> list[Line]:
+        """Return lines with a column for the item, or joined to it."""
+        sheet, item = self.sheet, self.sheet[self.things[0]]
+        self._claim(other)
+        is_whole = sheet.combinations(self.judge or "", other.name) >= ONCE * len(sheet)
+        if is_whole and (item.n_distinct == 1 or sheet.determines(other.name, item.name)):
+            self.things = [other.name]
+            line: Line = ("item", other.expression, f"{other.n_distinct:,} different")
+        else:
+            self.things = [item.name, other.name]
+            joined = {"join": [item.expression, other.expression], "sep": ":"}
+            why = f"{item.name} alone would repeat: a judge meets each {other.name} of it"
+            line = ("item", joined, why)
+        return [line, *(one for one in lines if one[0] != "item")]
+
+    # --- answers ----------------------------------------------------------------------------------
+
+    def _answers(self) -> list[tuple[Column, Answer]]:
+        """Return the columns of answers, and how each answers."""
+        given = [(n, "categorical") for n in self.named("label")]
+        given += [(n, "scalar") for n in self.named("score")]
+        if given:
+            return [(self.sheet[n], answer_as(self.sheet[n], kind)) for n, kind in given]
+        truth = next(iter(self.choice.with_role("truth")), None)
+        choice = self.choice
+        if self.is_mturk:
+            return self._mturk_answers(truth)
+        found = answer_columns(choice, self.things, self.judge, truth)
+        if self.view.parts:
+            found = [c for c in found if c.column.name in self.view.parts]
+        chosen = self._chosen(found)
+        pairs = [(c.column, answer) for c in chosen if (answer := self._answer(c.column, truth))]
+        for column, _ in pairs:
+            self.choice.claim(column)
+        if pairs and not chosen[0].is_named:
+            listed = ", ".join(column.name for column, _ in pairs)
+            self.notes.append(f"{listed}: by its cells the only column that looks like an answer")
+        return pairs
+
+    def _answer(self, column: Column, truth: Column | None) -> Answer | None:
+        answer = answer_in(column, truth)
+        if answer and answer.kind == "categorical" and is_scale(self.sheet, self.things, column):
+            return answer_as(column, "scalar")
+        return answer
+
+    def _chosen(self, found: list[Candidate]) -> list[Candidate]:
+        """Return the candidates that are answers; others are noted."""
+        varied = [c for c in found if not c.is_fixed]
+        sure = [c for c in varied if c.is_sure]
+        named = [c for c in varied if c.is_named] or (
+            [c for c in found if c.is_named][:1] if not sure else []
+        )
+        if "all_answers" in self.given:
+            return [c for c in varied if c.in_things > 0 or c.is_named] or found[:1]
+        if not named:
+            if len(sure) > 1 and not _are_alike(sure):
+                self.questions.append(_which_answers(sure))
+            return sure
+        first = named[0]
+        others = [
+            c for c in varied if c is not first and c.is_sure
+            and not roles.same_answer(self.sheet, first.column.name, c.column.name)
+        ]  # fmt: skip
+        alike = [c for c in others if c.is_named or _are_alike([first, c]) or not c.is_named]
+        rivals = [c.column.name for c in found if c is not first and c not in alike and c.is_named]
+        if rivals:
+            self.notes.append(
+                f"another answer? give it as --label or --score, too: {', '.join(rivals)}"
+            )
+        return [first, *alike]
+
+    def _mturk_answers(self, truth: Column | None) -> list[tuple[Column, Answer]]:
+        """Return the questions of a HIT: of one kind, since a HIT asks for one, or as labels."""
+        named = [
+            c for c in self.choice.among(lambda n: n.startswith(MTURK_ANSWER)).offered()
+            if len(c.filled) > c.n_blank
+        ]  # fmt: skip
+        texts = [c for c in named if _is_free_text(c)]
+        answers = [(c, a) for c in named if c not in texts and (a := answer_in(c, truth))]
+        if self.things:
+            varied = [(c, a) for c, a in answers if not _fixed(self.sheet, self.things, c)]
+            answers = varied or answers
+        if texts and answers:
+            self.notes.append(f"free text, no question: {', '.join(c.name for c in texts)}")
+        for column, _ in answers:
+            self.choice.claim(column)
+        return answers
+
+    def _by_question(
+        self, answers: Sequence[tuple[Column, Answer]], lines: list[Line], tasks: list[str]
+    ) -> list[Reading]:
+        """Return one reading for all answers of one kind; else one for each kind or question."""
+        readings = []
+        sets = [
+            s
+            for c, _ in answers
+            if (s := set_answer(c, self.view.each, lines="all_answers" in self.given))
+        ]
+        taken = {name for answer, _ in sets for name in answer.columns}
+        groups: list[list[tuple[Column, Answer]]] = []
+        for column, answer in [(c, a) for c, a in answers if c.name not in taken]:
+            is_text = isinstance(column.expression, str) and self.view.shape == "rows"
+            alike = next((g for g in groups if is_text and _on_one_scale(g[0][1], answer)), None)
+            if alike is None:
+                groups.append([(column, answer)])
+            else:
+                alike.append((column, answer))
+        several = len(groups) + len(sets) > 1
+        for members in groups:
+            if len(members) > 1 and not tasks:
+                readings.append(self._each_question(members, lines))
+                continue
+            for column, answer in members:
+                own = [("task", self._question_name(column, lines), "a question")] * (
+                    several or len(members) > 1
+                )
+                rest = [line for line in lines if line[0] != "task"] if own else lines
+                readings.append(self._reading(answer, [*own, *rest], [] if own else tasks))
+        for answer, each in sets:
+            one = self._reading(answer, [], tasks)
+            rest = [line for line in lines if not any(line[0] == f[0] for f in answer.fields)]
+            one = replace(one, each={**one.each, **each}, lines=[*rest, *one.lines])
+            readings.append(one)
+        if len(readings) > 1:
+            listed = ", ".join(c.name for c, _ in answers)
+            readings = [
+                replace(r, notes=[*r.notes, f"{len(readings)} questions, a source each: {listed}"])
+                for r in readings
+            ]
+        return readings
+
+    def _question_name(self, column: Column, lines: Sequence[Line]) -> Any:
+        name = column.name.removeprefix(MTURK_ANSWER) if self.is_mturk else column.name
+        task = next((e for n, e, _ in lines if n == "task"), None)
+        return {"join": [task, {"value": f":{name}"}]} if task is not None else {"value": name}
+
+    def _each_question(
+        self, members: Sequence[tuple[Column, Answer]], lines: Sequence[Line]
+    ) -> Reading:
+        """Turn several questions of one kind into tasks, by ``each``."""
+        start = MTURK_ANSWER if self.is_mturk else ""
+        first = members[0][1]
+        labels: Counter[str] = Counter()
+        abstained, failed = Counter[str](), Counter[str]()
+        for _, answer in members:
+            labels.update(answer.labels)
+            abstained.update(answer.abstained)
+            failed.update(answer.failed)
+        shown = "; ".join(f"{c.name}: {a.fields[0][2]}" for c, a in members[:5])
+        questions = [c.name.removeprefix(start) for c, _ in members]
+        answer = replace(
+            first, fields=[(first.fields[0][0], start + "{question}", shown)], labels=labels,
+            columns=[c.name for c, _ in members], abstained=abstained, failed=failed,
+        )  # fmt: skip
+        task: Line = ("task", {"value": "{question}"}, "one task a question")
+        rest = [line for line in lines if line[0] != "task"]
+        reading = self._reading(answer, [task, *rest], questions)
+        return replace(reading, each={**reading.each, "question": questions})
+
+    # --- the end ------------------------------------------------------------------------------------
+
+    def _reading(self, answer: Answer, lines: Sequence[Line], tasks: Sequence[str]) -> Reading:
+        return Reading(
+            "", [*lines, *answer.fields], answer.kind, answer.scale, answer.labels,
+            tasks=[*tasks], columns=[*answer.columns], each=dict(self.view.each),
+            abstained=without_nan(answer.abstained, self.format), failed=dict(answer.failed),
+            notes=[*answer.notes],
+        )  # fmt: skip
+
+    def _finished(self, reading: Reading, judge_line: Line) -> Reading:
+        """Return a reading with what a judgment can do without, and what is to be asked."""
+        sheet, choice = self.sheet, Choice(self.sheet, [*self.choice.remaining])
+        labels = dict(reading.labels) if reading.kind == "categorical" else {}
+        item = sheet[self.things[0]] if len(self.things) == 1 and reading.has("item") else None
+        judge = sheet[self.judge] if self.judge else None
+        one_a_row = None if reading.each else judge
+        reading = reading.with_lines(judge_line)
+        lines = [
+            (role, sheet[n].expression, f"{sheet[n].n_distinct:,} different")
+            for role in PLAIN for n in self.named(role)[:1]
+        ]  # fmt: skip
+        lines += [
+            ("submitted_at", *read)
+            for n in self.named("submitted_at")
+            if (read := read_times(sheet[n]))
+        ]
+        took = ["hit_seconds"] if reading.each else ["seconds"]
+        if self.is_mturk:  # its time is the assignment's, a judgment's only if it holds just one
+            took = list(dict.fromkeys([*took, "hit_seconds"]))
+        optional = optional_lines(
+            choice, reading.kind, labels, item, one_a_row,
+            is_place=lambda column: self._is_place(reading, column),
+        )  # fmt: skip
+        for name, expression, why in optional:
+            fields = took if name == "seconds" else [name]
+            if not any(line[0] == name for line in lines):
+                lines += [(field, expression, why) for field in fields]
+        if self.view.shape == "numbered":
+            lines += self._numbered_lines(choice)
+        lines += reward_lines(choice) if self.is_mturk else []
+        reading = reading.with_lines(*lines)
+        reading = with_item_text(reading, choice, is_whole=self._is_whole_row())
+        doubts = rank_doubts(sheet, reading)
+        if not reading.each:
+            reading = with_failure_flags(choice, reading)
+        reading.notes = [
+            *reading.notes,
+            *self.notes,
+            *doubts,
+            *unmapped_note(self._unmapped(choice)),
+        ]
+        reading.abstain = as_written(reading.abstained)
+        reading.questions = [*self.questions, *reading.questions]
+        reading.paths = [name for name in sheet.names if name != OVER]
+        return choose_repeats(sheet, reading)
+
+    def _is_whole_row(self) -> bool:
+        is_one = len(self.things) == 1 and self.things[0] in self.view.base.names
+        return self.view.shape != "rows" and is_one and self.view.base.is_unique(self.things[0])
+
+    def _unmapped(self, choice: Choice) -> list[Column]:
+        base = self.view.base
+        return [
+            c for c in choice.offered()
+            if not (self.view.parts and c.name in self.view.parts and c.name not in base.names)
+        ]  # fmt: skip
+
+    def _numbered_lines(self, choice: Choice) -> list[Line]:
+        """Return where a judgment stands in its row, and which were made side by side."""
+        lines: list[Line] = [("position", {"value": "{i}"}, "")]
+        self.notes.append(
+            "if scores mean no more than their order in a row: kind: ranking, under tasks"
+        )
+        base = self.view.base
+        everything = Choice(self.sheet).with_role("native_id")
+        own = next((c for c in everything if base.is_unique(c.name)), None)
+        if own:
+            lines.append(("ranking", own.expression, "a row's judgments were made side by side"))
+            if not base[own.name].is_row_number:
+                if own.name in choice.remaining:
+                    choice.claim(own)
+                lines.append(("native_id", own.expression, "another one in every row"))
+        return lines
+
+    def _is_place(self, reading: Reading, column: Column) -> bool:
+        """Return whether a column can hold the position of each output.
+
+        Records of one ranking that share a position are taken for one identical output, so what
+        counts trials or HITs must not be taken for it.
+        """
+        if self.view.shape == "numbered":
+            return False  # the number of the column says it
+        if reading.kind != "ranking":
+            return True
+        ranking = reading.column(self.sheet, "ranking")
+        judge, segment = (reading.column(self.sheet, name) for name in ("judge", "segment"))
+        group = [ranking] if ranking else [judge, segment, *self.choice.with_role("hit")]
+        shared = [c.name for c in group if c]
+        if not {"trial", "hit"} & {*names.words(column.name)} and differs_within(
+            self.sheet, shared, column.name
+        ):
+            return True
+        reading.notes.append(
+            f"{column.name} is no position: outputs of one ranking that share a position are taken "
+            "for one identical output, and nothing says that these are"
+        )
+        return False
+
+    def _votes(self) -> Reading:
+        """Return counts of labels, as options say them."""
+        votes, label = self.named("votes")[0], self.named("label")
+        item = self.given.get("item", ())
+        lines: list[Line] = [
+            *(self._joined_item(item) if item else []),
+            ("label", self.sheet[label[0]].expression if label else "?", ""),
+            ("votes", self.sheet[votes].expression, "how many gave the label"),
+        ]
+        return Reading("counts of votes", lines, is_preset=True)
+
+
+def _parts(expression: Any) -> list[Any]:
+    if isinstance(expression, dict) and "join" in expression:
+        return [expression, *expression["join"]]
+    return [expression]
+
+
+def _is_part(name: str) -> bool:
+    return bool(
+        {"item", "segment", "hit"} & names.roles(name).keys() or PARTS & {*names.words(name)}
+    )
+
+
+def _fixed(sheet: Sheet, things: Sequence[str], column: Column) -> bool:
+    return sheet.combinations(*things, column.name) <= sheet.combinations(*things)
+
+
+def _is_free_text(column: Column) -> bool:
+    """Return whether hardly any answer repeats, and answers are longer than a few words."""
+    is_varied = 2 * column.n_distinct > len(column.filled)
+    return is_varied and column.numeric_share < 1 and column.mean_length > FREE_TEXT
+
+
+def _are_alike(candidates: Sequence[Candidate]) -> bool:
+    """Return whether columns share most of their values, as questions on one scale do."""
+    first = candidates[0].column
+    if all(c.column.numeric_share > 0.9 for c in candidates):
+        scales = {scale_of(without_abstentions(c.column)) for c in candidates}
+        return len(scales) == 1
+    return all(
+        2 * len(first.counts.keys() & c.column.counts.keys()) >= max(first.n_distinct, c.column.n_distinct)
+        for c in candidates
+    )  # fmt: skip
+
+
+def _which_answers(sure: Sequence[Candidate]) -> Question:
+    listed = [c.column for c in sure[:5]]
+    options = [
+        Option({"score" if c.numeric_share == 1 else "label": (c.name,)}, spoken(c)) for c in listed
+    ]
+    text = f"{', '.join(c.name for c in listed)} all differ within things and judges"
+    return Question("label", text, options, "Which are answers?")
+
+
+def _on_one_scale(first: Answer, other: Answer) -> bool:
+    """Return whether two answers are of one kind, and share a scale or most classes."""
+    if first.kind != other.kind or first.scale != other.scale:
+        return False
+    both = first.labels.keys() & other.labels.keys()
+    return 2 * len(both) >= max(len(first.labels), len(other.labels))
+
+
+RATINGS = frozenset(
+    {"rating", "rate", "grade", "stars", "star", "quality", "likert", "naturalness"}
+)
+FEWEST_STEPS = 5
+NEARER = 0.75
+"""Distance of two judges' different answers, as a share of that of answers taken at random."""
+
+
+def is_scale(sheet: Sheet, things: Sequence[str], column: Column) -> bool:
+    """Return whether few whole numbers are a scale: named as ratings, and judges are near."""
+    column = without_abstentions(column)
+    if not RATINGS & {*names.words(column.name)} or not column.is_whole or not things:
+        return False
+    is_usual = column.low in (0, 1) and column.n_distinct >= FEWEST_STEPS
+    if not is_usual or column.high - column.low + 1 > 1.5 * column.n_distinct:
+        return False
+    codes = sheet.codes(*things)
+    cells = sheet.table.column(column.name).to_pylist()
+    known = np.array([bool(c) and c in column.counts for c in cells])
+    order = np.argsort(codes[known], kind="stable")
+    groups = codes[known][order]
+    numbers = np.array([float(c) for c, k in zip(cells, known, strict=True) if k])[order]
+    beside = (groups[1:] == groups[:-1]) & (groups[1:] >= 0) & (numbers[1:] != numbers[:-1])
+    if beside.sum() < FEWEST_STEPS:
+        return True
+    apart = np.abs(numbers[1:] - numbers[:-1])[beside].mean()
+    values, counts = np.unique(numbers, return_counts=True)
+    gaps = np.abs(values[:, None] - values[None, :])
+    weights = np.outer(counts, counts) * (gaps > 0)
+    return bool(apart <= NEARER * (gaps * weights).sum() / max(weights.sum(), 1))
+
+
+def choose_repeats(sheet: Sheet, reading: Reading) -> Reading:
+    """Return the reading with ``repeats: last`` where judges answer again and times are known."""
+    is_single = len(sheet.parts) == 1 and reading.kind in ("categorical", "scalar")
+    if not is_single or reading.has("control") or reading.each or not reading.has("submitted_at"):
+        return reading
+    fields = [reading.column(sheet, n) for n in ("task", "judge", "item", "system", "segment")]
+    columns = [column.name for column in fields if column is not None]
+    item = reading.column(sheet, "item") or reading.column(sheet, "segment")
+    numbered = [name for name in sheet.names if REPEATS & {*names.words(name)}]
+    if item is None or numbered or not columns:
+        return reading
+    n_rows = int((sheet.codes(*columns) >= 0).sum())
+    if sheet.combinations(*columns) == n_rows:
+        return reading
+    return replace(reading, repeats="last")
+
+
+def unmapped_note(columns: Iterable[Column]) -> list[str]:
+    """Return the note on columns that nothing is mapped to; [] if there are none."""
+    unmapped = [
+        f"{c.name} ({c.n_distinct:,} different)" if c.counts else f"{c.name} (blank)"
+        for c in columns
+    ]
+    more = len(unmapped) - SHOWN_COLUMNS
+    text = ", ".join(unmapped[:SHOWN_COLUMNS]) + (f" and {more} more" if more > 0 else "")
+    return [f"not mapped: {text}"] if unmapped else []
+
+
+__all__ = ["choose_repeats", "is_scale", "read_columns", "read_view", "unmapped_note"]

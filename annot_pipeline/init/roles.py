@@ -1,0 +1,300 @@
+"""Which column is which: every column scored for every role by what its cells hold.
+
+A judge's values recur over things, and things meet several judges, each at most once; a thing's
+values determine its descriptions; an answer differs within things and within judges. Names are one
+sign among others. `WEIGHTS` is the only place where signs meet.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from annot_pipeline.config.judges import MODEL_NAME
+from annot_pipeline.init import names
+from annot_pipeline.init.answers import answer_in
+from annot_pipeline.init.table import Choice, Column, Sheet
+
+WEIGHTS = {
+    "judge is named so": 3.0,
+    "judge recurs": 1.0,
+    "judges are fewer than things": 0.5,
+    "at most one answer": 2.0,
+    "things meet several judges": 1.0,
+    "thing is named so": 2.0,
+    "thing determines others": 0.5,
+    "a thing has one judge": -2.0,
+}
+"""What each sign of a judge and a thing weighs, from 0 (not so) to 1 (so)."""
+
+CLEARLY = 0.4
+"""By how much a reading must be ahead of the next one."""
+ONCE, RARELY = 0.97, 0.5
+"""Shares of rows that differ in judge and thing: enough, and too few to be repeats."""
+MOST_TRIED = 12
+FEWEST_RATIO = 2.0
+"""Things a judge, where neither has a name, at least: else nobody knows which is which."""
+
+REPEATS = frozenset(
+    {"repeat", "repetition", "replicate", "reading", "session", "attempt", "pass", "round"}
+)
+"""Words of columns that number the answers of one judge to one item."""
+PARTS = frozenset({"trial", "turn", "page", "clip", "block", "step", "part", "hit", "unit"})
+PERSONAL = frozenset({
+    "age", "gender", "sex", "country", "language", "education", "native", "region", "city",
+    "occupation", "experience", "ethnicity", "race", "group", "consent", "ip", "channel", "browser",
+    "device", "political", "income", "locale", "nationality",
+})  # fmt: skip
+"""Words of columns that say something about the person, or how the answer came in."""
+NO_ANSWER = PERSONAL | names.MEASURED_TIME | names.NO_ANSWER | frozenset({
+    "order", "position", "trial", "index", "row", "version", "batch", "comment", "comments",
+    "feedback", "explanation", "reason", "rationale", "worker", "count", "hash", "split", "seed",
+    "clicks", "timestamp", "rt", "latency", "tokens", "cost", "temperature", "error", "flag",
+    "link", "url", "trust", "tainted", "channel", "started", "submitted", "platform",
+})  # fmt: skip
+NO_THING = frozenset({
+    "answer", "truth", "seconds", "submitted_at", "status", "reward", "position", "control", "rank",
+    "ranking", "preference", "judge", "task",
+})  # fmt: skip
+"""Roles whose columns name nothing that was judged, unless they may be an item, too."""
+
+
+@dataclass(frozen=True)
+class Pairing:
+    """A judge's column and a thing's, and what speaks for them.
+
+    Parameters
+    ----------
+    judge, thing
+        Names of columns; None: no column.
+    signs
+        Sign to how much it is so, from 0 to 1.
+    """
+
+    judge: str | None
+    thing: str | None
+    signs: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def score(self) -> float:
+        """Return the weighted sum of the signs."""
+        return sum(WEIGHTS[sign] * value for sign, value in self.signs.items())
+
+    def __str__(self) -> str:
+        once, met = (
+            self.signs.get("at most one answer", 0),
+            self.signs.get("things meet several judges", 0),
+        )
+        return f"{once:.0%} of rows differ in both; {met:.0%} of {self.thing} have several judges"
+
+
+def pairings(choice: Choice, judges: Sequence[str], things: Sequence[str]) -> list[Pairing]:
+    """Return what may be judge and thing, the best first."""
+    found = [
+        Pairing(judge, thing, _signs(choice, judge, thing))
+        for judge in judges[:MOST_TRIED]
+        for thing in things[:MOST_TRIED]
+        if judge != thing
+    ]
+    return sorted(found, key=lambda pairing: -pairing.score)
+
+
+def _signs(choice: Choice, judge: str, thing: str) -> dict[str, float]:
+    sheet = choice.sheet
+    codes = sheet.codes(judge, thing)
+    n_rows = int((codes >= 0).sum())
+    n_judges, n_things = sheet.combinations(judge), sheet.combinations(thing)
+    if not n_rows or n_things < 2:
+        return {"a thing has one judge": 1.0}
+    both = sheet.combinations(judge, thing)
+    return {
+        "judge is named so": names.likelihood(judge, "judge"),
+        "judge recurs": min(1.0, math.log(max(n_rows / n_judges, 1)) / math.log(8)),
+        "judges are fewer than things": float(n_judges < n_things),
+        "at most one answer": both / n_rows,
+        "things meet several judges": sheet.met_by_several([thing], judge),
+        "thing is named so": thing_likelihood(thing),
+        "thing determines others": _described(choice, thing, judge),
+        "a thing has one judge": float(both == n_things < n_rows),
+    }
+
+
+def thing_likelihood(name: str) -> float:
+    """Return how much a name says that the column names what was judged."""
+    return max(
+        names.likelihood(name, "item") * (0.5 if "text" in names.roles(name) else 1), 0.8 * names.likelihood(name, "segment"),
+        0.3 * names.likelihood(name, "hit"),
+    )  # fmt: skip
+
+
+def _described(choice: Choice, thing: str, judge: str) -> float:
+    """Return the share of columns that a thing determines, of those that it does not name."""
+    others = [c for c in choice.remaining[:40] if c not in (thing, judge)]
+    others = [c for c in others if 1 < choice.sheet[c].n_distinct < len(choice.sheet)]
+    fixed = [c for c in others if choice.sheet.determines(thing, c)]
+    return len(fixed) / len(others) if others else 0.0
+
+
+def judge_columns(choice: Choice) -> list[str]:
+    """Return the columns that may say who judged: those named so, or those that can be."""
+    named = [c.name for c in choice.with_role("judge")]
+    if named:
+        return named
+    return [column.name for column in choice.offered() if may_be_judge(choice.sheet, column)]
+
+
+def may_be_judge(sheet: Sheet, column: Column) -> bool:
+    """Return whether cells may be names or numbers of people, whatever the column is called."""
+    if names.roles(column.name) or (PERSONAL | NO_ANSWER) & {*names.words(column.name)}:
+        return False
+    return (
+        column.n_distinct >= 2
+        and 3 * column.n_distinct <= len(column.filled)
+        and column.n_blank <= 0.1 * len(sheet)
+        and column.mean_length <= 40
+        and (column.numeric_share < 1 or column.is_whole)
+    )
+
+
+def thing_columns(choice: Choice) -> list[str]:
+    """Return the columns that may say what was judged, those named so first."""
+    named = [c.name for role in ("item", "segment", "text") for c in choice.with_role(role)]
+    rest = [c.name for c in choice.offered() if c.name not in named and may_be_thing(c)]
+    return list(dict.fromkeys([*named, *rest]))
+
+
+def may_be_thing(column: Column) -> bool:
+    """Return whether cells may name what was judged, whatever the column is called."""
+    roles = names.roles(column.name)
+    if roles.keys() & NO_THING or PERSONAL & {*names.words(column.name)}:
+        return False
+    is_measured = column.numeric_share == 1 and not column.is_whole
+    return column.n_distinct >= 3 and column.n_blank <= 0.1 * len(column.filled) and not is_measured
+
+
+def are_models(column: Column) -> bool:
+    """Return whether most values of a column are names of language models."""
+    counts = column.counts
+    n_models = sum(n for name, n in counts.items() if MODEL_NAME.search(name))
+    return not column.is_unique and n_models > len(column.filled) / 2
+
+
+# --- answers -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A column that may hold answers, and what speaks for it."""
+
+    column: Column
+    is_named: bool
+    in_things: float
+    in_judges: float
+    is_fixed: bool
+
+    @property
+    def is_sure(self) -> bool:
+        """Return whether the cells alone say that it is an answer."""
+        return self.in_things > 0 and self.in_judges > 0 and not self.is_fixed
+
+
+def answer_columns(
+    choice: Choice, thing: Sequence[str], judge: str | None, truth: Column | None
+) -> list[Candidate]:
+    """Return the columns that may be answers: named so, or by what they hold; the best first."""
+    sheet, found = choice.sheet, []
+    for column in choice.offered():
+        roles = names.roles(column.name)
+        is_named = "answer" in roles
+        if column.n_distinct < 2 and not is_named:
+            continue
+        if len(column.filled) <= column.n_blank and not (is_named and len(column.filled) > 1):
+            continue
+        if not is_named and (roles.keys() - {"rank"} or NO_ANSWER & {*names.words(column.name)}):
+            continue
+        if answer_in(column, truth) is None:
+            continue
+        in_things = sheet.differing(thing, column.name) if thing else 0.0
+        in_judges = sheet.differing([judge], column.name) if judge else 1.0
+        is_fixed = bool(thing) and (
+            _determined(sheet, thing, column.name)
+            or (judge is not None and sheet.determines(judge, column.name))
+            or (not roles and _is_crossed(sheet, thing, column.name))
+        )
+        if (
+            not (is_named or roles)
+            and column.is_unique
+            and (column.is_whole or column.numeric_share < 1)
+        ):
+            continue
+        found.append(Candidate(column, is_named, in_things, in_judges, is_fixed))
+    order = {c.column.name: n for n, c in enumerate(found)}
+    return sorted(found, key=lambda c: (
+        c.is_fixed, not c.is_named, names.roles(c.column.name).get("answer", 0),
+        order[c.column.name],
+    ))  # fmt: skip
+
+
+def _determined(sheet: Sheet, thing: Sequence[str], name: str) -> bool:
+    return sheet.combinations(*thing, name) <= sheet.combinations(*thing)
+
+
+def _is_crossed(sheet: Sheet, thing: Sequence[str], name: str) -> bool:
+    """Return whether all things come with all values equally often: a condition, by design."""
+    n_things, n_values = sheet.combinations(*thing), sheet.combinations(name)
+    cells = sheet.codes(*thing, name)
+    cells = cells[cells >= 0]
+    if n_values < 2 or n_things < 3 or not len(cells):
+        return False
+    counts = np.unique(cells, return_counts=True)[1]
+    return len(counts) == n_things * n_values and counts.min() == counts.max()
+
+
+def same_answer(sheet: Sheet, first: str, second: str) -> bool:
+    """Return whether one column says what another says: a code of it, or a rounded number."""
+    return sheet.determines(first, second) or sheet.determines(second, first)
+
+
+# --- what tells answers of one judge to one thing apart ---------------------------------------
+
+
+def telling_columns(sheet: Sheet, key: Sequence[str], columns: Iterable[Column]) -> list[str]:
+    """Return the columns of which each makes nearly all rows of a judge and thing different."""
+    n_rows = int((sheet.codes(*key) >= 0).sum())
+    n_once = sheet.combinations(*key)
+    telling = []
+    for column in columns:
+        roles = names.roles(column.name).keys()
+        is_other = roles & (NO_THING - {"task"}) or "native_id" in roles
+        if (is_other and not {"item", "hit"} & roles) or column.n_distinct < 2 or column.is_unique:
+            continue
+        if names.MEASURED_TIME & {*names.words(column.name)} or column.n_blank > 0:
+            continue
+        both = sheet.combinations(*key, column.name)
+        if both >= ONCE * n_rows and both > n_once:
+            telling.append(column.name)
+    return telling
+
+
+# --- how to speak of cells without showing them ---------------------------------------------------
+
+
+def shape_of(text: str) -> str:
+    """Return the shape of a cell: capitals, letters and digits by one sign each, as ``Aa9``."""
+    plain = re.sub(r"[^\W\d_]", lambda m: "A" if m[0].isupper() else "a", text)
+    plain = re.sub(r"\d", "9", plain)
+    return re.sub(r"(.)\1+", r"\1", plain)[:12]
+
+
+def spoken(column: Column) -> str:
+    """Return what a column holds, without any of its cells."""
+    if not column.counts:
+        return "blank in all rows"
+    shapes = dict.fromkeys(map(shape_of, list(column.counts)[:50]))
+    each = len(column.filled) / column.n_distinct
+    shown = ", ".join([*shapes][:3]) + (", ..." if len(shapes) > 3 else "")
+    return f"{column.n_distinct:,} different, {each:,.1f} rows each, as {shown}"

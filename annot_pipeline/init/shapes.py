@@ -1,0 +1,461 @@
+"""Chooses the shape of an export: reads each view of it, and takes the one that is complete."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
+from typing import Any
+
+from annot_pipeline.errors import ConfigError, Problem
+from annot_pipeline.init import names
+from annot_pipeline.init.abstentions import abstentions, as_written, failures, without_abstentions
+from annot_pipeline.init.answers import LONGEST_LABEL, MOST_LABELS
+from annot_pipeline.init.comparisons import is_outcome
+from annot_pipeline.init.counts import vote_counts
+from annot_pipeline.init.questions import Given, NoJudgmentsError, Option, Question
+from annot_pipeline.init.reading import Line, Reading
+from annot_pipeline.init.readings import read_columns, read_view, unmapped_note
+from annot_pipeline.init.sides import pairs_among
+from annot_pipeline.init.table import Column, Sheet
+from annot_pipeline.init.views import (
+    OVER,
+    View,
+    cell_views,
+    columns_view,
+    is_python_list,
+    numbered_views,
+    parsed,
+    rows_view,
+)
+
+FEWEST = 2
+MOST_OPTIONS = 50
+OVERLAP = 0.5
+"""Share of its values that a column has in common with the others, to be one more judge."""
+FUNCTIONS = frozenset({"lf", "labelingfunction", "labelfn", "annot", "anno", "ann", "coder"})
+PLACES = "who labelled is unknown: judges are places in the list, so do not measure them"
+NO_QUESTION = frozenset(
+    {"age", "gender", "sex", "country", "language", "education", "timestamp", "email", "consent",
+     "time", "duration", "seconds", "date", "comments", "comment", "feedback"}
+)  # fmt: skip
+"""Words of columns that ask about the person, or nothing."""
+ITEM_IN_NAME = re.compile(r"^(.*?)(?:_\d+| \[[^\[\]]*\])$")
+_NUMBERED = re.compile(r"(.*?\D)(\d+|[A-Z])")
+
+
+def read_sheet(sheet: Sheet, format_: str, given: Given) -> list[Reading]:
+    """Return the readings of a table, one a question; with questions where cells do not say.
+
+    Raises
+    ------
+    NoJudgmentsError
+        It holds no judgments, or only people can say what its columns are.
+    """
+    rows = rows_view(sheet)
+    if given.get("each"):
+        return _given_each(sheet, format_, given)
+    read_columns(rows.sheet, given)
+    if format_ == "mturk":
+        return read_view(rows, format_, given)
+    error: NoJudgmentsError | None = None
+    if not given and not any("answer" in names.roles(n) for n in rows.sheet.names):
+        for view in numbered_views(sheet):
+            if any({"system", "item"} & names.roles(part).keys() for part in view.parts):
+                numbered = read_view(view, format_, given)
+                if not any(r.questions for r in numbered) and _uses_parts(view, numbered):
+                    return numbered
+    if not given and (counts := vote_counts(sheet)):
+        return [counts]
+    if not given and (by_name := _judges_by_name(sheet)):
+        return [by_name]
+    try:
+        readings = read_view(rows, format_, given)
+    except NoJudgmentsError as caught:
+        readings, error = [], caught
+    if readings and not any(r.questions for r in readings):
+        return readings
+    for others in _others(sheet, format_, given):
+        return others
+    if any(r.kind == "pairwise" for r in readings):
+        return readings
+    is_open = error is None and not any(
+        q.role in ("judge", "item") for r in readings for q in r.questions
+    )
+    if not given and not is_open and (error is None or not error.question):
+        matrix = _matrix(sheet)
+        if matrix is not None:
+            return [matrix]
+    if error is not None:
+        raise error
+    return readings
+
+
+def _others(sheet: Sheet, format_: str, given: Given) -> Iterator[list[Reading]]:
+    """Yield the complete readings of other views."""
+    for view in [*numbered_views(sheet), *cell_views(sheet)]:
+        if given and not all(
+            n in view.sheet.names for r in given for n in given[r] if n[:1] != "="
+        ):
+            continue
+        try:
+            readings = read_view(view, format_, given)
+        except NoJudgmentsError:
+            continue
+        if any(r.questions for r in readings) or not _uses_parts(view, readings):
+            if view.shape == "list" and (places := _places(sheet, view)):
+                yield [places]
+            elif view.shape == "keys" and (keyed := _keyed(sheet, view)):
+                yield [keyed]
+            continue
+        yield readings
+
+
+def _uses_parts(view: View, readings: Sequence[Reading]) -> bool:
+    """Return whether answers, and what they are about or who gave them, are parts of the view."""
+    expressions = [view.sheet[n].expression for n in view.parts if n != OVER]
+    return all(
+        sum(any(e == x or x in _inner(e) for x in expressions) for _, e, _ in r.lines) > 1
+        for r in readings
+    )
+
+
+def _inner(expression: Any) -> list[Any]:
+    if not isinstance(expression, dict):
+        return []
+    return [expression.get("column"), *expression.get("join", [])]
+
+
+def _item(sheet: Sheet, besides: Sequence[str]) -> str | None:
+    """Return the column of ids of items, which no two rows share."""
+    for name in ("@key", "id", "item_id", "post_id", "pairID", "text_id"):
+        if name in sheet.names and name not in besides and sheet.is_unique(name):
+            return name
+    named = [n for n in sheet.names if names_items(n) and n not in besides]
+    return next((n for n in named if sheet.is_unique(n)), None)
+
+
+def names_items(name: str) -> bool:
+    """Return whether a column's name may be that of ids of items."""
+    return bool({"item", "text", "native_id", "segment"} & names.roles(name).keys())
+
+
+def _places(sheet: Sheet, view: View) -> Reading | None:
+    """Return a list of the labels of several judges whom nobody names: their places in it.
+
+    Lists in which no label repeats may as well be the several answers of one judge.
+    """
+    [name] = view.taken
+    value = view.parts[-1]
+    if not {"answer"} & (names.roles(name).keys() | names.roles(value).keys()):
+        return None
+    if view.sheet[value].expression != "{a.value}":
+        return None
+    cells = [parsed(cell) for cell in sheet[name].filled[:5000].to_pylist()]
+    labels = Counter(str(one) for cell in cells if isinstance(cell, list) for one in cell)
+    repeats = any(len({*map(str, cell)}) < len(cell) for cell in cells if isinstance(cell, list))
+    item = _item(sheet, [name])
+    if (
+        not repeats
+        or len(labels) > MOST_LABELS
+        or any("judge" in names.roles(n) for n in sheet.names)
+    ):
+        return None
+    if item is None:
+        raise NoJudgmentsError(
+            f"a list of labels in {name}: which column is the id of the item? None is unique"
+        )
+    lines: list[Line] = [
+        ("judge", {"value": "place {a}"}, "places in a list: no persons"),
+        ("item", item, ""), ("label", "{a.value}", ""),
+    ]  # fmt: skip
+    rest = [sheet[n] for n in sheet.names if n not in (name, item)]
+    return Reading(
+        f"a list of labels in {name}", lines, labels=labels, each=dict(view.each),
+        notes=[PLACES, *unmapped_note(rest)],
+    )  # fmt: skip
+
+
+def _keyed(sheet: Sheet, view: View) -> Reading | None:
+    """Return objects whose keys are judges: keys recur, some are missing, and values are shared."""
+    [name] = view.taken
+    over, value = view.sheet[OVER], view.parts[-1]
+    item = _item(sheet, [name])
+    if item is None or view.sheet[value].expression != "{k.value}":
+        return None
+    column = view.sheet[value]
+    is_partial = len(view.sheet) < over.n_distinct * len(sheet)
+    shared = view.sheet.met_by_several([value], OVER)
+    if (
+        not is_partial
+        or shared < 1
+        or not is_few(column)
+        or "judge" not in names.roles(_plain(name))
+    ):
+        return None
+    lines: list[Line] = [
+        ("judge", {"value": "{k}"}, "the keys"), ("item", item, ""), ("label", "{k.value}", ""),
+    ]  # fmt: skip
+    return Reading(
+        f"objects by judge in {name}", lines, each=dict(view.each), labels=column.answers
+    )
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"s$", "", re.sub(r"^(by|per)_", "", name))
+
+
+# --- columns that are judges, or questions ---------------------------------------------------
+
+
+def _given_each(sheet: Sheet, format_: str, given: Given) -> list[Reading]:
+    """Return the reading of columns, or of a list, that an option says hold several judgments."""
+    each = given["each"]
+    rest = {role: values for role, values in given.items() if role != "each"}
+    patterns = [n for name in each for n in sheet.names if fnmatchcase(n, name)]
+    if len(patterns) == 1:
+        for view in cell_views(sheet):
+            if view.taken[0] == patterns[0] and (readings := read_view(view, format_, rest)):
+                return readings
+    if len(patterns) < FEWEST:
+        what = f"{len(patterns)} columns match; columns: {', '.join(sheet.names[:40])}"
+        raise ConfigError("an answer names no columns", [Problem("--each", what)])
+    if rest.get("judge") == ("each",):
+        pattern = each[0] if len(each) == 1 else ""
+        item = rest.get("item", (None,))[0]
+        return [by_judge(sheet, patterns, pattern, item)]
+    if person := rest.get("judge"):
+        return [survey(sheet, patterns, person[0], "as was answered")]
+    options = [Option({**given, "judge": ("each",)}, "each of the columns is a judge")]
+    raise NoJudgmentsError(
+        "which judges gave the answers?", question=Question("judge", "Who judged?", options)
+    )
+
+
+def _judges_by_name(sheet: Sheet) -> Reading | None:
+    """Return columns named after judges, such as rater_1, rater_2: one row an item."""
+    families: dict[str, list[str]] = {}
+    for name in sheet.names:
+        match = _NUMBERED.fullmatch(name) or re.fullmatch(r"(lf_)(.+)", name)
+        if match:
+            stem = "".join(names.words(match[1]))
+            is_outcomes = is_outcome(match[1]) and pairs_among(sheet.names)
+            if "judge" in names.roles(match[1]) or stem in FUNCTIONS or is_outcomes:
+                families.setdefault(match[1], []).append(name)
+    for stem, columns in families.items():
+        if len(columns) < FEWEST:
+            continue
+        if is_outcome(stem):
+            return _outcomes_by_judge(sheet, stem, columns)
+        if reading := _numbered_pairs(sheet, stem, columns):
+            return reading
+        if all(_is_answer(sheet[name]) for name in columns):
+            return by_judge(sheet, columns, f"{stem}*")
+    return None
+
+
+def _outcomes_by_judge(sheet: Sheet, stem: str, columns: Sequence[str]) -> Reading | None:
+    """Return comparisons with a column of winners for each judge."""
+    view = columns_view(sheet, columns, "rater", f"{stem}*")
+    renamed = Sheet(
+        [p.rename_columns([stem if c == "@answer" else c for c in p.column_names]) for p in view.sheet.parts],
+        {stem: "{rater}", OVER: {"value": "{rater}"}},
+    )  # fmt: skip
+    view = View("columns", renamed, sheet, view.each, (OVER, stem), view.taken)
+    [reading] = read_view(view, "csv", {"judge": ("each",)})
+    return reading if reading.kind == "pairwise" else None
+
+
+def _numbered_pairs(sheet: Sheet, stem: str, columns: Sequence[str]) -> Reading | None:
+    """Return judges and answers in numbered columns side by side: annotator_1, label_1, ...."""
+    numbers = [name.removeprefix(stem) for name in columns]
+    stems = [
+        name.removesuffix(numbers[0])
+        for name in sheet.names
+        if name.endswith(numbers[0]) and name not in columns
+    ]
+    answers = [
+        s for s in stems
+        if s and all(s + n in sheet.names for n in numbers) and "answer" in names.roles(s)
+    ]  # fmt: skip
+    if not answers:
+        return None
+    item = next((n for n in sheet.names if sheet.is_unique(n) and names_items(n)), None)
+    if len(answers) > 1 or item is None:
+        raise NoJudgmentsError(
+            f"{columns[0]} and {answers[0]}{numbers[0]} stand side by side. Which columns are the "
+            f"answers ({', '.join(answers)}), and which is the id of the item?"
+        )
+    lines: list[Line] = [
+        ("judge", stem + "{i}", ""), ("item", item, ""), ("label", answers[0] + "{i}", "")
+    ]  # fmt: skip
+    used = {item, *columns, *(answers[0] + n for n in numbers)}
+    notes = unmapped_note([sheet[n] for n in sheet.names if n not in used])
+    title = "judges and answers in numbered columns"
+    return Reading(title, lines, each={"i": numbers}, notes=notes)
+
+
+def is_few(column: Column) -> bool:
+    """Return whether a column has few enough values to be a question's answers."""
+    if 2 * column.n_distinct > len(column.filled):  # hardly any value repeats: short words at most
+        return 0 < column.n_distinct <= MOST_LABELS and column.mean_length <= 20
+    return 0 < column.n_distinct <= MOST_OPTIONS and column.mean_length <= LONGEST_LABEL
+
+
+def _is_answer(column: Column) -> bool:
+    return not column.counts or is_few(column) or without_abstentions(column).numeric_share == 1
+
+
+def by_judge(
+    sheet: Sheet, columns: Sequence[str], pattern: str, given: str | None = None
+) -> Reading:
+    """Return a matrix with one column a judge."""
+    counts = Counter[str]()
+    for name in columns:
+        counts.update(sheet[name].counts)
+    abstained, failed = abstentions(counts), failures(counts)
+    values = counts.keys() - abstained.keys() - failed.keys()
+    rest = [name for name in sheet.names if name not in columns]
+    item = given or next((n for n in rest if sheet.is_unique(n) and names_items(n)), None)
+    notes = []
+    if item is None and rest and all(sheet.is_unique(n) for n in rest):
+        item = rest[0]
+    if item is None:
+        if any("item" in names.roles(name) for name in rest):
+            options = [
+                Option({"each": tuple(columns), "judge": ("each",), "item": (n,)}) for n in rest
+            ]
+            text = (
+                f"looks like one column a judge ({columns[0]}, ...), but no column is the id of "
+                f"the item: none of {', '.join(rest)} is different in every row. Which is it?"
+            )
+            raise NoJudgmentsError(text, question=Question("item", text, options))
+        notes = ["no column names the items: the number of the row does"]
+    is_score = _is_score(values)
+    matched = [name for name in sheet.names if fnmatchcase(name, pattern)]
+    each: Any = {"columns": pattern} if matched == [*columns] else [*columns]
+    lines: list[Line] = [
+        ("judge", {"value": "{rater}"}, "the name of the column"),
+        ("item", item if item and item != "row" else {"row": True}, ""),
+        ("score" if is_score else "label", "{rater}", ""),
+    ]  # fmt: skip
+    gold = next((n for n in rest if "truth" in names.roles(n)), None)
+    if gold and not is_score and sheet[gold].counts.keys() & values:
+        lines.append(("truth", gold, ""))
+    used = {item, *columns, *([gold] if gold else [])}
+    notes += unmapped_note([sheet[n] for n in sheet.names if n not in used])
+    has_minus = "-1" in values and _are_classes(values)
+    return Reading(
+        "a matrix with one column a judge", lines, "scalar" if is_score else "categorical",
+        each={"rater": each}, notes=notes, abstained=abstained, failed=failed,
+        abstain=as_written(abstained) + (["-1"] if has_minus else []),
+        labels={v: counts[v] for v in counts if v in values and not (has_minus and v == "-1")},
+    )  # fmt: skip
+
+
+def _are_classes(values: set[str]) -> bool:
+    """Return whether -1 stands among classes from 0."""
+    return all(re.fullmatch(r"-?\d+(\.\d+)?", v.strip()) and float(v) >= -1 for v in values)
+
+
+def _is_score(values: set[str]) -> bool:
+    try:
+        numbers = {float(value) for value in values}
+    except ValueError:
+        return False
+    return any(not n.is_integer() for n in numbers) or len(numbers) > MOST_LABELS
+
+
+def _matrix(sheet: Sheet) -> Reading | None:
+    """Return a table of answers whose columns are judges, or questions to one person a row."""
+    answers = _alike(sheet)
+    if len(answers) < FEWEST:
+        return None
+    rest = [name for name in sheet.names if name not in answers]
+    person = next((n for n in rest if "judge" in names.roles(n) and sheet.is_unique(n)), None)
+    if person is not None:
+        return survey(sheet, answers, person, "one row each")
+    values = {value for name in answers for value in sheet[name].counts}
+    is_matrix = not rest and all(sheet[n].numeric_share == 1 for n in answers)
+    if is_matrix and "-1" in values and _are_classes(values):
+        return by_judge(sheet, answers, "*")
+    item = next((n for n in rest if sheet.is_unique(n) and names_items(n)), None)
+    if item is None and rest:
+        return None
+    has_blanks = all(sheet[n].n_blank for n in answers)
+    has_roles = any(names.roles(name).keys() - {"judge"} for name in answers)
+    if has_blanks and not has_roles and (item is not None or not rest):
+        return by_judge(sheet, answers, "")
+    text = ", ".join(answers)
+    told = (
+        f"looks like one row an item, with answers in {text}. Are these columns judges or "
+        f'questions? If judges: each: {{rater: [{text}]}}, judge: {{value: "{{rater}}"}}, '
+        f'label: "{{rater}}", item: {item or "{row: true}"}. If questions: who answered them? '
+        f'Or counts of votes? Then each: {{k: [{text}]}}, label: {{value: "{{k}}"}}, '
+        'votes: "{k}"'
+    )
+    options = [
+        Option({"each": tuple(answers), "judge": ("each",)}, "each column is a judge"),
+        Option({"label": tuple(answers), "judge": ("=NAME",)}, "questions, all answered by NAME"),
+        Option(
+            {"label": tuple(answers), "judge": ("anonymous",)}, "questions; each row is a person"
+        ),
+    ]
+    raise NoJudgmentsError(told, question=Question("judge", told, options))
+
+
+def _alike(sheet: Sheet) -> list[str]:
+    """Return the columns that share a small alphabet of answers."""
+    offered = [
+        name
+        for name in sheet.names
+        if not NO_QUESTION & {*names.words(name)}
+        and not {"truth", "submitted_at", "seconds"} & names.roles(name).keys()
+        and not ("judge" in names.roles(name) and sheet.is_unique(name))
+        and is_few(sheet[name])
+        and not (sheet.is_unique(name) and len(sheet) > 2)
+    ]
+    best: list[str] = []
+    for first in offered[:MOST_OPTIONS]:
+        values = sheet[first].counts.keys()
+        alike = [
+            name
+            for name in offered
+            if len(values & sheet[name].counts.keys())
+            >= OVERLAP * max(len(values), sheet[name].n_distinct)
+        ]
+        best = max(best, alike, key=len)
+    return best
+
+
+def question_lines(questions: Sequence[str]) -> list[Line]:
+    """Return the lines of questions in columns: a task each; parts of one question are items."""
+    stems = [match[1] for q in questions if (match := ITEM_IN_NAME.match(q))]
+    if stems and len(set(stems)) < len(questions):
+        task: Any = {"value": "{question}", "match": r"^(.*?)(?:_\d+| \[[^\[\]]*\])?$"}
+        why = "the column without its number or bracket"
+    else:
+        task, why = {"value": "{question}"}, "a task for each question"
+    return [
+        ("task", task, why), ("item", {"value": "{question}"}, "what was asked about"),
+        ("label", "{question}", ""),
+    ]  # fmt: skip
+
+
+def survey(sheet: Sheet, questions: Sequence[str], person: Any, why: str) -> Reading:
+    """Return a survey, one row a person and one column a question."""
+    lines: list[Line] = [("judge", person, why), *question_lines(questions)]
+    rest = [sheet[n] for n in sheet.names if n not in questions and n != person]
+    return Reading(
+        "a survey, one row a person", lines, each={"question": [*questions]},
+        notes=unmapped_note(rest),
+    )  # fmt: skip
+
+
+def python_lists(sheet: Sheet) -> list[str]:
+    """Return the columns whose cells are lists as Python writes them."""
+    return [
+        name for name in sheet.names
+        if (cells := sheet[name].filled[:20].to_pylist()) and all(map(is_python_list, cells))
+    ]  # fmt: skip

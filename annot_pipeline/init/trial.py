@@ -1,0 +1,310 @@
+"""Readings tried on the rows before they are written: what a build would make of them."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from annot_pipeline.config import Source
+from annot_pipeline.exports.raw_rows import RawRows
+from annot_pipeline.init import names
+from annot_pipeline.init.abstentions import (
+    abstentions,
+    as_written,
+    failed_entries,
+    failures,
+    without_nan,
+)
+from annot_pipeline.init.groups import Group
+from annot_pipeline.init.item_texts import with_item_text
+from annot_pipeline.init.questions import Given, NoJudgmentsError, Option, Question
+from annot_pipeline.init.reading import Reading
+from annot_pipeline.init.samples import read_rows
+from annot_pipeline.init.table import Choice, Sheet
+from annot_pipeline.stages.ingest.read_records import read_records
+
+MOST_REJECTED = 0.1
+"""Share of records, as the gate rejected_share has it."""
+
+ROWS_TRIED = 20_000
+"""Rows of a file that a draft is tried on."""
+
+TASK = "(campaign)"
+IDENTITY = (
+    "task", "judge", "item", "item_a", "item_b", "segment", "criterion", "control", "ranking",
+    "hit",
+)  # fmt: skip
+
+
+PLACEHOLDER = re.compile(r"(\{\w+\})")
+
+
+def columns_of(expression: str, each: Mapping[str, Any], columns: Sequence[str]) -> list[str]:
+    """Return the columns that an expression names: one, or a column for each value of ``each``."""
+    spelled = {""}
+    for part in PLACEHOLDER.split(expression):
+        values = each.get(part[1:-1]) if part.startswith("{") else None
+        choices: Iterable[Any] = [part]
+        if isinstance(values, Mapping) and "columns" in values:
+            choices = [name for name in columns if fnmatchcase(name, values["columns"])]
+        elif isinstance(values, str):
+            first, _, last = values.partition("..")
+            choices = range(int(first), int(last) + 1)
+        elif isinstance(values, Sequence):
+            choices = values
+        spelled = {f"{start}{choice}" for start in spelled for choice in choices}
+    return [column for column in columns if column in spelled]
+
+
+def used_columns(reading: Reading, columns: Sequence[str]) -> set[str]:
+    """Return the columns that a line, ``each``, ``where`` or an option of a reading names."""
+    expressions = [expression for _, expression, _ in reading.lines]
+    named: set[str] = set()
+    for text in _texts([*expressions, reading.each, reading.where, reading.options]):
+        named.update(columns_of(text, reading.each, columns))
+    for values in reading.each.values():
+        if isinstance(values, dict) and "columns" in values:
+            named.update(name for name in columns if fnmatchcase(name, values["columns"]))
+    return named
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Yield the texts of expressions that may name columns: no constants, maps or patterns."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for key, inner in value.items():
+            if key not in ("value", "map", "else", "match", "in", "not", "has", "json"):
+                yield from _texts(inner)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from _texts(inner)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What a reading makes of the rows.
+
+    Parameters
+    ----------
+    used
+        Records that are judgments.
+    n_records
+        All but filtered ones and those not asked.
+    reasons
+        Why others are rejected, with their number.
+    """
+
+    used: pa.Table
+    n_records: int
+    reasons: Counter[str]
+
+    def counts(self, name: str) -> dict[str, int]:
+        """Return the values of a field with their numbers, the most frequent first."""
+        if name not in self.used.column_names:
+            return {}
+        column = self.used.column(name).cast(pa.string()).drop_null()
+        pairs = [(c["values"], c["counts"]) for c in pc.value_counts(column).to_pylist()]
+        return dict(sorted(pairs, key=lambda pair: (-pair[1], pair[0])))
+
+    def judged_by_several(self) -> bool:
+        """Return whether any item has several judges."""
+        pairs = self.used.select(["task", "item", "judge"])
+        pairs = pairs.group_by(pairs.column_names).aggregate([])
+        judges = pairs.group_by(["task", "item"]).aggregate([("judge", "count")])["judge_count"]
+        return bool((pc.max(judges).as_py() or 0) > 1)
+
+    def combinations(self, *names: str) -> int:
+        """Return how many different rows some fields have."""
+        chosen = self.used.select([n for n in names if n in self.used.column_names])
+        return int(chosen.group_by(chosen.column_names).aggregate([]).num_rows)
+
+
+def try_reading(reading: Reading, group: Group) -> Trial:
+    """Return what a reading makes of the rows of a group, read as a build would read them."""
+    first = group.first
+    document: dict[str, Any] = {
+        "path": "*", "format": first.format, "each": reading.each, "where": reading.where,
+        "abstain": reading.abstain, "failed": failed_entries(reading.failed),
+        "options": first.options | reading.options, "strength": reading.strength,
+        "fields": {name: expression for name, expression, _ in reading.lines},
+    }  # fmt: skip
+    if first.records is not None:
+        document["records"] = first.records
+    source = Source.model_validate(_frozen(document))
+    tables = []
+    for sample in group.samples:
+        if "document_fields" in reading.options:  # columns that the sample lacks
+            sample = read_rows(
+                replace(sample, options=sample.options | reading.options), ROWS_TRIED
+            )
+        table = sample.table.slice(0, ROWS_TRIED)
+        rows = RawRows(
+            {name: table.column(name).combine_chunks() for name in table.column_names},
+            np.arange(1, table.num_rows + 1),
+            pa.nulls(table.num_rows, pa.string()),
+        )
+        path = os.path.relpath(sample.path, group.folder)
+        tables.append(read_records(rows, source, path=path, campaign=TASK))
+    records = pa.concat_tables(tables, promote_options="permissive")
+    judged_records = records.filter(pc.is_null(records["early_fate"]))
+    is_used = pc.is_null(judged_records["reason"])
+    reasons = Counter(r for r in judged_records["reason"].to_pylist() if r)
+    return Trial(judged_records.filter(is_used), judged_records.num_rows, reasons)
+
+
+def _frozen(value: Any) -> Any:
+    """Return a document with tuples for lists, as settings have them."""
+    if isinstance(value, dict):
+        return {key: _frozen(inner) for key, inner in value.items()}
+    return tuple(map(_frozen, value)) if isinstance(value, list | tuple) else value
+
+
+def objections(reading: Reading, trial: Trial) -> list[str]:
+    """Return why a mapping cannot be right, judged by what it makes of the rows."""
+    n_used = trial.used.num_rows
+    if not n_used:
+        why = "; ".join(reason for reason, _ in trial.reasons.most_common(2))
+        return ["no row would be a judgment" + (f": {why}" if why else "")]
+    n_rejected = trial.n_records - n_used
+    if n_rejected > MOST_REJECTED * trial.n_records:
+        reason, count = trial.reasons.most_common(1)[0]
+        return [
+            f"{n_rejected:,} of {trial.n_records:,} records would be rejected "
+            f"({count:,} times: {reason})"
+        ]
+    if reading.kind in ("pairwise", "ranking") or reading.has("votes"):
+        return []
+    n_items = trial.combinations("task", "item")
+    n_judges = trial.combinations("task", "judge")
+    n_tasks = trial.combinations("task")
+    if n_items == n_tasks and n_used > 1.5 * n_judges:
+        return [f"there is one item in each task, and judges have {n_used / n_judges:.1f} rows"]
+    distinct = trial.combinations(*IDENTITY)
+    if distinct <= 0.5 * n_used and reading.repeats is None:
+        return [
+            f"judges would answer one item {n_used / distinct:.1f} times on average; a column "
+            "that distinguishes these rows is not mapped"
+        ]
+    return []
+
+
+def tried(reading: Reading, group: Group, sheet: Sheet, given: Given) -> Reading:
+    """Return a reading with what rows show of it: counts, words that are no answers, questions.
+
+    Raises
+    ------
+    NoJudgmentsError
+        What it makes of the rows cannot be right.
+    """
+    if reading.questions or any(e == "?" for _, e, _ in reading.lines):
+        return reading
+    if isinstance(reading.expression("judge"), dict) and "files" in reading.expression("judge"):
+        return reading
+    if reading.title:
+        reading = _with_values(reading, group, sheet)
+    trial = try_reading(reading, group)
+    if problems := objections(reading, trial)[: None if reading.title or not trial.used else 0]:
+        looks = f"looks like {reading.title}, but " if reading.title else ""
+        raise NoJudgmentsError(f"{looks}{'; '.join(problems)}")
+    if reading.has("task") and not reading.tasks:
+        reading = replace(reading, tasks=sorted(trial.counts("task")))
+    if reading.kind == "categorical" and not reading.labels:
+        reading = replace(reading, labels=trial.counts("label"))
+    lines = [(n, e, why or _counted(trial, n)) for n, e, why in reading.lines]
+    reading = replace(reading, lines=lines)
+    question = None if reading.is_preset else _doubt(reading, trial, given)
+    return replace(reading, questions=[question]) if question else reading
+
+
+def _with_values(reading: Reading, group: Group, sheet: Sheet) -> Reading:
+    """Return a reading of several columns or of a preset with the kind of its answers."""
+    counts: Counter[str] = Counter()
+    if isinstance(label := reading.expression("label"), str):
+        for column in columns_of(label, reading.each, sheet.names):
+            counts.update(sheet[column].counts)
+    elif isinstance(score := reading.expression("score"), str):
+        for column in columns_of(score, reading.each, sheet.names):
+            counts.update(sheet[column].counts)
+    words = without_nan(abstentions(counts), group.first.format)
+    words = {v: n for v, n in words.items() if v.strip() not in reading.abstain}
+    abstain = [*reading.abstain, *as_written(words)]
+    reading = replace(reading, abstain=abstain, abstained=words, failed=failures(counts))
+    if not reading.has("text"):
+        used = used_columns(reading, sheet.names)
+        choice = Choice(sheet, [name for name in sheet.names if name not in used])
+        item = reading.expression("item")
+        is_whole = bool(reading.each) and item in sheet.names and sheet.is_unique(item)
+        if item in sheet.names:
+            before = reading.expression("text")
+            reading = with_item_text(reading, choice, is_whole=is_whole)
+            text = reading.expression("text")
+            if text != before:
+                reading.notes = [_without(note, text) for note in reading.notes]
+    return reading
+
+
+def _without(note: str, name: str) -> str:
+    """Return the note on columns that are not mapped without one of them."""
+    if not note.startswith("not mapped: "):
+        return note
+    return re.sub(rf"(, )?{re.escape(name)} \([^()]*\)(?(1)|(?:, )?)", "", note)
+
+
+def _counted(trial: Trial, name: str) -> str:
+    """Return how many values a field has, for its comment."""
+    counts = trial.counts(name)
+    if name in ("label", "task", "preference", "system", "control"):
+        text = ", ".join(sorted(list(counts)[:10]))
+        return f"{len(counts):,} different: {text}" + (", ..." if len(counts) > 10 else "")
+    return f"{len(counts):,} different"
+
+
+def _doubt(reading: Reading, trial: Trial, given: Given) -> Question | None:
+    """Return the question that the judgments raise: one judge alone, or items that none share."""
+    judge, item = reading.expression("judge"), reading.expression("item")
+    if reading.has("votes") or "judge" in given or judge == "anonymous":
+        return None
+    if isinstance(judge, dict) and "capture" in judge:
+        return None
+    n_judges, n_used = trial.combinations("judge"), trial.used.num_rows
+    name = judge if isinstance(judge, str) else ""
+    if n_judges == 1 and n_used > 1:
+        if names.likelihood(name, "judge") >= SURELY_NAMED:
+            return None
+        options: list[Option | None] = [
+            Option({"judge": (name,)}, "there is one judge") if name else None,
+            Option({"judge": ("anonymous",)}, "every row is another person's"),
+        ]
+        text = f"all rows are of one judge, if {name or 'it'} is the judge"
+        return Question("judge", text, [o for o in options if o is not None], "Who judged?")
+    is_plain = reading.kind in ("categorical", "scalar") and not reading.has("system")
+    if not is_plain or reading.has("control") or "item" in given or trial.judged_by_several():
+        return None
+    if trial.combinations("task", "item") < 2:
+        return None
+    text = f"no item has two judges, if {name or 'the judge'} judged"
+    rest = [o for o in (name, item) if isinstance(o, str)]
+    keep = Option({"judge": (name,), "item": (item,)}, "it is so") if len(rest) == 2 else None
+    kept = [keep] if keep else []
+    text += f" {item if isinstance(item, str) else 'them'}"
+    return Question("item", text, kept, "Is it so, or is another column what was judged?")
+
+
+SURELY_NAMED = 0.9
+
+
+def by_length(lines: Sequence[str], longest: int = 5) -> str:
+    """Return the first of some names as one text."""
+    text = ", ".join(lines[:longest])
+    more = len(lines) - longest
+    return text + (f" and {more} more" if more > 0 else "")

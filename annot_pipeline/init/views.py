@@ -1,0 +1,319 @@
+"""The shapes of rows: each made long, so that one engine reads them all.
+
+A view is a sheet with one judgment a row, the ``each`` that makes it of an export, and for every
+column the expression that campaign.yaml has for it: rows as they are (with the values within JSON
+cells as columns), numbered columns side by side, one column a judge or question, lists in cells,
+lists side by side, and objects whose keys differ.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from annot_pipeline.bounded_json import JsonError, parse_bounded_json
+from annot_pipeline.contracts.answer_text import value_text
+from annot_pipeline.init.table import Sheet
+
+CELLS_LOOKED_AT = 200
+VALUES_OFFERED = 60
+"""Of one column; a cell with more is a document, not an answer."""
+ROWS_UNFOLDED = 20_000
+MOST_COLUMNS = 400
+"""Columns of a file that are looked at for shapes; tables with more are matrices by name."""
+OVER = "@of"
+"""Column of a view: what ``each`` runs over, such as the names of columns or places in a list."""
+_NUMBERED = re.compile(r"(\D|.*\D)(\d{1,3})")
+SPLITS = (None, ",", ";", "|")
+
+
+@dataclass(frozen=True)
+class View:
+    """One way to see rows as judgments.
+
+    Parameters
+    ----------
+    shape
+        ``rows``, ``numbered``, ``columns``, ``list``, ``parallel`` or ``keys``.
+    sheet
+        One judgment a row.
+    each
+        The source's ``each``.
+    base
+        The rows of the file.
+    parts
+        Columns that ``each`` makes.
+    taken
+        Columns of the file that they are made of.
+    """
+
+    shape: str
+    sheet: Sheet
+    base: Sheet
+    each: dict[str, Any] = field(default_factory=dict)
+    parts: tuple[str, ...] = ()
+    taken: tuple[str, ...] = ()
+
+
+def parsed(cell: str | None) -> Any:
+    """Return a cell's JSON (or Python's list), or its text."""
+    if not cell or cell.lstrip()[:1] not in "[{":
+        return cell
+    try:
+        return parse_bounded_json(cell)
+    except JsonError:
+        return cell
+
+
+def is_python_list(cell: str) -> bool:
+    """Return whether a cell is a list as Python writes it, which no expression reads."""
+    if cell[:1] != "[" or isinstance(parsed(cell), list):
+        return False
+    try:
+        return isinstance(ast.literal_eval(cell), list)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return False
+
+
+def rows_view(sheet: Sheet) -> View:
+    """Return the rows as they are, with a column for each value of JSON objects in cells."""
+    expressions: dict[str, Any] = {}
+    for name in sheet.names:
+        cells = [parsed(cell) for cell in sheet[name].filled.slice(0, CELLS_LOOKED_AT).to_pylist()]
+        if not cells or not all(map(_is_record, cells)):
+            continue
+        paths = dict.fromkeys(path for value in cells for path in _paths(value))
+        if len(paths) <= VALUES_OFFERED:
+            expressions |= {f"{name}.{path}": {"column": name, "json": path} for path in paths}
+    expressions = {n: e for n, e in expressions.items() if n not in sheet.names}
+    if not expressions:
+        return View("rows", sheet, sheet)
+    taken = {e["column"] for e in expressions.values()}
+    parts = []
+    for part in sheet.parts:
+        cells_of = {
+            name: [parsed(cell) for cell in part.column(name).to_pylist()] for name in taken
+        }
+        columns = {n: part.column(n) for n in part.column_names if n not in taken}
+        for name, expression in expressions.items():
+            values = [_at(cell, expression["json"]) for cell in cells_of[expression["column"]]]
+            columns[name] = pa.chunked_array([pa.array(map(_text, values), pa.string())])
+        parts.append(pa.table(columns))
+    return View("rows", Sheet(parts, expressions), sheet)
+
+
+def _is_record(value: Any) -> bool:
+    """Return whether a value is an object, or a list of at most one."""
+    if isinstance(value, list):
+        return len(value) == 1 and isinstance(value[0], dict)
+    return isinstance(value, dict)
+
+
+def _paths(node: Any, path: str = "") -> Iterator[str]:
+    """Yield the dotted paths of the values in an object, as deep as they go."""
+    if isinstance(node, list):
+        node = {"0": node[0]} if len(node) == 1 and isinstance(node[0], dict) else {}
+    for key, value in node.items():
+        if not key or "." in key:
+            continue  # a path cannot name it
+        if isinstance(value, dict) or (isinstance(value, list) and _is_record(value)):
+            yield from _paths(value, f"{path}{key}.")
+        else:
+            yield f"{path}{key}"
+
+
+def _at(node: Any, path: str) -> Any:
+    for key in path.split("."):
+        if isinstance(node, list) and key.isdigit() and int(key) < len(node):
+            node = node[int(key)]
+        elif isinstance(node, dict) and key in node:
+            node = node[key]
+        else:
+            return None
+    return node
+
+
+def _text(value: Any) -> str | None:
+    return None if value is None else value_text(value)
+
+
+# --- columns side by side ------------------------------------------------------------------
+
+
+def numbered_views(sheet: Sheet) -> Iterator[View]:
+    """Yield the view of families of columns with the same numbers: sys1, sys2, score1, score2."""
+    families: dict[str, list[int]] = {}
+    for name in sheet.names[:MOST_COLUMNS]:
+        match = _NUMBERED.fullmatch(name)
+        if match and match[2] == str(int(match[2])) and sheet[name].counts:
+            families.setdefault(match[1], []).append(int(match[2]))
+    by_numbers: dict[tuple[int, ...], list[str]] = {}
+    for stem, found in families.items():
+        by_numbers.setdefault(tuple(sorted(found)), []).append(stem)
+    for numbers, stems in by_numbers.items():
+        if len(numbers) > 1 and len(stems) > 1:
+            is_range = numbers == tuple(range(numbers[0], numbers[-1] + 1))
+            each = f"{numbers[0]}..{numbers[-1]}" if is_range else [*map(str, numbers)]
+            columns = {stem: [f"{stem}{n}" for n in numbers] for stem in stems}
+            taken = [name for names in columns.values() for name in names]
+            expressions = {stem: stem + "{i}" for stem in stems}
+            yield _side_by_side(
+                "numbered", sheet, columns, expressions, {"i": each}, {"value": "{i}"},
+                [*map(str, numbers)], taken,
+            )  # fmt: skip
+
+
+def columns_view(sheet: Sheet, names: Sequence[str], variable: str, pattern: str = "") -> View:
+    """Return the view of columns of which each is a judge, or a question: one value a row."""
+    matched = [name for name in sheet.names if fnmatchcase(name, pattern)]
+    each: Any = {"columns": pattern} if pattern and matched == [*names] else [*names]
+    value = f"{{{variable}}}"
+    return _side_by_side(
+        "columns", sheet, {"@answer": [*names]}, {"@answer": value}, {variable: each},
+        {"value": value}, [*names], names,
+    )  # fmt: skip
+
+
+def _side_by_side(
+    shape: str,
+    sheet: Sheet,
+    columns: Mapping[str, Sequence[str]],
+    expressions: Mapping[str, Any],
+    each: dict[str, Any],
+    over: Any,
+    values: Sequence[str],
+    taken: Sequence[str],
+) -> View:
+    """Return a view with a row for each of some columns."""
+    parts = []
+    for part in sheet.parts:
+        rest = part.drop_columns([name for name in taken if name in part.column_names])
+        pieces = []
+        for position, value in enumerate(values):
+            piece = rest.append_column(OVER, pa.chunked_array([pa.repeat(value, len(part))]))
+            for name, members in columns.items():
+                column = part.column(members[position]).cast(pa.string())
+                if name in piece.column_names:
+                    piece = piece.drop_columns([name])
+                piece = piece.append_column(name, column)
+            pieces.append(piece)
+        parts.append(pa.concat_tables(pieces))
+    long = Sheet(parts, {**expressions, OVER: over})
+    return View(shape, long, sheet, each, (OVER, *columns), tuple(taken))
+
+
+# --- lists and objects in cells --------------------------------------------------------------
+
+
+def cell_views(sheet: Sheet) -> Iterator[View]:
+    """Yield the views of lists in cells, of lists side by side, and of objects with free keys."""
+    lists: dict[str, tuple[str | None, list[Any]]] = {}
+    for name in sheet.names[:MOST_COLUMNS]:
+        cells = sheet[name].filled.slice(0, CELLS_LOOKED_AT).to_pylist()
+        for split in SPLITS if cells else ():
+            values = [_elements(cell, split) for cell in cells]
+            several = [v for v in values if isinstance(v, list) and len(v) > 1]
+            if all(isinstance(v, list) for v in values) and several:
+                lists.setdefault(name, (split, values))
+        objects = [parsed(cell) for cell in cells]
+        if cells and all(isinstance(o, dict) for o in objects) and _has_free_keys(objects):
+            yield _taken_apart("keys", sheet, name, None, [])
+    by_length = {name: (split, [len(v) for v in values]) for name, (split, values) in lists.items()}
+    for first, second in combinations(by_length, 2):
+        if by_length[first] == by_length[second]:
+            yield _taken_apart("parallel", sheet, first, lists[first][0], [second])
+            yield _taken_apart("parallel", sheet, second, lists[second][0], [first])
+    for name, (split, _) in lists.items():
+        if split is None:
+            yield _taken_apart("list", sheet, name, None, [])
+
+
+def _elements(cell: str, split: str | None) -> Any:
+    if split is None:
+        return parsed(cell)
+    return (
+        [e.strip() for e in cell.split(split)]
+        if cell[:1] not in "[{" and split in cell
+        else ([cell.strip()] if cell[:1] not in "[{" and len(cell) <= 40 else None)
+    )
+
+
+def _has_free_keys(objects: Sequence[dict[str, Any]]) -> bool:
+    """Return whether the values of objects are of one kind, as those of judges or labels are."""
+    values = [value for one in objects for value in one.values()]
+    kinds = {type(value) for value in values}
+    if not values or len(kinds) > 1:
+        return False
+    if dict in kinds:
+        shared = set.intersection(*({*value} for value in values))
+        return bool(shared) and not shared & {key for one in objects for key in one}
+    return max(map(len, objects)) > 1
+
+
+def _taken_apart(
+    shape: str, sheet: Sheet, name: str, split: str | None, beside: Sequence[str]
+) -> View:
+    """Return the view with a row for each element of the lists, or key of the objects, of cells."""
+    variable = "k" if shape == "keys" else "a"
+    value = f"{{{variable}.value}}"
+    more = {"split": split} if split is not None else {}
+    each = {variable: {"keys" if shape == "keys" else "list": name, **more}}
+    tables: list[pa.Table] = []
+    expressions: dict[str, Any] = {OVER: {"value": f"{{{variable}}}"}}
+    for part in sheet.parts:
+        part = part.slice(0, ROWS_UNFOLDED)
+        rows, places, elements = [], [], []
+        for row, cell in enumerate(part.column(name).to_pylist()):
+            inner = _elements(cell, split) if cell and cell.strip() else None
+            held = (
+                inner
+                if isinstance(inner, dict)
+                else dict(enumerate(inner or []))
+                if isinstance(inner, list)
+                else {}
+            )
+            rows += [row] * len(held)
+            places += [*map(str, held)]
+            elements += [*held.values()]
+        rest = part.drop_columns([name, *beside]).take(pa.array(rows, pa.int64()))
+        columns: dict[str, Any] = {OVER: places}
+        if any(isinstance(e, dict) for e in elements):
+            paths = dict.fromkeys(
+                p for e in elements[:2000] if isinstance(e, dict) for p in _paths(e)
+            )
+            for path in [*paths][:VALUES_OFFERED]:
+                columns[f"{name}.{path}"] = [_text(_at(e, path)) for e in elements]
+                expressions[f"{name}.{path}"] = {"column": value, "json": path}
+        else:
+            columns[_one(name)] = list(map(_text, elements))
+            expressions[_one(name)] = value
+        for other in beside:
+            cells = [_elements(c, split) if c else [] for c in part.column(other).to_pylist()]
+            columns[_one(other)] = [
+                _text(e)
+                for cell, n in zip(cells, np.bincount(rows, minlength=len(part)), strict=True)
+                for e in [*(cell or []), *[None] * int(n)][: int(n)]
+            ]
+            expressions[_one(other)] = {"column": other, **more, "json": f"{{{variable}}}"}
+        for column in columns:
+            if column in rest.column_names:
+                rest = rest.drop_columns([column])
+            rest = rest.append_column(
+                column, pa.chunked_array([pa.array(columns[column], pa.string())])
+            )
+        tables.append(rest)
+    parts = tuple(columns)
+    return View(shape, Sheet(tables, expressions), sheet, each, parts, (name, *beside))
+
+
+def _one(name: str) -> str:
+    """Return what one element of a list is called: annotators, annotator."""
+    return re.sub(r"s$", "", name)
