@@ -90,12 +90,33 @@ DESIGNS = ("easl", "controlled", "tournament", "adequacy", "validate")
 TABLES = ("labels", "scores", "ranks", "verdicts", "model_judges")
 """What `annot diff` compares."""
 
+INIT_ROLES = {
+    "judge": "who judged: a column, anonymous (every row another person), file, =NAME, or each",
+    "item": "what was judged: a column, several that name it together, or row",
+    "segment": "what systems worked on", "system": "which system made what was judged",
+    "label": "columns of answers that are labels", "score": "columns of answers that are scores",
+    "rank": "ranks, 1 the best", "ranking": "which ranks belong together",
+    "preference": "which of two is better: a, b or a tie", "winner": "the name of what won",
+    "strength": "how much better: COLUMN,B,A with the numbers that say b, and a, for sure",
+    "item_a": "the first of two", "item_b": "the second of two",
+    "system_a": "the system of the first", "system_b": "the system of the second",
+    "task": "which question was asked", "each": "columns, or a list, with several judgments a row",
+    "votes": "how many gave the label", "truth": "the true answer",
+    "control": "which judgments are controls", "native_id": "the id of an answer",
+    "status": "whether an assignment was rejected", "hit": "which judgments were made together",
+    "submitted_at": "when", "seconds": "how long it took", "position": "where it was shown",
+    "text": "the text of the item", "ignore": "columns that are none of these",
+}  # fmt: skip
+"""Roles that options of `annot init` give to columns, several joined by commas."""
+
 INIT = (
     option("exports", "export files, or folders of them", "EXPORT", nargs="+", type=Path),
     option("--output", "folder for campaign.yaml; it also names the campaign (default: the current "
            "folder)", "DIR", type=Path, default=Path()),
     option("--preset", "use this mapping instead of guessing one; an unknown name lists all",
            "NAME"),
+    *(option(f"--{role.replace('_', '-')}", text, "COLUMN") for role, text in INIT_ROLES.items()),
+    option("--question", "the same as --task", "COLUMN", dest="task"),
     flag("--force", "overwrite an existing campaign.yaml"),
 )  # fmt: skip
 BUILD = (

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import shlex
+import sys
 from collections.abc import Iterator, Mapping
 from glob import has_magic
 from pathlib import Path
 from typing import Any
 
+from annot_pipeline.cli.arguments import INIT_ROLES
 from annot_pipeline.cli.common import Document, load, say, show, typed
 from annot_pipeline.cli.render import at, fields, table, text
 from annot_pipeline.errors import AnnotError, ConfigError, Problem, counted, counted_kind
@@ -17,13 +20,14 @@ MOST_TASKS = 10
 
 
 def run_init(arguments: argparse.Namespace) -> int:
-    """Write a campaign.yaml."""
+    """Write a campaign.yaml, or a draft of one and the question that is open."""
     from annot_pipeline.config.campaign_file import FILE_NAME, load_campaign
-    from annot_pipeline.init import guess_campaign
+    from annot_pipeline.init import OpenError, guess_campaign
 
     folder: Path = arguments.output
     target = folder / FILE_NAME
-    if target.exists() and not arguments.force:
+    is_draft = target.exists() and target.read_bytes().startswith(DRAFT)
+    if target.exists() and not is_draft and not arguments.force:
         problem = Problem("", "it would be lost", do="give another folder with -o, or --force")
         raise ConfigError(f"{target} exists", [problem])
     missing = [path for path in arguments.exports if not path.exists()]
@@ -31,24 +35,56 @@ def run_init(arguments: argparse.Namespace) -> int:
         problems = [Problem(str(path), "no such file") for path in missing]
         raise ConfigError("an export is missing", problems)
     named = folder.resolve() != Path.cwd()
-    guessed = guess_campaign(
-        arguments.exports, folder.resolve(), named_by_folder=named, preset=arguments.preset
-    )
+    given = {role: tuple(v for v in text_.split(",") if v) for role, text_ in _given(arguments)}
+    command = ["annot", "init", *map(str, arguments.exports)]
+    command += ["-o", str(folder)] if named else []
+
+    def make(known: Mapping[str, tuple[str, ...]]) -> str:
+        return guess_campaign(
+            arguments.exports, folder.resolve(), named_by_folder=named, preset=arguments.preset,
+            given=known, command=shlex.join(command),
+        )  # fmt: skip
+
+    try:
+        if sys.stdin.isatty() and sys.stdout.isatty() and not arguments.json:
+            from annot_pipeline.init.conversation import converse
+
+            written = converse(make, given, print, input)
+        else:
+            written = make(given)
+    except OpenError as error:
+        if error.draft:
+            folder.mkdir(parents=True, exist_ok=True)
+            target.write_text(error.draft, encoding="utf-8")
+            drafted = Problem(str(target), "a draft, with ? in the open places, was written")
+            error.problems = (*error.problems, drafted)
+        raise
     folder.mkdir(parents=True, exist_ok=True)
-    target.write_text(guessed, encoding="utf-8")
+    target.write_text(written, encoding="utf-8")
     single = [
         f"only {source.path} is read: see there for later exports"
         for source in load_campaign(folder).settings.sources
         if not has_magic(source.path)
     ]
     lines = [
-        *guessed.split("\n"),
+        *written.split("\n"),
         f"written to {target}",
         *single,
         f"next: annot validate {folder}",
     ]
-    show(arguments, {"campaign_file": str(target), "text": guessed}, lambda: lines)
+    show(arguments, {"campaign_file": str(target), "text": written}, lambda: lines)
     return 0
+
+
+DRAFT = b"# A draft of annot init"
+"""How the text of a campaign.yaml with open places starts; the next one replaces it."""
+
+
+def _given(arguments: argparse.Namespace) -> Iterator[tuple[str, str]]:
+    """Yield the roles that options give columns, as written."""
+    for role in INIT_ROLES:
+        if written := getattr(arguments, role):
+            yield role, written
 
 
 def run_validate(arguments: argparse.Namespace) -> int:

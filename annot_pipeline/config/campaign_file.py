@@ -94,6 +94,7 @@ def load_campaign(
             ],
         )
     _refuse_many(data, str(file))
+    _refuse_open(data, file, text)
     data.update(overrides or {})
     assignments = tuple(sets)
     for assignment in assignments:
@@ -104,6 +105,29 @@ def load_campaign(
         data["judges"] = with_judge_table(data["judges"], file.parent)
     settings = _validated(data, str(file), text)
     return LoadedCampaign(settings, file.resolve(), assignments)
+
+
+def _refuse_open(data: dict[Any, Any], file: Path, text: str) -> None:
+    """Name the places of a draft that `annot init` left open.
+
+    Raises
+    ------
+    ConfigError
+        There are some.
+    """
+    sources = data.get("sources")
+    fields = {
+        f"sources.{n}.fields.{name}": expression
+        for n, source in enumerate(sources if isinstance(sources, list) else [])
+        if isinstance(source, dict) and isinstance(source.get("fields"), dict)
+        for name, expression in source["fields"].items()
+    }
+    places = [place for place, expression in fields.items() if expression == "?"]
+    commands = re.findall(r"^#   (annot init .*)$", text, re.MULTILINE)
+    do = commands[0] if commands else "write a column of the export, or {value: NAME}"
+    problems = [Problem(place, "is open (?)", do=do) for place in places]
+    if problems:
+        raise ConfigError(f"{file} is a draft: {len(places)} open", problems)
 
 
 def kept_text(settings: Campaign) -> str:

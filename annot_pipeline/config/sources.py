@@ -60,6 +60,10 @@ VOTES_FIELDS: tuple[FieldName, ...] = (
 """What a source of votes may map: counts of labels, of judges without names."""
 
 
+ANONYMOUS = "anonymous"
+"""As ``judge``: nobody is named, every row is another person's; a column of that name is
+``{column: anonymous}``."""
+
 NOT_OF_ONE_TEXT = frozenset({
     "item_a", "item_b", "system_a", "system_b", "preference", "winner", "strength", "ranking",
     "rank", "rank_a", "rank_b",
@@ -199,6 +203,26 @@ class Source(Section):
             if isinstance(fields, dict):
                 return {**source, "fields": {name: name for name in HITS_FIELDS} | fields}
         return source
+
+    @model_validator(mode="before")
+    @classmethod
+    def _anonymous_rows(cls, source: Any) -> Any:
+        """Take ``judge: anonymous`` as a person a row: one vote for a label, or a judge of its own.
+
+        The answers of a row with ``each`` are one person's, so these have a judge, too.
+        """
+        if not isinstance(source, dict) or not isinstance(fields := source.get("fields"), dict):
+            return source
+        if fields.get("judge") != ANONYMOUS:
+            return source
+        more = {name: value for name, value in fields.items() if name != "judge"}
+        if "label" in more and not source.get("each") and {*more} <= {*VOTES_FIELDS}:
+            row = {"join": ({"capture": "(?P<native_id>.*)"}, {"row": True}), "sep": ":"}
+            more = {**more, "votes": {"value": "1"}, "native_id": more.get("native_id", row)}
+        else:
+            row = {"join": ({"capture": "(?P<judge>.*)"}, {"row": True}), "sep": ":"}
+            more["judge"] = row
+        return {**source, "fields": more}
 
     @model_validator(mode="after")
     def _records_of_a_document(self) -> Source:

@@ -24,7 +24,7 @@ from annot_pipeline.init.questions import (
     Question,
     written,
 )
-from annot_pipeline.init.reading import ANSWERS
+from annot_pipeline.init.reading import ANSWERS, ORDER
 from annot_pipeline.init.samples import ROWS_READ, Sample, sheet_of
 from annot_pipeline.init.sniff import UnusableError, read_sample
 from annot_pipeline.init.sources import SourceGuess, read_sources
@@ -249,6 +249,9 @@ def guess_campaign(
 
 def _draft(name: str, draft: SourceGuess, questions: Sequence[Question], command: str) -> str:
     """Return the text of a campaign.yaml with open places, and what fills them."""
+    role = questions[0].role if questions else ""
+    if role in ORDER and not any(e == "?" for _, e, _ in draft.reading.lines):
+        draft = replace(draft, reading=draft.reading.with_lines((role, "?", "")))
     text = write_campaign(name, name_tasks([draft], name), [], [])
     head = ["# A draft of annot init: `?` is an open place."]
     for question in questions[:1]:

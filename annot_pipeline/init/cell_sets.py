@@ -70,5 +70,5 @@ def _options(
         ("task", task, "several answers in a cell: a task each"),
         ("label", label, "whether it was chosen"),
     ]
-    answer = Answer("categorical", fields, [column.name], None, {"yes": 0, "no": 0})
+    answer = Answer("categorical", fields, [column.name])
     return answer, {"option": options}

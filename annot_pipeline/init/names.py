@@ -48,7 +48,7 @@ ROLES: dict[str, tuple[str, ...]] = {
     ),
     "segment": (
         "segment", "segmentid", "seg", "sid", "mrid", "prompt", "promptid", "qid", "sourceid",
-        "srcindex", "input",
+        "srcindex", "input", "query", "refid", "referenceid",
     ),
     "item": (
         "item", "unit", "instance", "example", "sample", "record", "object", "patient", "case",

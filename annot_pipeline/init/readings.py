@@ -32,6 +32,7 @@ from annot_pipeline.init.roles import (
     Candidate,
     Pairing,
     answer_columns,
+    are_ids,
     are_models,
     judge_columns,
     may_be_judge,
@@ -40,6 +41,7 @@ from annot_pipeline.init.roles import (
     telling_columns,
     thing_columns,
 )
+from annot_pipeline.init.sides import pairs_among
 from annot_pipeline.init.table import Choice, Column, Sheet, rounded
 from annot_pipeline.init.views import OVER, View
 
@@ -132,6 +134,12 @@ class _Reader:
         return self.choice.among(lambda name: name.startswith(MTURK_INPUT))
 
     def read(self) -> list[Reading]:
+        said = {word for name in self.sheet.names for word in names.words(name)}
+        if {"best", "worst"} <= said and not self.given:
+            raise NoJudgmentsError(
+                "looks like best-worst scaling, for which there is no kind of task: count how often "
+                "each item was best and worst, or give best and worst as scores of 1 and -1"
+            )
         if self.given.get("votes"):
             return [self._votes()]
         pairing = self._pairing()
@@ -177,7 +185,11 @@ class _Reader:
             return Pairing(judge, self._thing_alone(things))
         if is_named:
             return self._clear_thing(ranked)
-        sure = [p for p in ranked if self._is_sure(p)]
+        is_nameless = all(name == f"c{n}" for n, name in enumerate(self.sheet.names, start=1))
+        sure = [
+            p for p in ranked
+            if self._is_sure(p) and (is_nameless or are_ids(self.sheet[p.judge or ""]))
+        ]  # fmt: skip
         rivals = {p.judge for p in sure if p.score > sure[0].score - CLEARLY}
         is_ratio = sure and self.sheet.combinations(sure[0].thing or "") >= (
             FEWEST_RATIO * self.sheet.combinations(sure[0].judge or "")
@@ -191,6 +203,7 @@ class _Reader:
         return Pairing(None, self._thing_alone(things))
 
     rivals: Sequence[str] = ()
+    thing_note = ""
 
     def _is_sure(self, pairing: Pairing) -> bool:
         signs = pairing.signs
@@ -215,7 +228,7 @@ class _Reader:
         met = met and best.signs.get("judge recurs", 0) > 0
         if not met or rivals:
             return Pairing(best.judge, None)
-        self.notes.append(f"{thing} is taken for what was judged by what its cells hold: {best}")
+        self.thing_note = f"{thing} is taken for what was judged by what its cells hold: {best}"
         return best
 
     def _thing_alone(self, things: Sequence[str]) -> str | None:
@@ -248,11 +261,19 @@ class _Reader:
     def _who(self, thing: str | None) -> Question:
         """Return the question who judged, with what may be it."""
         sheet = self.sheet
-        offered = [c.name for c in self.choice.offered() if may_be_judge(sheet, c)]
-        ranked = list(dict.fromkeys([*self.rivals, *offered]))[:4]
-        options = [Option({"judge": (n,)}, spoken(sheet[n])) for n in ranked]
+        things = [thing] if thing else []
+        answers = answer_columns(self.choice, things, None, None)
         recurs = thing and sheet.combinations(thing) < len(sheet)
-        if recurs:
+        likely = [c.column.name for c in answers if not c.is_fixed or not recurs][:8]
+        offered = [
+            c.name
+            for c in self.choice.offered()
+            if may_be_judge(sheet, c) and (c.name not in likely or are_ids(c))
+        ]
+        rivals = [n for n in self.rivals if n not in likely or are_ids(sheet[n])]
+        ranked = list(dict.fromkeys([*rivals, *offered]))[:4]
+        options = [Option({"judge": (n,)}, spoken(sheet[n])) for n in ranked]
+        if recurs or pairs_among(sheet.names):
             options.append(Option({"judge": ("anonymous",)}, "every row is another person's"))
         options.append(Option({"judge": ("=NAME",)}, "one judge, so named, gave all answers"))
         text = "no column says who judged"
@@ -264,9 +285,6 @@ class _Reader:
             text += f"; {', '.join(blank)}, which may be meant for it, is blank in " + (
                 "all rows" if not sheet[blank[0]].counts else f"{sheet[blank[0]].n_blank:,} rows"
             )
-        things = [thing] if thing else []
-        answers = answer_columns(self.choice, things, None, None)
-        likely = [c.column.name for c in answers if not c.is_fixed or not recurs][:8]
         if likely:
             text += f"; answers look to be in {', '.join(likely)}"
         means = [
@@ -383,6 +401,7 @@ class _Reader:
             return []
         self._claim(thing)
         self.things = [thing.name]
+        self.notes += [self.thing_note] * bool(self.thing_note)
         judges = sheet.combinations(thing.name, self.judge) if self.judge else len(sheet)
         each = rounded(judges / max(thing.n_distinct, 1))
         lines: list[Line] = [
@@ -587,6 +606,11 @@ class _Reader:
 
     def _answer(self, column: Column, truth: Column | None) -> Answer | None:
         answer = answer_in(column, truth)
+        if answer and {*answer.labels} == {"0", "1", "true", "false"}:
+            spelled = {"~^(?i:true|1(\\.0)?)$": "yes", "~^(?i:false|0(\\.0)?)$": "no"}
+            label = {"column": column.name, "map": spelled}
+            why = "1 and true are taken for one answer, and so are 0 and false"
+            return replace(answer, fields=[("label", label, why)], labels={"no": 0, "yes": 0})
         if answer and answer.kind == "categorical" and is_scale(self.sheet, self.things, column):
             return answer_as(column, "scalar")
         return answer
@@ -603,14 +627,14 @@ class _Reader:
         if not named:
             if len(sure) > 1 and not _are_alike(sure):
                 self.questions.append(_which_answers(sure))
-            return sure
+            return sure or (varied if len(varied) == 1 else [])
         first = named[0]
         others = [
             c for c in varied if c is not first and c.is_sure
             and not roles.same_answer(self.sheet, first.column.name, c.column.name)
         ]  # fmt: skip
         alike = [c for c in others if c.is_named or _are_alike([first, c]) or not c.is_named]
-        rivals = [c.column.name for c in found if c is not first and c not in alike and c.is_named]
+        rivals = [c.column.name for c in found if c is not first and c not in alike and (c.is_named or c.is_sure)]
         if rivals:
             self.notes.append(
                 f"another answer? give it as --label or --score, too: {', '.join(rivals)}"

@@ -173,6 +173,9 @@ def may_be_thing(column: Column) -> bool:
     if roles.keys() & NO_THING or PERSONAL & {*names.words(column.name)}:
         return False
     is_measured = column.numeric_share == 1 and not column.is_whole
+    is_id = bool(names.ID_ENDINGS & {*names.words(column.name)}) or column.name[:1] == "c"
+    if not roles and column.numeric_share == 1 and column.n_distinct <= 20 and not is_id:
+        return False  # as likely an answer
     return column.n_distinct >= 3 and column.n_blank <= 0.1 * len(column.filled) and not is_measured
 
 
@@ -181,6 +184,17 @@ def are_models(column: Column) -> bool:
     counts = column.counts
     n_models = sum(n for name, n in counts.items() if MODEL_NAME.search(name))
     return not column.is_unique and n_models > len(column.filled) / 2
+
+
+FEWEST_IDS, ROWS_AN_ID = 3, 5
+
+
+def are_ids(column: Column) -> bool:
+    """Return whether cells look like ids of people: letters and digits, each in several rows."""
+    values = list(column.counts)
+    n_ids = sum(any(c.isdigit() for c in v) and any(c.isalpha() for c in v) for v in values)
+    is_many = len(values) >= FEWEST_IDS and len(column.filled) >= ROWS_AN_ID * len(values)
+    return is_many and n_ids > 0.9 * len(values)
 
 
 # --- answers -------------------------------------------------------------------------------
@@ -220,7 +234,8 @@ def answer_columns(
             continue
         in_things = sheet.differing(thing, column.name) if thing else 0.0
         in_judges = sheet.differing([judge], column.name) if judge else 1.0
-        is_fixed = bool(thing) and (
+        recurs = bool(thing) and sheet.combinations(*thing) < len(sheet)
+        is_fixed = recurs and (
             _determined(sheet, thing, column.name)
             or (judge is not None and sheet.determines(judge, column.name))
             or (not roles and _is_crossed(sheet, thing, column.name))

@@ -190,6 +190,9 @@ def _differ_by_judges(sheet: Sheet, reading: Reading, words: Sequence[str]) -> b
     judge = reading.column(sheet, "judge")
     if judge is None or not isinstance(judge.expression, str):
         return False
+    named = [{*sheet.part(n)[judge.name].counts} for n in range(len(sheet.parts))]
+    if all(len(own) == 1 for own in named) and len(set.union(*named)) == len(named):
+        return True  # a file is a judge's
     shares = []
     for number in range(len(sheet.parts)):
         judges = sheet.part(number)[judge.name].counts

@@ -290,8 +290,9 @@ def _taken_apart(
                 p for e in elements[:2000] if isinstance(e, dict) for p in _paths(e)
             )
             for path in [*paths][:VALUES_OFFERED]:
-                columns[f"{name}.{path}"] = [_text(_at(e, path)) for e in elements]
-                expressions[f"{name}.{path}"] = {"column": value, "json": path}
+                own = path if path not in part.column_names else f"{name}.{path}"
+                columns[own] = [_text(_at(e, path)) for e in elements]
+                expressions[own] = {"column": value, "json": path}
         else:
             columns[_one(name)] = list(map(_text, elements))
             expressions[_one(name)] = value

@@ -1,0 +1,114 @@
+"""The conversation of `annot init` on a terminal: five rows, what is believed, what is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pyarrow as pa
+
+from annot_pipeline.errors import ConfigError, printable, shorten
+from annot_pipeline.init import names
+from annot_pipeline.init.campaign import OpenError
+from annot_pipeline.init.questions import MOST_CHOICES, MOST_QUESTIONS, Given, Question
+from annot_pipeline.init.roles import shape_of
+
+SHOWN_COLUMNS = 12
+WIDTH = 18
+PERSONAL = frozenset({"name", "email", "mail", "user", "person", "address", "ip"})
+Say, Ask = Callable[[str], None], Callable[[str], str]
+
+
+def converse(make: Callable[[Given], str], given: Given, say: Say, ask: Ask) -> str:
+    """Return the text of campaign.yaml, after at most six questions.
+
+    Parameters
+    ----------
+    make
+        Writes campaign.yaml with what is known, or raises OpenError.
+    given
+        What options say.
+    say, ask
+        Print a line; print a prompt and return what was typed.
+
+    Raises
+    ------
+    OpenError
+        A question stays open: the terminal was closed, nothing was chosen, or too much is unknown.
+    """
+    known = dict(given)
+    is_shown = False
+    for _ in range(MOST_QUESTIONS):
+        try:
+            return make(known)
+        except OpenError as error:
+            if not error.questions or not error.questions[0].options:
+                raise
+            if not is_shown and error.preview is not None:
+                for line in preview(error.preview):
+                    say(line)
+                is_shown = True
+            answer = _answer(error.questions[0], known, make, say, ask)
+            if answer is None:
+                raise
+            known = answer
+    return make(known)
+
+
+def _answer(
+    question: Question, known: Given, make: Callable[[Given], str], say: Say, ask: Ask
+) -> dict[str, tuple[str, ...]] | None:
+    """Return what is known after a question; None if it is left open."""
+    say("")
+    say(printable(str(question)))
+    options = question.options[:MOST_CHOICES]
+    for number, option in enumerate(options, start=1):
+        why = f"  ({printable(option.why)})" if option.why else ""
+        say(f"  {number}  {printable(str(option))}{why}")
+    while True:
+        try:
+            typed = ask(f"1 to {len(options)}, a column's name, or nothing to stop: ").strip()
+        except (EOFError, KeyboardInterrupt):
+            say("")
+            return None
+        if not typed:
+            return None
+        if typed.isdigit() and 1 <= int(typed) <= len(options):
+            more = dict(options[int(typed) - 1].given)
+            if more.get("judge") == ("=NAME",):
+                name = ask("the judge's name: ").strip()
+                more["judge"] = (f"={name or 'judge'}",)
+        elif typed.isdigit():
+            say(f"there is no answer {typed}")
+            continue
+        else:
+            more = {question.role: tuple(part.strip() for part in typed.split(","))}
+        answered = {**known, **more}
+        try:
+            make(answered)
+        except OpenError:
+            return answered
+        except ConfigError as error:  # a column that is not there, or cells that contradict
+            say(printable("; ".join(p.what for p in error.problems)))
+            continue
+        return answered
+
+
+def preview(table: pa.Table) -> list[str]:
+    """Return some rows as they may be shown: cells that may be names of people by their shape."""
+    columns = table.column_names[:SHOWN_COLUMNS]
+    shown = [[_shown(name, cell) for cell in table.column(name).to_pylist()] for name in columns]
+    lines = []
+    for name, cells in zip(columns, shown, strict=True):
+        lines.append(f"{printable(shorten(name)):<{WIDTH + 6}} {' | '.join(cells)}"[:100])
+    more = len(table.column_names) - len(columns)
+    return [*lines, f"... and {more} more columns"] if more > 0 else lines
+
+
+def _shown(name: str, cell: str | None) -> str:
+    """Return a cell: numbers as they are, words of columns that may name people by their shape."""
+    text = " ".join((cell or "").split())
+    is_number = text.replace(".", "", 1).replace("-", "", 1).isdigit()
+    may_be_name = not is_number and (
+        not names.roles(name) or "judge" in names.roles(name) or PERSONAL & {*names.words(name)}
+    )
+    return printable(shape_of(text) if may_be_name else text[:WIDTH])
