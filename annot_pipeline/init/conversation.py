@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pyarrow as pa
 
-from annot_pipeline.errors import ConfigError, printable, shorten
+from annot_pipeline.errors import ConfigError, printable
 from annot_pipeline.init import names
 from annot_pipeline.init.campaign import OpenError
 from annot_pipeline.init.questions import MOST_CHOICES, MOST_QUESTIONS, Given, Question
@@ -14,7 +14,7 @@ from annot_pipeline.init.roles import shape_of
 
 SHOWN_COLUMNS = 12
 WIDTH = 18
-PERSONAL = frozenset({"name", "email", "mail", "user", "person", "address", "ip"})
+LONGEST_NAME = 40
 Say, Ask = Callable[[str], None], Callable[[str], str]
 
 
@@ -99,16 +99,17 @@ def preview(table: pa.Table) -> list[str]:
     shown = [[_shown(name, cell) for cell in table.column(name).to_pylist()] for name in columns]
     lines = []
     for name, cells in zip(columns, shown, strict=True):
-        lines.append(f"{printable(shorten(name)):<{WIDTH + 6}} {' | '.join(cells)}"[:100])
+        lines.append(f"{printable(name)[:WIDTH]:<{WIDTH}} {' | '.join(cells)}"[:80])
     more = len(table.column_names) - len(columns)
     return [*lines, f"... and {more} more columns"] if more > 0 else lines
 
 
 def _shown(name: str, cell: str | None) -> str:
-    """Return a cell: numbers as they are, words of columns that may name people by their shape."""
+    """Return a cell as it may be shown: numbers, answers and long texts; else only its shape.
+
+    Short texts may be names of people, and nobody has said yet which column names them.
+    """
     text = " ".join((cell or "").split())
-    is_number = text.replace(".", "", 1).replace("-", "", 1).isdigit()
-    may_be_name = not is_number and (
-        not names.roles(name) or "judge" in names.roles(name) or PERSONAL & {*names.words(name)}
-    )
-    return printable(shape_of(text) if may_be_name else text[:WIDTH])
+    is_number = text.replace(".", "", 1).removeprefix("-").isdigit()
+    is_shown = is_number or len(text) > LONGEST_NAME or "answer" in names.roles(name)
+    return printable(text[:WIDTH] if is_shown else shape_of(text))

@@ -56,7 +56,10 @@ class Group:
             return escaped(self.paths[0], self.folder)
         parent = self.paths[0].parent
         prefix, suffix = name_frame(self.paths)
-        for start, end in ((prefix, suffix), ("", suffix), ("", self.paths[0].suffix)):
+        frames = [(prefix, suffix), ("", suffix), ("", self.paths[0].suffix)]
+        if re.search(r"\d", prefix):  # of one month, or one batch: later files have another
+            frames = [(re.split(r"\d", prefix)[0], suffix), *frames[1:], frames[0]]
+        for start, end in frames:
             name = f"{glob.escape(start)}*{glob.escape(end)}"
             if matches(parent, name) == set(self.paths):
                 return f"{escaped(parent, self.folder)}/{name}".removeprefix("./")

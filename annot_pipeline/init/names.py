@@ -151,7 +151,7 @@ def roles(name: str) -> dict[str, int]:
 
 
 ANONYMIZED = frozenset(
-    {"anon", "anonymous", "anonymized", "anonymised", "hashed", "pseudo", "unique"}
+    {"anon", "anonymous", "anonymized", "anonymised", "hashed", "pseudo", "pseudonym", "unique"}
 )
 """Words that say how an id was made, and not of what."""
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from annot_pipeline.errors import ConfigError, Problem
+from annot_pipeline.errors import ConfigError, Problem, first_of
 from annot_pipeline.init import names, roles
 from annot_pipeline.init.abstentions import as_written, without_abstentions, without_nan
-from annot_pipeline.init.answers import Answer, answer_as, answer_in, scale_of
+from annot_pipeline.init.answers import MOSTLY_NUMBERS, Answer, answer_as, answer_in, scale_of
 from annot_pipeline.init.cell_sets import set_answer
 from annot_pipeline.init.comparisons import comparison
 from annot_pipeline.init.failure_flags import with_failure_flags
@@ -36,6 +36,7 @@ from annot_pipeline.init.roles import (
     are_models,
     judge_columns,
     may_be_judge,
+    may_be_thing,
     pairings,
     spoken,
     telling_columns,
@@ -43,7 +44,7 @@ from annot_pipeline.init.roles import (
 )
 from annot_pipeline.init.sides import pairs_among
 from annot_pipeline.init.table import Choice, Column, Sheet, rounded
-from annot_pipeline.init.views import OVER, View
+from annot_pipeline.init.views import MOST_COLUMNS, OVER, View
 
 MTURK_ANSWER, MTURK_INPUT = "Answer.", "Input."
 SHOWN_COLUMNS = 40
@@ -112,7 +113,11 @@ class _Reader:
         self.given = given
         ignored = {*given.get("ignore", ())}
         taken = {name for role, names_ in given.items() for name in names_ if role != "each"}
-        remaining = [n for n in self.sheet.names if n not in ignored | taken and n != OVER]
+        remaining = [
+            n for position, n in enumerate(self.sheet.names)
+            if n not in ignored | taken and n != OVER
+            and (position < MOST_COLUMNS or names.roles(n))
+        ]  # fmt: skip
         self.choice = Choice(self.sheet, remaining)
         self.is_mturk = format_ == "mturk"
         self.one = self.sheet.part(0) if len(self.sheet.parts) > 1 else self.sheet
@@ -286,7 +291,7 @@ class _Reader:
                 "all rows" if not sheet[blank[0]].counts else f"{sheet[blank[0]].n_blank:,} rows"
             )
         if likely:
-            text += f"; answers look to be in {', '.join(likely)}"
+            text += f"; answers look to be in {first_of(likely, 8)}"
         means = [
             n for n in sheet.names if MEANS & {*names.words(n)} and sheet[n].numeric_share > 0.9
         ]
@@ -390,6 +395,8 @@ class _Reader:
         thing = sheet[pairing.thing] if pairing.thing else None
         if system and segment and system.name != segment.name:
             return self._system_and_segment(system, segment)
+        if system and thing and (other := self._made_of(system, thing)):
+            return self._system_and_segment(system, other)
         if (
             system
             and thing
@@ -412,6 +419,21 @@ class _Reader:
                 self._claim(column)
                 lines.append((field, column.expression, f"{column.n_distinct:,} different"))
         return lines
+
+    def _made_of(self, system: Column, thing: Column) -> Column | None:
+        """Return the segment of outputs: with the system, it says which text was judged."""
+        sheet = self.sheet
+        if thing.mean_length <= FREE_TEXT or system.name == thing.name:
+            return None
+        for column in self.inputs().offered():
+            if column.name in (system.name, thing.name, self.judge) or not may_be_thing(column):
+                continue
+            both = sheet.combinations(system.name, column.name)
+            whole = sheet.combinations(system.name, column.name, thing.name)
+            is_less = column.n_distinct < 0.9 * thing.n_distinct
+            if whole == both >= ONCE * thing.n_distinct and is_less:
+                return column
+        return None
 
     def _claim(self, column: Column) -> None:
         if column.name in self.choice.remaining:
@@ -593,6 +615,7 @@ class _Reader:
         if self.is_mturk:
             return self._mturk_answers(truth)
         found = answer_columns(choice, self.things, self.judge, truth)
+        found = found or answer_columns(choice, self.things, self.judge, truth, strict=False)
         if self.view.parts:
             found = [c for c in found if c.column.name in self.view.parts]
         chosen = self._chosen(found)
@@ -600,8 +623,8 @@ class _Reader:
         for column, _ in pairs:
             self.choice.claim(column)
         if pairs and not chosen[0].is_named:
-            listed = ", ".join(column.name for column, _ in pairs)
-            self.notes.append(f"{listed}: by its cells the only column that looks like an answer")
+            listed = first_of([column.name for column, _ in pairs])
+            self.notes.append(f"taken for answers by what the cells hold: {listed}")
         return pairs
 
     def _answer(self, column: Column, truth: Column | None) -> Answer | None:
@@ -625,6 +648,13 @@ class _Reader:
         if "all_answers" in self.given:
             return [c for c in varied if c.in_things > 0 or c.is_named] or found[:1]
         if not named:
+            numbers = [c for c in sure if c.column.numeric_share > MOSTLY_NUMBERS]
+            if self.view.shape == "numbered" and numbers:
+                return numbers[:1]
+            if (most := _most_alike(sure)) and len(most) < len(sure):
+                rest = first_of([c.column.name for c in sure if c not in most])
+                self.notes.append(f"another answer? give it as --label or --score, too: {rest}")
+                return most
             if len(sure) > 1 and not _are_alike(sure):
                 self.questions.append(_which_answers(sure))
             return sure or (varied if len(varied) == 1 else [])
@@ -633,11 +663,14 @@ class _Reader:
             c for c in varied if c is not first and c.is_sure
             and not roles.same_answer(self.sheet, first.column.name, c.column.name)
         ]  # fmt: skip
-        alike = [c for c in others if c.is_named or _are_alike([first, c]) or not c.is_named]
-        rivals = [c.column.name for c in found if c is not first and c not in alike and (c.is_named or c.is_sure)]
+        alike = [c for c in others if c.is_named or _are_alike([first, c])]
+        rivals = [
+            c.column.name for c in found
+            if c is not first and c not in alike and (c.is_named or c.is_sure)
+        ]  # fmt: skip
         if rivals:
             self.notes.append(
-                f"another answer? give it as --label or --score, too: {', '.join(rivals)}"
+                f"another answer? give it as --label or --score, too: {first_of(rivals)}"
             )
         return [first, *alike]
 
@@ -884,6 +917,17 @@ def _are_alike(candidates: Sequence[Candidate]) -> bool:
     )  # fmt: skip
 
 
+FEWEST_QUESTIONS = 3
+
+
+def _most_alike(sure: Sequence[Candidate]) -> list[Candidate]:
+    """Return the columns on one scale, where they are several, and more than twice the others."""
+    groups = [[c for c in sure if _are_alike([first, c])] for first in sure[:10]]
+    most = max(groups, key=len, default=[])
+    is_most = len(most) >= FEWEST_QUESTIONS and len(most) > 2 * (len(sure) - len(most))
+    return most if is_most else []
+
+
 def _which_answers(sure: Sequence[Candidate]) -> Question:
     listed = [c.column for c in sure[:5]]
     options = [
@@ -904,7 +948,7 @@ def _on_one_scale(first: Answer, other: Answer) -> bool:
 RATINGS = frozenset(
     {"rating", "rate", "grade", "stars", "star", "quality", "likert", "naturalness"}
 )
-FEWEST_STEPS = 5
+FEWEST_STEPS, FEWEST_PAIRS = 5, 30
 NEARER = 0.75
 """Distance of two judges' different answers, as a share of that of answers taken at random."""
 
@@ -912,7 +956,12 @@ NEARER = 0.75
 def is_scale(sheet: Sheet, things: Sequence[str], column: Column) -> bool:
     """Return whether few whole numbers are a scale: named as ratings, and judges are near."""
     column = without_abstentions(column)
-    if not RATINGS & {*names.words(column.name)} or not column.is_whole or not things:
+    is_named = bool(RATINGS & {*names.words(column.name)})
+    if (
+        not column.is_whole
+        or not things
+        or not (is_named or "answer" not in names.roles(column.name))
+    ):
         return False
     is_usual = column.low in (0, 1) and column.n_distinct >= FEWEST_STEPS
     if not is_usual or column.high - column.low + 1 > 1.5 * column.n_distinct:
@@ -924,8 +973,8 @@ def is_scale(sheet: Sheet, things: Sequence[str], column: Column) -> bool:
     groups = codes[known][order]
     numbers = np.array([float(c) for c, k in zip(cells, known, strict=True) if k])[order]
     beside = (groups[1:] == groups[:-1]) & (groups[1:] >= 0) & (numbers[1:] != numbers[:-1])
-    if beside.sum() < FEWEST_STEPS:
-        return True
+    if beside.sum() < (FEWEST_STEPS if is_named else FEWEST_PAIRS):
+        return is_named
     apart = np.abs(numbers[1:] - numbers[:-1])[beside].mean()
     values, counts = np.unique(numbers, return_counts=True)
     gaps = np.abs(values[:, None] - values[None, :])

@@ -36,6 +36,8 @@ CLEARLY = 0.4
 ONCE, RARELY = 0.97, 0.5
 """Shares of rows that differ in judge and thing: enough, and too few to be repeats."""
 MOST_TRIED = 12
+UNIQUE = 0.3
+"""How much it says that a judge meets a thing once, where every row has another thing."""
 FEWEST_RATIO = 2.0
 """Things a judge, where neither has a name, at least: else nobody knows which is which."""
 
@@ -50,7 +52,7 @@ PERSONAL = frozenset({
     "device", "political", "income", "locale", "nationality",
 })  # fmt: skip
 """Words of columns that say something about the person, or how the answer came in."""
-NO_ANSWER = PERSONAL | names.MEASURED_TIME | names.NO_ANSWER | frozenset({
+NO_ANSWER = REPEATS | PERSONAL | names.MEASURED_TIME | names.NO_ANSWER | frozenset({
     "order", "position", "trial", "index", "row", "version", "batch", "comment", "comments",
     "feedback", "explanation", "reason", "rationale", "worker", "count", "hash", "split", "seed",
     "clicks", "timestamp", "rt", "latency", "tokens", "cost", "temperature", "error", "flag",
@@ -111,14 +113,15 @@ def _signs(choice: Choice, judge: str, thing: str) -> dict[str, float]:
     if not n_rows or n_things < 2:
         return {"a thing has one judge": 1.0}
     both = sheet.combinations(judge, thing)
+    is_unique = n_things == n_rows > n_judges  # which every row would be: it says nothing
     return {
         "judge is named so": names.likelihood(judge, "judge"),
         "judge recurs": min(1.0, math.log(max(n_rows / n_judges, 1)) / math.log(8)),
         "judges are fewer than things": float(n_judges < n_things),
-        "at most one answer": both / n_rows,
+        "at most one answer": UNIQUE if is_unique else both / n_rows,
         "things meet several judges": sheet.met_by_several([thing], judge),
         "thing is named so": thing_likelihood(thing),
-        "thing determines others": _described(choice, thing, judge),
+        "thing determines others": 0.0 if is_unique else _described(choice, thing, judge),
         "a thing has one judge": float(both == n_things < n_rows),
     }
 
@@ -173,8 +176,8 @@ def may_be_thing(column: Column) -> bool:
     if roles.keys() & NO_THING or PERSONAL & {*names.words(column.name)}:
         return False
     is_measured = column.numeric_share == 1 and not column.is_whole
-    is_id = bool(names.ID_ENDINGS & {*names.words(column.name)}) or column.name[:1] == "c"
-    if not roles and column.numeric_share == 1 and column.n_distinct <= 20 and not is_id:
+    is_id = is_called_id(column.name) or column.name[:1] == "c"
+    if not roles and column.numeric_share > 0.9 and not is_id:
         return False  # as likely an answer
     return column.n_distinct >= 3 and column.n_blank <= 0.1 * len(column.filled) and not is_measured
 
@@ -217,7 +220,12 @@ class Candidate:
 
 
 def answer_columns(
-    choice: Choice, thing: Sequence[str], judge: str | None, truth: Column | None
+    choice: Choice,
+    thing: Sequence[str],
+    judge: str | None,
+    truth: Column | None,
+    *,
+    strict: bool = True,
 ) -> list[Candidate]:
     """Return the columns that may be answers: named so, or by what they hold; the best first."""
     sheet, found = choice.sheet, []
@@ -228,7 +236,12 @@ def answer_columns(
             continue
         if len(column.filled) <= column.n_blank and not (is_named and len(column.filled) > 1):
             continue
-        if not is_named and (roles.keys() - {"rank"} or NO_ANSWER & {*names.words(column.name)}):
+        unlikely = (NO_ANSWER if strict else NO_ANSWER - names.NO_ANSWER) - {"is", "has"}
+        if not is_named and _is_id(column):
+            continue
+        is_short = column.numeric_share == 1 or not strict
+        others = {"rank"} | ({"text", "source", "reference"} if is_short else set())
+        if not is_named and (roles.keys() - others or unlikely & {*names.words(column.name)}):
             continue
         if answer_in(column, truth) is None:
             continue
@@ -252,6 +265,21 @@ def answer_columns(
         c.is_fixed, not c.is_named, names.roles(c.column.name).get("answer", 0),
         order[c.column.name],
     ))  # fmt: skip
+
+
+def is_called_id(name: str) -> bool:
+    """Return whether a column is called an id of something."""
+    words = names.words(name)
+    return bool(words) and (words[-1] in names.ID_ENDINGS or words[-1].endswith("id"))
+
+
+LARGEST_ANSWER = 100_000
+
+
+def _is_id(column: Column) -> bool:
+    """Return whether a column holds ids: it is called so, or its whole numbers are huge."""
+    is_huge = column.numeric_share == 1 and column.high > LARGEST_ANSWER
+    return is_called_id(column.name) or is_huge
 
 
 def _determined(sheet: Sheet, thing: Sequence[str], name: str) -> bool:

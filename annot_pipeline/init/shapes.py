@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
+from os.path import commonpath
 from typing import Any
 
 from annot_pipeline.errors import ConfigError, Problem
@@ -20,6 +21,7 @@ from annot_pipeline.init.readings import read_columns, read_view, unmapped_note
 from annot_pipeline.init.sides import pairs_among
 from annot_pipeline.init.table import Column, Sheet
 from annot_pipeline.init.views import (
+    MOST_COLUMNS,
     OVER,
     View,
     cell_views,
@@ -38,7 +40,8 @@ FUNCTIONS = frozenset({"lf", "labelingfunction", "labelfn", "annot", "anno", "an
 PLACES = "who labelled is unknown: judges are places in the list, so do not measure them"
 NO_QUESTION = frozenset(
     {"age", "gender", "sex", "country", "language", "education", "timestamp", "email", "consent",
-     "time", "duration", "seconds", "date", "comments", "comment", "feedback"}
+     "time", "duration", "seconds", "date", "comments", "comment", "feedback", "number",
+     "total"}
 )  # fmt: skip
 """Words of columns that ask about the person, or nothing."""
 ITEM_IN_NAME = re.compile(r"^(.*?)(?:_\d+| \[[^\[\]]*\])$")
@@ -187,12 +190,13 @@ def _keyed(sheet: Sheet, view: View) -> Reading | None:
     column = view.sheet[value]
     is_partial = len(view.sheet) < over.n_distinct * len(sheet)
     shared = view.sheet.met_by_several([value], OVER)
-    if (
-        not is_partial
-        or shared < 1
-        or not is_few(column)
-        or "judge" not in names.roles(_plain(name))
-    ):
+    listed = " ".join(
+        cell for n in sheet.names if "judge" in names.roles(_plain(n))
+        for cell in sheet[n].filled[:200].to_pylist()
+    )  # fmt: skip
+    are_judges = listed and all(key in listed for key in list(over.counts)[:5])
+    is_named = is_partial and shared == 1 and "judge" in names.roles(_plain(name))
+    if not is_few(column) or not (are_judges or is_named):
         return None
     lines: list[Line] = [
         ("judge", {"value": "{k}"}, "the keys"), ("item", item, ""), ("label", "{k.value}", ""),
@@ -236,7 +240,7 @@ def _given_each(sheet: Sheet, format_: str, given: Given) -> list[Reading]:
 def _judges_by_name(sheet: Sheet) -> Reading | None:
     """Return columns named after judges, such as rater_1, rater_2: one row an item."""
     families: dict[str, list[str]] = {}
-    for name in sheet.names:
+    for name in sheet.names[:5000]:
         match = _NUMBERED.fullmatch(name) or re.fullmatch(r"(lf_)(.+)", name)
         if match:
             stem = "".join(names.words(match[1]))
@@ -345,12 +349,13 @@ def by_judge(
         lines.append(("truth", gold, ""))
     used = {item, *columns, *([gold] if gold else [])}
     notes += unmapped_note([sheet[n] for n in sheet.names if n not in used])
-    has_minus = "-1" in values and _are_classes(values)
+    minus = next((v for v in values if v in ("-1", "-1.0")), None)
+    has_minus = minus is not None and _are_classes(values)
     return Reading(
         "a matrix with one column a judge", lines, "scalar" if is_score else "categorical",
         each={"rater": each}, notes=notes, abstained=abstained, failed=failed,
-        abstain=as_written(abstained) + (["-1"] if has_minus else []),
-        labels={v: counts[v] for v in counts if v in values and not (has_minus and v == "-1")},
+        abstain=as_written(abstained) + ([minus] if minus and has_minus else []),
+        labels={} if is_score else {v: counts[v] for v in counts if v in values and not (has_minus and v == minus)},
     )  # fmt: skip
 
 
@@ -369,6 +374,14 @@ def _is_score(values: set[str]) -> bool:
 
 def _matrix(sheet: Sheet) -> Reading | None:
     """Return a table of answers whose columns are judges, or questions to one person a row."""
+    if len(sheet.names) > MOST_COLUMNS:
+        text = f"the file has {len(sheet.names):,} columns, of which none is called as judges are"
+        glob = commonpath(sheet.names[1:]) + "*"
+        options = [
+            Option({"each": (glob,), "judge": ("each",)}, "each of these columns is a judge")
+        ]
+        ask = "Which of them hold answers?"
+        raise NoJudgmentsError(text, question=Question("each", text, options, ask))
     answers = _alike(sheet)
     if len(answers) < FEWEST:
         return None

@@ -159,7 +159,8 @@ def _with_file_judges(group: Group, reading: Reading, given: Given) -> Reading:
             for q in reading.questions
         ]
         reading = replace(reading, questions=asked)
-        if reading.kind != "pairwise" or not words_in_names(group.paths):
+        is_named = all(MODEL_NAME.search(stem_of(path)) for path in group.paths)
+        if reading.kind != "pairwise" or not is_named:
             return reading
     if not (is_asked or several):
         return reading
@@ -224,6 +225,7 @@ def _judge_a_file(group: Group, reading: Reading, given: Given) -> list[SourceGu
         why = "no column says who: taken for one judge, named after the file"
         line = ("judge", {"value": stem_of(single.paths[0])}, why)
         judged = _reading(single, reading.kind, given).with_lines(line)
+        judged.questions = [q for q in judged.questions if q.role != "judge"]
         judged.notes += [
             f"left out: {group.paths[part].name}, all of whose rows stand here, too"
             for part, whole in containers.items()

@@ -217,7 +217,7 @@ def test_outcomes_that_name_no_two_sides_are_no_preference(
     try:
         text = guess_campaign([path], tmp_path)
     except OpenError as error:  # answers that differ, and left tells them apart
-        assert "left tells these answers apart" in str(error)
+        assert "tells these answers apart" in str(error)
         text = error.draft or ""
     assert "preference" not in text
     assert "kind: categorical" in text
@@ -290,13 +290,19 @@ def test_each_file_without_a_judge_is_a_judge(tmp_path: Path, guess: Guesses) ->
     write_csv(tmp_path / "in/gpt-3.csv", anonymous(1))
     write_csv(tmp_path / "in/gpt-4.csv", anonymous(2))
     write_csv(tmp_path / "in/gpt-4-some.csv", anonymous(2)[:20])
-    with pytest.raises(OpenError, match="--judge file .each of the 3 files is a judge"):
-        guess_campaign([tmp_path / "in"], tmp_path)
-    actual = guess(tmp_path / "in", judge="file")
+    actual = guess(tmp_path / "in")
     assert actual.used("judge") == {("gpt-3",), ("gpt-4",)}
     assert actual.facts["fates"]["used"] == 120
     assert "left out: gpt-4-some.csv, all of whose rows stand here, too" in actual.notes
     assert actual.task_kinds == {"*": "pairwise"}
+
+
+def test_files_of_other_names_are_asked_about(tmp_path: Path, guess: Guesses) -> None:
+    write_csv(tmp_path / "in/one.csv", anonymous(1))
+    write_csv(tmp_path / "in/two.csv", anonymous(2))
+    with pytest.raises(OpenError, match=r"--judge file \(each of the 2 files is a judge"):
+        guess_campaign([tmp_path / "in"], tmp_path)
+    assert guess(tmp_path / "in", judge="file").used("judge") == {("one",), ("two",)}
 
 
 def test_other_answers_still_need_a_judge(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ MASC, SNOW = "masc-wordsense/munged", "snow2008/all_collected_data"
         ("dawid-skene-1979", 315, 0, {"judge", "item", "label"}),
         ("dog-4class", 8_070, 0, {"judge", "item", "label"}),
         ("face-sentiment", 5_242, 0, {"judge", "item", "label"}),
-        ("labelstudio-leoka", 32_931, 0, set(LABEL_STUDIO_FIELDS)),
+        ("labelstudio-leoka", 32_931, 0, {*LABEL_STUDIO_FIELDS, "text"}),
         ("llmfao", 15_403, 0, {"judge", "segment", "system_a", "system_b", "preference"}),
         pytest.param(
             "wmt15-ranking/data", 179_098, 764,

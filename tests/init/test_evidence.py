@@ -1,0 +1,149 @@
+"""Roles by evidence: what cells hold decides, whatever columns are called."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from annot_pipeline.init import OpenError, guess_campaign
+from tests.init.conftest import Guess, write_csv
+
+Guesses = Callable[..., Guess]
+
+
+def listening_test(*header: str, systems: int = 6) -> list[tuple[object, ...]]:
+    """20 people, 12 sources, some systems; every person rates all."""
+    draw = random.Random(2)
+    rows = [
+        (f"P{p:02}", f"song{s}", f"alg{a}", min(100, max(0, int(draw.gauss(20 + 10 * a + s, 12)))))
+        for p in range(20) for s in range(12) for a in range(systems)
+    ]  # fmt: skip
+    return [header, *rows]
+
+
+def question(path: Path, **given: str) -> OpenError:
+    with pytest.raises(OpenError) as caught:
+        guess_campaign([path], path.parent, given={r: (v,) for r, v in given.items()})
+    return caught.value
+
+
+def test_scores_of_systems_by_what_they_hold(tmp_path: Path, guess: Guesses) -> None:
+    rows = listening_test("Listener", "Source", "Algorithm", "Ratingscore")
+    fields = guess(write_csv(tmp_path / "v.csv", rows)).fields()
+    assert fields == {
+        "judge": "Listener", "segment": "Source", "system": "Algorithm", "score": "Ratingscore",
+    }  # fmt: skip
+
+
+def test_names_that_say_nothing_are_asked_about(tmp_path: Path, guess: Guesses) -> None:
+    path = write_csv(tmp_path / "v.csv", listening_test("who", "track", "kind", "val"))
+    asked = question(path)
+    assert asked.questions[0].role == "judge"
+    assert "--judge who" in map(str, asked.questions[0].options)
+    assert question(path, judge="who").questions[0].role == "item"
+    actual = guess(path, judge="who", segment="track", system="kind")
+    assert actual.fields()["score"] == "val"
+
+
+def test_what_made_the_item_is_no_judge(tmp_path: Path) -> None:
+    rows = [("model", "question", "answer", "accuracy", "solvable")]
+    rows += [(f"m{n % 3}", f"what is {n}?", f"{n}.0", n % 2, n % 3 % 2) for n in range(12)]
+    assert "answers in accuracy, solvable" in str(question(write_csv(tmp_path / "v.csv", rows)))
+
+
+def test_a_constant_of_the_judge_and_a_description_are_no_answers(
+    tmp_path: Path, guess: Guesses
+) -> None:
+    rows = [("rater", "clip", "handed", "length", "verdict_text")]
+    rows += [
+        (f"r{j}", f"c{i}", "LR"[j % 2], i % 4, ("ok", "bad")[(i * j) % 3 == 0])
+        for i in range(20) for j in range(5)
+    ]  # fmt: skip
+    assert guess(write_csv(tmp_path / "v.csv", rows)).fields() == {
+        "judge": "rater", "item": "clip", "label": "verdict_text",
+    }  # fmt: skip
+
+
+def test_a_rubric_has_a_task_a_column(tmp_path: Path, guess: Guesses) -> None:
+    draw = random.Random(1)
+    rows = [("essay", "grader", "organization", "grammar", "content")]
+    for e in range(40):
+        level = [draw.randint(2, 5) for _ in range(3)]
+        rows += [
+            (f"e{e}", f"g{g}", *(str(v + draw.choice((-1, 0, 0, 1))) for v in level))  # type: ignore[list-item]
+            for g in range(3)
+        ]
+    actual = guess(write_csv(tmp_path / "v.csv", rows))
+    assert actual.used("task") == {("organization",), ("grammar",), ("content",)}
+    assert actual.task_kinds == {"*": "scalar"}, "near answers on six steps are scores"
+
+
+def test_an_id_is_no_answer(tmp_path: Path, guess: Guesses) -> None:
+    rows = [("bbcid", "system", "summary", "is_factual", "worker_id")]
+    rows += [
+        (10_000_000 + i, s, f"a long summary of what was said in {i} by {s}",
+         ("yes", "no")[(i + j) % 3 == 0], f"w{j}")
+        for i in range(30) for s in ("x", "y", "z") for j in range(3)
+    ]  # fmt: skip
+    fields = guess(write_csv(tmp_path / "v.csv", rows)).fields()
+    assert fields == {
+        "judge": "worker_id", "segment": "bbcid", "system": "system", "label": "is_factual",
+    } | ({"text": "summary"} if "text" in fields else {})  # fmt: skip
+
+
+def test_two_questions_about_one_item_are_two_tasks(tmp_path: Path, guess: Guesses) -> None:
+    rows = [("experiment", "subject", "url", "rating")]
+    rows += [
+        (e, f"s{j}", f"u{i}", (i * 7 + j * 3 + 50 * (e == "quality")) % 100)
+        for e in ("interference", "quality") for i in range(9) for j in range(3)
+    ]  # fmt: skip
+    actual = guess(write_csv(tmp_path / "v.csv", rows))
+    assert (actual.fields()["task"], actual.fields()["score"]) == ("experiment", "rating")
+    asked = [(("arm" if n == 0 else r[0]), *r[1:]) for n, r in enumerate(rows)]
+    error = question(write_csv(tmp_path / "w.csv", asked))
+    assert "arm tells these answers apart" in str(error)
+
+
+@pytest.mark.parametrize("column", ["worker_id_anon", "worker_unique_ids", "assigned_to"])
+def test_variants_of_names_of_judges(tmp_path: Path, guess: Guesses, column: str) -> None:
+    rows = [(column, "ref_id", "sys_id", "human_score")]
+    rows += [
+        (j, i, s, 40 + 5 * j + i * (s == "A")) for i in range(9) for s in "AB" for j in range(3)
+    ]
+    fields = guess(write_csv(tmp_path / "v.csv", rows)).fields()
+    assert fields == {
+        "judge": column, "segment": "ref_id", "system": "sys_id", "score": "human_score"
+    }  # fmt: skip
+
+
+def test_judges_in_columns_of_winners(tmp_path: Path, guess: Guesses) -> None:
+    rows = [("question_id", "model_1", "model_2", "winner1", "winner2", "winner3")]
+    rows += [
+        (str(n), "m-a", "m-b", *(("model_1", "model_2", "tie")[(n + j) % 3] for j in range(3)))
+        for n in range(6)
+    ]  # type: ignore[misc]
+    actual = guess(write_csv(tmp_path / "v.csv", rows))
+    assert actual.used("judge") == {("winner1",), ("winner2",), ("winner3",)}
+    assert len(actual.judgments) == 18
+
+
+def test_pairs_of_documents_in_hits(tmp_path: Path, guess: Guesses) -> None:
+    rows = [("HITId", "WorkerId", "Input.query", "Input.docA", "Input.docB", "Answer.radio")]
+    rows += [(h, w, f"q{h % 2}", f"d{h}", f"d{h + 1}", "abs"[(h + w) % 3])  # type: ignore[misc]
+             for h in range(6) for w in range(3)]  # fmt: skip
+    actual = guess(write_csv(tmp_path / "v.csv", rows))
+    assert actual.fields()["preference"]["map"] == {"a": "a", "b": "b", "s": "tie"}
+    assert actual.fields()["segment"] == "Input.query"
+    assert actual.task_kinds == {"*": "pairwise"}
+
+
+def test_spellings_of_one_boolean_are_one_answer(tmp_path: Path, guess: Guesses) -> None:
+    for judge, spelled in (("b", ("True", "False")), ("c", ("1", "0"))):
+        rows = [("id", "judge", "toxic"), *((f"i{n}", judge, spelled[n % 2]) for n in range(20))]
+        write_csv(tmp_path / "in" / f"{judge}.csv", rows)
+    actual = guess(tmp_path / "in")
+    assert actual.used("label") == {("yes",), ("no",)}
+    assert "task" not in actual.fields(), "a file is a judge's"
