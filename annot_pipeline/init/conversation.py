@@ -15,7 +15,8 @@ from annot_pipeline.init.roles import shape_of
 SHOWN_COLUMNS = 12
 WIDTH = 18
 LONGEST_NAME = 40
-Say, Ask = Callable[[str], None], Callable[[str], str]
+Say = Callable[[str], None]
+Ask = Callable[[str], str]
 
 
 def converse(make: Callable[[Given], str], given: Given, say: Say, ask: Ask) -> str:

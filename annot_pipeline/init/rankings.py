@@ -148,15 +148,6 @@ def differs_within(sheet: Sheet, group: Sequence[str], name: str) -> bool:
     return bool(rows.group_by(rows.column_names).aggregate([]).num_rows == rows.num_rows)
 
 
-def ranks_in_rows(table: pa.Table, columns: Sequence[str]) -> bool:
-    """Return whether the numbers of each row, over some columns, are ranks without a doubt."""
-    ranks = np.stack([_numbers(table.column(name)) for name in columns])
-    highest = np.where(ranks >= 0, ranks, 0).max(axis=0, initial=0)
-    several = (ranks >= 0).sum(axis=0) > 1
-    fit = several & (highest <= len(columns))
-    return bool(several.any() and fit.sum() >= RANKED_SHARE * several.sum())
-
-
 def _are_rankings(sheet: Sheet, group: Sequence[str], column: Column) -> bool:
     """Return whether rows that share some values are certainly rankings."""
     ranks = pa.chunked_array([pa.array(_numbers(sheet.table.column(column.name)))])

@@ -26,7 +26,6 @@ from annot_pipeline.init.views import (
     View,
     cell_views,
     columns_view,
-    is_python_list,
     numbered_views,
     parsed,
     rows_view,
@@ -465,10 +464,3 @@ def survey(sheet: Sheet, questions: Sequence[str], person: Any, why: str) -> Rea
         notes=unmapped_note(rest),
     )  # fmt: skip
 
-
-def python_lists(sheet: Sheet) -> list[str]:
-    """Return the columns whose cells are lists as Python writes them."""
-    return [
-        name for name in sheet.names
-        if (cells := sheet[name].filled[:20].to_pylist()) and all(map(is_python_list, cells))
-    ]  # fmt: skip

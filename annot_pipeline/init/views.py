@@ -8,7 +8,6 @@ lists side by side, and objects whose keys differ.
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -64,23 +63,13 @@ class View:
 
 
 def parsed(cell: str | None) -> Any:
-    """Return a cell's JSON (or Python's list), or its text."""
+    """Return a cell's JSON, or its text."""
     if not cell or cell.lstrip()[:1] not in "[{":
         return cell
     try:
         return parse_bounded_json(cell)
     except JsonError:
         return cell
-
-
-def is_python_list(cell: str) -> bool:
-    """Return whether a cell is a list as Python writes it, which no expression reads."""
-    if cell[:1] != "[" or isinstance(parsed(cell), list):
-        return False
-    try:
-        return isinstance(ast.literal_eval(cell), list)
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
-        return False
 
 
 def rows_view(sheet: Sheet) -> View:
