@@ -67,6 +67,8 @@ def load_tasks(opening: Opening) -> list[dict[str, Any]]:
         tasks = parse_json(text) if text.strip() else []
     except ValueError as error:
         raise opening.broken(f"is not JSON ({error})", "fetch the export again") from None
+    if isinstance(tasks, dict):
+        tasks = [task_of(tasks)]
     whole = isinstance(tasks, list)
     unfit = [position for position, task in enumerate(tasks) if not _is_task(task)] if whole else []
     if not whole or unfit:
@@ -76,6 +78,15 @@ def load_tasks(opening: Opening) -> list[dict[str, Any]]:
             "export as JSON; JSON-MIN, CSV and TSV do not show which annotations were cancelled",
         )
     return tasks
+
+
+def task_of(document: dict[str, Any]) -> dict[str, Any]:
+    """Return the task that a file of synchronized storage holds: itself, or of one annotation."""
+    task = document.get("task")
+    if not isinstance(task, dict) or "annotations" in document:
+        return document
+    annotation = {key: value for key, value in document.items() if key != "task"}
+    return {**task, "annotations": [annotation]}
 
 
 def _is_task(task: Any) -> bool:

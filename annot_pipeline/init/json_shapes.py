@@ -9,6 +9,7 @@ from typing import Any
 
 from annot_pipeline.bounded_json import JsonError, parse_bounded_json
 from annot_pipeline.exports.json_bytes import JsonBytes
+from annot_pipeline.exports.label_studio import task_of
 
 RECORDS_LOOKED_AT = 20
 DEEPEST = 4
@@ -35,6 +36,9 @@ def json_format(head: bytes) -> tuple[str, str | None]:
         return ("label_studio" if is_label_studio(document) else "json"), None
     if not isinstance(document, dict):
         return "jsonl", None
+    if "result" in document or "annotations" in document:
+        if is_label_studio([task_of(document)]):  # synchronized storage: a task, or an annotation
+            return "label_studio", None
     if first is not None and not _is_records([*document.values()]) and not _paths(document):
         return "jsonl", None  # one record, in a line
     if _is_records([*document.values()]) and len(document) > 1:

@@ -144,10 +144,22 @@ def _described(choice: Choice, thing: str, judge: str) -> float:
 
 def judge_columns(choice: Choice) -> list[str]:
     """Return the columns that may say who judged: those named so, or those that can be."""
-    named = [c.name for c in choice.with_role("judge")]
+    named = [c.name for c in choice.with_role("judge") if not _is_one_of_many(choice, c)]
     if named:
         return named
     return [column.name for column in choice.offered() if may_be_judge(choice.sheet, column)]
+
+
+def _is_one_of_many(choice: Choice, column: Column) -> bool:
+    """Return whether a column named as judges are holds what its neighbours hold: answers."""
+    if column.n_distinct > 20 or column.n_blank == 0:
+        return False
+    others = [c for c in choice.offered()[:100] if 0 < c.n_distinct <= 20 and c.n_blank]
+    return any(
+        column.counts.keys() & c.counts.keys()
+        for c in others
+        if c is not column and "judge" not in names.roles(c.name)
+    )
 
 
 def may_be_judge(sheet: Sheet, column: Column) -> bool:
