@@ -100,9 +100,9 @@ INIT_ROLES = {
     "item_a": "the first of two", "item_b": "the second", "system_a": "its system",
     "system_b": "the system of the second", "task": "which question was asked",
     "each": "columns, or a list, with several judgments a row", "votes": "how many gave the label",
-    "truth": "the true answer", "control": "which judgments are controls", "text": "the item's text",
+    "truth": "the true answer", "control": "which are controls", "text": "the text of the item",
     "native_id": "the id of an answer", "status": "whether it was rejected", "hit": "its HIT",
-    "submitted_at": "when", "seconds": "how long it took", "ignore": "columns that are none of these",
+    "submitted_at": "when", "seconds": "how long it took", "ignore": "columns of no role",
 }  # fmt: skip
 """Roles that options of `annot init` give to columns, several joined by commas."""
 

@@ -5,8 +5,8 @@ From low to high: ``names`` (what columns are called) and ``table`` (what they h
 each made long); ``roles`` (every column scored for every role) and ``readings`` (who judged what,
 and how); ``answers``, ``comparisons`` and ``rankings``; ``shapes`` (the view that is complete);
 ``presets`` (known tools, as data); ``trial`` (what a build would make of it); ``groups`` and
-``sources`` (files that belong together), ``item_tables``; ``document`` (the text); ``questions`` and
-``conversation`` (what is left to ask).
+``sources`` (files that belong together), ``item_tables``; ``document`` (the text);
+``questions`` and ``conversation`` (what is left to ask).
 """
 
 from annot_pipeline.init.campaign import OpenError, guess_campaign

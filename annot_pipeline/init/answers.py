@@ -63,7 +63,7 @@ class Answer:
 def kind_of(column: Column, truth: Column | None) -> str | None:
     """Return ``scalar`` or ``categorical``; None for what is no answer, such as free text."""
     column = without_abstentions(column)
-    if not column.counts:
+    if not column.counts or column.mean_length > LONGEST_LABEL:
         return None
     if column.numeric_share > MOSTLY_NUMBERS:
         in_between = any(not number.is_integer() for number in column.numbers)

@@ -219,6 +219,9 @@ def comparison(
     return None
 
 
+SAME = ("s", "t", "e")
+"""Letters of same, tie and equal, beside a and b."""
+
 OUTCOME_ROLES = ("preference", "winner")
 THREE = (
     ("winner_model_a", "winner_model_b", "winner_tie"), ("winner_a", "winner_b", "winner_tie"),
@@ -359,9 +362,10 @@ def _sides_in(sheet: Sheet, things: list[Pair], column: Column) -> Answer | None
         return None
     sides, unknown = outcomes_of(column, pair)
     n_placed = sum(column.counts[value] for value in sides)
-    if {"a", "b"} <= {v.strip().lower() for v in sides} and len(unknown) == 1:
-        if unknown[0].strip().lower() in ("s", "t", "e", "n", "c", "same"):
-            sides, unknown = {**sides, unknown[0]: "tie"}, []
+    spelled = {v.strip().lower() for v in sides}
+    is_letter = len(unknown) == 1 and unknown[0].strip().lower() in SAME
+    if {"a", "b"} <= spelled and is_letter:
+        sides, unknown = {**sides, unknown[0]: "tie"}, []
     both = {"a", "b"} <= {*sides.values()} and 2 * n_placed > len(column.filled)
     one = is_told and not unknown and {"a", "b"} & {*sides.values()} and column.numeric_share < 1
     if not both and not one:

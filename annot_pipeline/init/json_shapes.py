@@ -36,9 +36,8 @@ def json_format(head: bytes) -> tuple[str, str | None]:
         return ("label_studio" if is_label_studio(document) else "json"), None
     if not isinstance(document, dict):
         return "jsonl", None
-    if "result" in document or "annotations" in document:
-        if is_label_studio([task_of(document)]):  # synchronized storage: a task, or an annotation
-            return "label_studio", None
+    if ("result" in document or "annotations" in document) and is_label_studio([task_of(document)]):
+        return "label_studio", None  # synchronized storage: a task, or an annotation
     if first is not None and not _is_records([*document.values()]) and not _paths(document):
         return "jsonl", None  # one record, in a line
     if _is_records([*document.values()]) and len(document) > 1:

@@ -12,7 +12,8 @@ ROLES: dict[str, tuple[str, ...]] = {
         "turker", "participant", "respondent", "contributor", "user", "username", "annotatedby",
         "listener", "viewer", "crowdworker", "tester", "labeledby", "ratedby", "createdby",
         "person", "expert", "subject", "judgemodel", "evaluatormodel", "gradermodel",
-        "pid", "prolificpid", "prolificid", "email", "ann", "assignedto", "labelerid", "sessionuuid",
+        "pid", "prolificpid", "prolificid", "email", "ann", "assignedto", "labelerid",
+        "sessionuuid",
     ),
     "truth": (
         "truth", "groundtruth", "gold", "goldlabel", "golden", "goldstandard", "truelabel",

@@ -1,23 +1,24 @@
-"""Presets: mappings of well-known exports, as data in ``presets/*.yaml``; one interpreter for all.
+"""Presets: mappings of well-known exports, as data in ``presets/*.yaml``; one interpreter.
 
 A preset says by which columns an export is known, and either the roles of columns (the engine does
 the rest) or all fields. Keys of a preset:
 
-- ``columns`` must be there, ``a|b`` one of them; ``absent`` must not; ``format``; ``loose`` compares
-  names without case and underscores; ``cells: {column: object | list}``; ``values: {column: regex}``
-  some cell matches; ``varied: [column]`` has several values;
+- ``columns`` must be there, ``a|b`` one of them; ``absent`` must not; ``format``; ``loose``
+  compares names without case and underscores; ``cells: {column: object | list}``; of ``values:
+  {column: regex}`` some cell matches;
 - ``roles: {role: column or [first that is there]}`` for the engine; ``answers: {like: glob, not:
-  [globs], prefix: text}`` are the columns that may hold answers; ``survey: {not: [columns], person:
-  [columns]}`` takes a row as a person and a column as a question;
+  [globs], prefix: text}`` are the columns that may hold answers; ``survey: {not: [columns],
+  person: [columns]}`` takes a row as a person and a column as a question;
 - ``fields``, ``each``, ``options``, ``strength``, ``kind``, ``scale``, ``repeats``, ``notes``,
-  ``where``, ``abstain`` as campaign.yaml has them. ``answer: EXPRESSION`` is a label or a score by its
-  values. In fields, ``{first: [a, b]}`` is the first column that is there, ``{varying: [a, b]}`` joins
-  a with those of the others that vary, ``{path: p}`` in ``json`` counts only where cells are objects;
+  ``where``, ``abstain`` as campaign.yaml has them. ``answer: EXPRESSION`` is a label or a score by
+  its values. In fields, ``{first: [a, b]}`` is the first column that is there, ``{varying: [a,
+  b]}`` joins a with those of the others that vary, ``{path: p}`` in ``json`` counts only where
+  cells are objects;
 - ``for_each: glob`` makes a source of each matching column: ``{q}`` is what the star stands for;
-- ``option_columns: separator`` reads ``question:::option`` columns; ``single_answers`` keeps the tasks
-  of a list that have one answer; ``skip_header: text`` skips the header rows that contain it;
-- ``ask: text`` where a role has no column; ``refuse: text``, with ``repeated: [roles]`` only where rows
-  repeat, ``unless_range: [column, low, high]`` or ``spans: column``.
+- ``option_columns: separator`` reads ``question:::option`` columns; ``single_answers`` keeps the
+  tasks of a list that have one answer; ``skip_header: text`` skips header rows that contain it;
+- ``ask: text`` where a role has no column; ``refuse: text``, with ``repeated: [roles]`` only where
+  rows repeat, ``unless_range: [column, low, high]`` or ``spans: column``.
 """
 
 from __future__ import annotations
@@ -382,7 +383,8 @@ class _Interpreter:
         kept = [
             task for task, values in answers.items()
             if all(
-                isinstance(v, plain) or (isinstance(v, list) and len(v) == 1 and isinstance(v[0], plain))
+                isinstance(v, plain)
+                or (isinstance(v, list) and len(v) == 1 and isinstance(v[0], plain))
                 for v in values
             )
         ]  # fmt: skip
@@ -394,7 +396,7 @@ class _Interpreter:
         where = {"column": "{a.value}", "json": single["name"], "in": kept}
         return [where], [f"left out, since answers are lists or drawings: {', '.join(left[:20])}"]
 
-    # --- other shapes -------------------------------------------------------------------------------
+    # --- other shapes ---------------------------------------------------------------------------
 
     def _for_each(self, pattern: str) -> list[Reading]:
         """Return a reading for each column that a glob matches."""
@@ -517,7 +519,7 @@ def by_question(readings: Mapping[str, Reading]) -> list[Reading]:
 
 
 def _noted(found: Sequence[Reading], preset: Preset, sheet: Sheet) -> list[Reading]:
-    """Return readings with the preset's notes, the first with the columns that none of them maps."""
+    """Return readings with the preset's notes, the first with the columns that none maps."""
     used = {name for reading in found for name in used_columns(reading, sheet.names)}
     unmapped = unmapped_note([sheet[n] for n in sheet.names if n not in used])
     noted = []

@@ -1,4 +1,4 @@
-"""What the cells do not say: questions, each with ranked answers that are options of `annot init`."""
+"""What the cells do not say: questions, each with ranked answers, options of `annot init`."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ def read_columns(sheet: Sheet, given: Given) -> None:
     """Raise ConfigError where an answer names a column that is not there, or contradicts cells."""
     for role, values in given.items():
         for name in values:
-            if role in ("each", "strength") or (role == "judge" and not _is_column(sheet, name)):
+            if role in ("each", "strength") or (role == "judge" and not _is_column(name)):
                 continue
             option = f"--{role.replace('_', '-')} {name}"
             if role == "item" and name == "row":
@@ -84,7 +84,7 @@ def read_columns(sheet: Sheet, given: Given) -> None:
                 raise ConfigError("an answer contradicts the data", [Problem(option, what)])
 
 
-def _is_column(sheet: Sheet, name: str) -> bool:
+def _is_column(name: str) -> bool:
     return name not in ("anonymous", "file", "each") and not name.startswith("=")
 
 
@@ -142,8 +142,8 @@ class _Reader:
         said = {word for name in self.sheet.names for word in names.words(name)}
         if {"best", "worst"} <= said and not self.given:
             raise NoJudgmentsError(
-                "looks like best-worst scaling, for which there is no kind of task: count how often "
-                "each item was best and worst, or give best and worst as scores of 1 and -1"
+                "looks like best-worst scaling, for which there is no kind of task: count how "
+                "often each item was best and worst, or give best and worst as scores of 1 and -1"
             )
         if self.given.get("votes"):
             return [self._votes()]
@@ -519,7 +519,7 @@ class _Reader:
             return name.startswith(MTURK_ANSWER)
         return "answer" in names.roles(name)
 
-    # --- several answers of a judge to one thing ---------------------------------------------------
+    # --- several answers of a judge to one thing ------------------------------------------------
 
     def _told_apart(
         self, lines: list[Line], task: list[Line], answers: Sequence[tuple[Column, Answer]]
@@ -562,7 +562,8 @@ class _Reader:
         """Return columns that tell rows apart best, though not all."""
         counted = [
             (self.sheet.combinations(*key, c.name), c.name) for c in offered
-            if 1 < c.n_distinct < len(self.sheet) and not names.MEASURED_TIME & {*names.words(c.name)}
+            if 1 < c.n_distinct < len(self.sheet)
+            and not names.MEASURED_TIME & {*names.words(c.name)}
         ]  # fmt: skip
         once = self.sheet.combinations(*key)
         return [name for n, name in sorted(counted, key=lambda pair: -pair[0]) if n > once][:3]
@@ -602,7 +603,7 @@ class _Reader:
             line = ("item", joined, why)
         return [line, *(one for one in lines if one[0] != "item")]
 
-    # --- answers ----------------------------------------------------------------------------------
+    # --- answers --------------------------------------------------------------------------------
 
     def _answers(self) -> list[tuple[Column, Answer]]:
         """Return the columns of answers, and how each answers."""
@@ -620,6 +621,8 @@ class _Reader:
             found = [c for c in found if c.column.name in self.view.parts]
         chosen = self._chosen(found)
         pairs = [(c.column, answer) for c in chosen if (answer := self._answer(c.column, truth))]
+        if len(pairs) > 1 and all(_has_steps(without_abstentions(c)) for c, _ in pairs):
+            pairs = [(c, answer_as(c, "scalar")) for c, _ in pairs]
         for column, _ in pairs:
             self.choice.claim(column)
         if pairs and not chosen[0].is_named:
@@ -762,7 +765,7 @@ class _Reader:
         reading = self._reading(answer, [task, *rest], questions)
         return replace(reading, each={**reading.each, "question": questions})
 
-    # --- the end ------------------------------------------------------------------------------------
+    # --- the end --------------------------------------------------------------------------------
 
     def _reading(self, answer: Answer, lines: Sequence[Line], tasks: Sequence[str]) -> Reading:
         return Reading(
@@ -912,7 +915,8 @@ def _are_alike(candidates: Sequence[Candidate]) -> bool:
         scales = {scale_of(without_abstentions(c.column)) for c in candidates}
         return len(scales) == 1
     return all(
-        2 * len(first.counts.keys() & c.column.counts.keys()) >= max(first.n_distinct, c.column.n_distinct)
+        2 * len(first.counts.keys() & c.column.counts.keys())
+        >= max(first.n_distinct, c.column.n_distinct)
         for c in candidates
     )  # fmt: skip
 
@@ -953,6 +957,12 @@ NEARER = 0.75
 """Distance of two judges' different answers, as a share of that of answers taken at random."""
 
 
+def _has_steps(column: Column) -> bool:
+    """Return whether a column holds few whole numbers from 0 or 1, as steps of a scale are."""
+    is_usual = column.is_whole and column.low in (0, 1) and column.n_distinct >= FEWEST_STEPS
+    return is_usual and column.high - column.low + 1 <= 1.5 * column.n_distinct
+
+
 def is_scale(sheet: Sheet, things: Sequence[str], column: Column) -> bool:
     """Return whether few whole numbers are a scale: named as ratings, and judges are near."""
     column = without_abstentions(column)
@@ -963,8 +973,7 @@ def is_scale(sheet: Sheet, things: Sequence[str], column: Column) -> bool:
         or not (is_named or "answer" not in names.roles(column.name))
     ):
         return False
-    is_usual = column.low in (0, 1) and column.n_distinct >= FEWEST_STEPS
-    if not is_usual or column.high - column.low + 1 > 1.5 * column.n_distinct:
+    if not _has_steps(column):
         return False
     codes = sheet.codes(*things)
     cells = sheet.table.column(column.name).to_pylist()

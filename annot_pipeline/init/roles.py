@@ -129,7 +129,8 @@ def _signs(choice: Choice, judge: str, thing: str) -> dict[str, float]:
 def thing_likelihood(name: str) -> float:
     """Return how much a name says that the column names what was judged."""
     return max(
-        names.likelihood(name, "item") * (0.5 if "text" in names.roles(name) else 1), 0.8 * names.likelihood(name, "segment"),
+        names.likelihood(name, "item") * (0.5 if "text" in names.roles(name) else 1),
+        0.8 * names.likelihood(name, "segment"),
         0.3 * names.likelihood(name, "hit"),
     )  # fmt: skip
 

@@ -17,7 +17,7 @@ from annot_pipeline.init.comparisons import is_outcome
 from annot_pipeline.init.counts import vote_counts
 from annot_pipeline.init.questions import Given, NoJudgmentsError, Option, Question
 from annot_pipeline.init.reading import Line, Reading
-from annot_pipeline.init.readings import read_columns, read_view, unmapped_note
+from annot_pipeline.init.readings import MEANS, read_columns, read_view, unmapped_note
 from annot_pipeline.init.sides import pairs_among
 from annot_pipeline.init.table import Column, Sheet
 from annot_pipeline.init.views import (
@@ -262,7 +262,10 @@ def _outcomes_by_judge(sheet: Sheet, stem: str, columns: Sequence[str]) -> Readi
     """Return comparisons with a column of winners for each judge."""
     view = columns_view(sheet, columns, "rater", f"{stem}*")
     renamed = Sheet(
-        [p.rename_columns([stem if c == "@answer" else c for c in p.column_names]) for p in view.sheet.parts],
+        [
+            part.rename_columns([stem if c == "@answer" else c for c in part.column_names])
+            for part in view.sheet.parts
+        ],
         {stem: "{rater}", OVER: {"value": "{rater}"}},
     )  # fmt: skip
     view = View("columns", renamed, sheet, view.each, (OVER, stem), view.taken)
@@ -354,7 +357,9 @@ def by_judge(
         "a matrix with one column a judge", lines, "scalar" if is_score else "categorical",
         each={"rater": each}, notes=notes, abstained=abstained, failed=failed,
         abstain=as_written(abstained) + ([minus] if minus and has_minus else []),
-        labels={} if is_score else {v: counts[v] for v in counts if v in values and not (has_minus and v == minus)},
+        labels={} if is_score else {
+            v: counts[v] for v in counts if v in values and not (has_minus and v == minus)
+        },
     )  # fmt: skip
 
 
@@ -382,7 +387,8 @@ def _matrix(sheet: Sheet) -> Reading | None:
         ask = "Which of them hold answers?"
         raise NoJudgmentsError(text, question=Question("each", text, options, ask))
     answers = _alike(sheet)
-    if len(answers) < FEWEST:
+    n_means = sum(bool(MEANS & {*names.words(name)}) for name in sheet.names)
+    if len(answers) < FEWEST or n_means > 1:  # a table of means has no single answers
         return None
     rest = [name for name in sheet.names if name not in answers]
     person = next((n for n in rest if "judge" in names.roles(n) and sheet.is_unique(n)), None)
@@ -463,4 +469,3 @@ def survey(sheet: Sheet, questions: Sequence[str], person: Any, why: str) -> Rea
         "a survey, one row a person", lines, each={"question": [*questions]},
         notes=unmapped_note(rest),
     )  # fmt: skip
-

@@ -214,13 +214,11 @@ def test_outcomes_that_name_no_two_sides_are_no_preference(
 ) -> None:
     header = ("worker", "prompt", "left", "right", "choice")
     path = write_csv(tmp_path / "v.csv", battles(header, outcomes))
-    try:
-        text = guess_campaign([path], tmp_path)
-    except OpenError as error:  # answers that differ, and left tells them apart
-        assert "tells these answers apart" in str(error)
-        text = error.draft or ""
-    assert "preference" not in text
-    assert "kind: categorical" in text
+    with pytest.raises(OpenError, match="tells these answers apart") as caught:
+        guess_campaign([path], tmp_path)
+    draft = caught.value.draft or ""
+    assert "preference" not in draft
+    assert "kind: categorical" in draft
 
 
 def test_classes_of_two_sentences_are_no_preference(tmp_path: Path, guess: Guesses) -> None:

@@ -212,7 +212,7 @@ def test_a_terminal_is_asked(tmp_path: Path) -> None:
     assert load_campaign(folder).settings.sources[0].fields["votes"]
 
 
-# --- sizes -------------------------------------------------------------------------------------------
+# --- sizes ---------------------------------------------------------------------------------
 
 
 def test_ten_thousand_columns(tmp_path: Path) -> None:
