@@ -290,8 +290,8 @@ LARGEST_ANSWER = 100_000
 
 
 def _is_id(column: Column) -> bool:
-    """Return whether a column holds ids: it is called so, or its whole numbers are huge."""
-    is_huge = column.numeric_share == 1 and column.high > LARGEST_ANSWER
+    """Return whether a column holds ids: it is called so, or its numbers are all huge."""
+    is_huge = column.numeric_share == 1 and column.low > LARGEST_ANSWER
     return is_called_id(column.name) or is_huge
 
 
