@@ -193,7 +193,8 @@ def _keyed(sheet: Sheet, view: View) -> Reading | None:
         cell for n in sheet.names if "judge" in names.roles(_plain(n))
         for cell in sheet[n].filled[:200].to_pylist()
     )  # fmt: skip
-    are_judges = listed and all(key in listed for key in list(over.counts)[:5])
+    tokens = {*re.findall(r"[^\s,;\[\]\"']+", listed)}
+    are_judges = bool(tokens) and tokens.issuperset(list(over.counts)[:5])
     is_named = is_partial and shared == 1 and "judge" in names.roles(_plain(name))
     if not is_few(column) or not (are_judges or is_named):
         return None

@@ -205,6 +205,7 @@ def _side_by_side(
 def cell_views(sheet: Sheet) -> Iterator[View]:
     """Yield the views of lists in cells, of lists side by side, and of objects with free keys."""
     lists: dict[str, tuple[str | None, list[Any]]] = {}
+    keyed: list[str] = []
     for name in sheet.names[:MOST_COLUMNS]:
         cells = sheet[name].filled.slice(0, CELLS_LOOKED_AT).to_pylist()
         for split in SPLITS if cells else ():
@@ -214,12 +215,14 @@ def cell_views(sheet: Sheet) -> Iterator[View]:
                 lists.setdefault(name, (split, values))
         objects = [parsed(cell) for cell in cells]
         if cells and all(isinstance(o, dict) for o in objects) and _has_free_keys(objects):
-            yield _taken_apart("keys", sheet, name, None, [])
+            keyed.append(name)
     by_length = {name: (split, [len(v) for v in values]) for name, (split, values) in lists.items()}
     for first, second in combinations(by_length, 2):
         if by_length[first] == by_length[second]:
             yield _taken_apart("parallel", sheet, first, lists[first][0], [second])
             yield _taken_apart("parallel", sheet, second, lists[second][0], [first])
+    for name in keyed:
+        yield _taken_apart("keys", sheet, name, None, [])
     for name, (split, _) in lists.items():
         if split is None:
             yield _taken_apart("list", sheet, name, None, [])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -147,3 +148,32 @@ def test_spellings_of_one_boolean_are_one_answer(tmp_path: Path, guess: Guesses)
     actual = guess(tmp_path / "in")
     assert actual.used("label") == {("yes",), ("no",)}
     assert "task" not in actual.fields(), "a file is a judge's"
+
+
+def test_keys_are_judges_only_where_a_column_names_them(tmp_path: Path, guess: Guesses) -> None:
+    """Shares of labels, beside lists of judges, are no answers of judges called 0 and 1."""
+    rows = {
+        str(n): {
+            "text": f"on {n}", "annotators": "Ann1,Ann2,Ann3", "annotations": f"{n % 2},1,0",
+            "soft_label": {"0": 0.5, "1": 0.5},
+        }
+        for n in range(20)
+    }  # fmt: skip
+    path = tmp_path / "dev.json"
+    path.write_text(json.dumps(rows))
+    assert guess(path).used("judge") == {("Ann1",), ("Ann2",), ("Ann3",)}
+
+
+def test_objects_by_judge(tmp_path: Path, guess: Guesses) -> None:
+    rows = {
+        str(n): {
+            "annotators": "Ann1,Ann2",
+            "annotations": {"Ann1": n % 3, "Ann2": (n + n // 4) % 3},
+        }
+        for n in range(20)
+    }
+    path = tmp_path / "dev.json"
+    path.write_text(json.dumps(rows))
+    actual = guess(path)
+    assert actual.fields()["judge"] == {"value": "{k}"}
+    assert len(actual.used("judge", "item")) == 40
