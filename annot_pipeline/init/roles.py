@@ -183,13 +183,17 @@ def thing_columns(choice: Choice) -> list[str]:
     return list(dict.fromkeys([*named, *rest]))
 
 
+NAMELESS = re.compile(r"c[0-9]+")
+"""Names that `sniff` gives to columns of a file without header."""
+
+
 def may_be_thing(column: Column) -> bool:
     """Return whether cells may name what was judged, whatever the column is called."""
     roles = names.roles(column.name)
     if roles.keys() & NO_THING or PERSONAL & {*names.words(column.name)}:
         return False
     is_measured = column.numeric_share == 1 and not column.is_whole
-    is_id = is_called_id(column.name) or column.name[:1] == "c"
+    is_id = is_called_id(column.name) or NAMELESS.fullmatch(column.name) is not None
     if not roles and column.numeric_share > 0.9 and not is_id:
         return False  # as likely an answer
     return column.n_distinct >= 3 and column.n_blank <= 0.1 * len(column.filled) and not is_measured
