@@ -8,6 +8,7 @@ from typing import Any
 
 from annot_pipeline.init import names
 from annot_pipeline.init.abstentions import abstentions, failures, without_abstentions
+from annot_pipeline.init.reading import Line
 from annot_pipeline.init.table import Column
 from annot_pipeline.storage.archive import natural_key
 
@@ -98,6 +99,19 @@ def answer_as(column: Column, kind: str) -> Answer:
     fields = [("score", column.expression, evidence)]
     scale = scale_of(column)
     return Answer(kind, fields, [column.name], scale, abstained=abstained, failed=failed)
+
+
+YES, NO = ("1", "true", "yes"), ("0", "false", "no")
+"""Spellings of two answers."""
+
+
+def yes_or_no(column: str, labels: Mapping[str, int]) -> tuple[Line, dict[str, int]]:
+    """Return the line that maps spellings of yes and no, and the labels with their counts."""
+    spelled = {"~^(?i:true|yes|1(\\.0)?)$": "yes", "~^(?i:false|no|0(\\.0)?)$": "no"}
+    why = "1 and true are taken for one answer, and so are 0 and false"
+    counts = {"no": sum(labels.get(name, 0) for name in NO)}
+    counts["yes"] = sum(labels.get(name, 0) for name in YES)
+    return ("label", {"column": column, "map": spelled}, why), counts
 
 
 def labels_seen(column: Column) -> str:

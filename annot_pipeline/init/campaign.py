@@ -14,6 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from annot_pipeline.errors import ConfigError, InputError, Problem
+from annot_pipeline.init.answers import NO, YES, yes_or_no
 from annot_pipeline.init.document import comment, flow, write_campaign
 from annot_pipeline.init.groups import Group, group_samples, stem_of
 from annot_pipeline.init.item_tables import ItemTable, guess_item_table
@@ -36,6 +37,7 @@ from annot_pipeline.storage.checked_export import OwnFolders, checked_export
 
 def name_tasks(sources: list[SourceGuess], campaign: str) -> list[SourceGuess]:
     """Name the tasks of sources: one for all, or one each where answers would be mixed."""
+    sources = _with_one_spelling(sources)
     unnamed = [source for source in sources if source.tasks[0].name is None]
     are_separate = any(_differ(unnamed[0], other) for other in unnamed)
     stems = Counter(stem_of(source.group.paths[0]) for source in unnamed)
@@ -52,6 +54,30 @@ def name_tasks(sources: list[SourceGuess], campaign: str) -> list[SourceGuess]:
             source = replace(source, reading=reading, tasks=tasks)
         named.append(source)
     return named
+
+
+def _with_one_spelling(sources: list[SourceGuess]) -> list[SourceGuess]:
+    """Return sources that spell yes and no differently in one column with one spelling."""
+    columns = [
+        expression.get("column") if isinstance(expression, dict) else expression
+        for source in sources
+        for expression in [source.reading.expression("label")]
+    ]
+    spelled = [
+        bool(labels) and labels.keys() <= {*YES, *NO}
+        for source in sources
+        for labels in [source.tasks[0].labels]
+    ]
+    spellings = {frozenset(s.tasks[0].labels) for s in sources}
+    if len(spellings) < 2 or not all(spelled) or len({*columns}) > 1 or columns[0] is None:
+        return sources
+    same = []
+    for source in sources:
+        line, labels = yes_or_no(columns[0], source.tasks[0].labels)
+        tasks = [replace(source.tasks[0], labels=labels)]
+        reading = replace(source.reading.with_lines(line), labels=labels)
+        same.append(replace(source, reading=reading, tasks=tasks))
+    return same
 
 
 def _differ(source: SourceGuess, other: SourceGuess) -> bool:

@@ -12,7 +12,14 @@ import numpy as np
 from annot_pipeline.errors import ConfigError, Problem, first_of
 from annot_pipeline.init import names, roles
 from annot_pipeline.init.abstentions import as_written, without_abstentions, without_nan
-from annot_pipeline.init.answers import MOSTLY_NUMBERS, Answer, answer_as, answer_in, scale_of
+from annot_pipeline.init.answers import (
+    MOSTLY_NUMBERS,
+    Answer,
+    answer_as,
+    answer_in,
+    scale_of,
+    yes_or_no,
+)
 from annot_pipeline.init.cell_sets import set_answer
 from annot_pipeline.init.comparisons import comparison
 from annot_pipeline.init.failure_flags import with_failure_flags
@@ -633,10 +640,8 @@ class _Reader:
     def _answer(self, column: Column, truth: Column | None) -> Answer | None:
         answer = answer_in(column, truth)
         if answer and {*answer.labels} == {"0", "1", "true", "false"}:
-            spelled = {"~^(?i:true|1(\\.0)?)$": "yes", "~^(?i:false|0(\\.0)?)$": "no"}
-            label = {"column": column.name, "map": spelled}
-            why = "1 and true are taken for one answer, and so are 0 and false"
-            return replace(answer, fields=[("label", label, why)], labels={"no": 0, "yes": 0})
+            line, labels = yes_or_no(column.name, answer.labels)
+            return replace(answer, fields=[line], labels=labels)
         if answer and answer.kind == "categorical" and is_scale(self.sheet, self.things, column):
             return answer_as(column, "scalar")
         return answer
