@@ -48,6 +48,7 @@ from annot_pipeline.init.roles import (
     spoken,
     telling_columns,
     thing_columns,
+    thing_likelihood,
 )
 from annot_pipeline.init.sides import pairs_among
 from annot_pipeline.init.table import Choice, Column, Sheet, rounded
@@ -428,9 +429,13 @@ class _Reader:
         return lines
 
     def _made_of(self, system: Column, thing: Column) -> Column | None:
-        """Return the segment of outputs: with the system, it says which text was judged."""
+        """Return the segment of outputs: with the system, it says which thing was judged.
+
+        That is a text, or a number of the pair, as of a trial; not what is called an item.
+        """
         sheet = self.sheet
-        if thing.mean_length <= FREE_TEXT or system.name == thing.name:
+        is_item = thing.mean_length <= FREE_TEXT and thing_likelihood(thing.name) > 0
+        if is_item or system.name == thing.name:
             return None
         for column in self.inputs().offered():
             if column.name in (system.name, thing.name, self.judge) or not may_be_thing(column):
@@ -550,6 +555,11 @@ class _Reader:
         telling = telling_columns(sheet, key, offered)
         parts = [n for n in telling if _is_part(n) and not REPEATS & {*names.words(n)}]
         single = len(self.things) == 1 and lines[0][0] == "item"
+        if single and telling and "system" in names.roles(self.things[0]):
+            likely = [sheet[n] for n in telling]  # each with the outputs of all systems
+            segment = min(likely, key=lambda c: (c.numeric_share > MOSTLY_NUMBERS, c.n_distinct))
+            rest = [line for line in lines if line[0] != "item"]
+            return [*self._system_and_segment(sheet[self.things[0]], segment), *rest], None
         if single and parts and sheet.combinations(*self.things, parts[0]) < ONCE * len(sheet):
             return self._with_part(lines, sheet[parts[0]]), None
         if single and parts and sheet.combinations(judge, parts[0]) >= ONCE * len(sheet) and is_one:

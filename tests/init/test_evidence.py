@@ -177,3 +177,24 @@ def test_objects_by_judge(tmp_path: Path, guess: Guesses) -> None:
     actual = guess(path)
     assert actual.fields()["judge"] == {"value": "{k}"}
     assert len(actual.used("judge", "item")) == 40
+
+
+def test_the_system_is_not_the_item_where_sources_tell_its_outputs_apart(
+    tmp_path: Path, guess: Callable[..., Guess]
+) -> None:
+    """A listening test: the number of a trial names each output, too, and is no better name."""
+    rows: list[tuple[object, ...]] = [("Listener", "Age", "Source", "Algorithm", "Rating", "Trial")]
+    for listener in range(8):
+        trial = 0
+        for source in ("drums", "speech", "piano", "guitar"):
+            for k, codec in enumerate(("hidden", "anchor", "A", "B", "C")):
+                trial += 1
+                score = (97, 22, 58, 71, 66)[k] + (7 * listener + 3 * trial) % 11 - 5
+                rows.append((f"L{listener:02}", 20 + listener, source, codec, score, trial))
+    actual = guess(write_csv(tmp_path / "listen.csv", rows))
+    fields = actual.fields()
+    assert (fields["judge"], fields["system"], fields["segment"]) == (
+        "Listener", "Algorithm", "Source",
+    )  # fmt: skip
+    assert "item" not in fields
+    assert actual.facts["fates"]["used"] == 160
