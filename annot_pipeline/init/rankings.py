@@ -88,6 +88,15 @@ def rank_answer(column: Column, columns: list[str], notes: Sequence[str] | None 
     )
 
 
+def are_ranks_of_rows(sheet: Sheet, names_: Sequence[str]) -> bool:
+    """Return whether in nearly every row the cells of some columns are the ranks 1, 2 and so on."""
+    values = np.stack([_numbers(sheet.table.column(name)) for name in names_])
+    values = values[:, ~np.isnan(values).any(axis=0)]
+    expected = np.arange(1.0, len(names_) + 1)[:, None]
+    are_ranks = (np.sort(values, axis=0) == expected).all(axis=0)
+    return int(are_ranks.sum()) >= MOSTLY_RANKS * len(sheet)
+
+
 def ranks_seen(column: Column) -> str:
     """Return which ranks there are, and how many values are none."""
     ranks = [number for number in column.numbers if number.is_integer() and number >= 0]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from os.path import commonprefix
 from typing import Any
 
 import numpy as np
@@ -27,7 +29,13 @@ from annot_pipeline.init.item_texts import with_item_text
 from annot_pipeline.init.objects import find_task
 from annot_pipeline.init.optional_fields import optional_lines, read_times, reward_lines
 from annot_pipeline.init.questions import Given, NoJudgmentsError, Option, Question
-from annot_pipeline.init.rankings import differs_within, long_ranking, rank_doubts
+from annot_pipeline.init.rankings import (
+    are_ranks_of_rows,
+    differs_within,
+    long_ranking,
+    rank_answer,
+    rank_doubts,
+)
 from annot_pipeline.init.reading import Line, Reading
 from annot_pipeline.init.roles import (
     CLEARLY,
@@ -760,7 +768,9 @@ class _Reader:
     def _each_question(
         self, members: Sequence[tuple[Column, Answer]], lines: Sequence[Line]
     ) -> Reading:
-        """Turn several questions of one kind into tasks, by ``each``."""
+        """Turn several questions of one kind into tasks, by ``each``; or into one ranking."""
+        if are_ranks_of_rows(self.sheet, [column.name for column, _ in members]):
+            return self._ranks_of_columns([column for column, _ in members], lines)
         start = MTURK_ANSWER if self.is_mturk else ""
         first = members[0][1]
         labels: Counter[str] = Counter()
@@ -779,6 +789,18 @@ class _Reader:
         rest = [line for line in lines if line[0] != "task"]
         reading = self._reading(answer, [task, *rest], questions)
         return replace(reading, each={**reading.each, "question": questions})
+
+    def _ranks_of_columns(self, columns: Sequence[Column], lines: Sequence[Line]) -> Reading:
+        """Return the ranking that a row holds, a column for each system."""
+        names_ = [column.name for column in columns]
+        start = re.sub(r"[^\W_]*$", "", commonprefix(names_))  # noqa: RUF071  # no paths
+        systems = [name.removeprefix(start) for name in names_]
+        answer = rank_answer(columns[0], names_, notes=())
+        answer = replace(answer, fields=[("rank", start + "{system}", "1 is the best of a row")])
+        what = [("segment", *line[1:]) if line[0] == "item" else line for line in lines]
+        system: Line = ("system", {"value": "{system}"}, "a column each")
+        reading = self._reading(answer, [*what, system], [])
+        return replace(reading, each={**reading.each, "system": systems})
 
     # --- the end --------------------------------------------------------------------------------
 

@@ -198,3 +198,20 @@ def test_the_system_is_not_the_item_where_sources_tell_its_outputs_apart(
     )  # fmt: skip
     assert "item" not in fields
     assert actual.facts["fates"]["used"] == 160
+
+
+def test_columns_of_ranks_are_one_ranking(tmp_path: Path, guess: Callable[..., Guess]) -> None:
+    draw = random.Random(4)
+    rows: list[tuple[object, ...]] = [("annotator", "prompt_id", "rank_gpt", "rank_b", "rank_c")]
+    rows += [(f"a{j}", f"p{i}", *draw.sample([1, 2, 3], 3)) for i in range(15) for j in range(3)]
+    actual = guess(write_csv(tmp_path / "ranks.csv", rows))
+    fields = actual.fields()
+    assert (fields["segment"], fields["rank"]) == ("prompt_id", "rank_{system}")
+    assert actual.used("system") == {("gpt",), ("b",), ("c",)}
+    assert [task.kind for task in actual.settings.tasks] == ["ranking"]
+
+
+def test_columns_of_steps_are_scores(tmp_path: Path, guess: Callable[..., Guess]) -> None:
+    steps = [("grader", "essay", "clarity", "style"), *((f"g{i % 3}", f"e{i // 3}", 1 + i % 5,
+             1 + i % 4) for i in range(60))]  # fmt: skip
+    assert guess(write_csv(tmp_path / "steps.csv", steps)).settings.tasks[0].kind == "scalar"
