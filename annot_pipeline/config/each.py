@@ -42,7 +42,7 @@ class EachElement(Section):
     Parameters
     ----------
     column
-        Column that holds the list.
+        Column that holds the list, or {a.value} for the list within an element of the each a above.
     split
         Separator of the elements, if the cell is text.
     json_path
@@ -60,7 +60,8 @@ class EachKey(Section):
     Parameters
     ----------
     column
-        Column that holds the JSON object.
+        Column that holds the JSON object, or {a.value} for the object within an element of the each
+        a above.
     json_path
         Dotted path of the object within the cell.
     """

@@ -127,9 +127,11 @@ def columns_by_field(source: Source | ItemSource) -> dict[str, list[str]]:
                 names = (n for b in bindings for n in columns_used(condition.value, b))
                 used = [n for n in dict.fromkeys(names) if not any(v in n for v in virtual)]
                 columns[f"{key}.{number}"] = used
+        before: set[str] = set()  # an element may hold a list or an object itself
         for name, each in source.each.items():
             if isinstance(each, EachElement | EachKey):
-                columns[f"each.{name}"] = [each.column]
+                columns[f"each.{name}"] = [c for c in (each.column,) if c not in before]
+                before |= {f"{{{name}}}", f"{{{name}.value}}"}
     return columns
 
 

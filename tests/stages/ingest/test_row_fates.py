@@ -258,3 +258,36 @@ def test_nothing_chosen_of_a_set_is_an_answer(stage_campaign):
     assert sorted((r["task"], r["judge"], r["label"]) for r in staged.rows("controlled")) == [
         ("rude", "a", "yes"), ("rude", "b", "no"), ("spam", "a", "yes"), ("spam", "b", "no"),
     ]  # fmt: skip
+
+
+def test_an_element_holds_a_list_itself(stage_campaign):
+    """Turns of a conversation, each with its ratings: a record a rating, each with its place."""
+    turns = [
+        {"n": 1, "ratings": [{"who": "r1", "y": "a"}, {"who": "r2", "y": "b"}]},
+        {"n": 2, "ratings": []},
+        {"n": 3, "ratings": [{"who": "r1", "y": "a"}]},
+    ]
+    documents = [{"id": "c1", "turns": turns}, {"id": "c2", "turns": []}]
+    export = {"a.jsonl": "".join(json.dumps(document) + "\n" for document in documents)}
+    fields = {
+        "judge": {"column": "{r.value}", "json": "who"},
+        "item": {"join": ["id", {"column": "{t.value}", "json": "n"}], "sep": ":"},
+        "label": {"column": "{r.value}", "json": "y"},
+    }
+    each = {"t": {"list": "turns"}, "r": {"list": "{t.value}", "json": "ratings"}}
+    staged = stage_campaign(export, **source(fields, "exports/*.jsonl", each=each))
+    rows = sorted((r["source_row"], r["cell"], r["fate"]) for r in staged.rows("lineage"))
+    assert rows == [
+        (1, "t=0,r=0", "used"), (1, "t=0,r=1", "used"), (1, "t=1,r=", "not_asked"),
+        (1, "t=2,r=0", "used"), (2, "t=,r=", "not_asked"),
+    ]  # fmt: skip
+    used = {(r["item"], r["judge"], r["label"]) for r in staged.rows("settled") if r["label"]}
+    assert used == {("c1:1", "r1", "a"), ("c1:1", "r2", "b"), ("c1:3", "r1", "a")}
+
+
+def test_an_element_of_no_each_above_is_an_unknown_column(stage_campaign):
+    fields = {"judge": "{r.value}", "item": "id", "label": "id"}
+    each = {"r": {"list": "{t.value}"}, "t": {"list": "turns"}}
+    export = {"a.jsonl": '{"id": "c1", "turns": [[1]]}\n'}
+    with pytest.raises(ConfigError, match="unknown column"):
+        stage_campaign(export, **source(fields, "exports/*.jsonl", each=each))
