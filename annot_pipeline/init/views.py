@@ -225,7 +225,18 @@ def cell_views(sheet: Sheet) -> Iterator[View]:
         yield _taken_apart("keys", sheet, name, None, [])
     for name, (split, _) in lists.items():
         if split is None:
-            yield _taken_apart("list", sheet, name, None, [])
+            view = _taken_apart("list", sheet, name, None, [])
+            yield view
+            yield from _within(view)
+
+
+def _within(view: View) -> Iterator[View]:
+    """Yield the views of lists of objects that the elements of a list hold."""
+    for name in view.parts:
+        cells = view.sheet[name].filled.slice(0, CELLS_LOOKED_AT).to_pylist()
+        inner = [parsed(cell) for cell in cells]
+        if inner and all(isinstance(i, list) and all(map(_is_record, i)) for i in inner):
+            yield _taken_apart("list", view.sheet, name, None, [], within=view)
 
 
 def _elements(cell: str, split: str | None) -> Any:
@@ -251,15 +262,28 @@ def _has_free_keys(objects: Sequence[dict[str, Any]]) -> bool:
 
 
 def _taken_apart(
-    shape: str, sheet: Sheet, name: str, split: str | None, beside: Sequence[str]
+    shape: str,
+    sheet: Sheet,
+    name: str,
+    split: str | None,
+    beside: Sequence[str],
+    within: View | None = None,
 ) -> View:
-    """Return the view with a row for each element of the lists, or key of the objects, of cells."""
-    variable = "k" if shape == "keys" else "a"
+    """Return the view with a row for each element of the lists, or key of the objects, of cells.
+
+    ``within``: the view whose elements hold the lists.
+    """
+    variable = "k" if shape == "keys" else "b" if within else "a"
     value = f"{{{variable}.value}}"
     more = {"split": split} if split is not None else {}
-    each = {variable: {"keys" if shape == "keys" else "list": name, **more}}
+    each: dict[str, Any] = {variable: {"keys" if shape == "keys" else "list": name, **more}}
+    expressions: dict[str, Any] = {}
+    if within:
+        place = sheet[name].expression
+        each = {**within.each, variable: {"list": place["column"], "json": place["json"]}}
+        expressions = {n: sheet[n].expression for n in within.parts if n != name}
+    expressions[OVER] = {"value": f"{{{variable}}}"}
     tables: list[pa.Table] = []
-    expressions: dict[str, Any] = {OVER: {"value": f"{{{variable}}}"}}
     for part in sheet.parts:
         part = part.slice(0, ROWS_UNFOLDED)
         rows, places, elements = [], [], []
@@ -304,7 +328,8 @@ def _taken_apart(
             )
         tables.append(rest)
     parts = tuple(columns)
-    return View(shape, Sheet(tables, expressions), sheet, each, parts, (name, *beside))
+    base, taken = (within.base, within.taken) if within else (sheet, (name, *beside))
+    return View(shape, Sheet(tables, expressions), base, each, parts, taken)
 
 
 def _one(name: str) -> str:

@@ -215,3 +215,20 @@ def test_columns_of_steps_are_scores(tmp_path: Path, guess: Callable[..., Guess]
     steps = [("grader", "essay", "clarity", "style"), *((f"g{i % 3}", f"e{i // 3}", 1 + i % 5,
              1 + (i + i // 7) % 5) for i in range(60))]  # fmt: skip
     assert guess(write_csv(tmp_path / "steps.csv", steps)).settings.tasks[0].kind == "scalar"
+
+
+def test_lists_within_elements_of_lists(tmp_path: Path, guess: Callable[..., Guess]) -> None:
+    draw = random.Random(6)
+
+    def turn(number: int) -> dict[str, object]:
+        ratings = [{"rater": f"r{k}", "toxic": draw.choice(["yes", "no"])} for k in range(3)]
+        return {"turn": number, "text": "so " * number, "ratings": ratings}
+
+    conversations = [{"id": f"c{i}", "turns": [turn(n) for n in range(3)]} for i in range(10)]
+    path = tmp_path / "nested.json"
+    path.write_text(json.dumps({"meta": {"v": 1}, "conversations": conversations}))
+    actual = guess(path)
+    assert actual.facts["fates"]["used"] == 90
+    assert len(actual.used("item")) == 30
+    assert actual.used("judge") == {("r0",), ("r1",), ("r2",)}
+    assert actual.used("label") == {("yes",), ("no",)}
