@@ -646,7 +646,7 @@ class _Reader:
             found = [c for c in found if c.column.name in self.view.parts]
         chosen = self._chosen(found)
         pairs = [(c.column, answer) for c in chosen if (answer := self._answer(c.column, truth))]
-        if len(pairs) > 1 and all(_has_steps(without_abstentions(c)) for c, _ in pairs):
+        if len(pairs) > 1 and all(has_steps(without_abstentions(c)) for c, _ in pairs):
             pairs = [(c, answer_as(c, "scalar")) for c, _ in pairs]
         for column, _ in pairs:
             self.choice.claim(column)
@@ -994,7 +994,7 @@ NEARER = 0.75
 """Distance of two judges' different answers, as a share of that of answers taken at random."""
 
 
-def _has_steps(column: Column) -> bool:
+def has_steps(column: Column) -> bool:
     """Return whether a column holds few whole numbers from 0 or 1, as steps of a scale are."""
     is_usual = column.is_whole and column.low in (0, 1) and column.n_distinct >= FEWEST_STEPS
     return is_usual and column.high - column.low + 1 <= 1.5 * column.n_distinct
@@ -1010,7 +1010,7 @@ def is_scale(sheet: Sheet, things: Sequence[str], column: Column) -> bool:
         or not (is_named or "answer" not in names.roles(column.name))
     ):
         return False
-    if not _has_steps(column):
+    if not has_steps(column):
         return False
     codes = sheet.codes(*things)
     cells = sheet.table.column(column.name).to_pylist()

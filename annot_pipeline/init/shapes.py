@@ -9,15 +9,23 @@ from fnmatch import fnmatchcase
 from os.path import commonpath
 from typing import Any
 
+import pyarrow as pa
+
 from annot_pipeline.errors import ConfigError, Problem
 from annot_pipeline.init import names
 from annot_pipeline.init.abstentions import abstentions, as_written, failures, without_abstentions
-from annot_pipeline.init.answers import LONGEST_LABEL, MOST_LABELS
+from annot_pipeline.init.answers import LONGEST_LABEL, MOST_LABELS, scale_of
 from annot_pipeline.init.comparisons import is_outcome
 from annot_pipeline.init.counts import vote_counts
 from annot_pipeline.init.questions import Given, NoJudgmentsError, Option, Question
 from annot_pipeline.init.reading import Line, Reading
-from annot_pipeline.init.readings import MEANS, read_columns, read_view, unmapped_note
+from annot_pipeline.init.readings import (
+    MEANS,
+    has_steps,
+    read_columns,
+    read_view,
+    unmapped_note,
+)
 from annot_pipeline.init.sides import pairs_among
 from annot_pipeline.init.table import Column, Sheet
 from annot_pipeline.init.views import (
@@ -414,8 +422,13 @@ def _matrix(sheet: Sheet) -> Reading | None:
         f'Or counts of votes? Then each: {{k: [{text}]}}, label: {{value: "{{k}}"}}, '
         'votes: "{k}"'
     )
+    people = [(item,)] if item else []
     options = [
         Option({"each": tuple(answers), "judge": ("each",)}, "each column is a judge"),
+        *(
+            Option({"each": tuple(answers), "judge": person}, f"each {person[0]} is a person")
+            for person in people
+        ),
         Option({"label": tuple(answers), "judge": ("=NAME",)}, "questions, all answered by NAME"),
         Option(
             {"label": tuple(answers), "judge": ("anonymous",)}, "questions; each row is a person"
@@ -466,7 +479,13 @@ def survey(sheet: Sheet, questions: Sequence[str], person: Any, why: str) -> Rea
     """Return a survey, one row a person and one column a question."""
     lines: list[Line] = [("judge", person, why), *question_lines(questions)]
     rest = [sheet[n] for n in sheet.names if n not in questions and n != person]
+    cells = [chunk for name in questions for chunk in sheet.table.column(name).chunks]
+    answers = Column("", "", pa.chunked_array(cells, pa.string()))
+    kind, scale = "categorical", None
+    if has_steps(answers):
+        kind, scale = "scalar", scale_of(answers)
+        lines = [("score", *line[1:]) if line[0] == "label" else line for line in lines]
     return Reading(
-        "a survey, one row a person", lines, each={"question": [*questions]},
+        "a survey, one row a person", lines, kind, scale, each={"question": [*questions]},
         notes=unmapped_note(rest),
     )  # fmt: skip

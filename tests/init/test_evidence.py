@@ -232,3 +232,18 @@ def test_lists_within_elements_of_lists(tmp_path: Path, guess: Callable[..., Gue
     assert len(actual.used("item")) == 30
     assert actual.used("judge") == {("r0",), ("r1",), ("r2",)}
     assert actual.used("label") == {("yes",), ("no",)}
+
+
+def test_a_survey_of_steps_is_scores_of_persons(tmp_path: Path) -> None:
+    draw = random.Random(7)
+    rows: list[tuple[object, ...]] = [("ResponseId", "Age", "img01", "img02", "img03")]
+    rows += [(f"R_{i}", 20 + i, *(draw.randint(1, 7) for _ in range(3))) for i in range(30)]
+    path = write_csv(tmp_path / "survey.csv", rows)
+    with pytest.raises(OpenError) as error:
+        guess_campaign([path], tmp_path)
+    [question] = error.value.questions
+    person = next(o for o in question.options if o.given.get("judge") == ("ResponseId",))
+    text = guess_campaign([path], tmp_path, given=person.given)
+    assert 'score: "{question}"' in text
+    assert "scale: [1, 7]" in text
+    assert "judge: ResponseId" in text
