@@ -169,6 +169,11 @@ class LargeTaskData(TaskData):
         return StoredBlocks[pa.Table](self.context, self.folder, opened)
 
 
+def _never_large(*_: object) -> bool:
+    """Say that no task is too large for one job; jobs, which hold this, are pickled."""
+    return False
+
+
 def _nothing_shared(tasks: Sequence[TaskData]) -> list[None]:
     return [None] * len(tasks)
 
@@ -215,7 +220,7 @@ class TaskWork:
     listed: str = ""
     read_by_stage: Sequence[str] = ()
     is_large: Callable[[StageContext, InputPartition, Sequence[Mapping[str, Any]]], bool] = (
-        lambda *_: False
+        _never_large
     )
     blocks: str = ""
 
