@@ -122,12 +122,12 @@ def _refuse_open(data: dict[Any, Any], file: Path, text: str) -> None:
         if isinstance(source, dict) and isinstance(source.get("fields"), dict)
         for name, expression in source["fields"].items()
     }
-    places = [place for place, expression in fields.items() if expression == "?"]
+    unanswered = [name for name, expression in fields.items() if expression == "?"]
     commands = re.findall(r"^#   (annot init .*)$", text, re.MULTILINE)
     do = commands[0] if commands else "write a column of the export, or {value: NAME}"
-    problems = [Problem(place, "is open (?)", do=do) for place in places]
+    problems = [Problem(name, "is open (?)", do=do) for name in unanswered]
     if problems:
-        raise ConfigError(f"{file} is a draft: {len(places)} open", problems)
+        raise ConfigError(f"{file} is a draft: {len(unanswered)} open", problems)
 
 
 def kept_text(settings: Campaign) -> str:

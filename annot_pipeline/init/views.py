@@ -21,6 +21,7 @@ import pyarrow as pa
 from annot_pipeline.bounded_json import JsonError, parse_bounded_json
 from annot_pipeline.contracts.answer_text import value_text
 from annot_pipeline.init.table import Sheet
+from annot_pipeline.stages.ingest.record_cells import json_at
 
 CELLS_LOOKED_AT = 200
 VALUES_OFFERED = 60
@@ -93,7 +94,7 @@ def rows_view(sheet: Sheet) -> View:
         }
         columns = {n: part.column(n) for n in part.column_names if n not in taken}
         for name, expression in expressions.items():
-            values = [_at(cell, expression["json"]) for cell in cells_of[expression["column"]]]
+            values = [json_at(cell, expression["json"]) for cell in cells_of[expression["column"]]]
             columns[name] = pa.chunked_array([pa.array(map(_text, values), pa.string())])
         parts.append(pa.table(columns))
     return View("rows", Sheet(parts, expressions), sheet)
@@ -117,17 +118,6 @@ def _paths(node: Any, path: str = "") -> Iterator[str]:
             yield from _paths(value, f"{path}{key}.")
         else:
             yield f"{path}{key}"
-
-
-def _at(node: Any, path: str) -> Any:
-    for key in path.split("."):
-        if isinstance(node, list) and key.isdigit() and int(key) < len(node):
-            node = node[int(key)]
-        elif isinstance(node, dict) and key in node:
-            node = node[key]
-        else:
-            return None
-    return node
 
 
 def _text(value: Any) -> str | None:
@@ -307,7 +297,7 @@ def _taken_apart(
             )
             for path in [*paths][:VALUES_OFFERED]:
                 own = path if path not in part.column_names else f"{name}.{path}"
-                columns[own] = [_text(_at(e, path)) for e in elements]
+                columns[own] = [_text(json_at(e, path)) for e in elements]
                 expressions[own] = {"column": value, "json": path}
         else:
             columns[_one(name)] = list(map(_text, elements))
