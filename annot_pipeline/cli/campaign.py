@@ -35,23 +35,23 @@ def run_init(arguments: argparse.Namespace) -> int:
         problems = [Problem(str(path), "no such file") for path in missing]
         raise ConfigError("an export is missing", problems)
     named = folder.resolve() != Path.cwd()
-    given = {role: tuple(v for v in text_.split(",") if v) for role, text_ in _given(arguments)}
+    by_role = {role: tuple(v for v in text_.split(",") if v) for role, text_ in _by_role(arguments)}
     command = ["annot", "init", *map(str, arguments.exports)]
     command += ["-o", str(folder)] if named else []
 
     def make(known: Mapping[str, tuple[str, ...]]) -> str:
         return guess_campaign(
             arguments.exports, folder.resolve(), named_by_folder=named, preset=arguments.preset,
-            given=known, command=shlex.join(command),
+            by_role=known, command=shlex.join(command),
         )  # fmt: skip
 
     try:
         if sys.stdin.isatty() and sys.stdout.isatty() and not arguments.json:
             from annot_pipeline.init.conversation import converse
 
-            written = converse(make, given, print, input)
+            written = converse(make, by_role, print, input)
         else:
-            written = make(given)
+            written = make(by_role)
     except OpenError as error:
         if error.draft:
             folder.mkdir(parents=True, exist_ok=True)
@@ -80,7 +80,7 @@ DRAFT = b"# A draft of annot init"
 """How the text of a campaign.yaml with open places starts; the next one replaces it."""
 
 
-def _given(arguments: argparse.Namespace) -> Iterator[tuple[str, str]]:
+def _by_role(arguments: argparse.Namespace) -> Iterator[tuple[str, str]]:
     """Yield the roles that options give columns, as written."""
     for role in INIT_ROLES:
         if written := getattr(arguments, role):

@@ -20,7 +20,7 @@ from annot_pipeline.init.groups import Group, group_samples, stem_of
 from annot_pipeline.init.item_tables import ItemTable, guess_item_table
 from annot_pipeline.init.questions import (
     MOST_CHOICES,
-    Given,
+    ColumnsByRole,
     NoJudgmentsError,
     Question,
     written,
@@ -203,7 +203,7 @@ def guess_campaign(
     *,
     named_by_folder: bool = False,
     preset: str | None = None,
-    given: Given | None = None,
+    by_role: ColumnsByRole | None = None,
     command: str = "",
 ) -> str:
     """Look at exports and write a campaign.yaml for them.
@@ -219,7 +219,7 @@ def guess_campaign(
         Name the campaign after that folder, not after the exports.
     preset
         Name of the preset to use; None: the one that fits, if any.
-    given
+    by_role
         Role to columns, as options of `annot init` say them.
     command
         What the user typed, for the next command in errors; empty: it is made of the exports.
@@ -242,16 +242,16 @@ def guess_campaign(
     if missing or not exports:
         problem = Problem("", "no such file or folder", values=tuple(missing))
         raise ConfigError("annot init needs exports to look at", [problem] if missing else [])
-    root, given = folder.resolve(), given or {}
+    root, by_role = folder.resolve(), by_role or {}
     command = command or shlex.join(["annot", "init", *map(str, exports)])
-    if given:
-        command += f" {written(given)}"
+    if by_role:
+        command += f" {written(by_role)}"
     files = _SortedFiles()
     samples_by_path: dict[Path, Sample | str] = {}
     for deep in (False, True):
         paths = list(dict.fromkeys(_files(exports, root, samples_by_path, deep=deep)))
         _read_samples(paths, samples_by_path)
-        files = _sort_files(samples_by_path, root, preset, given, command)
+        files = _sort_files(samples_by_path, root, preset, by_role, command)
         name = _campaign_name([root] if named_by_folder else exports)
         if files.sources:
             in_order = sorted(files.sources, key=lambda s: natural_key(str(s.group.paths[0])))
@@ -339,7 +339,7 @@ def _sort_files(
     samples_by_path: Mapping[Path, Sample | str],
     root: Path,
     preset: str | None,
-    given: Given,
+    by_role: ColumnsByRole,
     command: str,
 ) -> _SortedFiles:
     """Find the sources first, then which of the other files describe their items."""
@@ -353,7 +353,7 @@ def _sort_files(
     rest: list[tuple[Group, str, Question | None, SourceGuess | None]] = []
     for group in group_samples(samples, root):
         try:
-            sources = read_sources(group, given, preset)
+            sources = read_sources(group, by_role, preset)
         except NoJudgmentsError as error:
             rest.append((group, str(error), error.question, None))
             continue

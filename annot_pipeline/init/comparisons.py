@@ -15,7 +15,7 @@ from annot_pipeline.errors import shorten
 from annot_pipeline.init import names
 from annot_pipeline.init.abstentions import abstentions, without, without_abstentions
 from annot_pipeline.init.answers import Answer
-from annot_pipeline.init.questions import Given, NoJudgmentsError, Option, Question
+from annot_pipeline.init.questions import ColumnsByRole, NoJudgmentsError, Option, Question
 from annot_pipeline.init.rankings import may_be_ranks, ranks_seen
 from annot_pipeline.init.reading import Line
 from annot_pipeline.init.sides import (
@@ -165,11 +165,11 @@ LONGEST_NAME = 200
 
 
 def comparison(
-    sheet: Sheet, choice: Choice, given: Given, *, is_mturk: bool = False
+    sheet: Sheet, choice: Choice, by_role: ColumnsByRole, *, is_mturk: bool = False
 ) -> Answer | None:
     """Return which of two was better, or both their ranks; None if rows compare nothing.
 
-    ``given``: columns that options say; ``is_mturk``: any column of answers may say the outcome.
+    ``by_role``: columns that options say; ``is_mturk``: any column of answers may say the outcome.
 
     Raises
     ------
@@ -180,10 +180,10 @@ def comparison(
         return won
     if three := _three_columns(sheet, choice):
         return three
-    pairs = [*_given_pairs(given), *pairs_among(choice.remaining)]
-    told = [sheet[n] for role in OUTCOME_ROLES for n in given.get(role, ()) if n in sheet.names]
+    pairs = [*_given_pairs(by_role), *pairs_among(choice.remaining)]
+    told = [sheet[n] for role in OUTCOME_ROLES for n in by_role.get(role, ()) if n in sheet.names]
     answers = told or _answers(choice)
-    if strength := given.get("strength"):
+    if strength := by_role.get("strength"):
         return _graded(sheet, pairs, strength)
     likely = [
         (order, pair) for pair in pairs if (order := _likelihood(sheet, pair, answers)) is not None
@@ -244,12 +244,12 @@ def _three_columns(sheet: Sheet, choice: Choice) -> Answer | None:
     return None
 
 
-def _given_pairs(given: Given) -> list[Pair]:
+def _given_pairs(by_role: ColumnsByRole) -> list[Pair]:
     """Return the sides that options say."""
     return [
-        Pair(0, thing, given[f"{thing}_a"][0], given[f"{thing}_b"][0])
+        Pair(0, thing, by_role[f"{thing}_a"][0], by_role[f"{thing}_b"][0])
         for thing in ("system", "item")
-        if given.get(f"{thing}_a") and given.get(f"{thing}_b")
+        if by_role.get(f"{thing}_a") and by_role.get(f"{thing}_b")
     ]
 
 

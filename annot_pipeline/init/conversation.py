@@ -9,7 +9,7 @@ import pyarrow as pa
 from annot_pipeline.errors import ConfigError, printable
 from annot_pipeline.init import names
 from annot_pipeline.init.campaign import OpenError
-from annot_pipeline.init.questions import MOST_CHOICES, MOST_QUESTIONS, Given, Question
+from annot_pipeline.init.questions import MOST_CHOICES, MOST_QUESTIONS, ColumnsByRole, Question
 from annot_pipeline.init.roles import shape_of
 
 SHOWN_COLUMNS = 12
@@ -19,14 +19,16 @@ Say = Callable[[str], None]
 Ask = Callable[[str], str]
 
 
-def converse(make: Callable[[Given], str], given: Given, say: Say, ask: Ask) -> str:
+def converse(
+    make: Callable[[ColumnsByRole], str], by_role: ColumnsByRole, say: Say, ask: Ask
+) -> str:
     """Return the text of campaign.yaml, after at most six questions.
 
     Parameters
     ----------
     make
         Writes campaign.yaml with what is known, or raises OpenError.
-    given
+    by_role
         What options say.
     say, ask
         Print a line; print a prompt and return what was typed.
@@ -36,7 +38,7 @@ def converse(make: Callable[[Given], str], given: Given, say: Say, ask: Ask) -> 
     OpenError
         A question stays open: the terminal was closed, nothing was chosen, or too much is unknown.
     """
-    known = dict(given)
+    known = dict(by_role)
     is_shown = False
     for _ in range(MOST_QUESTIONS):
         try:
@@ -56,7 +58,11 @@ def converse(make: Callable[[Given], str], given: Given, say: Say, ask: Ask) -> 
 
 
 def _answer(
-    question: Question, known: Given, make: Callable[[Given], str], say: Say, ask: Ask
+    question: Question,
+    known: ColumnsByRole,
+    make: Callable[[ColumnsByRole], str],
+    say: Say,
+    ask: Ask,
 ) -> dict[str, tuple[str, ...]] | None:
     """Return what is known after a question; None if it is left open."""
     say("")
@@ -74,7 +80,7 @@ def _answer(
         if not typed:
             return None
         if typed.isdigit() and 1 <= int(typed) <= len(options):
-            more = dict(options[int(typed) - 1].given)
+            more = dict(options[int(typed) - 1].by_role)
             if more.get("judge") == ("=NAME",):
                 name = ask("the judge's name: ").strip()
                 more["judge"] = (f"={name or 'judge'}",)

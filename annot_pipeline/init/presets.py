@@ -217,14 +217,14 @@ class _Interpreter:
     def _by_roles(self) -> list[Reading]:
         """Return what the engine makes of the rows, with the roles that are known."""
         preset, sheet = self.preset, self.sheet
-        given: dict[str, tuple[str, ...]] = {}
+        by_role: dict[str, tuple[str, ...]] = {}
         for role, columns in preset.get("roles", {}).items():
             if columns == "file":
-                given[role] = ("file",)
+                by_role[role] = ("file",)
             elif isinstance(columns, dict):
-                given[role] = tuple(n for n in sheet.names if fnmatchcase(n, columns["like"]))
+                by_role[role] = tuple(n for n in sheet.names if fnmatchcase(n, columns["like"]))
             elif found := self.first(columns):
-                given[role] = (found,)
+                by_role[role] = (found,)
         answers = preset.get("answers", {})
         kept = [
             n for n in sheet.names
@@ -234,14 +234,14 @@ class _Interpreter:
         if gold := answers.get("gold"):
             with_gold = [n for n in kept if gold.replace("{q}", n) in sheet.names]
             kept = with_gold or kept
-        if (times := given.pop("submitted_at", ())) and read_times(sheet[times[0]]):
-            given["submitted_at"] = times
-        named = [n for values in given.values() for n in values]
-        given["all_answers"] = ()
+        if (times := by_role.pop("submitted_at", ())) and read_times(sheet[times[0]]):
+            by_role["submitted_at"] = times
+        named = [n for values in by_role.values() for n in values]
+        by_role["all_answers"] = ()
         part = Sheet(
             [p.select([n for n in p.column_names if n in kept or n in named]) for p in sheet.parts]
         )
-        readings = read_view(View("rows", part, part), self.group.first.format, given)
+        readings = read_view(View("rows", part, part), self.group.first.format, by_role)
         if any(q.role in ("label", "item") for r in readings for q in r.questions):
             listed = ", ".join(n for n in kept if n not in named)
             raise NoJudgmentsError(

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-Given = Mapping[str, tuple[str, ...]]
+ColumnsByRole = Mapping[str, tuple[str, ...]]
 """Role to the columns, or the word, that options or earlier answers say."""
 
 MOST_QUESTIONS = 6
@@ -17,11 +17,11 @@ MOST_CHOICES = 8
 class Option:
     """An answer: the options that say it, and what speaks for it."""
 
-    given: Given
+    by_role: ColumnsByRole
     why: str = ""
 
     def __str__(self) -> str:
-        return written(self.given)
+        return written(self.by_role)
 
 
 @dataclass(frozen=True)
@@ -75,9 +75,9 @@ class NoJudgmentsError(Exception):
         self.question = question
 
 
-def written(given: Given) -> str:
+def written(by_role: ColumnsByRole) -> str:
     """Return options as a shell takes them."""
     return " ".join(
         f"--{role.replace('_', '-')} {shlex.quote(','.join(values))}"
-        for role, values in given.items()
+        for role, values in by_role.items()
     )

@@ -28,7 +28,7 @@ from annot_pipeline.init.failure_flags import with_failure_flags
 from annot_pipeline.init.item_texts import with_item_text
 from annot_pipeline.init.objects import find_task
 from annot_pipeline.init.optional_fields import optional_lines, read_times, reward_lines
-from annot_pipeline.init.questions import Given, NoJudgmentsError, Option, Question
+from annot_pipeline.init.questions import ColumnsByRole, NoJudgmentsError, Option, Question
 from annot_pipeline.init.rankings import (
     are_ranks_of_rows,
     differs_within,
@@ -72,7 +72,7 @@ PLAIN = ("segment", "system", "truth", "control", "hit", "status", "native_id", 
 """Roles that options may give a column as it is."""
 
 
-def read_view(view: View, format_: str, given: Given) -> list[Reading]:
+def read_view(view: View, format_: str, by_role: ColumnsByRole) -> list[Reading]:
     """Return the readings of a view, one a question; with questions where the cells do not say.
 
     Raises
@@ -80,12 +80,12 @@ def read_view(view: View, format_: str, given: Given) -> list[Reading]:
     NoJudgmentsError
         It holds no answers that can be read.
     """
-    return _Reader(view, format_, given).read()
+    return _Reader(view, format_, by_role).read()
 
 
-def read_columns(sheet: Sheet, given: Given) -> None:
+def read_columns(sheet: Sheet, by_role: ColumnsByRole) -> None:
     """Raise ConfigError where an answer names a column that is not there, or contradicts cells."""
-    for role, values in given.items():
+    for role, values in by_role.items():
         for name in values:
             if role in ("each", "strength") or (role == "judge" and not _is_column(name)):
                 continue
@@ -124,11 +124,11 @@ def _contradiction(n_rows: int, role: str, column: Column) -> str:
 class _Reader:
     """One view, with the columns that are left to map."""
 
-    def __init__(self, view: View, format_: str, given: Given) -> None:
+    def __init__(self, view: View, format_: str, by_role: ColumnsByRole) -> None:
         self.view, self.sheet, self.format = view, view.sheet, format_
-        self.given = given
-        ignored = {*given.get("ignore", ())}
-        taken = {name for role, names_ in given.items() for name in names_ if role != "each"}
+        self.by_role = by_role
+        ignored = {*by_role.get("ignore", ())}
+        taken = {name for role, names_ in by_role.items() for name in names_ if role != "each"}
         remaining = [
             n for position, n in enumerate(self.sheet.names)
             if n not in ignored | taken and n != OVER
@@ -146,7 +146,7 @@ class _Reader:
 
     def named(self, role: str) -> list[str]:
         """Return the columns that an option gives a role."""
-        return [name for name in self.given.get(role, ()) if name in self.sheet.names]
+        return [name for name in self.by_role.get(role, ()) if name in self.sheet.names]
 
     def inputs(self) -> Choice:
         """Return the columns that may say what was judged."""
@@ -156,12 +156,12 @@ class _Reader:
 
     def read(self) -> list[Reading]:
         said = {word for name in self.sheet.names for word in names.words(name)}
-        if {"best", "worst"} <= said and not self.given:
+        if {"best", "worst"} <= said and not self.by_role:
             raise NoJudgmentsError(
                 "looks like best-worst scaling, for which there is no kind of task: count how "
                 "often each item was best and worst, or give best and worst as scores of 1 and -1"
             )
-        if self.given.get("votes"):
+        if self.by_role.get("votes"):
             return [self._votes()]
         pairing = self._pairing()
         judge_line = self._judge_line(pairing)
@@ -181,20 +181,20 @@ class _Reader:
         return [self._finished(one, judge_line) for one in self._ordinary(pairing)]
 
     def _answers_given(self) -> bool:
-        return any(self.given.get(role) for role in ("label", "score"))
+        return any(self.by_role.get(role) for role in ("label", "score"))
 
     # --- who judged what ---------------------------------------------------------------------
 
     def _pairing(self) -> Pairing:
         """Return judge and thing; each None where no column is it for sure."""
-        given = self.given.get("judge", ())
+        by_role = self.by_role.get("judge", ())
         things = self.named("item") or self.named("segment") or thing_columns(self.inputs())
         if not things and self.is_mturk and "HITId" in self.sheet.names:
             things = ["HITId"]
-        if self.view.shape != "rows" and OVER in given:
-            given = ()
-        judges = self.named("judge") or ([] if given else judge_columns(self.choice))
-        if not judges and not given and not self.choice.with_role("text"):
+        if self.view.shape != "rows" and OVER in by_role:
+            by_role = ()
+        judges = self.named("judge") or ([] if by_role else judge_columns(self.choice))
+        if not judges and not by_role and not self.choice.with_role("text"):
             systems = self.choice.with_role("system") if self.choice.with_role("answer") else []
             judges = [c.name for c in systems if are_models(c)][:1]
         is_named = bool(self.named("judge")) or any(
@@ -260,11 +260,11 @@ class _Reader:
         return next(iter(self.named("item") or recurring or varied), None)
 
     def _judge_line(self, pairing: Pairing) -> Line:
-        given = self.given.get("judge", ())
-        if self.view.shape == "columns" and given == ("each",):
+        by_role = self.by_role.get("judge", ())
+        if self.view.shape == "columns" and by_role == ("each",):
             return ("judge", self.sheet[OVER].expression, "the name of the column")
-        if given and not self.named("judge"):
-            word = given[0]
+        if by_role and not self.named("judge"):
+            word = by_role[0]
             if word.startswith("="):
                 return ("judge", {"value": word[1:]}, "as was answered: one judge for all rows")
             if word == "anonymous":
@@ -327,9 +327,9 @@ class _Reader:
 
     def _compared(self) -> Reading | None:
         """Return rows that say which of two is better."""
-        if self._answers_given() or self.given.get("rank"):
+        if self._answers_given() or self.by_role.get("rank"):
             return None
-        answer = comparison(self.sheet, self.choice, self.given, is_mturk=self.is_mturk)
+        answer = comparison(self.sheet, self.choice, self.by_role, is_mturk=self.is_mturk)
         if answer is None:
             return None
         for name in answer.columns:
@@ -401,7 +401,7 @@ class _Reader:
     def _what(self, pairing: Pairing) -> list[Line]:
         """Return lines for item, system and segment; a question where nothing says them."""
         sheet, inputs = self.sheet, self.inputs()
-        if items := self.given.get("item", ()):
+        if items := self.by_role.get("item", ()):
             self.things = self.named("item")
             return self._joined_item(items)
         systems = [sheet[n] for n in self.named("system")] or inputs.with_role("system")
@@ -478,8 +478,8 @@ class _Reader:
         ]
 
     def _task(self, lines: Sequence[Line]) -> tuple[list[Line], list[str]]:
-        if given := self.named("task"):
-            column = self.sheet[given[0]]
+        if by_role := self.named("task"):
+            column = self.sheet[by_role[0]]
             line = ("task", column.expression, f"{column.n_distinct:,} different")
             return [line], sorted(column.counts)
         return find_task(self.inputs(), lines)
@@ -498,7 +498,7 @@ class _Reader:
         if not lines:
             lines = [("item", "?", "")]
             self.questions.append(self._what_question())
-        elif self.judge and not self.given.get("item"):
+        elif self.judge and not self.by_role.get("item"):
             lines, more = self._told_apart(lines, task, answers)
             task, tasks = (more[0], more[1]) if more else (task, tasks)
         if not answers:
@@ -632,10 +632,10 @@ class _Reader:
 
     def _answers(self) -> list[tuple[Column, Answer]]:
         """Return the columns of answers, and how each answers."""
-        given = [(n, "categorical") for n in self.named("label")]
-        given += [(n, "scalar") for n in self.named("score")]
-        if given:
-            return [(self.sheet[n], answer_as(self.sheet[n], kind)) for n, kind in given]
+        by_role = [(n, "categorical") for n in self.named("label")]
+        by_role += [(n, "scalar") for n in self.named("score")]
+        if by_role:
+            return [(self.sheet[n], answer_as(self.sheet[n], kind)) for n, kind in by_role]
         truth = next(iter(self.choice.with_role("truth")), None)
         choice = self.choice
         if self.is_mturk:
@@ -671,7 +671,7 @@ class _Reader:
         named = [c for c in varied if c.is_named] or (
             [c for c in found if c.is_named][:1] if not sure else []
         )
-        if "all_answers" in self.given:
+        if "all_answers" in self.by_role:
             return [c for c in varied if c.in_things > 0 or c.is_named] or found[:1]
         if not named:
             numbers = [c for c in sure if c.column.numeric_share > MOSTLY_NUMBERS]
@@ -725,7 +725,7 @@ class _Reader:
         sets = [
             s
             for c, _ in answers
-            if (s := set_answer(c, self.view.each, lines="all_answers" in self.given))
+            if (s := set_answer(c, self.view.each, lines="all_answers" in self.by_role))
         ]
         taken = {name for answer, _ in sets for name in answer.columns}
         groups: list[list[tuple[Column, Answer]]] = []
@@ -914,7 +914,7 @@ class _Reader:
     def _votes(self) -> Reading:
         """Return counts of labels, as options say them."""
         votes, label = self.named("votes")[0], self.named("label")
-        item = self.given.get("item", ())
+        item = self.by_role.get("item", ())
         lines: list[Line] = [
             *(self._joined_item(item) if item else []),
             ("label", self.sheet[label[0]].expression if label else "?", ""),

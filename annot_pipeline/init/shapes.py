@@ -17,7 +17,7 @@ from annot_pipeline.init.abstentions import abstentions, as_written, failures, w
 from annot_pipeline.init.answers import LONGEST_LABEL, MOST_LABELS, scale_of
 from annot_pipeline.init.comparisons import is_outcome
 from annot_pipeline.init.counts import vote_counts
-from annot_pipeline.init.questions import Given, NoJudgmentsError, Option, Question
+from annot_pipeline.init.questions import ColumnsByRole, NoJudgmentsError, Option, Question
 from annot_pipeline.init.reading import Line, Reading
 from annot_pipeline.init.readings import (
     MEANS,
@@ -55,7 +55,7 @@ ITEM_IN_NAME = re.compile(r"^(.*?)(?:_\d+| \[[^\[\]]*\])$")
 _NUMBERED = re.compile(r"(.*?\D)(\d+|[A-Z])")
 
 
-def read_sheet(sheet: Sheet, format_: str, given: Given) -> list[Reading]:
+def read_sheet(sheet: Sheet, format_: str, by_role: ColumnsByRole) -> list[Reading]:
     """Return the readings of a table, one a question; with questions where cells do not say.
 
     Raises
@@ -64,36 +64,36 @@ def read_sheet(sheet: Sheet, format_: str, given: Given) -> list[Reading]:
         It holds no judgments, or only people can say what its columns are.
     """
     rows = rows_view(sheet)
-    if given.get("each"):
-        return _given_each(sheet, format_, given)
-    read_columns(rows.sheet, given)
+    if by_role.get("each"):
+        return _each_by_option(sheet, format_, by_role)
+    read_columns(rows.sheet, by_role)
     if format_ == "mturk":
-        return read_view(rows, format_, given)
+        return read_view(rows, format_, by_role)
     error: NoJudgmentsError | None = None
-    if not given and not any("answer" in names.roles(n) for n in rows.sheet.names):
+    if not by_role and not any("answer" in names.roles(n) for n in rows.sheet.names):
         for view in numbered_views(sheet):
             if any({"system", "item"} & names.roles(part).keys() for part in view.parts):
-                numbered = read_view(view, format_, given)
+                numbered = read_view(view, format_, by_role)
                 if not any(r.questions for r in numbered) and _uses_parts(view, numbered):
                     return numbered
-    if not given and (counts := vote_counts(sheet)):
+    if not by_role and (counts := vote_counts(sheet)):
         return [counts]
-    if not given and (by_name := _judges_by_name(sheet)):
+    if not by_role and (by_name := _judges_by_name(sheet)):
         return [by_name]
     try:
-        readings = read_view(rows, format_, given)
+        readings = read_view(rows, format_, by_role)
     except NoJudgmentsError as caught:
         readings, error = [], caught
     if readings and not any(r.questions for r in readings):
         return readings
-    for others in _others(sheet, format_, given):
+    for others in _others(sheet, format_, by_role):
         return others
     if any(r.kind == "pairwise" for r in readings):
         return readings
     is_open = error is None and not any(
         q.role in ("judge", "item") for r in readings for q in r.questions
     )
-    if not given and not is_open and (error is None or not error.question):
+    if not by_role and not is_open and (error is None or not error.question):
         matrix = _matrix(sheet)
         if matrix is not None:
             return [matrix]
@@ -102,15 +102,15 @@ def read_sheet(sheet: Sheet, format_: str, given: Given) -> list[Reading]:
     return readings
 
 
-def _others(sheet: Sheet, format_: str, given: Given) -> Iterator[list[Reading]]:
+def _others(sheet: Sheet, format_: str, by_role: ColumnsByRole) -> Iterator[list[Reading]]:
     """Yield the complete readings of other views."""
     for view in [*numbered_views(sheet), *cell_views(sheet)]:
-        if given and not all(
-            n in view.sheet.names for r in given for n in given[r] if n[:1] != "="
+        if by_role and not all(
+            n in view.sheet.names for r in by_role for n in by_role[r] if n[:1] != "="
         ):
             continue
         try:
-            readings = read_view(view, format_, given)
+            readings = read_view(view, format_, by_role)
         except NoJudgmentsError:
             continue
         if any(r.questions for r in readings) or not _uses_parts(view, readings):
@@ -221,10 +221,10 @@ def _plain(name: str) -> str:
 # --- columns that are judges, or questions ---------------------------------------------------
 
 
-def _given_each(sheet: Sheet, format_: str, given: Given) -> list[Reading]:
+def _each_by_option(sheet: Sheet, format_: str, by_role: ColumnsByRole) -> list[Reading]:
     """Return the reading of columns, or of a list, that an option says hold several judgments."""
-    each = given["each"]
-    rest = {role: values for role, values in given.items() if role != "each"}
+    each = by_role["each"]
+    rest = {role: values for role, values in by_role.items() if role != "each"}
     patterns = [n for name in each for n in sheet.names if fnmatchcase(n, name)]
     if len(patterns) == 1:
         for view in cell_views(sheet):
@@ -239,7 +239,7 @@ def _given_each(sheet: Sheet, format_: str, given: Given) -> list[Reading]:
         return [by_judge(sheet, patterns, pattern, item)]
     if person := rest.get("judge"):
         return [survey(sheet, patterns, person[0], "as was answered")]
-    options = [Option({**given, "judge": ("each",)}, "each of the columns is a judge")]
+    options = [Option({**by_role, "judge": ("each",)}, "each of the columns is a judge")]
     raise NoJudgmentsError(
         "which judges gave the answers?", question=Question("judge", "Who judged?", options)
     )
@@ -323,7 +323,7 @@ def _is_answer(column: Column) -> bool:
 
 
 def by_judge(
-    sheet: Sheet, columns: Sequence[str], pattern: str, given: str | None = None
+    sheet: Sheet, columns: Sequence[str], pattern: str, by_role: str | None = None
 ) -> Reading:
     """Return a matrix with one column a judge."""
     counts = Counter[str]()
@@ -332,7 +332,7 @@ def by_judge(
     abstained, failed = abstentions(counts), failures(counts)
     values = counts.keys() - abstained.keys() - failed.keys()
     rest = [name for name in sheet.names if name not in columns]
-    item = given or next((n for n in rest if sheet.is_unique(n) and names_items(n)), None)
+    item = by_role or next((n for n in rest if sheet.is_unique(n) and names_items(n)), None)
     notes = []
     if item is None and rest and all(sheet.is_unique(n) for n in rest):
         item = rest[0]

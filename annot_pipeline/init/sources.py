@@ -24,7 +24,7 @@ from annot_pipeline.init.groups import (
 )
 from annot_pipeline.init.planned import FORMAT, planned_mapping
 from annot_pipeline.init.presets import preset_readings
-from annot_pipeline.init.questions import Given, Option
+from annot_pipeline.init.questions import ColumnsByRole, Option
 from annot_pipeline.init.reading import Line, Reading
 from annot_pipeline.init.samples import Sample, sheet_of
 from annot_pipeline.init.shapes import read_sheet
@@ -85,14 +85,16 @@ class SourceGuess:
     items: frozenset[str]
 
 
-def read_sources(group: Group, given: Given, preset: str | None = None) -> list[SourceGuess]:
+def read_sources(
+    group: Group, by_role: ColumnsByRole, preset: str | None = None
+) -> list[SourceGuess]:
     """Return the sources of a group of files: one for all if a glob can say which.
 
     Parameters
     ----------
     group
         The files.
-    given
+    by_role
         What options, or earlier answers, say.
     preset
         Name of the preset to use; None: one whose columns the files have, else the cells decide.
@@ -108,15 +110,15 @@ def read_sources(group: Group, given: Given, preset: str | None = None) -> list[
     if group.first.format in OWN_COLUMNS:
         readings = [OWN_COLUMNS[group.first.format](Choice(sheet))]
     else:
-        readings = [] if given and not preset else preset_readings(sheet, group, preset)
-        readings = readings or read_sheet(sheet, group.first.format, given)
-        readings = [_with_file_judges(group, reading, given) for reading in readings]
-        readings = [tried(reading, group, sheet, given) for reading in readings]
+        readings = [] if by_role and not preset else preset_readings(sheet, group, preset)
+        readings = readings or read_sheet(sheet, group.first.format, by_role)
+        readings = [_with_file_judges(group, reading, by_role) for reading in readings]
+        readings = [tried(reading, group, sheet, by_role) for reading in readings]
     if len(readings) > 1 or len(group.samples) == 1:
         return [source for reading in readings for source in _of_reading(group, reading)]
     [reading] = readings
     if len(_words(reading)) > 1:
-        return _judge_a_file(group, reading, given)
+        return _judge_a_file(group, reading, by_role)
     if reading.each or (reading.is_preset and group.first.format not in OWN_COLUMNS):
         return _of_reading(group, reading)
     rows = rows_view(sheet).sheet
@@ -129,7 +131,7 @@ def read_sources(group: Group, given: Given, preset: str | None = None) -> list[
         answers = _answers(rows, reading)
         kinds = {answer.kind for answer in answers}
         if (restart and not _differ_by_judges(rows, reading, words)) or len(kinds) > 1:
-            return _by_task(group, rows, reading, words, answers, given)
+            return _by_task(group, rows, reading, words, answers, by_role)
     if restart:
         reading.notes.append("the same item ids are in several files: taken for the same items")
     if group.pattern is not None:
@@ -143,13 +145,13 @@ def _words(reading: Reading) -> list[str]:
     return judge["files"] if isinstance(judge, dict) and "files" in judge else []
 
 
-def _with_file_judges(group: Group, reading: Reading, given: Given) -> Reading:
+def _with_file_judges(group: Group, reading: Reading, by_role: ColumnsByRole) -> Reading:
     """Return a reading whose judges are files, where an option says so or comparisons name nobody.
 
     Several files of the same things whose names are words are one judge each.
     """
     judge = reading.expression("judge")
-    is_asked = judge == {"value": "file"} and given.get("judge", ("file",)) == ("file",)
+    is_asked = judge == {"value": "file"} and by_role.get("judge", ("file",)) == ("file",)
     is_open = [q for q in reading.questions if q.role == "judge"]
     several = len(group.samples) > 1 and judge == "?"
     if several and not is_asked:
@@ -212,7 +214,7 @@ def _planned(group: Group) -> list[SourceGuess]:
     return [_source(part, reading, tasks) for part in groups]
 
 
-def _judge_a_file(group: Group, reading: Reading, given: Given) -> list[SourceGuess]:
+def _judge_a_file(group: Group, reading: Reading, by_role: ColumnsByRole) -> list[SourceGuess]:
     """Make each file that names no judge, such as a model's output, one judge named after it.
 
     A file all of whose rows stand in another one is left out: it would be another judge.
@@ -224,7 +226,7 @@ def _judge_a_file(group: Group, reading: Reading, given: Given) -> list[SourceGu
             continue
         why = "no column says who: taken for one judge, named after the file"
         line = ("judge", {"value": stem_of(single.paths[0])}, why)
-        judged = _reading(single, reading.kind, given).with_lines(line)
+        judged = _reading(single, reading.kind, by_role).with_lines(line)
         judged.questions = [q for q in judged.questions if q.role != "judge"]
         judged.notes += [
             f"left out: {group.paths[part].name}, all of whose rows stand here, too"
@@ -251,10 +253,10 @@ def _held_in_others(samples: Sequence[Sample]) -> dict[int, int]:
     return containers
 
 
-def _reading(group: Group, kind: str, given: Given) -> Reading:
+def _reading(group: Group, kind: str, by_role: ColumnsByRole) -> Reading:
     """Return the reading of some files, with the kind of answer that is known of them."""
     sheet = sheet_of(group.samples)
-    [reading] = read_sheet(sheet, group.first.format, given)
+    [reading] = read_sheet(sheet, group.first.format, by_role)
     if {reading.kind, kind} != {"categorical", "scalar"} or reading.each:
         return reading
     column = rows_view(sheet).sheet[reading.columns[0]]
@@ -315,7 +317,7 @@ def _by_task(
     reading: Reading,
     words: list[str],
     answers: list[Answer],
-    given: Given,
+    by_role: ColumnsByRole,
 ) -> list[SourceGuess]:
     """Make every file a task, named by the part of the file name that differs."""
     judge = reading.column(sheet, "judge")
@@ -327,7 +329,7 @@ def _by_task(
         alike = len(places) > 1 and task_group.pattern is not None
         for chosen in [places] if alike else [[position] for position in places]:
             part = Group(tuple(group.samples[position] for position in chosen), group.folder)
-            mapped = _reading(part, kind, given)
+            mapped = _reading(part, kind, by_role)
             tasks = [
                 Task(words[position], kind, answers[position].scale, answers[position].labels)
                 for position in chosen

@@ -26,7 +26,7 @@ from annot_pipeline.init.abstentions import (
 )
 from annot_pipeline.init.groups import Group
 from annot_pipeline.init.item_texts import with_item_text
-from annot_pipeline.init.questions import Given, NoJudgmentsError, Option, Question
+from annot_pipeline.init.questions import ColumnsByRole, NoJudgmentsError, Option, Question
 from annot_pipeline.init.reading import Reading
 from annot_pipeline.init.samples import read_rows
 from annot_pipeline.init.table import Choice, Sheet
@@ -198,7 +198,7 @@ def objections(reading: Reading, trial: Trial) -> list[str]:
     return []
 
 
-def tried(reading: Reading, group: Group, sheet: Sheet, given: Given) -> Reading:
+def tried(reading: Reading, group: Group, sheet: Sheet, by_role: ColumnsByRole) -> Reading:
     """Return a reading with what rows show of it: counts, words that are no answers, questions.
 
     Raises
@@ -222,7 +222,7 @@ def tried(reading: Reading, group: Group, sheet: Sheet, given: Given) -> Reading
         reading = replace(reading, labels=trial.counts("label"))
     lines = [(n, e, why or _counted(trial, n)) for n, e, why in reading.lines]
     reading = replace(reading, lines=lines)
-    question = None if reading.is_preset else _doubt(reading, trial, given)
+    question = None if reading.is_preset else _doubt(reading, trial, by_role)
     return replace(reading, questions=[question]) if question else reading
 
 
@@ -269,10 +269,10 @@ def _counted(trial: Trial, name: str) -> str:
     return f"{len(counts):,} different"
 
 
-def _doubt(reading: Reading, trial: Trial, given: Given) -> Question | None:
+def _doubt(reading: Reading, trial: Trial, by_role: ColumnsByRole) -> Question | None:
     """Return the question that the judgments raise: one judge alone, or items that none share."""
     judge, item = reading.expression("judge"), reading.expression("item")
-    if reading.has("votes") or "judge" in given or judge == "anonymous":
+    if reading.has("votes") or "judge" in by_role or judge == "anonymous":
         return None
     if isinstance(judge, dict) and "capture" in judge:
         return None
@@ -288,7 +288,7 @@ def _doubt(reading: Reading, trial: Trial, given: Given) -> Question | None:
         text = f"all rows are of one judge, if {name or 'it'} is the judge"
         return Question("judge", text, [o for o in options if o is not None], "Who judged?")
     is_plain = reading.kind in ("categorical", "scalar") and not reading.has("system")
-    if not is_plain or reading.has("control") or "item" in given or trial.judged_by_several():
+    if not is_plain or reading.has("control") or "item" in by_role or trial.judged_by_several():
         return None
     if trial.combinations("task", "item") < 2:
         return None

@@ -58,10 +58,10 @@ class Guess:
 def guess(tmp_path: Path) -> Callable[..., Guess]:
     """Guesses a campaign, writes it to a folder of its own, and reads the exports with it."""
 
-    def run(*exports: Path, rejected: int = 0, **given: str) -> Guess:
+    def run(*exports: Path, rejected: int = 0, **by_role: str) -> Guess:
         folder = tmp_path / "campaign folder"
-        answers = {role: tuple(columns.split(",")) for role, columns in given.items()}
-        text = guess_campaign(list(exports), folder, given=answers)
+        answers = {role: tuple(columns.split(",")) for role, columns in by_role.items()}
+        text = guess_campaign(list(exports), folder, by_role=answers)
         folder.mkdir()
         (folder / "campaign.yaml").write_text(text, encoding="utf-8")
         campaign = load_campaign(folder)

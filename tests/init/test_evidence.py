@@ -25,9 +25,9 @@ def listening_test(*header: str, systems: int = 6) -> list[tuple[object, ...]]:
     return [header, *rows]
 
 
-def question(path: Path, **given: str) -> OpenError:
+def question(path: Path, **by_role: str) -> OpenError:
     with pytest.raises(OpenError) as caught:
-        guess_campaign([path], path.parent, given={r: (v,) for r, v in given.items()})
+        guess_campaign([path], path.parent, by_role={r: (v,) for r, v in by_role.items()})
     return caught.value
 
 
@@ -242,8 +242,8 @@ def test_a_survey_of_steps_is_scores_of_persons(tmp_path: Path) -> None:
     with pytest.raises(OpenError) as error:
         guess_campaign([path], tmp_path)
     [question] = error.value.questions
-    person = next(o for o in question.options if o.given.get("judge") == ("ResponseId",))
-    text = guess_campaign([path], tmp_path, given=person.given)
+    person = next(o for o in question.options if o.by_role.get("judge") == ("ResponseId",))
+    text = guess_campaign([path], tmp_path, by_role=person.by_role)
     assert 'score: "{question}"' in text
     assert "scale: [1, 7]" in text
     assert "judge: ResponseId" in text

@@ -141,9 +141,9 @@ def mturk(path: Path, *answers: tuple[str, Callable[[int, int], object]]) -> Pat
     rows: list[Sequence[object]] = [header]
     for i in range(12):
         for j in range(3):
-            given = [function(j, i) for _, function in answers]
+            by_role = [function(j, i) for _, function in answers]
             time = "Fri Jun 06 19:15:05 PDT 2014"
-            cells = [f"H{i}", f"A{i}-{j}", f"W{j}", "Approved", time, 9 + j, f"u/{i}.png", *given]
+            cells = [f"H{i}", f"A{i}-{j}", f"W{j}", "Approved", time, 9 + j, f"u/{i}.png", *by_role]
             rows.append([*cells, ""])
     return write_csv(path, rows)
 

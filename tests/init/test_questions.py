@@ -61,7 +61,7 @@ def test_questions_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
 
 def test_every_row_of_a_label_is_another_persons_vote(tmp_path: Path) -> None:
     path = anonymous(tmp_path)
-    text = guess_campaign([path], tmp_path, given={"judge": ("anonymous",)})
+    text = guess_campaign([path], tmp_path, by_role={"judge": ("anonymous",)})
     (tmp_path / "campaign.yaml").write_text(text)
     labels = {row["item"]: row for row in build_file(tmp_path).rows("labels")}
     assert [labels[f"x{n}"]["label"] for n in range(4)] == ["1"] * 4
@@ -76,7 +76,7 @@ def test_every_row_of_a_score_is_another_persons(tmp_path: Path, guess: Guesses)
 
 
 @pytest.mark.parametrize(
-    ("given", "says"),
+    ("by_role", "says"),
     [
         ({"judge": "nobody"}, "no such column"),
         ({"judge": "who", "score": "note"}, "0% of its cells are numbers"),
@@ -85,13 +85,13 @@ def test_every_row_of_a_score_is_another_persons(tmp_path: Path, guess: Guesses)
     ],
 )
 def test_answers_are_checked_against_the_data(
-    tmp_path: Path, given: dict[str, str], says: str
+    tmp_path: Path, by_role: dict[str, str], says: str
 ) -> None:
     rows = [("who", "thing", "note", "same", "empty")]
     rows += [(f"w{n % 3}", f"t{n // 3}", "good" if n % 2 else "bad", "x", "") for n in range(30)]
     path = write_csv(tmp_path / "v.csv", rows)
     with pytest.raises(ConfigError, match=says):
-        guess_campaign([path], tmp_path, given={r: (c,) for r, c in given.items()})
+        guess_campaign([path], tmp_path, by_role={r: (c,) for r, c in by_role.items()})
 
 
 def test_labels_and_scores_by_option(tmp_path: Path, guess: Guesses) -> None:
@@ -137,7 +137,7 @@ def test_numbers_and_names_answer(tmp_path: Path) -> None:
     said: list[str] = []
     typed = iter(["9", "nobody", "1"])
     text = converse(
-        lambda given: guess_campaign([anonymous(tmp_path)], tmp_path, given=given),
+        lambda by_role: guess_campaign([anonymous(tmp_path)], tmp_path, by_role=by_role),
         {}, said.append, lambda _: next(typed),
     )  # fmt: skip
     assert "judge: anonymous" in text
@@ -154,7 +154,7 @@ def test_a_terminal_that_closes_leaves_the_question(
 
     with pytest.raises(OpenError):
         converse(
-            lambda given: guess_campaign([anonymous(tmp_path)], tmp_path, given=given),
+            lambda by_role: guess_campaign([anonymous(tmp_path)], tmp_path, by_role=by_role),
             {}, lambda _: None, close,
         )  # fmt: skip
 
