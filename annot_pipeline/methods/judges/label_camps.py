@@ -20,6 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from annot_pipeline.arrays import Codes, Flags, Floats
+from annot_pipeline.methods.numerics.cell_sums import cell_sums
 
 STEPS = 60
 """Of the power method, always all of them: no stopping rule decides. At most, of k-means."""
@@ -74,9 +75,8 @@ def camp_agreement(
     n_items, n_labels
         How many there are of each.
     """
-    counts = np.zeros((2, n_items, n_labels))
-    np.add.at(counts, (second[judges].astype(np.int64), items, labels), 1)
-    return agreement_of_counts(counts)
+    group = second[judges].astype(np.int64)
+    return agreement_of_counts(cell_sums(group, items, labels, shape=(2, n_items, n_labels)))
 
 
 def agreement_of_counts(counts: Floats) -> CampAgreement:
@@ -190,9 +190,9 @@ def _places(
 ) -> Floats:
     """Return ``(n_judges, 2)`` coordinates of judges in the leading space of excess agreement."""
     from scipy.sparse import csr_array
+    from scipy.sparse.linalg import aslinearoperator
 
-    frequency = np.zeros((n_judges, n_labels))
-    np.add.at(frequency, (judges, labels), 1)
+    frequency = cell_sums(judges, labels, shape=(n_judges, n_labels))
     frequency /= np.maximum(frequency.sum(axis=1, keepdims=True), 1)
     cells = -frequency[judges]
     cells[np.arange(judges.size), labels] += 1
@@ -203,10 +203,16 @@ def _places(
     columns = (items[:, None] * n_labels + np.arange(n_labels)).ravel()
     answers = csr_array((cells.ravel(), (rows, columns)), shape=(n_judges, n_items * n_labels))
     turned = answers.T.tocsr()
+    # of few judges the product is small, and each step with it
+    excess = (
+        answers @ turned
+        if n_judges**2 <= answers.nnz
+        else aslinearoperator(answers) @ aslinearoperator(turned)
+    )
     space = np.random.default_rng(0).standard_normal((n_judges, 2))
     for _ in range(STEPS):
-        space = _orthonormal(answers @ (turned @ space))
-    image = answers @ (turned @ space)
+        space = _orthonormal(excess @ space)
+    image = excess @ space
     a, b, c = ((space[:, i] * image[:, k]).sum() for i, k in ((0, 0), (0, 1), (1, 1)))
     middle, spread = (a + c) / 2, np.hypot((a - c) / 2, b)
     angle = np.arctan2(2 * b, a - c) / 2

@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from annot_pipeline.arrays import Codes, Flags, Floats
+from annot_pipeline.methods.numerics.cell_sums import cell_sums
 
 CELLS = 1 << 22
 """Answers times classes that are looked at at once."""
@@ -142,11 +143,10 @@ def label_chance(
     """
     group = np.arange(n_judges) if groups is None else groups
     counted = np.ones(items.size) if reference is None else reference[judges].astype(np.float64)
-    counts = np.zeros((n_items, n_labels))
-    np.add.at(counts, (items, labels), counted)
+    counts = cell_sums(items, labels, shape=(n_items, n_labels), weights=counted)
     keys, at = np.unique(group[judges] * np.int64(n_items) + items, return_inverse=True)
     other_counts = counts[keys % n_items] if keys.size else np.zeros((0, n_labels))
-    np.subtract.at(other_counts, (at, labels), counted)
+    other_counts -= cell_sums(at, labels, shape=other_counts.shape, weights=counted)
     total = other_counts.sum(axis=1)
     is_shared = total[at] > 0
     at, judges, labels = at[is_shared], judges[is_shared], labels[is_shared]
@@ -156,13 +156,14 @@ def label_chance(
     smooth = (other_counts + prior) / (total[:, None] + 1)
     shares = np.divide(other_counts, total[:, None], out=other_counts, where=total[:, None] > 0)
     n = np.bincount(judges, minlength=n_judges)
-    answers = np.zeros((n_judges, n_labels))
-    np.add.at(answers, (judges, labels), 1)
+    answers = cell_sums(judges, labels, shape=(n_judges, n_labels))
     frequency = answers / np.maximum(n, 1)[:, None]
     mean_share = np.zeros((n_judges, n_labels))
     agreement, best = np.zeros(n_judges), np.zeros(n_judges)
     for rows, judge, label in _chunks(shares, at, judges, labels):
-        np.add.at(mean_share, judge, rows)
+        mean_share += np.column_stack(
+            [np.bincount(judge, of_label, n_judges) for of_label in rows.T]
+        )
         agreement += np.bincount(judge, rows[np.arange(judge.size), label], n_judges)
         best += np.bincount(judge, rows.max(axis=1), n_judges)
     mean_share /= np.maximum(n, 1)[:, None]
