@@ -120,7 +120,22 @@ BUILD = (
     *CAMPAIGN,
     flag("--dagster", "run the job in Dagster, and record it in the instance of DAGSTER_HOME"),
     flag("--gone", "mark the releases of lost or replaced gold as removed, and publish a new one"),
+    flag("--candidate", "publish nothing: keep the tables as a candidate, to be looked at"),
+    flag("--keep", "keep the candidate also after the next publication"),
 )
+BECAUSE = option(
+    "--because", "why: it stands in the manifest and in annot releases", "TEXT", default=""
+)
+BY = option("--by", "who decided (default: the user of this process)", "NAME")
+PUBLISH = (
+    *CAMPAIGN,
+    option("--candidate", "run of the candidate, or the first characters of it", "RUN",
+           required=True),
+    option("--accept", "a gate that failed and is accepted (repeatable)", "GATE", action="append",
+           default=[]),
+    BECAUSE,
+    BY,
+)  # fmt: skip
 TRACE = (
     *CAMPAIGN,
     option("item", "an item, one of two compared items, or both as 'a | b'", "ITEM"),
@@ -222,6 +237,8 @@ COMMANDS = (
     Command("build", "campaign", "run the pipeline; publish a release if the gates pass",
             "a gate failed, or an export, the store or gold cannot be used (the last release "
             "stands)", BUILD),
+    Command("publish", "campaign", "publish a candidate, in spite of gates that you accept",
+            "a gate that failed is not accepted, or the candidate is out of date", PUBLISH),
     Command("status", "status", "show the last release, its gates, and what has arrived since",
             "the store or gold cannot be read", CAMPAIGN),
     Command("releases", "releases", "list the releases and what changed in each",

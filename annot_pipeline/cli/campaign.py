@@ -8,12 +8,16 @@ import sys
 from collections.abc import Iterator, Mapping
 from glob import has_magic
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from annot_pipeline.cli.arguments import INIT_ROLES
 from annot_pipeline.cli.common import Document, load, say, show, typed
 from annot_pipeline.cli.render import at, fields, table, text
 from annot_pipeline.errors import AnnotError, ConfigError, Problem, counted, counted_kind
+
+if TYPE_CHECKING:
+    from annot_pipeline.commands.publish import Publication
+    from annot_pipeline.stages.build import Build
 
 MOST_TASKS = 10
 """Tasks that `annot validate` shows; --json has all."""
@@ -143,19 +147,43 @@ def run_build(arguments: argparse.Namespace) -> int:
     campaign = load(arguments)
     from annot_pipeline.storage.releases import Releases
 
-    if arguments.dagster:
-        from assets_defs.run import run_in_process as build_release
-    else:
-        from annot_pipeline.commands.build import build_release
-
+    if arguments.dagster and (arguments.candidate or arguments.keep):
+        problem = Problem(
+            "--dagster",
+            "a run in Dagster makes no candidate that is asked for",
+            do="leave one of the options out",
+        )
+        raise ConfigError("two options exclude each other", [problem])
     if arguments.gone and (versions := Releases.for_campaign(campaign).give_up()):
         say(f"removed from the list: {', '.join(versions)}")
-    publication, build = build_release(campaign, say)
+    if arguments.dagster:
+        from assets_defs.run import run_in_process
+
+        return _show_build(arguments, *run_in_process(campaign, say))
+    from annot_pipeline.commands.build import build_release
+
+    candidate, keep = arguments.candidate, arguments.keep
+    return _show_build(arguments, *build_release(campaign, say, candidate=candidate, keep=keep))
+
+
+def run_publish(arguments: argparse.Namespace) -> int:
+    """Publish a candidate."""
+    from annot_pipeline.commands.candidates import publish_candidate
+
+    publication, build = publish_candidate(
+        load(arguments), arguments.candidate, arguments.accept, because=arguments.because,
+        by=arguments.by, progress=say,
+    )  # fmt: skip
+    return _show_build(arguments, publication, build)
+
+
+def _show_build(arguments: argparse.Namespace, publication: Publication, build: Build) -> int:
     manifest, folder = publication.release.manifest, publication.release.folder
     document = {
         "campaign": manifest["campaign"],
         "published": publication.published,
         "version": publication.release.version,
+        "candidate": build.run if publication.is_candidate else None,
         "path": publication.release.location,
         "run": build.run,
         "facts": manifest["facts"],
@@ -165,14 +193,20 @@ def run_build(arguments: argparse.Namespace) -> int:
     }
 
     def lines() -> Iterator[str]:
+        from annot_pipeline.commands.publish import candidate_steps
+
         yield from fates_lines(manifest["facts"])
         yield f"tables: {', '.join(f'{n:,} {name}' for name, n in document['tables'].items() if n)}"
         news = "published" if publication.published else "nothing new; still"
+        news = "nothing published;" if publication.is_candidate else news
         if publication.published and (changes := text(manifest["changes"])):
             yield f"since {at(manifest, 'parent.version')}: {changes}"
         yield f"{news} {publication.release.version}: {document['path']}"
         yield f"next: open {folder / 'report.html'}"
-        yield f"      annot status {typed(arguments)}"
+        if publication.is_candidate:
+            yield f"      {candidate_steps(publication.release, typed(arguments))[-1]}"
+        else:
+            yield f"      annot status {typed(arguments)}"
 
     show(arguments, document, lines)
     return 0

@@ -48,7 +48,7 @@ def run_trace(arguments: argparse.Namespace) -> int:
     from annot_pipeline.storage.releases import Releases
 
     campaign = load(arguments)
-    release = Releases.for_campaign(campaign).get(arguments.release)
+    release = Releases.for_campaign(campaign).get_or_candidate(arguments.release)
     lines = released_lines(campaign, release.manifest)
     document = {
         "campaign": release.manifest["campaign"],

@@ -11,12 +11,17 @@ import tempfile
 from collections import deque
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from annot_pipeline.commands.release_checks import PAGES, check_names, names_in_release
+from annot_pipeline.commands.release_checks import (
+    PAGES,
+    name_gates,
+    names_in_release,
+)
 from annot_pipeline.commands.release_manifest import (
     changes_since,
     exports_with_fates,
@@ -25,10 +30,12 @@ from annot_pipeline.commands.release_manifest import (
 from annot_pipeline.config.campaign_file import kept_text
 from annot_pipeline.config.signature import settings_hash
 from annot_pipeline.contracts import GOLD
-from annot_pipeline.errors import StoreError, first_of
+from annot_pipeline.errors import AnnotError, GateError, Problem, StoreError, first_of
+from annot_pipeline.gates import GateResult
 from annot_pipeline.runtime.parent import refuse_overtaken
 from annot_pipeline.stages.build import STAGES, Build, Planned, StageRun, check_one_build
 from annot_pipeline.stages.ingest.metrics import ExportMetrics
+from annot_pipeline.storage.candidates import CANDIDATE, SHORT, Candidates
 from annot_pipeline.storage.catalog import is_catalog_of, write_catalog
 from annot_pipeline.storage.files import TEMPORARY, file_sha256, regular
 from annot_pipeline.storage.keys import derive, refuse_other_key
@@ -52,25 +59,108 @@ from annot_pipeline.storage.tables import (
 
 @dataclass(frozen=True)
 class Publication:
-    """The newest release after a build.
+    """The newest release after a build, or the candidate that was asked for.
 
     Parameters
     ----------
     release
         The release.
     published
-        Whether this build published it; else nothing was new.
+        Whether this build published it; else nothing was new, or it is a candidate.
     checks
         How the gates of this build went, as a manifest holds them.
+    is_candidate
+        Whether it is a candidate.
     """
 
     release: Release
     published: bool
     checks: tuple[dict[str, Any], ...] = ()
+    is_candidate: bool = False
 
 
-def publish(build: Build) -> Publication:
-    """Publish the tables of a build.
+@dataclass
+class _Draft:
+    """What a build made, and the release that it may become."""
+
+    build: Build
+    runs: Mapping[str, StageRun]
+    parent: Release | None
+    version: str
+
+    def __post_init__(self) -> None:
+        tables = (run.result.tables for run in self.runs.values())
+        self.outputs = {name: table for of_stage in tables for name, table in of_stage.items()}
+        self.exports = exports_with_fates(self.build, self.outputs, self.runs)
+        key = derive(self.build.key, "fingerprint")
+        self.settings = settings_hash(self.build.campaign.settings, key)
+        self.checks = [gate.document() for run in self.runs.values() for gate in run.gates]
+
+    def keep_sources(self) -> None:
+        """Keep in the store what a rebuild needs: settings, and which archived bytes are meant."""
+        build = self.build
+        digests = {
+            build.public_digest(export["source_sha256"]): export["source_sha256"]
+            for export in read_verified(self.outputs["exports"]).to_pylist()
+        }
+        try:
+            build.store.keep_settings(self.settings, kept_text(build.campaign.settings))
+            SourceDigests(build.store, build.campaign.settings).record(digests)
+        except OSError as error:
+            raise cannot_write(build.store.root, error, "store") from error
+
+    def fill(self, folder: Path, *, candidate: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """Write tables and pages into a folder; returns the manifest.
+
+        Parameters
+        ----------
+        candidate
+            What the manifest says of a candidate, whose gates may fail; None: a release.
+
+        Raises
+        ------
+        GateError
+            The release would name judges who have pseudonyms.
+        """
+        from annot_pipeline.commands.release_pages import write_pages
+        from annot_pipeline.stages.ingest.archived_lines import MOST_BYTES, released_lines
+
+        build, parent = self.build, self.parent
+        tables = _place(build, self.outputs, folder)
+        document = release_manifest(
+            build, self.runs, tables, self.exports, self.settings, self.version, parent
+        )
+        if candidate:
+            document["candidate"] = candidate
+        if build.decision:
+            document["decision"] = build.decision.document()
+        document["changes"] = changes_since(build, folder, document, parent)
+        queries = Queries(build.campaign.settings.resources, build.campaign.spill)
+        lines = released_lines(build.campaign, document, MOST_BYTES)
+        names = names_in_release(build, self.outputs, tables, document)
+        may_fail = candidate is not None
+        document["checks"] = [*self.checks, *name_gates(build, names, may_fail=may_fail)]
+        figures = build.store.root / FIGURES
+        write_pages(folder, document, self.outputs, parent, queries, lines, figures)
+        if names:
+            names.add_pages(sorted(p for p in folder.iterdir() if p.suffix in PAGES))
+            document["checks"] = [*self.checks, *name_gates(build, names, may_fail=may_fail)]
+        self.checks = document["checks"]
+        document["files"] = {name: file_sha256(path) for name, path in written_in(folder).items()}
+        return document
+
+
+def publish(build: Build, *, candidate: bool = False, keep: bool = False) -> Publication:
+    """Publish the tables of a build; where a gate fails, keep them as a candidate.
+
+    Parameters
+    ----------
+    build
+        Its stages have run.
+    candidate
+        Only make a candidate, whether gates fail or not.
+    keep
+        Whether the candidate stays after the next publication.
 
     Raises
     ------
@@ -92,7 +182,22 @@ def publish(build: Build) -> Publication:
                 unfinished = releases.finish_interrupted()
                 if unfinished:
                     build.progress(f"not published, and left alone: {first_of(unfinished)}")
-                publication = _publish_if_new(build, runs, releases)
+                draft = _Draft(build, runs, releases.latest(), releases.next_version())
+                failed = build.failed(list(runs.values()))
+                if not (candidate or failed):
+                    try:
+                        publication = _publish_if_new(draft, releases)
+                    except GateError as error:
+                        failed = error
+                if failed:
+                    raise _with_candidate(draft, failed, keep=keep)
+                if candidate:
+                    publication = Publication(
+                        _candidate(draft, keep=keep),
+                        published=False,
+                        checks=tuple(draft.checks),
+                        is_candidate=True,
+                    )
                 if releases.log and not releases.is_logged:
                     build.progress(
                         f"{releases.log.path}: cannot be written; the next build writes it"
@@ -102,7 +207,10 @@ def publish(build: Build) -> Publication:
                 raise cannot_write(build.store.root, cause, "store") from cause
             raise cannot_write(releases.gold.folder, cause, releases.gold.setting) from cause
     news = "published" if publication.published else "nothing new:"
-    build.store.note_outcome(build.run, f"{news} {publication.release.version}")
+    outcome = f"{news} {publication.release.version}"
+    if candidate:
+        outcome = f"candidate {build.run[:SHORT]}: nothing was published"
+    build.store.note_outcome(build.run, outcome)
     for folder in build.store.clean(build.campaign.spill):
         build.progress(f"{folder}: not deleted, as it holds files that no query put there")
     return publication
@@ -126,68 +234,87 @@ def _recorded(build: Build) -> dict[str, StageRun]:
             runs[stage.name] = build.recorded(stage)
         except StoreError as error:
             missing = missing or error
-    cause = build.failed(list(runs.values())) or missing
-    if cause:
-        raise cause
+    if missing:
+        raise build.failed(list(runs.values())) or missing
     return runs
 
 
-def _publish_if_new(build: Build, runs: Mapping[str, StageRun], releases: Releases) -> Publication:
-    outputs = {name: table for run in runs.values() for name, table in run.result.tables.items()}
-    exports = exports_with_fates(build, outputs, runs)
-    parent = releases.latest()
-    version_ = releases.next_version()
-    settings = settings_hash(build.campaign.settings, derive(build.key, "fingerprint"))
-    digests = {
-        build.public_digest(export["source_sha256"]): export["source_sha256"]
-        for export in read_verified(outputs["exports"]).to_pylist()
+def _candidate(draft: _Draft, *, keep: bool) -> Release:
+    """Return the candidate of a build; one that was made of the same before stays as it is."""
+    build = draft.build
+    candidates = Candidates(build.store.root, build.campaign.typed)
+    parent = draft.parent and draft.parent.version
+    made_of = {
+        "parent": parent,
+        "results": {
+            stage.name: build.public_digest(draft.runs[stage.name].result.key)
+            for stage in STAGES
+            if stage.cached
+        },
     }
-    checks = [gate.document() for run in runs.values() for gate in run.gates]
+    for run in candidates.runs():
+        with suppress(StoreError):  # damaged
+            release = candidates.get(run)
+            if release.manifest["candidate"]["made_of"] == made_of and not release.damaged():
+                if keep:
+                    candidates.keep(run)
+                return release
+    draft.keep_sources()
+    document = {"run": build.run, "made_of": made_of}
+    fill = partial(draft.fill, candidate=document)
+    return candidates.add(build.run, draft.version, fill, keep=keep)
 
-    def fill(folder: Path) -> dict[str, Any]:
-        from annot_pipeline.commands.release_pages import write_pages
-        from annot_pipeline.stages.ingest.archived_lines import MOST_BYTES, released_lines
 
-        tables = _place(build, outputs, folder)
-        document = release_manifest(build, runs, tables, exports, settings, version_, parent)
-        document["changes"] = changes_since(build, folder, document, parent)
-        queries = Queries(build.campaign.settings.resources, build.campaign.spill)
-        lines = released_lines(build.campaign, document, MOST_BYTES)
-        names = names_in_release(build, outputs, tables, document)
-        gate_checks = check_names(build, names)
-        document["checks"] = [*checks, *gate_checks]
-        figures = build.store.root / FIGURES
-        write_pages(folder, document, outputs, parent, queries, lines, figures)
-        if names:
-            names.add_pages(sorted(p for p in folder.iterdir() if p.suffix in PAGES))
-            gate_checks = check_names(build, names)
-            document["checks"] = [*checks, *gate_checks]
-        checks.extend(gate_checks)
-        document["files"] = {name: file_sha256(path) for name, path in written_in(folder).items()}
-        return document
+def _with_candidate(draft: _Draft, failed: GateError, *, keep: bool) -> GateError:
+    """Return the error of gates that failed, with the candidate and what can be done with it."""
+    build = draft.build
+    try:
+        candidate = _candidate(draft, keep=keep)
+    except (AnnotError, OSError) as error:  # the gate is what the user must know
+        build.progress(f"no candidate is kept: {error}")
+        return failed
+    do = "; ".join(candidate_steps(candidate, build.campaign.typed))
+    failed.problems += (Problem("candidate", f"the tables are in {candidate.folder}", do=do),)
+    return failed
 
+
+def candidate_steps(candidate: Release, typed: str) -> list[str]:
+    """Return commands for a candidate: compare it, publish it in spite of gates that failed."""
+    run = candidate.manifest["candidate"]["run"][:SHORT]
+    checks = [GateResult(**check) for check in candidate.manifest["checks"]]
+    failures = [check for check in checks if check.level == "error"]
+    steps = [f"annot diff {typed} latest {CANDIDATE}"] if candidate.manifest["parent"] else []
+    if all(check.is_acceptable for check in failures):
+        accept = "".join(f" --accept {check.name}" for check in failures)
+        because = ' --because "..."' if failures else ""
+        steps.append(f"annot publish {typed} --candidate {run}{accept}{because}")
+    return steps or [f"open {candidate.folder / 'report.html'}"]
+
+
+def _publish_if_new(draft: _Draft, releases: Releases) -> Publication:
+    build, parent = draft.build, draft.parent
     if parent:
         refuse_other_key(build.campaign.settings, build.campaign.store, parent.manifest)
-    if parent and not _is_new(build, parent, outputs, settings, exports):
+    if parent and not _is_new(build, parent, draft.outputs, draft.settings, draft.exports):
         build.progress(f"nothing new: {parent.version} stands")
         releases.feed()
         if not is_catalog_of(build.campaign.store, parent):
             _write_catalog(build, releases)
-        checks += check_names(build, None)
-        return Publication(parent, published=False, checks=tuple(checks))
-    look = runs["archive_exports"].result
-    parent_at_start = runs["archive_exports"].metrics(ExportMetrics).parent
+        draft.checks += name_gates(build, None)
+        return Publication(parent, published=False, checks=tuple(draft.checks))
+    look = draft.runs["archive_exports"].result
+    parent_at_start = draft.runs["archive_exports"].metrics(ExportMetrics).parent
     refuse_overtaken(parent, parent_at_start, build.public_digest(look.key))
     try:
         releases.feed()
-        build.store.keep_settings(settings, kept_text(build.campaign.settings))
-        SourceDigests(build.store, build.campaign.settings).record(digests)
     except OSError as error:
         raise cannot_write(build.store.root, error, "store") from error
-    release = releases.publish(version_, fill)
+    draft.keep_sources()
+    release = releases.publish(draft.version, draft.fill)
     build.progress(f"published {release.version}")
     _write_catalog(build, releases)
-    return Publication(release, published=True, checks=tuple(checks))
+    Candidates(build.store.root).clear()
+    return Publication(release, published=True, checks=tuple(draft.checks))
 
 
 def _write_catalog(build: Build, releases: Releases) -> None:

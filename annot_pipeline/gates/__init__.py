@@ -9,12 +9,13 @@ tables, Dagster.
 from __future__ import annotations
 
 from annot_pipeline.gates.declared import GATES
-from annot_pipeline.gates.gate import RELEASE, Gate, GateResult
+from annot_pipeline.gates.gate import RELEASE, Decision, Gate, GateResult
 from annot_pipeline.gates.run import check_gate_names, gates_of, is_checked, run_gates
 
 __all__ = [
     "GATES",
     "RELEASE",
+    "Decision",
     "Gate",
     "GateResult",
     "check_gate_names",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 from annot_pipeline.config import Threshold
@@ -21,6 +21,40 @@ PLURAL = re.compile(r"\b(\w+?)(ies|(?<=ss)es|(?<!s)s)\b")
 """A plural noun: entries, classes, tasks."""
 RELATIVE = re.compile(" (?:that|who) ")
 """The pronoun of a relative clause: without it, the clause says the share: 5% failed."""
+
+
+INTEGRITY = frozenset({"accounting", "lineage_rows", "nothing_used", "published_names"})
+"""Gates on the release itself: nobody can accept that rows are lost or people are named."""
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What a person decided about a release: who, when, and why.
+
+    Parameters
+    ----------
+    by, at, because
+        Who, when, and why.
+    accepted
+        Gates that failed, and were accepted.
+    restored
+        Version of the release whose content it has; empty: its own.
+    """
+
+    by: str
+    at: str
+    because: str
+    accepted: tuple[str, ...] = ()
+    restored: str = ""
+
+    def __str__(self) -> str:
+        what = f"restored {self.restored}" if self.restored else ""
+        what = f"accepted {', '.join(self.accepted)}" if self.accepted else what
+        return f"{what or 'published a candidate'}, by {self.by}: {self.because}"
+
+    def document(self) -> dict[str, Any]:
+        """Return the document that the manifest holds."""
+        return asdict(self)
 
 
 @dataclass(frozen=True)
@@ -146,6 +180,17 @@ class GateResult:
     def document(self) -> dict[str, Any]:
         """Return the document that the manifest holds."""
         return asdict(self)
+
+    @property
+    def is_acceptable(self) -> bool:
+        """Return whether a person may accept a failure: not where the release itself is wrong."""
+        return not (self.unchecked or self.name in INTEGRITY or self.name.startswith("contract_"))
+
+    def accepted(self, decision: Decision) -> GateResult:
+        """Return the result as a warning, which says who accepts the failure and why."""
+        detail = f"{self.detail}; " if self.detail else ""
+        text = f"{detail}accepted by {decision.by}: {decision.because}"
+        return replace(self, level="warn", detail=text)
 
     @property
     def headline(self) -> str:

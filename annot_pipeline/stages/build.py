@@ -20,7 +20,7 @@ from annot_pipeline.config.signature import digest, settings_document
 from annot_pipeline.contracts import GOLD
 from annot_pipeline.contracts.stage_metrics import MetricsError, StageMetrics, TableMetrics
 from annot_pipeline.errors import AnnotError, GateError, Problem, StoreError
-from annot_pipeline.gates import GateResult, check_gate_names, is_checked, run_gates
+from annot_pipeline.gates import Decision, GateResult, check_gate_names, is_checked, run_gates
 from annot_pipeline.runtime.blas_threads import one_blas_thread
 from annot_pipeline.runtime.context import StageContext, StageOutput
 from annot_pipeline.runtime.executors import engine_of
@@ -97,6 +97,8 @@ class Build:
         Work that replaces that of a stage, by stage, to recompute a release with a change.
     sizes
         How much work a job takes.
+    decision
+        What a person decided about its release: which gates to accept though they fail.
     """
 
     campaign: LoadedCampaign
@@ -104,6 +106,7 @@ class Build:
     progress: Progress = lambda _: None
     overrides: Mapping[str, Work] = field(default_factory=dict)
     sizes: JobSizes = DEFAULT_SIZES
+    decision: Decision | None = None
     mask: NameMask | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
@@ -268,11 +271,21 @@ class Build:
                 [Problem("", "a metric that a gate needs is missing", do="run annot build")],
             ) from None
         return [
-            replace(
-                gate, detail=self.mask_text(gate.detail), unchecked=self.mask_text(gate.unchecked)
+            self.decided(
+                replace(
+                    gate,
+                    detail=self.mask_text(gate.detail),
+                    unchecked=self.mask_text(gate.unchecked),
+                )
             )
             for gate in gates
         ]
+
+    def decided(self, gate: GateResult) -> GateResult:
+        """Return the result of a gate; a failure that somebody accepts is a warning."""
+        if self.decision is None or gate.level != "error" or not gate.is_acceptable:
+            return gate
+        return gate.accepted(self.decision) if gate.name in self.decision.accepted else gate
 
     def fingerprint(self, stage: Stage, inputs: Mapping[str, str]) -> StageFingerprint:
         """Return all that can change the stage's bytes, given the hashes of its input tables."""

@@ -10,6 +10,8 @@ from annot_pipeline.storage.keys import no_key, present_key
 from annot_pipeline.storage.stage_result import StageResult
 from annot_pipeline.storage.tables import StoredTable, read_verified
 
+GONE, CHANGED = "is gone", "has changed"
+
 
 def last_build(build: Build, *table_names: str, command: str) -> dict[str, StoredTable]:
     """Return the tables of the last build, up to those that are needed.
@@ -96,7 +98,8 @@ def failed_build_advice(build: Build) -> tuple[str, ...]:
     return failure.advice
 
 
-def _check_exports(build: Build, exports: StoredTable, command: str) -> None:
+def changed_exports(build: Build, exports: StoredTable) -> dict[str, list[str]]:
+    """Return the exports that have arrived, are gone, or have changed since a build read them."""
     n_sources = len(build.campaign.settings.sources)
     before = {
         (row["source_order"] + n_sources * (row["kind"] == "items"), row["source_file"]):
@@ -106,15 +109,15 @@ def _check_exports(build: Build, exports: StoredTable, command: str) -> None:
     now = {(n, name): sha256 for n, name, sha256 in present_exports(build.campaign)}
     news = {
         "has arrived": now.keys() - before.keys(),
-        "is gone": before.keys() - now.keys(),
-        "has changed": {key for key in now.keys() & before.keys() if now[key] != before[key]},
+        GONE: before.keys() - now.keys(),
+        CHANGED: {key for key in now.keys() & before.keys() if now[key] != before[key]},
     }
-    changes = [
-        f"{what}: {first_of(sorted({name for _, name in keys}))}"
-        for what, keys in news.items()
-        if keys
-    ]
-    if changes:
+    return {what: sorted({name for _, name in keys}) for what, keys in news.items() if keys}
+
+
+def _check_exports(build: Build, exports: StoredTable, command: str) -> None:
+    news = changed_exports(build, exports)
+    if changes := [f"{what}: {first_of(names)}" for what, names in news.items()]:
         raise _stale("exports changed since the last build", "; ".join(changes), build, command)
 
 

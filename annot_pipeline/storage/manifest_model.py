@@ -162,6 +162,21 @@ class _Settings(_Section):
     tasks: list[_Task] = Field(default_factory=list)
 
 
+class _Candidate(_Section):
+    run: str
+    made_of: dict[str, Any]
+
+
+class _Decision(_Section):
+    """What a person decided about a release."""
+
+    by: str
+    at: str
+    because: str
+    accepted: list[str]
+    restored: str
+
+
 class ManifestModel(_Section):
     """What every manifest has."""
 
@@ -182,6 +197,8 @@ class ManifestModel(_Section):
     checks: list[_Check]
     runs: list[_Run]
     facts: _Facts
+    candidate: _Candidate | None = None
+    decision: _Decision | None = None
     changes: dict[str, bool | Count | None] | None
     """Counts and flags; a count is null where judgments cannot be matched."""
 

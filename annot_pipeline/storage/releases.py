@@ -18,6 +18,7 @@ from typing import Any
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.config.gold_url import copy_folder, is_url, plain_url
 from annot_pipeline.errors import ConfigError, Problem, StoreError, first_of
+from annot_pipeline.storage.candidates import CANDIDATE, Candidates
 from annot_pipeline.storage.gold_bucket import GoldBucket
 from annot_pipeline.storage.gold_folder import Fill, GoldFolder
 from annot_pipeline.storage.pointer import POINTER, Pointer, number
@@ -56,6 +57,7 @@ class Releases:
         location = self.gold.location()
         lies = location if is_url(location) else Path(location)
         self.log = ReleaseLog(store, lies, campaign or "") if store else None
+        self.candidates = Candidates(store, typed) if store else None
         self.is_logged = True  # unless the last pointer could not be noted in the log
 
     @classmethod
@@ -118,6 +120,18 @@ class Releases:
             self.refuse_rollback()  # else it may be one that an older pointer does not know
             raise self._missing(resolved_version, pointer)
         return self._read(resolved_version, pointer)
+
+    def get_or_candidate(self, version: str = "latest") -> Release:
+        """Return a release by version, or the newest candidate, for people who look at it.
+
+        Raises
+        ------
+        StoreError
+            As `get` does; or there is no candidate.
+        """
+        if version == CANDIDATE and self.candidates:
+            return self.candidates.get()
+        return self.get(version)
 
     def read(self, version: str = "latest") -> Release:
         """Return a release for readers who have gold, and perhaps no store.

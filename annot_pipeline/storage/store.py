@@ -23,6 +23,7 @@ import pyarrow as pa
 
 from annot_pipeline.errors import Problem, StoreError
 from annot_pipeline.storage import locks
+from annot_pipeline.storage.candidates import Candidates
 from annot_pipeline.storage.files import (
     atomic_directory,
     atomic_write,
@@ -377,7 +378,8 @@ class Store:
         ):
             remove_unfinished(folder)
         runs = sorted(self._folders("runs/*"), key=lambda path: path.stat().st_mtime)
-        for run in [path for path in runs if path.name != "latest"][:-KEPT_RUNS]:
+        kept = {"latest", *Candidates(self.root).runs()}
+        for run in [path for path in runs if path.name not in kept][:-KEPT_RUNS]:
             if _holds_only(run, ".json"):
                 shutil.rmtree(run)
         notes = map(_note, self.root.glob("runs/*/*.json"))

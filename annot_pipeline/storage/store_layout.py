@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from annot_pipeline.config.gold_url import COPIES
+from annot_pipeline.storage.candidates import CANDIDATES, MARKER
 from annot_pipeline.storage.files import read_json
 from annot_pipeline.storage.marked_folder import FolderKind, entries_of
+from annot_pipeline.storage.pointer import VERSION
 from annot_pipeline.storage.release_log import LOG, LOG_LOCK
 
 KEY = re.compile(r"[0-9a-f]{32}")
@@ -38,6 +40,7 @@ FIGURES = "figures"
 """Folder of figures of the last report."""
 FOLDERS: dict[str, tuple[re.Pattern[str], ...]] = {
     "archive": (re.compile(r"[0-9a-f]{2}"), ARCHIVED),
+    CANDIDATES: (re.compile(r"[0-9a-zA-Z-]+"), re.compile(rf"{VERSION.pattern}|{MARKER}")),
     "checkpoints": (KEY, re.compile(r"[0-9a-f]+\.npz")),
     "digests": (_JSON,),
     FIGURES: (re.compile(r"[0-9a-f]{64}\.svg"),),

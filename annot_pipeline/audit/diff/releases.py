@@ -189,7 +189,7 @@ def diff_releases(
     """
     releases, store = Releases.for_campaign(campaign), Store(campaign.store)
     with store.shared_lock() if store.root.is_dir() else nullcontext():  # nobody prunes meanwhile
-        old, new = (releases.get(version) for version in versions)
+        old, new = (releases.get_or_candidate(version) for version in versions)
         for release in (old, new):
             compared = {c.table for of_name in tables for c in COMPARED[of_name]}
             for name in sorted(compared | {"judges", "lineage"}):

@@ -1,0 +1,96 @@
+"""Candidates: complete tables of builds that published nothing, to be looked at and decided on.
+
+A candidate lies in the store as a release lies in gold: ``candidates/RUN/VERSION``, the version
+being the one that it would get. No reader of gold sees it.
+"""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+from annot_pipeline.errors import Problem, StoreError, first_of
+from annot_pipeline.storage.gold_folder import Fill, GoldFolder
+from annot_pipeline.storage.release import Release
+
+CANDIDATES = "candidates"
+CANDIDATE = "candidate"
+"""What commands take in the place of a version: the newest candidate."""
+MOST = 3
+"""Candidates that are kept beside those that somebody wants to keep."""
+MARKER = "keep"
+"""File of a candidate that no publication removes."""
+SHORT = 8
+"""Characters of a run's id in messages."""
+
+
+class Candidates:
+    """The candidates of a store.
+
+    Parameters
+    ----------
+    store
+        The store.
+    typed
+        The campaign as commands take it, for messages.
+    """
+
+    def __init__(self, store: Path, typed: str = "CAMPAIGN") -> None:
+        self.folder, self.typed = store / CANDIDATES, typed
+
+    def runs(self) -> list[str]:
+        """Return the runs that candidates are of, oldest first."""
+        folders = [path for path in self.folder.glob("*") if self._versions(path.name)]
+        return [f.name for f in sorted(folders, key=lambda f: (f.stat().st_mtime_ns, f.name))]
+
+    def get(self, run: str = "latest") -> Release:
+        """Return the candidate of a run, by the first characters of its id; or the newest.
+
+        Raises
+        ------
+        StoreError
+            There is none, or several runs begin so; or its manifest is damaged.
+        """
+        runs = self.runs()
+        chosen = runs[-1:] if run == "latest" else [name for name in runs if name.startswith(run)]
+        if len(chosen) != 1:
+            short = [name[:SHORT] for name in runs[::-1]]
+            what = f"there are those of {first_of(short)}" if runs else "the store has none"
+            do = f"annot build {self.typed} --candidate makes one" if not runs else "name one run"
+            title = "no candidate" if run == "latest" else f"no candidate of run {run}"
+            raise StoreError(title, [Problem("", what, do=do)])
+        gold = GoldFolder(self.folder / chosen[0])
+        version = gold.versions()[-1]
+        release = gold.release(version, gold.manifest(version, None), self.typed)
+        return replace(release, version=CANDIDATE)
+
+    def add(self, run: str, version: str, fill: Fill, *, keep: bool) -> Release:
+        """Let ``fill`` make the candidate of a run; the oldest of many are removed."""
+        self._remove(run)
+        folder = self.folder / run
+        GoldFolder(folder).add(version, fill)
+        if keep:
+            self.keep(run)
+        for old in [name for name in self.runs() if not self._is_kept(name)][:-MOST]:
+            self._remove(old)
+        return self.get(run)
+
+    def keep(self, run: str) -> None:
+        """Let a candidate stay after the next publication."""
+        (self.folder / run / MARKER).touch()
+
+    def clear(self) -> None:
+        """Remove all but those that somebody wants to keep, also what killed builds left."""
+        for folder in list(self.folder.glob("*")):
+            if not self._is_kept(folder.name):
+                self._remove(folder.name)
+
+    def _is_kept(self, run: str) -> bool:
+        return (self.folder / run / MARKER).exists()
+
+    def _versions(self, run: str) -> list[str]:
+        return GoldFolder(self.folder / run).versions()
+
+    def _remove(self, run: str) -> None:
+        shutil.rmtree(self.folder / run, ignore_errors=True)
