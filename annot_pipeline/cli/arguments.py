@@ -136,6 +136,7 @@ PUBLISH = (
     BECAUSE,
     BY,
 )  # fmt: skip
+DECISION = (*CAMPAIGN, option("version", "a release, as v0002", "V"), BECAUSE, BY)
 TRACE = (
     *CAMPAIGN,
     option("item", "an item, one of two compared items, or both as 'a | b'", "ITEM"),
@@ -243,6 +244,10 @@ COMMANDS = (
             "the store or gold cannot be read", CAMPAIGN),
     Command("releases", "releases", "list the releases and what changed in each",
             "gold is missing, older than the store's log, or cannot be read", CAMPAIGN),
+    Command("rollback", "releases", "publish the content of an older release again",
+            "the release is removed, retracted or damaged, or gold cannot be written", DECISION),
+    Command("retract", "releases", "mark a release as not to be used",
+            "there is no such release, or gold cannot be written", DECISION),
     Command("trace", "trace", "show why an item has its label or score: judgments, fates, weights",
             "the release does not have the item or task, or cannot be read", TRACE),
     Command("diff", "diff", "show what changed between two releases, each change with its cause",

@@ -118,7 +118,9 @@ def _validation(document: Document, campaign: str) -> Iterator[str]:
     names = "task kind labels scale by_votes=by_majority_of_anonymous_votes guessed"
     yield from table("tasks", document["tasks"], names, most=MOST_TASKS)
     yield from fates_lines(document)
-    yield from fields(document, {"look_alikes": "look alike, but differ"})
+    yield from fields(
+        document, {"look_alikes": "look alike, but differ", "excluded": "excluded by their source"}
+    )
     bad = [gate for gate in document["gates"] if gate["level"] == "error"]
     for gate in bad:
         yield f"a build would publish nothing: gate {gate['name']}: {gate['do']}"
@@ -168,7 +170,7 @@ def run_build(arguments: argparse.Namespace) -> int:
 
 def run_publish(arguments: argparse.Namespace) -> int:
     """Publish a candidate."""
-    from annot_pipeline.commands.candidates import publish_candidate
+    from annot_pipeline.commands.decisions import publish_candidate
 
     publication, build = publish_candidate(
         load(arguments), arguments.candidate, arguments.accept, because=arguments.because,

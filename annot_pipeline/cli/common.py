@@ -31,6 +31,13 @@ def typed(arguments: argparse.Namespace) -> str:
     return as_typed(arguments.campaign, arguments.sets)
 
 
+def decision_text(document: Document | None) -> str:
+    """Return what a person decided about a release; empty where nobody did."""
+    from annot_pipeline.gates import Decision
+
+    return str(Decision(**document)) if document else ""
+
+
 def check_output(
     campaign: LoadedCampaign, what: str, output: Path, endings: Sequence[str], paths: Sequence[Path]
 ) -> None:

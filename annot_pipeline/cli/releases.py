@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Iterator
 
-from annot_pipeline.cli.common import Document, load, say, show, typed
+from annot_pipeline.cli.common import Document, decision_text, load, say, show, typed
 from annot_pipeline.cli.render import LONGEST, fields, table
 from annot_pipeline.cli.status import problem_lines
 from annot_pipeline.errors import ConfigError, Problem
@@ -36,9 +37,13 @@ def _releases(document: Document, campaign: str) -> Iterator[str]:
     rows = [
         row
         | {"changed": row.get("changes", {}) | {"settings_changed": row.get("settings_changed")}}
+        | {"decision": decision_text(row.get("decision"))}
         for row in document["releases"]
     ]
-    names = "version pinned created_at=created parent labels scores records changed problem do"
+    names = (
+        "version pinned created_at=created parent labels scores records changed decision retracted "
+        "problem do"
+    )
     yield from table("releases", rows, names, most=len(rows), longest=LONGEST)
     yield from problem_lines(document["rolled_back"])
     if document["rolled_back"]:
@@ -46,6 +51,56 @@ def _releases(document: Document, campaign: str) -> Iterator[str]:
     elif not rows:
         yield "no release yet"
         yield f"next: annot build {campaign}"
+
+
+def run_rollback(arguments: argparse.Namespace) -> int:
+    """Publish the content of an older release again."""
+    from annot_pipeline.commands.decisions import roll_back
+
+    campaign = load(arguments)
+    release = roll_back(
+        campaign, arguments.version, because=arguments.because, by=arguments.by, progress=say
+    )
+    document = {
+        "campaign": campaign.settings.campaign,
+        "version": release.version,
+        "restored": arguments.version,
+        "path": release.location,
+        "dropped_exports": [
+            {"digest": digest, "name": name}
+            for digest, name in release.manifest["decision"]["dropped"].items()
+        ],
+    }
+
+    def lines() -> Iterator[str]:
+        yield f"published {release.version} with the content of {arguments.version}"
+        if document["dropped_exports"]:
+            yield "the next build fails where it reads these exports again: correct or exclude them"
+            for export in document["dropped_exports"]:
+                because = json.dumps(arguments.because)
+                yield f"  {export['name']}"
+                yield f"    exclude: [{{digest: {export['digest'][:16]}, because: {because}}}]"
+        yield f"next: annot releases {typed(arguments)}"
+
+    show(arguments, document, lines)
+    return 0
+
+
+def run_retract(arguments: argparse.Namespace) -> int:
+    """Mark a release as not to be used."""
+    from annot_pipeline.commands.decisions import retract
+
+    campaign = load(arguments)
+    version = retract(
+        campaign, arguments.version, because=arguments.because, by=arguments.by, progress=say
+    )
+    document = {"campaign": campaign.settings.campaign, "version": version}
+    lines = [
+        f"retracted {version}: load_gold warns of it",
+        f"next: annot releases {typed(arguments)}",
+    ]
+    show(arguments, document, lambda: lines)
+    return 0
 
 
 def run_pin(arguments: argparse.Namespace) -> int:

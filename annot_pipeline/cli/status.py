@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 
-from annot_pipeline.cli.common import Document, load, show, typed
+from annot_pipeline.cli.common import Document, decision_text, load, show, typed
 from annot_pipeline.cli.render import at, fields, text
 from annot_pipeline.errors import counted
 
@@ -24,6 +24,7 @@ SINCE = {
     "arrived.changed": "since then changed",
     "arrived.gone": "since then gone",
     "exports_not_compared": "not compared, as the digests in the release need the store's key",
+    "excluded": "excluded by their source",
     "unread": "not read, no source matches",
     "changed_settings": "since then other settings",
 }
@@ -47,6 +48,8 @@ def status_lines(document: Document, campaign: str) -> Iterator[str]:
     elif release:
         state = f"{release['version']} of {release['created_at']}, {release['path']}"
     yield f"{document['campaign']}: {state}"
+    if decision := at(document, "release.decision"):
+        yield f"  {decision_text(decision)}"
     warnings = list(_warnings(document))
     for what, do in warnings:
         yield f"  {what}"

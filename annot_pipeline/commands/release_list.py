@@ -14,11 +14,16 @@ def list_releases(campaign: LoadedCampaign) -> dict[str, Any]:
     """Return all releases, oldest first, and whether gold was put back or lost."""
     releases = Releases.for_campaign(campaign)
     releases.refuse_another()
-    pins = read_pins(releases)
+    pins, retracted = read_pins(releases), releases.retracted()
     rows: list[dict[str, Any]] = []
     before: dict[str, Any] | None = None
     for version in releases.versions():
-        row = {"version": version, "pinned": version in pins}
+        mark = retracted.get(version)
+        row = {
+            "version": version,
+            "pinned": version in pins,
+            "retracted": f"{mark.because} ({mark.by})" if mark else None,
+        }
         try:
             manifest = releases.get(version).manifest
         except StoreError as error:  # the others can be listed all the same
@@ -40,6 +45,7 @@ def list_releases(campaign: LoadedCampaign) -> dict[str, Any]:
                 "tables": tables,
                 "changes": manifest["changes"] or {},
                 "settings_changed": _has_other_settings(manifest, before),
+                "decision": manifest.get("decision"),
             }
         )
         before = manifest

@@ -21,7 +21,7 @@ from annot_pipeline.stages.build import (
     StageRun,
 )
 from annot_pipeline.stages.gold.metrics import CostMetrics, JudgeMetrics
-from annot_pipeline.stages.ingest.metrics import JudgmentMetrics, RecordMetrics
+from annot_pipeline.stages.ingest.metrics import ExportMetrics, JudgmentMetrics, RecordMetrics
 from annot_pipeline.stages.judges.metrics import ControlMetrics
 from annot_pipeline.stages.labels.metrics import LabelMetrics
 from annot_pipeline.stages.rankings.metrics import (
@@ -166,6 +166,7 @@ def published_metrics(runs: Mapping[str, StageRun]) -> dict[str, Any]:
     labels = runs["infer_labels"].metrics(LabelMetrics)
     segments = runs["rank_segments"].metrics(SegmentRankMetrics)
     return {
+        "excluded_exports": runs["archive_exports"].metrics(ExportMetrics).excluded,
         "records": judgments.records,
         "fates": controlled.fates,
         "verdicts": controlled.verdicts,

@@ -16,6 +16,7 @@ from annot_pipeline.report.croissant import croissant
 from annot_pipeline.report.data_card import data_card
 from annot_pipeline.report.figures.remembered import remembering
 from annot_pipeline.report.release_figures import drawn_judges
+from annot_pipeline.report.render import render_html
 from annot_pipeline.report.report import (
     COMPARED,
     COUNTED,
@@ -74,6 +75,23 @@ def write_pages(
             _parent_tables(parent, stored_tables, document, queries),
             parent.manifest if parent else None,
         )
+    (folder / "report.html").write_text(report, encoding="utf-8")
+
+
+def write_restored_pages(
+    folder: Path, document: Mapping[str, Any], old: Release, queries: Queries
+) -> None:
+    """Write the pages of a release with the content of an older one.
+
+    The report is that of then, with a note: the tables that it draws are in no store any more.
+    """
+    tables = {table["name"]: stored_table(folder, table) for table in document["tables"]}
+    card = data_card(document, reported_tables(tables, queries))
+    (folder / "README.md").write_text(card, encoding="utf-8")
+    (folder / "croissant.json").write_bytes(canonical_json(croissant(document)))
+    report = old.file("report.html").read_text(encoding="utf-8")
+    note = render_html("decision.html", {"manifest": document})
+    report = report.replace("<header>", f"<header>{note}", 1)
     (folder / "report.html").write_text(report, encoding="utf-8")
 
 

@@ -12,6 +12,7 @@ from annot_pipeline.contracts import VERDICTS
 from annot_pipeline.errors import ConfigError
 from annot_pipeline.gates import GATES
 from annot_pipeline.stages.build import Build
+from annot_pipeline.stages.ingest.present_exports import excluded_exports
 from annot_pipeline.stages.ingest.unread_exports import unread_exports
 from annot_pipeline.stages.last_build import failed_build_advice, failing_gates
 from annot_pipeline.storage.keys import (
@@ -56,12 +57,14 @@ def status(campaign: LoadedCampaign) -> dict[str, Any]:
             "version": release.version,
             "path": release.location,
             "created_at": release.manifest["created_at"],
+            "decision": release.manifest.get("decision"),
             "checks": [c for c in release.manifest["checks"] if c["name"] != EXPOSED.name],
             "decisions": _decisions(release),
             "judges": _judges(release),
             "anonymous_votes": release.manifest["facts"]["anonymous_votes"],
             "damaged": [*release.damaged(), *release.strangers()],
         },
+        "excluded": excluded_exports(campaign),
         "exposed_secrets": exposed_secrets(campaign.settings.privacy, campaign.store),
         "unpointed": lying,
         "rolled_back": rolled_back

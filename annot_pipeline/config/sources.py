@@ -148,6 +148,21 @@ def _check_document(records: str | None, options: ReadOptions, format_: str) -> 
         raise ValueError(f"options.document_fields belongs to format: json, not {format_}")
 
 
+class ExcludedExport(Section):
+    """An export that is not read, though a source matches it.
+
+    Parameters
+    ----------
+    digest
+        SHA-256 of the file, or its digest in a release, or at least the first 12 characters.
+    because
+        Why it is not read.
+    """
+
+    digest: str = Field(pattern="^[0-9a-f]{12,64}$")
+    because: str = Field(min_length=1)
+
+
 class Source(Section):
     """Exports of one format, and how their columns become judgments.
 
@@ -160,6 +175,8 @@ class Source(Section):
         Format of the exports.
     files
         all: every file that matches. latest: only the last one by name.
+    exclude
+        Exports that are not read, by the digest of their bytes.
     options
         How the bytes of the exports are read.
     records
@@ -184,6 +201,7 @@ class Source(Section):
     path: str
     format: Format
     files: Literal["all", "latest"] = "all"
+    exclude: tuple[ExcludedExport, ...] = ()
     options: ReadOptions = ReadOptions()
     records: str | None = Field(default=None, min_length=1)
     where: tuple[Condition, ...] = ()

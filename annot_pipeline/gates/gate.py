@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 from annot_pipeline.config import Threshold
@@ -39,6 +39,8 @@ class Decision:
         Gates that failed, and were accepted.
     restored
         Version of the release whose content it has; empty: its own.
+    dropped
+        Exports that the release before had and this content has not: names by published digest.
     """
 
     by: str
@@ -46,6 +48,7 @@ class Decision:
     because: str
     accepted: tuple[str, ...] = ()
     restored: str = ""
+    dropped: Mapping[str, str] = field(default_factory=dict)
 
     def __str__(self) -> str:
         what = f"restored {self.restored}" if self.restored else ""

@@ -108,7 +108,7 @@ def escaped(path: Path, folder: Path) -> str:
 def matches(folder: Path, pattern: str) -> set[Path]:
     """Return the files that a build would find; the campaign's own folder need not exist yet."""
     try:
-        exports = find_exports(folder, pattern, latest=False, where="")
+        exports = find_exports(folder, pattern, where="")
     except ConfigError:
         return set()
     return {export.path for export in exports}

@@ -22,7 +22,6 @@ def find_exports(
     folder: Path,
     pattern: str,
     *,
-    latest: bool,
     where: str,
     own: Mapping[str, Path] = NOTHING,
 ) -> list[MatchedExport]:
@@ -53,7 +52,7 @@ def find_exports(
         do = f"check the path; it starts at {folder}" + _nearby(folder, pattern)
         raise ConfigError("an export is missing", [Problem(where, what, do=do)], may_pass=True)
     exports.sort(key=lambda export: natural_key(export.relative))
-    return exports[-1:] if latest else exports
+    return exports
 
 
 def is_glob(pattern: str) -> bool:

@@ -29,8 +29,9 @@ def write_catalog(store: Path, releases: Releases) -> Path:
     """Write views of every release: the newest in the schema ``main``, each in its own schema.
 
     A reader who has the file open goes on with the catalog that it opened. A release that cannot
-    be read is left out: `annot verify` says what it lacks. Of an object store, views read the
-    copies: a release of which some tables have not been copied is left out too.
+    be read is left out, `annot verify` says what it lacks, and so is one that was retracted. Of an
+    object store, views read the copies: a release of which some tables have not been copied is left
+    out too.
 
     Parameters
     ----------
@@ -55,7 +56,7 @@ def write_catalog(store: Path, releases: Releases) -> Path:
         make_private(store)
         with atomic_write(target) as temporary, _attached(temporary) as connection:
             _add_release(connection, newest, "main", columns=True)
-            for version in releases.versions():
+            for version in [v for v in releases.versions() if v not in releases.retracted()]:
                 with suppress(StoreError, duckdb.Error):
                     _add_release(connection, releases.get(version), version)
     except (OSError, duckdb.Error) as error:

@@ -175,6 +175,7 @@ class _Decision(_Section):
     because: str
     accepted: list[str]
     restored: str
+    dropped: dict[Digest, str]
 
 
 class ManifestModel(_Section):

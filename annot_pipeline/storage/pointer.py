@@ -31,6 +31,15 @@ class Pin:
 
 
 @dataclass(frozen=True)
+class Retraction:
+    """Since when a release is not to be used, who says so, and why."""
+
+    at: str
+    by: str
+    because: str
+
+
+@dataclass(frozen=True)
 class Pointer:
     """What latest.json says.
 
@@ -44,12 +53,15 @@ class Pointer:
         Releases that `annot prune` removed.
     pins
         Releases that `annot prune` keeps.
+    retracted
+        Releases that are not to be used.
     """
 
     version: str
     manifests: Mapping[str, str]
     pruned: tuple[str, ...] = ()
     pins: Mapping[str, Pin] = field(default_factory=dict)
+    retracted: Mapping[str, Retraction] = field(default_factory=dict)
 
     @property
     def last(self) -> str:
@@ -68,6 +80,7 @@ class Pointer:
             "manifests": dict(self.manifests),
             "pruned": sorted(self.pruned, key=number),
             "pins": {version: asdict(pin) for version, pin in self.pins.items()},
+            "retracted": {version: asdict(mark) for version, mark in self.retracted.items()},
         }
         return content | {"sha256": pointer_digest(content)}
 
@@ -136,7 +149,9 @@ def write_pointer(gold: Path, pointer: Pointer) -> None:
 def _parsed(data: bytes) -> Pointer:
     document = parse_bounded_json(data)
     pins = {name: Pin(**pin) for name, pin in document["pins"].items()}
-    pointer = Pointer(document["version"], document["manifests"], tuple(document["pruned"]), pins)
+    retracted = {name: Retraction(**mark) for name, mark in document["retracted"].items()}
+    pruned = tuple(document["pruned"])
+    pointer = Pointer(document["version"], document["manifests"], pruned, pins, retracted)
     if canonical_json(pointer.document()) != data:
         raise ValueError("changed")
     for name, sha256 in pointer.manifests.items():

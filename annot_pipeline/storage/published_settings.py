@@ -39,8 +39,19 @@ def published_settings(settings: Campaign, key: bytes) -> dict[str, Any]:
         salt = derive(key, "settings")
         document["privacy"]["key_fingerprint"] = fingerprint(key)
         document["judges"] = _without_people(document["judges"], key)
-        document["sources"] = [_without_judges(s, salt) for s in document["sources"]]
+        document["sources"] = [
+            _without_digests(_without_judges(s, salt), salt) for s in document["sources"]
+        ]
     return document
+
+
+def _without_digests(source: dict[str, Any], salt: str) -> dict[str, Any]:
+    """Return a source without plain digests of exports, by which guesses at them are confirmed."""
+    excluded = [
+        entry | {"digest": f"sha256:{digest([salt, entry['digest']])}"}
+        for entry in source["exclude"]
+    ]
+    return source | {"exclude": excluded}
 
 
 def _without_people(judges: Any, key: bytes) -> Any:

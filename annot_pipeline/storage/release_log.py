@@ -30,7 +30,15 @@ from annot_pipeline.storage.files import (
     remove_unfinished,
 )
 from annot_pipeline.storage.locks import exclusive_lock
-from annot_pipeline.storage.pointer import SHA256, VERSION, Pin, Pointer, number, read_pointer
+from annot_pipeline.storage.pointer import (
+    SHA256,
+    VERSION,
+    Pin,
+    Pointer,
+    Retraction,
+    number,
+    read_pointer,
+)
 
 LOG = "release_log.jsonl"
 LOG_LOCK = "release_log.lock"
@@ -332,16 +340,21 @@ def _check(event: Event) -> None:
         if not isinstance(name, str) or "\0" in name or not isinstance(event["campaign"], str):
             raise TypeError(name)
     if kind == "pointed":
-        versions = (event["version"], *event["manifests"], *event["pruned"], *event["pins"])
+        marked = (*event["pins"], *event["retracted"])
+        versions = (event["version"], *event["manifests"], *event["pruned"], *marked)
         if not all(map(VERSION.fullmatch, versions)):
             raise ValueError(versions)
         if not all(map(SHA256.fullmatch, event["manifests"].values())):
             raise ValueError(event["manifests"])
-        _pins(event)
+        _marks(event)
 
 
-def _pins(event: Event) -> dict[str, Pin]:
-    return {version: Pin(**pin) for version, pin in event["pins"].items()}
+def _marks(event: Event) -> dict[str, Any]:
+    """Return the pins and retractions of an event, as a pointer has them."""
+    return {
+        "pins": {version: Pin(**pin) for version, pin in event["pins"].items()},
+        "retracted": {v: Retraction(**mark) for v, mark in event["retracted"].items()},
+    }
 
 
 def _folded(events: Sequence[Event]) -> LogContent:
@@ -367,14 +380,14 @@ class _GoldSoFar:
         self.campaign, self.version, self.highest, self.is_abandoned = "", "", 0, False
         self.manifests: dict[str, str] = {}
         self.pruned: set[str] = set()
-        self.pins: dict[str, Pin] = {}
+        self.marks: dict[str, Any] = {}
 
     def add(self, event: Event) -> None:
         self.campaign, self.is_abandoned = event["campaign"], event["event"] == "abandoned"
         if self.is_abandoned:
-            self.manifests, self.pruned, self.pins = {}, set(), {}
+            self.manifests, self.pruned, self.marks = {}, set(), {}
         if event["event"] == "pointed":
-            self.version, self.pins = event["version"], _pins(event)
+            self.version, self.marks = event["version"], _marks(event)
             self.manifests |= event["manifests"]
             self.pruned |= {*event["pruned"]}
             self.highest = max(self.highest, *map(number, (self.version, *event["manifests"])))
@@ -382,7 +395,7 @@ class _GoldSoFar:
     def seen(self) -> SeenGold:
         pointer = None
         if self.manifests:  # else lines of all its releases were lost
-            pointer = Pointer(self.version, self.manifests, tuple(self.pruned), self.pins)
+            pointer = Pointer(self.version, self.manifests, tuple(self.pruned), **self.marks)
             if self.version not in self.manifests:
                 pointer = replace(pointer, version=pointer.last)
         return SeenGold(self.campaign, pointer, self.highest, self.is_abandoned)
@@ -393,11 +406,14 @@ def _news(before: Pointer | None, after: Pointer) -> Event:
     known = before or Pointer("", {})
     manifests = dict(after.manifests.items() - known.manifests.items())
     pruned = sorted({*after.pruned} - {*known.pruned}, key=number)
-    pins = {version: asdict(pin) for version, pin in after.pins.items()}
-    is_same = (after.version, after.pins) == (known.version, known.pins)
+    marks = {
+        name: {version: asdict(mark) for version, mark in getattr(after, name).items()}
+        for name in ("pins", "retracted")
+    }
+    is_same = all(getattr(after, n) == getattr(known, n) for n in ("version", "pins", "retracted"))
     if is_same and not (manifests or pruned):
         return {}
-    return {"version": after.version, "manifests": manifests, "pruned": pruned, "pins": pins}
+    return {"version": after.version, "manifests": manifests, "pruned": pruned, **marks}
 
 
 def _is_new(seen: SeenGold | None) -> bool:

@@ -21,7 +21,7 @@ from annot_pipeline.errors import ConfigError, Problem, StoreError, first_of
 from annot_pipeline.storage.candidates import CANDIDATE, Candidates
 from annot_pipeline.storage.gold_bucket import GoldBucket
 from annot_pipeline.storage.gold_folder import Fill, GoldFolder
-from annot_pipeline.storage.pointer import POINTER, Pointer, number
+from annot_pipeline.storage.pointer import POINTER, Pointer, Retraction, number
 from annot_pipeline.storage.release import Release
 from annot_pipeline.storage.release_log import LogContent, ReleaseLog
 from annot_pipeline.storage.rollback import refuse_left_behind, replaced, rollback
@@ -136,7 +136,8 @@ class Releases:
     def read(self, version: str = "latest") -> Release:
         """Return a release for readers who have gold, and perhaps no store.
 
-        Warns of a damaged log in the store, and of a complete release newer than the newest.
+        Warns of a damaged log in the store, of a complete release newer than the newest, and of one
+        that was retracted.
 
         Raises
         ------
@@ -146,6 +147,9 @@ class Releases:
         release = self.get(version)
         if version == "latest":
             refuse_left_behind(self.gold)
+        if mark := self.retracted().get(release.version):
+            why = f"{mark.because} ({mark.by}, {mark.at[:10]})"
+            warnings.warn(f"{release.version} is not to be used: {why}", stacklevel=3)
         if problem := self.damaged_log():
             warnings.warn(f"{problem.where}: {problem.what}; {problem.do}", stacklevel=3)
         return release
@@ -399,6 +403,16 @@ class Releases:
         """Write the pointer while the right to publish is held, and note it if that can be."""
         self.gold.point(pointer)
         self._note(pointer)
+
+    def retracted(self) -> dict[str, Retraction]:
+        """Return the releases that are not to be used."""
+        pointer = self.gold.pointer()
+        return dict(pointer.retracted) if pointer else {}
+
+    def retract(self, version: str, mark: Retraction) -> None:
+        """Mark a release as not to be used; the right to publish is held."""
+        if pointer := self.gold.pointer():
+            self.point(replace(pointer, retracted={**pointer.retracted, version: mark}))
 
     def gone(self) -> list[str]:
         """Return published releases whose folders are gone, though nobody pruned them."""

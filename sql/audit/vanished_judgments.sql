@@ -3,18 +3,23 @@
 -- judgments all are held has not vanished: where its text changed, they are of an item of another name.
 -- Nor has an earlier text of an item that is held: it may be current now, and NAME#DIGEST be NAME.
 -- Items that have votes alone, of judges whom nobody names, have a label and no judgment.
+-- Nor has what stands only in exports that the campaign excludes now.
 -- Inputs: lineage (of this build), released, released_labels (judgments and labels of the newest
--- release, or empty).
+-- release, or empty), excluded (its judgments in excluded exports).
 WITH released_items AS (
     SELECT judgment_id, task, item FROM released
     UNION ALL
     SELECT NULL, task, item FROM released_labels WHERE n_judges = 0 AND n_judgments > 0
 ),
 held AS (
-    SELECT DISTINCT judgment_id FROM lineage WHERE judgment_id IS NOT NULL
+    SELECT judgment_id FROM lineage WHERE judgment_id IS NOT NULL
+    UNION
+    SELECT judgment_id FROM excluded WHERE judgment_id IS NOT NULL
 ),
 held_items AS (
-    SELECT DISTINCT task, item FROM lineage WHERE judgment_id IS NOT NULL
+    SELECT task, item FROM lineage WHERE judgment_id IS NOT NULL
+    UNION
+    SELECT task, item FROM excluded WHERE judgment_id IS NOT NULL
 ),
 items AS (
     SELECT

@@ -181,14 +181,14 @@ def test_a_person_does_not_wait_for_retries(tmp_path, monkeypatch):
 
 def test_reasons_that_may_pass_say_so(tmp_path):
     with pytest.raises(ConfigError) as missing:
-        archive.find_exports(tmp_path, "*.csv", latest=False, where="sources.0.path")
+        archive.find_exports(tmp_path, "*.csv", where="sources.0.path")
     assert missing.value.may_pass
     (tmp_path / "a.csv").symlink_to(tmp_path / "away")
     with pytest.raises(InputError) as broken:
-        archive.find_exports(tmp_path, "*.csv", latest=False, where="sources.0.path")
+        archive.find_exports(tmp_path, "*.csv", where="sources.0.path")
     assert broken.value.may_pass
     with pytest.raises(ConfigError) as wrong:
-        archive.find_exports(tmp_path, "**.csv", latest=False, where="sources.0.path")
+        archive.find_exports(tmp_path, "**.csv", where="sources.0.path")
     assert not wrong.value.may_pass
 
 

@@ -45,6 +45,12 @@ CHANGES: tuple[Gate[Any], ...] = (
         warn=0.1, error=0.5, minimum=20,
     ),
     Gate(
+        "dropped_exports", ReleaseChangeMetrics, "lineage",
+        "number of exports that the last rollback dropped and that are read again",
+        "correct the export, or exclude it: annot rollback printed the lines for sources",
+        lambda metrics: named(metrics.dropped_exports), error=0,
+    ),
+    Gate(
         "new_classes", ReleaseChangeMetrics, "prevalence",
         "number of labels in use but absent from the same task of the newest release",
         "if they are other spellings of a class, map them to it; declare labels under tasks to "

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import bisect
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,9 +25,11 @@ from annot_pipeline.runtime.partitions import input_partitions
 from annot_pipeline.runtime.stage import Stage
 from annot_pipeline.stages.gold.metrics import Change, DoubtfulItems, ReleaseChangeMetrics
 from annot_pipeline.storage.keys import fingerprint, same_names
+from annot_pipeline.storage.manifest_changes import source_digest
 from annot_pipeline.storage.queries import Tasks
 from annot_pipeline.storage.releases import Release, Releases
-from annot_pipeline.storage.tables import StoredTable, verify_table
+from annot_pipeline.storage.source_digests import SourceDigests
+from annot_pipeline.storage.tables import StoredTable, read_table, verify_table
 
 CHANCE_CORRECTED = re.compile("kappa|alpha|spearman")
 """Statistics of agreement that do not rise with the number of items of one class."""
@@ -207,6 +209,7 @@ def compare_releases(context: StageContext) -> StageOutput[ReleaseChangeMetrics]
         model_falls=falls_of_models,
         doubtful_items=_doubtful(context, release) if release else [],
         vanished_judgments=changes[VANISHED].to_pylist(),
+        dropped_exports=_dropped_exports(context, release) if release else [],
     )
     tables = changes | {"agreement_changes": agreement, "prevalence_changes": prevalence}
     tables["model_drift"] = drift
@@ -225,6 +228,16 @@ def _doubtful(context: StageContext, release: Release) -> list[DoubtfulItems]:
     return doubtful_items(context.queries.table("audit/unlike_judges", inputs | released))
 
 
+def _dropped_exports(context: StageContext, release: Release) -> list[str]:
+    """Return exports of this build that the newest release dropped when it went back."""
+    dropped: Mapping[str, str] = (release.manifest.get("decision") or {}).get("dropped", {})
+    if not dropped:
+        return []
+    lineage = read_table(verify_table(context.inputs["lineage"]), ["source_digest"])
+    read = set(lineage["source_digest"].unique().to_pylist())
+    return [f"{name} (digest {d[:16]})" for d, name in dropped.items() if d in read]
+
+
 def _vanished(context: StageContext, release: Release | None) -> pa.Table:
     """Return the judgments of the newest release that no export holds any more."""
     released = {
@@ -232,8 +245,10 @@ def _vanished(context: StageContext, release: Release | None) -> pa.Table:
         "released_labels": _released(release, "labels"),
     }
 
+    excluded = {"excluded": _of_excluded_exports(context, release)}
+
     def query_vanished(lineage: pa.Table | StoredTable, tasks: Sequence[str]) -> pa.Table:
-        inputs = {"lineage": lineage, **released}
+        inputs = {"lineage": lineage, **released, **excluded}
         selected = Tasks.from_names(tasks, none=False)
         query = f"audit/{VANISHED}"
         with context.queries.run(query, inputs, tasks=selected, filtered=tuple(released)) as rows:
@@ -254,6 +269,24 @@ def _vanished(context: StageContext, release: Release | None) -> pa.Table:
         query_vanished(verify_table(part.files["lineage"]), part.tasks) for part in partitions
     ]
     return pa.concat_tables(tables).sort_by("task")
+
+
+def _of_excluded_exports(context: StageContext, release: Release | None) -> pa.Table:
+    """Return judgments of the newest release from exports that are excluded now: none is missed."""
+    settings = context.campaign.settings
+    exclusions = [exclusion.digest for source in settings.sources for exclusion in source.exclude]
+    columns = ["judgment_id", "task", "item"]
+    if release is None or not exclusions:
+        return GOLD["lineage"].empty().select(columns)
+    digests = SourceDigests(context.store, settings)
+    published = {source_digest(source) for source in release.manifest["sources"]}
+    excluded = [
+        name
+        for name in published
+        if any(d.startswith(e) for d in (name, digests.sha256(name) or "") for e in exclusions)
+    ]
+    rows = read_table(release.stored("lineage"), [*columns, "source_digest"])
+    return rows.filter(is_in(rows["source_digest"], excluded)).select(columns)
 
 
 def _released(release: Release | None, name: str) -> pa.Table | StoredTable:
@@ -278,7 +311,7 @@ COMPARE_RELEASES = Stage(
     inputs={table: () for table, _ in COMPARED.values()} | {"lineage": ()},
     outputs=(*COMPARED, VANISHED),
     settings=(),
-    code_version="7",  # earlier texts of items that are held have not vanished
+    code_version="8",  # judgments of excluded exports have not vanished
     work=compare_releases,
     cached=False,  # the newest release is looked at anew each time
     kinds=frozenset({"parquet", "duckdb", "numpy"}),

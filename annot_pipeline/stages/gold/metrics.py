@@ -184,6 +184,8 @@ class ReleaseChangeMetrics(StageMetrics):
         Falls of a model's agreement with people on new items, the largest first.
     doubtful_items
         By task with people who are new or suspected.
+    dropped_exports
+        Exports that are read although the newest release, a rollback, dropped them.
     """
 
     stage: ClassVar[str] = "compare_releases"
@@ -198,6 +200,7 @@ class ReleaseChangeMetrics(StageMetrics):
     model_versions: list[ModelVersions]
     model_falls: list[Change]
     doubtful_items: list[DoubtfulItems]
+    dropped_exports: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

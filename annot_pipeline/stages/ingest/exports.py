@@ -34,6 +34,7 @@ from annot_pipeline.stages.ingest.opened_exports import check_columns
 from annot_pipeline.stages.ingest.parsed_exports import CODE_VERSION, parse_all
 from annot_pipeline.stages.ingest.present_exports import (
     ITEM_ROWS,
+    excluded_exports,
     exports_of,
     read_item_table,
     unread_rows,
@@ -113,7 +114,11 @@ def archive_exports(context: StageContext) -> StageOutput[ExportMetrics]:
             f"{exports_} {was} damaged in the store and {is_} copied again: {first_of(damaged)}"
         )
     exposed = exposed_secrets(settings.privacy, context.store.root)
-    return StageOutput({"exports": table}, ExportMetrics(len(rows), total, parent, exposed))
+    excluded = excluded_exports(context.campaign)
+    for name, because in excluded.items():
+        context.progress(f"excluded: {name} ({because})")
+    metrics = ExportMetrics(len(rows), total, parent, exposed, excluded)
+    return StageOutput({"exports": table}, metrics)
 
 
 def _whole(export: MatchedExport, limits: Limits) -> Callable[[Path], None]:

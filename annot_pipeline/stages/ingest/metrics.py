@@ -54,6 +54,8 @@ class ExportMetrics(StageMetrics):
         Version of the newest release, if there is one.
     exposed_secrets
         Ways in which others can read or guess the key of the judges' names.
+    excluded
+        Exports that the campaign excludes, and why.
     """
 
     stage: ClassVar[str] = "archive_exports"
@@ -61,6 +63,7 @@ class ExportMetrics(StageMetrics):
     bytes: int
     parent: str | None
     exposed_secrets: list[str]
+    excluded: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -109,7 +109,7 @@ class Parsing:
             {
                 "code": CODE_VERSION,
                 "sha256": export["source_sha256"],
-                "mapping": source.model_dump(mode="json", exclude={"path", "files"}),
+                "mapping": source.model_dump(mode="json", exclude={"path", "files", "exclude"}),
                 "campaign": settings.campaign,
                 "path": name if '"capture"' in source.model_dump_json() else None,
                 "gzipped": name.lower().endswith(".gz"),

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from annot_pipeline.config import ItemSource, Limits, LoadedCampaign, Source
+from annot_pipeline.config import Campaign, ItemSource, Limits, LoadedCampaign, Source
+from annot_pipeline.config.sources import ExcludedExport
 from annot_pipeline.contracts import INT, TEXT
 from annot_pipeline.errors import ConfigError, row_and_line
 from annot_pipeline.exports.raw_rows import TextLines
@@ -24,6 +26,7 @@ from annot_pipeline.storage.archive import (
     stamp,
 )
 from annot_pipeline.storage.checked_export import MatchedExport
+from annot_pipeline.storage.keys import present_key, published_digest
 
 ITEM_ROWS = pa.schema(
     [
@@ -102,10 +105,57 @@ def exports_of(
     campaign: LoadedCampaign, source: Source | ItemSource, where: str
 ) -> list[MatchedExport]:
     """Return the exports of a source, or the files of an item table; see `find_exports`."""
-    latest = isinstance(source, Source) and source.files == "latest"
-    return find_exports(
-        campaign.folder, source.path, latest=latest, where=where, own=campaign.own_folders
-    )
+    exports = find_exports(campaign.folder, source.path, where=where, own=campaign.own_folders)
+    if isinstance(source, ItemSource):
+        return exports
+    excluded = _excluded(campaign, source, exports)
+    exports = [export for export in exports if export.relative not in excluded]
+    return exports[-1:] if source.files == "latest" else exports
+
+
+def excluded_exports(campaign: LoadedCampaign) -> dict[str, str]:
+    """Return the exports that are there and that their source excludes, each with the reason."""
+    excluded: dict[str, str] = {}
+    for source in campaign.settings.sources:
+        with suppress(ConfigError):  # none matches
+            exports = find_exports(campaign.folder, source.path, where="", own=campaign.own_folders)
+            excluded |= _excluded(campaign, source, exports)
+    return excluded
+
+
+def with_plain_exclusions(campaign: LoadedCampaign) -> Campaign:
+    """Return settings that exclude the same exports by SHA-256, for a store of another key."""
+    sources = []
+    for number, source in enumerate(campaign.settings.sources):
+        exports = find_exports(
+            campaign.folder, source.path, where=f"sources.{number}.path", own=campaign.own_folders
+        )
+        excluded = _excluded(campaign, source, exports)
+        exclude = tuple(
+            ExcludedExport(digest=export_sha256(export.real), because=excluded[export.relative])
+            for export in exports
+            if export.relative in excluded
+        )
+        sources.append(source.model_copy(update={"exclude": exclude}))
+    return campaign.settings.model_copy(update={"sources": tuple(sources)})
+
+
+def _excluded(
+    campaign: LoadedCampaign, source: Source, exports: Sequence[MatchedExport]
+) -> dict[str, str]:
+    """Return why a source excludes exports, by name; bytes are read only where it excludes any."""
+    if not source.exclude:
+        return {}
+    settings = campaign.settings
+    key = present_key(settings, campaign.store)
+    excluded = {}
+    for export in exports:
+        sha256 = export_sha256(export.real)
+        digests = (sha256, published_digest(settings, key, sha256) if key else sha256)
+        for exclusion in source.exclude:
+            if any(digest.startswith(exclusion.digest) for digest in digests):
+                excluded[export.relative] = exclusion.because
+    return excluded
 
 
 def check_exports(campaign: LoadedCampaign) -> None:

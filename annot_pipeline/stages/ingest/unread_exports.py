@@ -18,7 +18,7 @@ def unread_exports(campaign: LoadedCampaign) -> list[str]:
     endings: dict[Path, set[str]] = {}
     for source in listed:
         with suppress(ConfigError):
-            exports = find_exports(campaign.folder, source.path, latest=False, where=source.path)
+            exports = find_exports(campaign.folder, source.path, where=source.path)
             matched |= {export.relative for export in exports}
             for export in exports:
                 endings.setdefault(export.path.parent, set()).add(_ending(export.path))

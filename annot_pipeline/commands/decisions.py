@@ -1,0 +1,242 @@
+"""What people decide about releases: publish a candidate, go back to a release, retract one."""
+
+from __future__ import annotations
+
+import getpass
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from annot_pipeline.commands.prune import WAITING
+from annot_pipeline.commands.publish import Publication, publish
+from annot_pipeline.commands.release_manifest import changes_since
+from annot_pipeline.commands.release_pages import write_restored_pages
+from annot_pipeline.config import LoadedCampaign
+from annot_pipeline.errors import ConfigError, Problem, StoreError, first_of
+from annot_pipeline.gates import Decision, GateResult
+from annot_pipeline.stages.build import STAGES, Build, Progress
+from annot_pipeline.stages.last_build import CHANGED, GONE, changed_exports
+from annot_pipeline.storage.candidates import Candidates
+from annot_pipeline.storage.catalog import write_catalog
+from annot_pipeline.storage.files import file_sha256
+from annot_pipeline.storage.keys import refuse_other_key
+from annot_pipeline.storage.manifest import files_of, written_in
+from annot_pipeline.storage.manifest_changes import export_changes
+from annot_pipeline.storage.pointer import Retraction
+from annot_pipeline.storage.queries import Queries
+from annot_pipeline.storage.release import Release
+from annot_pipeline.storage.releases import Releases
+from annot_pipeline.storage.shortages import cannot_write
+from annot_pipeline.storage.store import Store
+
+Document = dict[str, Any]
+
+
+def decision(because: str, by: str | None, **what: str | tuple[str, ...]) -> Decision:
+    """Return the decision of whoever runs the command.
+
+    Raises
+    ------
+    ConfigError
+        It has no reason.
+    """
+    if not because.strip():
+        problem = Problem("--because", "is missing", do='say why: --because "..."')
+        raise ConfigError("a decision needs a reason", [problem])
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    return Decision(by or _user(), now, because, **what)  # type: ignore[arg-type]
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # no such user, as in some containers
+        return "unknown"
+
+
+def publish_candidate(
+    campaign: LoadedCampaign,
+    run: str,
+    accept: Sequence[str],
+    *,
+    because: str,
+    by: str | None,
+    progress: Progress,
+) -> tuple[Publication, Build]:
+    """Publish the tables of a candidate.
+
+    Parameters
+    ----------
+    campaign
+        As it is now.
+    run
+        Run of the candidate, the first characters of it, or ``latest``.
+    accept
+        Gates that failed and are accepted.
+    because, by
+        Why, and who accepts them; None: the user of this process.
+    progress
+        Called with messages about the progress.
+
+    Raises
+    ------
+    ConfigError
+        A gate did not fail, or nobody can accept it; or the reason is missing.
+    StoreError
+        There is no such candidate; or settings, code, exports or the newest release are others now.
+    GateError
+        A gate that failed is not accepted.
+    """
+    candidate = Candidates(campaign.store, campaign.typed).get(run)
+    run = candidate.manifest["candidate"]["run"]
+    failed = {
+        check["name"]: GateResult(**check)
+        for check in candidate.manifest["checks"]
+        if check["level"] == "error"
+    }
+    _check_accepted(accept, failed)
+    decided = decision(because, by, accepted=tuple(accept)) if accept or because else None
+    build = Build(campaign, run, progress, decision=decided)
+    exports = build.recorded(STAGES[0], own=True).result.tables["exports"]
+    news = changed_exports(build, exports)
+    if lost := [f"{what}: {first_of(news[what])}" for what in (GONE, CHANGED) if what in news]:
+        do = f"put it back, or annot build {campaign.typed}"
+        problem = Problem("", "; ".join(lost), do=do)
+        raise StoreError("the candidate was made of other exports", [problem])
+    return publish(build), build
+
+
+def _check_accepted(accept: Sequence[str], failed: dict[str, GateResult]) -> None:
+    problems = [
+        Problem("--accept", f"{name} did not fail", first_of(list(failed)) or "no gate failed")
+        for name in accept
+        if name not in failed
+    ]
+    problems += [
+        Problem("--accept", f"{name} cannot be accepted", do=failed[name].do)
+        for name in accept
+        if name in failed and not failed[name].is_acceptable
+    ]
+    if problems:
+        raise ConfigError("only gates that failed can be accepted", problems)
+
+
+def roll_back(
+    campaign: LoadedCampaign, version: str, *, because: str, by: str | None, progress: Progress
+) -> Release:
+    """Publish the content of an older release again, as the newest; builds go on from it.
+
+    Parameters
+    ----------
+    campaign
+        Whose releases.
+    version
+        The older release.
+    because, by
+        Why, and who says so; None: the user of this process.
+    progress
+        Called with messages about the progress.
+
+    Returns
+    -------
+    Release
+        The new one. Its decision names the exports of the release before that the older one does
+        not have (``dropped``): a build that reads them again fails a gate.
+
+    Raises
+    ------
+    ConfigError
+        The reason is missing, or the release is the newest.
+    StoreError
+        The release was removed or retracted, is damaged, or its judges have names of another key;
+        or gold cannot be written.
+    """
+    decided = decision(because, by)
+    releases, store = Releases.for_campaign(campaign), Store(campaign.store)
+    with _publishing(campaign, releases, progress):
+        newest, old = releases.get(), releases.get(version)
+        if old.version == newest.version:
+            problem = Problem("V", f"{version} is the newest release", do="name an older one")
+            raise ConfigError("there is nothing to go back to", [problem])
+        if mark := releases.retracted().get(version):
+            problem = Problem("", f"{mark.by} retracted it: {mark.because}", do="name another")
+            raise StoreError(f"{version} is not to be used", [problem])
+        refuse_other_key(campaign.settings, campaign.store, old.manifest)
+        old.check()
+        added = export_changes(old.manifest, newest.manifest)["added"]
+        dropped = {row["new_digest"]: row["name"] for row in added if row["kind"] == "judgments"}
+        decided = replace(decided, restored=version, dropped=dropped)
+        next_version, build = releases.next_version(), Build(campaign, progress=progress)
+        fill = partial(_restore, build, old, newest, next_version, decided)
+        release = releases.publish(next_version, fill)
+        try:
+            write_catalog(campaign.store, releases)
+        except StoreError as error:
+            progress(f"the catalog is not written: {error}")
+        Candidates(store.root).clear()
+    return release
+
+
+def _restore(
+    build: Build, old: Release, newest: Release, version: str, decided: Decision, folder: Path
+) -> Document:
+    """Copy a release into the folder of a new one; returns the manifest."""
+    for table in old.manifest["tables"]:
+        for entry, file in zip(files_of(table), old.stored(table["name"]).files, strict=True):
+            target = folder / entry["file"]
+            target.parent.mkdir(exist_ok=True)
+            shutil.copyfile(file.path, target)
+    document = {name: value for name, value in old.manifest.items() if name != "files"} | {
+        "version": version,
+        "parent": {"version": newest.version, "manifest_sha256": newest.manifest_sha256},
+        "created_at": decided.at,
+        "decision": decided.document(),
+    }
+    document["changes"] = changes_since(build, folder, document, newest)
+    queries = Queries(build.campaign.settings.resources, build.campaign.spill)
+    write_restored_pages(folder, document, old, queries)
+    document["files"] = {name: file_sha256(path) for name, path in written_in(folder).items()}
+    return document
+
+
+def retract(
+    campaign: LoadedCampaign, version: str, *, because: str, by: str | None, progress: Progress
+) -> str:
+    """Mark a release as not to be used: `load_gold` warns of it, the catalog leaves it out.
+
+    Raises
+    ------
+    ConfigError
+        The reason is missing, or the release is the newest, which readers get.
+    StoreError
+        There is no such release, or gold cannot be written.
+    """
+    decided = decision(because, by)
+    releases = Releases.for_campaign(campaign)
+    with _publishing(campaign, releases, progress):
+        release = releases.get(version)
+        if release.version == releases.get().version:
+            do = f'annot rollback {campaign.typed} V --because "..." publishes an older one again'
+            problem = Problem("V", f"{release.version} is the newest, which readers get", do=do)
+            raise ConfigError("the newest release cannot be retracted", [problem])
+        mark = Retraction(decided.at, decided.by, decided.because)
+        releases.retract(release.version, mark)
+        write_catalog(campaign.store, releases)
+    return release.version
+
+
+@contextmanager
+def _publishing(campaign: LoadedCampaign, releases: Releases, progress: Progress) -> Iterator[None]:
+    """Hold the right to publish, on top of what a killed build may have left."""
+    store = Store(campaign.store)
+    try:
+        with store.shared_lock(), releases.publishing(lambda: progress(WAITING)):
+            releases.finish_interrupted()
+            yield
+    except OSError as error:
+        raise cannot_write(releases.gold.folder, error, releases.gold.setting) from error
