@@ -15,12 +15,16 @@ from typing import TYPE_CHECKING, Any
 from assets_defs.component import JudgmentCampaign
 
 if TYPE_CHECKING:
-    from assets_defs.alerts import FailedBuild
+    from assets_defs.alerts import FailedBuild, RecoveredBuild
     from assets_defs.definitions import build_definitions
 
-__all__ = ["FailedBuild", "JudgmentCampaign", "build_definitions"]
+__all__ = ["FailedBuild", "JudgmentCampaign", "RecoveredBuild", "build_definitions"]
 
-LAZY = {"FailedBuild": "assets_defs.alerts", "build_definitions": "assets_defs.definitions"}
+LAZY = {
+    "FailedBuild": "assets_defs.alerts",
+    "RecoveredBuild": "assets_defs.alerts",
+    "build_definitions": "assets_defs.definitions",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -10,13 +10,16 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.errors import ConfigError, Problem, StoreError
+from annot_pipeline.storage.files import read_json, write_json
 from annot_pipeline.storage.store import Store
+from annot_pipeline.storage.store_layout import ALERT
 from assets_defs.automation import ATTENDED_TAG
 
 if TYPE_CHECKING:
@@ -43,48 +46,77 @@ class FailedBuild:
     message: str
 
 
-GATE_FAILED = "DagsterAssetCheckFailedError"
-"""What Dagster fails a step with whose check blocks; which gates, the build has noted."""
+@dataclass(frozen=True)
+class RecoveredBuild:
+    """What is known of the first build that succeeds after one of which people were told.
+
+    Parameters
+    ----------
+    campaign
+        Name of the campaign.
+    run_id, job
+        The run, as Dagster knows it.
+    message
+        Which run had failed, and how this one ended.
+    """
+
+    campaign: str
+    run_id: str
+    job: str
+    message: str
+
 
 OnFailure = Callable[[FailedBuild], object]
+OnRecovery = Callable[[RecoveredBuild], object]
 
 
-def resolved(on_failure: OnFailure | str | None) -> OnFailure | None:
+def resolved(
+    name: str, hook: Callable[[Any], object] | str | None
+) -> Callable[[Any], object] | None:
     """Return the function; import it if it is named as ``package.module:function``.
+
+    ``name`` is that of the attribute, for messages.
 
     Raises
     ------
     ConfigError
         There is no such function.
     """
-    if not isinstance(on_failure, str):
-        return on_failure
-    module, _, name = on_failure.partition(":")
-    what = ""
+    if not isinstance(hook, str):
+        return hook
+    module, _, function_name = hook.partition(":")
+    what, target = "", None
     try:
-        target = getattr(importlib.import_module(module), name) if module and name else None
+        target = (
+            getattr(importlib.import_module(module), function_name)
+            if module and function_name
+            else None
+        )
     except Exception as error:  # a user's module may raise anything when it is imported
         target, what = None, f"{type(error).__name__}: {error}"
     if not callable(target):
         raise ConfigError(
-            f"on_failure: {on_failure} cannot be called",
+            f"{name}: {hook} cannot be called",
             [
                 Problem(
-                    "on_failure",
+                    name,
                     what or "no function of a module",
                     "package.module:function",
                     "name a function that can be imported where Dagster runs",
                 )
             ],
         )
-    function: OnFailure = target
+    function: Callable[[Any], object] = target
     return function
 
 
 def failure_sensor(
     campaign: LoadedCampaign, job: NightlyJob, on_failure: OnFailure | None
 ) -> dg.SensorDefinition:
-    """Return a sensor that calls ``on_failure`` for each failed run, or logs the message."""
+    """Return a sensor that calls ``on_failure`` for a failed run, or logs the message.
+
+    Runs that fail in the same way, with the same exports and settings, are told of once.
+    """
     name = campaign.settings.campaign
 
     @dg.run_failure_sensor(
@@ -97,30 +129,89 @@ def failure_sensor(
         run = context.dagster_run
         if ATTENDED_TAG in run.tags:
             return dg.SkipReason("annot build has already shown the error")
-        build = FailedBuild(name, run.run_id, run.job_name, _message(campaign, context))
+        build = FailedBuild(name, run.run_id, run.job_name, _message(context))
+        state = _state(campaign, run.run_id)
+        if state and _alert(campaign).get("state") == state:
+            return dg.SkipReason(f"run {run.run_id} failed as one before, of which was told")
         context.log.error(f"{name}: {build.message}")
-        if on_failure is None:
-            return dg.SkipReason(f"run {run.run_id} failed; logged, for there is no on_failure")
-        try:
-            on_failure(build)
-        except Exception as error:
-            context.log.exception(f"on_failure itself failed: {error}")
-            return dg.SkipReason(f"run {run.run_id} failed; on_failure failed too: {error}")
-        return dg.SkipReason(f"run {run.run_id} failed; on_failure was called")
+        write_json(_alert_path(campaign), {"run": run.run_id, "state": state})
+        return _called(context, "on_failure", on_failure, build, f"run {run.run_id} failed")
 
     return failed
 
 
-def _message(campaign: LoadedCampaign, context: dg.RunFailureSensorContext) -> str:
-    """Return our message if a step failed with one or by a gate, else Dagster's."""
-    noted = Store(campaign.store).last_outcome() or {}
-    is_noted = noted.get("run") == context.dagster_run.run_id
+def recovery_sensor(
+    campaign: LoadedCampaign, job: NightlyJob, on_recovery: OnRecovery | None
+) -> dg.SensorDefinition:
+    """Return a sensor that calls ``on_recovery`` for the first run that succeeds after an alert."""
+    name = campaign.settings.campaign
+
+    @dg.run_status_sensor(
+        run_status=dg.DagsterRunStatus.SUCCESS,
+        name=f"{name}_recovered",
+        monitored_jobs=[job],
+        default_status=dg.DefaultSensorStatus.RUNNING,
+        description="Says once that builds succeed again: calls on_recovery, or logs the message.",
+    )
+    def recovered(context: dg.RunStatusSensorContext) -> dg.SkipReason:
+        run, alert = context.dagster_run, _alert(campaign)
+        if not alert:
+            return dg.SkipReason("nobody was told of a failed build")
+        _alert_path(campaign).unlink(missing_ok=True)
+        outcome = (Store(campaign.store).last_outcome() or {}).get("outcome", "")
+        message = f"builds succeed again after run {alert['run']} failed: {outcome}"
+        build = RecoveredBuild(name, run.run_id, run.job_name, message)
+        context.log.info(f"{name}: {message}")
+        return _called(context, "on_recovery", on_recovery, build, f"run {run.run_id} succeeded")
+
+    return recovered
+
+
+def _called(
+    context: dg.RunStatusSensorContext,
+    hook: str,
+    function: Callable[[Any], object] | None,
+    build: FailedBuild | RecoveredBuild,
+    what: str,
+) -> dg.SkipReason:
+    """Call a hook; whatever it raises stops no sensor. Returns what the sensor shows."""
+    if function is None:
+        return dg.SkipReason(f"{what}; logged, for there is no {hook}")
+    try:
+        function(build)
+    except Exception as error:
+        context.log.exception(f"{hook} itself failed: {error}")
+        return dg.SkipReason(f"{what}; {hook} failed too: {error}")
+    return dg.SkipReason(f"{what}; {hook} was called")
+
+
+def _state(campaign: LoadedCampaign, run: str) -> str:
+    """Return the state of exports and settings that a run failed with; empty if unknown."""
+    store = Store(campaign.store)
+    failure = store.last_failure()
+    is_of_run = (store.last_outcome() or {}).get("run") == run
+    return failure.state if failure and is_of_run else ""
+
+
+def _alert_path(campaign: LoadedCampaign) -> Path:
+    return campaign.store / ALERT
+
+
+def _alert(campaign: LoadedCampaign) -> dict[str, Any]:
+    """Return what people were told of last and has not been mended since; empty if nothing."""
+    try:
+        alert = read_json(_alert_path(campaign))
+        return {name: str(alert[name]) for name in ("run", "state")}
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
+
+
+def _message(context: dg.RunFailureSensorContext) -> str:
+    """Return our message if a step failed with one, else Dagster's."""
     for event in context.get_step_failure_events():
         failure = event.step_failure_data
         if failure.user_failure_data and failure.user_failure_data.description:
             return failure.user_failure_data.description
-        if failure.error and failure.error.cls_name == GATE_FAILED and is_noted:
-            return noted["outcome"]
         if failure.error:
             return failure.error.message.strip()
     killed = Problem(

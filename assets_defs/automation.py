@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, TypeAlias
 import dagster as dg
 
 from annot_pipeline.config import LoadedCampaign
-from annot_pipeline.contracts import GOLD
 from annot_pipeline.errors import ConfigError, Problem
-from annot_pipeline.stages.build import MAKER
-from assets_defs.keys import gold_key, release_key, work_key
+from annot_pipeline.stages.build_state import build_state
+from annot_pipeline.storage.store import Store
+from assets_defs.campaign_assets import CampaignAssets
 
 if TYPE_CHECKING:  # what define_asset_job returns; dagster does not export its name
     from dagster._core.definitions.unresolved_asset_job_definition import (
@@ -23,24 +23,29 @@ CAMPAIGN_TAG, EXPORTS_TAG, ATTENDED_TAG = "annot/campaign", "annot/exports", "an
 """Tags of runs: whose they are, which exports the sensor saw, that a person waits for the run."""
 
 
-def nightly_job(campaign: LoadedCampaign) -> NightlyJob:
-    """Return the job that builds everything of a campaign; `annot build` runs it too."""
-    name = campaign.settings.campaign
+def nightly_job(assets: CampaignAssets) -> NightlyJob:
+    """Return the job that builds everything of a campaign; `annot build --dagster` runs it too."""
     return dg.define_asset_job(
-        f"{name}_nightly",
-        selection=dg.AssetSelection.assets(
-            release_key(campaign),
-            *(gold_key(campaign, table) for table in GOLD),
-            *(work_key(campaign, table) for table in MAKER),
-        ),
-        description=f"Builds the campaign {name} and publishes a release.",
+        f"{assets.name}_nightly",
+        selection=dg.AssetSelection.assets(*(spec.key for spec in assets.specs.values())),
+        description=f"Builds the campaign {assets.name} and publishes a release.",
         executor_def=dg.in_process_executor,  # stages are short; a process each would cost more
-        tags={CAMPAIGN_TAG: name},
+        tags={CAMPAIGN_TAG: assets.name},
     )
 
 
+def fails_again(campaign: LoadedCampaign) -> str:
+    """Return why a build would fail as the last one did; empty where something has changed."""
+    store = Store(campaign.store)
+    failure = store.last_failure()
+    if failure is None or failure.may_pass or failure.state != build_state(campaign):
+        return ""
+    outcome = (store.last_outcome() or {}).get("outcome", "").partition("\n")[0]
+    return f"exports and settings are as they were when a build failed: {outcome}"
+
+
 def nightly_schedule(campaign: LoadedCampaign, job: NightlyJob) -> dg.ScheduleDefinition:
-    """Return the nightly schedule.
+    """Return the nightly schedule; a tick is skipped where the build would fail again.
 
     Raises
     ------
@@ -48,12 +53,18 @@ def nightly_schedule(campaign: LoadedCampaign, job: NightlyJob) -> dg.ScheduleDe
         Dagster knows no moment that the cron means.
     """
     schedule = campaign.settings.schedule
+
+    def tick(_: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReason:
+        reason = fails_again(campaign)
+        return dg.SkipReason(reason) if reason else dg.RunRequest()
+
     try:
         return dg.ScheduleDefinition(
             name=f"{campaign.settings.campaign}_nightly_schedule",
             job=job,
             cron_schedule=schedule.cron,
             execution_timezone=schedule.timezone,
+            execution_fn=tick,
             default_status=(
                 dg.DefaultScheduleStatus.RUNNING
                 if schedule.active

@@ -1,64 +1,56 @@
-"""Asset checks: the gates, as Dagster shows and enforces them."""
+"""Asset checks: the gates of a step, as Dagster shows them.
+
+They stop no step: all stages run, so that people see all that is wrong and a candidate is kept.
+What they stop is publication, which fails its step.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import dagster as dg
 
-from annot_pipeline.config import LoadedCampaign
-from annot_pipeline.gates import GATES, RELEASE, Gate, GateResult
-from assets_defs.keys import release_key, work_key
+from annot_pipeline.errors import counted
+from annot_pipeline.gates import Gate, GateResult
+from annot_pipeline.report.markdown import escape
 
-NEVER = "never"
-OF_RELEASE = ("compare_releases", RELEASE)
-"""Whose gates look at the release as a whole: their checks are on it, and run when it is made."""
-
-
-def release_gates() -> list[Gate[Any]]:
-    """Return the gates whose checks are on the release."""
-    return [gate for gate in GATES if gate.stage in OF_RELEASE]
+CHECK = "gates"
+SEVERITY = {"error": dg.AssetCheckSeverity.ERROR, "warn": dg.AssetCheckSeverity.WARN}
 
 
-def check_spec(campaign: LoadedCampaign, gate: Gate[Any]) -> dg.AssetCheckSpec:
-    """Return a gate as a check; one that can fail with an error blocks what is downstream."""
-    levels = gate.levels(campaign.settings.gates.get(gate.name))
-    question = gate.asks(levels)
-    return dg.AssetCheckSpec(
-        gate.name,
-        asset=_checked_key(campaign, gate),
-        description=f"{question[:1].upper()}{question[1:]}. If it fails: {gate.do}.",
-        blocking=levels.error is not None,
+def check_spec(asset: dg.AssetKey, gates: Sequence[Gate[Any]]) -> dg.AssetCheckSpec:
+    """Return the check of an asset that its gates make."""
+    names = ", ".join(gate.name for gate in gates)
+    description = f"{counted(len(gates), 'gate')}: {names}. What fails says what to do."
+    return dg.AssetCheckSpec(CHECK, asset=asset, description=description)
+
+
+def check_result(asset: dg.AssetKey, gates: Sequence[GateResult]) -> dg.AssetCheckResult:
+    """Return how the gates of an asset went: those that did not pass first, with what to do."""
+    open_gates = sorted(
+        (gate for gate in gates if gate.level != "pass"), key=lambda gate: gate.level
     )
-
-
-def _checked_key(campaign: LoadedCampaign, gate: Gate[Any] | GateResult) -> dg.AssetKey:
-    if gate.stage in OF_RELEASE:
-        return release_key(campaign)
-    return work_key(campaign, gate.table)
-
-
-def check_result(campaign: LoadedCampaign, gate: GateResult) -> dg.AssetCheckResult:
-    """Return how a gate went."""
-    metadata: dict[str, float | str] = {
-        name: value
-        for name, value in (
-            ("value", gate.value),
-            ("warns above", NEVER if gate.warn is None else gate.warn),
-            ("fails above", NEVER if gate.error is None else gate.error),
-            ("could not be checked", gate.unchecked),
-            ("detail", gate.detail),
-            ("do", gate.do),
-        )
-        if value != ""
+    worst = open_gates[0].level if open_gates else "warn"
+    rows = [
+        f"| {gate.level} | {escape(str(gate))} | {escape(gate.do)} |" for gate in open_gates
+    ] + [f"| pass | {escape(str(gate))} | |" for gate in gates if gate.level == "pass"]
+    metadata: dict[str, Any] = {
+        "gates": dg.MetadataValue.md("\n".join(["| level | gate | do |", "|---|---|---|", *rows])),
+        "failed": sum(gate.level == "error" for gate in gates),
+        "warned": sum(gate.level == "warn" for gate in gates),
     }
+    summary = f"{counted(len(gates), 'gate')} passed"
     return dg.AssetCheckResult(
-        passed=gate.level == "pass",
-        asset_key=_checked_key(campaign, gate),
-        check_name=gate.name,
-        severity=(
-            dg.AssetCheckSeverity.ERROR if gate.level == "error" else dg.AssetCheckSeverity.WARN
-        ),
+        passed=not open_gates,
+        asset_key=asset,
+        check_name=CHECK,
+        severity=SEVERITY[worst],
         metadata=metadata,
-        description=str(gate),
+        description="\n".join(map(str, open_gates)) or summary,
     )
+
+
+def gate_figures(gates: Sequence[GateResult]) -> dict[str, float]:
+    """Return the figures of gates as metadata of a materialization: Dagster plots their history."""
+    return {f"gate {gate.name}": gate.value for gate in gates if not gate.unchecked}

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Any
 
 import dagster as dg
+from dagster.components.utils.translation import TranslationFn, TranslationFnResolver
 from pydantic import Field
 
 from assets_defs.scaffold import CampaignScaffolder
@@ -14,9 +16,9 @@ from assets_defs.scaffold import CampaignScaffolder
 class JudgmentCampaign(dg.Component, dg.Model, dg.Resolvable):
     """Turns raw judgment exports into versioned gold datasets.
 
-    Makes the assets CAMPAIGN/gold/TABLE and CAMPAIGN/release with gates as asset checks, the job
-    CAMPAIGN_nightly, its schedule, the sensor CAMPAIGN_exports for new exports, and
-    CAMPAIGN_failed for builds that fail.
+    Makes the assets CAMPAIGN/gold/TABLE and CAMPAIGN/release with gates as asset checks, the jobs
+    CAMPAIGN_nightly and CAMPAIGN_publish_candidate, the schedule, the sensor CAMPAIGN_exports for
+    new exports, CAMPAIGN_failed and CAMPAIGN_recovered for builds that fail and succeed again.
     """
 
     campaign: Annotated[
@@ -44,6 +46,42 @@ class JudgmentCampaign(dg.Component, dg.Model, dg.Resolvable):
         ),
     ] = None
 
+    on_recovery: Annotated[
+        str | None,
+        dg.Resolver.default(
+            description="package.module:function, called with an assets_defs.RecoveredBuild when "
+            "builds succeed again after a failure.",
+            examples=["my_project.alerts:tell_the_team"],
+        ),
+    ] = None
+    key_prefix: Annotated[
+        str | list[str],
+        dg.Resolver.default(description="Put before the keys of all assets.", examples=["human"]),
+    ] = Field(default_factory=list)
+    group_name: Annotated[
+        str | None,
+        dg.Resolver.default(
+            description="Group of gold and release (default: the campaign's name); internal "
+            "tables are in GROUP_work.",
+            examples=["evaluation"],
+        ),
+    ] = None
+    tags: Annotated[
+        dict[str, str],
+        dg.Resolver.default(description="Tags of all assets.", examples=[{"team": "data"}]),
+    ] = Field(default_factory=dict)
+    owners: Annotated[
+        list[str] | None,
+        dg.Resolver.default(
+            description="Owners of all assets (default: those of campaign.yaml).",
+            examples=[["team:annotation"]],
+        ),
+    ] = None
+    translation: Annotated[
+        TranslationFn[dg.AssetSpec] | None,
+        TranslationFnResolver(template_vars_for_translation_fn=lambda spec: {"spec": spec}),
+    ] = None
+
     @classmethod
     def get_spec(cls) -> dg.ComponentTypeSpec:
         """Return what `dg list components` says."""
@@ -57,10 +95,26 @@ class JudgmentCampaign(dg.Component, dg.Model, dg.Resolvable):
         """Return assets, checks, job, schedule and sensors of the campaign."""
         from annot_pipeline.config.campaign_file import load_campaign
         from annot_pipeline.errors import AnnotError
+        from assets_defs.campaign_assets import Layout
         from assets_defs.definitions import definitions_of
 
         try:
-            campaign = load_campaign(context.path / self.campaign, overrides=self.overrides)
-            return definitions_of(campaign, on_failure=self.on_failure)
+            overrides = self.overrides | ({"owners": self.owners} if self.owners else {})
+            load = partial(load_campaign, context.path / self.campaign, overrides=overrides)
+            prefix = [self.key_prefix] if isinstance(self.key_prefix, str) else self.key_prefix
+            translate = self.translation
+            layout = Layout(
+                tuple(prefix),
+                self.group_name,
+                self.tags,
+                translate and (lambda spec: translate(spec, spec)),
+            )
+            return definitions_of(
+                load(),
+                reload=load,
+                layout=layout,
+                on_failure=self.on_failure,
+                on_recovery=self.on_recovery,
+            )
         except AnnotError as error:  # its words say all, frames of ours would hide them
             raise error.with_traceback(None) from None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,19 +11,30 @@ import dagster as dg
 
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.config.campaign_file import load_campaign
-from annot_pipeline.stages.build import STAGES, Progress
-from assets_defs.alerts import OnFailure, failure_sensor, resolved
+from annot_pipeline.stages.build import Progress
+from assets_defs.alerts import OnFailure, OnRecovery, failure_sensor, recovery_sensor, resolved
 from assets_defs.automation import nightly_job, nightly_schedule
-from assets_defs.expectations import expectation_checks
+from assets_defs.campaign_assets import CampaignAssets, Layout, RunSettings, Translate
+from assets_defs.decisions import publish_candidate_job
+from assets_defs.expectations import expectation_check
 from assets_defs.release import release_asset
 from assets_defs.sensor import exports_sensor
-from assets_defs.stage_assets import stage_assets
+from assets_defs.stage_assets import step_assets
 
 
 def build_definitions(
-    campaign: str | Path, /, *, on_failure: OnFailure | str | None = None, **overrides: Any
+    campaign: str | Path,
+    /,
+    *,
+    on_failure: OnFailure | str | None = None,
+    on_recovery: OnRecovery | str | None = None,
+    key_prefix: str | Sequence[str] = (),
+    group_name: str | None = None,
+    tags: Mapping[str, str] | None = None,
+    translate: Translate | None = None,
+    **overrides: Any,
 ) -> dg.Definitions:
-    """Return assets, checks, job, schedule and sensors of a campaign.
+    """Return assets, checks, jobs, schedule and sensors of a campaign.
 
     Parameters
     ----------
@@ -30,6 +43,18 @@ def build_definitions(
     on_failure
         Called with a `FailedBuild` when a run of the job failed; a function, or its name as
         ``package.module:function``. Without it the message is logged.
+    on_recovery
+        The same with a `RecoveredBuild` when the first run after that succeeded.
+    key_prefix
+        Put before the keys of all assets.
+    group_name
+        Group of gold and release, by default the campaign's name; that of internal tables is
+        ``GROUP_work``.
+    tags
+        Tags of all assets.
+    translate
+        Takes the `dagster.AssetSpec` of each asset and returns it as it shall be, also with
+        another key.
     **overrides
         Top-level keys of campaign.yaml that replace the file's, ``campaign``, its name, too.
 
@@ -38,32 +63,46 @@ def build_definitions(
     annot_pipeline.errors.ConfigError
         The campaign is not valid; all problems at once.
     """
-    return definitions_of(load_campaign(campaign, overrides=overrides), on_failure=on_failure)
+    prefix = (key_prefix,) if isinstance(key_prefix, str) else tuple(key_prefix)
+    load = partial(load_campaign, campaign, overrides=overrides)
+    return definitions_of(
+        load(),
+        reload=load,
+        layout=Layout(prefix, group_name, tags or {}, translate),
+        on_failure=on_failure,
+        on_recovery=on_recovery,
+    )
 
 
 def definitions_of(
     campaign: LoadedCampaign,
     *,
+    layout: Layout | None = None,
+    reload: Callable[..., LoadedCampaign] | None = None,
     progress: Progress | None = None,
     on_failure: OnFailure | str | None = None,
+    on_recovery: OnRecovery | str | None = None,
 ) -> dg.Definitions:
     """Return the same for a campaign that is read already.
 
-    ``progress`` hears what Dagster's log does.
+    ``progress`` hears what Dagster's log does; ``reload`` reads it with the settings of a run.
     """
-    job = nightly_job(campaign)
+    assets = CampaignAssets(campaign, layout or Layout(), reload)
+    job = nightly_job(assets)
     schedule = nightly_schedule(campaign, job)  # refuses a wrong cron, which assets rest on
     return dg.Definitions(
         assets=[
-            *(stage_assets(campaign, stage, progress) for stage in STAGES),
-            release_asset(campaign, progress),
+            *(step_assets(assets, step, progress) for step in assets.steps),
+            release_asset(assets, progress),
         ],
         # where a person waits (annot build) the release is all that is asked for
-        asset_checks=[] if progress else [expectation_checks(campaign)],
-        jobs=[job],
+        asset_checks=[] if progress else [expectation_check(assets)],
+        jobs=[job, publish_candidate_job(assets)],
+        resources={assets.settings_key: RunSettings()},
         schedules=[schedule],
         sensors=[
             exports_sensor(campaign, job),
-            failure_sensor(campaign, job, resolved(on_failure)),
+            failure_sensor(campaign, job, resolved("on_failure", on_failure)),
+            recovery_sensor(campaign, job, resolved("on_recovery", on_recovery)),
         ],
     )

@@ -6,99 +6,77 @@ from typing import Any
 import dagster as dg
 
 from annot_pipeline.commands.publish import Publication, publish
-from annot_pipeline.config import LoadedCampaign
-from annot_pipeline.contracts import GOLD
 from annot_pipeline.errors import GateError
-from annot_pipeline.gates import GateResult
-from annot_pipeline.stages.build import GOLD_MADE, MAKER, STAGES, Build, Progress
-from assets_defs.checks import OF_RELEASE, check_result, check_spec, release_gates
-from assets_defs.freshness import freshness
-from assets_defs.keys import gold_key, release_key, work_key
-from assets_defs.metadata import gold_metadata, table_description
-from assets_defs.stage_assets import in_dagster, retry_policy
-
-READ = {table for stage in STAGES for table in stage.inputs}
-LAST = [table for table in MAKER if table in GOLD_MADE or table not in READ]
-"""What is published, and what no stage reads: with them every stage has run."""
+from annot_pipeline.gates import GATES, RELEASE, Gate, GateResult
+from annot_pipeline.stages.build import MAKER, STAGES, Build, Progress
+from assets_defs.campaign_assets import CampaignAssets
+from assets_defs.checks import check_result, check_spec
+from assets_defs.metadata import gold_metadata
+from assets_defs.stage_assets import in_dagster, log_levels, retry_policy
 
 Events = Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]
 
 
-def release_asset(campaign: LoadedCampaign, progress: Progress | None) -> dg.AssetsDefinition:
+def release_asset(assets: CampaignAssets, progress: Progress | None) -> dg.AssetsDefinition:
     """Return the assets that publication alone materializes: the release and its gold tables.
 
     What depends on a gold table so never runs for a build whose gates failed.
     """
+    gates = [*assets.gates(assets.last_stages), *(gate for gate in GATES if gate.stage == RELEASE)]
 
     @dg.multi_asset(
-        name=f"{campaign.settings.campaign}__release",
-        specs=_specs(campaign),
-        check_specs=[check_spec(campaign, gate) for gate in release_gates()],
-        retry_policy=retry_policy(campaign, progress),
+        name=f"{assets.name}__release",
+        specs=[spec for (kind, _), spec in assets.specs.items() if kind != "work"],
+        check_specs=[check_spec(assets.release_key, gates)],
+        required_resource_keys={assets.settings_key},
+        retry_policy=retry_policy(assets.campaign, STAGES, progress),
     )
     def release(context: dg.AssetExecutionContext) -> Events:
-        build = Build(campaign, context.run.run_id, progress or context.log.info)
+        campaign = in_dagster("settings", lambda: assets.campaign_of(context))
+        build = Build(campaign, context.run.run_id, progress or log_levels(context))
         try:
-            publication = in_dagster("publish", lambda: publish(build))
+            publication = in_dagster("publish", lambda: _published(assets, build))
         except dg.Failure as failure:
             if isinstance(failure.__cause__, GateError):
-                yield from _check_results(campaign, failure.__cause__.checks)
+                yield _check_result(assets, gates, failure.__cause__.checks)
             raise
-        yield from _check_results(campaign, publication.checks)
-        yield _materialized(campaign, publication)
-        for table in publication.release.manifest["tables"]:
-            if table["name"] in GOLD:
-                is_persistent = not context.instance.is_ephemeral
-                yield _gold_materialized(
-                    campaign, build, publication, table, is_persistent=is_persistent
-                )
+        yield _check_result(assets, gates, publication.checks)
+        yield from release_events(assets, build, publication, context.instance)
 
     return release
 
 
-def _specs(campaign: LoadedCampaign) -> list[dg.AssetSpec]:
-    common: dict[str, Any] = {
-        "group_name": campaign.settings.campaign,
-        "kinds": {"parquet"},
-        "owners": list(campaign.settings.owners),
-        "freshness_policy": freshness(campaign),
-    }
-    published = "Published if contents, settings or exports changed and no gate fails; else the "
-    return [
-        dg.AssetSpec(
-            release_key(campaign),
-            deps=[work_key(campaign, table) for table in LAST],
-            description="The newest release: gold tables, manifest, data card, report. "
-            f"{published}last release stays.",
-            code_version="1",
-            **common,
-        ),
-        *(
-            dg.AssetSpec(
-                gold_key(campaign, table),
-                deps=[work_key(campaign, table)] if table in MAKER else [],
-                description=f"{table_description(table)} {published}last release stays.",
-                code_version=MAKER[table].code_version if table in MAKER else "1",
-                **common,
-            )
-            for table in GOLD
-        ),
-    ]
+def release_events(
+    assets: CampaignAssets, build: Build, publication: Publication, instance: dg.DagsterInstance
+) -> Iterator[dg.MaterializeResult[Any]]:
+    """Yield the events of a release and of its gold tables that are assets."""
+    yield _materialized(assets, publication)
+    for table in publication.release.manifest["tables"]:
+        if table["name"] in assets.tables:
+            is_persistent = not instance.is_ephemeral
+            yield _gold_materialized(assets, build, publication, table, is_persistent=is_persistent)
 
 
-def _check_results(
-    campaign: LoadedCampaign, documents: Sequence[Mapping[str, Any]]
-) -> Iterator[dg.AssetCheckResult]:
-    for document in documents:
-        if document["stage"] in OF_RELEASE:
-            yield check_result(campaign, GateResult(**document))
+def _published(assets: CampaignAssets, build: Build) -> Publication:
+    for stage in assets.last_stages:
+        build.run_stage(stage)
+    return publish(build)
 
 
-def _materialized(campaign: LoadedCampaign, publication: Publication) -> dg.MaterializeResult[Any]:
+def _check_result(
+    assets: CampaignAssets, gates: Sequence[Gate[Any]], documents: Sequence[Mapping[str, Any]]
+) -> dg.AssetCheckResult:
+    """Return how the gates of the release went; other gates have checks of their own."""
+    names = {gate.name for gate in gates}
+    results = [GateResult(**document) for document in documents if document["name"] in names]
+    return check_result(assets.release_key, results)
+
+
+def _materialized(assets: CampaignAssets, publication: Publication) -> dg.MaterializeResult[Any]:
     """Return the event of the release; its data version is the hash of the published contents."""
     release = publication.release
     return dg.MaterializeResult(
-        asset_key=release_key(campaign),
+        asset_key=assets.release_key,
         metadata={
             "version": release.version,
             "published": publication.published,
@@ -112,7 +90,7 @@ def _materialized(campaign: LoadedCampaign, publication: Publication) -> dg.Mate
 
 
 def _gold_materialized(
-    campaign: LoadedCampaign,
+    assets: CampaignAssets,
     build: Build,
     publication: Publication,
     table: Mapping[str, Any],
@@ -127,7 +105,7 @@ def _gold_materialized(
 
         metadata |= figures_of(build, build.recorded(MAKER[name]), name)
     return dg.MaterializeResult(
-        asset_key=gold_key(campaign, name),
+        asset_key=assets.gold_key(name),
         metadata=metadata,
         data_version=dg.DataVersion(table["sha256"]),
     )

@@ -18,7 +18,7 @@ from annot_pipeline.stages.ingest.present_exports import export_stats, present_e
 from annot_pipeline.storage.keys import judge_key, present_key, published_digest
 from annot_pipeline.storage.known_digests import known_digests
 from annot_pipeline.storage.store import Store
-from assets_defs.automation import EXPORTS_TAG
+from assets_defs.automation import EXPORTS_TAG, fails_again
 
 if TYPE_CHECKING:
     from assets_defs.automation import NightlyJob
@@ -35,8 +35,8 @@ def exports_sensor(campaign: LoadedCampaign, job: NightlyJob) -> dg.SensorDefini
 
     Each look asks the file system for sizes and times, which is cheap. When two looks in a row
     find the same, nobody writes any more; the bytes of what changed are read, once, and all is
-    compared with what was asked for last. If that build failed, the same is asked for again,
-    after longer and longer pauses. The cursor holds digests: it stays small.
+    compared with what was asked for last. If that build failed by what may pass, the same is asked
+    for again, after longer and longer pauses. The cursor holds digests: it stays small.
     """
     sensor = campaign.settings.schedule.sensor
 
@@ -45,7 +45,7 @@ def exports_sensor(campaign: LoadedCampaign, job: NightlyJob) -> dg.SensorDefini
         job=job,
         minimum_interval_seconds=sensor.interval_seconds,
         description="Starts a build when the content of exports or settings is new or changed, "
-        "and again after a pause if that build failed.",
+        "and again after a pause if that build failed by what may pass.",
         default_status=(
             dg.DefaultSensorStatus.RUNNING if sensor.active else dg.DefaultSensorStatus.STOPPED
         ),
@@ -63,7 +63,7 @@ def exports_sensor(campaign: LoadedCampaign, job: NightlyJob) -> dg.SensorDefini
             return dg.SkipReason(str(error))
         if content_digest == cursor.get("asked"):
             waits = _waits(context.instance, job.name, content_digest)
-            if waits:
+            if waits := waits or fails_again(campaign):
                 return dg.SkipReason(waits)
         cursor["asked"] = content_digest
         # no run key: what comes back to what it was is built again

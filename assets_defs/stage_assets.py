@@ -1,4 +1,4 @@
-"""Assets: each stage of the pipeline with the tables it makes and the gates on them."""
+"""Assets: the steps of the pipeline, each with the table that people look at and its gates."""
 
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
@@ -7,11 +7,10 @@ import dagster as dg
 
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.errors import AnnotError
-from annot_pipeline.gates import gates_of
 from annot_pipeline.stages.build import Build, Progress, Stage, StageRun
-from assets_defs.checks import OF_RELEASE, check_result, check_spec
-from assets_defs.keys import work_key
-from assets_defs.metadata import stage_metadata, table_description
+from assets_defs.campaign_assets import CampaignAssets, Step
+from assets_defs.checks import check_result, check_spec, gate_figures
+from assets_defs.metadata import stage_metadata
 
 T = TypeVar("T")
 
@@ -19,63 +18,58 @@ READ_ELSEWHERE = ("archive_exports", "read_records", "compare_releases")
 """Stages that read what lies outside the store, exports or gold: what stops them may pass."""
 
 
-def stage_assets(
-    campaign: LoadedCampaign, stage: Stage, progress: Progress | None
+def step_assets(
+    assets: CampaignAssets, step: Step, progress: Progress | None
 ) -> dg.AssetsDefinition:
-    """Return the assets of one stage: tables of the store, in a group of their own."""
-    settings = campaign.settings
-    gates = [g for g in gates_of(stage.name, stage.outputs) if g.stage not in OF_RELEASE]
-    specs = [
-        dg.AssetSpec(
-            work_key(campaign, table),
-            deps=[work_key(campaign, name) for name in stage.inputs],
-            description=f"{table_description(table)}\n\n{stage.description}",
-            group_name=f"{settings.campaign}_work",
-            kinds=set(stage.kinds),
-            owners=list(settings.owners),
-            code_version=stage.code_version,
-        )
-        for table in stage.outputs
-    ]
+    """Return the asset of a step: a table of the store."""
+    key = assets.work_key(step.table)
+    gates = assets.gates(step.stages)
 
     @dg.multi_asset(
-        name=f"{settings.campaign}__{stage.name}",
-        specs=specs,
-        check_specs=[check_spec(campaign, gate) for gate in gates],
-        retry_policy=retry_policy(campaign, progress) if _may_pass(campaign, stage) else None,
+        name=f"{assets.name}__{step.stages[-1].name}",
+        specs=[assets.specs["work", step.table]],
+        check_specs=[check_spec(key, gates)] if gates else [],
+        required_resource_keys={assets.settings_key},
+        retry_policy=retry_policy(assets.campaign, step.stages, progress),
     )
-    def assets(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult[Any]]:
-        build = Build(campaign, context.run.run_id, progress or context.log.info)
+    def make(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult[Any]]:
+        campaign = in_dagster("settings", lambda: assets.campaign_of(context))
+        build = Build(campaign, context.run.run_id, progress or log_levels(context))
         is_persistent = not context.instance.is_ephemeral
 
-        def results() -> list[dg.MaterializeResult[Any]]:
-            run = build.run_stage(stage)
+        def result() -> dg.MaterializeResult[Any]:
+            runs = [build.run_stage(stage) for stage in step.stages]
             with build.record_errors():  # data versions need the key of the judges' names
-                return [
-                    _materialized(campaign, build, run, table, is_persistent=is_persistent)
-                    for table in stage.outputs
-                ]
+                return _materialized(key, build, runs, step.table, is_persistent=is_persistent)
 
-        yield from in_dagster(stage.name, results)
+        yield in_dagster(step.table, result)
 
-    return assets
+    return make
 
 
 def _materialized(
-    campaign: LoadedCampaign, build: Build, run: StageRun, table: str, *, is_persistent: bool
+    key: dg.AssetKey, build: Build, runs: list[StageRun], table: str, *, is_persistent: bool
 ) -> dg.MaterializeResult[Any]:
+    gates = [gate for run in runs for gate in run.gates]
+    metadata = stage_metadata(build, runs[-1], table, is_persistent=is_persistent)
     return dg.MaterializeResult(
-        asset_key=work_key(campaign, table),
-        metadata=stage_metadata(build, run, table, is_persistent=is_persistent),
+        asset_key=key,
+        metadata=metadata | gate_figures(gates),
         data_version=dg.DataVersion(
-            build.published_version(table, run.result.tables[table].sha256)
+            build.published_version(table, runs[-1].result.tables[table].sha256)
         ),
-        check_results=[
-            check_result(campaign, gate)
-            for gate in run.gates
-            if gate.table == table and gate.stage not in OF_RELEASE
-        ],
+        check_results=[check_result(key, gates)] if gates else [],
     )
+
+
+def log_levels(context: dg.AssetExecutionContext) -> Progress:
+    """Return what writes messages of a build to Dagster's log, those of gates at their level."""
+    levels = {"error": context.log.error, "warn": context.log.warning}
+
+    def log(message: str) -> None:
+        levels.get(message.partition(":")[0], context.log.info)(message)
+
+    return log
 
 
 def in_dagster(step: str, work: Callable[[], T]) -> T:
@@ -93,18 +87,16 @@ def in_dagster(step: str, work: Callable[[], T]) -> T:
         ) from error
 
 
-def _may_pass(campaign: LoadedCampaign, stage: Stage) -> bool:
-    """Return whether a stage can fail by what is not of this machine."""
-    return stage.name in READ_ELSEWHERE or campaign.settings.engine.kind == "spark"
-
-
-def retry_policy(campaign: LoadedCampaign, progress: Progress | None) -> dg.RetryPolicy | None:
+def retry_policy(
+    campaign: LoadedCampaign, stages: tuple[Stage, ...], progress: Progress | None
+) -> dg.RetryPolicy | None:
     """Return a policy that waits twice as long each time, with jitter for many campaigns.
 
-    None where a person waits, who hears the progress: Dagster would also try again what Ctrl-C
-    stopped.
+    None where nothing can fail that is not of this machine, and where a person waits, who hears
+    the progress: Dagster would also try again what Ctrl-C stopped.
     """
-    if progress is not None:
+    leans = any(stage.name in READ_ELSEWHERE for stage in stages)
+    if progress is not None or not (leans or campaign.settings.engine.kind == "spark"):
         return None
     retries = campaign.settings.schedule.retries
     return dg.RetryPolicy(

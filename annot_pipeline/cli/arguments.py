@@ -143,6 +143,7 @@ TRACE = (
     TASK,
     RELEASE,
 )
+BISECT = (*CAMPAIGN, option("item", "an item", "ITEM"), TASK)
 DIFF = (
     *CAMPAIGN,
     option("old", "older release, as v0001", "V1"),
@@ -250,6 +251,8 @@ COMMANDS = (
             "there is no such release, or gold cannot be written", DECISION),
     Command("trace", "trace", "show why an item has its label or score: judgments, fates, weights",
             "the release does not have the item or task, or cannot be read", TRACE),
+    Command("bisect", "diff", "show by which release an item got its label or score, and why",
+            "the newest release does not have the item, or one cannot be read", BISECT),
     Command("diff", "diff", "show what changed between two releases, each change with its cause",
             "a release cannot be read", DIFF),
     Command("verify", "releases", "recompute every checksum; --rebuild: from the archived exports",

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from annot_pipeline.cli.arguments import TABLES
-from annot_pipeline.cli.common import Document, check_output, load, say, show
+from annot_pipeline.cli.common import Document, check_output, load, say, show, typed
 from annot_pipeline.cli.render import fields, table
 from annot_pipeline.errors import first_of, row_and_line
 
@@ -52,6 +52,31 @@ def run_diff(arguments: argparse.Namespace) -> int:
         document |= dict(zip(("path", "judgments_path"), map(str, paths), strict=False))
     show(arguments, document, lambda: diff_lines(document))
     return 0
+
+
+def run_bisect(arguments: argparse.Namespace) -> int:
+    """Say since which release an item has its label or score, and why."""
+    from annot_pipeline.audit.bisect import bisect
+
+    campaign = load(arguments)
+    found = bisect(campaign, arguments.item, arguments.task, progress=say)
+    document = {"campaign": campaign.settings.campaign, "item": arguments.item, "changes": found}
+    show(arguments, document, lambda: _bisected(document, typed(arguments)))
+    return 0
+
+
+def _bisected(document: Document, campaign: str) -> Iterator[str]:
+    for row in document["changes"]:
+        yield f"{row['task']}: {row['column']} of {row['item']} is {row['value']}"
+        if row["before"] is None:
+            yield f"  since {row['since']} ({row['created_at']}), the oldest release that is there"
+            continue
+        was = "not there" if row["value_before"] is None else row["value_before"]
+        yield f"  since {row['since']} ({row['created_at']}); in {row['before']} it was {was}"
+        yield from fields(row, {"causes": "  by", "exports": "  exports"})
+        judgments = [_with_locations(judgment) for judgment in row["judgments"][:JUDGMENTS]]
+        yield from table("", judgments, JUDGMENT, longest=LONGEST)
+        yield f"next: annot diff {campaign} {row['before']} {row['since']}"
 
 
 def diff_lines(document: Document) -> Iterator[str]:

@@ -21,10 +21,12 @@ from annot_pipeline.storage.absent_gold import (
     other_gold,
     refuse_absent,
 )
+from annot_pipeline.storage.candidates import Candidates
 from annot_pipeline.storage.catalog import write_catalog
 from annot_pipeline.storage.manifest_changes import source_digest
 from annot_pipeline.storage.pins import pin, read_pins, unpin
 from annot_pipeline.storage.pointer import SHA256
+from annot_pipeline.storage.release import Release
 from annot_pipeline.storage.releases import Releases
 from annot_pipeline.storage.shortages import cannot_write
 from annot_pipeline.storage.source_digests import SourceDigests
@@ -153,6 +155,10 @@ def _plan(
     retained_digests |= _of_others(campaign, abandoned, digests) | _of_last_build(
         Store(campaign.store)
     )
+    candidates = Candidates(campaign.store, campaign.typed)
+    retained_digests |= {
+        sha256 for run in candidates.runs() for sha256 in _exports_of(candidates.get(run), digests)
+    }
     archive = Store(campaign.store).archive
     sizes = {path: path.stat().st_size for path in sorted(archive.glob("??/*")) if _is_kept(path)}
     unneeded = [path for path in sizes if path.name not in retained_digests]
@@ -184,11 +190,15 @@ def _sources(releases: Releases, version: str, digests: SourceDigests) -> set[st
     StoreError
         Nobody knows which archived bytes a published digest stands for.
     """
-    sources = releases.get(version).manifest["sources"]
+    return _exports_of(releases.get(version), digests)
+
+
+def _exports_of(release: Release, digests: SourceDigests) -> set[str]:
+    sources = release.manifest["sources"]
     sha256_by_name = {source["name"]: digests.sha256(source_digest(source)) for source in sources}
     unknown = [name for name, sha256 in sha256_by_name.items() if sha256 is None]
     if unknown:
-        what = f"it is unknown which archived bytes {first_of(unknown)} of {version} are"
+        what = f"it is unknown which archived bytes {first_of(unknown)} of {release.version} are"
         do = "restore store/digests, or set the key of then; no archived file was deleted"
         raise StoreError("the archive cannot be pruned", [Problem("", what, do=do)])
     return {sha256 for sha256 in sha256_by_name.values() if sha256}

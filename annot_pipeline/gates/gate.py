@@ -57,7 +57,7 @@ class Decision:
 
     def document(self) -> dict[str, Any]:
         """Return the document that the manifest holds."""
-        return asdict(self)
+        return asdict(self) | {"accepted": list(self.accepted)}
 
 
 @dataclass(frozen=True)

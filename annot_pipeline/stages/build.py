@@ -216,7 +216,7 @@ class Build:
     def _note_failure(self, error: AnnotError) -> None:
         advice = tuple(dict.fromkeys(problem.do for problem in error.problems if problem.do))
         state = build_state(self.campaign)
-        self.store.note_outcome(self.run, str(error), LastFailure(advice, state))
+        self.store.note_outcome(self.run, str(error), LastFailure(advice, state, error.may_pass))
 
     def _mask_error(self, error: Exception) -> None:
         if self.mask:

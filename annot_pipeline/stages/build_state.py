@@ -8,10 +8,11 @@ from annot_pipeline.errors import AnnotError, StoreError
 from annot_pipeline.stages.ingest.present_exports import export_stats
 from annot_pipeline.storage.keys import fingerprint, present_key
 from annot_pipeline.storage.pointer import POINTER
+from annot_pipeline.version import __version__
 
 
 def build_state(campaign: LoadedCampaign) -> str:
-    """Return a digest of the settings, exports and key that a build would use, and of gold.
+    """Return a digest of settings, exports, key and code that a build would use, and of gold.
 
     Of exports size and time are enough, of gold whether releases are there; no file is opened.
     """
@@ -25,4 +26,5 @@ def build_state(campaign: LoadedCampaign) -> str:
     except (StoreError, OSError) as error:
         used = str(error)
     is_away = not campaign.gold_url and not (campaign.gold / POINTER).exists()
-    return digest([campaign.settings.model_dump(mode="json"), exports, used, is_away])
+    settings = campaign.settings.model_dump(mode="json")
+    return digest([settings, exports, used, is_away, __version__])

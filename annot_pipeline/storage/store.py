@@ -60,10 +60,14 @@ class ResultFolder:
 
 @dataclass(frozen=True)
 class LastFailure:
-    """Holds the advice of a failed build, and a digest of its exports and settings."""
+    """Holds the advice of a failed build, and a digest of its exports and settings.
+
+    ``may_pass``: a later build may succeed with the same.
+    """
 
     advice: tuple[str, ...]
     state: str
+    may_pass: bool = False
 
 
 class Store:
@@ -268,7 +272,8 @@ class Store:
         """Return why the latest build failed; None if it did not, or if that is unknown."""
         try:
             failure = read_json(self._outcome)["failure"]
-            return LastFailure(tuple(map(str, failure["advice"])), str(failure["state"]))
+            advice = tuple(map(str, failure["advice"]))
+            return LastFailure(advice, str(failure["state"]), bool(failure["may_pass"]))
         except (OSError, ValueError, KeyError, TypeError):
             return None
 

@@ -13,6 +13,8 @@ from annot_pipeline.storage.marked_folder import FolderKind, entries_of
 from annot_pipeline.storage.pointer import VERSION
 from annot_pipeline.storage.release_log import LOG, LOG_LOCK
 
+ALERT = "alert.json"
+"""What people were told of and has not been mended since."""
 KEY = re.compile(r"[0-9a-f]{32}")
 RECORD_FILE = re.compile(r"[0-9a-f]{32}\.(parquet|json)")
 ARCHIVED = re.compile(r"[0-9a-f]{64}")
@@ -24,6 +26,7 @@ _UNFINISHED = re.compile(r"\.tmp-.+-\d+-[0-9a-f]{8}")
 FILES = frozenset(
     {
         ".lock",
+        ALERT,
         "catalog.duckdb",
         "export_digests.json",
         "judge.key",
@@ -35,7 +38,7 @@ FILES = frozenset(
 )
 RESTORED = frozenset({".lock", "judge.key", "key.json"})
 """Files that may lie in a new store alone: a key is restored before the first build."""
-NOTES = ("export_digests.json", "last_build.json")
+NOTES = (ALERT, "export_digests.json", "last_build.json")
 FIGURES = "figures"
 """Folder of figures of the last report."""
 FOLDERS: dict[str, tuple[re.Pattern[str], ...]] = {

@@ -1,0 +1,55 @@
+"""The job that publishes a candidate: what `annot publish` does, by run config."""
+
+import dagster as dg
+from pydantic import Field
+
+from assets_defs.automation import CAMPAIGN_TAG
+from assets_defs.campaign_assets import CampaignAssets
+from assets_defs.stage_assets import in_dagster
+
+
+class CandidateConfig(dg.Config):
+    """Which candidate is published, which gates are accepted, by whom and why."""
+
+    candidate: str = Field(description="run of the candidate, or the first characters of it")
+    accept: list[str] = Field(default=[], description="gates that failed and are accepted")
+    because: str = Field(default="", description="why")
+    by: str = Field(description="who decided")
+
+
+def publish_candidate_job(assets: CampaignAssets) -> dg.JobDefinition:
+    """Return the job; gold assets get the events of the release that it publishes."""
+    from assets_defs.release import release_events
+
+    @dg.op(name=f"{assets.name}__publish_candidate")
+    def publish_candidate(context: dg.OpExecutionContext, config: CandidateConfig) -> None:
+        from annot_pipeline.commands.decisions import publish_candidate as publish
+
+        publication, build = in_dagster(
+            "publish",
+            lambda: publish(
+                assets.campaign, config.candidate, config.accept, because=config.because,
+                by=config.by, progress=context.log.info,
+            ),
+        )  # fmt: skip
+        for event in release_events(assets, build, publication, context.instance):
+            context.log_event(
+                dg.AssetMaterialization(
+                    event.asset_key or assets.release_key,
+                    metadata=event.metadata,
+                    tags={"dagster/data_version": event.data_version.value}
+                    if event.data_version
+                    else None,
+                )
+            )
+
+    @dg.job(
+        name=f"{assets.name}_publish_candidate",
+        description="Publishes a candidate, in spite of gates that somebody accepts.",
+        executor_def=dg.in_process_executor,
+        tags={CAMPAIGN_TAG: assets.name},
+    )
+    def job() -> None:
+        publish_candidate()
+
+    return job

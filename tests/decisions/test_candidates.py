@@ -1,0 +1,192 @@
+"""What a gate stops is a candidate: people compare it, and publish it with a name and a reason."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from annot_pipeline import load_gold
+from annot_pipeline.cli import main
+from annot_pipeline.commands.build import build_release
+from annot_pipeline.commands.decisions import publish_candidate
+from annot_pipeline.commands.prune import prune
+from annot_pipeline.commands.release_list import list_releases
+from annot_pipeline.config.campaign_file import load_campaign
+from annot_pipeline.errors import ConfigError, GateError, StoreError
+from annot_pipeline.storage.candidates import CANDIDATES, MOST, Candidates
+from annot_pipeline.storage.files import file_sha256
+from annot_pipeline.storage.releases import Releases
+from tests.audit.two_releases import EXPORT, MORE, SETTINGS, build
+
+
+def silent(_: str) -> None:
+    """Report nothing."""
+
+
+@pytest.fixture
+def campaign(copy_campaign, tmp_path) -> Path:
+    """A release, and an export by a new judge that a gate stops."""
+    folder = copy_campaign(_first_release, tmp_path / "campaign")
+    settings = SETTINGS | {"gates": {"unseen_judges": {"error": 0.0, "minimum": 1}}}
+    (folder / "campaign.yaml").write_text(json.dumps(settings))
+    (folder / "exports" / "b.csv").write_text(MORE)
+    return folder
+
+
+def _first_release(folder: Path) -> None:
+    build(folder, {"a.csv": EXPORT})
+
+
+def stopped(campaign: Path, **options: Any) -> GateError:
+    with pytest.raises(GateError) as error:
+        build_release(load_campaign(campaign), silent, **options)
+    return error.value
+
+
+def accept(campaign: Path, *gates: str, run: str = "latest", because: str = "seen") -> Any:
+    return publish_candidate(
+        load_campaign(campaign), run, gates, because=because, by="ann", progress=silent
+    )[0]
+
+
+def test_a_stopped_build_keeps_its_tables_and_gold_stays(campaign, capsys):
+    error = stopped(campaign)
+    candidate = Candidates(campaign / "store").get()
+    run = candidate.manifest["candidate"]["run"]
+    advice = error.problems[-1].do
+    assert f"annot diff {campaign} latest candidate" in advice
+    assert f"annot publish {campaign} --candidate {run[:8]} --accept unseen_judges" in advice
+    assert candidate.table("labels").num_rows == 6
+    assert Releases(campaign / "gold").versions() == ["v0001"]
+    assert load_gold(campaign / "gold", "labels").num_rows == 5
+    with pytest.raises(StoreError, match="no release candidate"):
+        load_gold(campaign / "gold", "labels", "candidate")
+    assert main(["diff", str(campaign), "latest", "candidate"]) == 0
+    assert "v0001 to candidate" in capsys.readouterr().out
+    assert main(["trace", str(campaign), "i9", "--release", "candidate"]) == 0
+    assert main(["status", str(campaign)]) == 0
+    assert f"--candidate {run[:8]}" in capsys.readouterr().out
+    report = (candidate.folder / "report.html").read_text()
+    assert "A candidate: nothing was published" in report
+
+
+def test_who_accepts_a_gate_and_why_stands_in_the_release(campaign, capsys):
+    stopped(campaign)
+    candidate = Candidates(campaign / "store").get()
+    files = {n: d for n, d in candidate.manifest["files"].items() if n.endswith(".parquet")}
+    publication = accept(campaign, "unseen_judges", because="w7 is an expert")
+    manifest = publication.release.manifest
+    assert publication.published
+    assert publication.release.version == "v0002"
+    decision = manifest["decision"]
+    assert (decision["by"], decision["because"]) == ("ann", "w7 is an expert")
+    assert decision["accepted"] == ["unseen_judges"]
+    [check] = [c for c in manifest["checks"] if c["name"] == "unseen_judges"]
+    assert check["level"] == "warn"
+    assert "accepted by ann: w7 is an expert" in check["detail"]
+    assert {n: manifest["files"][n] for n in files} == files  # the very tables that were looked at
+    assert "w7 is an expert" in (publication.release.folder / "report.html").read_text()
+    assert list_releases(load_campaign(campaign))["releases"][1]["decision"] == decision
+    assert main(["releases", str(campaign)]) == 0
+    assert "accepted unseen_judges, by ann: w7 is an expert" in capsys.readouterr().out
+    assert Candidates(campaign / "store").runs() == []  # nothing is left to decide
+    assert main(["verify", str(campaign), "v0002", "--rebuild"]) == 0
+
+
+def test_only_what_failed_can_be_accepted_and_all_of_it_must_be(campaign):
+    stopped(campaign)
+    with pytest.raises(ConfigError, match="label_flips did not fail"):
+        accept(campaign, "unseen_judges", "label_flips")
+    with pytest.raises(ConfigError, match="a decision needs a reason"):
+        accept(campaign, "unseen_judges", because=" ")
+    with pytest.raises(GateError, match="unseen_judges"):
+        accept(campaign, because="")
+    with pytest.raises(StoreError, match="no candidate of run 0x"):
+        accept(campaign, run="0x")
+    assert Releases(campaign / "gold").versions() == ["v0001"]
+
+
+@pytest.mark.parametrize("name", ["contract_labels", "accounting", "published_names"])
+def test_nobody_can_accept_that_the_release_itself_is_wrong(campaign, name):
+    stopped(campaign)
+    path = Candidates(campaign / "store").get().folder / "manifest.json"
+    document = json.loads(path.read_bytes())
+    for check in document["checks"]:
+        check["level"] = "error" if check["name"] == name else check["level"]
+    path.write_text(json.dumps(document))
+    with pytest.raises(ConfigError, match=f"{name} cannot be accepted"):
+        accept(campaign, "unseen_judges", name)
+
+
+def test_a_candidate_of_other_settings_exports_or_an_older_release_is_refused(campaign):
+    stopped(campaign)
+    settings = json.loads((campaign / "campaign.yaml").read_text())
+    (campaign / "campaign.yaml").write_text(json.dumps(settings | {"seed": 5}))
+    with pytest.raises(StoreError, match="the tables come from different builds"):
+        accept(campaign, "unseen_judges")
+    (campaign / "campaign.yaml").write_text(json.dumps(settings))
+    (campaign / "exports" / "b.csv").rename(campaign / "b.csv")
+    with pytest.raises(StoreError, match=r"is gone: exports/b\.csv"):
+        accept(campaign, "unseen_judges")
+    (campaign / "b.csv").rename(campaign / "exports" / "b.csv")
+    (campaign / "exports" / "c.csv").write_text("item,judge,label\ni0,w8,a\n")  # arrives later
+    assert accept(campaign, "unseen_judges").published
+
+
+def test_a_candidate_that_another_release_overtook_is_refused(campaign):
+    stopped(campaign, keep=True)
+    (campaign / "exports" / "b.csv").rename(campaign / "b.csv")
+    (campaign / "exports" / "c.csv").write_text("item,judge,label\nk,w0,b\n")
+    assert build_release(load_campaign(campaign), silent)[0].release.version == "v0002"
+    (campaign / "b.csv").rename(campaign / "exports" / "b.csv")
+    with pytest.raises(StoreError, match="another build published v0002"):
+        accept(campaign, "unseen_judges")
+    assert Releases(campaign / "gold").versions() == ["v0001", "v0002"]
+
+
+def test_a_candidate_can_be_asked_for_and_is_kept_on_request(campaign):
+    loaded = load_campaign(campaign, sets=["gates.unseen_judges.error=1"])
+    publication, built = build_release(loaded, silent, candidate=True, keep=True)
+    assert publication.is_candidate
+    assert not publication.published
+    assert Releases(campaign / "gold").versions() == ["v0001"]
+    released, _ = publish_candidate(loaded, built.run[:6], (), because="", by=None, progress=silent)
+    assert released.release.version == "v0002"
+    assert released.release.manifest.get("decision") is None
+    assert Candidates(campaign / "store").runs() == [built.run]
+
+
+def test_the_same_build_again_makes_no_second_candidate_and_old_ones_go(campaign):
+    stopped(campaign)
+    [run] = Candidates(campaign / "store").runs()
+    stopped(campaign)
+    assert Candidates(campaign / "store").runs() == [run]
+    for n in range(MOST + 1):
+        (campaign / "exports" / "b.csv").write_text(f"{MORE}j{n},w7,a\n")
+        stopped(campaign)
+    runs = Candidates(campaign / "store").runs()
+    assert len(runs) == MOST
+    assert run not in runs
+
+
+def test_prune_keeps_what_a_candidate_was_made_of(campaign):
+    stopped(campaign)
+    digest = file_sha256(campaign / "exports" / "b.csv")
+    (campaign / "exports" / "b.csv").write_text(f"{MORE}j,w7,a\n")
+    stopped(campaign)
+    prune(load_campaign(campaign), 1, progress=silent)
+    assert (campaign / "store" / "archive" / digest[:2] / digest).exists()
+
+
+def test_a_candidate_that_cannot_be_written_does_not_hide_the_gate(campaign, monkeypatch):
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, os.strerror(28))
+
+    monkeypatch.setattr(Candidates, "add", full)
+    error = stopped(campaign)
+    assert [problem.where for problem in error.problems] == [""]
+    assert not (campaign / "store" / CANDIDATES).exists()

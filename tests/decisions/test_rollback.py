@@ -1,0 +1,183 @@
+"""Back to an older release, exports that are excluded, releases that are not to be used."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from annot_pipeline import load_gold
+from annot_pipeline.audit.bisect import bisect
+from annot_pipeline.cli import main
+from annot_pipeline.commands.build import build_release
+from annot_pipeline.commands.decisions import retract, roll_back
+from annot_pipeline.commands.status import status
+from annot_pipeline.commands.validate import validate
+from annot_pipeline.config.campaign_file import load_campaign
+from annot_pipeline.errors import ConfigError, GateError, StoreError
+from annot_pipeline.storage.files import file_sha256
+from annot_pipeline.storage.releases import Releases
+from tests.audit.two_releases import MORE, SETTINGS, build_two, manifest_of
+
+
+def silent(_: str) -> None:
+    """Report nothing."""
+
+
+@pytest.fixture
+def campaign(copy_campaign, tmp_path) -> Path:
+    """Two releases, the second of an export more."""
+    return copy_campaign(build_two, tmp_path / "campaign")
+
+
+def back(campaign: Path, version: str = "v0001") -> Any:
+    return roll_back(
+        load_campaign(campaign), version, because="b.csv is wrong", by="ann", progress=silent
+    )
+
+
+def exclude(campaign: Path, digest: str) -> None:
+    [source] = SETTINGS["sources"]
+    excluded = source | {"exclude": [{"digest": digest, "because": "wrong"}]}
+    (campaign / "campaign.yaml").write_text(json.dumps(SETTINGS | {"sources": [excluded]}))
+
+
+def rebuilt(campaign: Path) -> Any:
+    return build_release(load_campaign(campaign), silent)[0]
+
+
+def test_the_content_of_an_older_release_is_published_again(campaign):
+    release = back(campaign)
+    assert release.version == "v0003"
+    old, new = manifest_of(campaign, "v0001"), manifest_of(campaign, "v0003")
+    assert new["content_sha256"] == old["content_sha256"]
+    assert new["parent"]["version"] == "v0002"
+    assert (new["decision"]["restored"], new["decision"]["by"]) == ("v0001", "ann")
+    assert list(new["decision"]["dropped"].values()) == ["exports/b.csv"]
+    assert new["changes"]["removed_labels"] == 1
+    assert load_gold(campaign / "gold", "labels").equals(
+        load_gold(campaign / "gold", "labels", "v0001")
+    )
+    report = (release.folder / "report.html").read_text()
+    assert "v0003 has the content of v0001" in report
+    assert "v0003" in (release.folder / "README.md").read_text()
+    assert main(["verify", str(campaign)]) == 0
+    assert main(["verify", str(campaign), "v0003", "--rebuild"]) == 0
+
+
+def test_the_next_night_does_not_publish_what_was_dropped(campaign, capsys):
+    back(campaign)
+    with pytest.raises(GateError, match="dropped_exports: 1 export"):
+        rebuilt(campaign)
+    digest = next(iter(manifest_of(campaign, "v0003")["decision"]["dropped"]))
+    exclude(campaign, digest[:16])
+    publication = rebuilt(campaign)
+    assert publication.release.version == "v0004"  # the settings differ
+    assert manifest_of(campaign, "v0004")["facts"]["excluded_exports"] == {"exports/b.csv": "wrong"}
+    assert load_gold(campaign / "gold", "labels").num_rows == 5
+    document = status(load_campaign(campaign))
+    assert document["excluded"] == {"exports/b.csv": "wrong"}
+    assert not document["build_due"]
+    assert main(["status", str(campaign)]) == 0
+    assert "excluded by their source: exports/b.csv wrong" in capsys.readouterr().out
+
+
+def test_a_corrected_export_is_read_after_a_rollback(campaign):
+    back(campaign)
+    (campaign / "exports" / "b.csv").write_text(MORE.replace("i9", "i8"))
+    assert rebuilt(campaign).published
+
+
+@pytest.mark.parametrize("form", ["sha256", "published"])
+def test_an_export_is_excluded_by_either_digest_and_is_not_missed(campaign, form):
+    """Its judgments are in the newest release: no gate says that they vanished."""
+    digest = file_sha256(campaign / "exports" / "b.csv")
+    if form == "published":
+        sources = manifest_of(campaign, "v0002")["sources"]
+        digest = next(s["source_digest"] for s in sources if s["name"] == "exports/b.csv")
+    exclude(campaign, digest[:12])
+    gates = {"vanished_judgments": {"error": 0.0, "minimum": 1},
+             "vanished_items": {"error": 0.0, "minimum": 1}}  # fmt: skip
+    document = json.loads((campaign / "campaign.yaml").read_text())
+    (campaign / "campaign.yaml").write_text(json.dumps(document | {"gates": gates}))
+    assert validate(load_campaign(campaign), silent)["excluded"] == {"exports/b.csv": "wrong"}
+    assert rebuilt(campaign).published
+    assert load_gold(campaign / "gold", "labels").num_rows == 5
+    assert digest[:12] not in (campaign / "gold" / "v0003" / "manifest.json").read_text() or (
+        form == "published"
+    )
+
+
+def test_the_latest_file_is_the_last_one_that_is_not_excluded(campaign):
+    exclude(campaign, file_sha256(campaign / "exports" / "b.csv"))
+    document = json.loads((campaign / "campaign.yaml").read_text())
+    document["sources"][0]["files"] = "latest"
+    (campaign / "campaign.yaml").write_text(json.dumps(document))
+    rebuilt(campaign)
+    [source] = manifest_of(campaign, "v0003")["sources"]
+    assert source["name"] == "exports/a.csv"
+
+
+def test_what_cannot_be_gone_back_to_is_refused(campaign):
+    with pytest.raises(ConfigError, match="v0002 is the newest release"):
+        back(campaign, "v0002")
+    with pytest.raises(StoreError, match="no release v0007"):
+        back(campaign, "v0007")
+    loaded = load_campaign(campaign)
+    with pytest.raises(ConfigError, match="the newest release cannot be retracted"):
+        retract(loaded, "latest", because="wrong", by=None, progress=silent)
+    retract(loaded, "v0001", because="wrong", by="ann", progress=silent)
+    with pytest.raises(StoreError, match="v0001 is not to be used"):
+        back(campaign)
+    (campaign / "gold" / "v0001" / "labels.parquet").write_bytes(b"garbage")
+    assert Releases(campaign / "gold").versions() == ["v0001", "v0002"]
+
+
+def test_a_damaged_release_is_not_restored(campaign):
+    (campaign / "gold" / "v0001" / "labels.parquet").write_bytes(b"garbage")
+    with pytest.raises(StoreError, match="not the bytes that were published"):
+        back(campaign)
+    assert Releases(campaign / "gold").versions() == ["v0001", "v0002"]
+
+
+def test_readers_hear_that_a_release_is_retracted(campaign, capsys):
+    retract(load_campaign(campaign), "v0001", because="a flood", by="ann", progress=silent)
+    with pytest.warns(UserWarning, match=r"v0001 is not to be used: a flood \(ann"):
+        load_gold(campaign / "gold", "labels", "v0001")
+    assert main(["releases", str(campaign)]) == 0
+    assert "a flood (ann)" in capsys.readouterr().out
+    with duckdb.connect(str(campaign / "store" / "catalog.duckdb"), read_only=True) as catalog:
+        rows = catalog.execute("SELECT DISTINCT schema_name FROM duckdb_views()").fetchall()
+    assert ("v0002",) in rows
+    assert ("v0001",) not in rows
+    rebuilt(campaign)  # the mark stays with later releases, and in the log
+    assert "v0001" in Releases(campaign / "gold", store=campaign / "store").retracted()
+
+
+def test_bisect_names_release_export_and_cause(campaign, capsys):
+    [change] = bisect(load_campaign(campaign), "i9")
+    assert (change["since"], change["before"], change["value_before"]) == ("v0002", "v0001", None)
+    assert change["causes"] == ["new judgments"]
+    assert change["exports"] == ["exports/b.csv"]
+    [judgment] = change["judgments"]
+    assert (judgment["new_file"], judgment["new_row"], judgment["new_line"]) == (
+        "exports/b.csv", 2, 3,
+    )  # fmt: skip
+    [same] = bisect(load_campaign(campaign), "i1")
+    assert (same["since"], same["before"]) == ("v0001", None)
+    assert main(["bisect", str(campaign), "i9"]) == 0
+    out = capsys.readouterr().out
+    assert "since v0002" in out
+    assert "exports/b.csv row 2 (line 3)" in out
+    assert main(["bisect", str(campaign), "i99"]) == 1
+    assert "items like it: i9" in capsys.readouterr().err
+
+
+def test_bisect_looks_past_releases_that_had_the_same_value(campaign):
+    (campaign / "exports" / "c.csv").write_text("item,judge,label\nk,w1,b\n")
+    rebuilt(campaign)
+    [change] = bisect(load_campaign(campaign), "i9")
+    assert (change["since"], change["before"]) == ("v0002", "v0001")
