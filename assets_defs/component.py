@@ -68,7 +68,7 @@ class JudgmentCampaign(dg.Component, dg.Model, dg.Resolvable):
     ] = None
     tags: Annotated[
         dict[str, str],
-        dg.Resolver.default(description="Tags of all assets.", examples=[{"team": "data"}]),
+        dg.Resolver.default(description="Tags of all assets, by key.", examples=[{"team": "data"}]),
     ] = Field(default_factory=dict)
     owners: Annotated[
         list[str] | None,

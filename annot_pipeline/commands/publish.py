@@ -173,35 +173,20 @@ def publish(build: Build, *, candidate: bool = False, keep: bool = False) -> Pub
         runs = _recorded(build)
         check_one_build(build, runs)
         releases = Releases.for_campaign(build.campaign)
+        failed = build.failed(list(runs.values()))
         try:
             with (
                 running("publishing"),
                 build.store.shared_lock(build.say_waiting),  # nobody cleans what is published
-                releases.publishing(lambda: build.progress("another build is publishing; waiting")),
             ):
-                unfinished = releases.finish_interrupted()
-                if unfinished:
-                    build.progress(f"not published, and left alone: {first_of(unfinished)}")
-                draft = _Draft(build, runs, releases.latest(), releases.next_version())
-                failed = build.failed(list(runs.values()))
-                if not (candidate or failed):
-                    try:
-                        publication = _publish_if_new(draft, releases)
-                    except GateError as error:
-                        failed = error
                 if failed:
-                    raise _with_candidate(draft, failed, keep=keep)
+                    raise _with_candidate(_draft(build, runs, releases), failed, keep=keep)
                 if candidate:
-                    publication = Publication(
-                        _candidate(draft, keep=keep),
-                        published=False,
-                        checks=tuple(draft.checks),
-                        is_candidate=True,
-                    )
-                if releases.log and not releases.is_logged:
-                    build.progress(
-                        f"{releases.log.path}: cannot be written; the next build writes it"
-                    )
+                    draft = _draft(build, runs, releases)
+                    kept = _candidate(draft, keep=keep)
+                    publication = Publication(kept, published=False, is_candidate=True)
+                else:
+                    publication = _publish_in_turn(build, runs, releases, keep=keep)
         except OSError as cause:
             if _is_within(cause, build.store.root):
                 raise cannot_write(build.store.root, cause, "store") from cause
@@ -214,6 +199,32 @@ def publish(build: Build, *, candidate: bool = False, keep: bool = False) -> Pub
     for folder in build.store.clean(build.campaign.spill):
         build.progress(f"{folder}: not deleted, as it holds files that no query put there")
     return publication
+
+
+def _publish_in_turn(
+    build: Build, runs: Mapping[str, StageRun], releases: Releases, *, keep: bool
+) -> Publication:
+    """Publish while nobody else does."""
+    with releases.publishing(lambda: build.progress("another build is publishing; waiting")):
+        unfinished = releases.finish_interrupted()
+        if unfinished:
+            build.progress(f"not published, and left alone: {first_of(unfinished)}")
+        draft = _draft(build, runs, releases)
+        try:
+            publication = _publish_if_new(draft, releases)
+        except GateError as failed:  # of the release itself
+            raise _with_candidate(draft, failed, keep=keep) from None
+        if releases.log and not releases.is_logged:
+            build.progress(f"{releases.log.path}: cannot be written; the next build writes it")
+    return publication
+
+
+def _draft(build: Build, runs: Mapping[str, StageRun], releases: Releases) -> _Draft:
+    try:
+        releases.feed()
+    except OSError as error:
+        raise cannot_write(build.store.root, error, "store") from error
+    return _Draft(build, runs, releases.latest(), releases.next_version())
 
 
 def _is_within(error: OSError, folder: Path) -> bool:
@@ -297,7 +308,6 @@ def _publish_if_new(draft: _Draft, releases: Releases) -> Publication:
         refuse_other_key(build.campaign.settings, build.campaign.store, parent.manifest)
     if parent and not _is_new(build, parent, draft.outputs, draft.settings, draft.exports):
         build.progress(f"nothing new: {parent.version} stands")
-        releases.feed()
         if not is_catalog_of(build.campaign.store, parent):
             _write_catalog(build, releases)
         draft.checks += name_gates(build, None)
@@ -305,10 +315,6 @@ def _publish_if_new(draft: _Draft, releases: Releases) -> Publication:
     look = draft.runs["archive_exports"].result
     parent_at_start = draft.runs["archive_exports"].metrics(ExportMetrics).parent
     refuse_overtaken(parent, parent_at_start, build.public_digest(look.key))
-    try:
-        releases.feed()
-    except OSError as error:
-        raise cannot_write(build.store.root, error, "store") from error
     draft.keep_sources()
     release = releases.publish(draft.version, draft.fill)
     build.progress(f"published {release.version}")

@@ -12,11 +12,10 @@ import pytest
 
 from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.errors import ConfigError, InputError, StoreError
-from annot_pipeline.stages.build import STAGES
 from annot_pipeline.stages.gold import compare
 from annot_pipeline.storage import archive
 from annot_pipeline.storage.releases import Releases
-from assets_defs import FailedBuild, build_definitions, stage_assets
+from assets_defs import FailedBuild, RecoveredBuild, build_definitions, stage_assets
 from assets_defs.automation import ATTENDED_TAG
 from assets_defs.run import run_in_process
 from tests.assets_defs.campaigns import ROWS, write_campaign, write_export
@@ -155,14 +154,25 @@ def test_gold_that_is_away_when_it_is_compared_with(retried, monkeypatch):
     with dg.DagsterInstance.ephemeral() as instance:
         result = run(build_definitions(retried), instance)
     assert result.success
-    assert retries_of(result, "compare_releases") == 2
+    assert retries_of(result, "release") == 2
 
 
 @pytest.mark.parametrize(
     ("engine", "retried"),
     [
-        ("local", {"archive_exports", "read_records", "compare_releases", "release"}),
-        ("spark", {*(stage.name for stage in STAGES), "release"}),
+        ("local", {"archive_exports", "settle_judgments", "release"}),
+        (
+            "spark",
+            {
+                "archive_exports",
+                "settle_judgments",
+                "control_judges",
+                "infer_labels",
+                "measure_agreement",
+                "describe_judges",
+                "release",
+            },
+        ),
     ],
 )
 def test_steps_that_lean_on_another_machine_are_tried_again(tmp_path, engine, retried):
@@ -234,7 +244,7 @@ def test_what_a_retry_mended_is_not_told(retried, monkeypatch):
     metadata = stage_assets.stage_metadata
 
     def broken(build, stage_run, table, **how):
-        if table == "label_fits":
+        if table == "labels":
             raise RuntimeError("no words of ours")
         return metadata(build, stage_run, table, **how)
 
@@ -252,14 +262,53 @@ def test_what_a_retry_mended_is_not_told(retried, monkeypatch):
     with dg.DagsterInstance.ephemeral() as instance:
         told(retried, failures.append, instance)
     assert "an export is missing" not in failures[0].message
-    assert "infer_labels" in failures[0].message
+    assert "a defect of annot stopped labels" in failures[0].message
 
 
 def test_without_a_hook_or_with_a_broken_one_the_sensor_goes_on(tmp_path):
     campaign = write_campaign(tmp_path / "small", rows=None, schedule=AT_ONCE)
     with dg.DagsterInstance.ephemeral() as instance:
         assert "logged" in told(campaign, None, instance)
+        write_export(campaign, "i,w,a\n")  # another failure
+        (campaign / "exports" / "a.csv").rename(campaign / "exports" / "a.txt")
+        (campaign / "store" / "alert.json").unlink()
         assert "on_failure failed too" in told(campaign, _breaks, instance)
+
+
+def test_the_same_failure_is_told_once_and_its_end_once(tmp_path):
+    campaign = write_campaign(tmp_path / "small", rows=ROWS + ",w1,a\n" * 9)
+    failures: list[FailedBuild] = []
+    ends: list[RecoveredBuild] = []
+    definitions = build_definitions(campaign, on_recovery=ends.append)
+    schedule = definitions.resolve_schedule_def("small_nightly_schedule")
+
+    def tick(instance: dg.DagsterInstance) -> str:
+        context = dg.build_schedule_context(instance, datetime(2031, 1, 1))
+        return schedule.evaluate_tick(context).skip_message or ""
+
+    def ended(instance: dg.DagsterInstance) -> str:
+        result = run(definitions, instance)
+        assert result.success
+        (event,) = [e for e in result.all_events if e.event_type_value == "PIPELINE_SUCCESS"]
+        context = dg.build_run_status_sensor_context(
+            "small_recovered", event, instance, result.dagster_run,
+            partition_key=None, context=None,
+        )  # fmt: skip
+        return definitions.resolve_sensor_def("small_recovered")(context).skip_message
+
+    with dg.DagsterInstance.ephemeral() as instance:
+        assert tick(instance) == ""
+        assert "on_failure was called" in told(campaign, failures.append, instance)
+        assert "as they were when a build failed: a gate failed" in tick(instance)
+        assert "of which was told" in told(campaign, failures.append, instance)
+        write_export(campaign, ROWS)
+        assert tick(instance) == ""
+        assert "on_recovery was called" in ended(instance)
+        assert "nobody was told" in ended(instance)
+    assert len(failures) == 1
+    [end] = ends
+    assert failures[0].run_id in end.message
+    assert "published v0001" in end.message
 
 
 def test_whoever_waits_for_annot_build_is_not_told_twice(tmp_path):

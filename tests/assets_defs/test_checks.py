@@ -4,30 +4,40 @@ from __future__ import annotations
 
 import dagster as dg
 
-from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.gates import GateResult
-from assets_defs.checks import check_result
-from tests.full_campaign import write_full_campaign
+from assets_defs.checks import check_result, gate_figures
+
+KEY = dg.AssetKey(["small", "work", "labels"])
 
 
 def result(level, **other):
-    given = {"name": "label_flips", "stage": "compare_releases", "table": "label_changes",
-             "value": 0.25, "warn": 0.05, "error": None, "question": "share of items",
-             "detail": "small 10 of 40", "do": "look"} | other  # fmt: skip
-    return GateResult(level=level, **given)
+    fields = {"name": "label_flips", "stage": "compare_releases", "table": "label_changes",
+              "value": 0.25, "warn": 0.05, "error": None, "question": "share of items",
+              "detail": "small 10 of 40", "do": "look"} | other  # fmt: skip
+    return GateResult(level=level, **fields)
 
 
-def test_checks_show_levels_severity_and_what_could_not_be_checked(tmp_path):
-    campaign = load_campaign(write_full_campaign(tmp_path))
-    warned = check_result(campaign, result("warn"))
-    assert not warned.passed
-    assert warned.severity == dg.AssetCheckSeverity.WARN
-    told = {name: value.value for name, value in warned.metadata.items()}
-    assert told == {"value": 0.25, "warns above": 0.05, "fails above": "never",
-                    "detail": "small 10 of 40", "do": "look"}  # fmt: skip
-    failed = check_result(campaign, result("error", error=0.2, unchecked="no way to tell"))
-    assert failed.severity == dg.AssetCheckSeverity.ERROR
-    assert failed.metadata["could not be checked"].value == "no way to tell"
-    assert "could not be checked: no way to tell" in failed.description
-    assert failed.metadata["fails above"].value == 0.2
-    assert check_result(campaign, result("pass")).passed
+def test_a_check_lists_the_gates_of_its_step_the_worst_first():
+    passing = result("pass", name="accounting", value=0.0, do="")
+    failing = result("error", name="doubtful_items", error=0.2)
+    check = check_result(KEY, [passing, result("warn"), failing])
+    assert not check.passed
+    assert check.severity == dg.AssetCheckSeverity.ERROR
+    assert (check.metadata["failed"].value, check.metadata["warned"].value) == (1, 1)
+    lines = check.metadata["gates"].value.splitlines()[2:]
+    assert [line.split(" | ")[0] for line in lines] == ["| error", "| warn", "| pass"]
+    assert "small 10 of 40" in lines[0]
+    assert lines[0].endswith("| look |")
+    assert str(check.description).startswith("doubtful_items")
+
+
+def test_severity_is_that_of_the_worst_gate():
+    assert check_result(KEY, [result("pass"), result("pass")]).passed
+    warned = check_result(KEY, [result("warn")])
+    assert (warned.passed, warned.severity) == (False, dg.AssetCheckSeverity.WARN)
+
+
+def test_what_could_not_be_checked_is_no_figure():
+    unchecked = result("error", name="accounting", unchecked="no way to tell")
+    assert "no way to tell" in str(check_result(KEY, [unchecked]).description)
+    assert gate_figures([unchecked, result("warn")]) == {"gate label_flips": 0.25}

@@ -57,7 +57,7 @@ def test_several_instances_in_one_project(tmp_path):
 
 def test_the_same_campaign_twice_is_an_error_that_names_it(tmp_path):
     campaign = str(write_campaign(tmp_path / "small"))
-    with pytest.raises(dg.DagsterInvalidDefinitionError, match=r"Duplicate.*'small'"):
+    with pytest.raises(dg.DagsterError, match="'small_settings'"):
         load({"campaign": campaign}, {"campaign": campaign})
 
 
@@ -83,8 +83,36 @@ def test_what_is_wrong_is_said_in_our_words(tmp_path, given, said):
 
 def test_attributes_are_documented():
     properties = JudgmentCampaign.get_model_cls().model_json_schema()["properties"]
-    assert set(properties) == {"campaign", "overrides", "on_failure"}
-    assert all(len(attribute["description"]) > 40 for attribute in properties.values())
+    assert set(properties) == {
+        "campaign", "overrides", "on_failure", "on_recovery", "key_prefix", "group_name", "tags",
+        "owners", "translation",
+    }  # fmt: skip
+    own = [attribute for name, attribute in properties.items() if name != "translation"]
+    assert all(len(attribute["description"]) > 20 for attribute in own)
+
+
+def test_layout_and_owners_of_an_instance(tmp_path):
+    attributes = {
+        "campaign": str(write_campaign(tmp_path / "small")), "key_prefix": ["human", "eval"],
+        "group_name": "evaluation", "tags": {"tier": "gold"}, "owners": ["team:other"],
+        "translation": {"key": "{{ spec.key.to_user_string() }}_x", "tags": {"extra": "1"}},
+    }  # fmt: skip
+    with create_defs_folder_sandbox() as sandbox:
+        sandbox.scaffold_component(
+            component_cls=JudgmentCampaign,
+            defs_path="one",
+            defs_yaml_contents={"type": "assets_defs.JudgmentCampaign", "attributes": attributes},
+        )
+        with sandbox.build_all_defs() as definitions:
+            dg.Definitions.validate_loadable(definitions)
+            specs = {s.key.to_user_string(): s for s in definitions.resolve_all_asset_specs()}
+    labels = specs["human/eval/small/gold/labels_x"]
+    assert labels.group_name == "evaluation"
+    assert labels.tags | {"tier": "gold", "extra": "1"} == labels.tags
+    assert labels.owners == ["team:other"]
+    upstream = specs["human/eval/small/work/labels_x"]
+    assert upstream.group_name == "evaluation_work"
+    assert upstream.key in {dep.asset_key for dep in labels.deps}
 
 
 HEAVY = ("annot_pipeline", "numpy", "pandas", "pyarrow", "duckdb", "scipy", "great_expectations")
@@ -120,7 +148,7 @@ def test_what_is_lazy_is_there():
     import assets_defs
 
     assert {getattr(assets_defs, name).__name__ for name in assets_defs.__all__} == {
-        "FailedBuild", "JudgmentCampaign", "build_definitions",
+        "FailedBuild", "JudgmentCampaign", "RecoveredBuild", "build_definitions",
     }  # fmt: skip
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = assets_defs.nothing
