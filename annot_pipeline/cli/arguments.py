@@ -137,6 +137,14 @@ PUBLISH = (
     BY,
 )  # fmt: skip
 DECISION = (*CAMPAIGN, option("version", "a release, as v0002", "V"), BECAUSE, BY)
+FORGET = (
+    *CAMPAIGN,
+    option("judge", "the person's name, as exports have it", "JUDGE"),
+    BECAUSE,
+    BY,
+    flag("--pinned", "remove pinned releases with the person too"),
+    flag("--dry-run", "say what would be removed, and remove nothing"),
+)
 TRACE = (
     *CAMPAIGN,
     option("item", "an item, one of two compared items, or both as 'a | b'", "ITEM"),
@@ -249,6 +257,9 @@ COMMANDS = (
             "the release is removed, retracted or damaged, or gold cannot be written", DECISION),
     Command("retract", "releases", "mark a release as not to be used",
             "there is no such release, or gold cannot be written", DECISION),
+    Command("forget", "releases", "leave a person out of archive, store, releases and new exports",
+            "a format from which rows cannot be removed, or gold or the store cannot be written",
+            FORGET),
     Command("trace", "trace", "show why an item has its label or score: judgments, fates, weights",
             "the release does not have the item or task, or cannot be read", TRACE),
     Command("bisect", "diff", "show by which release an item got its label or score, and why",

@@ -103,6 +103,28 @@ def run_retract(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def run_forget(arguments: argparse.Namespace) -> int:
+    """Leave a person out of everything."""
+    from annot_pipeline.commands.forget import forget
+
+    campaign = load(arguments)
+    document = forget(
+        campaign, arguments.judge, because=arguments.because, by=arguments.by,
+        pinned=arguments.pinned, dry_run=arguments.dry_run, progress=say,
+    )  # fmt: skip
+    would = "would be " if arguments.dry_run else ""
+
+    def lines() -> Iterator[str]:
+        if document["release"]:
+            yield f"published {document['release']} without the person"
+        yield from fields(document, {"removed": f"releases {would}removed"})
+        yield f"not reached, remove by hand: {document['elsewhere']}"
+        yield f"next: annot verify {typed(arguments)}"
+
+    show(arguments, document | {"campaign": campaign.settings.campaign}, lines)
+    return 0
+
+
 def run_pin(arguments: argparse.Namespace) -> int:
     """Pin a release, or list the pins."""
     from annot_pipeline.commands.prune import list_pins, set_pin

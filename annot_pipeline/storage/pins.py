@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
 from datetime import UTC, datetime
 
 from annot_pipeline.errors import Problem, StoreError, first_of
@@ -34,7 +32,7 @@ def pin(releases: Releases, version: str, why: str) -> str:
     """
     pinned = releases.get(version).version
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    _write(releases, read_pins(releases) | {pinned: Pin(now, why)})
+    releases.set_pins(read_pins(releases) | {pinned: Pin(now, why)})
     return pinned
 
 
@@ -51,11 +49,5 @@ def unpin(releases: Releases, version: str) -> str:
     if unpinned not in pins:
         pins_text = f"pinned: {first_of(list(pins))}" if pins else "no release is pinned"
         raise StoreError(f"{unpinned} is not pinned", [Problem("", pins_text)])
-    _write(releases, {v: pin for v, pin in pins.items() if v != unpinned})
+    releases.set_pins({v: pin for v, pin in pins.items() if v != unpinned})
     return unpinned
-
-
-def _write(releases: Releases, pins: Mapping[str, Pin]) -> None:
-    pointer = releases.gold.pointer()
-    if pointer is not None:
-        releases.point(replace(pointer, pins=pins))

@@ -9,7 +9,7 @@ lie in a folder, or in an object store, is not told here (gold_folder, gold_buck
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +21,7 @@ from annot_pipeline.errors import ConfigError, Problem, StoreError, first_of
 from annot_pipeline.storage.candidates import CANDIDATE, Candidates
 from annot_pipeline.storage.gold_bucket import GoldBucket
 from annot_pipeline.storage.gold_folder import Fill, GoldFolder
-from annot_pipeline.storage.pointer import POINTER, Pointer, Retraction, number
+from annot_pipeline.storage.pointer import POINTER, Pin, Pointer, Retraction, number
 from annot_pipeline.storage.release import Release
 from annot_pipeline.storage.release_log import LogContent, ReleaseLog
 from annot_pipeline.storage.rollback import refuse_left_behind, replaced, rollback
@@ -413,6 +413,11 @@ class Releases:
         """Mark a release as not to be used; the right to publish is held."""
         if pointer := self.gold.pointer():
             self.point(replace(pointer, retracted={**pointer.retracted, version: mark}))
+
+    def set_pins(self, pins: Mapping[str, Pin]) -> None:
+        """Replace the pins; the right to publish is held."""
+        if pointer := self.gold.pointer():
+            self.point(replace(pointer, pins=pins))
 
     def gone(self) -> list[str]:
         """Return published releases whose folders are gone, though nobody pruned them."""

@@ -29,6 +29,7 @@ FILES = frozenset(
         ALERT,
         "catalog.duckdb",
         "export_digests.json",
+        "forgotten.json",
         "judge.key",
         "key.json",
         "last_build.json",
@@ -39,6 +40,8 @@ FILES = frozenset(
 RESTORED = frozenset({".lock", "judge.key", "key.json"})
 """Files that may lie in a new store alone: a key is restored before the first build."""
 NOTES = (ALERT, "export_digests.json", "last_build.json")
+WITHOUT_FORGOTTEN = "without_forgotten"
+"""Folder of exports without the rows of people who are forgotten."""
 FIGURES = "figures"
 """Folder of figures of the last report."""
 FOLDERS: dict[str, tuple[re.Pattern[str], ...]] = {
@@ -46,6 +49,7 @@ FOLDERS: dict[str, tuple[re.Pattern[str], ...]] = {
     CANDIDATES: (re.compile(r"[0-9a-zA-Z-]+"), re.compile(rf"{VERSION.pattern}|{MARKER}")),
     "checkpoints": (KEY, re.compile(r"[0-9a-f]+\.npz")),
     "digests": (_JSON,),
+    WITHOUT_FORGOTTEN: (re.compile(r"[0-9a-f]{32}(\..+)?"),),
     FIGURES: (re.compile(r"[0-9a-f]{64}\.svg"),),
     "records": (RECORD_FILE,),
     COPIES: (re.compile(r"[a-z0-9-]+-[0-9a-f]{8}"),),

@@ -16,6 +16,7 @@ from annot_pipeline.contracts import INT, TEXT
 from annot_pipeline.errors import ConfigError, row_and_line
 from annot_pipeline.exports.raw_rows import TextLines
 from annot_pipeline.stages.ingest.archived_lines import MOST_BYTES, export_lines
+from annot_pipeline.stages.ingest.forgotten_rows import without_forgotten
 from annot_pipeline.stages.ingest.opened_exports import check_columns, open_export
 from annot_pipeline.stages.ingest.read_records import read_items
 from annot_pipeline.storage.archive import (
@@ -110,7 +111,8 @@ def exports_of(
         return exports
     excluded = _excluded(campaign, source, exports)
     exports = [export for export in exports if export.relative not in excluded]
-    return exports[-1:] if source.files == "latest" else exports
+    exports = exports[-1:] if source.files == "latest" else exports
+    return [without_forgotten(campaign, source, export) for export in exports]
 
 
 def excluded_exports(campaign: LoadedCampaign) -> dict[str, str]:

@@ -1,0 +1,185 @@
+"""`annot forget`: a person leaves archive, store and releases, and later exports as well."""
+
+from __future__ import annotations
+
+import shutil
+import uuid
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from annot_pipeline.commands.decisions import decision
+from annot_pipeline.commands.prune import WAITING
+from annot_pipeline.commands.publish import publish
+from annot_pipeline.config import LoadedCampaign
+from annot_pipeline.config.judges import is_model
+from annot_pipeline.errors import ConfigError, Problem, first_of
+from annot_pipeline.stages.build import STAGES, Build, Progress
+from annot_pipeline.stages.ingest.raw_names import judge_names
+from annot_pipeline.storage.catalog import CATALOG, write_catalog
+from annot_pipeline.storage.forgotten import Forgotten, add_forgotten, read_forgotten
+from annot_pipeline.storage.keys import judge_key, pseudonym
+from annot_pipeline.storage.manifest_changes import source_digest
+from annot_pipeline.storage.pins import read_pins
+from annot_pipeline.storage.release import Release
+from annot_pipeline.storage.releases import Releases
+from annot_pipeline.storage.shortages import cannot_write
+from annot_pipeline.storage.source_digests import SourceDigests
+from annot_pipeline.storage.store import Store
+from annot_pipeline.storage.store_layout import FOLDERS
+
+STAYS = frozenset({"archive", "settings"})
+"""Folders of the store that releases which stay need: only what they do not need is removed."""
+NOTES = (CATALOG, "export_digests.json", "last_build.json")
+ELSEWHERE = (
+    "exports that platforms hold, copies and backups of gold and store, files of annot review and "
+    "annot hits, logs of Dagster"
+)
+"""What this command cannot reach."""
+
+
+def forget(
+    campaign: LoadedCampaign,
+    judge: str,
+    *,
+    because: str,
+    by: str | None,
+    pinned: bool,
+    dry_run: bool,
+    progress: Progress,
+) -> dict[str, Any]:
+    """Leave a person out: archive, store and releases are made again without the answers.
+
+    A new release without the person is published first; then the releases that have the person
+    are removed, as by `annot prune`: their numbers are never used again. Killed half way, the same
+    command finishes.
+
+    Parameters
+    ----------
+    campaign
+        Whose person.
+    judge
+        The name, as exports have it.
+    because, by
+        Why, and who says so; None: the user of this process.
+    pinned
+        Whether pinned releases with the person are removed too.
+    dry_run
+        Only say what would be removed.
+    progress
+        Called with messages about the progress.
+
+    Returns
+    -------
+    dict
+        ``release``, the new one (null: the newest does not have the person); ``removed`` releases;
+        ``elsewhere``, what must be removed by hand.
+
+    Raises
+    ------
+    ConfigError
+        Nobody has this name, or it is that of a model; a pinned release has the person.
+    InputError
+        An export is of a format from which rows cannot be removed.
+    StoreError
+        Gold or the store cannot be read or written.
+    """
+    decided = decision(because, by)
+    if judge.lower() in because.lower():
+        problem = Problem("--because", "it names the person", do="say why without the name")
+        raise ConfigError("the reason is kept", [problem])
+    key, store = judge_key(campaign.settings, campaign.store), Store(campaign.store)
+    digest = pseudonym(key, judge)
+    releases = Releases.for_campaign(campaign)
+    is_known = digest in {entry.digest for entry in read_forgotten(campaign.store)}
+    _check_person(campaign, judge, is_known=is_known)
+    pins = read_pins(releases)
+    held = [v for v in releases.versions() if _has_person(releases.get(v), judge, digest)]
+    if (kept := [v for v in held if v in pins]) and not pinned:
+        do = "annot pin --remove releases it, or --pinned removes it"
+        problem = Problem("", f"{first_of(kept)} is pinned and has the person", do=do)
+        raise ConfigError("a pinned release would go", [problem])
+    document = {"removed": held, "elsewhere": ELSEWHERE, "release": None, "dry_run": dry_run}
+    if dry_run:
+        return document
+    try:
+        add_forgotten(campaign.store, Forgotten(digest, decided.at, decided.by, because))
+        with store.exclusive_lock(lambda: progress("a build uses the store; waiting")):
+            _purge(store)
+        document["release"] = _build(campaign, because, by, progress)
+        with (
+            store.exclusive_lock(lambda: progress("a build uses the store; waiting")),
+            releases.publishing(lambda: progress(WAITING)),
+        ):
+            releases.set_pins({v: pin for v, pin in pins.items() if v not in held})
+            releases.remove(held)
+            _clear_archive(campaign, releases, store)
+            write_catalog(campaign.store, releases)
+    except OSError as error:
+        raise cannot_write(releases.gold.folder, error, releases.gold.setting) from error
+    return document
+
+
+def _check_person(campaign: LoadedCampaign, judge: str, *, is_known: bool) -> None:
+    if is_model(judge, campaign.settings.judges.declared):
+        do = "judges.use, or where of its source, leaves out the answers of a model"
+        raise ConfigError("a model is no person", [Problem("JUDGE", "is declared a model", do=do)])
+    records = sorted(Store(campaign.store).records.glob("*.parquet"))
+    if not is_known and judge not in judge_names(records):
+        do = "give the name as the exports have it, after a build of them"
+        raise ConfigError("nobody has this name", [Problem("JUDGE", "in no export", do=do)])
+
+
+def _has_person(release: Release, judge: str, digest: str) -> bool:
+    """Return whether a release has a person, by name or by pseudonym."""
+    names = pa.array([judge, digest], pa.string())
+    return any(
+        pc.any(pc.is_in(release.table(table)["judge"].cast(pa.string()), names)).as_py()
+        for table in ("judges", "lineage")
+    )
+
+
+def _purge(store: Store) -> None:
+    """Remove what builds make of exports: the next build makes it again."""
+    for name in FOLDERS.keys() - STAYS:
+        shutil.rmtree(store.root / name, ignore_errors=True)
+    for name in NOTES:
+        (store.root / name).unlink(missing_ok=True)
+
+
+def _build(
+    campaign: LoadedCampaign, because: str, by: str | None, progress: Progress
+) -> str | None:
+    """Publish a release without the person; what only the person gave has not vanished by accident.
+
+    Raises
+    ------
+    GateError
+        A gate failed that does not compare with the release before.
+    """
+    build = Build(campaign, str(uuid.uuid4()), progress)
+    runs = [build.run_stage(stage) for stage in STAGES]
+    compared = [gate.name for gate in runs[-1].gates if gate.level == "error"]
+    if compared:
+        build.decision = decision(because, by, accepted=tuple(compared))
+    publication = publish(build)
+    return publication.release.version if publication.published else None
+
+
+def _clear_archive(campaign: LoadedCampaign, releases: Releases, store: Store) -> None:
+    """Remove archived bytes and settings that no release needs any more."""
+    digests = SourceDigests(store, campaign.settings)
+    manifests = [releases.get(version).manifest for version in releases.versions()]
+    needed = {
+        digests.sha256(source_digest(source)) or ""
+        for manifest in manifests
+        for source in manifest["sources"]
+    }
+    for path in store.archive.glob("??/*"):
+        if path.name not in needed:
+            path.unlink(missing_ok=True)
+    hashes = {manifest["settings_hash"] for manifest in manifests}
+    for path in (campaign.store / "settings").glob("*.json"):
+        if path.stem not in hashes:
+            path.unlink(missing_ok=True)

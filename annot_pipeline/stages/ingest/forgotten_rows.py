@@ -1,0 +1,178 @@
+"""Exports without the rows of forgotten people: what is archived and read in place of the file.
+
+Copies lie in ``<store>/without_forgotten``, named by a keyed digest of the bytes of the file.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from annot_pipeline.bounded_json import parse_bounded_json
+from annot_pipeline.config import LoadedCampaign, Source
+from annot_pipeline.config.signature import digest
+from annot_pipeline.errors import InputError, Problem
+from annot_pipeline.exports import Opening
+from annot_pipeline.exports.line_numbers import STARTS
+from annot_pipeline.runtime.indexing import is_in
+from annot_pipeline.stages.ingest.opened_exports import open_export
+from annot_pipeline.stages.ingest.raw_names import BETWEEN, CELLS
+from annot_pipeline.stages.ingest.read_records import read_records
+from annot_pipeline.storage.checked_export import MatchedExport
+from annot_pipeline.storage.files import atomic_write, file_sha256
+from annot_pipeline.storage.forgotten import forgotten_among, read_forgotten
+from annot_pipeline.storage.keys import derive, judge_key
+from annot_pipeline.storage.store_layout import WITHOUT_FORGOTTEN
+
+
+def without_forgotten(
+    campaign: LoadedCampaign, source: Source, export: MatchedExport
+) -> MatchedExport:
+    """Return an export without the rows of forgotten people; itself where it has none.
+
+    Raises
+    ------
+    InputError
+        It holds such rows, and is of a format from which they cannot be removed.
+    """
+    if not read_forgotten(campaign.store):
+        return export
+    key = judge_key(campaign.settings, campaign.store)
+    state = [derive(key, file_sha256(export.real)), source.model_dump(mode="json")]
+    state.append([entry.digest for entry in read_forgotten(campaign.store)])
+    name = digest(state)[:32] + "".join(export.real.suffixes[-2:])
+    copy = campaign.store / WITHOUT_FORGOTTEN / name
+    if not copy.exists():
+        names, rows = _rows_of_forgotten(campaign, source, export, key)
+        copy.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with atomic_write(copy) as temporary:
+            if rows:
+                remove_rows(export, source, rows, names, temporary)
+            else:
+                temporary.touch()  # it has none: the file itself is read
+    return replace(export, real=copy) if copy.stat().st_size else export
+
+
+def _rows_of_forgotten(
+    campaign: LoadedCampaign, source: Source, export: MatchedExport, key: bytes
+) -> tuple[set[str], set[int]]:
+    """Return what an export calls forgotten people, and the numbers of their rows."""
+    opened = open_export(
+        source, export.real, export.relative, limits=campaign.settings.limits, whole=True
+    )
+    names: set[str] = set()
+    rows: set[int] = set()
+    for chunk in opened.chunks:
+        records = read_records(
+            chunk, source, path=export.relative, campaign=campaign.settings.campaign
+        )
+        if "judge" not in records.schema.names:
+            continue
+        judges = records["judge"].cast(pa.string())
+        found = forgotten_among(filter(None, judges.unique().to_pylist()), campaign.store, key)
+        theirs = records.filter(is_in(judges, sorted(found)))
+        rows.update(theirs["row"].to_pylist())
+        names |= found
+        if CELLS in theirs.schema.names:
+            for cells in theirs[CELLS].drop_null().unique().to_pylist():
+                names.update(filter(None, cells.split(BETWEEN)))
+    return names, rows
+
+
+def remove_rows(
+    export: MatchedExport,
+    source: Source,
+    rows: set[int],
+    names: set[str],
+    target: Path,
+) -> None:
+    """Write an export without some rows.
+
+    Parameters
+    ----------
+    export, source
+        The export and how it is read.
+    rows
+        Row numbers, from 1.
+    names
+        Of the people whose rows they are: none may stand in what is written.
+    target
+        The file to write.
+
+    Raises
+    ------
+    InputError
+        Rows cannot be removed from this format, or a name stands elsewhere in the file.
+    """
+    is_packed = export.relative.lower().endswith(".gz")
+    data = export.real.read_bytes()
+    data = gzip.decompress(data) if is_packed else data
+    remove = WRITERS.get(source.format)
+    if remove is None:
+        raise _refused(export, f"rows cannot be removed from format: {source.format}")
+    left = remove(export, source, data, rows)
+    text = left.decode("utf-8", "ignore").lower()
+    if any(name.lower() in text for name in names):
+        raise _refused(export, "the name of a forgotten person stands in other places of the file")
+    target.write_bytes(gzip.compress(left, mtime=0) if is_packed else left)
+
+
+def _refused(export: MatchedExport, what: str) -> InputError:
+    do = "remove the person from the file at its source, then build again"
+    title = f"{export.relative}: holds answers of a person who is forgotten"
+    return InputError(title, [Problem("", what, do=do)])
+
+
+def _without_lines(export: MatchedExport, source: Source, data: bytes, rows: set[int]) -> bytes:
+    """Return delimited text or JSON lines without some rows: from its line to that of the next."""
+    opening = Opening.with_options(export.real, export.relative, source.options)
+    wanted = rows | {row + 1 for row in rows}
+    starts = {row: line for row, line in STARTS[source.format](opening, wanted) if row in wanted}
+    lines = data.split(b"\n")
+    if not rows <= starts.keys() or "\n".encode(source.options.encoding) != b"\n":
+        raise _refused(export, "the lines of its rows are not known")
+    end = len(lines) + 1
+    removed = {n for row in rows for n in range(starts[row], starts.get(row + 1, end))}
+    return b"\n".join(line for n, line in enumerate(lines, 1) if n not in removed)
+
+
+def _without_parquet_rows(_: MatchedExport, __: Source, data: bytes, rows: set[int]) -> bytes:
+    table = pq.read_table(pa.BufferReader(data))
+    is_left = np.isin(np.arange(table.num_rows) + 1, list(rows), invert=True)
+    sink = pa.BufferOutputStream()
+    pq.write_table(table.filter(pa.array(is_left)), sink)
+    return bytes(sink.getvalue())
+
+
+def _without_elements(export: MatchedExport, source: Source, data: bytes, rows: set[int]) -> bytes:
+    """Return a JSON document without some elements of its list of records."""
+    document: dict[str, Any] = {"": parse_bounded_json(data)}
+    holder, last = document, ""
+    for step in filter(None, (source.records or "").split(".")):
+        holder, last = holder[last], step
+        if not isinstance(holder, dict):
+            raise _refused(export, "its records lie in lists of lists")
+    if not isinstance(holder.get(last), list):
+        raise _refused(export, "its records are no list")
+    holder[last] = [record for n, record in enumerate(holder[last], 1) if n not in rows]
+    return json.dumps(document[""], ensure_ascii=False).encode()
+
+
+Remove = Callable[[MatchedExport, Source, bytes, set[int]], bytes]
+WRITERS: Mapping[str, Remove] = {
+    "csv": _without_lines,
+    "mturk": _without_lines,
+    "appraise": _without_lines,
+    "jsonl": _without_lines,
+    "parquet": _without_parquet_rows,
+    "json": _without_elements,
+}
+"""How rows are removed, by format."""

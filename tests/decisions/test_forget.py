@@ -1,0 +1,190 @@
+"""A person who is forgotten is in no file of store and gold, nor in what later exports bring."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from annot_pipeline import load_gold
+from annot_pipeline.cli import main
+from annot_pipeline.commands.build import build_release
+from annot_pipeline.commands.forget import forget
+from annot_pipeline.commands.prune import set_pin
+from annot_pipeline.config.campaign_file import load_campaign
+from annot_pipeline.errors import ConfigError, InputError, StoreError
+from annot_pipeline.storage.keys import judge_key, pseudonym
+from annot_pipeline.storage.releases import Releases
+from tests.audit.two_releases import SETTINGS, build
+
+PERSON = "dora.green"
+ROWS = "item,judge,label\n" + "".join(
+    f"i{i},{judge},{'ab'[(i + j) % 2]}\n"
+    for i in range(6)
+    for j, judge in enumerate(("w0", PERSON, "w2"))
+)
+ALONE = f"item,judge,label\nk1,{PERSON},a\nk2,w0,b\n"
+
+
+def silent(_: str) -> None:
+    """Report nothing."""
+
+
+def without(text: str) -> str:
+    return "".join(line for line in text.splitlines(keepends=True) if PERSON not in line)
+
+
+def _two_releases(folder: Path) -> None:
+    build(folder, {"a.csv": ROWS})
+    build(folder, {"a.csv": ROWS, "b.csv": ALONE})
+
+
+@pytest.fixture
+def campaign(copy_campaign, tmp_path) -> Path:
+    return copy_campaign(_two_releases, tmp_path / "campaign")
+
+
+def forgotten(campaign: Path, judge: str = PERSON, **options: Any) -> dict[str, Any]:
+    chosen = {"because": "asked for it", "by": "ann", "pinned": False, "dry_run": False} | options
+    return forget(load_campaign(campaign), judge, progress=silent, **chosen)
+
+
+def named_in(campaign: Path) -> list[str]:
+    """Return files of store and gold with the name or, but for the record, the pseudonym."""
+    key = judge_key(load_campaign(campaign).settings, campaign / "store")
+    digest = pseudonym(key, PERSON).encode()
+    named = []
+    for path in [*(campaign / "store").rglob("*"), *(campaign / "gold").rglob("*")]:
+        if not path.is_file():
+            continue
+        data = path.read_bytes()
+        data = gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
+        if path.suffix == ".parquet":
+            data = repr(pq.read_table(path).to_pydict()).encode()
+        if PERSON.encode() in data or (digest in data and path.name != "forgotten.json"):
+            named.append(path.relative_to(campaign).as_posix())
+    return named
+
+
+def test_afterwards_nothing_names_the_person_and_all_is_as_without(campaign, tmp_path):
+    assert named_in(campaign) != []
+    document = forgotten(campaign)
+    assert document["removed"] == ["v0001", "v0002"]
+    assert document["release"] == "v0003"
+    assert named_in(campaign) == []
+    assert Releases(campaign / "gold").versions() == ["v0003"]
+    with pytest.raises(StoreError, match="no release v0001"):
+        load_gold(campaign / "gold", "labels", "v0001")
+    never = build(tmp_path / "never", {"a.csv": without(ROWS), "b.csv": without(ALONE)})
+    for table in ("labels", "lineage", "judges", "judgments", "agreement"):
+        assert load_gold(campaign / "gold", table).equals(load_gold(never / "gold", table)), table
+    assert main(["verify", str(campaign)]) == 0
+    assert main(["verify", str(campaign), "v0003", "--rebuild"]) == 0
+    entry = json.loads((campaign / "store" / "forgotten.json").read_text())["forgotten"][0]
+    assert (entry["because"], entry["by"]) == ("asked for it", "ann")
+
+
+def test_later_exports_are_read_without_the_person(campaign):
+    forgotten(campaign)
+    text = f"item,judge,label\nm1,{PERSON},a\nm1,w0,b\nm2,{PERSON},b\n"
+    (campaign / "exports" / "c.csv").write_text(text)
+    publication, _ = build_release(load_campaign(campaign), silent)
+    assert publication.release.version == "v0004"
+    assert named_in(campaign) == []
+    items = load_gold(campaign / "gold", "labels")["item"].to_pylist()
+    assert "m1" in items
+    assert "m2" not in items
+    assert not build_release(load_campaign(campaign), silent)[0].published  # nothing new
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", ["csv.gz", "jsonl", "parquet", "json"])
+def test_rows_leave_every_format_that_has_rows(tmp_path, form):
+    rows = [dict(zip(("item", "judge", "label"), line.split(","), strict=True))
+            for line in ROWS.splitlines()[1:]]  # fmt: skip
+    folder = tmp_path / "campaign"
+    (folder / "exports").mkdir(parents=True)
+    export = folder / "exports" / f"a.{form}"
+    if form == "csv.gz":
+        export.write_bytes(gzip.compress(ROWS.encode()))
+    elif form == "jsonl":
+        export.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    elif form == "parquet":
+        pq.write_table(pa.Table.from_pylist(rows), export)
+    else:
+        export.write_text(json.dumps({"meta": {"v": 1}, "data": {"rows": rows}}))
+    source = {"path": "exports/*", "format": form.partition(".")[0],
+              "fields": {"item": "item", "judge": "judge", "label": "label"}}  # fmt: skip
+    source |= {"records": "data.rows"} if form == "json" else {}
+    (folder / "campaign.yaml").write_text(json.dumps(SETTINGS | {"sources": [source]}))
+    build_release(load_campaign(folder), silent)
+    forgotten(folder)
+    assert named_in(folder) == []
+    lineage = load_gold(folder / "gold", "lineage")
+    assert lineage.num_rows == 12
+    assert lineage["source_row"].to_pylist().count(1) == 1
+
+
+@pytest.mark.parametrize("text", [f"{ROWS}i9,w0,{PERSON}\n", f"{ROWS}i9 of {PERSON},w0,a\n"])
+def test_a_name_in_other_cells_is_refused(campaign, text):
+    (campaign / "exports" / "a.csv").write_text(text)
+    with pytest.raises(InputError, match="stands in other places of the file"):
+        forgotten(campaign)
+    assert Releases(campaign / "gold").versions() == ["v0001", "v0002"]
+
+
+def test_pinned_releases_strangers_and_models_are_refused_before_anything_goes(campaign):
+    loaded = load_campaign(campaign)
+    set_pin(loaded, "v0001", remove=False, why="paper", progress=silent)
+    with pytest.raises(ConfigError, match="v0001 is pinned and has the person"):
+        forgotten(campaign)
+    with pytest.raises(ConfigError, match="in no export"):
+        forgotten(campaign, "nobody.at.all")
+    with pytest.raises(ConfigError, match="names the person"):
+        forgotten(campaign, because=f"{PERSON} asked")
+    declared = SETTINGS | {"judges": [{"name": PERSON, "kind": "model"}]}
+    (campaign / "campaign.yaml").write_text(json.dumps(declared))
+    with pytest.raises(ConfigError, match="is declared a model"):
+        forgotten(campaign)
+    (campaign / "campaign.yaml").write_text(json.dumps(SETTINGS))
+    assert forgotten(campaign, dry_run=True, pinned=True)["removed"] == ["v0001", "v0002"]
+    assert not (campaign / "store" / "forgotten.json").exists()
+    forgotten(campaign, pinned=True)
+    assert named_in(campaign) == []
+
+
+def test_a_command_that_was_killed_half_way_finishes(campaign, monkeypatch):
+    def killed(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Releases, "remove", killed)
+        with pytest.raises(KeyboardInterrupt):
+            forgotten(campaign)
+    assert "v0002" in Releases(campaign / "gold").versions()
+    assert forgotten(campaign)["removed"] == ["v0001", "v0002"]
+    assert named_in(campaign) == []
+
+
+def test_a_damaged_list_of_the_forgotten_stops_builds(campaign):
+    forgotten(campaign)
+    (campaign / "store" / "forgotten.json").write_text("{}")
+    with pytest.raises(StoreError, match="nobody knows which people to leave out"):
+        build_release(load_campaign(campaign), silent)
+
+
+def test_the_command_says_what_it_cannot_reach(campaign, capsys):
+    assert main(["forget", str(campaign), PERSON, "--because", "asked", "--dry-run"]) == 0
+    out = capsys.readouterr().out
+    assert "releases would be removed: v0001, v0002" in out
+    assert "not reached, remove by hand: exports that platforms hold" in out
+    shutil.rmtree(campaign / "gold")
+    assert os.path.exists(campaign / "store")
+    assert main(["forget", str(campaign), "nobody", "--because", "asked"]) == 2
