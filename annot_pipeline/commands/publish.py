@@ -57,6 +57,10 @@ from annot_pipeline.storage.tables import (
 )
 
 
+EMPTY = "nothing_used"
+"""The gate that fails where no judgment counts: there is nothing to look at."""
+
+
 @dataclass(frozen=True)
 class Publication:
     """The newest release after a build, or the candidate that was asked for.
@@ -279,6 +283,8 @@ def _candidate(draft: _Draft, *, keep: bool) -> Release:
 def _with_candidate(draft: _Draft, failed: GateError, *, keep: bool) -> GateError:
     """Return the error of gates that failed, with the candidate and what can be done with it."""
     build = draft.build
+    if EMPTY in {check["name"] for check in failed.checks if check["level"] == "error"}:
+        return failed
     try:
         candidate = _candidate(draft, keep=keep)
     except (AnnotError, OSError) as error:  # the gate is what the user must know

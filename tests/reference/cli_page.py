@@ -10,8 +10,10 @@ from annot_pipeline.cli import COMMANDS, build_parser
 WIDTH = 88
 PAGES = {
     "init": "campaign.md", "validate": "campaign.md", "build": "operations.md",
-    "status": "operations.md", "releases": "gold.md",
-    "trace": "audit.md#trace-where-a-label-comes-from",
+    "publish": "decisions.md#a-candidate", "status": "operations.md", "releases": "gold.md",
+    "rollback": "decisions.md#back-to-an-older-release",
+    "retract": "decisions.md#retract-a-release", "forget": "decisions.md#forget-a-person",
+    "trace": "audit.md#trace-where-a-label-comes-from", "bisect": "decisions.md#since-when",
     "diff": "audit.md#diff-what-changed-and-why", "verify": "audit.md#verify-and-rebuild",
     "score": "score.md", "pin": "audit.md#pin-and-prune", "prune": "audit.md#pin-and-prune",
     "review": "judge_control.md#review-of-mturk-work", "hits": "hits.md",
@@ -23,16 +25,21 @@ PAGES = {
 JSON = {
     "init": "`campaign_file`, `text`",
     "validate": "`campaign`, `sources`, `tasks`, `records`, `fates`, `rejections`, `look_alikes`, "
-    "`gates`, `failed_build`, `other_key`",
+    "`excluded`, `gates`, `failed_build`, `other_key`",
     "build": "`campaign`, `published`, `version`, `path`, `run`, `facts`, `tables` (rows by name), "
-    "`checks`, `changes`",
+    "`checks`, `changes`, `candidate` (the run, where it is one)",
+    "publish": "as `build`",
     "status": "`campaign`, `release`, `rolled_back`, `arrived` (new, changed, gone), "
     "`exports_not_compared`, `unread`, `settings_changed`, `changed_settings`, `not_compared`, "
     "`last_build`, `damaged_note`, `unended_build`, `failing`, `failed_build`, `refused_folders`, "
-    "`exposed_secrets`, `unpointed`, "
+    "`exposed_secrets`, `excluded`, `unpointed`, "
     "`build_due`",
     "releases": "`releases`, `rolled_back`",
+    "rollback": "`campaign`, `version`, `restored`, `path`, `dropped_exports`",
+    "retract": "`campaign`, `version`",
+    "forget": "`campaign`, `release`, `removed`, `elsewhere`, `dry_run`",
     "trace": "see [trace](../audit.md#trace-where-a-label-comes-from)",
+    "bisect": "`campaign`, `item`, `changes`",
     "diff": "see [diff](../audit.md#diff-what-changed-and-why)",
     "verify": "see [verify](../audit.md#verify-and-rebuild)",
     "score": "see [score](../score.md)",
