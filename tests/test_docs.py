@@ -64,7 +64,9 @@ def test_what_operators_see_is_what_the_code_says():
     table = page.split("| what you see |")[1].split("\n\n")[0]
     seen = [line.split("|")[1] for line in table.splitlines()[2:]]
     words = [word for cell in seen for word in re.findall(r"`([^`]+)`", cell)]
-    code = "\n".join(p.read_text() for p in (ROOT / "annot_pipeline").rglob("*.py"))
+    packages = ("annot_pipeline", "assets_defs")
+    files = [path for name in packages for path in (ROOT / name).rglob("*.py")]
+    code = "\n".join(path.read_text() for path in files)
     code = re.sub(r'"\s*f?"', "", code)
     assert len(words) > 10
     for word in words:

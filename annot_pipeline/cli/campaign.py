@@ -201,7 +201,8 @@ def _show_build(arguments: argparse.Namespace, publication: Publication, build: 
         yield f"tables: {', '.join(f'{n:,} {name}' for name, n in document['tables'].items() if n)}"
         news = "published" if publication.published else "nothing new; still"
         news = "nothing published;" if publication.is_candidate else news
-        if publication.published and (changes := text(manifest["changes"])):
+        ordered = dict(sorted((manifest["changes"] or {}).items()))
+        if publication.published and (changes := text(ordered)):
             yield f"since {at(manifest, 'parent.version')}: {changes}"
         yield f"{news} {publication.release.version}: {document['path']}"
         yield f"next: open {folder / 'report.html'}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import shlex
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -47,7 +48,7 @@ def play(folder: Path) -> Iterator[Scene]:
         said = io.StringIO()
         with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
             status = cli.main([command, str(folder), *arguments])
-        typed = " ".join(["$ annot", command, "week", *arguments])
+        typed = shlex.join(["$ annot", command, "week", *arguments]).replace("'$ annot'", "$ annot")
         told = said.getvalue().replace(str(folder), "week")
         return Scene(title, f"{typed}\n{told}", status)
 
@@ -77,6 +78,9 @@ def play(folder: Path) -> Iterator[Scene]:
     yield annot("Monday, 23 November, at night: twelve new people say yes to everything", "build")
     yield annot("Monday: why", "status")
     yield annot("Monday: without these people", "build", "--set", "quality.suspected=drop")
+    reason = ("--because", "wait for an expert", "--by", "ann")
+    yield annot("Tuesday, 24 November: back to Sunday", "rollback", "v0007", *reason)
+    yield annot("Tuesday, at night: the same export", "build", "--set", "quality.suspected=drop")
 
 
 def _mend(campaign: Path) -> None:

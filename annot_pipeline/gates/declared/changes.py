@@ -80,7 +80,7 @@ CHANGES: tuple[Gate[Any], ...] = (
         "{minimum} or more",
         "let judges of the newest release judge some of these items, or mix in known answers; to "
         "build without suspected judges, set quality.suspected: drop in campaign.yaml; to leave "
-        "out an export or a judge, use the setting where of its source",
+        "out an export, exclude it in its source",
         measure_from=since_release(doubtful_items), warn=0, error=0.2, minimum=20,
     ),
     Gate(
