@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 from pathlib import Path
 
@@ -14,19 +15,19 @@ CAMPAIGN = """\
 # Campaign {name}: settings of a build. Paths are relative to this file.
 # All settings: docs/reference/settings.md of annot-pipeline.
 #
-# 1. Put exports into exports/.
+# 1. Put exports into {data}/exports, from here.
 # 2. Let annot guess what they hold, or edit `sources` by hand:
-#      annot init {folder}/exports -o {folder} --force
-# 3. annot validate {folder}     what maps to what, what would be rejected; writes nothing
+#      annot init {data}/exports -o . --force
+# 3. annot validate .     what maps to what, what would be rejected; writes nothing
 # 4. Launch the job {name}_nightly, or switch on its schedule or sensor.
 
 campaign: {name}
 
-store: store  # working state; another folder or disk will do
-gold: gold    # releases: a folder, or s3://bucket/prefix
+store: {data}/store  # working state, outside the code; another disk will do
+gold: {data}/gold    # releases: a folder, or s3://bucket/prefix
 
 sources:
-  - path: exports/*.csv
+  - path: {data}/exports/*.csv
     format: csv  # or jsonl, parquet, mturk, label_studio, ...
     fields:      # what annot calls it: the column of the export
       item: item
@@ -40,7 +41,8 @@ schedule:
   sensor: {{active: false}}  # true: a build whenever exports are new or changed
 """
 
-IGNORED = "# data, which is not part of the project\nexports/\nstore/\ngold/\n"
+IGNORED = "# data, which is not part of the project\n*\n"
+PROJECT = ("pyproject.toml", "dg.toml")
 
 
 class ScaffoldParams(BaseModel):
@@ -65,25 +67,36 @@ class CampaignScaffolder(dg.Scaffolder[ScaffoldParams]):
         folder = request.target_path
         target = folder / "campaign.yaml"
         if not target.exists():
-            target.write_text(_campaign_text(folder, request.params), encoding="utf-8")
-            (folder / ".gitignore").write_text(IGNORED, encoding="utf-8")
-            (folder / "exports").mkdir(exist_ok=True)
+            data = data_folder(folder)
+            target.write_text(_campaign_text(folder, data, request.params), encoding="utf-8")
+            (data / "exports").mkdir(parents=True, exist_ok=True)
+            (data / ".gitignore").write_text(IGNORED, encoding="utf-8")
         dg.scaffold_component(request, {"campaign": "."})
-        print(f"next: see {target}, then annot validate {folder}")
+        shown = os.path.relpath(folder)
+        print(f"next: see {shown}/campaign.yaml, then annot validate {shown}")
 
 
-def _campaign_text(folder: Path, params: ScaffoldParams) -> str:
+def data_folder(folder: Path) -> Path:
+    """Return the folder of a campaign's data: outside the code that is deployed, in the project."""
+    roots = (path for path in folder.parents if any((path / name).exists() for name in PROJECT))
+    root = next(roots, folder.parent)
+    return root / "data" / campaign_name(folder.name)
+
+
+def _campaign_text(folder: Path, data: Path, params: ScaffoldParams) -> str:
+    relative = os.path.relpath(data, folder)
     if params.exports is None:
-        return CAMPAIGN.format(name=campaign_name(folder.name), folder=folder)
+        return CAMPAIGN.format(name=campaign_name(folder.name), data=relative)
     from annot_pipeline.errors import AnnotError
     from annot_pipeline.init import guess_campaign
 
     try:
-        return guess_campaign([Path(params.exports)], folder.resolve(), named_by_folder=True)
+        text = guess_campaign([Path(params.exports)], folder.resolve(), named_by_folder=True)
     except AnnotError as error:
         with contextlib.suppress(OSError):  # dagster made the folder; it stays if it holds files
             folder.rmdir()
         raise click.ClickException(str(error)) from None
+    return re.sub(r"(?m)^(store|gold): \1\b", lambda line: f"{line[1]}: {relative}/{line[1]}", text)
 
 
 def campaign_name(text: str) -> str:

@@ -57,8 +57,9 @@ def test_several_instances_in_one_project(tmp_path):
 
 def test_the_same_campaign_twice_is_an_error_that_names_it(tmp_path):
     campaign = str(write_campaign(tmp_path / "small"))
-    with pytest.raises(dg.DagsterError, match="'small_settings'"):
+    with pytest.raises(Exception, match="Error while building definitions") as error:
         load({"campaign": campaign}, {"campaign": campaign})
+    assert "'small_settings'" in str(error.value.__cause__)
 
 
 @pytest.mark.parametrize(
@@ -157,9 +158,14 @@ def test_what_is_lazy_is_there():
 def test_what_is_scaffolded_loads():
     with create_defs_folder_sandbox() as sandbox:
         path = sandbox.scaffold_component(component_cls=JudgmentCampaign, defs_path="Röd-2")
-        assert (path / "exports").is_dir()
-        assert "exports/" in (path / ".gitignore").read_text()
-        name = load_campaign(path).settings.campaign
+        campaign = load_campaign(path)
+        name = campaign.settings.campaign
+        for folder in (campaign.store, campaign.gold):  # data lies outside the code
+            assert not folder.is_relative_to(sandbox.defs_folder_path)
+        data = campaign.store.parent
+        assert (data / "exports").is_dir()
+        assert (data / ".gitignore").read_text().endswith("*\n")
+        assert str(path) not in (path / "campaign.yaml").read_text()
         with sandbox.build_all_defs() as definitions:
             assert f"{name}/release" in keys(definitions)
 
@@ -175,6 +181,7 @@ def test_scaffolding_guesses_from_exports_and_keeps_a_file_that_is_there(tmp_pat
         settings = load_campaign(path).settings
         assert settings.campaign == "sentiment"
         assert settings.sources[0].fields["judge"].column == "worker"
+        assert settings.store.endswith("data/sentiment/store")
         (path / "campaign.yaml").write_text("campaign: mine\nsources: []\n")
         sandbox.scaffold_component(component_cls=JudgmentCampaign, defs_path="sentiment")
         assert (path / "campaign.yaml").read_text().startswith("campaign: mine")
