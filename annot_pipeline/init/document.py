@@ -13,7 +13,7 @@ from annot_pipeline.bounded_json import JsonError, parse_bounded_json
 from annot_pipeline.config.judges import model_families
 from annot_pipeline.exports.hit_bookkeeping import plain_number
 from annot_pipeline.init.abstentions import abstained_note, failed_entries, failed_note
-from annot_pipeline.init.groups import Group, escaped
+from annot_pipeline.init.groups import Group, captured_stem, escaped, stem_of
 from annot_pipeline.init.item_tables import ItemTable
 from annot_pipeline.init.reading import Line
 from annot_pipeline.init.samples import sheet_of
@@ -39,6 +39,8 @@ def _judges(source: SourceGuess) -> Iterator[str]:
     expression = next((e for name, e, _ in reading.lines if name == "judge"), None)
     if isinstance(expression, str) and expression in sheet.names:
         yield from sheet[expression].counts
+    elif expression == captured_stem(source.group.paths):
+        yield from map(stem_of, source.group.paths)
     elif isinstance(expression, dict) and isinstance(constant := expression.get("value"), str):
         each = reading.each.get(constant.strip("{}"), {}) if "{" in constant else None
         if each is None:
@@ -98,6 +100,7 @@ def write_campaign(
         "tasks:\n" + "".join(_tasks(sources, has_truth=_have_truth(tables))),
         _models(sources),
         _tests_of_judges(sources),
+        _privacy(sources),
         _comments("Left out:", [f"{file}: {why}" for file, why in left_out]),
     ]
     return "\n".join(block for block in blocks if block)
@@ -244,6 +247,16 @@ def _tests_of_judges(sources: Sequence[SourceGuess]) -> str:
     else:
         return ""
     return f"# uncomment to leave out judges who {what}:\n# quality: {{test: {test}}}\n"
+
+
+def _privacy(sources: Sequence[SourceGuess]) -> str:
+    """Return the setting without which judges named by files cannot be published."""
+    stems = {stem_of(path) for source in sources for path in source.group.paths}
+    named = stems & {name.lower() for source in sources for name in _judges(source)}
+    if not named - model_families(named).keys():
+        return ""
+    why = "releases name the files, and these the judges; to publish pseudonyms, rename the files"
+    return _aligned([("privacy: {pseudonymize: false}", why)])
 
 
 def _have_truth(tables: Sequence[ItemTable]) -> bool:

@@ -174,6 +174,17 @@ def captured(paths: Sequence[Path], field: str) -> dict[str, str]:
     return {"capture": f"{re.escape(prefix)}(?P<{field}>[^/]+){re.escape(suffix)}$"}
 
 
+def captured_stem(paths: Sequence[Path]) -> dict[str, str]:
+    """Return the expression that takes a file's name, without its endings, for the judge."""
+    ending = re.escape(paths[0].name[len(stem_of(paths[0])) :])
+    if any(
+        stem_of(path) + paths[0].name[len(stem_of(paths[0])) :] != path.name.lower()
+        for path in paths
+    ):
+        ending = r"\.[^/]*"
+    return {"capture": f"(?P<judge>[^/]+){ending}$"}
+
+
 def contents_clash(sheet: Sheet, item: str) -> bool:
     """Return whether an item id of a nested format shows something else in another file."""
     data_names = [name for name in sheet.names if name.startswith("data.")]

@@ -255,6 +255,7 @@ class _Reader:
     def _thing_alone(self, things: Sequence[str]) -> str | None:
         """Return what was judged where nobody is known to have judged it."""
         named = [t for t in things if names.roles(t).keys() & {"item", "segment", "text"}]
+        named.sort(key=lambda name: -thing_likelihood(name))
         recurring = [t for t in named if 1 < self.sheet[t].n_distinct < len(self.sheet)]
         varied = [t for t in named if self.sheet[t].n_distinct > 1]
         return next(iter(self.named("item") or recurring or varied), None)

@@ -16,6 +16,7 @@ from annot_pipeline.init.formats import OWN_COLUMNS
 from annot_pipeline.init.groups import (
     Group,
     captured,
+    captured_stem,
     contents_clash,
     items_restart,
     judges_restart,
@@ -24,7 +25,7 @@ from annot_pipeline.init.groups import (
 )
 from annot_pipeline.init.planned import FORMAT, planned_mapping
 from annot_pipeline.init.presets import preset_readings
-from annot_pipeline.init.questions import ColumnsByRole, Option
+from annot_pipeline.init.questions import ColumnsByRole, Option, Question
 from annot_pipeline.init.reading import Line, Reading
 from annot_pipeline.init.samples import Sample, sheet_of
 from annot_pipeline.init.shapes import read_sheet
@@ -117,8 +118,10 @@ def read_sources(
     if len(readings) > 1 or len(group.samples) == 1:
         return [source for reading in readings for source in _of_reading(group, reading)]
     [reading] = readings
-    if len(_words(reading)) > 1:
-        return _judge_a_file(group, reading, by_role)
+    if reading.expression("judge") == captured_stem(group.paths):
+        return _judge_a_file(group, reading)
+    if any(q.role == "judge" for q in reading.questions):
+        return _of_reading(group, reading)
     if reading.each or (reading.is_preset and group.first.format not in OWN_COLUMNS):
         return _of_reading(group, reading)
     rows = rows_view(sheet).sheet
@@ -139,31 +142,18 @@ def read_sources(
     return [_source(single, reading) for single in group.split()]
 
 
-def _words(reading: Reading) -> list[str]:
-    """Return the files that are a judge each, where files are."""
-    judge = reading.expression("judge")
-    return judge["files"] if isinstance(judge, dict) and "files" in judge else []
-
-
 def _with_file_judges(group: Group, reading: Reading, by_role: ColumnsByRole) -> Reading:
     """Return a reading whose judges are files, where an option says so or comparisons name nobody.
 
-    Several files of the same things whose names are words are one judge each.
+    Several files that name nobody are offered as a judge each: first if they share their items.
     """
     judge = reading.expression("judge")
     is_asked = judge == {"value": "file"} and by_role.get("judge", ("file",)) == ("file",)
-    is_open = [q for q in reading.questions if q.role == "judge"]
     several = len(group.samples) > 1 and judge == "?"
     if several and not is_asked:
-        option = Option({"judge": ("file",)}, f"each of the {len(group.samples)} files is a judge")
-        asked = [
-            replace(q, options=[option, *q.options]) if q in is_open else q
-            for q in reading.questions
-        ]
-        reading = replace(reading, questions=asked)
-        is_named = all(MODEL_NAME.search(stem_of(path)) for path in group.paths)
-        if reading.kind != "pairwise" or not is_named:
-            return reading
+        are_models = all(MODEL_NAME.search(stem_of(path)) for path in group.paths)
+        if reading.kind != "pairwise" or not are_models:
+            return replace(reading, questions=_offering_files(group, reading))
     if not (is_asked or several):
         return reading
     questions = [q for q in reading.questions if q.role != "judge"]
@@ -171,11 +161,25 @@ def _with_file_judges(group: Group, reading: Reading, by_role: ColumnsByRole) ->
     if len(group.samples) == 1:
         why = "one judge, named after the file"
         return reading.with_lines(("judge", {"value": stem_of(group.paths[0])}, why))
-    if reading.is_preset and group.pattern is not None and words_in_names(group.paths):
-        why = f"{len(group.paths)} files, a judge each, by name"
-        return reading.with_lines(("judge", captured(group.paths, "judge"), why))
-    stems = [stem_of(path) for path in group.paths]
-    return reading.with_lines(("judge", {"files": stems}, ""))
+    why = f"{len(group.paths)} files, a judge each, by name"
+    return reading.with_lines(("judge", captured_stem(group.paths), why))
+
+
+def _offering_files(group: Group, reading: Reading) -> list[Question]:
+    """Return the questions of a reading; that for the judge has files as an answer, too."""
+    option = Option(
+        {"judge": ("file",)},
+        f"each of the {len(group.samples)} files is a judge, and releases show their names",
+    )
+    rows = rows_view(sheet_of(group.samples)).sheet
+    item = reading.column(rows, "item") or reading.column(rows, "segment")
+    is_likely = item is None or items_restart(rows, item.name)
+    return [
+        replace(q, options=[option, *q.options] if is_likely else [*q.options, option])
+        if q.role == "judge"
+        else q
+        for q in reading.questions
+    ]
 
 
 def _of_reading(group: Group, reading: Reading) -> list[SourceGuess]:
@@ -214,27 +218,22 @@ def _planned(group: Group) -> list[SourceGuess]:
     return [_source(part, reading, tasks) for part in groups]
 
 
-def _judge_a_file(group: Group, reading: Reading, by_role: ColumnsByRole) -> list[SourceGuess]:
+def _judge_a_file(group: Group, reading: Reading) -> list[SourceGuess]:
     """Make each file that names no judge, such as a model's output, one judge named after it.
 
     A file all of whose rows stand in another one is left out: it would be another judge.
     """
     containers = _held_in_others(group.samples)
-    sources = []
-    for position, single in enumerate(group.split()):
-        if position in containers:
-            continue
-        why = "no column says who: taken for one judge, named after the file"
-        line = ("judge", {"value": stem_of(single.paths[0])}, why)
-        judged = _reading(single, reading.kind, by_role).with_lines(line)
-        judged.questions = [q for q in judged.questions if q.role != "judge"]
-        judged.notes += [
-            f"left out: {group.paths[part].name}, all of whose rows stand here, too"
-            for part, whole in containers.items()
-            if whole == position
-        ]
-        sources.append(replace(_source(single, judged), tasks=_tasks(reading)))
-    return sources
+    if not containers:
+        return _of_reading(group, reading)
+    notes = [
+        f"left out: {group.paths[part].name}, all of whose rows stand in "
+        f"{group.paths[whole].name}, too"
+        for part, whole in containers.items()
+    ]
+    rest = [sample for n, sample in enumerate(group.samples) if n not in containers]
+    noted = replace(reading, notes=[*reading.notes, *notes])
+    return _of_reading(Group(tuple(rest), group.folder), noted)
 
 
 def _held_in_others(samples: Sequence[Sample]) -> dict[int, int]:

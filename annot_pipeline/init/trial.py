@@ -208,8 +208,6 @@ def tried(reading: Reading, group: Group, sheet: Sheet, by_role: ColumnsByRole) 
     """
     if reading.questions or any(e == "?" for _, e, _ in reading.lines):
         return reading
-    if isinstance(reading.expression("judge"), dict) and "files" in reading.expression("judge"):
-        return reading
     if reading.title:
         reading = _with_values(reading, group, sheet)
     trial = try_reading(reading, group)

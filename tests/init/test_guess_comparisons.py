@@ -291,7 +291,7 @@ def test_each_file_without_a_judge_is_a_judge(tmp_path: Path, guess: Guesses) ->
     actual = guess(tmp_path / "in")
     assert actual.used("judge") == {("gpt-3",), ("gpt-4",)}
     assert actual.facts["fates"]["used"] == 120
-    assert "left out: gpt-4-some.csv, all of whose rows stand here, too" in actual.notes
+    assert "left out: gpt-4-some.csv, all of whose rows stand in gpt-4.csv, too" in actual.notes
     assert actual.task_kinds == {"*": "pairwise"}
 
 

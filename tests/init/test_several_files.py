@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from annot_pipeline.init import guess_campaign
+import pytest
+
+from annot_pipeline.init import OpenError, guess_campaign
 from tests.init.conftest import Guess, write_csv
 from tests.init.guessed import crossed, percent, yes_or_no
 
@@ -167,3 +169,36 @@ def test_the_campaigns_own_releases_are_no_exports(tmp_path: Path) -> None:
     text = guess_campaign([tmp_path], tmp_path)
     assert "path: exports/v.csv" in text
     assert "gold/" not in text
+
+
+def rater_files(folder: Path, *raters: str, first_item: int = 0) -> None:
+    for place, rater in enumerate(raters):
+        start = place * first_item
+        rows = [("item_id", "text", "label")]
+        rows += [(f"i{i}", f"text {i}", "abc"[(i + place * (i % 4 == 0)) % 3])
+                 for i in range(start, start + 24)]  # type: ignore[misc]  # fmt: skip
+        write_csv(folder / f"rater_{rater}.csv", rows)
+
+
+def test_files_of_the_same_items_may_be_a_judge_each(
+    tmp_path: Path, guess: Callable[..., Guess]
+) -> None:
+    rater_files(tmp_path / "in", "anna", "ben")
+    with pytest.raises(OpenError) as caught:
+        guess_campaign([tmp_path / "in"], tmp_path)
+    [question] = caught.value.questions
+    assert question.options[0].by_role == {"judge": ("file",)}
+    actual = guess(tmp_path / "in", judge="file")
+    assert [source.path for source in actual.settings.sources] == ["../in/rater_*.csv"]
+    assert actual.used("judge") == {("rater_anna",), ("rater_ben",)}
+    assert actual.fields()["item"] == "item_id"
+    assert actual.facts["fates"] == actual.facts["fates"] | {"used": 48, "superseded": 0}
+    assert not actual.settings.privacy.pseudonymize  # else the names of files stop every release
+
+
+def test_files_of_other_items_are_rather_one_judges(tmp_path: Path) -> None:
+    rater_files(tmp_path / "in", "x", "y", first_item=24)
+    with pytest.raises(OpenError) as caught:
+        guess_campaign([tmp_path / "in"], tmp_path)
+    [question] = caught.value.questions
+    assert question.options[-1].by_role == {"judge": ("file",)}
