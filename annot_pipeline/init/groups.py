@@ -54,25 +54,32 @@ class Group:
             if dated := self._dated_pattern():
                 return dated
             return escaped(self.paths[0], self.folder)
-        parent = self.paths[0].parent
         prefix, suffix = name_frame(self.paths)
         frames = [(prefix, suffix), ("", suffix), ("", self.paths[0].suffix)]
         if re.search(r"\d", prefix):  # of one month, or one batch: later files have another
-            frames = [(re.split(r"\d", prefix)[0], suffix), *frames[1:], frames[0]]
-        for start, end in frames:
-            name = f"{glob.escape(start)}*{glob.escape(end)}"
-            if matches(parent, name) == set(self.paths):
-                return f"{escaped(parent, self.folder)}/{name}".removeprefix("./")
-        return None
+            frames = [(re.split(r"\d", prefix)[0], suffix), *frames[1:]]
+        names = [f"{glob.escape(start)}*{glob.escape(end)}" for start, end in frames]
+        names += [
+            f"{_any_digits(prefix)}*{_any_digits(suffix)}",
+            f"{glob.escape(prefix)}*{glob.escape(suffix)}",
+        ]
+        return self._matching(names)
 
     def _dated_pattern(self) -> str | None:
         """Return the glob for a file with a date in its name that takes those of other days too."""
-        path = self.paths[0]
-        parts = _DATE.split(path.name)
-        name = "*".join(map(glob.escape, parts))
-        if len(parts) == 1 or matches(path.parent, name) != {path}:
+        name = self.paths[0].name
+        parts = _DATE.split(name)
+        if len(parts) == 1:
             return None
-        return f"{escaped(path.parent, self.folder)}/{name}".removeprefix("./")
+        return self._matching(["*".join(map(glob.escape, parts)), _any_digits(name)])
+
+    def _matching(self, names: Sequence[str]) -> str | None:
+        """Return the first of some globs that matches these files and no others."""
+        parent = self.paths[0].parent
+        for name in names:
+            if matches(parent, name) == set(self.paths):
+                return f"{escaped(parent, self.folder)}/{name}".removeprefix("./")
+        return None
 
     @property
     def later_pattern(self) -> str | None:
@@ -103,6 +110,11 @@ def group_samples(samples: Sequence[Sample], folder: Path) -> list[Group]:
 def escaped(path: Path, folder: Path) -> str:
     """Return a path relative to the campaign, as a glob that matches it alone."""
     return glob.escape(Path(os.path.relpath(path, folder)).as_posix())
+
+
+def _any_digits(text: str) -> str:
+    """Return the glob of a text in which any digit may stand for each."""
+    return re.sub(r"\d", "[0-9]", glob.escape(text))
 
 
 def matches(folder: Path, pattern: str) -> set[Path]:

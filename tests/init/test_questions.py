@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import select
 import subprocess
 import sys
@@ -222,9 +223,29 @@ def test_ten_thousand_columns(tmp_path: Path) -> None:
     assert len(str(caught.value)) < 3_000
 
 
-def test_files_that_go_on_are_a_glob_that_goes_on(tmp_path: Path) -> None:
-    for day in (29, 30):
+DIGITS = "[0-9]"
+
+
+@pytest.mark.parametrize(
+    ("days", "beside", "path"),
+    [
+        ((29, 30), "", "in/*.csv"),
+        ((29, 30), "notes.csv", f"in/{DIGITS * 4}-{DIGITS * 2}-*.csv"),
+        ((30,), "", "in/*.csv"),
+        ((30,), "notes.csv", f"in/{DIGITS * 4}-{DIGITS * 2}-{DIGITS * 2}.csv"),
+    ],
+)
+def test_files_that_go_on_are_a_glob_that_goes_on(
+    tmp_path: Path, days: tuple[int, ...], beside: str, path: str
+) -> None:
+    for day in days:
         rows = [("judge", "item", "label")]
         rows += [(f"j{j}", f"{day}-{i}", "ab"[(i + j) % 2]) for i in range(9) for j in range(3)]
         write_csv(tmp_path / f"in/2026-11-{day}.csv", rows)
-    assert "path: in/*.csv" in guess_campaign([tmp_path / "in"], tmp_path)
+    if beside:
+        write_csv(tmp_path / "in" / beside, [("topic", "remark"), ("x", "y")])
+    text = guess_campaign([tmp_path / "in"], tmp_path)
+    [written] = re.findall("path: (.+?)(?:  #|$)", text, re.MULTILINE)
+    assert written.strip('"') == path
+    write_csv(tmp_path / "in/2026-12-01.csv", rows)
+    assert tmp_path / "in/2026-12-01.csv" in tmp_path.glob(path)
