@@ -190,7 +190,7 @@ def _show_build(arguments: argparse.Namespace, publication: Publication, build: 
         "run": build.run,
         "facts": manifest["facts"],
         "tables": {table["name"]: table["rows"] for table in manifest["tables"]},
-        "checks": manifest["checks"],
+        "checks": [*publication.checks],
         "changes": manifest["changes"],
     }
 

@@ -31,6 +31,7 @@ from annot_pipeline.init.sniff import UnusableError, read_sample
 from annot_pipeline.init.sources import SourceGuess, read_sources
 from annot_pipeline.init.table import Sheet
 from annot_pipeline.init.trial import by_length
+from annot_pipeline.stages.ingest.present_exports import ENDINGS
 from annot_pipeline.storage.archive import natural_key
 from annot_pipeline.storage.checked_export import OwnFolders, checked_export
 
@@ -146,9 +147,6 @@ def _word(value: str) -> str:
 def _rows(count: int) -> str:
     return f"{count:,} row{'s' * (count != 1)}"
 
-
-ENDINGS = (".csv", ".tsv", ".tab", ".jsonl", ".ndjson", ".json", ".parquet", ".xml")
-"""Of the files that a folder is searched for, also with .gz."""
 
 ROWS_IN_ALL = 4_000_000
 """Rows looked at over all files; many files are each looked at less."""

@@ -89,3 +89,23 @@ def test_a_failed_gate_publishes_nothing_and_lists_reasons(build_campaign, start
     assert "2 x ragged row" in str(error.value)
     again = build_campaign({"a.csv": export(ROWS)})
     assert again.publication.release.version == "v0001"
+
+
+def test_files_beside_a_glob_that_nobody_reads_are_warned_of(stage_campaign):
+    """Such as those of the next month; not what an item table or another source names."""
+    names = ["11-01.csv", "11-02.csv", "12-01.csv", "12-02.jsonl", "notes.md", ".hidden.csv"]
+    exports = {name: export(ROWS) for name in [*names, "items.csv"]}
+    fields = {"item": "item", "judge": "judge", "label": "label"}
+    source = {"path": "exports/11-*.csv", "format": "csv", "fields": fields}
+    items = [{"path": "exports/items.csv", "format": "csv", "fields": {"item": "item"}}]
+
+    def gate(*paths):
+        sources = [source | {"path": path} for path in paths]
+        staged = stage_campaign(exports, sources=sources, items=items)
+        return next(g for g in staged.runs["read_records"].gates if g.name == "unread_files")
+
+    warned = gate("exports/11-*.csv")
+    assert (warned.level, warned.value) == ("warn", 2)
+    assert "exports/12-01.csv, exports/12-02.jsonl" in warned.detail
+    assert gate("exports/11-01.csv").level == "pass"  # a file that is named is what is meant
+    assert gate("exports/1?-0?.*").level == "pass"

@@ -184,6 +184,12 @@ RECORDS: tuple[Gate[Any], ...] = (
         lambda m: named(m.unread_items), warn=0,
     ),
     Gate(
+        "unread_files", RecordMetrics, "record_files",
+        "number of files in the folder of a source that no source reads",
+        "correct the glob, add a source or an item table for them, or move them away",
+        lambda m: named(m.unread_files), warn=0,
+    ),
+    Gate(
         "too_many_classes", JudgmentMetrics, "settled",
         "largest number of classes in a task without declared labels",
         "map label to a column of classes, not of free text; if these are classes, list them under"

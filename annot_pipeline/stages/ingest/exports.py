@@ -37,6 +37,7 @@ from annot_pipeline.stages.ingest.present_exports import (
     excluded_exports,
     exports_of,
     read_item_table,
+    unread_files,
     unread_rows,
 )
 from annot_pipeline.stages.ingest.raw_names import judge_names, raw_names, system_names
@@ -203,6 +204,7 @@ def read_exports(context: StageContext) -> StageOutput[RecordMetrics]:
         records=n_records,
         parsed=n_new,
         unread_items=_masked(context, files, unread),
+        unread_files=_masked(context, files, unread_files(context.campaign)),
         judges_in_paths=_judges_in_paths(context, files),
         families=declared.families,
         unused_judge_settings=declared.unused,

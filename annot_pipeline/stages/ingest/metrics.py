@@ -78,6 +78,8 @@ class RecordMetrics(StageMetrics):
         Exports that were parsed in this build.
     unread_items
         Rows of item tables that cannot be read, with the reason.
+    unread_files
+        Files beside those of a glob that look like exports and are in no source.
     judges_in_paths
         Sources whose published paths reveal who judged.
     families, unused_judge_settings
@@ -104,6 +106,7 @@ class RecordMetrics(StageMetrics):
     ambiguous_judges: list[str]
     swallowed_rows: dict[str, int] = field(default_factory=dict)
     cut_exports: list[str] = field(default_factory=list)
+    unread_files: list[str] = field(default_factory=list)
     doubtful_quotes: list[str] = field(default_factory=list)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -23,11 +24,17 @@ from annot_pipeline.storage.archive import (
     Stamp,
     export_sha256,
     find_exports,
+    glob_exports,
+    is_glob,
+    natural_key,
     readable,
     stamp,
 )
-from annot_pipeline.storage.checked_export import MatchedExport
+from annot_pipeline.storage.checked_export import MatchedExport, OwnFolders
 from annot_pipeline.storage.keys import present_key, published_digest
+
+ENDINGS = (".csv", ".tsv", ".tab", ".jsonl", ".ndjson", ".json", ".parquet", ".xml")
+"""Of names of files that look like exports, also with .gz."""
 
 ITEM_ROWS = pa.schema(
     [
@@ -158,6 +165,35 @@ def _excluded(
             if any(digest.startswith(exclusion.digest) for digest in digests):
                 excluded[export.relative] = exclusion.because
     return excluded
+
+
+def unread_files(campaign: LoadedCampaign) -> list[str]:
+    """Return the files beside the matches of a glob that look like exports and that nobody reads.
+
+    A glob that was written for the files of one month would leave out those of the next.
+    """
+    settings, folder = campaign.settings, campaign.folder
+    paths = [*(s.path for s in settings.sources), *(s.path for s in settings.items)]
+    read = {path.resolve() for pattern in paths for path in glob_exports(folder, pattern)[1]}
+    folders = {
+        path.parent
+        for source in settings.sources
+        if is_glob(source.path)
+        for path in glob_exports(folder, source.path)[1]
+    }
+    own = OwnFolders(campaign.own_folders)
+    found = [
+        path
+        for place in folders
+        for path in place.iterdir()
+        if path.name.lower().removesuffix(".gz").endswith(ENDINGS)
+        and not path.name.startswith(".")
+        and path.is_file()
+        and path.resolve() not in read
+        and own.holder(path.resolve(), path.stat()) is None
+    ]
+    names = {Path(os.path.relpath(path, folder)).as_posix() for path in found}
+    return sorted(names, key=natural_key)
 
 
 def check_exports(campaign: LoadedCampaign) -> None:
