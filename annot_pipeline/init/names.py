@@ -4,86 +4,13 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from pathlib import Path
 
-ROLES: dict[str, tuple[str, ...]] = {
-    "judge": (
-        "judge", "worker", "annotator", "rater", "observer", "coder", "labeler", "labeller",
-        "completedby", "evaluator", "assessor", "reviewer", "grader", "marker", "scorer", "voter",
-        "turker", "participant", "respondent", "contributor", "user", "username", "annotatedby",
-        "listener", "viewer", "crowdworker", "tester", "labeledby", "ratedby", "createdby",
-        "person", "expert", "subject", "judgemodel", "evaluatormodel", "gradermodel",
-        "pid", "prolificpid", "prolificid", "email", "ann", "assignedto", "labelerid",
-        "sessionuuid",
-    ),
-    "truth": (
-        "truth", "groundtruth", "gold", "goldlabel", "golden", "goldstandard", "truelabel",
-        "trueclass", "truevalue", "correct", "correctanswer", "correctlabel", "expected",
-        "expectedanswer", "expertlabel", "target",
-    ),
-    "native_id": (
-        "assignmentid", "annotationid", "judgmentid", "judgementid", "responseid", "answerid",
-        "submissionid", "ratingid", "voteid", "labelid", "uuid", "guid", "rowid", "id",
-    ),
-    "hit": ("hitid", "hit"),
-    "status": ("assignmentstatus",),
-    "reward": ("reward",),
-    "submitted_at": (
-        "submittedat", "submittime", "submitted", "completedat", "finishedat", "timeend",
-        "endtime", "createdat", "createdtime", "timestamp", "tstamp", "datetime",
-        "updatedat", "submitat", "submissiontime", "submissiondate", "submitdate", "completed",
-        "finished", "completiontime", "answeredat", "judgedat", "annotatedat", "ratedat",
-        "recordedat", "savedat", "loggedat", "eventtime", "utctime", "localtime", "ts", "created",
-        "creationdate", "updated", "date", "time", "at",
-    ),
-    "seconds": (
-        "seconds", "leadtime", "duration", "durationseconds", "worktimeinseconds", "elapsed",
-        "elapsedseconds", "elapsedtime", "responsetime", "reactiontime", "timespent", "timetaken",
-    ),
-    "position": ("position", "presentationorder", "trialindex"),
-    "control": ("itemtype", "controltype", "control", "type", "tst"),
-    "source_language": ("src", "srclang", "sourcelang", "sourcelanguage"),
-    "target_language": ("trg", "tgt", "trglang", "tgtlang", "targetlang", "targetlanguage"),
-    "system": (
-        "system", "sys", "model", "engine", "generator", "algorithm", "method", "codec", "vocoder",
-        "condition", "modelname",
-    ),
-    "segment": (
-        "segment", "segmentid", "seg", "sid", "mrid", "prompt", "promptid", "qid", "sourceid",
-        "srcindex", "input", "query", "refid", "referenceid",
-    ),
-    "item": (
-        "item", "unit", "instance", "example", "sample", "record", "object", "patient", "case",
-        "stimulus", "document", "doc", "article", "sentence", "tweet", "post", "comment",
-        "utterance", "image", "picture", "photo", "video", "audio", "clip", "file", "filename",
-        "url", "imageurl", "question", "orig", "origid", "taskid", "unitid", "pair", "pairid",
-        "inputhash", "taskhash", "index", "idx", "key", "id", "task", "text",
-    ),
-    "task": (
-        "task", "taskname", "fromname", "criterion", "aspect", "dimension", "attribute",
-        "question", "subtask", "experiment", "metric", "scalename", "ratingtype",
-    ),
-    "answer": (
-        "label", "answer", "response", "annotation", "choice", "class", "category", "rating",
-        "vote", "judgment", "judgement", "score", "rawscore", "verdict", "decision", "grade",
-        "selected", "selection", "stance", "sentiment", "result", "opinion", "points", "slider",
-        "mos", "code", "tag", "value",
-    ),
-    "preference": (
-        "preference", "preferred", "winner", "better", "best", "choice", "label", "answer",
-        "response", "vote", "judgment", "judgement", "verdict", "decision", "result",
-    ),
-    "ranking": ("rankingid", "ranking"),
-    "rank": (
-        "rank", "rankposition", "rankingposition", "rankorder", "placement", "place", "placing",
-        "ranking",
-    ),
-    "text": (
-        "text", "sentence", "sent", "content", "headline", "output", "hypothesis", "translation",
-        "body", "comment", "tweet", "title",
-    ),
-    "source": ("source", "src", "sourcetext", "input", "prompt", "premise"),
-    "reference": ("reference", "ref", "referencetext"),
-}  # fmt: skip
+from ruamel.yaml import YAML
+
+ROLES: dict[str, list[str]] = YAML(typ="safe").load(
+    Path(__file__).with_suffix(".yaml").read_text("utf-8")
+)
 """Canonical field (or other role) to names, the likeliest first; letters and digits only."""
 
 SCALAR_NAMES = frozenset({"score", "rawscore", "points", "slider", "mos"})
