@@ -26,7 +26,7 @@ MOST_TASKS = 10
 def run_init(arguments: argparse.Namespace) -> int:
     """Write a campaign.yaml, or a draft of one and the question that is open."""
     from annot_pipeline.config.campaign_file import FILE_NAME, load_campaign
-    from annot_pipeline.init import OpenError, guess_campaign
+    from annot_pipeline.init import Guess, OpenError, guess
 
     folder: Path = arguments.output
     target = folder / FILE_NAME
@@ -43,8 +43,8 @@ def run_init(arguments: argparse.Namespace) -> int:
     command = ["annot", "init", *map(str, arguments.exports)]
     command += ["-o", str(folder)] if named else []
 
-    def make(known: Mapping[str, tuple[str, ...]]) -> str:
-        return guess_campaign(
+    def make(known: Mapping[str, tuple[str, ...]]) -> Guess:
+        return guess(
             arguments.exports, folder.resolve(), named_by_folder=named, preset=arguments.preset,
             by_role=known, command=shlex.join(command),
         )  # fmt: skip
@@ -53,9 +53,9 @@ def run_init(arguments: argparse.Namespace) -> int:
         if sys.stdin.isatty() and sys.stdout.isatty() and not arguments.json:
             from annot_pipeline.init.conversation import converse
 
-            written = converse(make, by_role, print, input)
+            guessed = converse(make, by_role, print, input)
         else:
-            written = make(by_role)
+            guessed = make(by_role)
     except OpenError as error:
         if error.draft:
             folder.mkdir(parents=True, exist_ok=True)
@@ -64,19 +64,20 @@ def run_init(arguments: argparse.Namespace) -> int:
             error.problems = (*error.problems, drafted)
         raise
     folder.mkdir(parents=True, exist_ok=True)
-    target.write_text(written, encoding="utf-8")
+    target.write_text(guessed.text, encoding="utf-8")
     single = [
         f"only {source.path} is read: see there for later exports"
         for source in load_campaign(folder).settings.sources
         if not has_magic(source.path)
     ]
     lines = [
-        *written.split("\n"),
+        *guessed.text.split("\n"),
         f"written to {target}",
         *single,
         f"next: annot validate {folder}",
     ]
-    show(arguments, {"campaign_file": str(target), "text": written}, lambda: lines)
+    document = {"campaign_file": str(target), "text": guessed.text, "beliefs": guessed.beliefs}
+    show(arguments, document, lambda: lines)
     return 0
 
 

@@ -3,12 +3,13 @@
 From low to high: ``names`` (what columns are called) and ``table`` (what they hold); ``samples``,
 ``json_shapes`` and ``sniff`` (opening a file without knowing how); ``views`` (the shapes of rows,
 each made long); ``roles`` (every column scored for every role) and ``readings`` (who judged what,
-and how); ``answers``, ``comparisons`` and ``rankings``; ``shapes`` (the view that is complete);
+and how); ``beliefs`` (the evidence, for programs); ``answers``, ``comparisons`` and ``rankings``;
+``shapes`` (the view that is complete);
 ``presets`` (known tools, as data); ``trial`` (what a build would make of it); ``groups`` and
 ``sources`` (files that belong together), ``item_tables``; ``document`` (the text);
 ``questions`` and ``conversation`` (what is left to ask).
 """
 
-from annot_pipeline.init.campaign import OpenError, guess_campaign
+from annot_pipeline.init.campaign import Guess, OpenError, guess, guess_campaign
 
-__all__ = ["OpenError", "guess_campaign"]
+__all__ = ["Guess", "OpenError", "guess", "guess_campaign"]

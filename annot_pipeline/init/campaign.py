@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from annot_pipeline.errors import ConfigError, InputError, Problem
 from annot_pipeline.init.answers import NO, YES, yes_or_no
+from annot_pipeline.init.beliefs import beliefs
 from annot_pipeline.init.document import comment, flow, write_campaign
 from annot_pipeline.init.groups import Group, group_samples, stem_of
 from annot_pipeline.init.item_tables import ItemTable, guess_item_table
@@ -177,6 +178,10 @@ class OpenError(ConfigError):
         The text of campaign.yaml with ``?`` in the open places; None: there is too little for one.
     preview
         The first rows, for a person at a terminal.
+    beliefs
+        What is believed of each file.
+    command
+        What the user typed.
     """
 
     def __init__(
@@ -186,16 +191,33 @@ class OpenError(ConfigError):
         questions: Sequence[Question] = (),
         draft: str | None = None,
         preview: pa.Table = None,
+        beliefs: Sequence[Mapping[str, Any]] = (),
+        command: str = "",
     ) -> None:
         super().__init__(title, problems)
         self.questions, self.draft, self.preview = tuple(questions), draft, preview
+        self.beliefs, self.command = beliefs, command
 
     def document(self) -> dict[str, object]:
         """Return the JSON document."""
-        return super().document() | {"questions": [q.document() for q in self.questions]}
+        questions = [question.document(self.command) for question in self.questions]
+        return super().document() | {"questions": questions, "beliefs": [*self.beliefs]}
 
 
-def guess_campaign(
+@dataclass(frozen=True)
+class Guess:
+    """The text of campaign.yaml, and what is believed of each source, as JSON says it."""
+
+    text: str
+    beliefs: list[dict[str, Any]]
+
+
+def guess_campaign(*args: Any, **options: Any) -> str:
+    """Return the text of campaign.yaml; see `guess`."""
+    return guess(*args, **options).text
+
+
+def guess(
     exports: Sequence[Path],
     folder: Path,
     *,
@@ -203,7 +225,7 @@ def guess_campaign(
     preset: str | None = None,
     by_role: ColumnsByRole | None = None,
     command: str = "",
-) -> str:
+) -> Guess:
     """Look at exports and write a campaign.yaml for them.
 
     Parameters
@@ -224,8 +246,8 @@ def guess_campaign(
 
     Returns
     -------
-    str
-        The text of campaign.yaml.
+    Guess
+        The text of campaign.yaml, and the evidence.
 
     Raises
     ------
@@ -254,7 +276,8 @@ def guess_campaign(
         if files.sources:
             in_order = sorted(files.sources, key=lambda s: natural_key(str(s.group.paths[0])))
             sources = name_tasks(in_order, name)
-            return write_campaign(name, sources, files.tables, files.left_out)
+            text = write_campaign(name, sources, files.tables, files.left_out)
+            return Guess(text, [beliefs(s.group.paths, s.reading) for s in sources])
     if not files.problems:
         files.problems.append(
             Problem(
@@ -266,9 +289,11 @@ def guess_campaign(
     title = "no campaign can be guessed from these exports"
     questions = [q for _, q, _ in files.open]
     draft = next((d for _, _, d in files.open if d is not None), None)
-    text = _draft(name, draft, questions, command) if draft else None
+    draft_text = _draft(name, draft, questions, command) if draft else None
     preview = files.open[0][0].first.table.slice(0, SHOWN_ROWS) if files.open else None
-    raise OpenError(title, files.problems[:SHOWN_FILES], questions, text, preview)
+    drafts = [beliefs(group.paths, d.reading) for group, _, d in files.open if d is not None]
+    problems = files.problems[:SHOWN_FILES]
+    raise OpenError(title, problems, questions, draft_text, preview, drafts, command)
 
 
 def _draft(name: str, draft: SourceGuess, questions: Sequence[Question], command: str) -> str:

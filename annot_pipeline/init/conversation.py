@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeVar
 
 import pyarrow as pa
 
@@ -16,13 +17,14 @@ SHOWN_COLUMNS = 12
 WIDTH = 18
 LONGEST_NAME = 40
 Say = Callable[[str], None]
+Made = TypeVar("Made")
 Ask = Callable[[str], str]
 
 
 def converse(
-    make: Callable[[ColumnsByRole], str], by_role: ColumnsByRole, say: Say, ask: Ask
-) -> str:
-    """Return the text of campaign.yaml, after at most six questions.
+    make: Callable[[ColumnsByRole], Made], by_role: ColumnsByRole, say: Say, ask: Ask
+) -> Made:
+    """Return what is made of the answers to at most six questions.
 
     Parameters
     ----------
@@ -60,7 +62,7 @@ def converse(
 def _answer(
     question: Question,
     known: ColumnsByRole,
-    make: Callable[[ColumnsByRole], str],
+    make: Callable[[ColumnsByRole], object],
     say: Say,
     ask: Ask,
 ) -> dict[str, tuple[str, ...]] | None:

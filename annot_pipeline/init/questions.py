@@ -48,9 +48,12 @@ class Question:
     def __str__(self) -> str:
         return f"{self.text}. {self.ask}" if self.ask else self.text
 
-    def document(self) -> dict[str, object]:
-        """Return the question as JSON says it."""
-        options = [{"option": str(option), "evidence": option.why} for option in self.options]
+    def document(self, command: str) -> dict[str, object]:
+        """Return the question as JSON says it, with the command that gives each answer."""
+        options = [
+            {"option": str(option), "evidence": option.why, "command": f"{command} {option}"}
+            for option in self.options
+        ]
         return {"open": self.role, "question": str(self), "options": options}
 
 
@@ -61,17 +64,12 @@ class NoJudgmentsError(Exception):
     ----------
     what
         What is missing.
-    looked_for
-        Column names that would have been understood.
     question
         The question whose answer would help, if there is one.
     """
 
-    def __init__(
-        self, what: str, looked_for: tuple[str, ...] = (), question: Question | None = None
-    ) -> None:
+    def __init__(self, what: str, question: Question | None = None) -> None:
         super().__init__(what)
-        self.looked_for = looked_for
         self.question = question
 
 

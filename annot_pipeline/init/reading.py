@@ -53,6 +53,8 @@ class Reading:
         Whether a preset or the format says all, so that no trial can find it wrong.
     paths
         All columns, with the paths within JSON cells.
+    weighed
+        What may be judge, item and label, with score and signs (`beliefs.weighed`).
     """
 
     title: str = ""
@@ -76,6 +78,7 @@ class Reading:
     questions: list[Question] = field(default_factory=list)
     is_preset: bool = False
     paths: list[str] = field(default_factory=list)
+    weighed: Mapping[str, Any] = field(default_factory=dict)
 
     def has(self, name: str) -> bool:
         """Return whether a field is mapped."""

@@ -22,6 +22,7 @@ from annot_pipeline.init.answers import (
     scale_of,
     yes_or_no,
 )
+from annot_pipeline.init.beliefs import weighed
 from annot_pipeline.init.cell_sets import set_answer
 from annot_pipeline.init.comparisons import comparison
 from annot_pipeline.init.failure_flags import with_failure_flags
@@ -200,7 +201,7 @@ class _Reader:
         is_named = bool(self.named("judge")) or any(
             names.likelihood(name, "judge") or are_models(self.sheet[name]) for name in judges
         )
-        ranked = pairings(self.choice, judges, things)
+        self.pairs = ranked = pairings(self.choice, judges, things)
         if not ranked:
             judge = judges[0] if judges and is_named else None
             return Pairing(judge, self._thing_alone(things))
@@ -224,6 +225,8 @@ class _Reader:
         return Pairing(None, self._thing_alone(things))
 
     rivals: Sequence[str] = ()
+    pairs: Sequence[Pairing] = ()
+    candidates: Sequence[Candidate] = ()
     thing_note = ""
 
     def _is_sure(self, pairing: Pairing) -> bool:
@@ -387,7 +390,7 @@ class _Reader:
             self.choice.claim(ranking)
         lines = self._what(pairing)
         if not lines:
-            raise NoJudgmentsError("no column says what was ranked", names.ROLES["system"])
+            raise NoJudgmentsError("no column says what was ranked")
         task, tasks = self._task(lines)
         if ranking:
             lines.append(("ranking", ranking.expression, f"{ranking.n_distinct:,} different"))
@@ -645,6 +648,8 @@ class _Reader:
         found = found or answer_columns(choice, self.things, self.judge, truth, strict=False)
         if self.view.parts:
             found = [c for c in found if c.column.name in self.view.parts]
+        self.candidates = found
+        self.candidates = found
         chosen = self._chosen(found)
         pairs = [(c.column, answer) for c in chosen if (answer := self._answer(c.column, truth))]
         if len(pairs) > 1 and all(has_steps(without_abstentions(c)) for c, _ in pairs):
@@ -858,6 +863,8 @@ class _Reader:
         reading.abstain = as_written(reading.abstained)
         reading.questions = [*self.questions, *reading.questions]
         reading.paths = [name for name in sheet.names if name != OVER]
+        reading.weighed = weighed(self.pairs, self.candidates)
+        reading.weighed = weighed(self.pairs, self.candidates)
         return choose_repeats(sheet, reading)
 
     def _is_whole_row(self) -> bool:

@@ -28,8 +28,12 @@ WEIGHTS = {
     "thing is named so": 2.0,
     "thing determines others": 0.5,
     "a thing has one judge": -2.0,
+    "answer is named so": 3.0,
+    "differs within things": 0.0,
+    "differs within judges": 0.0,
+    "is fixed by things, judges or design": -6.0,
 }
-"""What each sign of a judge and a thing weighs, from 0 (not so) to 1 (so)."""
+"""What each sign of a judge, a thing and an answer weighs, from 0 (not so) to 1 (so)."""
 
 CLEARLY = 0.4
 """By how much a reading must be ahead of the next one."""
@@ -231,6 +235,21 @@ class Candidate:
     is_fixed: bool
 
     @property
+    def signs(self) -> dict[str, float]:
+        """Return each sign to how much it is so, from 0 to 1."""
+        likely = names.likelihood(self.column.name, "answer") if self.is_named else 0.0
+        return {
+            "answer is named so": likely, "differs within things": self.in_things,
+            "differs within judges": self.in_judges,
+            "is fixed by things, judges or design": float(self.is_fixed),
+        }  # fmt: skip
+
+    @property
+    def score(self) -> float:
+        """Return the weighted sum of the signs."""
+        return sum(WEIGHTS[sign] * value for sign, value in self.signs.items())
+
+    @property
     def is_sure(self) -> bool:
         """Return whether the cells alone say that it is an answer."""
         return self.in_things > 0 and self.in_judges > 0 and not self.is_fixed
@@ -277,11 +296,7 @@ def answer_columns(
         ):
             continue
         found.append(Candidate(column, is_named, in_things, in_judges, is_fixed))
-    order = {c.column.name: n for n, c in enumerate(found)}
-    return sorted(found, key=lambda c: (
-        c.is_fixed, not c.is_named, names.roles(c.column.name).get("answer", 0),
-        order[c.column.name],
-    ))  # fmt: skip
+    return sorted(found, key=lambda candidate: -candidate.score)
 
 
 def is_called_id(name: str) -> bool:

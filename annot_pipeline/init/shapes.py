@@ -260,8 +260,8 @@ def _judges_by_name(sheet: Sheet) -> Reading | None:
             continue
         if is_outcome(stem):
             return _outcomes_by_judge(sheet, stem, columns)
-        if reading := _numbered_pairs(sheet, stem, columns):
-            return reading
+        if _stand_beside_answers(sheet, stem, columns):
+            return None
         if all(_is_answer(sheet[name]) for name in columns):
             return by_judge(sheet, columns, f"{stem}*")
     return None
@@ -282,33 +282,14 @@ def _outcomes_by_judge(sheet: Sheet, stem: str, columns: Sequence[str]) -> Readi
     return reading if reading.kind == "pairwise" else None
 
 
-def _numbered_pairs(sheet: Sheet, stem: str, columns: Sequence[str]) -> Reading | None:
-    """Return judges and answers in numbered columns side by side: annotator_1, label_1, ...."""
+def _stand_beside_answers(sheet: Sheet, stem: str, columns: Sequence[str]) -> bool:
+    """Return whether columns of judges have numbered answers side by side: rater_1, label_1."""
     numbers = [name.removeprefix(stem) for name in columns]
-    stems = [
-        name.removesuffix(numbers[0])
-        for name in sheet.names
-        if name.endswith(numbers[0]) and name not in columns
-    ]
-    answers = [
-        s for s in stems
-        if s and all(s + n in sheet.names for n in numbers) and "answer" in names.roles(s)
-    ]  # fmt: skip
-    if not answers:
-        return None
-    item = next((n for n in sheet.names if sheet.is_unique(n) and names_items(n)), None)
-    if len(answers) > 1 or item is None:
-        raise NoJudgmentsError(
-            f"{columns[0]} and {answers[0]}{numbers[0]} stand side by side. Which columns are the "
-            f"answers ({', '.join(answers)}), and which is the id of the item?"
-        )
-    lines: list[Line] = [
-        ("judge", stem + "{i}", ""), ("item", item, ""), ("label", answers[0] + "{i}", "")
-    ]  # fmt: skip
-    used = {item, *columns, *(answers[0] + n for n in numbers)}
-    notes = unmapped_note([sheet[n] for n in sheet.names if n not in used])
-    title = "judges and answers in numbered columns"
-    return Reading(title, lines, each={"i": numbers}, notes=notes)
+    stems = {name.removesuffix(numbers[0]) for name in sheet.names if name.endswith(numbers[0])}
+    return any(
+        "answer" in names.roles(s) and all(s + n in sheet.names for n in numbers)
+        for s in stems - {stem, ""}
+    )
 
 
 def is_few(column: Column) -> bool:

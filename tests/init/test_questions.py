@@ -55,9 +55,32 @@ def test_questions_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     document = json.loads(printed.out or printed.err)
     [question] = document.get("error", document)["questions"]
     assert question["open"] == "judge"
-    assert question["options"][0] == {
-        "option": "--judge anonymous", "evidence": "every row is another person's"
+    [first, *_] = question["options"]
+    assert first.pop("command").endswith("answers.csv -o " + str(tmp_path / "c --judge anonymous"))
+    assert first == {"option": "--judge anonymous", "evidence": "every row is another person's"}
+    [believed] = document.get("error", document)["beliefs"]
+    assert {role["role"]: role["expression"] for role in believed["roles"]} == {
+        "judge": "?", "item": "Input.id", "label": "Answer.acceptable"
     }  # fmt: skip
+
+
+def test_beliefs_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Worker and batch both recur over items; the batch meets an item more than once."""
+    rows = [("worker", "batch", "item", "label", "length")]
+    rows += [(f"w{j}", (i + j) // 9, f"i{i}", "ab"[(i + j) % 3 % 2], len(str(i)))
+             for i in range(18) for j in range(4)]  # type: ignore[misc]  # fmt: skip
+    path = write_csv(tmp_path / "v.csv", rows)
+    assert main(["init", str(path), "-o", str(tmp_path / "c"), "--json"]) == 0
+    [believed] = json.loads(capsys.readouterr().out)["beliefs"]
+    by_role = {role["role"]: role for role in believed["roles"]}
+    assert by_role["judge"]["expression"] == "worker"
+    assert by_role["judge"]["why"] == "4 different, 18 rows each on average"
+    assert by_role["judge"]["evidence"]["at most one answer"] == 1
+    assert by_role["judge"]["evidence"]["things meet several judges"] == 1
+    assert by_role["item"]["expression"] == "item"
+    assert by_role["label"]["evidence"]["differs within things"] == 1
+    for role in by_role.values():
+        assert all(other["score"] <= role["score"] for other in role["alternatives"])
 
 
 def test_every_row_of_a_label_is_another_persons_vote(tmp_path: Path) -> None:

@@ -23,7 +23,9 @@ PAGES = {
 """Where each command is explained."""
 
 JSON = {
-    "init": "`campaign_file`, `text`",
+    "init": "`campaign_file`, `text`, `beliefs` (of each source, its roles: expression, why, "
+    "score, evidence, alternatives); where a question is open, `error` also has `questions` "
+    "(options with the commands that give them) and `beliefs`",
     "validate": "`campaign`, `sources`, `tasks`, `records`, `fates`, `rejections`, `look_alikes`, "
     "`excluded`, `gates`, `failed_build`, `other_key`",
     "build": "`campaign`, `published`, `version`, `path`, `run`, `facts`, `tables` (rows by name), "
