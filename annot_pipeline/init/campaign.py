@@ -14,6 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from annot_pipeline.errors import ConfigError, InputError, Problem
+from annot_pipeline.init import names
 from annot_pipeline.init.answers import NO, YES, yes_or_no
 from annot_pipeline.init.beliefs import beliefs
 from annot_pipeline.init.document import comment, flow, write_campaign
@@ -100,14 +101,8 @@ def _answer_expression(source: SourceGuess) -> Any:
     return {"column": expression}
 
 
-JUDGES = {
-    "none": "a missing name", "nan": "a missing name", "null": "a missing name",
-    "test": "a test", "tester": "a test", "admin": "an administrator",
-}  # fmt: skip
-SYSTEMS = {
-    "practice": "practice", "tutorial": "a tutorial", "training": "training",
-    "warmup": "a warm-up", "example": "an example",
-}  # fmt: skip
+JUDGES = names.VOCABULARY["placeholder_judges"]
+SYSTEMS = names.VOCABULARY["placeholder_systems"]
 """Word to what a value that is this word, or this word and a number, looks like."""
 
 FIELDS = {"judge": JUDGES, "system": SYSTEMS, "system_a": SYSTEMS, "system_b": SYSTEMS}

@@ -29,25 +29,17 @@ from annot_pipeline.init.sides import (
 from annot_pipeline.init.table import Choice, Column, Sheet
 from annot_pipeline.stages.ingest.read_records import NUMBER
 
-EITHER: dict[str, frozenset[str]] = {
-    "a": frozenset({"a", "1", "left", "first", "modela", "systema", "model1", "system1"}),
-    "b": frozenset({"b", "2", "right", "second", "modelb", "systemb", "model2", "system2"}),
-    "tie": frozenset({"tie", "tied", "ties", "draw", "drawn", "equal", "same", "0"}),
-}
+EITHER: dict[str, list[str]] = names.VOCABULARY["sides"]
 """Whole values, letters and digits only."""
 
 MODEL_TIE = "[[c]]"
 """Beside ``[[A]]`` and ``[[B]]``: how models are asked for their verdict (Zheng et al. 2023)."""
 
-TIE_WORDS = frozenset(
-    {"tie", "tied", "draw", "drawn", "equal", "equally", "same", "both", "neither", "none"}
-)
+TIE_WORDS = names.WORDS["ties"]
 TURNED = frozenset({"not", "no", "worse", "worst", "loses", "lost", "loser", "rejected", "bad"})
 """Words beside a side that may turn it round: what they mean is for people to say."""
 
-OUTCOME_WORDS = frozenset(
-    {"preference", "preferred", "prefer", "winner", "better", "best", "outcome", "won", "win"}
-)
+OUTCOME_WORDS = names.WORDS["outcomes"]
 """One of them in a column's name: it says what came out."""
 
 MORE_THAN_TIES = ("both", "neither", "none", "bad", "poor", "fail")
@@ -223,10 +215,7 @@ SAME = ("s", "t", "e")
 """Letters of same, tie and equal, beside a and b."""
 
 OUTCOME_ROLES = ("preference", "winner")
-THREE = (
-    ("winner_model_a", "winner_model_b", "winner_tie"), ("winner_a", "winner_b", "winner_tie"),
-    ("win_a", "win_b", "tie"),
-)  # fmt: skip
+THREE: list[list[str]] = names.VOCABULARY["outcome_columns"]
 """Names of columns of which one is 1, the others 0: a won, b won, a tie."""
 
 

@@ -14,15 +14,9 @@ from annot_pipeline.init.table import Sheet
 from annot_pipeline.init.views import parsed
 from annot_pipeline.stages.ingest.read_records import LARGEST
 
-COUNT_WORDS = frozenset({
-    "n", "num", "count", "counts", "counter", "vote", "votes", "freq", "frequency",
-})  # fmt: skip
+COUNT_WORDS = names.WORDS["counts"]
 """A word at either end of a name that says that the column counts."""
-WHOLES = frozenset({
-    "total", "all", "annotator", "annotators", "annotation", "annotations", "judge", "judges",
-    "judgment", "judgments", "judgement", "judgements", "rater", "raters", "rating", "ratings",
-    "label", "labels", "vote", "votes", "worker", "workers", "response", "responses", "answers",
-})  # fmt: skip
+WHOLES = names.WORDS["totals"]
 """What a column counts that is no class: all answers of an item."""
 FEWEST = 2
 MOST_COLUMNS = 60

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pyarrow.compute as pc
 
+from annot_pipeline.init import names
 from annot_pipeline.init.answers import Answer, answer_as, labels_seen, scale_of
 from annot_pipeline.init.item_texts import with_item_text
 from annot_pipeline.init.objects import find_task
@@ -114,10 +115,7 @@ APPRAISE_CONTROLS = {
     "TGT": "none", "BAD": "bad_reference", "REF": "good_reference", "CHK": "ask_again",
 }  # fmt: skip
 APPRAISE_SCALE = (0.0, 100.0)
-APPRAISE_INPUTS = {
-    "itemId", "srcLang", "trgLang", "docId", "document", "isDocScore", "unit", "timeStart",
-    "timeEnd",
-}  # fmt: skip
+APPRAISE_INPUTS = names.VOCABULARY["appraise_inputs"]
 """Columns that others say, or are made of."""
 
 

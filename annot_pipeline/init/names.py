@@ -5,35 +5,30 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from ruamel.yaml import YAML
 
-ROLES: dict[str, list[str]] = YAML(typ="safe").load(
+VOCABULARY: dict[str, Any] = YAML(typ="safe").load(
     Path(__file__).with_suffix(".yaml").read_text("utf-8")
 )
+ROLES: dict[str, list[str]] = VOCABULARY["roles"]
 """Canonical field (or other role) to names, the likeliest first; letters and digits only."""
+
+WORDS = {what: frozenset(words) for what, words in VOCABULARY["words"].items()}
+"""Words of columns and files, by what they say."""
 
 SCALAR_NAMES = frozenset({"score", "rawscore", "points", "slider", "mos"})
 """An answer of such a name is a number on a scale, however few different ones there are."""
 
-ID_ENDINGS = frozenset(
-    {"id", "ids", "uid", "uuid", "name", "hash", "key", "code", "no", "nr", "num", "number"}
-)
+ID_ENDINGS = WORDS["id_endings"]
 """``worker_id`` and ``worker_name`` name a worker."""
 
-TOO_GENERAL = frozenset(
-    {"id", "time", "date", "at", "text", "code", "value", "file", "type", "key", "index", "user",
-     "case", "place"}
-)  # fmt: skip
+TOO_GENERAL = WORDS["too_general"]
 """Say something as a whole name, nothing as the end of one (``lifetime``, ``country code``)."""
 
-NO_ANSWER = frozenset(
-    {"z", "confidence", "trust", "mean", "avg", "average", "std", "agreement", "is", "has"}
-)
-MEASURED_TIME = frozenset(
-    {"time", "duration", "seconds", "secs", "ms", "minutes", "elapsed", "timestamp", "date",
-     "latency"}
-)  # fmt: skip
+NO_ANSWER = WORDS["no_answers"]
+MEASURED_TIME = WORDS["measured_time"]
 """Words of columns that say when, or how long; never an answer."""
 
 TRUTH_WORDS = frozenset({"gold", "golden", "truth", "true", "correct", "expected", "expert"})
@@ -65,7 +60,11 @@ def roles(name: str) -> dict[str, int]:
     first that says anything counts, so that ``task_id`` is an item although ``task`` is a task.
     """
     spelled = words(name)
+    if len(spelled) > LONGEST_NAME:
+        return {}  # a sentence, such as a survey's question
     shorter = without_id(spelled)
+    if shorter == spelled and spelled and len(spelled[-1]) > 4:
+        shorter = [*spelled[:-1], spelled[-1].removesuffix("id")]
     singular = [*spelled[:-1], "id"] if spelled[-1:] == ["ids"] else spelled
     for tier, spelling in enumerate([*_spellings(singular), *_spellings(shorter)]):
         matches = {
@@ -78,9 +77,9 @@ def roles(name: str) -> dict[str, int]:
     return {}
 
 
-ANONYMIZED = frozenset(
-    {"anon", "anonymous", "anonymized", "anonymised", "hashed", "pseudo", "pseudonym", "unique"}
-)
+LONGEST_NAME = 6
+"""Words of a column's name; beyond it stands a sentence."""
+ANONYMIZED = WORDS["anonymized"]
 """Words that say how an id was made, and not of what."""
 
 

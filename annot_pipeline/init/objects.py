@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from annot_pipeline.init import names
 from annot_pipeline.init.reading import Line
 from annot_pipeline.init.table import Choice, Column, Sheet
 
@@ -13,13 +14,7 @@ MOST_CHANGED = 0.2
 """Further texts for each item at most: a judge's comment, or the outputs of systems, have more."""
 FEWEST_TEXTS = 0.5
 """Texts for each item at least: what most items share is a question, or a heading."""
-CONTROL_VALUES: dict[str, frozenset[str]] = {
-    "none": frozenset({"none", "system", "sys", "tgt", "ordinary", "normal", "regular", "no"}),
-    "ask_again": frozenset({"repeat", "repeated", "askagain", "again", "duplicate", "chk"}),
-    "bad_reference": frozenset({"bad", "badref", "badreference", "cal", "qc", "degraded"}),
-    "good_reference": frozenset({"ref", "reference", "goodref", "goodreference"}),
-    "known_answer": frozenset({"gold", "known", "knownanswer", "test", "testquestion", "check"}),
-}
+CONTROL_VALUES: dict[str, list[str]] = names.VOCABULARY["controls"]
 """How exports say what kind of control an item is."""
 
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}([-_]\w{2,4})?")

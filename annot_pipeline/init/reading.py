@@ -6,18 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from annot_pipeline.init import names
 from annot_pipeline.init.questions import Question
 from annot_pipeline.init.table import Column, Sheet
 
 Line = tuple[str, Any, str]
 """Canonical field, expression, what it rests on."""
 
-ORDER = (
-    "task", "judge", "item", "item_a", "item_b", "system", "system_a", "system_b", "segment",
-    "document", "text", "criterion", "label", "votes", "score", "preference", "winner", "strength",
-    "rank", "rank_a", "rank_b", "ranking", "truth", "control", "hit", "position", "native_id",
-    "status", "submitted_at", "seconds", "hit_seconds", "reward",
-)  # fmt: skip
+ORDER: list[str] = names.VOCABULARY["order"]
 """In which lines are written."""
 
 ANSWERS = ("label", "score", "preference", "winner", "strength", "rank")

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import combinations
 from os.path import commonprefix
 from typing import Any
 
@@ -15,6 +16,7 @@ from annot_pipeline.errors import ConfigError, Problem, first_of
 from annot_pipeline.init import names, roles
 from annot_pipeline.init.abstentions import as_written, without_abstentions, without_nan
 from annot_pipeline.init.answers import (
+    MOST_LABELS,
     MOSTLY_NUMBERS,
     Answer,
     answer_as,
@@ -68,6 +70,8 @@ SHOWN_COLUMNS = 40
 FREE_TEXT = 20
 """Mean number of characters of answers that may be labels although hardly any repeats."""
 MEANS = frozenset({"mean", "avg", "average", "std", "sd", "stdev", "median", "ci", "var", "sem"})
+MOST_JOINED = 6
+"""Columns of which two may name the item together."""
 SIDES = ("item_a", "item_b", "system_a", "system_b")
 PLAIN = ("segment", "system", "truth", "control", "hit", "status", "native_id", "text", "document")
 """Roles that options may give a column as it is."""
@@ -207,7 +211,9 @@ class _Reader:
             return Pairing(judge, self._thing_alone(things))
         if is_named:
             return self._clear_thing(ranked)
-        is_nameless = all(name == f"c{n}" for n, name in enumerate(self.sheet.names, start=1))
+        columns = [self.sheet[name] for name in self.sheet.names]
+        is_nameless = all(c.name == f"c{n}" for n, c in enumerate(columns, start=1))
+        is_nameless = is_nameless and all(c.n_distinct > 1 for c in columns)  # else TREC's qrels
         sure = [
             p for p in ranked
             if self._is_sure(p) and (is_nameless or are_ids(self.sheet[p.judge or ""]))
@@ -260,8 +266,20 @@ class _Reader:
         named = [t for t in things if names.roles(t).keys() & {"item", "segment", "text"}]
         named.sort(key=lambda name: -thing_likelihood(name))
         recurring = [t for t in named if 1 < self.sheet[t].n_distinct < len(self.sheet)]
+        recurring = [t for t in recurring if self._is_whole_thing(t)]
         varied = [t for t in named if self.sheet[t].n_distinct > 1]
         return next(iter(self.named("item") or recurring or varied), None)
+
+    def _is_whole_thing(self, name: str) -> bool:
+        """Return whether no long text differs within a thing, but for comments."""
+        texts = [
+            c for c in self.choice.offered()
+            if _is_free_text(c) and c.name != name and "answer" not in names.roles(c.name)
+        ]  # fmt: skip
+        return all(
+            roles.NO_ANSWER & {*names.words(c.name)} or self.sheet.determines(name, c.name)
+            for c in texts
+        )
 
     def _judge_line(self, pairing: Pairing) -> Line:
         by_role = self.by_role.get("judge", ())
@@ -425,7 +443,7 @@ class _Reader:
         ):
             return self._system_and_segment(system, thing, ", each with several systems")
         if thing is None:
-            return []
+            return self._joined_things()
         self._claim(thing)
         self.things = [thing.name]
         self.notes += [self.thing_note] * bool(self.thing_note)
@@ -440,6 +458,25 @@ class _Reader:
                 lines.append((field, column.expression, f"{column.n_distinct:,} different"))
         return lines
 
+    def _joined_things(self) -> list[Line]:
+        """Return the two columns that together name a row's item, where one judge gave all rows."""
+        if self.by_role.get("judge", ("",))[0][:1] != "=" and self.by_role.get("judge") != (
+            "file",
+        ):
+            return []
+        found = thing_columns(self.inputs())[:MOST_JOINED]
+        pairs = [
+            pair for pair in combinations(found, 2)
+            if self.sheet.combinations(*pair) >= ONCE * len(self.sheet)
+        ]  # fmt: skip
+        if len(pairs) != 1 or any(self.sheet[n].is_unique for n in found):
+            return []
+        for name in pairs[0]:
+            self._claim(self.sheet[name])
+        self.things = [*pairs[0]]
+        joined = {"join": [self.sheet[n].expression for n in pairs[0]], "sep": ":"}
+        return [("item", joined, f"{' and '.join(pairs[0])} together are others in every row")]
+
     def _made_of(self, system: Column, thing: Column) -> Column | None:
         """Return the segment of outputs: with the system, it says which thing was judged.
 
@@ -447,6 +484,7 @@ class _Reader:
         """
         sheet = self.sheet
         is_item = thing.mean_length <= FREE_TEXT and thing_likelihood(thing.name) > 0
+        is_item = is_item and not thing.n_blank
         if is_item or system.name == thing.name:
             return None
         for column in self.inputs().offered():
@@ -454,6 +492,7 @@ class _Reader:
                 continue
             both = sheet.combinations(system.name, column.name)
             whole = sheet.combinations(system.name, column.name, thing.name)
+            whole = both if thing.n_blank and whole < both else whole
             is_less = column.n_distinct < 0.9 * thing.n_distinct
             if whole == both >= ONCE * thing.n_distinct and is_less:
                 return column
@@ -680,6 +719,7 @@ class _Reader:
         if "all_answers" in self.by_role:
             return [c for c in varied if c.in_things > 0 or c.is_named] or found[:1]
         if not named:
+            sure = _without_copies(self.sheet, sure)
             numbers = [c for c in sure if c.column.numeric_share > MOSTLY_NUMBERS]
             if self.view.shape == "numbered" and numbers:
                 return numbers[:1]
@@ -687,7 +727,7 @@ class _Reader:
                 rest = first_of([c.column.name for c in sure if c not in most])
                 self.notes.append(f"another answer? give it as --label or --score, too: {rest}")
                 return most
-            if len(sure) > 1 and not _are_alike(sure):
+            if len(sure) > 1 and not _are_alike(sure) and not _are_of_one_form(sure):
                 self.questions.append(_which_answers(sure))
             return sure or (varied if len(varied) == 1 else [])
         first = named[0]
@@ -966,6 +1006,27 @@ def _are_alike(candidates: Sequence[Candidate]) -> bool:
     )  # fmt: skip
 
 
+def _are_of_one_form(candidates: Sequence[Candidate]) -> bool:
+    """Return whether columns of few values share the first word of their names, as a form's do."""
+    first = {names.words(c.column.name)[0] for c in candidates if names.words(c.column.name)[1:]}
+    return len(first) == 1 and all(
+        names.words(c.column.name)[1:] and c.column.n_distinct <= MOST_LABELS for c in candidates
+    )
+
+
+def _without_copies(sheet: Sheet, candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Return columns but for those that say the same as an earlier one, value for value."""
+    chosen: list[Candidate] = []
+    for c in candidates:
+        name = c.column.name
+        if not any(
+            sheet.determines(name, o.column.name) and sheet.determines(o.column.name, name)
+            for o in chosen
+        ):
+            chosen.append(c)
+    return chosen
+
+
 FEWEST_QUESTIONS = 3
 
 
@@ -994,17 +1055,16 @@ def _on_one_scale(first: Answer, other: Answer) -> bool:
     return 2 * len(both) >= max(len(first.labels), len(other.labels))
 
 
-RATINGS = frozenset(
-    {"rating", "rate", "grade", "stars", "star", "quality", "likert", "naturalness"}
-)
+RATINGS = names.WORDS["ratings"]
 FEWEST_STEPS, FEWEST_PAIRS = 5, 30
 NEARER = 0.75
 """Distance of two judges' different answers, as a share of that of answers taken at random."""
 
 
 def has_steps(column: Column) -> bool:
-    """Return whether a column holds few whole numbers from 0 or 1, as steps of a scale are."""
-    is_usual = column.is_whole and column.low in (0, 1) and column.n_distinct >= FEWEST_STEPS
+    """Return whether a column holds few whole numbers from 0, 1 or -n to n, as scales do."""
+    is_usual = column.is_whole and column.low in (0, 1, -column.high)
+    is_usual = is_usual and column.n_distinct >= FEWEST_STEPS
     return is_usual and column.high - column.low + 1 <= 1.5 * column.n_distinct
 
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from annot_pipeline.config.judges import MODEL_NAME
 from annot_pipeline.init import names
+from annot_pipeline.init.abstentions import abstentions
 from annot_pipeline.init.answers import answer_in
 from annot_pipeline.init.table import Choice, Column, Sheet
 
@@ -45,27 +46,15 @@ UNIQUE = 0.3
 FEWEST_RATIO = 2.0
 """Things a judge, where neither has a name, at least: else nobody knows which is which."""
 
-REPEATS = frozenset(
-    {"repeat", "repetition", "replicate", "reading", "session", "attempt", "pass", "round"}
-)
+REPEATS = names.WORDS["repeats"]
 """Words of columns that number the answers of one judge to one item."""
 PARTS = frozenset({"trial", "turn", "page", "clip", "block", "step", "part", "hit", "unit"})
-PERSONAL = frozenset({
-    "age", "gender", "sex", "country", "language", "education", "native", "region", "city",
-    "occupation", "experience", "ethnicity", "race", "group", "consent", "ip", "channel", "browser",
-    "device", "political", "income", "locale", "nationality",
-})  # fmt: skip
+PERSONAL = names.WORDS["personal"]
 """Words of columns that say something about the person, or how the answer came in."""
-NO_ANSWER = REPEATS | PERSONAL | names.MEASURED_TIME | names.NO_ANSWER | frozenset({
-    "order", "position", "trial", "index", "row", "version", "batch", "comment", "comments",
-    "feedback", "explanation", "reason", "rationale", "worker", "count", "hash", "split", "seed",
-    "clicks", "timestamp", "rt", "latency", "tokens", "cost", "temperature", "error", "flag",
-    "link", "url", "trust", "tainted", "channel", "started", "submitted", "platform",
-})  # fmt: skip
-NO_THING = frozenset({
-    "answer", "truth", "seconds", "submitted_at", "status", "reward", "position", "control", "rank",
-    "ranking", "preference", "judge", "task",
-})  # fmt: skip
+NO_ANSWER = (
+    REPEATS | PERSONAL | names.MEASURED_TIME | names.NO_ANSWER | names.WORDS["beside_answers"]
+)
+NO_THING = names.WORDS["no_thing_roles"]
 """Roles whose columns name nothing that was judged, unless they may be an item, too."""
 
 
@@ -157,19 +146,27 @@ def judge_columns(choice: Choice) -> list[str]:
 
 def _is_one_of_many(choice: Choice, column: Column) -> bool:
     """Return whether a column named as judges are holds what its neighbours hold: answers."""
-    if column.n_distinct > 20 or column.n_blank == 0:
+    if column.n_distinct > 20:
         return False
-    others = [c for c in choice.offered()[:100] if 0 < c.n_distinct <= 20 and c.n_blank]
-    return any(
-        column.counts.keys() & c.counts.keys()
-        for c in others
-        if c is not column and "judge" not in names.roles(c.name)
-    )
+    alike = [
+        c for c in choice.offered()[:100]
+        if c is not column and 0 < c.n_distinct <= 20 and column.counts.keys() & c.counts.keys()
+    ]  # fmt: skip
+    named = [c for c in alike if "judge" in names.roles(c.name)]
+    if _has_gaps(column) and any(_has_gaps(c) for c in alike if c not in named):
+        return True
+    return len(named) > 1 and column.numeric_share < 1
+
+
+def _has_gaps(column: Column) -> bool:
+    """Return whether some cells are blank, or say that there is no answer, as NA does."""
+    return bool(column.n_blank or abstentions(column.counts))
 
 
 def may_be_judge(sheet: Sheet, column: Column) -> bool:
     """Return whether cells may be names or numbers of people, whatever the column is called."""
-    if names.roles(column.name) or (PERSONAL | NO_ANSWER) & {*names.words(column.name)}:
+    is_other = names.roles(column.name) or (PERSONAL | NO_ANSWER) & {*names.words(column.name)}
+    if is_other or column.name.startswith(("Input.", "Answer.")):
         return False
     return (
         column.n_distinct >= 2

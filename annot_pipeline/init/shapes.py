@@ -22,10 +22,12 @@ from annot_pipeline.init.reading import Line, Reading
 from annot_pipeline.init.readings import (
     MEANS,
     has_steps,
+    is_scale,
     read_columns,
     read_view,
     unmapped_note,
 )
+from annot_pipeline.init.roles import PERSONAL
 from annot_pipeline.init.sides import pairs_among
 from annot_pipeline.init.table import Column, Sheet
 from annot_pipeline.init.views import (
@@ -45,11 +47,7 @@ OVERLAP = 0.5
 """Share of its values that a column has in common with the others, to be one more judge."""
 FUNCTIONS = frozenset({"lf", "labelingfunction", "labelfn", "annot", "anno", "ann", "coder"})
 PLACES = "who labelled is unknown: judges are places in the list, so do not measure them"
-NO_QUESTION = frozenset(
-    {"age", "gender", "sex", "country", "language", "education", "timestamp", "email", "consent",
-     "time", "duration", "seconds", "date", "comments", "comment", "feedback", "number",
-     "total"}
-)  # fmt: skip
+NO_QUESTION = names.WORDS["no_questions"]
 """Words of columns that ask about the person, or nothing."""
 ITEM_IN_NAME = re.compile(r"^(.*?)(?:_\d+| \[[^\[\]]*\])$")
 _NUMBERED = re.compile(r"(.*?\D)(\d+|[A-Z])")
@@ -88,6 +86,8 @@ def read_sheet(sheet: Sheet, format_: str, by_role: ColumnsByRole) -> list[Readi
         return readings
     for others in _others(sheet, format_, by_role):
         return others
+    if not by_role and (form := _form(sheet)):
+        return [form]
     if any(r.kind == "pairwise" for r in readings):
         return readings
     is_open = error is None and not any(
@@ -209,9 +209,11 @@ def _keyed(sheet: Sheet, view: View) -> Reading | None:
     lines: list[Line] = [
         ("judge", {"value": "{k}"}, "the keys"), ("item", item, ""), ("label", "{k.value}", ""),
     ]  # fmt: skip
-    return Reading(
-        f"objects by judge in {name}", lines, each=dict(view.each), labels=column.answers
-    )
+    title, each = f"objects by judge in {name}", dict(view.each)
+    if is_scale(view.sheet, [item], column):
+        lines[-1] = ("score", "{k.value}", "")
+        return Reading(title, lines, "scalar", scale_of(without_abstentions(column)), each=each)
+    return Reading(title, lines, each=each, labels=column.answers)
 
 
 def _plain(name: str) -> str:
@@ -333,7 +335,7 @@ def by_judge(
     each: Any = {"columns": pattern} if matched == [*columns] else [*columns]
     lines: list[Line] = [
         ("judge", {"value": "{rater}"}, "the name of the column"),
-        ("item", item if item and item != "row" else {"row": True}, ""),
+        ("item", {"row": True} if item in (None, "row") else item, ""),
         ("score" if is_score else "label", "{rater}", ""),
     ]  # fmt: skip
     gold = next((n for n in rest if "truth" in names.roles(n)), None)
@@ -398,10 +400,8 @@ def _matrix(sheet: Sheet) -> Reading | None:
     text = ", ".join(answers)
     told = (
         f"looks like one row an item, with answers in {text}. Are these columns judges or "
-        f'questions? If judges: each: {{rater: [{text}]}}, judge: {{value: "{{rater}}"}}, '
-        f'label: "{{rater}}", item: {item or "{row: true}"}. If questions: who answered them? '
-        f'Or counts of votes? Then each: {{k: [{text}]}}, label: {{value: "{{k}}"}}, '
-        'votes: "{k}"'
+        f"questions? If questions: who answered them? Or counts of votes? Then each: "
+        f'{{k: [{text}]}}, label: {{value: "{{k}}"}}, votes: "{{k}}"'
     )
     people = [(item,)] if item else []
     options = [
@@ -416,6 +416,25 @@ def _matrix(sheet: Sheet) -> Reading | None:
         ),
     ]
     raise NoJudgmentsError(told, question=Question("judge", told, options))
+
+
+def _form(sheet: Sheet) -> Reading | None:
+    """Return rows that are a named person each, with a column a question; None if they are not."""
+    people = [n for n in sheet.names if "judge" in names.roles(n)]
+    person = next((n for n in people if _is_once(sheet[n])), None)
+    if person is None or any(names.roles(n).keys() & {"item", "system"} for n in sheet.names):
+        return None
+    questions = [
+        n for n in sheet.names
+        if n != person and is_few(sheet[n]) and sheet[n].n_distinct > 1
+        and not (NO_QUESTION | PERSONAL) & {*names.words(n)} and not names.roles(n).get("status")
+    ]  # fmt: skip
+    return survey(sheet, questions, person, "one row each") if len(questions) > FEWEST else None
+
+
+def _is_once(column: Column) -> bool:
+    """Return whether no value of a column is in two rows; a second header may leave it blank."""
+    return column.n_distinct == len(column.filled) and column.n_blank <= 1 < column.n_distinct
 
 
 def _alike(sheet: Sheet) -> list[str]:

@@ -15,26 +15,15 @@ SIDE_WORDS = (("a", "b", "c"), ("1", "2", "3", "0"), ("left", "right", "middle")
 X_AND_Y = 4
 """Of `SIDE_WORDS`: taken last, since axes and embeddings are named so, too."""
 
-SYSTEMS = frozenset(
-    {"player", "contestant", "competitor", "contender", "agent", "bot", "algorithm", "method",
-     "team"}
-)  # fmt: skip
-OUTPUTS = frozenset(
-    {"option", "candidate", "response", "output", "answer", "translation", "summary",
-     "hypothesis", "choice", "completion", "text", "conversation"}
-)  # fmt: skip
-NO_SYSTEMS = frozenset(
-    {"lang", "language", "locale", "word", "term", "phrase", "entity", "concept", "node"}
-)
+SYSTEMS = names.WORDS["competitors"]
+OUTPUTS = names.WORDS["outputs"]
+NO_SYSTEMS = names.WORDS["no_systems"]
 """Words of a stem whose columns name no systems, whatever they hold."""
 
 CONTENTS = 2
 """Place in the order of preference of pairs that are systems by what they hold."""
 
-WON_AND_LOST = (
-    ("winner", "loser"), ("chosen", "rejected"), ("better", "worse"), ("preferred", "rejected"),
-    ("preferred", "dispreferred"),
-)  # fmt: skip
+WON_AND_LOST: list[list[str]] = names.VOCABULARY["won_and_lost"]
 """Names of columns of which the first always won."""
 
 _GLUED = re.compile(

@@ -7,8 +7,10 @@ which options.
 from __future__ import annotations
 
 import codecs
+import re
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import takewhile
 from pathlib import Path
 
 import pyarrow as pa
@@ -214,7 +216,15 @@ def _missing_header(sample: Sample, n_columns: int) -> tuple[str, ...] | None:
         is_header += has_role and first not in rest.counts
     if is_data <= is_header:
         return None
-    return numbered
+    return _commented_header(sample, n_columns) or numbered
+
+
+def _commented_header(sample: Sample, n_columns: int) -> tuple[str, ...] | None:
+    """Return the columns that the last comment before the rows names, if it has as many words."""
+    lines = first_bytes(sample.path, ROWS_TRIED).decode(errors="replace").splitlines()
+    comments = list(takewhile(lambda line: line.startswith("#"), lines))
+    words = re.split(r"\t|,|\s{2,}", comments[-1].lstrip("# ")) if comments else []
+    return tuple(words) if len({*words}) == len(words) == n_columns else None
 
 
 def _is_appraise(sample: Sample) -> bool:

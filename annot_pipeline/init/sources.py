@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from annot_pipeline.config.judges import MODEL_NAME
+from annot_pipeline.init import names
 from annot_pipeline.init.abstentions import without_abstentions
 from annot_pipeline.init.answers import MOSTLY_NUMBERS, Answer, answer_as, kind_of
 from annot_pipeline.init.formats import OWN_COLUMNS
@@ -37,10 +38,7 @@ ROWS_A_LABEL = 5
 """Few different numbers are labels only if there are this many rows for each."""
 
 
-JUDGES_OF_FILES = frozenset({
-    "people", "person", "human", "humans", "crowd", "workers", "annotators", "raters", "experts",
-    "model", "models", "llm", "llms", "ai", "gpt", "judge", "judges", "grader", "graders",
-})  # fmt: skip
+JUDGES_OF_FILES = names.WORDS["judges_of_files"]
 """Words in names of files that say who judged, and no task."""
 _LETTERS = re.compile(r"[^a-z]+")
 

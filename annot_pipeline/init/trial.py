@@ -24,6 +24,7 @@ from annot_pipeline.init.abstentions import (
     failures,
     without_nan,
 )
+from annot_pipeline.init.answers import MOST_LABELS
 from annot_pipeline.init.groups import Group
 from annot_pipeline.init.item_texts import with_item_text
 from annot_pipeline.init.questions import ColumnsByRole, NoJudgmentsError, Option, Question
@@ -220,7 +221,9 @@ def tried(reading: Reading, group: Group, sheet: Sheet, by_role: ColumnsByRole) 
         reading = replace(reading, labels=trial.counts("label"))
     lines = [(n, e, why or _counted(trial, n)) for n, e, why in reading.lines]
     reading = replace(reading, lines=lines)
-    question = None if reading.is_preset else _doubt(reading, trial, by_role)
+    question = _classes_doubt(reading, trial, by_role)
+    if question is None and not reading.is_preset:
+        question = _doubt(reading, trial, by_role)
     return replace(reading, questions=[question]) if question else reading
 
 
@@ -299,6 +302,24 @@ def _doubt(reading: Reading, trial: Trial, by_role: ColumnsByRole) -> Question |
 
 
 SURELY_NAMED = 0.9
+
+
+def _classes_doubt(reading: Reading, trial: Trial, by_role: ColumnsByRole) -> Question | None:
+    """Return the question that labels raise that are no classes, since each is of one item."""
+    is_asked = reading.kind == "categorical" and "label" not in by_role
+    if not is_asked or reading.has("votes") or len(reading.columns) != 1:
+        return None
+    pairs = trial.used.select(["task", "label", "item"]).group_by(["task", "label", "item"])
+    counted = pairs.aggregate([([], "count_all")]).group_by(["task", "label"])
+    labels = counted.aggregate([("count_all", "sum"), ("item", "count")])
+    again = labels.filter(pc.greater(labels["count_all_sum"], 1))
+    n_own = pc.sum(pc.equal(again["item_count"], 1)).as_py() or 0
+    if again.num_rows <= MOST_LABELS or n_own <= 0.5 * again.num_rows:
+        return None
+    column = reading.columns[0]
+    text = f"{n_own:,} of {again.num_rows:,} answers in {column} are given to one item only"
+    keep = Option({"label": (column,)}, "they are classes all the same")
+    return Question("label", f"{text}: texts or places in it, and no classes", [keep], "Are they?")
 
 
 def by_length(lines: Sequence[str], longest: int = 5) -> str:

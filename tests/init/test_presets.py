@@ -384,7 +384,7 @@ def test_full_columns_of_one_alphabet_may_be_questions(tmp_path: Path) -> None:
     rows = [{"tweet": f"t{n}", "toxic": n % 2, "rude": n % 3 % 2} for n in range(12)]
     text = refusal(write(tmp_path / "gold.csv", rows), tmp_path)
     assert "Are these columns judges or questions?" in text
-    assert "each: {rater: [toxic, rude]}" in text
+    assert "--each toxic,rude --judge each" in text
 
 
 def test_labeling_functions_abstain(tmp_path: Path, guess: Guesses) -> None:

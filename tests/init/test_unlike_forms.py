@@ -1,0 +1,135 @@
+"""Forms of public exports that evidence tells apart; see docs/research/public_exports.md."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from annot_pipeline.init import OpenError, guess_campaign
+from annot_pipeline.init.names import roles
+from tests.init.conftest import Guess, write_csv
+
+Guesses = Callable[..., Guess]
+
+
+def asked(path: Path, **by_role: str) -> tuple[str, str]:
+    """The open field, and the question."""
+    answers = {role: tuple(columns.split(",")) for role, columns in by_role.items()}
+    with pytest.raises(OpenError) as caught:
+        guess_campaign([path], path.parent, by_role=answers)
+    question = caught.value.questions[0]
+    return question.role, question.text
+
+
+def test_a_column_of_answers_is_no_judge_whatever_it_is_called(tmp_path: Path) -> None:
+    """Like its neighbours, it holds few values and NA."""
+    answers = ("1", "-1", "NA")
+    rows = [("sentence_id", "sentence", "baseline", "expert", "crowd_score")]
+    rows += [(f"s{i}", f"sentence {i // 2}", answers[i % 3], answers[i % 5 % 3], f"{i % 9 / 9:.2f}")
+             for i in range(60)]  # fmt: skip
+    assert asked(write_csv(tmp_path / "v.csv", rows))[0] == "judge"
+
+
+def test_what_no_blank_cell_names_is_the_segment(tmp_path: Path, guess: Guesses) -> None:
+    """Anchors have no file of their own, but signal and condition name each of them."""
+    rows = [("signal", "condition", "ratings", "participants", "file")]
+    for signal in range(6):
+        for condition in ("codec", "other", "anchor"):
+            numbers = [(7 * signal + 13 * j + len(condition)) % 101 for j in range(5)]
+            file = "" if condition == "anchor" else f"stimuli/{signal}/{condition}_16k.wav"
+            listed = (f'"{json.dumps(one)}"' for one in (numbers, [*range(5)]))
+            rows.append((f"signal_{signal}", condition, *listed, file))
+    actual = guess(write_csv(tmp_path / "v.csv", rows))
+    assert actual.fields()["segment"] == "signal"
+    assert actual.fields()["system"] == "condition"
+    assert actual.facts["fates"]["used"] == 6 * 3 * 5
+
+
+def test_columns_of_one_form_are_a_task_each(tmp_path: Path, guess: Guesses) -> None:
+    rows = [("annotator", "task_id", "run_success", "run_side_effect", "run_optimality")]
+    rows += [
+        (f"a{j}", f"t{i}", ("yes", "no")[(i + j) % 3 % 2], ("low", "high")[(i * j) % 4 % 2],
+         ("1. bad", "2. fair", "3. good")[(i * i + j) % 5 % 3])
+        for i in range(20) for j in range(3)
+    ]  # fmt: skip
+    actual = guess(write_csv(tmp_path / "v.csv", rows))
+    tasks = {("run_success",), ("run_side_effect",), ("run_optimality",)}
+    assert actual.used("task") == tasks
+
+
+def test_answers_that_each_fit_one_item_are_asked_about(tmp_path: Path, guess: Guesses) -> None:
+    rows = [("worker", "item", "answer")]
+    rows += [(f"w{j}", f"i{i}", f"word {i} {(i + j) % 2}") for i in range(40) for j in range(4)]
+    path = write_csv(tmp_path / "v.csv", rows)
+    role, text = asked(path)
+    assert role == "label"
+    assert "80 of 80 answers in answer are given to one item only" in text
+    assert guess(path, label="answer").fields()["label"] == "answer"
+
+
+QUESTIONS = ("Which of these two sentences do you think is more correct?",
+             "How often do you eat it?", "Do you ever gamble?")  # fmt: skip
+
+
+def test_a_named_person_a_row_is_a_survey(tmp_path: Path, guess: Guesses) -> None:
+    """A column a question, of different scales; a second header line names nobody."""
+    rows = [("RespondentID", *QUESTIONS, "Household Income"), ("", *["Response"] * 4)]
+    rows += [(1000 + i, "AB"[i % 2], ("never", "often", "daily")[i % 3], ("yes", "no")[i % 5 % 2],
+              ("low", "high")[i % 2]) for i in range(30)]  # fmt: skip
+    actual = guess(write_csv(tmp_path / "v.csv", rows, "\t"), rejected=3)
+    assert {task for (task,) in actual.used("task")} == {*QUESTIONS}
+    assert len(actual.used("judge")) == 30
+
+
+def test_names_that_are_sentences_say_no_role() -> None:
+    assert not roles("In your opinion, which sentence is more correct?")
+    assert "item" in roles("sentence")
+
+
+@pytest.mark.parametrize("name", ["turkerid", "workerid", "RATERID"])
+def test_id_may_stand_without_a_gap(name: str) -> None:
+    assert "judge" in roles(name)
+
+
+def test_the_unnamed_column_of_a_matrix_names_its_items(tmp_path: Path, guess: Guesses) -> None:
+    rows = [("", *(f"Subject{j}" for j in range(5)))]
+    rows += [(f"video {i}", *((i * j) % 40 / 2 for j in range(5))) for i in range(30)]
+    actual = guess(write_csv(tmp_path / "v.csv", rows))
+    assert actual.fields()["item"] == ""
+    assert ("video 7",) in actual.used("item")
+
+
+def test_a_comment_before_the_rows_names_the_columns(tmp_path: Path, guess: Guesses) -> None:
+    path = tmp_path / "v.csv"
+    rows = [f"p{i}\tA{j}X{j}\ta{1 + (i + j) % 3 % 2}" for i in range(30) for j in range(4)]
+    path.write_text("\n".join(["# made by us", "# #id    turkerid    label", *rows]))
+    actual = guess(path)
+    assert actual.fields() == {"judge": "turkerid", "item": "id", "label": "label"}
+
+
+def test_relevance_judgments_of_trec(tmp_path: Path, guess: Guesses) -> None:
+    """Topic, 0, document, grade: no column names the assessor; topic and document the item."""
+    rows = [
+        (t, 0, f"doc{(7 * t + d) % 90}x", (t + d) % 5 % 3) for t in range(12) for d in range(25)
+    ]
+    path = write_csv(tmp_path / "qrels.txt", rows, " ")
+    assert asked(path)[0] == "judge"
+    actual = guess(path, judge="=nist")
+    assert actual.fields()["item"] == {"join": ({"column": "c1"}, {"column": "c3"}), "sep": ":"}
+    assert actual.fields()["label"] == "c4"
+    assert actual.facts["fates"]["used"] == 300
+
+
+def test_the_item_of_votes_is_whole(tmp_path: Path) -> None:
+    """A prompt with another text in each row is less than what was judged."""
+    rows = [("pairID", "promptID", "sentence2", "label")]
+    rows += [(f"p{i}", f"q{i // 2}", f"a hypothesis of some length that is the {i}th", "abc"[i % 3])
+             for i in range(40)]  # fmt: skip
+    path = write_csv(tmp_path / "v.csv", rows)
+    with pytest.raises(OpenError) as caught:
+        guess_campaign([path], tmp_path)
+    [draft] = caught.value.beliefs
+    assert {r["role"]: r["expression"] for r in draft["roles"]}["item"] == "pairID"
