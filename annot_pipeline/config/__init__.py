@@ -4,7 +4,7 @@ Reading the file, `--set` and error messages live in `annot_pipeline.config.camp
 """
 
 from annot_pipeline.config.campaign import Campaign, LoadedCampaign
-from annot_pipeline.config.each import EachColumn, EachElement, EachKey
+from annot_pipeline.config.each import EachBestWorst, EachColumn, EachElement, EachOfCells
 from annot_pipeline.config.expressions import (
     CaptureExpression,
     ColumnExpression,
@@ -49,9 +49,10 @@ __all__ = [
     "ConstantExpression",
     "ControlledHits",
     "Criterion",
+    "EachBestWorst",
     "EachColumn",
     "EachElement",
-    "EachKey",
+    "EachOfCells",
     "Easl",
     "Engine",
     "Expression",

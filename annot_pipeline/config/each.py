@@ -82,16 +82,36 @@ class EachColumn(Section):
     columns: str = Field(min_length=1)
 
 
+class EachBestWorst(Section):
+    """The items of a tuple of which a judge names the best and the worst (best-worst scaling).
+
+    {t} is the item, {t.value} is 1 for the best, -1 for the worst and 0 for the others.
+
+    Parameters
+    ----------
+    items
+        Columns that hold the items shown together.
+    best, worst
+        Columns that name the best and the worst: the item, or the column that holds it.
+    """
+
+    items: tuple[str, ...] = Field(alias="tuple", min_length=3)
+    best: str
+    worst: str
+
+
+EachOfCells = EachElement | EachKey | EachBestWorst
 EachValues = Annotated[tuple[str, ...], BeforeValidator(_each_values), Field(min_length=1)]
 
 
 def _each_kind(value: Any) -> str:
     if isinstance(value, Mapping):
-        for kind in ("list", "keys", "columns"):
+        for kind in ("list", "keys", "columns", "tuple"):
             if kind in value:
                 return TAG + kind
         return f"{TAG}list"
     kinds: dict[type, str] = {EachElement: "~list", EachKey: "~keys", EachColumn: "~columns"}
+    kinds[EachBestWorst] = "~tuple"
     return kinds.get(type(value), "~values")
 
 
@@ -99,6 +119,7 @@ Each = Annotated[
     Annotated[EachValues, Tag("~values")]
     | Annotated[EachElement, Tag("~list")]
     | Annotated[EachKey, Tag("~keys")]
-    | Annotated[EachColumn, Tag("~columns")],
+    | Annotated[EachColumn, Tag("~columns")]
+    | Annotated[EachBestWorst, Tag("~tuple")],
     Discriminator(_each_kind),
 ]

@@ -81,7 +81,10 @@ def _add_short_forms(document: Schema, definitions: dict[str, Schema]) -> None:
         "anyOf": [
             {"type": "string", "pattern": RANGE, "description": "Range of numbers, such as 0..9."},
             STRINGS | {"minItems": 1, "uniqueItems": True, "description": "Values."},
-            *({"$ref": f"#/$defs/{name}"} for name in ("EachElement", "EachKey", "EachColumn")),
+            *(
+                {"$ref": f"#/$defs/{name}"}
+                for name in ("EachElement", "EachKey", "EachColumn", "EachBestWorst")
+            ),
         ]
     }
     source, item_source = definitions["Source"], definitions["ItemSource"]

@@ -16,20 +16,17 @@ MOST_ALTERNATIVES = 5
 
 def weighed(pairings: Sequence[Pairing], candidates: Sequence[Candidate]) -> dict[str, Any]:
     """Return columns by role with score and signs, the best first: judge, item and label."""
-    by_role: dict[str, dict[str, Any]] = {"judge": {}, "item": {}, "label": {}}
-    for pair in pairings:
-        for role, name in (("judge", pair.judge), ("item", pair.thing)):
-            if name:
-                by_role[role].setdefault(name, (pair.score, pair.signs))
-    by_role["label"] = {c.column.name: (c.score, c.signs) for c in candidates}
-    return {
-        role: [
-            {"column": name, "score": round(score, 3),
-             "evidence": {sign: round(value, 3) for sign, value in signs.items()}}
-            for name, (score, signs) in columns.items()
-        ]
-        for role, columns in by_role.items()
-    }  # fmt: skip
+    found: list[tuple[str, str | None, Pairing | Candidate]] = [
+        ("judge", p.judge, p) for p in pairings
+    ]
+    found += [("item", p.thing, p) for p in pairings]
+    found += [("label", c.column.name, c) for c in candidates]
+    by_role: dict[str, dict[Any, Any]] = {}
+    for role, name, one in found:
+        signs = {sign: round(value, 3) for sign, value in one.signs.items()}
+        row = {"column": name, "score": round(one.score, 3), "evidence": signs}
+        by_role.setdefault(role, {}).setdefault(name, row)
+    return {role: [*rows.values()] for role, rows in by_role.items()}
 
 
 def beliefs(paths: Sequence[Path], reading: Reading) -> dict[str, Any]:

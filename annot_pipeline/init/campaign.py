@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from annot_pipeline.errors import ConfigError, InputError, Problem
+from annot_pipeline.errors import ConfigError, InputError, Problem, counted, first_of
 from annot_pipeline.init import names
 from annot_pipeline.init.answers import NO, YES, yes_or_no
 from annot_pipeline.init.beliefs import beliefs
@@ -32,7 +32,6 @@ from annot_pipeline.init.samples import ROWS_READ, Sample, sheet_of
 from annot_pipeline.init.sniff import UnusableError, read_sample
 from annot_pipeline.init.sources import SourceGuess, read_sources
 from annot_pipeline.init.table import Sheet
-from annot_pipeline.init.trial import by_length
 from annot_pipeline.stages.ingest.present_exports import ENDINGS
 from annot_pipeline.storage.archive import natural_key
 from annot_pipeline.storage.checked_export import OwnFolders, checked_export
@@ -101,11 +100,8 @@ def _answer_expression(source: SourceGuess) -> Any:
     return {"column": expression}
 
 
-JUDGES = names.VOCABULARY["placeholder_judges"]
-SYSTEMS = names.VOCABULARY["placeholder_systems"]
-"""Word to what a value that is this word, or this word and a number, looks like."""
-
-FIELDS = {"judge": JUDGES, "system": SYSTEMS, "system_a": SYSTEMS, "system_b": SYSTEMS}
+FIELDS: dict[str, dict[str, str]] = names.VOCABULARY["placeholders"]
+"""Word to what a value of a field that is this word, or it and a number, looks like."""
 _WORD = re.compile(r"([a-z]+)\d*")
 
 
@@ -127,21 +123,20 @@ def _notes(sheet: Sheet, column: str, words: dict[str, str], *, has_where: bool)
     looks = {value: words[word] for value in counts if (word := _word(value)) in words}
     if not looks or len(looks) == len(counts):
         return []
-    texts = [f"{value} ({_rows(counts[value])}) looks like {why}" for value, why in looks.items()]
+    texts = [
+        f"{value} ({counted(counts[value], 'row')}) looks like {why}"
+        for value, why in looks.items()
+    ]
     condition = flow({"column": column, "not": sorted(looks)})
     line = f"{condition} in where" if has_where else f"where: [{condition}]"
     rows = "this row" if sum(counts[value] for value in looks) == 1 else "these rows"
-    return [f"{by_length(texts)}: {line} leaves {rows} out"]
+    return [f"{first_of(texts, 5)}: {line} leaves {rows} out"]
 
 
 def _word(value: str) -> str:
     """Return the word of a value that is one word, or a word and a number; else nothing."""
     match = _WORD.fullmatch("".join(re.split(r"[\s_-]+", value.casefold().strip())))
     return match[1] if match else ""
-
-
-def _rows(count: int) -> str:
-    return f"{count:,} row{'s' * (count != 1)}"
 
 
 ROWS_IN_ALL = 4_000_000
@@ -418,10 +413,8 @@ def _leave_out(
     command: str = "",
 ) -> None:
     """Record a file that no entry uses, for the document, or for the error if there is none."""
-    names = ", ".join(columns[:SHOWN_COLUMNS])
-    more = len(columns) - SHOWN_COLUMNS
-    names += f" and {more} more" if more > 0 else ""
-    files.left_out.append((where, f"{why} (columns: {names})" if columns else why))
+    shown = first_of(columns, SHOWN_COLUMNS)
+    files.left_out.append((where, f"{why} (columns: {shown})" if columns else why))
     options = question.options[:MOST_CHOICES] if question else ()
     listed = "; ".join(
         f"{option} ({option.why})" if option.why else str(option) for option in options
@@ -430,7 +423,7 @@ def _leave_out(
     if not do and columns:
         do = f"{command} --judge COLUMN --item COLUMN --label COLUMNS"
     why += f". {question.ask}" if question and question.ask else ""
-    what = f"{why}; its columns: {names}" if columns else why
+    what = f"{why}; its columns: {shown}" if columns else why
     files.problems.append(Problem(where, what, allowed=listed, do=do))
 
 

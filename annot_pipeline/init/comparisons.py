@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import pyarrow.compute as pc
 
-from annot_pipeline.errors import shorten
+from annot_pipeline.errors import first_of, shorten
 from annot_pipeline.init import names
 from annot_pipeline.init.abstentions import abstentions, without, without_abstentions
 from annot_pipeline.init.answers import Answer
@@ -132,9 +132,7 @@ def unplaced(column: Column, values: Sequence[str]) -> list[str]:
     """Return what to know about values that nothing maps."""
     if not values:
         return []
-    text = ", ".join(f"{value} ({column.counts[value]:,})" for value in values[:SHOWN_WORDS])
-    more = len(values) - SHOWN_WORDS
-    text += f" and {more} more" if more > 0 else ""
+    text = first_of([f"{value} ({column.counts[value]:,})" for value in values], SHOWN_WORDS)
     return [
         f"{column.name} also holds {text}: nothing says which side is meant, so these rows are "
         "rejected; add what they mean to map, as a, b or tie"

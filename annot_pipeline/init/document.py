@@ -11,6 +11,7 @@ from typing import Any
 
 from annot_pipeline.bounded_json import JsonError, parse_bounded_json
 from annot_pipeline.config.judges import model_families
+from annot_pipeline.errors import first_of
 from annot_pipeline.exports.hit_bookkeeping import plain_number
 from annot_pipeline.init.abstentions import abstained_note, failed_entries, failed_note
 from annot_pipeline.init.groups import Group, captured_stem, escaped, stem_of
@@ -294,15 +295,15 @@ def _task(pattern: str, task: Task, *, is_closed: bool = False) -> str:
     note = ""
     if task.labels:
         ordered = sorted(task.labels.items(), key=lambda pair: (-pair[1], pair[0]))
-        note = ", ".join(f"{label} ({n:,})" for label, n in ordered[:SHOWN_LABELS])
-        more = len(ordered) - SHOWN_LABELS
-        note = f"labels seen: {note}" + (f" and {more} more" if more > 0 else "")
+        seen = [f"{label} ({n:,})" for label, n in ordered]
+        note = f"labels seen: {first_of(seen, SHOWN_LABELS)}"
     lines.append((f"    kind: {task.kind}", "" if is_closed else note))
     if is_closed and task.labels:
         names = flow(sorted(task.labels, key=natural_key))
         lines.append((f"    labels: {names}", f"{note}; others are rejected"))
     if task.repeats:
-        why = "of a judge's answers to one item, the latest counts"
+        counts = "the latest counts" if task.repeats == "last" else "all count"
+        why = f"of a judge's answers to one item, {counts}"
         lines.append((f"    repeats: {task.repeats}", why))
     if task.scale:
         low, high = map(plain_number, task.scale)

@@ -33,7 +33,7 @@ from typing import Any
 
 from ruamel.yaml import YAML
 
-from annot_pipeline.errors import ConfigError, Problem
+from annot_pipeline.errors import ConfigError, Problem, first_of
 from annot_pipeline.init import names
 from annot_pipeline.init.answers import answer_as, kind_of
 from annot_pipeline.init.groups import Group
@@ -132,9 +132,6 @@ class _Interpreter:
             cells = self.cells(self.find(name) or "")
             if not cells or not all(isinstance(cell, wanted) for cell in cells):
                 return False
-        if "cells_contain" in preset:
-            likely = [n for n in sheet.names for g in preset["columns_like"] if fnmatchcase(n, g)]
-            return any(preset["cells_contain"] in next(iter(sheet[n].counts), "") for n in likely)
         if preset.get("skip_when_numbered"):
             from annot_pipeline.init.views import numbered_views
 
@@ -142,7 +139,8 @@ class _Interpreter:
             if any({"system", "item"} & names.roles(p).keys() for parts in things for p in parts):
                 return False
         if held := preset.get("contains"):
-            cells = self.sheet[held["column"]].filled[:20].to_pylist()
+            likely = [n for n in sheet.names if fnmatchcase(n, held["column"])]
+            cells = [cell for n in likely for cell in sheet[n].filled[:20].to_pylist()]
             if not any(f'"{held["text"]}"' in cell for cell in cells):
                 return False
         if len(sheet.names) < preset.get("few_columns", 0):
@@ -483,7 +481,7 @@ class _Interpreter:
         if not questions:
             raise NoJudgmentsError(f"{self.preset['title']}: no column holds answers of few values")
         person: Any = self.first(survey["person"]) or next(filter(self._is_person, named), None)
-        notes = [f"questions: {_first_of(questions)}; remove what is none"]
+        notes = [f"questions: {first_of(questions, 5)}; remove what is none"]
         if person is None:
             person = {"join": [{"value": "respondent "}, {"row": True}]}
             notes.append("no column says who answered: each row is taken for another person")
@@ -560,8 +558,3 @@ def _replaced(value: Any, old: str, new: str) -> Any:
 
 def _loose(name: str) -> str:
     return name.lower().replace("_", "")
-
-
-def _first_of(texts: Sequence[str], most: int = 5) -> str:
-    more = len(texts) - most
-    return ", ".join(texts[:most]) + (f" and {more} more" if more > 0 else "")

@@ -160,18 +160,14 @@ class _Reader:
         return self.choice.among(lambda name: name.startswith(MTURK_INPUT))
 
     def read(self) -> list[Reading]:
-        said = {word for name in self.sheet.names for word in names.words(name)}
-        if {"best", "worst"} <= said and not self.by_role:
-            raise NoJudgmentsError(
-                "looks like best-worst scaling, for which there is no kind of task: count how "
-                "often each item was best and worst, or give best and worst as scores of 1 and -1"
-            )
         if self.by_role.get("votes"):
             return [self._votes()]
         pairing = self._pairing()
         judge_line = self._judge_line(pairing)
         if self.judge in self.choice.remaining:
             self.choice.claim(self.sheet[self.judge])
+        if tuples := self._best_worst():
+            return [self._finished(tuples, judge_line)]
         compared = self._compared()
         if compared is not None:
             return [self._finished(compared, judge_line)]
@@ -346,6 +342,31 @@ class _Reader:
         return Question("judge", text, options, "Who did?")
 
     # --- comparisons and rankings -------------------------------------------------------------
+
+    def _best_worst(self) -> Reading | None:
+        """Return tuples of items of which a judge names the best and the worst."""
+        remaining, sheet = self.choice.remaining, self.sheet
+        ends = [
+            next((n for n in remaining if word in names.words(n)), "") for word in ("best", "worst")
+        ]
+        if not all(ends):
+            return None
+        chosen = {value for name in ends for value in sheet[name].counts}
+        items = [n for n in remaining if n in chosen] or [
+            n for n in remaining
+            if n not in ends and 2 * len(chosen & {*sheet[n].counts}) > sheet[n].n_distinct
+        ]  # fmt: skip
+        if len(items) <= len(ends):  # of two, the best says all
+            return None
+        for name in (*ends, *items):
+            self._claim(self.sheet[name])
+        lines: list[Line] = [
+            ("item", {"value": "{item}"}, "those of a tuple"),
+            ("score", "{item.value}", "the mean is (times best - times worst) / times shown"),
+            ("ranking", {"join": items, "sep": "|"}, "a tuple's items were judged together"),
+        ]
+        each = {"item": {"tuple": items, "best": ends[0], "worst": ends[1]}}
+        return Reading("", lines, "scalar", (-1.0, 1.0), each=each, repeats="keep")
 
     def _compared(self) -> Reading | None:
         """Return rows that say which of two is better."""
@@ -755,7 +776,9 @@ class _Reader:
         texts = [c for c in named if _is_free_text(c)]
         answers = [(c, a) for c in named if c not in texts and (a := answer_in(c, truth))]
         if self.things:
-            varied = [(c, a) for c, a in answers if not _fixed(self.sheet, self.things, c)]
+            varied = [
+                (c, a) for c, a in answers if not roles.are_fixed(self.sheet, self.things, c.name)
+            ]
             answers = varied or answers
         if texts and answers:
             self.notes.append(f"free text, no question: {', '.join(c.name for c in texts)}")
@@ -983,10 +1006,6 @@ def _is_part(name: str) -> bool:
     )
 
 
-def _fixed(sheet: Sheet, things: Sequence[str], column: Column) -> bool:
-    return sheet.combinations(*things, column.name) <= sheet.combinations(*things)
-
-
 def _is_free_text(column: Column) -> bool:
     """Return whether hardly any answer repeats, and answers are longer than a few words."""
     is_varied = 2 * column.n_distinct > len(column.filled)
@@ -1119,9 +1138,7 @@ def unmapped_note(columns: Iterable[Column]) -> list[str]:
         f"{c.name} ({c.n_distinct:,} different)" if c.counts else f"{c.name} (blank)"
         for c in columns
     ]
-    more = len(unmapped) - SHOWN_COLUMNS
-    text = ", ".join(unmapped[:SHOWN_COLUMNS]) + (f" and {more} more" if more > 0 else "")
-    return [f"not mapped: {text}"] if unmapped else []
+    return [f"not mapped: {first_of(unmapped, SHOWN_COLUMNS)}"] if unmapped else []
 
 
 __all__ = ["choose_repeats", "is_scale", "read_columns", "read_view", "unmapped_note"]

@@ -282,7 +282,7 @@ def answer_columns(
         in_judges = sheet.differing([judge], column.name) if judge else 1.0
         recurs = bool(thing) and sheet.combinations(*thing) < len(sheet)
         is_fixed = recurs and (
-            _determined(sheet, thing, column.name)
+            are_fixed(sheet, thing, column.name)
             or (judge is not None and sheet.determines(judge, column.name))
             or (not roles and _is_crossed(sheet, thing, column.name))
         )
@@ -311,7 +311,8 @@ def _is_id(column: Column) -> bool:
     return is_called_id(column.name) or is_huge
 
 
-def _determined(sheet: Sheet, thing: Sequence[str], name: str) -> bool:
+def are_fixed(sheet: Sheet, thing: Sequence[str], name: str) -> bool:
+    """Return whether each thing has one value of a column."""
     return sheet.combinations(*thing, name) <= sheet.combinations(*thing)
 
 

@@ -320,10 +320,3 @@ def _classes_doubt(reading: Reading, trial: Trial, by_role: ColumnsByRole) -> Qu
     text = f"{n_own:,} of {again.num_rows:,} answers in {column} are given to one item only"
     keep = Option({"label": (column,)}, "they are classes all the same")
     return Question("label", f"{text}: texts or places in it, and no classes", [keep], "Are they?")
-
-
-def by_length(lines: Sequence[str], longest: int = 5) -> str:
-    """Return the first of some names as one text."""
-    text = ", ".join(lines[:longest])
-    more = len(lines) - longest
-    return text + (f" and {more} more" if more > 0 else "")

@@ -133,3 +133,28 @@ def test_the_item_of_votes_is_whole(tmp_path: Path) -> None:
         guess_campaign([path], tmp_path)
     [draft] = caught.value.beliefs
     assert {r["role"]: r["expression"] for r in draft["roles"]}["item"] == "pairID"
+
+
+@pytest.mark.parametrize("answer", ["{}", "item{}"])
+def test_best_and_worst_of_a_tuple(tmp_path: Path, guess: Guesses, answer: str) -> None:
+    """Named by the item, or by its column; the other columns hold the same words."""
+    rows = [("tuple", "annotator", "item1", "item2", "item3", "item4", "BestItem", "WorstItem")]
+    for place in range(40):
+        words = [f"w{(place + 3 * step) % 13}" for step in range(4)]
+        best, worst = place % 4, (place + 1 + place % 3) % 4
+        ends = [words[n] if answer == "{}" else str(n + 1) for n in (best, worst)]
+        rows.append((f"t{place}", f"a{place % 3}", *words, *map(answer.format, ends)))
+    actual = guess(write_csv(tmp_path / "v.csv", rows))
+    assert actual.settings.sources[0].each["item"].items == ("item1", "item2", "item3", "item4")
+    assert actual.used("score") == {("1",), ("-1",), ("0",)}
+    assert actual.task_kinds == {"*": "scalar"}
+
+
+def test_best_and_worst_of_two_is_a_comparison(tmp_path: Path, guess: Guesses) -> None:
+    rows = [("HITId", "WorkerId", "Input.id", "Input.system1", "Input.system2",
+             "Answer.best_clear", "Answer.worst_clear")]  # fmt: skip
+    rows += [(f"h{i}", f"w{j}", f"d{i}", f"s{i % 3}", f"s{(i + 1) % 3}", *("AB", "BA")[(i + j) % 2])
+             for i in range(12) for j in range(3)]  # fmt: skip
+    actual = guess(write_csv(tmp_path / "v.csv", rows))
+    assert actual.task_kinds == {"*": "pairwise"}
+    assert actual.used("preference") == {("a",), ("b",)}

@@ -174,25 +174,20 @@ def unread_files(campaign: LoadedCampaign) -> list[str]:
     """
     settings, folder = campaign.settings, campaign.folder
     paths = [*(s.path for s in settings.sources), *(s.path for s in settings.items)]
-    read = {path.resolve() for pattern in paths for path in glob_exports(folder, pattern)[1]}
-    folders = {
-        path.parent
-        for source in settings.sources
-        if is_glob(source.path)
-        for path in glob_exports(folder, source.path)[1]
-    }
+    matched = {pattern: glob_exports(folder, pattern)[1] for pattern in paths}
+    read = {path.resolve() for matches in matched.values() for path in matches}
+    globs = [source.path for source in settings.sources if is_glob(source.path)]
     own = OwnFolders(campaign.own_folders)
-    found = [
-        path
-        for place in folders
+    names = {
+        Path(os.path.relpath(path, folder)).as_posix()
+        for place in {path.parent for pattern in globs for path in matched[pattern]}
         for path in place.iterdir()
         if path.name.lower().removesuffix(".gz").endswith(ENDINGS)
         and not path.name.startswith(".")
         and path.is_file()
         and path.resolve() not in read
         and own.holder(path.resolve(), path.stat()) is None
-    ]
-    names = {Path(os.path.relpath(path, folder)).as_posix() for path in found}
+    }
     return sorted(names, key=natural_key)
 
 

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from annot_pipeline.config import EachColumn, EachElement, EachKey, ItemSource, Source
+from annot_pipeline.config import EachColumn, EachElement, EachOfCells, ItemSource, Source
 from annot_pipeline.config.judges import prompt_hash
 from annot_pipeline.contracts import CONTROLS, PREFERENCES, TEXT, TIME
 from annot_pipeline.contracts.answer_text import answer_text
@@ -35,7 +35,12 @@ from annot_pipeline.stages.ingest.expressions import (
 from annot_pipeline.stages.ingest.item_versions import add_text_digests
 from annot_pipeline.stages.ingest.preferences import derive_preference
 from annot_pipeline.stages.ingest.raw_names import CELLS, judge_cells
-from annot_pipeline.stages.ingest.record_cells import RecordCells, combinations, record_cells
+from annot_pipeline.stages.ingest.record_cells import (
+    RecordCells,
+    cell_columns,
+    combinations,
+    record_cells,
+)
 from annot_pipeline.stages.ingest.record_fields import ANSWERS, is_blank, reason_where
 from annot_pipeline.stages.ingest.row_fates import early_fates
 
@@ -129,8 +134,8 @@ def columns_by_field(source: Source | ItemSource) -> dict[str, list[str]]:
                 columns[f"{key}.{number}"] = used
         before: set[str] = set()  # an element may hold a list or an object itself
         for name, each in source.each.items():
-            if isinstance(each, EachElement | EachKey):
-                columns[f"each.{name}"] = [c for c in (each.column,) if c not in before]
+            if isinstance(each, EachOfCells):
+                columns[f"each.{name}"] = [c for c in cell_columns(each) if c not in before]
                 before |= {f"{{{name}}}", f"{{{name}.value}}"}
     return columns
 

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from annot_pipeline.config import EachColumn, EachElement, EachKey, Source
+from annot_pipeline.config import EachBestWorst, EachColumn, EachElement, EachOfCells, Source
 from annot_pipeline.config.sources import LARGEST_EACH
 from annot_pipeline.contracts.answer_text import value_text
 from annot_pipeline.exports.json_lines import parse_json
@@ -53,7 +53,7 @@ def record_cells(rows: RawRows, source: Source) -> Iterator[RecordCells]:
     """Yield the cells of some raw rows, combination by combination of listed values."""
     cells = RecordCells(rows, {})
     for name, each in source.each.items():
-        if isinstance(each, EachElement | EachKey):
+        if isinstance(each, EachOfCells):
             cells = _repeated(cells, name, each)
     has_record = np.zeros(len(cells.rows), np.bool_)
     by_pattern = {name for name, each in source.each.items() if isinstance(each, EachColumn)}
@@ -103,7 +103,7 @@ def _no_bindings(source: Source) -> Bindings:
     return {
         f"{{{name}{part}}}": ""
         for name, each in source.each.items()
-        if not isinstance(each, EachElement | EachKey)
+        if not isinstance(each, EachOfCells)
         for part in ("", ".index")
     }
 
@@ -134,12 +134,13 @@ def take_cells(cells: RecordCells, indices: np.ndarray[Any, Any]) -> RecordCells
     return replace(cells, rows=taken, not_asked=not_asked)
 
 
-def _repeated(cells: RecordCells, name: str, each: EachElement | EachKey) -> RecordCells:
+def _repeated(cells: RecordCells, name: str, each: EachOfCells) -> RecordCells:
     """Repeat rows for the elements or keys of a column; a row without any stays, with a reason."""
-    column = cells.rows.columns.get(each.column)
     n = len(cells.rows)
-    if column is None:
-        column = pa.nulls(n, pa.string())
+    columns_of = [cells.rows.columns.get(c, pa.nulls(n, pa.string())) for c in cell_columns(each)]
+    column = columns_of[0]
+    if len(columns_of) > 1:
+        column = pc.binary_join_element_wise(*columns_of, BESIDE, null_handling="replace")
     encoded = column.dictionary_encode(null_encoding="encode")
     cell_elements = [_elements(each, value) for value in encoded.dictionary.to_pylist()]
     codes = encoded.indices.to_numpy()
@@ -186,7 +187,36 @@ class _Held:
     empty: str | None = None
 
 
-def _elements(each: EachElement | EachKey, cell: str | None) -> _Held:
+BESIDE = "\x1f"
+"""Stands between cells that are looked at together."""
+
+
+def cell_columns(each: EachOfCells) -> tuple[str, ...]:
+    """Return the columns whose cells hold what ``each`` runs over."""
+    if isinstance(each, EachBestWorst):
+        return (*each.items, each.best, each.worst)
+    return (each.column,)
+
+
+def _best_and_worst(each: EachBestWorst, cells: list[str]) -> _Held:
+    """Return the items of a tuple, and 1, -1 or 0 for each."""
+    held = dict(zip(each.items, cells, strict=False))
+    items = [item for item in held.values() if item]
+    best, worst = (held.get(cell, cell) for cell in cells[-2:])
+    if not best and not worst:
+        return _Held([], [], empty=f"{each.best} and {each.worst} are blank")
+    if len({*items}) < len(items):
+        return _Held([], [], problem="an item is in its tuple twice")
+    if best == worst or not {best, worst} <= {*items}:
+        what = f"{each.best} and {each.worst} are not two items of the tuple"
+        return _Held([], [], problem=what)
+    answers = {best: "1", worst: "-1"}
+    return _Held([*items], [answers.get(item, "0") for item in items])
+
+
+def _elements(each: EachOfCells, cell: str | None) -> _Held:
+    if isinstance(each, EachBestWorst):
+        return _best_and_worst(each, [c.strip() for c in (cell or "").split(BESIDE)])
     if cell is None or not cell.strip():
         return _Held([], [], empty=f"{each.column} is blank")
     kind = "list" if isinstance(each, EachElement) else "object"
