@@ -24,10 +24,7 @@ MOSTLY_NUMBERS = 0.9
 LONGEST_LABEL = 60
 """Mean number of characters; beyond it stands free text, or several answers in a cell."""
 
-SCALES: tuple[tuple[float, float], ...] = (
-    (0, 1), (1, 5), (0, 5), (1, 7), (1, 10), (0, 10), (-1, 1), (-5, 5), (-10, 10), (0, 100),
-    (-100, 100),
-)  # fmt: skip
+SCALES: list[tuple[float, float]] = [(low, high) for low, high in names.VOCABULARY["scales"]]
 """Usual scales; the first that holds all values is taken."""
 
 

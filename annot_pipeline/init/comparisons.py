@@ -348,11 +348,11 @@ def _sides_in(sheet: Sheet, things: list[Pair], column: Column) -> Answer | None
     if is_told and column.numeric_share == 1 and not {*column.numbers} <= {0, 1, 2}:
         return None
     sides, unknown = outcomes_of(column, pair)
-    n_placed = sum(column.counts[value] for value in sides)
     spelled = {v.strip().lower() for v in sides}
     is_letter = len(unknown) == 1 and unknown[0].strip().lower() in SAME
     if {"a", "b"} <= spelled and is_letter:
         sides, unknown = {**sides, unknown[0]: "tie"}, []
+    n_placed = sum(column.counts[value] for value in sides)
     both = {"a", "b"} <= {*sides.values()} and 2 * n_placed > len(column.filled)
     one = is_told and not unknown and {"a", "b"} & {*sides.values()} and column.numeric_share < 1
     if not both and not one:

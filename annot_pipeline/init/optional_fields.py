@@ -13,13 +13,7 @@ from annot_pipeline.init.table import Choice, Column, Sheet
 from annot_pipeline.stages.gold.read_rewards import read_rewards
 from annot_pipeline.stages.ingest.expressions import RejectionError, parse_time
 
-TIMES: tuple[str | None, ...] = (
-    None,  # ISO 8601, or seconds or milliseconds since 1970
-    "%a %b %d %H:%M:%S %Z %Y",
-    "%m/%d/%Y %H:%M:%S", "%d/%m/%Y %H:%M:%S", "%m/%d/%Y %H:%M", "%d/%m/%Y %H:%M",
-    "%m/%d/%Y %I:%M:%S %p", "%m/%d/%y %H:%M", "%d.%m.%Y %H:%M:%S", "%d.%m.%Y %H:%M",
-    "%Y/%m/%d %H:%M:%S", "%m/%d/%Y", "%d/%m/%Y", "%d.%m.%Y", "%Y/%m/%d",
-)  # fmt: skip
+TIMES: list[str | None] = [None, *names.VOCABULARY["times"]]
 """How times are written; the first pattern that reads all of them is taken."""
 
 TIMES_TRIED = 5_000

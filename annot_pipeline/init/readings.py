@@ -70,6 +70,7 @@ SHOWN_COLUMNS = 40
 FREE_TEXT = 20
 """Mean number of characters of answers that may be labels although hardly any repeats."""
 MEANS = frozenset({"mean", "avg", "average", "std", "sd", "stdev", "median", "ci", "var", "sem"})
+ANOTHER = "another answer? give it as --label or --score, too"
 MOST_JOINED = 6
 """Columns of which two may name the item together."""
 SIDES = ("item_a", "item_b", "system_a", "system_b")
@@ -312,7 +313,7 @@ class _Reader:
         rivals = [n for n in self.rivals if n not in likely or are_ids(sheet[n])]
         ranked = list(dict.fromkeys([*rivals, *offered]))[:4]
         options = [Option({"judge": (n,)}, spoken(sheet[n])) for n in ranked]
-        if recurs or pairs_among(sheet.names):
+        if recurs or not thing or pairs_among(sheet.names):
             options.append(Option({"judge": ("anonymous",)}, "every row is another person's"))
         options.append(Option({"judge": ("=NAME",)}, "one judge, so named, gave all answers"))
         text = "no column says who judged"
@@ -591,7 +592,10 @@ class _Reader:
                 + ", ".join(told)
             )
         rest = [c for c in self.choice.offered() if 1 < c.n_distinct <= 100 and c not in named]
-        rest = [c for c in rest if not names.roles(c.name).keys() - {"rank", "answer"}]
+        rest = [
+            c for c in rest if not names.roles(c.name).keys() - {"rank", "answer"}
+            and not roles.NO_ANSWER & {*names.words(c.name)}
+        ]  # fmt: skip
         options = [
             Option({"score" if c.numeric_share == 1 else "label": (c.name,)}, spoken(c))
             for c in rest[:4]
@@ -740,16 +744,20 @@ class _Reader:
         if "all_answers" in self.by_role:
             return [c for c in varied if c.in_things > 0 or c.is_named] or found[:1]
         if not named:
-            sure = _without_copies(self.sheet, sure)
+            most = max((c.in_judges for c in sure), default=0)  # a person's own data hardly differ
+            sure = _without_copies(self.sheet, [c for c in sure if c.in_judges >= 0.25 * most])
             numbers = [c for c in sure if c.column.numeric_share > MOSTLY_NUMBERS]
             if self.view.shape == "numbered" and numbers:
                 return numbers[:1]
-            if (most := _most_alike(sure)) and len(most) < len(sure):
-                rest = first_of([c.column.name for c in sure if c not in most])
-                self.notes.append(f"another answer? give it as --label or --score, too: {rest}")
-                return most
-            if len(sure) > 1 and not _are_alike(sure) and not _are_of_one_form(sure):
-                self.questions.append(_which_answers(sure))
+            if group := _largest_group(found, sure):
+                if rest := [c.column.name for c in sure if c not in group]:
+                    self.notes.append(f"{ANOTHER}: {first_of(rest)}")
+                return group
+            same = [c for c in found if sure and c not in sure and _are_alike([sure[0], c])]
+            n_things = self.sheet.combinations(*self.things) if self.things else 0
+            is_met_once = n_things > 0.8 * len(self.sheet)
+            if (is_met_once and same) or (len(sure) > 1 and not _are_alike(sure)):
+                self.questions.append(_which_answers([*sure, *(same if is_met_once else [])]))
             return sure or (varied if len(varied) == 1 else [])
         first = named[0]
         others = [
@@ -762,9 +770,7 @@ class _Reader:
             if c is not first and c not in alike and (c.is_named or c.is_sure)
         ]  # fmt: skip
         if rivals:
-            self.notes.append(
-                f"another answer? give it as --label or --score, too: {first_of(rivals)}"
-            )
+            self.notes.append(f"{ANOTHER}: {first_of(rivals)}")
         return [first, *alike]
 
     def _mturk_answers(self, truth: Column | None) -> list[tuple[Column, Answer]]:
@@ -1025,14 +1031,6 @@ def _are_alike(candidates: Sequence[Candidate]) -> bool:
     )  # fmt: skip
 
 
-def _are_of_one_form(candidates: Sequence[Candidate]) -> bool:
-    """Return whether columns of few values share the first word of their names, as a form's do."""
-    first = {names.words(c.column.name)[0] for c in candidates if names.words(c.column.name)[1:]}
-    return len(first) == 1 and all(
-        names.words(c.column.name)[1:] and c.column.n_distinct <= MOST_LABELS for c in candidates
-    )
-
-
 def _without_copies(sheet: Sheet, candidates: Sequence[Candidate]) -> list[Candidate]:
     """Return columns but for those that say the same as an earlier one, value for value."""
     chosen: list[Candidate] = []
@@ -1049,12 +1047,25 @@ def _without_copies(sheet: Sheet, candidates: Sequence[Candidate]) -> list[Candi
 FEWEST_QUESTIONS = 3
 
 
-def _most_alike(sure: Sequence[Candidate]) -> list[Candidate]:
-    """Return the columns on one scale, where they are several, and more than twice the others."""
-    groups = [[c for c in sure if _are_alike([first, c])] for first in sure[:10]]
-    most = max(groups, key=len, default=[])
-    is_most = len(most) >= FEWEST_QUESTIONS and len(most) > 2 * (len(sure) - len(most))
-    return most if is_most else []
+def _largest_group(found: Sequence[Candidate], sure: Sequence[Candidate]) -> list[Candidate]:
+    """Return the columns on one scale, or of one form, that are more than twice the others.
+
+    Of a form whose columns start alike, some may hardly ever differ.
+    """
+    forms = [
+        [c for c in found if _first_word(c) == _first_word(first) and
+         (_are_alike([first, c]) or (c in sure and c.column.n_distinct <= MOST_LABELS))]
+        for first in sure[:10]
+    ]  # fmt: skip
+    for group in [*forms, *([c for c in sure if _are_alike([one, c])] for one in sure[:10])]:
+        n_sure = sum(c in sure for c in group)
+        if n_sure >= FEWEST_QUESTIONS and n_sure > 2 * (len(sure) - n_sure):
+            return group
+    return []
+
+
+def _first_word(candidate: Candidate) -> str:
+    return next(iter(names.words(candidate.column.name)), "")
 
 
 def _which_answers(sure: Sequence[Candidate]) -> Question:
@@ -1062,6 +1073,11 @@ def _which_answers(sure: Sequence[Candidate]) -> Question:
     options = [
         Option({"score" if c.numeric_share == 1 else "label": (c.name,)}, spoken(c)) for c in listed
     ]
+    groups = [[o.column for o in sure if _are_alike([c, o])] for c in sure[:10]]
+    if len(most := max(groups, key=len)) > 1:
+        role = "score" if most[0].numeric_share == 1 else "label"
+        why = f"these {len(most)}, of which each is a question"
+        options.insert(0, Option({role: tuple(c.name for c in most)}, why))
     text = f"{', '.join(c.name for c in listed)} all differ within things and judges"
     return Question("label", text, options, "Which are answers?")
 

@@ -11,6 +11,7 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 
 import numpy as np
 
@@ -89,12 +90,8 @@ class Pairing:
 
 def pairings(choice: Choice, judges: Sequence[str], things: Sequence[str]) -> list[Pairing]:
     """Return what may be judge and thing, the best first."""
-    found = [
-        Pairing(judge, thing, _signs(choice, judge, thing))
-        for judge in judges[:MOST_TRIED]
-        for thing in things[:MOST_TRIED]
-        if judge != thing
-    ]
+    tried = product(judges[:MOST_TRIED], things[:MOST_TRIED])
+    found = [Pairing(*pair, _signs(choice, *pair)) for pair in tried if pair[0] != pair[1]]
     return sorted(found, key=lambda pairing: -pairing.score)
 
 

@@ -40,10 +40,7 @@ ROWS_TRIED = 20_000
 """Rows of a file that a draft is tried on."""
 
 TASK = "(campaign)"
-IDENTITY = (
-    "task", "judge", "item", "item_a", "item_b", "segment", "criterion", "control", "ranking",
-    "hit",
-)  # fmt: skip
+IDENTITY: list[str] = names.VOCABULARY["identity"]
 
 
 PLACEHOLDER = re.compile(r"(\{\w+\})")

@@ -158,3 +158,69 @@ def test_best_and_worst_of_two_is_a_comparison(tmp_path: Path, guess: Guesses) -
     actual = guess(write_csv(tmp_path / "v.csv", rows))
     assert actual.task_kinds == {"*": "pairwise"}
     assert actual.used("preference") == {("a",), ("b",)}
+
+
+def test_what_a_person_says_of_themselves_is_no_answer(tmp_path: Path, guess: Guesses) -> None:
+    """Even if some people say it in two ways."""
+    rows = [("User ID", "Meme ID", "Leaning", "offends")]
+    rows += [
+        (f"u{j}", f"m{i}", "left" if j % 2 or (j == 0 and i > 9) else "right", (i * i + j) % 5 % 2)
+        for i in range(24) for j in range(12)
+    ]  # fmt: skip
+    assert guess(write_csv(tmp_path / "v.csv", rows)).fields()["label"] == "offends"
+
+
+def form(n_judges: int) -> list[tuple[object, ...]]:
+    """A form of four columns, of which two differ in the few items that several people saw."""
+    rows: list[tuple[object, ...]] = [("reviewer", "post_id", *(f"topic_{n}" for n in range(5)))]
+    for i in range(60):
+        for j in range(n_judges if i < 12 else 1):
+            rare = int(i == 20), int(i == 30)
+            rows.append((f"r{(i + j) % 5}", f"p{i}", i % 2, (i + j) % 2, (i // 2 + j) % 2, *rare))
+    return rows
+
+
+def test_rare_columns_of_a_form_are_answers_too(tmp_path: Path, guess: Guesses) -> None:
+    header, *rows = form(4)
+    rows = [(*row[:2], (int(str(row[2])) + n) % 2, *row[3:]) for n, row in enumerate(rows)]
+    actual = guess(write_csv(tmp_path / "v.csv", [header, *rows]))
+    assert len(actual.used("task")) == 5
+
+
+def test_a_form_that_few_items_tell_is_asked_about(tmp_path: Path) -> None:
+    """Where hardly an item has two judges, what never differs may be an answer as well."""
+    header, *rows = form(2)
+    header = ("reviewer", "post_id", "closed", "framed", "scaled", "free", "legible")
+    path = write_csv(tmp_path / "v.csv", [header, *rows])
+    with pytest.raises(OpenError) as caught:
+        guess_campaign([path], tmp_path)
+    [question] = caught.value.questions
+    assert question.role == "label"
+    [columns] = question.options[0].by_role.values()
+    assert {*columns} == {*header[2:]}
+
+
+def test_sides_and_a_letter_for_same(tmp_path: Path, guess: Guesses) -> None:
+    """Half of the answers are s; a and b alone are a little less than half."""
+    rows = [("HITId", "WorkerId", "Input.query", "Input.docA", "Input.docB", "Answer.radio")]
+    rows += [(f"h{i}", f"w{j}", f"q{i % 3}", f"d{i % 7}", f"d{(i + 1) % 7}", "sabs"[(i + j) % 4])
+             for i in range(21) for j in range(5)]  # fmt: skip
+    actual = guess(write_csv(tmp_path / "v.csv", rows))
+    assert actual.task_kinds == {"*": "pairwise"}
+    assert actual.used("preference") == {("a",), ("b",), ("tie",)}
+
+
+def test_criteria_are_tasks(tmp_path: Path, guess: Guesses) -> None:
+    rows = [("art_id", "ann", "criteriaID", "annotation")]
+    rows += [(i, f"A{j}", c, (i + j + len(c)) % 4) for i in range(20) for j in range(3)
+             for c in ("Bias", "Type", "Lede", "Headline")]  # fmt: skip
+    assert len(guess(write_csv(tmp_path / "v.csv", rows)).used("task")) == 4
+
+
+def test_rows_without_ids_may_be_anybodys(tmp_path: Path) -> None:
+    rows = [("design", "property", "material", "response")]
+    rows += [(f"d{i % 3}", f"c{i % 2}", f"m{i % 4}", i % 11) for i in range(96)]
+    path = write_csv(tmp_path / "v.csv", rows)
+    with pytest.raises(OpenError) as caught:
+        guess_campaign([path], tmp_path)
+    assert {"judge": ("anonymous",)} in [o.by_role for o in caught.value.questions[0].options]
