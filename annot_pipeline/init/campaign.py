@@ -416,9 +416,7 @@ def _leave_out(
     shown = first_of(columns, SHOWN_COLUMNS)
     files.left_out.append((where, f"{why} (columns: {shown})" if columns else why))
     options = question.options[:MOST_CHOICES] if question else ()
-    listed = "; ".join(
-        f"{option} ({option.why})" if option.why else str(option) for option in options
-    )
+    listed = "; ".join(f"{o} ({o.why})" if o.why else str(o) for o in options)
     do = f"{command} {options[0]}" if options else ""
     if not do and columns:
         do = f"{command} --judge COLUMN --item COLUMN --label COLUMNS"

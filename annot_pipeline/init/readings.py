@@ -147,6 +147,8 @@ class _Reader:
         self.notes: list[str] = []
         self.judge: str | None = None
         self.things: list[str] = []
+        judges = by_role.get("judge", ("",))
+        self.is_one_judge = judges[0][:1] == "=" or judges == ("file",)
 
     # --- parts -------------------------------------------------------------------------------
 
@@ -262,8 +264,11 @@ class _Reader:
         """Return what was judged where nobody is known to have judged it."""
         named = [t for t in things if names.roles(t).keys() & {"item", "segment", "text"}]
         named.sort(key=lambda name: -thing_likelihood(name))
-        recurring = [t for t in named if 1 < self.sheet[t].n_distinct < len(self.sheet)]
-        recurring = [t for t in recurring if self._is_whole_thing(t)]
+        if self.is_one_judge:  # who judged each thing once
+            recurring = [t for t in named if self.sheet.is_unique(t)]
+        else:
+            recurring = [t for t in named if 1 < self.sheet[t].n_distinct < len(self.sheet)]
+            recurring = [t for t in recurring if self._is_whole_thing(t)]
         varied = [t for t in named if self.sheet[t].n_distinct > 1]
         return next(iter(self.named("item") or recurring or varied), None)
 
@@ -449,7 +454,9 @@ class _Reader:
             self.things = self.named("item")
             return self._joined_item(items)
         systems = [sheet[n] for n in self.named("system")] or inputs.with_role("system")
-        system = next((c for c in systems if c.n_distinct > 1 and c.name != self.judge), None)
+        systems = [c for c in systems if c.n_distinct > 1 and c.name != self.judge]
+        last_words = {names.words(c.name)[-1] for c in systems}  # one for each of several outputs
+        system = systems[0] if systems and len(last_words) == len(systems) else None
         segments = [sheet[n] for n in self.named("segment")] or inputs.with_role("segment")
         segment = next((c for c in segments if c.name != self.judge), None)
         thing = sheet[pairing.thing] if pairing.thing else None
@@ -482,16 +489,13 @@ class _Reader:
 
     def _joined_things(self) -> list[Line]:
         """Return the two columns that together name a row's item, where one judge gave all rows."""
-        if self.by_role.get("judge", ("",))[0][:1] != "=" and self.by_role.get("judge") != (
-            "file",
-        ):
-            return []
         found = thing_columns(self.inputs())[:MOST_JOINED]
         pairs = [
             pair for pair in combinations(found, 2)
             if self.sheet.combinations(*pair) >= ONCE * len(self.sheet)
         ]  # fmt: skip
-        if len(pairs) != 1 or any(self.sheet[n].is_unique for n in found):
+        is_unique = any(self.sheet[n].is_unique for n in found)
+        if len(pairs) != 1 or is_unique or not self.is_one_judge:
             return []
         for name in pairs[0]:
             self._claim(self.sheet[name])

@@ -267,7 +267,7 @@ def answer_columns(
         if len(column.filled) <= column.n_blank and not (is_named and len(column.filled) > 1):
             continue
         unlikely = (NO_ANSWER if strict else NO_ANSWER - names.NO_ANSWER) - {"is", "has"}
-        if not is_named and _is_id(column):
+        if _is_id(column, is_named):
             continue
         is_short = column.numeric_share == 1 or not strict
         others = {"rank"} | ({"text", "source", "reference"} if is_short else set())
@@ -302,10 +302,10 @@ def is_called_id(name: str) -> bool:
 LARGEST_ANSWER = 100_000
 
 
-def _is_id(column: Column) -> bool:
-    """Return whether a column holds ids: it is called so, or its numbers are all huge."""
-    is_huge = column.numeric_share == 1 and column.low > LARGEST_ANSWER
-    return is_called_id(column.name) or is_huge
+def _is_id(column: Column, is_named: bool) -> bool:
+    """Return whether a column holds ids or sums: it is called so, or its numbers are huge."""
+    is_huge = column.numeric_share > 0.9 and column.high > LARGEST_ANSWER
+    return (is_called_id(column.name) and not is_named) or is_huge
 
 
 def are_fixed(sheet: Sheet, thing: Sequence[str], name: str) -> bool:

@@ -224,3 +224,25 @@ def test_rows_without_ids_may_be_anybodys(tmp_path: Path) -> None:
     with pytest.raises(OpenError) as caught:
         guess_campaign([path], tmp_path)
     assert {"judge": ("anonymous",)} in [o.by_role for o in caught.value.questions[0].options]
+
+
+def test_huge_numbers_are_no_answers(tmp_path: Path) -> None:
+    """Nor where their column is called answer."""
+    rows = [("question", "answer", "solvable", "fitting")]
+    rows += [(f"what is {i} times {i}?", i**4, i % 2, i // 2 % 2) for i in range(40)]
+    path = write_csv(tmp_path / "v.csv", rows)
+    assert asked(path, judge="=me")[0] == "label"
+
+
+def test_one_judge_judges_each_thing_once(tmp_path: Path, guess: Guesses) -> None:
+    rows = [("id", "prompt", "rating")]
+    rows += [(f"i{i}", f"a prompt for several answers, {i // 3}".replace(",", ""), i % 4)
+             for i in range(60)]  # fmt: skip
+    assert guess(write_csv(tmp_path / "v.csv", rows), judge="=me").fields()["item"] == "id"
+
+
+def test_systems_of_several_outputs_are_not_the_system(tmp_path: Path, guess: Guesses) -> None:
+    rows = [("judge", "document", "first.model", "second.model", "first.score", "second.score")]
+    rows += [(f"j{j}", f"d{i}", f"m{i % 3}", f"m{(i + 1) % 3}", (i + j) % 5 + 1, (i * j) % 5 + 1)
+             for i in range(20) for j in range(3)]  # fmt: skip
+    assert "system" not in guess(write_csv(tmp_path / "v.csv", rows)).fields()
