@@ -56,7 +56,6 @@ from annot_pipeline.storage.tables import (
     write_table,
 )
 
-
 EMPTY = "nothing_used"
 """The gate that fails where no judgment counts: there is nothing to look at."""
 
