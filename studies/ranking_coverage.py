@@ -135,9 +135,8 @@ def pair_coverage(
 
     def compare(strengths: Floats) -> _Compared:
         block = draw_comparisons(design, strengths, rng, declares_documents=declares_documents)
-        return _of_inference(
-            compare_estimates(adjusted_comparisons(InMemoryBlocks([block])).estimates)
-        )
+        fitted = adjusted_comparisons(InMemoryBlocks([block]), shrinks_orders=True)
+        return _of_inference(compare_estimates(fitted.estimates))
 
     return _measure(compare, STRENGTHS, replications)
 

@@ -1,7 +1,9 @@
 """Comparisons of systems: Davidson's model with order effects, and variances by judge and segment.
 
 The log odds that a beats b are the difference of their strengths, plus an effect of the order in
-which they are shown, one of each group of judges. Ties have the probability of Davidson 1970,
+which they are shown, one of each group of judges. Where few pairs were seen in both orders, effects
+may shrink towards the average judge's (``shrinks_orders``), so that strengths do not rest on what
+these pairs happened to be. Ties have the probability of Davidson 1970,
 ``exp(tie)`` times the geometric mean of the two wins; or count as half a win. Preferences may be
 graded, from 0 to 1. Covariates, differences of the two outputs such as that of the logarithms of
 their lengths, add to the log odds, each times one coefficient.
@@ -220,7 +222,11 @@ class AdjustedComparisons:
 
 
 def adjusted_comparisons(
-    blocks: Blocks[ComparisonBlock], *, has_ties: bool = True, virtual: float = 0.0
+    blocks: Blocks[ComparisonBlock],
+    *,
+    has_ties: bool = True,
+    virtual: float = 0.0,
+    shrinks_orders: bool = False,
 ) -> AdjustedComparisons:
     """Return strengths of systems from comparisons.
 
@@ -232,12 +238,20 @@ def adjusted_comparisons(
         Whether ties have a probability of their own; else each is half a win.
     virtual
         Comparisons added between each two systems, half of them won by each; never counted as data.
+    shrinks_orders
+        Whether order effects have a prior around the average judge's, and that one around 0; to
+        estimate an effect for its own sake, leave it out.
     """
     counts = blocks.sum(pair_counts)
     n_orders, n_systems = len(counts.n) - 1, counts.n.shape[1]
     n_ties = float(counts.ties.sum())
     models_ties = has_ties and 0 < n_ties < float(counts.n.sum())
-    model, information = _fit(blocks, counts, virtual, models_ties=models_ties)
+    n_covariates = max(blocks.map(_n_covariates), default=0)
+    start = ComparisonModel(
+        np.zeros(n_systems + n_orders + n_covariates + 1), n_systems, n_covariates, models_ties,
+        shrinks_orders,
+    )  # fmt: skip
+    model, information = _fit(blocks, counts, virtual, start)
     inverse = np.asarray(np.linalg.inv(information), np.float64)
     of_system = counts.n.sum(axis=0)
     totals = of_system.sum(axis=0) + of_system.sum(axis=1)
@@ -281,11 +295,6 @@ def pair_counts(block: ComparisonBlock) -> PairCounts:
     return PairCounts(*sums)
 
 
-def _with_virtual(counts: PairCounts, virtual: float) -> PairCounts:
-    """Return counts with virtual comparisons between all systems that were compared."""
-    return counts + _virtual(counts, virtual) if virtual else counts
-
-
 def _virtual(counts: PairCounts, virtual: float) -> PairCounts:
     """Return virtual comparisons between all systems that were compared, none of them tied."""
     compared = counts.n.sum(axis=(0, 1)) + counts.n.sum(axis=(0, 2)) > 0
@@ -296,14 +305,11 @@ def _virtual(counts: PairCounts, virtual: float) -> PairCounts:
 
 
 def _fit(
-    blocks: Blocks[ComparisonBlock], counts: PairCounts, virtual: float, *, models_ties: bool
+    blocks: Blocks[ComparisonBlock], counts: PairCounts, virtual: float, start: ComparisonModel
 ) -> tuple[ComparisonModel, Floats]:
     """Return the model and the information of its parameters, prior and all."""
-    n_orders, n_systems = len(counts.n) - 1, counts.n.shape[1]
-    n_covariates = max(blocks.map(_n_covariates), default=0)
-    start = ComparisonModel.start(n_systems, n_orders, n_covariates, has_ties=models_ties)
-    if not n_covariates:
-        rows = _CountedRows.from_counts(_with_virtual(counts, virtual))
+    if not start.n_covariates:
+        rows = _CountedRows.from_counts(counts + _virtual(counts, virtual))
         return maximise(rows.derivatives, start)
     added = _CountedRows.from_counts(_virtual(counts, virtual))
 

@@ -20,7 +20,13 @@ from annot_pipeline.methods.numerics.additive import Additive
 STRENGTH_PRECISION = 1 / 9
 """Prior precision of strengths, 1 / logits^2: N(0, 9) keeps those of unbeaten systems finite."""
 WEAK_PRECISION = 1e-6
-"""Prior precision of order effects, coefficients and the frequency of ties."""
+"""Prior precision of coefficients, of the frequency of ties, and of order effects by themselves."""
+ORDER_SD = 0.7
+"""Logits, of a judge's order effect around the average judge's, and of the average's around 0.
+
+So effects are within 1 logit of 0 in two of three cases. One pair seen in both orders leaves the
+effect uncertain by 1.4 logits or more: the prior matters where few pairs are, not where many are.
+"""
 MAX_ITERATIONS, TOLERANCE, LARGEST_STEP = 100, 1e-9, 2.0
 CELLS_AT_ONCE = 2**20
 """Products of a design's entries that are in memory at one time."""
@@ -45,15 +51,7 @@ class ComparisonModel:
     n_systems: int
     n_covariates: int
     has_ties: bool
-
-    @classmethod
-    def start(
-        cls, n_systems: int, n_orders: int, n_covariates: int, *, has_ties: bool
-    ) -> ComparisonModel:
-        """Return a model with all parameters 0."""
-        return cls(
-            np.zeros(n_systems + n_orders + n_covariates + 1), n_systems, n_covariates, has_ties
-        )
+    shrinks_orders: bool
 
     @property
     def n_linear(self) -> int:
@@ -77,12 +75,17 @@ class ComparisonModel:
 
     @property
     def precision(self) -> Floats:
-        """Return the prior precision of each parameter."""
+        """Return the prior precision of all parameters, a matrix."""
         precision = np.full(self.parameters.size, WEAK_PRECISION)
         precision[: self.n_systems] = STRENGTH_PRECISION
         if not self.has_ties:
             precision[-1] = 1.0  # has no data, and stays 0
-        return precision
+        matrix = np.diag(precision)
+        if self.shrinks_orders:
+            orders = slice(self.n_systems, self.n_not_covariates)
+            own = np.eye(self.order_effects.size)
+            matrix[orders, orders] = np.linalg.inv(ORDER_SD**2 * (own + 1))
+        return matrix
 
     def log_odds(self, first: Codes, second: Codes, orders: Codes, covariates: Floats) -> Floats:
         """Return the log odds that the first system wins, ``(n,)``; orders: -1 has no effect."""
@@ -183,11 +186,11 @@ def maximise(
     for _ in range(MAX_ITERATIONS):
         current = derivatives(model)
         step = np.linalg.solve(
-            current.information + np.diag(precision),
-            current.gradient - precision * model.parameters,
+            current.information + precision,
+            current.gradient - precision @ model.parameters,
         )
         step *= min(1.0, LARGEST_STEP / max(float(np.abs(step).max(initial=0)), TOLERANCE))
         model = replace(model, parameters=model.parameters + step)
         if np.abs(step).max(initial=0) < TOLERANCE:
             break
-    return model, derivatives(model).information + np.diag(precision)
+    return model, derivatives(model).information + precision

@@ -103,6 +103,7 @@ def rank_by_strengths(
         InMemoryBlocks([block if has_sizes else _only(block, inside)]),
         has_ties=ranking.bradley_terry_ties == "davidson" and not task.is_graded,
         virtual=0.0 if ranking.regularize == "none" else ranking.regularize,
+        shrinks_orders=True,
     )
     scale = task.part if has_sizes else np.where(task.part < 0, -1, component)
     values = comparable(_centred(fitted.estimates.values, scale))
@@ -259,7 +260,7 @@ def _order_metrics(
         "order_effects": [
             {"judges": f"model {group}" if group else "people", "logits": float(effect)}
             for group, effect in enumerate(fitted.fit.order_effects)
-            if effect != 0
+            if fitted.counts.n[group + 1].any()
         ],
         "inestimable_orders": n_inestimable,
         "comparisons_with_order": int(has_order.sum()),

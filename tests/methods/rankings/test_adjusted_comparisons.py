@@ -11,7 +11,11 @@ from annot_pipeline.methods.rankings.adjusted_comparisons import (
     ComparisonBlock,
     adjusted_comparisons,
 )
-from annot_pipeline.methods.rankings.comparison_fit import STRENGTH_PRECISION, WEAK_PRECISION
+from annot_pipeline.methods.rankings.comparison_fit import (
+    ORDER_SD,
+    STRENGTH_PRECISION,
+    WEAK_PRECISION,
+)
 from annot_pipeline.methods.rankings.inference import NOT_CONNECTED, TESTED, compare_estimates
 from annot_pipeline.methods.rankings.sign_tests import sign_tests
 
@@ -72,6 +76,22 @@ def test_the_fit_is_that_of_a_general_optimizer(has_ties, is_ordered):
         assert actual.tie == pytest.approx(best[-1], abs=1e-4)
     else:
         assert np.isnan(actual.tie)
+
+
+def test_order_effects_shrink_to_the_average_judges():
+    """As if the average were a parameter with a prior of its own: by a general optimizer."""
+    rows = draw(1, n=60)
+
+    def loss(free: np.ndarray) -> float:
+        own, average = free[4:6] - free[-1], free[-1]
+        prior = (own @ own + average**2) / ORDER_SD**2 - WEAK_PRECISION * (free[4:6] @ free[4:6])
+        return prior / 2 - log_posterior(free[:-1], rows, 4, has_ties=True)
+
+    best = minimize(loss, np.zeros(8), tol=1e-12).x
+    actual, alone = (fit(rows, shrinks_orders=shrinks).fit for shrinks in (True, False))
+    np.testing.assert_allclose(actual.order_effects, best[4:6], atol=1e-4)
+    np.testing.assert_allclose(actual.strengths, best[:4], atol=1e-4)
+    assert np.ptp(actual.order_effects) < 0.9 * np.ptp(alone.order_effects)
 
 
 def test_graded_preferences_are_half_way():

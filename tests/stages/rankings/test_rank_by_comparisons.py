@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 from annot_pipeline.config import Easl, Ranking
 from annot_pipeline.config.judges import JudgeSettings
 from annot_pipeline.methods.comparisons.trueskill import trueskill
-from annot_pipeline.methods.rankings.comparison_fit import STRENGTH_PRECISION
+from annot_pipeline.methods.rankings.comparison_fit import ORDER_SD, STRENGTH_PRECISION
 from annot_pipeline.stages.rankings.ranking_rows import RankingContext
 from tests.stages.rankings.ranked import (
     CLEAR,
@@ -39,7 +39,8 @@ def most_likely(rows, *, shown_first=None, ties: str = "davidson") -> np.ndarray
         ways = [half, np.full(half.size, x[n + 1] if ties == "davidson" else -np.inf), -half]
         total = np.logaddexp.reduce(ways, axis=0)
         seen = np.where((outcome == 0) & (ties == "davidson"), ways[1], half * outcome)
-        return float((total - seen).sum() + STRENGTH_PRECISION / 2 * (x[:n] ** 2).sum())
+        prior = STRENGTH_PRECISION * (x[:n] ** 2).sum() + x[n] ** 2 / (2 * ORDER_SD**2)
+        return float((total - seen).sum() + prior / 2)
 
     return minimize(loss, np.zeros(n + 2), method="BFGS", options={"gtol": 1e-8}).x
 
@@ -167,10 +168,22 @@ def test_a_system_that_never_loses_is_not_last_for_being_shown_first():
     assert {row["a_beats_b"] for row in pairs} == {None}
 
 
+@pytest.mark.parametrize("turned", [1, 2])
+def test_few_pairs_in_both_orders_do_not_move_the_best_system(turned):
+    """It won all of 24 that showed it first, and lost the few that showed it last."""
+    rows = [("a", "b", 1), ("a", "c", 1), ("b", "c", 1), ("a", "b", 1), ("b", "c", -1)] * 8
+    rows += [("a", "b", -1)] * turned + [("a", "c", -1)]
+    b_first = [n >= 40 for n in range(len(rows))]
+    actual, _, facts = run(table(*rows, b_shown_first=b_first))
+    assert actual["bradley_terry"]["a"]["rank"] == 1
+    [effect] = facts["systems_compared"]["t"]["bradley_terry"]["order_effects"]
+    assert effect["logits"] > 1
+
+
 def test_each_model_has_an_order_effect_of_its_own():
     """People prefer what is shown first, one model what is shown last."""
     rows, b_first, judge = [], [], []
-    for n in range(240):
+    for n in range(4_800):
         who = ("ann", "bob", "gpt-1")[n % 3]
         b_first.append(n // 3 % 2 == 0)
         likes_first = (n // 6 % 4 < 3) != (who == "gpt-1")
