@@ -65,10 +65,11 @@ LABELS: tuple[Gate[Any], ...] = (
     ),
     Gate(
         "votes_predict_better", LabelMetrics, "labels",
-        "number of tasks with held-out labels that votes predict better than the label model, "
-        "beyond chance",
+        "number of tasks in which votes predict held-out labels better than the label model, or "
+        "the model would overturn many clear pluralities",
         "the model does not fit, and hierarchical publishes the votes: look for judges who copy "
-        "each other and set their family under judges, or for a label that several classes share",
+        "each other and set their family under judges, or for a label that several classes share; "
+        "with 50 known items the model may overturn pluralities",
         lambda m: named([t for t, row in m.certainty.items() if row["votes_predict_better"]]),
         warn=0,
     ),

@@ -23,7 +23,7 @@ FEW = 16
 
 def e_step(matrix: LabelMatrix, estimates: Estimates) -> tuple[Floats, Floats]:
     """Return the posterior ``(n_items, K)`` and the log likelihood ``(n_items,)``, in log space."""
-    logits = matrix.evidence @ estimates.log_theta.reshape(-1, matrix.n_labels)
+    logits = matrix.evidence @ estimates.log_theta.reshape(-1, estimates.log_pi.shape[1])
     items = np.diff(matrix.item_starts)
     logits += np.repeat(estimates.log_pi, items, axis=0)
     repeats = None
@@ -88,6 +88,20 @@ def tempered(log_posterior: Floats, n_judges: Codes, dependence: float) -> Float
     p = np.exp(logs, out=logs)
     p /= np.einsum("ik->i", p)[:, None]
     return np.asarray(p)
+
+
+def tempered_classes(
+    log_posterior: Floats, n_judges: Codes, dependence: float, n_classes: int
+) -> Floats:
+    """Return the posterior of subtypes whose classes are tempered, but not subtypes within them."""
+    if log_posterior.shape[1] == n_classes:
+        return tempered(log_posterior, n_judges, dependence)
+    n_items, n_subtypes = log_posterior.shape
+    by_class = log_posterior.reshape(n_items, n_classes, n_subtypes // n_classes)
+    logs = np.logaddexp.reduce(by_class, axis=2)
+    within = np.exp(by_class - np.where(np.isfinite(logs), logs, 0)[:, :, None])
+    p = tempered(logs, n_judges, dependence)[:, :, None] * within
+    return np.asarray(p.reshape(log_posterior.shape))
 
 
 def largest_of_rows(logits: Floats) -> Floats:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from annot_pipeline.arrays import Codes, Floats
-from annot_pipeline.methods.labels.e_step import e_step, tempered
+from annot_pipeline.methods.labels.e_step import e_step, tempered_classes
 from annot_pipeline.methods.labels.estimates import Estimates
 from annot_pipeline.methods.labels.hierarchical import label_shares
 from annot_pipeline.methods.labels.item_labels import ItemLabels
@@ -64,10 +64,10 @@ def predict_labels(
     tasks
         Labels of one task, in blocks of items.
     estimates
-        Of label models, each a member; votes are the last one.
+        Of label models, each a member; votes are the last one. Of all but the first, classes may
+        have subtypes.
     added
-        Counts that a model adds to each judge's, from those of all judges, ``(n_tasks, K, K)`` as
-        [task, observed, true].
+        Counts that a model adds to each judge's, from those of all judges, as [observed, true].
     published
         Dependence that each member is published with.
     smoothing
@@ -76,9 +76,9 @@ def predict_labels(
     blocks = tasks.keep(ModelLabels.from_codes, estimates)
     k = estimates[0].log_pi.shape[1]
     counts = []
-    for member in range(len(estimates)):
-        cells = blocks.sum(_cell_counts, member).reshape(-1, k, k)
-        counts.append(cells + added(cells.sum(axis=0)[None])[0])
+    for member, fitted in enumerate(estimates):
+        cells = blocks.sum(_cell_counts, member).reshape(-1, k, fitted.log_pi.shape[1])
+        counts.append(cells + added(cells.sum(axis=0)))
     shares = label_shares(cells.sum(axis=(0, 2))[None], smoothing)[0]
     return blocks.keep(predict, counts, estimates, published, shares), shares
 
@@ -168,7 +168,8 @@ def held_out_predictions(
     rest = labels.sum_by_item(evidence)[labels.voter_item] - evidence
     logs, predicted = rest + log_pi, {}
     for dependence in set(dependences):
-        p = labels.unsupported_by_others.cap(tempered(logs, labels.n_others, dependence))
+        p = tempered_classes(logs, labels.n_others, dependence, labels.n_labels)
+        p = labels.unsupported_by_others.cap(p)
         predicted[dependence] = np.einsum("ck,ck->c", p[labels.voter], chance)
     return [predicted[dependence] for dependence in dependences]
 

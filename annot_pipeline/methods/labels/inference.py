@@ -22,6 +22,7 @@ import numpy as np
 
 from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.methods.labels.dawid_skene import DawidSkeneParams
+from annot_pipeline.methods.labels.estimates import Estimates
 from annot_pipeline.methods.labels.family_comparison import compare_families
 from annot_pipeline.methods.labels.held_out_evidence import (
     Evidence,
@@ -30,6 +31,8 @@ from annot_pipeline.methods.labels.held_out_evidence import (
     stacked_scores,
 )
 from annot_pipeline.methods.labels.held_out_labels import Predictions, predict_labels
+from annot_pipeline.methods.labels.item_labels import ItemLabels
+from annot_pipeline.methods.labels.item_subtypes import fit_subtypes
 from annot_pipeline.methods.labels.label_em import Shape
 from annot_pipeline.methods.labels.label_matrix import LabelCodes
 from annot_pipeline.methods.labels.model_fits import ModelFit, Watch, fit_models, watch_nothing
@@ -47,12 +50,25 @@ from annot_pipeline.methods.labels.recalibration import (
     unlike_others,
 )
 from annot_pipeline.methods.labels.related_judges import RelatedJudges, related_judges
-from annot_pipeline.methods.labels.stacking import DEPENDENCE, StackedFit, fit_stacking
+from annot_pipeline.methods.labels.stacking import (
+    DEPENDENCE,
+    StackedFit,
+    fit_stacking,
+)
 from annot_pipeline.methods.labels.stacking import ENOUGH as FEW
 from annot_pipeline.methods.numerics.blocks import Blocks, InMemoryBlocks
 
 TOLERANCE, POSTERIOR_TOLERANCE = 1e-7, 1e-2
 """Of fits of ``hierarchical``: the average of them ends within .001 of its limit."""
+LEAST_ITEMS = 250
+"""Of a task whose items have subtypes: with fewer they cost more than they tell."""
+CLEAR, MOST_OVERTURNED = 2.0, 0.05
+"""Standard deviations of as many tossed coins by which a plurality is clear; share of items on
+which an average may overturn one without known items."""
+LEAST_FEWER = 0.02
+"""Share of items on which families overturn a plurality less, to be used without known items."""
+COPIES = 0.65
+"""Correlation, given the class, of judges who are copies of one."""
 
 
 def fit_labels(
@@ -96,7 +112,9 @@ def fit_labels(
         labels = codes.keep(_of_task, t)
         own = _scores(unrelated.keep(_of_task, t), dawid_skene[t])
         if params.model == "hierarchical":
-            published = _stack(labels, shapes[t], fitted, shared_weights, watch)
+            published = _stack(
+                labels, shapes[t], fitted, shared_weights, watch, has_known=n_known[t] >= ENOUGH
+            )
         else:
             published = _Published(fitted, own if is_paper else _scores(labels, fitted[0]))
         item_fit = published.item_fit(dawid_skene[t], is_capped=not is_paper)
@@ -128,6 +146,8 @@ class _Published:
         As `ItemFit` and `LabelFit` have them.
     families
         Those found, if they are used.
+    subtypes
+        A fit of subtypes, or none.
     """
 
     members: tuple[ModelFit, ...]
@@ -135,13 +155,19 @@ class _Published:
     stacking: StackedFit | None = None
     related: RelatedJudges | None = None
     families: Codes | None = None
+    subtypes: Sequence[Estimates] = ()
 
     def item_fit(self, dawid_skene: ModelFit, *, is_capped: bool) -> ItemFit:
         """Return what the probabilities of items follow from."""
-        estimates = tuple(fit.estimates for fit in self.members)
+        estimates = (*(fit.estimates for fit in self.members), *self.subtypes)
         return ItemFit(
             dawid_skene.estimates, estimates, self.stacking, None, is_capped, self.families
         )
+
+    def by_votes(self) -> _Published:
+        """Return the same with votes alone published."""
+        assert self.stacking is not None
+        return replace(self, stacking=replace(self.stacking, votes_alone=True))
 
     def evidence(self, own: HeldOutScores) -> Evidence:
         """Return how well labels that are held out are predicted; ``own``: by Dawid-Skene."""
@@ -161,23 +187,75 @@ def _stack(
     members: tuple[ModelFit, ...],
     shared_weights: Floats | None,
     watch: Watch,
+    *,
+    has_known: bool,
 ) -> _Published:
     """Average the fits of a task, with families of judges where they are found and help.
+
+    Labels alone cannot tell judges who err together from the few who know better: without known
+    items no average may overturn many clear pluralities, and families are used if they overturn
+    fewer pluralities than without them, or if they are of copies.
+    """
+    related = related_judges(labels)
+    published = unmerged = _average(labels, members, shared_weights)
+    refitted = _fit_families(labels, shape, members, related, watch)
+    if refitted is not None:
+        merged = _average(labels, refitted, shared_weights, related.families)
+        are_copies = related.correlation.min(initial=1.0) >= COPIES
+        fewer = _overturned(labels, unmerged) - _overturned(labels, merged)
+        if has_known or are_copies or fewer[0] >= LEAST_FEWER:
+            published = merged
+    if not has_known and _overturned(labels, published)[1] > MOST_OVERTURNED:
+        published = unmerged.by_votes()
+    return replace(published, related=related)
+
+
+def _average(
+    labels: Blocks[LabelCodes],
+    members: tuple[ModelFit, ...],
+    shared_weights: Floats | None,
+    families: Codes | None = None,
+) -> _Published:
+    """Average the fits of a task to its labels, with subtypes where there are many items.
 
     Votes alone are published where they predict labels clearly better, and where no item has labels
     of two families: then nothing tells how good a fit is.
     """
-    related, families = related_judges(labels), None
-    refitted = _fit_families(labels, shape, members, related, watch)
-    if refitted is not None:
-        members, families = refitted, related.families
+    if families is not None:
         labels = labels.keep(_with_families, families)
-    estimates = [fit.estimates for fit in members]
+    n_items, n_labels = labels.sum(_n_items_and_labels).tolist()
+    has_subtypes = n_items >= LEAST_ITEMS and n_labels >= FEW
+    fitted = fit_subtypes(labels) if has_subtypes else None
+    subtypes = [] if fitted is None else [fitted]
+    estimates = [*(fit.estimates for fit in members), *subtypes]
     stacking, predictions = fit_stacking(labels, estimates, shared=shared_weights)
     scores = stacked_scores(predictions, stacking.weights)
+    published = _Published(members, scores, stacking, None, families, subtypes)
     if not scores.n_labels or is_clear(scores.mean(2), scores.n_labels):
-        stacking = replace(stacking, votes_alone=True)
-    return _Published(members, scores, stacking, related, families)
+        return published.by_votes()
+    return published
+
+
+def _n_items_and_labels(codes: LabelCodes) -> Floats:
+    return np.array([codes.n_items, codes.items.size])
+
+
+def _overturned(labels: Blocks[LabelCodes], published: _Published) -> Floats:
+    """Return the shares of items whose label is not that of the most votes, ``(2,)``.
+
+    Where any has more, and where one has clearly more.
+    """
+    fit = published.item_fit(published.members[0], is_capped=True)
+    counts = labels.sum(_overturned_in_block, fit)
+    return np.asarray(counts[1:] / max(counts[0], 1))
+
+
+def _overturned_in_block(codes: LabelCodes, fit: ItemFit) -> Floats:
+    votes = ItemLabels.from_codes(codes).votes
+    label = uncorrected_probabilities(fit.related_codes(codes), fit).argmax(axis=1)
+    margin = votes.max(axis=1) - votes[np.arange(label.size), label]
+    is_clear = margin > CLEAR * np.sqrt(np.einsum("ik->i", votes))
+    return np.array([label.size, np.count_nonzero(margin > 0), np.count_nonzero(is_clear)])
 
 
 def predict_small_task(

@@ -3,7 +3,8 @@
 Judges who label the same items err together more than a label model assumes, so that its
 probabilities are too sure. With dependence r, n judges tell as much as n / (1 + (n - 1) r)
 independent ones (Kish 1965). Members of the average are the label model, fitted with each of the
-dependences `DEPENDENCE`, and smoothed votes.
+dependences `DEPENDENCE`, a model of judges who err together on subtypes of items (item_subtypes)
+where there are enough items, and smoothed votes.
 
 Weights maximize the log probability of each label given the other judges' labels of the item
 (stacking of predictive distributions, Yao et al. 2018, eq. 4, with leave-one-out predictions of
@@ -25,10 +26,11 @@ from functools import partial
 import numpy as np
 
 from annot_pipeline.arrays import Floats
-from annot_pipeline.methods.labels.e_step import design_effect, tempered
+from annot_pipeline.methods.labels.e_step import design_effect, tempered_classes
 from annot_pipeline.methods.labels.estimates import Estimates
 from annot_pipeline.methods.labels.held_out_labels import ModelLabels, Predictions, predict_labels
 from annot_pipeline.methods.labels.hierarchical import borrowed_counts
+from annot_pipeline.methods.labels.item_subtypes import borrowed_by_subtype
 from annot_pipeline.methods.labels.label_matrix import LabelCodes
 from annot_pipeline.methods.labels.votes import smoothed_votes
 from annot_pipeline.methods.numerics.additive import Additive
@@ -36,10 +38,12 @@ from annot_pipeline.methods.numerics.blocks import Blocks
 
 DEPENDENCE = (0.0, 0.15, 0.4)
 """Dependences that the label model is fitted with, in the order of members."""
-UNSEEN = 0.15
+UNSEEN = 0.45
 """Dependence that labels cannot show, added where probabilities are published."""
 PRIOR = np.array([0.2, 0.4, 0.3, 0.1])
 """Weights before any label is seen: of the dependences, and of votes."""
+PRIOR_SUBTYPES = np.array([0.15, 0.3, 0.25, 0.2, 0.1])
+"""The same with subtypes, before votes."""
 PRIOR_LABELS = 30.0
 """Labels that the prior is worth."""
 ENOUGH = 1_000
@@ -81,7 +85,7 @@ class StackedFit:
     def dependence(self) -> float:
         """Return the dependence of judges that is published, averaged over members."""
         weights = self.weights[:-1] / self.weights[:-1].sum()
-        return float(weights @ published_dependence(np.array(DEPENDENCE)))
+        return float(weights @ published_dependence(np.array([*DEPENDENCE, 0.0])[: weights.size]))
 
 
 def published_dependence(dependence: Floats) -> Floats:
@@ -103,7 +107,8 @@ def fit_stacking(
     tasks
         Labels of one task, in blocks of items.
     estimates
-        Of the label model ``hierarchical``, fitted with each of `DEPENDENCE`.
+        Of the label model ``hierarchical``, fitted with each of `DEPENDENCE`, and of subtypes, or
+        without them.
     smoothing
         As the model was fitted with.
     shared
@@ -112,15 +117,27 @@ def fit_stacking(
     predictions, shares = predict_labels(
         tasks,
         estimates,
-        partial(borrowed_counts, smoothing=smoothing),
-        published_dependence(np.array(DEPENDENCE)).tolist(),
+        partial(_borrowed, smoothing=smoothing),
+        [_published(fitted) for fitted in estimates],
         smoothing,
     )
     if shared is not None and tasks.sum(_n_labels) < ENOUGH:
         weights = stacking_weights(predictions, shared, SHARED_LABELS)
     else:
-        weights = stacking_weights(predictions)
+        prior = PRIOR_SUBTYPES if len(estimates) > len(DEPENDENCE) else PRIOR
+        weights = stacking_weights(predictions, prior)
     return StackedFit(weights, shares), predictions
+
+
+def _borrowed(cells: Floats, smoothing: float) -> Floats:
+    """Return the labels that a judge borrows, of all judges' cells as [observed, true]."""
+    if cells.shape[1] > len(cells):
+        return borrowed_by_subtype(len(cells))
+    return np.asarray(borrowed_counts(cells[None], smoothing)[0])
+
+
+def _published(fitted: Estimates) -> float:
+    return float(published_dependence(fitted.dependence)[0])
 
 
 def _n_labels(labels: LabelCodes) -> int:
@@ -142,12 +159,14 @@ def stacked_posterior(codes: LabelCodes, estimates: Sequence[Estimates], fit: St
     if fit.votes_alone:
         return block.labels.unsupported.cap(votes)
     average = fit.weights[-1] * votes
-    for weight, posterior, dependence in zip(
-        fit.weights[:-1], block.posteriors, DEPENDENCE, strict=True
+    for weight, posterior, fitted in zip(
+        fit.weights[:-1], block.posteriors, estimates, strict=True
     ):
         with np.errstate(divide="ignore"):  # a class of probability 0 stays one
-            logs = np.log(posterior) * design_effect(n, dependence)[:, None]
-        average += weight * tempered(logs, n, float(published_dependence(np.array(dependence))))
+            logs = np.log(posterior) * design_effect(n, fitted.dependence)[:, None]
+        by_subtype = tempered_classes(logs, n, _published(fitted), votes.shape[1])
+        n_subtypes = by_subtype.shape[1] // votes.shape[1]
+        average += weight * by_subtype.reshape(*votes.shape, n_subtypes).sum(axis=2)
     average /= np.einsum("ik->i", average)[:, None]
     return block.labels.unsupported.cap(average)
 

@@ -42,16 +42,21 @@ class UnsupportedClasses:
         return cls(votes, without, 1 / (np.maximum(n_judges, n_classes) + 2))
 
     def cap(self, posterior: Floats) -> Floats:
-        """Return probabilities ``(n_items, K)`` in which these classes have `most` at most."""
-        mass = np.einsum("ik,ik->i", posterior, self.without)
+        """Return probabilities ``(n_items, K)`` in which these classes have `most` at most.
+
+        Of ``(n_items, K * n)`` probabilities, n of each class, these are of the n together.
+        """
+        n = posterior.shape[1] // self.votes.shape[1]
+        all_without, votes = np.repeat(self.without, n, axis=1), np.repeat(self.votes, n, axis=1)
+        mass = np.einsum("ik,ik->i", posterior, all_without)
         high = np.flatnonzero(mass > self.most)
         capped = posterior.copy()
-        without, most = self.without[high], self.most[high]
+        without, most = all_without[high], self.most[high]
         # by votes where the classes that have some are left no probability
         rest = np.where(without, 0.0, posterior[high])
         total = rest.sum(axis=1)
         is_empty = total < LEAST
-        rest[is_empty] = self.votes[high][is_empty]
+        rest[is_empty] = votes[high][is_empty]
         total[is_empty] = rest[is_empty].sum(axis=1)
         down, up = most / mass[high], (1 - most) / total
         capped[high] = np.where(without, posterior[high] * down[:, None], rest * up[:, None])

@@ -168,7 +168,7 @@ INFER_LABELS = Stage(
         "label_fits", "label_evidence",
     ),
     settings=("label_model", "labels", "judges", "dawid_skene"),
-    code_version="19",  # no label of doubted judges is certain
+    code_version="20",  # subtypes of items; more of what labels cannot show
     work=infer_label_tables,
     kinds=frozenset({"parquet", "numpy"}),
 )  # fmt: skip

@@ -169,13 +169,16 @@ def _related(model: TaskFit) -> dict[str, Any]:
 
 def _certainty(model: TaskFit) -> dict[str, Any]:
     """Return what the probabilities of a task rest on."""
-    recalibration = model.fit.item_fit.recalibration
+    recalibration, stacking = model.fit.item_fit.recalibration, model.fit.item_fit.stacking
+    is_by_votes = stacking is not None and stacking.votes_alone
+    is_one_family = not model.fit.evidence.n_labels and max(model.sums.judged) > 1
     return {
         "n_known": model.sums.known_items.n,
         "is_recalibrated": recalibration is not None,
         "known_items_differ": model.fit.item_fit.known_items_differ,
-        "is_one_family": not model.fit.evidence.n_labels and max(model.sums.judged) > 1,
-        "votes_predict_better": model.fit.evidence.votes_predict_better,
+        "is_one_family": is_one_family,
+        "votes_predict_better": model.fit.evidence.votes_predict_better
+        or (is_by_votes and bool(model.fit.evidence.n_labels)),
         "other_label": model.sums.other_label,
     }
 
