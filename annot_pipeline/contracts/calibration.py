@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from annot_pipeline.contracts.table import TASK, Column, Table, count, real
+from annot_pipeline.contracts.table import TASK, Column, Table, count, real, text
 from annot_pipeline.contracts.values import TEXT
 
 MODELS = ("published", "dawid_skene", "votes")
@@ -36,8 +36,8 @@ LABEL_CALIBRATION = Table(
             "correction. held_out_log_likelihood: mean log probability (nats per label) "
             "of labels, predicted from other judges' labels of the item. "
             "expected_accuracy: expected share of correct labels, from the probabilities "
-            "and, with known items, their errors; null if no item has labels of two judge "
-            "families. Other statistics compare with the truth in item tables",
+            "and the errors of known items; null, with a reason, without a sample of 50. "
+            "Other statistics compare with the truth in item tables",
             allowed=STATISTICS,
         ),
         real("value", "Value of the statistic; null if undefined"),
@@ -48,5 +48,6 @@ LABEL_CALIBRATION = Table(
             "ci_high", "Upper end of the 95% interval of value; null if labels cannot determine it"
         ),
         count("n", "Number of labels that were predicted, or of items"),
+        text("reason", "Why expected_accuracy is null", nullable=True),
     ),
 )

@@ -100,7 +100,11 @@ def test_accuracy_to_expect_has_an_interval_where_items_are_known(html, figures)
     for row, task in zip(rows, (KNOWN, UNKNOWN), strict=True):
         told = dict(zip(head, row, strict=True))
         figure = figures[task, "published", "expected_accuracy"]
-        assert as_number(told["accuracy"]) == pytest.approx(figure["value"], abs=6e-4)
+        value = as_number(told["accuracy"]) if told["accuracy"] else None
+        assert value == pytest.approx(figure["value"], abs=6e-4)
+        assert (
+            (value is None) == told["reason"].startswith("fewer than 50 known") == (task == UNKNOWN)
+        )
         assert int(told["known items"]) == figure["n"] == (80 if task == KNOWN else 0)
         interval = told["95% interval"]
         ends = [as_number(end) for end in interval.split(" to ")] if interval else [None, None]

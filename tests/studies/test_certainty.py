@@ -30,14 +30,14 @@ def test_crowds_are_told_for_every_kind_and_the_same_again(tmp_path):
     held_out = {row["task"]: row for row in rows(tmp_path / "one" / "held_out.csv")}
     dependence = {task: float(row["dependence"]) for task, row in held_out.items()}
     votes = {task: float(row["weight_of_votes"]) for task, row in held_out.items()}
-    # what labels bear out, and .15 of the rest: they cannot show mistakes that all make
-    assert all(0.15 <= value <= 0.15 + 0.85 * 0.4 for value in dependence.values())
+    # what labels bear out, and .45 of the rest: they cannot show mistakes that all make
+    assert all(0.45 <= value <= 0.45 + 0.55 * 0.4 for value in dependence.values())
     assert max(dependence, key=dependence.__getitem__) == "correlated 1"
     assert max(votes, key=votes.__getitem__) == "correlated 1"
     assert votes["independent 1"] < 0.1
     for row in held_out.values():
         assert float(row["published"]) > max(float(row["dawid_skene"]), float(row["votes"]))
-        assert 0.5 < float(row["expected_accuracy"]) < 1
+        assert not row["expected_accuracy"]  # without known items
     assert held_out["independent 1"]["labels"] == "1600"
     assert held_out["sparse 1"]["labels"] == "1594"  # 6 judges label an item twice: one vote
     assert len(actual["numbers"]) == len(CROWDS)

@@ -53,7 +53,8 @@ def _held_out(task: str, rows: Statistics) -> list[object]:
 def _expected(task: str, rows: Statistics) -> list[object]:
     expected = rows["published", "expected_accuracy"]
     ends = interval(expected["ci_low"], expected["ci_high"], "share")
-    return [task, expected["value"], ends, expected["n"], _value(rows, "temperature")]
+    temperature = _value(rows, "temperature")
+    return [task, expected["value"], ends, expected["n"], temperature, expected["reason"]]
 
 
 def _against_truth(tasks: dict[str, Statistics]) -> Iterator[list[object]]:

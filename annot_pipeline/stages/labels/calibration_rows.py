@@ -17,11 +17,18 @@ from annot_pipeline.stages.labels.label_items import LabelSums
 
 Row = dict[str, Any]
 
+FEW_KNOWN = f"fewer than {ENOUGH} known items: labels cannot show mistakes that judges share"
+NO_SAMPLE = "the known items are no sample of all items"
+ONE_CLASS = "judges gave one class alone"
+
 
 def calibration_table(rows: Sequence[Row]) -> pa.Table:
     """Return rows as the table has them."""
     return LABEL_CALIBRATION.from_columns(
-        {column.name: [row[column.name] for row in rows] for column in LABEL_CALIBRATION.columns}
+        {
+            column.name: [row.get(column.name) for row in rows]
+            for column in LABEL_CALIBRATION.columns
+        }
     )
 
 
@@ -50,28 +57,28 @@ def evidence_rows(fit: ItemFit, evidence: Evidence, sums: LabelSums) -> Iterator
         mean, error = evidence.mean_of(model)
         ends = (mean - Z * error, min(mean + Z * error, 0.0))
         yield calibration_row(model, "held_out_log_likelihood", mean, evidence.n_labels, ends)
-    yield calibration_row(
-        "published", "expected_accuracy", *_expected_accuracy(fit, evidence, sums)
-    )
+    yield _expected_accuracy(fit, sums)
 
 
-def _expected_accuracy(
-    fit: ItemFit, evidence: Evidence, sums: LabelSums
-) -> tuple[float, int, tuple[float, float]]:
-    """Return the share of labels that are right, the items it is known by, and its interval.
+def _expected_accuracy(fit: ItemFit, sums: LabelSums) -> Row:
+    """Return the share of labels that are right, by known items, with its interval.
 
-    Without known items that are a sample it is the mean probability, and has no interval: mistakes
-    that judges share cannot be seen. With them their mean error is added (the difference estimator
-    of Cochran 1977, section 7.2). NaN where no item has labels of two judges or families, or one
-    class alone was given: then labels tell nothing of it.
+    The mean probability with the mean error of known items (the difference estimator of Cochran
+    1977, section 7.2). Null, with the reason, without known items that are a sample: mistakes that
+    judges share cannot be seen in labels.
     """
     mean, checked = sums.probability / sums.n_items, sums.known_items
-    if np.count_nonzero(sums.votes.labels) < 2:
-        return np.nan, 0, (np.nan, np.nan)
-    if checked.n < ENOUGH or fit.known_items_differ:
-        return mean if evidence.n_labels else np.nan, 0, (np.nan, np.nan)
+    names = ("published", "expected_accuracy")
+    reason = (
+        ONE_CLASS if np.count_nonzero(sums.votes.labels) < 2
+        else FEW_KNOWN if checked.n < ENOUGH
+        else NO_SAMPLE if fit.known_items_differ
+        else None
+    )  # fmt: skip
+    if reason is not None:
+        return calibration_row(*names, np.nan, 0) | {"reason": reason}
     error = checked.error / checked.n
     variance = (checked.squared_error / checked.n - error**2) / (checked.n - 1)
     value, half = mean + error, Z * np.sqrt(max(variance, 0.0))
     ends = (min(max(value - half, 0.0), 1.0), min(max(value + half, 0.0), 1.0))
-    return min(max(value, 0.0), 1.0), checked.n, ends
+    return calibration_row(*names, min(max(value, 0.0), 1.0), checked.n, ends)

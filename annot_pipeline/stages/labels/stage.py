@@ -168,7 +168,7 @@ INFER_LABELS = Stage(
         "label_fits", "label_evidence",
     ),
     settings=("label_model", "labels", "judges", "dawid_skene"),
-    code_version="20",  # subtypes of items; more of what labels cannot show
+    code_version="21",  # no expected accuracy without known items
     work=infer_label_tables,
     kinds=frozenset({"parquet", "numpy"}),
 )  # fmt: skip
@@ -185,7 +185,7 @@ CHECK_CALIBRATION = Stage(
     },
     outputs=("label_calibration",),
     settings=("labels",),
-    code_version="7",  # tasks labelled by votes are left out
+    code_version="8",  # reasons
     work=check_label_calibration,
     kinds=frozenset({"parquet", "numpy"}),
 )  # fmt: skip

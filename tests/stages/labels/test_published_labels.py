@@ -122,12 +122,17 @@ def test_every_fit_is_told(inferred):
     assert all(fit["converged"] for fit in fits)
 
 
-def test_without_known_items_accuracy_has_no_interval(inferred):
-    tables, metrics = inferred
+@pytest.mark.parametrize("n", [0, 49])
+def test_without_known_items_no_accuracy_is_expected(n):
+    tables, _ = infer(truths=truths(n))
     row = statistic(tables, "expected_accuracy")
-    mean = np.mean([row["probability"] for row in tables["labels"].to_pylist()])
-    assert row["value"] == pytest.approx(mean)
-    assert (row["ci_low"], row["ci_high"], row["n"]) == (None, None, 0)
+    assert (row["value"], row["ci_low"], row["ci_high"], row["n"]) == (None, None, None, 0)
+    assert row["reason"].startswith("fewer than 50 known items")
+    assert statistic(infer(truths=truths(50))[0], "expected_accuracy")["value"] is not None
+
+
+def test_without_known_items_nothing_is_corrected(inferred):
+    tables, metrics = inferred
     assert statistic(tables, "temperature") is None
     assert metrics["certainty"]["n_known"] == 0
 
@@ -138,6 +143,7 @@ def test_known_items_give_accuracy_an_interval_that_holds_it():
     right = np.mean([r["label"] == str(t) for r, t in
                      zip(tables["labels"].to_pylist(), TRUTH, strict=True)])  # fmt: skip
     assert row["n"] == metrics["certainty"]["n_known"] == 150
+    assert row["reason"] is None
     assert row["ci_low"] < right < row["ci_high"]
 
 
