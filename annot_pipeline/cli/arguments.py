@@ -151,6 +151,19 @@ TRACE = (
     TASK,
     RELEASE,
 )
+ITEMS = (
+    *CAMPAIGN,
+    RELEASE,
+    TASK,
+    flag("--uncertain", "only items whose label is not certain"),
+    option("--label", "only items with this label", "LABEL"),
+    option("--judge", "only items that this judge judged, by the published name", "JUDGE"),
+    option("--reason", "only items with this reason: uncertain, one judge, split votes, against "
+           "the votes, expert against model", "REASON"),
+    option("--rows", "items to show (default: 20)", "N", type=int, default=20),
+    option("--output", "write all items there, with texts and votes", "FILE.csv|FILE.parquet",
+           **OUTPUT),
+)  # fmt: skip
 BISECT = (*CAMPAIGN, option("item", "an item", "ITEM"), TASK)
 DIFF = (
     *CAMPAIGN,
@@ -262,6 +275,8 @@ COMMANDS = (
             FORGET),
     Command("trace", "trace", "show why an item has its label or score: judgments, fates, weights",
             "the release does not have the item or task, or cannot be read", TRACE),
+    Command("items", "items", "list items by what makes their labels doubtful",
+            "the release cannot be read", ITEMS),
     Command("bisect", "diff", "show by which release an item got its label or score, and why",
             "the newest release does not have the item, or one cannot be read", BISECT),
     Command("diff", "diff", "show what changed between two releases, each change with its cause",

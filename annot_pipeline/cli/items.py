@@ -1,0 +1,52 @@
+"""annot items."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+
+from annot_pipeline.cli.common import Document, check_output, load, show, typed
+from annot_pipeline.cli.render import fields, table
+from annot_pipeline.errors import counted
+
+SHOWN = (
+    "task item label probability=by runner_up runner_up_probability=by votes n_judges=judges "
+    "reasons text"
+)
+
+
+def run_items(arguments: argparse.Namespace) -> int:
+    """List items by what makes them doubtful."""
+    from annot_pipeline.commands.items import list_items
+    from annot_pipeline.scoring.score import write_items
+
+    campaign, path = load(arguments), arguments.output
+    if path is not None:
+        check_output(campaign, "items", path, (".csv", ".parquet"), [path])
+    items = list_items(
+        campaign, release=arguments.release, uncertain=arguments.uncertain, task=arguments.task,
+        label=arguments.label, judge=arguments.judge, reason=arguments.reason,
+    )  # fmt: skip
+    if path is not None:
+        write_items(items, path)
+    document: Document = {
+        "campaign": campaign.settings.campaign,
+        "n_items": items.num_rows,
+        "items": items.slice(0, max(0, arguments.rows)).to_pylist(),
+        "path": None if path is None else str(path),
+    }
+
+    def lines() -> Iterator[str]:
+        rows = document["items"]
+        title = f"{counted(document['n_items'], 'item')}, the least probable label first"
+        yield from table(title, rows, SHOWN, most=len(rows), longest=40)
+        yield from fields(document, {"path": "all items"})
+        if not rows:
+            yield "no item"
+        elif document["path"] is None and len(rows) < document["n_items"]:
+            yield "next: -o FILE.csv writes all of them, --rows N shows more"
+        else:
+            yield f"next: annot trace {typed(arguments)} ITEM"
+
+    show(arguments, document, lines)
+    return 0

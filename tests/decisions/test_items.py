@@ -1,0 +1,69 @@
+"""Doubtful items are listed with the reasons, in the order of doubt."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import pytest
+
+from annot_pipeline.cli import main
+from annot_pipeline.commands.items import REASONS, list_items
+from annot_pipeline.config.campaign_file import load_campaign
+from annot_pipeline.errors import ConfigError
+
+EXPORT = "item,judge,label,text\n" + "".join(
+    f"i{i},w{j},{answer},text {i}\n"
+    for i, answers in enumerate(["aaaa"] * 8 + ["bbbb"] * 8 + ["aabb", "abbb", "a"])
+    for j, answer in enumerate(answers)
+)
+ITEMS = [{"path": "exports/*.csv", "format": "csv", "fields": {"item": "item", "text": "text"}}]
+
+
+@pytest.fixture
+def campaign(start_campaign):
+    return load_campaign(start_campaign({"a.csv": EXPORT}, items=ITEMS))
+
+
+def items(campaign, **chosen):
+    return list_items(campaign, **chosen)["item"].to_pylist()
+
+
+def test_the_least_probable_label_comes_first_with_votes_and_reasons(campaign):
+    rows = {row["item"]: row for row in list_items(campaign).to_pylist()}
+    assert len(rows) == 19
+    assert {*list(rows)[:2]} == {"i16", "i18"}
+    assert rows["i16"]["votes"] == "a 2, b 2"
+    assert "split votes" in rows["i16"]["reasons"]
+    assert "one judge" in rows["i18"]["reasons"]
+    assert rows["i17"]["votes"] == "b 3, a 1"
+    assert (rows["i0"]["label"], rows["i0"]["runner_up"]) == ("a", "b")
+    assert rows["i0"]["text"] == "text 0"
+    probabilities = [row["probability"] for row in rows.values()]
+    assert probabilities == sorted(probabilities)
+
+
+def test_items_are_chosen_by_task_label_judge_and_reason(campaign):
+    assert set(items(campaign, reason="split votes")) == {"i16"}
+    assert set(items(campaign, reason="one judge")) == {"i18"}
+    assert "i0" not in items(campaign, label="b")
+    assert items(campaign, task="another") == []
+    judges = set(list_items(campaign)["item"].to_pylist())
+    assert set(items(campaign, uncertain=True)) <= judges
+    assert items(campaign, judge="nobody") == []
+    with pytest.raises(ConfigError, match="looks odd is none"):
+        list_items(campaign, reason="looks odd")
+    assert all(isinstance(items(campaign, reason=reason), list) for reason in REASONS)
+
+
+def test_the_command_writes_a_queue(campaign, tmp_path, capsys):
+    queue = tmp_path / "queue.csv"
+    assert main(["items", str(campaign.folder), "--rows", "2", "-o", str(queue)]) == 0
+    assert "19 items, the least probable label first" in capsys.readouterr().out
+    with queue.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 19
+    assert {row["item"]: row["votes"] for row in rows}["i16"] == "a 2, b 2"
+    assert main(["items", str(campaign.folder), "--json", "--rows", "1"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert (document["n_items"], len(document["items"])) == (19, 1)
