@@ -337,3 +337,11 @@ def test_an_error_into_a_pipe_that_nobody_reads_ends_quietly(tmp_path):
     assert done.returncode == 2
     assert "no campaign file" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_mistyped_command_is_answered_with_the_likely_one(capsys):
+    for typed, answer in (("biuld", "did you mean build?"), ("frobnicate", "annot --help lists")):
+        with pytest.raises(SystemExit) as end:
+            main([typed, "x"])
+        assert end.value.code == 2
+        assert answer in capsys.readouterr().err

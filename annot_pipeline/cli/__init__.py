@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import atexit
 import contextlib
+import difflib
 import io
 import json
 import os
@@ -117,6 +118,19 @@ def console() -> NoReturn:
     os._exit(status)
 
 
+class _Commands(argparse.ArgumentParser):
+    """The parser of all commands: a wrong name is answered with the likely one."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong, and which command was probably meant."""
+        if match := re.search(r"invalid choice: '([^']*)'", message):
+            names = [command.name for command in COMMANDS]
+            near = difflib.get_close_matches(match[1], names, 1)
+            meant = f"; did you mean {near[0]}?" if near else ""
+            message = f"no command {match[1]}{meant} (annot --help lists all)"
+        super().error(message)
+
+
 class _Command(argparse.ArgumentParser):
     """A command whose options may stand before, between and after what they are about."""
 
@@ -145,7 +159,7 @@ def _failed(arguments: argparse.Namespace, error: AnnotError) -> int:
 
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser of all commands."""
-    parser = argparse.ArgumentParser(
+    parser = _Commands(
         prog="annot",
         description="From raw judgment exports to versioned gold datasets.",
         epilog="Start with: annot init EXPORT... -o DIR",

@@ -167,8 +167,9 @@ ITEMS = (
 BISECT = (*CAMPAIGN, option("item", "an item", "ITEM"), TASK)
 DIFF = (
     *CAMPAIGN,
-    option("old", "older release, as v0001", "V1"),
-    option("new", "newer release, as v0002 or latest", "V2"),
+    option("old", "older release, as v0001 (default: the one before the newest)", "V1", nargs="?"),
+    option("new", "newer release, as v0002, latest or candidate (default: latest)", "V2",
+           nargs="?", default="latest"),
     option("--output", "write every changed cell to this Parquet file or folder",
            "FILE.parquet|FOLDER", **OUTPUT),
     option("--table", "compare only these tables (default: all)", choices=TABLES),

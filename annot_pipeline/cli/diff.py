@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from annot_pipeline.cli.arguments import TABLES
 from annot_pipeline.cli.common import Document, check_output, load, say, show, typed
 from annot_pipeline.cli.render import fields, table
-from annot_pipeline.errors import first_of, row_and_line
+from annot_pipeline.errors import Problem, StoreError, first_of, row_and_line
+
+if TYPE_CHECKING:
+    from annot_pipeline.config import LoadedCampaign
 
 JUDGMENTS = 5
 """Judgments that are shown."""
@@ -37,7 +40,7 @@ def run_diff(arguments: argparse.Namespace) -> int:
     from annot_pipeline.audit.diff.releases import diff_releases
 
     campaign = load(arguments)
-    versions = (arguments.old, arguments.new)
+    versions = (arguments.old or _parent(campaign), arguments.new)
     paths = diff_paths(arguments.output, versions) if arguments.output else []
     if paths:
         check_output(campaign, "a diff", arguments.output, (ENDING, ""), paths)
@@ -52,6 +55,24 @@ def run_diff(arguments: argparse.Namespace) -> int:
         document |= dict(zip(("path", "judgments_path"), map(str, paths), strict=False))
     show(arguments, document, lambda: diff_lines(document))
     return 0
+
+
+def _parent(campaign: LoadedCampaign) -> str:
+    """Return the release before the newest.
+
+    Raises
+    ------
+    StoreError
+        There is none.
+    """
+    from annot_pipeline.storage.releases import Releases
+
+    newest = Releases.for_campaign(campaign).get()
+    if newest.manifest["parent"] is None:
+        problem = Problem("V1", f"{newest.version} is the first release", do="publish another one")
+        raise StoreError("nothing to compare with", [problem])
+    version: str = newest.manifest["parent"]["version"]
+    return version
 
 
 def run_bisect(arguments: argparse.Namespace) -> int:

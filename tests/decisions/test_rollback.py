@@ -181,3 +181,11 @@ def test_bisect_looks_past_releases_that_had_the_same_value(campaign):
     rebuilt(campaign)
     [change] = bisect(load_campaign(campaign), "i9")
     assert (change["since"], change["before"]) == ("v0002", "v0001")
+
+
+def test_a_diff_without_versions_compares_the_newest_with_its_parent(campaign, capsys):
+    assert main(["diff", str(campaign), "--no-causes"]) == 0
+    assert "small: v0001 to v0002" in capsys.readouterr().out
+    back(campaign)
+    assert main(["diff", str(campaign), "v0001", "--no-causes"]) == 0
+    assert "small: v0001 to v0003" in capsys.readouterr().out
