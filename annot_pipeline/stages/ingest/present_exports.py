@@ -125,7 +125,7 @@ def exports_of(
 def excluded_exports(campaign: LoadedCampaign) -> dict[str, str]:
     """Return the exports that are there and that their source excludes, each with the reason."""
     excluded: dict[str, str] = {}
-    for source in campaign.settings.sources:
+    for source in (source for source in campaign.settings.sources if source.exclude):
         with suppress(ConfigError):  # none matches
             exports = find_exports(campaign.folder, source.path, where="", own=campaign.own_folders)
             excluded |= _excluded(campaign, source, exports)
