@@ -129,12 +129,14 @@ BECAUSE = option(
 BY = option("--by", "who decided (default: the user of this process)", "NAME")
 PUBLISH = (
     *CAMPAIGN,
-    option("--candidate", "run of the candidate, or the first characters of it", "RUN",
-           required=True),
+    option("--candidate", "run of the candidate, or the first characters of it", "RUN"),
     option("--accept", "a gate that failed and is accepted (repeatable)", "GATE", action="append",
            default=[]),
     BECAUSE,
     BY,
+    option("--to", "copy a release to a new folder, or to a dataset of the Hugging Face Hub",
+           "FOLDER|hf://OWNER/NAME"),
+    RELEASE,
 )  # fmt: skip
 DECISION = (*CAMPAIGN, option("version", "a release, as v0002", "V"), BECAUSE, BY)
 FORGET = (
@@ -261,7 +263,7 @@ COMMANDS = (
     Command("build", "campaign", "run the pipeline; publish a release if the gates pass",
             "a gate failed, or an export, the store or gold cannot be used (the last release "
             "stands)", BUILD),
-    Command("publish", "campaign", "publish a candidate, in spite of gates that you accept",
+    Command("publish", "campaign", "publish a candidate, or copy a release to a folder or the Hub",
             "a gate that failed is not accepted, or the candidate is out of date", PUBLISH),
     Command("status", "status", "show the last release, its gates, and what has arrived since",
             "the store or gold cannot be read", CAMPAIGN),

@@ -170,7 +170,13 @@ def run_build(arguments: argparse.Namespace) -> int:
 
 
 def run_publish(arguments: argparse.Namespace) -> int:
-    """Publish a candidate."""
+    """Publish a candidate, or copy a release."""
+    if (arguments.candidate is None) == (arguments.to is None):
+        do = "--candidate RUN publishes a candidate, --to PLACE copies a release"
+        problem = Problem("", "one of --candidate and --to is needed", do=do)
+        raise ConfigError("nothing says what to publish", [problem])
+    if arguments.to is not None:
+        return _share(arguments)
     from annot_pipeline.commands.decisions import publish_candidate
 
     publication, build = publish_candidate(
@@ -178,6 +184,16 @@ def run_publish(arguments: argparse.Namespace) -> int:
         by=arguments.by, progress=say,
     )  # fmt: skip
     return _show_build(arguments, publication, build)
+
+
+def _share(arguments: argparse.Namespace) -> int:
+    from annot_pipeline.commands.share import share
+
+    document = share(load(arguments), arguments.to, arguments.release)
+    revision = f", revision {document['revision']}" if "revision" in document else ""
+    lines = [f"copied {document['version']} to {document['to']}{revision}", "next: nothing to do"]
+    show(arguments, document, lambda: lines)
+    return 0
 
 
 def _show_build(arguments: argparse.Namespace, publication: Publication, build: Build) -> int:

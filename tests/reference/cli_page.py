@@ -31,7 +31,7 @@ JSON = {
     "`excluded`, `gates`, `failed_build`, `other_key`",
     "build": "`campaign`, `published`, `version`, `path`, `run`, `facts`, `tables` (rows by name), "
     "`checks`, `changes`, `candidate` (the run, where it is one)",
-    "publish": "as `build`",
+    "publish": "as `build`; with `--to`: `version`, `to`, `revision`",
     "status": "`campaign`, `release`, `rolled_back`, `arrived` (new, changed, gone), "
     "`exports_not_compared`, `unread`, `settings_changed`, `changed_settings`, `not_compared`, "
     "`last_build`, `damaged_note`, `unended_build`, `failing`, `failed_build`, `refused_folders`, "

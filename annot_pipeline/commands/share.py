@@ -1,0 +1,103 @@
+"""`annot publish --to`: a release as a folder of its own, or as a revision on the Hub."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from annot_pipeline.config import LoadedCampaign
+from annot_pipeline.errors import ConfigError, EngineError, Problem, StoreError
+from annot_pipeline.storage.files import atomic_directory, file_sha256
+from annot_pipeline.storage.manifest import MANIFEST
+from annot_pipeline.storage.release import Release
+from annot_pipeline.storage.releases import Releases
+
+HUB = "hf://"
+
+
+def share(campaign: LoadedCampaign, to: str, version: str = "latest") -> dict[str, Any]:
+    """Copy a release to where others read it.
+
+    Parameters
+    ----------
+    campaign
+        Whose release.
+    to
+        ``hf://OWNER/NAME``, a dataset on the Hub; each release is a commit with the version as its
+        tag. Else a folder, which must not be there.
+    version
+        Of the release.
+
+    Returns
+    -------
+    dict
+        ``version`` and ``to``; of the Hub also ``revision``.
+
+    Raises
+    ------
+    ConfigError
+        The name is no dataset's, or the folder is there.
+    EngineError
+        The Hub refuses, or its client is not installed.
+    StoreError
+        There is no such release, it was retracted, or its files are not those that were published.
+    """
+    releases = Releases.for_campaign(campaign)
+    release = releases.get(version)
+    if mark := releases.retracted().get(release.version):
+        problem = Problem("", f"{mark.by} retracted it: {mark.because}", do="name another")
+        raise StoreError(f"{release.version} is not to be used", [problem])
+    if to.startswith(HUB):
+        with TemporaryDirectory(prefix="annot-hub-") as folder:
+            _copy(release, Path(folder))
+            return {"version": release.version, "to": to} | _upload(release, Path(folder), to)
+    target = Path(to)
+    if os.path.lexists(target):
+        problem = Problem(
+            "--to", f"{target} exists", do="name a new folder: a release never changes"
+        )
+        raise ConfigError("the release cannot be copied there", [problem])
+    with atomic_directory(target) as folder_:
+        _copy(release, folder_)
+    return {"version": release.version, "to": to}
+
+
+def _copy(release: Release, folder: Path) -> None:
+    """Copy the files of a release, each with the digest that its manifest gives."""
+    for name, sha256 in release.manifest["files"].items():
+        target = folder / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(release.file(name), target)
+        if file_sha256(target) != sha256:
+            what = "the checksum differs from the manifest's"
+            raise StoreError(f"{release.location}/{name}: not as published", [Problem("", what)])
+    shutil.copyfile(release.file(MANIFEST), folder / MANIFEST)
+
+
+def _upload(release: Release, folder: Path, to: str) -> dict[str, str]:
+    repository = to.removeprefix(HUB).removeprefix("datasets/").strip("/")
+    if repository.count("/") != 1:
+        problem = Problem("--to", f"{to} names no dataset", "hf://OWNER/NAME")
+        raise ConfigError("the release cannot be uploaded there", [problem])
+    try:
+        from huggingface_hub import HfApi
+    except ImportError:
+        problem = Problem("", "its client is not installed", do="pip install 'annot-pipeline[hub]'")
+        raise EngineError("the Hub cannot be reached", [problem]) from None
+    api = HfApi()
+    text = f"{release.manifest['campaign']} {release.version}"
+    try:
+        api.create_repo(repository, repo_type="dataset", exist_ok=True)
+        commit = api.upload_folder(
+            repo_id=repository, repo_type="dataset", folder_path=str(folder), commit_message=text,
+            delete_patterns="*",
+        )  # fmt: skip
+        api.create_tag(repository, tag=release.version, revision=commit.oid, repo_type="dataset")
+    except Exception as error:  # the client raises what its transport does
+        what = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+        problem = Problem("", what, do="huggingface-cli login; check the name and your rights")
+        raise EngineError(f"{to}: the release cannot be uploaded", [problem]) from error
+    return {"revision": commit.oid}

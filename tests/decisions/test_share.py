@@ -1,0 +1,101 @@
+"""A release as a folder of its own, and as a revision of a dataset on the Hub."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pyarrow.parquet as pq
+import pytest
+
+from annot_pipeline.cli import main
+from annot_pipeline.commands.decisions import retract
+from annot_pipeline.commands.share import share
+from annot_pipeline.config.campaign_file import load_campaign
+from annot_pipeline.errors import ConfigError, EngineError, StoreError
+from annot_pipeline.storage.files import file_sha256
+from tests.audit.two_releases import build_two, manifest_of
+
+
+@pytest.fixture
+def campaign(copy_campaign, tmp_path) -> Path:
+    return copy_campaign(build_two, tmp_path / "campaign")
+
+
+@dataclass
+class Commit:
+    oid: str
+
+
+class Hub:
+    """Stands for the Hub: notes what is uploaded."""
+
+    uploads: ClassVar[list[dict[str, Any]]] = []
+    tags: ClassVar[dict[str, str]] = {}
+
+    def create_repo(self, name: str, **_: object) -> None:
+        if name == "nobody/forbidden":
+            raise PermissionError("403 Forbidden")
+
+    def upload_folder(self, *, folder_path: str, **chosen: Any) -> Commit:
+        files = {p.name: file_sha256(p) for p in Path(folder_path).iterdir()}
+        self.uploads.append(chosen | {"files": files})
+        return Commit(f"c{len(self.uploads)}")
+
+    def create_tag(self, _: str, *, tag: str, revision: str, **__: object) -> None:
+        self.tags[tag] = revision
+
+
+@pytest.fixture
+def hub(monkeypatch) -> type[Hub]:
+    import huggingface_hub
+
+    Hub.uploads.clear()
+    Hub.tags.clear()
+    monkeypatch.setattr(huggingface_hub, "HfApi", Hub)
+    return Hub
+
+
+def test_a_folder_holds_the_files_of_the_release(campaign, tmp_path, capsys):
+    target = tmp_path / "shared"
+    assert main(["publish", str(campaign), "--to", str(target)]) == 0
+    assert f"copied v0002 to {target}" in capsys.readouterr().out
+    files = manifest_of(campaign, "v0002")["files"]
+    assert {p.name for p in target.iterdir()} == {*files, "manifest.json"}
+    assert all(file_sha256(target / name) == sha256 for name, sha256 in files.items())
+    assert pq.read_table(target / "labels.parquet").num_rows == 6
+    with pytest.raises(ConfigError, match="exists"):
+        share(load_campaign(campaign), str(target))
+
+
+def test_each_release_is_a_tagged_revision_of_the_dataset(campaign, hub):
+    loaded = load_campaign(campaign)
+    first = share(loaded, "hf://team/small", "v0001")
+    second = share(loaded, "hf://datasets/team/small")
+    assert (first["revision"], second["revision"]) == ("c1", "c2")
+    assert hub.tags == {"v0001": "c1", "v0002": "c2"}
+    assert hub.uploads[1]["repo_id"] == "team/small"
+    assert hub.uploads[1]["commit_message"] == "small v0002"
+    files = manifest_of(campaign, "v0002")["files"]
+    assert files.items() <= hub.uploads[1]["files"].items()
+    assert "croissant.json" in files
+
+
+@pytest.mark.usefixtures("hub")
+def test_what_cannot_be_shared_is_refused(campaign, tmp_path):
+    loaded = load_campaign(campaign)
+    with pytest.raises(ConfigError, match="names no dataset"):
+        share(loaded, "hf://small")
+    with pytest.raises(EngineError, match="cannot be uploaded") as error:
+        share(loaded, "hf://nobody/forbidden")
+    assert "403 Forbidden" in str(error.value)
+    retract(loaded, "v0001", because="a flood", by="ann", progress=lambda _: None)
+    with pytest.raises(StoreError, match="v0001 is not to be used"):
+        share(loaded, str(tmp_path / "x"), "v0001")
+    (campaign / "gold" / "v0002" / "labels.parquet").write_bytes(b"garbage")
+    with pytest.raises(StoreError, match="labels"):
+        share(loaded, str(tmp_path / "y"))
+    assert not (tmp_path / "y").exists()
+    assert main(["publish", str(campaign)]) == 2
+    assert main(["publish", str(campaign), "--to", "x", "--candidate", "y"]) == 2
