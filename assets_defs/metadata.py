@@ -5,7 +5,7 @@ What does not belong here: pictures (figures), which take longer than a small bu
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import dagster as dg
@@ -83,10 +83,14 @@ def gold_metadata(release: Release, table: Mapping[str, Any], *, published: bool
     }
 
 
-def stage_metadata(
-    build: Build, run: StageRun, table: str, *, is_persistent: bool
+def step_metadata(
+    build: Build, runs: Sequence[StageRun], table: str, *, is_persistent: bool
 ) -> dict[str, Any]:
-    """Return the metadata of one table of a stage; with figures, if Dagster stores them."""
+    """Return the metadata of a step's table; with what its stages say, and figures.
+
+    Figures only if Dagster stores them.
+    """
+    run = runs[-1]
     output = run.result.tables[table]
     metadata: dict[str, Any] = {
         "dagster/row_count": output.rows,
@@ -106,12 +110,13 @@ def stage_metadata(
         metadata["rejected"] = dg.MetadataValue.md(build.mask_text(rejections))
     elif table == "labels" and output.rows:
         metadata["certain_share"] = _certain_share(output)
-    elif table == "label_fits" and output.rows:
         metadata["most_iterations"] = max(run.metrics(LabelMetrics).iterations.values(), default=0)
-    if is_persistent and table not in GOLD:  # figures of those are on the published table
+    if is_persistent:
         from assets_defs.figures import figures_of
 
-        metadata |= figures_of(build, run, table)
+        for of_stage in runs:
+            for name in of_stage.result.tables.keys() - GOLD.keys():  # those are on gold tables
+                metadata |= figures_of(build, of_stage, name)
     return metadata
 
 

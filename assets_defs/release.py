@@ -1,14 +1,15 @@
 """The release asset and the gold assets: one step publishes all tables, if anything is new."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import dagster as dg
 
 from annot_pipeline.commands.publish import Publication, publish
-from annot_pipeline.errors import GateError
+from annot_pipeline.errors import GateError, StoreError
 from annot_pipeline.gates import GATES, RELEASE, Gate, GateResult
-from annot_pipeline.stages.build import MAKER, STAGES, Build, Progress
+from annot_pipeline.stages.build import MAKER, STAGES, Build, Progress, StageRun
 from assets_defs.campaign_assets import CampaignAssets
 from assets_defs.checks import check_result, check_spec
 from assets_defs.metadata import gold_metadata
@@ -59,8 +60,19 @@ def release_events(
 
 def _published(assets: CampaignAssets, build: Build) -> Publication:
     for stage in assets.last_stages:
-        build.run_stage(stage)
+        try:
+            build.run_stage(stage)
+        except StoreError as error:  # where a step before has not run: a gate may say why
+            raise build.failed(_recorded(build)) or error from None
     return publish(build)
+
+
+def _recorded(build: Build) -> list[StageRun]:
+    runs = []
+    for stage in STAGES:
+        with suppress(StoreError):
+            runs.append(build.recorded(stage))
+    return runs
 
 
 def _check_result(

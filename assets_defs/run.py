@@ -10,7 +10,7 @@ import dagster as dg
 from annot_pipeline.commands.publish import Publication
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.errors import ConfigError, Problem, StoreError
-from annot_pipeline.stages.build import STAGES, Build, Progress, StageRun
+from annot_pipeline.stages.build import Build, Progress
 from annot_pipeline.storage.releases import Releases
 from assets_defs.automation import ATTENDED_TAG
 from assets_defs.definitions import definitions_of
@@ -43,11 +43,6 @@ def run_in_process(campaign: LoadedCampaign, progress: Progress) -> tuple[Public
             )
         except dg.Failure as failure:
             raise failure.__cause__ or failure from None
-        except dg.DagsterError:
-            error = build.failed(_runs(build))
-            if error is None:
-                raise
-            raise error from None
         except dg.DagsterExecutionInterruptedError:
             raise KeyboardInterrupt from None
     release = Releases.for_campaign(campaign).latest()
@@ -56,14 +51,3 @@ def run_in_process(campaign: LoadedCampaign, progress: Progress) -> tuple[Public
     events = result.asset_materializations_for_node(f"{campaign.settings.campaign}__release")
     published = any(event.metadata["published"].value for event in events)
     return Publication(release, published), build
-
-
-def _runs(build: Build) -> list[StageRun]:
-    """Return results of the stages that this build finished."""
-    runs = []
-    for stage in STAGES:
-        try:
-            runs.append(build.recorded(stage, own=True))
-        except StoreError:
-            break
-    return runs

@@ -10,7 +10,7 @@ from annot_pipeline.errors import AnnotError
 from annot_pipeline.stages.build import Build, Progress, Stage, StageRun
 from assets_defs.campaign_assets import CampaignAssets, Step
 from assets_defs.checks import check_result, check_spec, gate_figures
-from assets_defs.metadata import stage_metadata
+from assets_defs.metadata import step_metadata
 
 T = TypeVar("T")
 
@@ -51,7 +51,7 @@ def _materialized(
     key: dg.AssetKey, build: Build, runs: list[StageRun], table: str, *, is_persistent: bool
 ) -> dg.MaterializeResult[Any]:
     gates = [gate for run in runs for gate in run.gates]
-    metadata = stage_metadata(build, runs[-1], table, is_persistent=is_persistent)
+    metadata = step_metadata(build, runs, table, is_persistent=is_persistent)
     return dg.MaterializeResult(
         asset_key=key,
         metadata=metadata | gate_figures(gates),

@@ -19,7 +19,7 @@ from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.config.signature import digest, settings_document
 from annot_pipeline.contracts import GOLD
 from annot_pipeline.contracts.stage_metrics import MetricsError, StageMetrics, TableMetrics
-from annot_pipeline.errors import AnnotError, GateError, Problem, StoreError
+from annot_pipeline.errors import AnnotError, EngineError, GateError, Problem, StoreError
 from annot_pipeline.gates import Decision, GateResult, check_gate_names, is_checked, run_gates
 from annot_pipeline.runtime.blas_threads import one_blas_thread
 from annot_pipeline.runtime.context import StageContext, StageOutput
@@ -216,7 +216,8 @@ class Build:
     def _note_failure(self, error: AnnotError) -> None:
         advice = tuple(dict.fromkeys(problem.do for problem in error.problems if problem.do))
         state = build_state(self.campaign)
-        self.store.note_outcome(self.run, str(error), LastFailure(advice, state, error.may_pass))
+        may_pass = error.may_pass or isinstance(error, StoreError | EngineError)
+        self.store.note_outcome(self.run, str(error), LastFailure(advice, state, may_pass))
 
     def _mask_error(self, error: Exception) -> None:
         if self.mask:

@@ -241,12 +241,12 @@ def test_a_failed_gate_is_told_in_the_words_of_the_gate(tmp_path):
 def test_what_a_retry_mended_is_not_told(retried, monkeypatch):
     """The first look finds no export; later Dagster fails a step, where no words are ours."""
     (retried / "exports").rename(retried / "away")
-    metadata = stage_assets.stage_metadata
+    metadata = stage_assets.step_metadata
 
-    def broken(build, stage_run, table, **how):
+    def broken(build, runs, table, **how):
         if table == "labels":
             raise RuntimeError("no words of ours")
-        return metadata(build, stage_run, table, **how)
+        return metadata(build, runs, table, **how)
 
     find = archive.glob_exports
 
@@ -256,7 +256,7 @@ def test_what_a_retry_mended_is_not_told(retried, monkeypatch):
             (retried / "away").rename(retried / "exports")
         return actual
 
-    monkeypatch.setattr(stage_assets, "stage_metadata", broken)
+    monkeypatch.setattr(stage_assets, "step_metadata", broken)
     monkeypatch.setattr(archive, "glob_exports", late)
     failures: list[FailedBuild] = []
     with dg.DagsterInstance.ephemeral() as instance:

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.stages.build import Build, stages_for
 from annot_pipeline.storage.tables import read_table
-from assets_defs.metadata import stage_metadata
+from assets_defs.metadata import step_metadata
 
 ROOT = Path(__file__).parents[2]
 
@@ -26,7 +26,7 @@ def test_dagster_shows_the_share_of_labels_to_train_on(tmp_path):
     build = Build(load_campaign(example, sets=sets))
     runs = {stage.name: build.run_stage(stage) for stage in stages_for(["labels"])}
     labels = read_table(runs["infer_labels"].result.tables["labels"])
-    shown = stage_metadata(build, runs["infer_labels"], "labels", is_persistent=False)
+    shown = step_metadata(build, [runs["infer_labels"]], "labels", is_persistent=False)
     assert shown["certain_share"] == usable(labels)
     assert usable(labels) < pc.mean(labels["dawid_skene_certain"]).as_py(), "else it tells nothing"
 

@@ -15,7 +15,6 @@ import pytest
 from assets_defs import build_definitions
 from tests.assets_defs.campaigns import write_campaign
 
-
 ONE_LOG = """
 event_log_storage:
   module: dagster._core.storage.event_log
