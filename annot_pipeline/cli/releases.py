@@ -77,7 +77,7 @@ def run_rollback(arguments: argparse.Namespace) -> int:
         if document["dropped_exports"]:
             yield "the next build fails where it reads these exports again: correct or exclude them"
             for export in document["dropped_exports"]:
-                because = json.dumps(arguments.because)
+                because = json.dumps(arguments.because, ensure_ascii=False)
                 yield f"  {export['name']}"
                 yield f"    exclude: [{{digest: {export['digest'][:16]}, because: {because}}}]"
         yield f"next: annot releases {typed(arguments)}"
@@ -118,6 +118,7 @@ def run_forget(arguments: argparse.Namespace) -> int:
         if document["release"]:
             yield f"published {document['release']} without the person"
         yield from fields(document, {"removed": f"releases {would}removed"})
+        yield from fields(document, {"still_named": "still named, edit by hand"})
         yield f"not reached, remove by hand: {document['elsewhere']}"
         yield f"next: annot verify {typed(arguments)}"
 

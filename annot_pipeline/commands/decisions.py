@@ -26,7 +26,7 @@ from annot_pipeline.storage.catalog import write_catalog
 from annot_pipeline.storage.files import file_sha256
 from annot_pipeline.storage.keys import refuse_other_key
 from annot_pipeline.storage.manifest import files_of, written_in
-from annot_pipeline.storage.manifest_changes import export_changes
+from annot_pipeline.storage.manifest_changes import export_changes, source_digest
 from annot_pipeline.storage.pointer import Retraction
 from annot_pipeline.storage.queries import Queries
 from annot_pipeline.storage.release import Release
@@ -35,6 +35,8 @@ from annot_pipeline.storage.shortages import cannot_write
 from annot_pipeline.storage.store import Store
 
 Document = dict[str, Any]
+LONGEST = 1_000
+"""Characters of a reason."""
 
 
 def decision(because: str, by: str | None, **what: str | tuple[str, ...]) -> Decision:
@@ -43,11 +45,15 @@ def decision(because: str, by: str | None, **what: str | tuple[str, ...]) -> Dec
     Raises
     ------
     ConfigError
-        It has no reason.
+        It has no reason, or a text that is too long or cannot be printed.
     """
     if not because.strip():
         problem = Problem("--because", "is missing", do='say why: --because "..."')
         raise ConfigError("a decision needs a reason", [problem])
+    for option, text in (("--because", because), ("--by", by or "")):
+        if len(text) > LONGEST or not text.isprintable():
+            rule = f"must be one line of at most {LONGEST:,} printable characters"
+            raise ConfigError("a decision is read by everybody", [Problem(option, rule)])
     now = datetime.now(UTC).isoformat(timespec="seconds")
     return Decision(by or _user(), now, because, **what)  # type: ignore[arg-type]
 
@@ -168,18 +174,31 @@ def roll_back(
             raise StoreError(f"{version} is not to be used", [problem])
         refuse_other_key(campaign.settings, campaign.store, old.manifest)
         old.check()
-        added = export_changes(old.manifest, newest.manifest)["added"]
-        dropped = {row["new_digest"]: row["name"] for row in added if row["kind"] == "judgments"}
+        dropped = _dropped(old, newest)
         decided = replace(decided, restored=version, dropped=dropped)
         next_version, build = releases.next_version(), Build(campaign, progress=progress)
         fill = partial(_restore, build, old, newest, next_version, decided)
         release = releases.publish(next_version, fill)
-        try:
-            write_catalog(campaign.store, releases)
-        except StoreError as error:
-            progress(f"the catalog is not written: {error}")
+        _write_catalog(campaign, releases, progress)
         Candidates(store.root).clear()
     return release
+
+
+def _write_catalog(campaign: LoadedCampaign, releases: Releases, progress: Progress) -> None:
+    try:
+        write_catalog(campaign.store, releases)
+    except StoreError as error:
+        progress(f"the catalog is not written: {error}")
+
+
+def _dropped(old: Release, newest: Release) -> dict[str, str]:
+    """Return the exports that readers had, or builds were to leave out, and that ``old`` lacks."""
+    changes = export_changes(old.manifest, newest.manifest)
+    rows = [row for how in ("added", "changed") for row in changes[how]]
+    before = (newest.manifest.get("decision") or {}).get("dropped", {})
+    restored = {source_digest(source) for source in old.manifest["sources"]}
+    dropped = before | {r["new_digest"]: r["name"] for r in rows if r["kind"] == "judgments"}
+    return {digest: name for digest, name in dropped.items() if digest not in restored}
 
 
 def _restore(
@@ -226,7 +245,7 @@ def retract(
             raise ConfigError("the newest release cannot be retracted", [problem])
         mark = Retraction(decided.at, decided.by, decided.because)
         releases.retract(release.version, mark)
-        write_catalog(campaign.store, releases)
+        _write_catalog(campaign, releases, progress)
     return release.version
 
 

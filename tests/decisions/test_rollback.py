@@ -20,7 +20,7 @@ from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.errors import ConfigError, GateError, StoreError
 from annot_pipeline.storage.files import file_sha256
 from annot_pipeline.storage.releases import Releases
-from tests.audit.two_releases import MORE, SETTINGS, build_two, manifest_of
+from tests.audit.two_releases import EXPORT, MORE, SETTINGS, build_two, manifest_of
 
 
 def silent(_: str) -> None:
@@ -89,6 +89,29 @@ def test_a_corrected_export_is_read_after_a_rollback(campaign):
     back(campaign)
     (campaign / "exports" / "b.csv").write_text(MORE.replace("i9", "i8"))
     assert rebuilt(campaign).published
+
+
+def test_a_changed_export_is_dropped_and_a_second_rollback_remembers_it(campaign):
+    (campaign / "exports" / "a.csv").write_text(f"{EXPORT}i8,w7,a\n")
+    rebuilt(campaign)
+    sources = manifest_of(campaign, "v0003")["sources"]
+    digest = next(s["source_digest"] for s in sources if s["name"] == "exports/a.csv")
+    back(campaign)
+    names = sorted(manifest_of(campaign, "v0004")["decision"]["dropped"].values())
+    assert names == ["exports/a.csv", "exports/b.csv"]
+    back(campaign, "v0002")  # v0001 was too far
+    assert manifest_of(campaign, "v0005")["decision"]["dropped"] == {digest: "exports/a.csv"}
+    with pytest.raises(GateError, match="dropped_exports: 1 export"):
+        rebuilt(campaign)
+
+
+@pytest.mark.parametrize("text", ["two\nlines", "\udcff", "x" * 1_001, "\x1b[2J"])
+@pytest.mark.parametrize("option", ["because", "by"])
+def test_a_decision_is_one_line_that_can_be_printed(campaign, option, text):
+    options = {"because": "wrong", "by": "ann"} | {option: text}
+    with pytest.raises(ConfigError, match=f"--{option}: must be one line"):
+        retract(load_campaign(campaign), "v0001", progress=silent, **options)
+    assert Releases(campaign / "gold").retracted() == {}
 
 
 @pytest.mark.parametrize("form", ["sha256", "published"])
