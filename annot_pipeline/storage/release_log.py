@@ -257,6 +257,8 @@ class ReleaseLog:
         self.store.mkdir(parents=True, exist_ok=True)
         with exclusive_lock(self.store / LOG_LOCK, lambda: None):
             remove_unfinished(self.store, name=LOG)
+            with suppress(FileNotFoundError, NotADirectoryError):
+                read_document(self.path)  # what cannot be read now is not written again without it
             content = self.read()
             new = list(events(content.golds))
             if content.damage:

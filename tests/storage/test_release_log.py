@@ -491,3 +491,17 @@ def test_an_event_of_another_shape_is_not_believed(tmp_path):
         assert "damaged at line" in actual.damaged_log().what, wrong
         assert actual.get().version == "v0001"
         actual.log.path.write_bytes(whole)
+
+
+def test_a_log_that_cannot_be_read_now_is_not_replaced(tmp_path, monkeypatch):
+    actual = with_releases(tmp_path, 2)
+    before = actual.log.path.read_bytes()
+
+    def failing(_: Path) -> bytes:
+        raise OSError(errno.EIO, "Input/output error")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(release_log, "read_document", failing)
+        with pytest.raises(OSError, match="Input/output"):
+            actual.log.abandon([actual.log.gold])
+    assert actual.log.path.read_bytes() == before
