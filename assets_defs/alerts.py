@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -134,7 +135,8 @@ def failure_sensor(
         if state and _alert(campaign).get("state") == state:
             return dg.SkipReason(f"run {run.run_id} failed as one before, of which was told")
         context.log.error(f"{name}: {build.message}")
-        write_json(_alert_path(campaign), {"run": run.run_id, "state": state})
+        with suppress(OSError):  # a full disk is told of, if need be twice
+            write_json(_alert_path(campaign), {"run": run.run_id, "state": state})
         return _called(context, "on_failure", on_failure, build, f"run {run.run_id} failed")
 
     return failed

@@ -15,7 +15,7 @@ from annot_pipeline.errors import ConfigError, InputError, StoreError
 from annot_pipeline.stages.gold import compare
 from annot_pipeline.storage import archive
 from annot_pipeline.storage.releases import Releases
-from assets_defs import FailedBuild, RecoveredBuild, build_definitions, stage_assets
+from assets_defs import FailedBuild, RecoveredBuild, alerts, build_definitions, stage_assets
 from assets_defs.automation import ATTENDED_TAG
 from assets_defs.run import run_in_process
 from tests.assets_defs.campaigns import ROWS, write_campaign, write_export
@@ -273,6 +273,18 @@ def test_without_a_hook_or_with_a_broken_one_the_sensor_goes_on(tmp_path):
         (campaign / "exports" / "a.csv").rename(campaign / "exports" / "a.txt")
         (campaign / "store" / "alert.json").unlink()
         assert "on_failure failed too" in told(campaign, _breaks, instance)
+
+
+def test_a_full_disk_is_told_although_the_alert_cannot_be_noted(tmp_path, monkeypatch):
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(alerts, "write_json", full)
+    campaign = write_campaign(tmp_path / "small", rows=None, schedule=AT_ONCE)
+    failures: list[FailedBuild] = []
+    with dg.DagsterInstance.ephemeral() as instance:
+        assert "on_failure was called" in told(campaign, failures.append, instance)
+    assert len(failures) == 1
 
 
 def test_the_same_failure_is_told_once_and_its_end_once(tmp_path):
