@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import uuid
 from typing import Any
@@ -16,10 +17,12 @@ from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.config.judges import is_model
 from annot_pipeline.errors import ConfigError, Problem, first_of
 from annot_pipeline.stages.build import STAGES, Build, Progress
+from annot_pipeline.stages.ingest.present_exports import exports_of
 from annot_pipeline.stages.ingest.raw_names import judge_names
+from annot_pipeline.stages.shared.name_search import holds_name
 from annot_pipeline.storage.catalog import CATALOG, write_catalog
 from annot_pipeline.storage.forgotten import Forgotten, add_forgotten, read_forgotten
-from annot_pipeline.storage.keys import judge_key, pseudonym
+from annot_pipeline.storage.keys import fingerprint, judge_key, pseudonym, refuse_other_key
 from annot_pipeline.storage.manifest_changes import source_digest
 from annot_pipeline.storage.pins import read_pins
 from annot_pipeline.storage.release import Release
@@ -31,6 +34,11 @@ from annot_pipeline.storage.store_layout import FOLDERS
 
 STAYS = frozenset({"archive", "settings"})
 """Folders of the store that releases which stay need: only what they do not need is removed."""
+OF_ARRIVALS = frozenset(
+    {"dropped_exports", "model_drift", "model_versions", "new_classes", "unseen_judges"}
+)
+"""Gates on what exports bring since the newest release: that somebody leaves is no reason."""
+TEXTS = frozenset({".html", ".json", ".jsonl", ".md"})
 NOTES = (CATALOG, "export_digests.json", "last_build.json")
 ELSEWHERE = (
     "exports that platforms hold, copies and backups of gold and store, files of annot review and "
@@ -73,38 +81,45 @@ def forget(
     Returns
     -------
     dict
-        ``release``, the new one (null: the newest does not have the person); ``removed`` releases;
-        ``elsewhere``, what must be removed by hand.
+        ``release``, the new one (null: the newest does not have the person); ``removed`` releases,
+        also those of another key, of which nobody can tell; ``elsewhere`` and, of store and gold,
+        ``still_named``: what must be removed by hand.
 
     Raises
     ------
     ConfigError
         Nobody has this name, or it is that of a model; a pinned release has the person.
+    GateError
+        A gate failed that no answers of one person make fail, as on exports that arrived since.
     InputError
-        An export is of a format from which rows cannot be removed.
+        The rows of an export cannot be removed without harm.
     StoreError
-        Gold or the store cannot be read or written.
+        Gold or the store cannot be read or written, or the key is another one.
     """
     decided = decision(because, by)
-    if judge.lower() in because.lower():
+    name = re.compile(rf"(?<!\w){re.escape(judge)}(?!\w)", re.IGNORECASE)
+    if name.search(f"{because}\n{decided.by}"):
         problem = Problem("--because", "it names the person", do="say why without the name")
         raise ConfigError("the reason is kept", [problem])
-    key, store = judge_key(campaign.settings, campaign.store), Store(campaign.store)
-    digest = pseudonym(key, judge)
-    releases = Releases.for_campaign(campaign)
-    is_known = digest in {entry.digest for entry in read_forgotten(campaign.store)}
+    releases, store = Releases.for_campaign(campaign), Store(campaign.store)
+    if newest := releases.latest():
+        refuse_other_key(campaign.settings, campaign.store, newest.manifest)
+    key = judge_key(campaign.settings, campaign.store)
+    entry = Forgotten(pseudonym(key, judge), fingerprint(key), decided.at, decided.by, because)
+    is_known = entry.digest in {known.digest for known in read_forgotten(campaign.store)}
     _check_person(campaign, judge, is_known=is_known)
-    pins = read_pins(releases)
-    held = [v for v in releases.versions() if _has_person(releases.get(v), judge, digest)]
-    if (kept := [v for v in held if v in pins]) and not pinned:
+    held = _releases_with(releases, judge, entry)
+    if (kept := [v for v in held if v in read_pins(releases)]) and not pinned:
         do = "annot pin --remove releases it, or --pinned removes it"
         problem = Problem("", f"{first_of(kept)} is pinned and has the person", do=do)
         raise ConfigError("a pinned release would go", [problem])
+    for number, source in enumerate(campaign.settings.sources):  # before anything goes
+        exports_of(campaign, source, f"sources.{number}.path", entry)
     document = {"removed": held, "elsewhere": ELSEWHERE, "release": None, "dry_run": dry_run}
     if dry_run:
-        return document
+        return document | {"still_named": []}
     try:
-        add_forgotten(campaign.store, Forgotten(digest, decided.at, decided.by, because))
+        add_forgotten(campaign.store, entry)
         with store.exclusive_lock(lambda: progress("a build uses the store; waiting")):
             _purge(store)
         document["release"] = _build(campaign, because, by, progress)
@@ -112,13 +127,22 @@ def forget(
             store.exclusive_lock(lambda: progress("a build uses the store; waiting")),
             releases.publishing(lambda: progress(WAITING)),
         ):
+            document["removed"] = held = _releases_with(releases, judge, entry)
+            pins = read_pins(releases)
             releases.set_pins({v: pin for v, pin in pins.items() if v not in held})
             releases.remove(held)
             _clear_archive(campaign, releases, store)
             write_catalog(campaign.store, releases)
     except OSError as error:
         raise cannot_write(releases.gold.folder, error, releases.gold.setting) from error
-    return document
+    return document | {"still_named": _still_named(campaign, judge)}
+
+
+def _still_named(campaign: LoadedCampaign, judge: str) -> list[str]:
+    """Return texts in store and gold that have the name: reasons of pins, the log of releases."""
+    files = [path for root in (campaign.store, campaign.gold) for path in root.rglob("*")]
+    texts = [path for path in files if path.suffix in TEXTS and path.is_file()]
+    return sorted(str(p) for p in texts if holds_name(p.read_text("utf-8", "replace"), [judge]))
 
 
 def _check_person(campaign: LoadedCampaign, judge: str, *, is_known: bool) -> None:
@@ -131,9 +155,17 @@ def _check_person(campaign: LoadedCampaign, judge: str, *, is_known: bool) -> No
         raise ConfigError("nobody has this name", [Problem("JUDGE", "in no export", do=do)])
 
 
-def _has_person(release: Release, judge: str, digest: str) -> bool:
-    """Return whether a release has a person, by name or by pseudonym."""
-    names = pa.array([judge, digest], pa.string())
+def _releases_with(releases: Releases, judge: str, entry: Forgotten) -> list[str]:
+    """Return the releases that have a person, or may have under a name of another key."""
+    every = map(releases.get, releases.versions())
+    return [release.version for release in every if _has_person(release, judge, entry)]
+
+
+def _has_person(release: Release, judge: str, entry: Forgotten) -> bool:
+    privacy = release.manifest["settings"].get("privacy", {})
+    if privacy.get("key_fingerprint") not in (None, entry.key):
+        return True
+    names = pa.array([judge, entry.digest], pa.string())
     return any(
         pc.any(pc.is_in(release.table(table)["judge"].cast(pa.string()), names)).as_py()
         for table in ("judges", "lineage")
@@ -156,11 +188,12 @@ def _build(
     Raises
     ------
     GateError
-        A gate failed that does not compare with the release before.
+        A gate failed that does not compare with the release before, or that tells of arrivals.
     """
     build = Build(campaign, str(uuid.uuid4()), progress)
     runs = [build.run_stage(stage) for stage in STAGES]
-    compared = [gate.name for gate in runs[-1].gates if gate.level == "error"]
+    failed = [gate.name for gate in runs[-1].gates if gate.level == "error"]
+    compared = [name for name in failed if name not in OF_ARRIVALS]
     if compared:
         build.decision = decision(because, by, accepted=tuple(compared))
     publication = publish(build)

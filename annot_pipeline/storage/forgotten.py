@@ -5,22 +5,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from annot_pipeline.errors import Problem, StoreError
 from annot_pipeline.storage.files import read_json, write_json
-from annot_pipeline.storage.keys import pseudonym
+from annot_pipeline.storage.keys import fingerprint, pseudonym
 
 FORGOTTEN = "forgotten.json"
 
 
 @dataclass(frozen=True)
 class Forgotten:
-    """A person who is left out: keyed digest of the name, since when, who decided, and why."""
+    """A person who is left out: keyed digest of the name, since when, who decided, and why.
+
+    ``key`` is the fingerprint of the key: under another one nobody is recognized.
+    """
 
     digest: str
+    key: str
     at: str
     by: str
     because: str
@@ -52,7 +56,17 @@ def add_forgotten(store: Path, entry: Forgotten) -> None:
         write_json(store / FORGOTTEN, {"forgotten": [asdict(e) for e in [*entries, entry]]})
 
 
-def forgotten_among(names: Iterable[str], store: Path, key: bytes) -> set[str]:
-    """Return the names that are those of forgotten people."""
-    digests = {entry.digest for entry in read_forgotten(store)}
+def forgotten_among(names: Iterable[str], people: Sequence[Forgotten], key: bytes) -> set[str]:
+    """Return the names that are those of forgotten people.
+
+    Raises
+    ------
+    StoreError
+        Some were forgotten under another key: their names are not recognized.
+    """
+    if any(entry.key != fingerprint(key) for entry in people):
+        do = f"set the key that was used, or move {FORGOTTEN} away and forget them under this one"
+        problem = Problem(FORGOTTEN, "the key of the judges' names is another one", do=do)
+        raise StoreError("people who are forgotten cannot be recognized", [problem])
+    digests = {entry.digest for entry in people}
     return {name for name in names if pseudonym(key, name) in digests}

@@ -16,15 +16,17 @@ import pytest
 from annot_pipeline import load_gold
 from annot_pipeline.cli import main
 from annot_pipeline.commands.build import build_release
+from annot_pipeline.commands.decisions import roll_back
 from annot_pipeline.commands.forget import forget
 from annot_pipeline.commands.prune import set_pin
 from annot_pipeline.config.campaign_file import load_campaign
-from annot_pipeline.errors import ConfigError, InputError, StoreError
+from annot_pipeline.errors import ConfigError, GateError, InputError, StoreError
 from annot_pipeline.storage.keys import judge_key, pseudonym
 from annot_pipeline.storage.releases import Releases
 from tests.audit.two_releases import SETTINGS, build
 
 PERSON = "dora.green"
+OTHER_KEY = "another key for tests, long enough to be one"
 ROWS = "item,judge,label\n" + "".join(
     f"i{i},{judge},{'ab'[(i + j) % 2]}\n"
     for i in range(6)
@@ -135,9 +137,108 @@ def test_rows_leave_every_format_that_has_rows(tmp_path, form):
 @pytest.mark.parametrize("text", [f"{ROWS}i9,w0,{PERSON}\n", f"{ROWS}i9 of {PERSON},w0,a\n"])
 def test_a_name_in_other_cells_is_refused(campaign, text):
     (campaign / "exports" / "a.csv").write_text(text)
+    before = sorted(campaign.rglob("*"))
     with pytest.raises(InputError, match="stands in other places of the file"):
         forgotten(campaign)
-    assert Releases(campaign / "gold").versions() == ["v0001", "v0002"]
+    new = {path.name for path in {*campaign.rglob("*")} ^ {*before}}
+    assert new <= {"without_forgotten"}  # nothing went, nobody is forgotten
+
+
+def with_export(folder: Path, name: str, data: bytes, **source: Any) -> Path:
+    """Build a campaign of one export."""
+    (folder / "exports").mkdir(parents=True)
+    (folder / "exports" / name).write_bytes(data)
+    fields = {"item": "item", "judge": "judge", "label": "label"}
+    source = {"path": "exports/*", "format": "csv", "fields": fields} | source
+    (folder / "campaign.yaml").write_text(json.dumps(SETTINGS | {"sources": [source]}))
+    build_release(load_campaign(folder), silent)
+    return folder
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+def test_a_name_is_seen_in_any_encoding_and_behind_escapes(tmp_path, form):
+    name = "jos\u00e9.l\u00f3pez"
+    rows = [("i1", name, "a"), ("i1", "w0", "a"), ("i2", "w0", name.upper())]
+    if form == "csv":
+        text = "item,judge,label\n" + "".join(f"{','.join(row)}\n" for row in rows)
+        data, options = text.encode("latin-1"), {"options": {"encoding": "latin-1"}}
+    else:
+        keys = ("item", "judge", "label")
+        text = "".join(json.dumps(dict(zip(keys, row, strict=True))) + "\n" for row in rows)
+        data, options = text.encode(), {"format": "jsonl"}
+    folder = with_export(tmp_path / "campaign", f"a.{form}", data, **options)
+    with pytest.raises(InputError, match="stands in other places of the file"):
+        forgotten(folder, name)
+
+
+def test_dictionaries_of_parquet_lose_the_name(tmp_path):
+    judges = pa.array([PERSON, "w0"] * 6).dictionary_encode()
+    items, labels = [f"i{i // 2}" for i in range(12)], ["a", "b", "b", "a"] * 3
+    table = pa.table({"item": items, "judge": judges, "label": labels})
+    sink = pa.BufferOutputStream()
+    pq.write_table(table, sink)
+    data = bytes(sink.getvalue())
+    folder = with_export(tmp_path / "campaign", "a.parquet", data, format="parquet")
+    forgotten(folder)
+    files = [path for path in (folder / "store" / "archive").rglob("*") if path.is_file()]
+    assert len(files) == 1
+    assert PERSON.encode() not in files[0].read_bytes()
+    assert load_gold(folder / "gold", "lineage").num_rows == 6
+
+
+def test_rows_that_hold_answers_of_several_judges_are_refused(tmp_path):
+    text = "item,j1,l1,j2,l2\n" + "".join(
+        f"i{i},w0,a,{w},b\n" for i, w in enumerate((PERSON, "w2"))
+    )
+    fields = {"item": "item", "judge": "j{k}", "label": "l{k}"}
+    each = {"each": {"k": ["1", "2"]}, "fields": fields}
+    folder = with_export(tmp_path / "campaign", "a.csv", text.encode(), **each)
+    with pytest.raises(InputError, match="answers of several judges"):
+        forgotten(folder)
+    assert load_gold(folder / "gold", "lineage").num_rows == 4
+
+
+@pytest.mark.parametrize("judge", ["1", "worker1"])
+def test_names_that_texts_hold_by_chance_do_not_stop_the_command(campaign, judge):
+    text = ROWS.replace("w2", f"{judge}0").replace("w0", "2").replace(PERSON, judge)
+    (campaign / "exports" / "a.csv").write_text(text.replace(",a", ",1"))
+    (campaign / "exports" / "b.csv").unlink()
+    loaded = load_campaign(campaign, sets=["gates.vanished_judgments.error=1"])
+    build_release(loaded, silent)
+    assert forgotten(campaign, judge, because="10 asked")["release"] == "v0004"
+    assert load_gold(campaign / "gold", "lineage").num_rows == 12
+
+
+def test_what_a_rollback_dropped_does_not_come_back(campaign):
+    loaded = load_campaign(campaign)
+    (campaign / "exports" / "flood.csv").write_text("item,judge,label\nflood,w9,a\n")
+    build_release(loaded, silent)
+    roll_back(loaded, "v0002", because="a flood", by="ann", progress=silent)
+    with pytest.raises(GateError, match="dropped_exports"):
+        forgotten(campaign)
+    (campaign / "exports" / "flood.csv").unlink()
+    assert forgotten(campaign)["removed"] == ["v0001", "v0002", "v0003", "v0004"]
+    assert named_in(campaign) == []
+    assert "flood" not in load_gold(campaign / "gold", "labels")["item"].to_pylist()
+
+
+def test_under_another_key_nobody_is_recognized_so_builds_stop(campaign):
+    (campaign / "store" / "judge.key").unlink(missing_ok=True)
+    forgotten(campaign)
+    loaded = load_campaign(campaign, sets=["privacy.new_key=true"])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ANNOT_KEY", OTHER_KEY)
+        with pytest.raises(StoreError, match="cannot be recognized"):
+            build_release(loaded, silent)
+        (campaign / "store" / "forgotten.json").unlink()
+        build_release(loaded, silent)
+        assert set(forgotten(campaign)["removed"]) == {"v0003", "v0004"}  # v0003: of the old key
+
+
+def test_reasons_that_name_the_person_are_named(campaign):
+    set_pin(load_campaign(campaign), "v0001", remove=False, why=f"{PERSON}'s", progress=silent)
+    [path] = forgotten(campaign, pinned=True)["still_named"]
+    assert path == str(campaign / "store" / "release_log.jsonl")
 
 
 def test_pinned_releases_strangers_and_models_are_refused_before_anything_goes(campaign):

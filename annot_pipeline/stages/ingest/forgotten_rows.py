@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from annot_pipeline.bounded_json import parse_bounded_json
@@ -26,32 +27,32 @@ from annot_pipeline.runtime.indexing import is_in
 from annot_pipeline.stages.ingest.opened_exports import open_export
 from annot_pipeline.stages.ingest.raw_names import BETWEEN, CELLS
 from annot_pipeline.stages.ingest.read_records import read_records
+from annot_pipeline.stages.shared.name_search import holds_name
 from annot_pipeline.storage.checked_export import MatchedExport
 from annot_pipeline.storage.files import atomic_write, file_sha256
-from annot_pipeline.storage.forgotten import forgotten_among, read_forgotten
+from annot_pipeline.storage.forgotten import Forgotten, forgotten_among
 from annot_pipeline.storage.keys import derive, judge_key
 from annot_pipeline.storage.store_layout import WITHOUT_FORGOTTEN
 
 
 def without_forgotten(
-    campaign: LoadedCampaign, source: Source, export: MatchedExport
+    campaign: LoadedCampaign, source: Source, export: MatchedExport, people: Sequence[Forgotten]
 ) -> MatchedExport:
     """Return an export without the rows of forgotten people; itself where it has none.
 
     Raises
     ------
     InputError
-        It holds such rows, and is of a format from which they cannot be removed.
+        It holds such rows, and they cannot be removed without harm.
     """
-    if not read_forgotten(campaign.store):
+    if not people:
         return export
     key = judge_key(campaign.settings, campaign.store)
-    state = [derive(key, file_sha256(export.real)), source.model_dump(mode="json")]
-    state.append([entry.digest for entry in read_forgotten(campaign.store)])
-    name = digest(state)[:32] + "".join(export.real.suffixes[-2:])
+    state = [derive(key, file_sha256(export.real)), source.model_dump_json(), *map(str, people)]
+    name = digest(state)[:32] + ".gz" * export.relative.lower().endswith(".gz")
     copy = campaign.store / WITHOUT_FORGOTTEN / name
     if not copy.exists():
-        names, rows = _rows_of_forgotten(campaign, source, export, key)
+        names, rows = _rows_of_forgotten(campaign, source, export, people, key)
         copy.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with atomic_write(copy) as temporary:
             if rows:
@@ -62,8 +63,9 @@ def without_forgotten(
 
 
 def _rows_of_forgotten(
-    campaign: LoadedCampaign, source: Source, export: MatchedExport, key: bytes
-) -> tuple[set[str], set[int]]:
+    campaign: LoadedCampaign, source: Source, export: MatchedExport,
+    people: Sequence[Forgotten], key: bytes,
+) -> tuple[set[str], set[int]]:  # fmt: skip
     """Return what an export calls forgotten people, and the numbers of their rows."""
     opened = open_export(
         source, export.real, export.relative, limits=campaign.settings.limits, whole=True
@@ -77,10 +79,13 @@ def _rows_of_forgotten(
         if "judge" not in records.schema.names:
             continue
         judges = records["judge"].cast(pa.string())
-        found = forgotten_among(filter(None, judges.unique().to_pylist()), campaign.store, key)
-        theirs = records.filter(is_in(judges, sorted(found)))
+        forgotten = forgotten_among(filter(None, judges.unique().to_pylist()), people, key)
+        theirs = records.filter(is_in(judges, sorted(forgotten)))
         rows.update(theirs["row"].to_pylist())
-        names |= found
+        names |= forgotten
+        in_rows = judges.filter(pc.is_in(records["row"], theirs["row"].combine_chunks()))
+        if not forgotten.issuperset(in_rows.drop_null().to_pylist()):
+            raise _refused(export, "its rows hold answers of several judges")
         if CELLS in theirs.schema.names:
             for cells in theirs[CELLS].drop_null().unique().to_pylist():
                 names.update(filter(None, cells.split(BETWEEN)))
@@ -88,11 +93,7 @@ def _rows_of_forgotten(
 
 
 def remove_rows(
-    export: MatchedExport,
-    source: Source,
-    rows: set[int],
-    names: set[str],
-    target: Path,
+    export: MatchedExport, source: Source, rows: set[int], names: set[str], target: Path
 ) -> None:
     """Write an export without some rows.
 
@@ -103,7 +104,8 @@ def remove_rows(
     rows
         Row numbers, from 1.
     names
-        Of the people whose rows they are: none may stand in what is written.
+        Of the people whose rows they are: none may stand in what is written (`holds_name`), or in
+        the name of the file.
     target
         The file to write.
 
@@ -119,8 +121,8 @@ def remove_rows(
     if remove is None:
         raise _refused(export, f"rows cannot be removed from format: {source.format}")
     left = remove(export, source, data, rows)
-    text = left.decode("utf-8", "ignore").lower()
-    if any(name.lower() in text for name in names):
+    text = f"{export.relative}\n{left.decode(source.options.encoding, 'ignore')}"
+    if holds_name(text, names):
         raise _refused(export, "the name of a forgotten person stands in other places of the file")
     target.write_bytes(gzip.compress(left, mtime=0) if is_packed else left)
 
@@ -145,10 +147,14 @@ def _without_lines(export: MatchedExport, source: Source, data: bytes, rows: set
 
 
 def _without_parquet_rows(_: MatchedExport, __: Source, data: bytes, rows: set[int]) -> bytes:
+    """Return Parquet without rows, its values written plainly: dictionaries hold removed ones."""
     table = pq.read_table(pa.BufferReader(data))
+    types = [t.value_type if pa.types.is_dictionary(t) else t for t in table.schema.types]
+    table = table.cast(pa.schema(zip(table.column_names, types, strict=True)))
     is_left = np.isin(np.arange(table.num_rows) + 1, list(rows), invert=True)
     sink = pa.BufferOutputStream()
-    pq.write_table(table.filter(pa.array(is_left)), sink)
+    rest = table.filter(pa.array(is_left))
+    pq.write_table(rest, sink, compression="none", use_dictionary=False)
     return bytes(sink.getvalue())
 
 

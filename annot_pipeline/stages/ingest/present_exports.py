@@ -31,6 +31,7 @@ from annot_pipeline.storage.archive import (
     stamp,
 )
 from annot_pipeline.storage.checked_export import MatchedExport, OwnFolders
+from annot_pipeline.storage.forgotten import Forgotten, read_forgotten
 from annot_pipeline.storage.keys import present_key, published_digest
 
 ENDINGS = (".csv", ".tsv", ".tab", ".jsonl", ".ndjson", ".json", ".parquet", ".xml")
@@ -110,16 +111,20 @@ def export_stats(campaign: LoadedCampaign) -> list[tuple[int, str, Stamp]]:
 
 
 def exports_of(
-    campaign: LoadedCampaign, source: Source | ItemSource, where: str
+    campaign: LoadedCampaign, source: Source | ItemSource, where: str, *more: Forgotten
 ) -> list[MatchedExport]:
-    """Return the exports of a source, or the files of an item table; see `find_exports`."""
+    """Return the exports of a source, or the files of an item table; see `find_exports`.
+
+    Exports lack the rows of those whom the store has forgotten, and of some ``more``.
+    """
     exports = find_exports(campaign.folder, source.path, where=where, own=campaign.own_folders)
     if isinstance(source, ItemSource):
         return exports
     excluded = _excluded(campaign, source, exports)
     exports = [export for export in exports if export.relative not in excluded]
     exports = exports[-1:] if source.files == "latest" else exports
-    return [without_forgotten(campaign, source, export) for export in exports]
+    people = [*read_forgotten(campaign.store), *more]
+    return [without_forgotten(campaign, source, export, people) for export in exports]
 
 
 def excluded_exports(campaign: LoadedCampaign) -> dict[str, str]:

@@ -31,6 +31,17 @@ def is_distinctive(name: str) -> bool:
     return len(name) >= LEAST_CHARACTERS and not name.isdigit() and WORD.search(name) is not None
 
 
+def holds_name(text: str, names: Iterable[str]) -> bool:
+    """Return whether a text holds a name, in any case or Unicode form, also escaped or in a word.
+
+    Names that a text may hold by chance are not looked for. worker10 does not hold worker1.
+    """
+    keys = [name_key(name) for name in names if is_distinctive(name)]
+    ends = [re.escape(key) + r"(?!\d)" * key[-1].isdigit() for key in keys]
+    forms = (name_key(text), name_key(unescaped(text)))
+    return bool(keys) and any(re.search("|".join(ends), form) for form in forms)
+
+
 class Spelling(NamedTuple):
     """A name, the key of it or of a part of it, and where the key's rarest word starts.
 
