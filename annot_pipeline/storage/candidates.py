@@ -53,7 +53,8 @@ class Candidates:
             There is none, or several runs begin so; or its manifest is damaged.
         """
         runs = self.runs()
-        chosen = runs[-1:] if run == "latest" else [name for name in runs if name.startswith(run)]
+        chosen = [name for name in runs if run and name.startswith(run)]
+        chosen = runs[-1:] if run == "latest" else chosen
         if len(chosen) != 1:
             short = [name[:SHORT] for name in runs[::-1]]
             what = f"there are those of {first_of(short)}" if runs else "the store has none"
