@@ -46,7 +46,7 @@ CHANGES: tuple[Gate[Any], ...] = (
     ),
     Gate(
         "dropped_exports", ReleaseChangeMetrics, "lineage",
-        "number of exports that the last rollback dropped and that are read again",
+        "number of exports read again that the last rollback dropped",
         "correct the export, or exclude it: annot rollback printed the lines for sources",
         lambda metrics: named(metrics.dropped_exports), error=0,
     ),
