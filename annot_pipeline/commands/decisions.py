@@ -105,8 +105,9 @@ def publish_candidate(
         for check in candidate.manifest["checks"]
         if check["level"] == "error"
     }
+    accept = tuple(dict.fromkeys(accept))
     _check_accepted(accept, failed)
-    decided = decision(because, by, accepted=tuple(dict.fromkeys(accept))) if accept or because else None
+    decided = decision(because, by, accepted=tuple(accept)) if accept or because else None
     build = Build(campaign, run, progress, decision=decided)
     exports = build.recorded(STAGES[0], own=True).result.tables["exports"]
     news = changed_exports(build, exports)
