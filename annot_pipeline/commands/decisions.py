@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from annot_pipeline.commands.prune import WAITING
-from annot_pipeline.commands.publish import Publication, publish
+from annot_pipeline.commands.publish import Publication, publish, standing_decision
 from annot_pipeline.commands.release_manifest import changes_since
 from annot_pipeline.commands.release_pages import write_restored_pages
 from annot_pipeline.config import LoadedCampaign
@@ -176,7 +176,8 @@ def roll_back(
         refuse_other_key(campaign.settings, campaign.store, old.manifest)
         old.check()
         dropped = _dropped(old, newest)
-        decided = replace(decided, restored=version, dropped=dropped)
+        accepted = before.accepted if (before := standing_decision(old)) else ()
+        decided = replace(decided, restored=version, dropped=dropped, accepted=accepted)
         next_version, build = releases.next_version(), Build(campaign, progress=progress)
         fill = partial(_restore, build, old, newest, next_version, decided)
         release = releases.publish(next_version, fill)

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from annot_pipeline.commands.decisions import decision
 from annot_pipeline.commands.prune import WAITING
-from annot_pipeline.commands.publish import publish
+from annot_pipeline.commands.publish import publish, standing_decision
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.config.judges import is_model
 from annot_pipeline.errors import ConfigError, Problem, first_of
@@ -188,14 +188,16 @@ def _build(
     Raises
     ------
     GateError
-        A gate failed that does not compare with the release before, or that tells of arrivals.
+        A gate failed that does not compare with the release before, nor was accepted for it; or
+        one that tells of arrivals.
     """
     build = Build(campaign, str(uuid.uuid4()), progress)
     runs = [build.run_stage(stage) for stage in STAGES]
-    failed = [gate.name for gate in runs[-1].gates if gate.level == "error"]
-    compared = [name for name in failed if name not in OF_ARRIVALS]
-    if compared:
-        build.decision = decision(because, by, accepted=tuple(compared))
+    before = standing_decision(Releases.for_campaign(campaign).latest())
+    failed = {gate.name for run in runs for gate in run.gates if gate.level == "error"}
+    compared = {gate.name for gate in runs[-1].gates} - OF_ARRIVALS  # a person decides on those
+    if accepted := failed & compared.union(before.accepted if before else ()):
+        build.decision = decision(because, by, accepted=tuple(sorted(accepted)))
     publication = publish(build)
     return publication.release.version if publication.published else None
 

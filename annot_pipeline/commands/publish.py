@@ -31,7 +31,7 @@ from annot_pipeline.config.campaign_file import kept_text
 from annot_pipeline.config.signature import settings_hash
 from annot_pipeline.contracts import GOLD
 from annot_pipeline.errors import AnnotError, GateError, Problem, StoreError, first_of
-from annot_pipeline.gates import GateResult
+from annot_pipeline.gates import Decision, GateResult
 from annot_pipeline.runtime.parent import refuse_overtaken
 from annot_pipeline.stages.build import STAGES, Build, Planned, StageRun, check_one_build
 from annot_pipeline.stages.ingest.metrics import ExportMetrics
@@ -183,8 +183,12 @@ def publish(build: Build, *, candidate: bool = False, keep: bool = False) -> Pub
                 build.store.shared_lock(build.say_waiting),  # nobody cleans what is published
             ):
                 if failed:
-                    raise _with_candidate(_draft(build, runs, releases), failed, keep=keep)
-                if candidate:
+                    draft = _draft(build, runs, releases)
+                    accepted = None if candidate else _accepted(draft, releases)
+                    if accepted is None:
+                        raise _with_candidate(draft, failed, keep=keep)
+                    publication = accepted
+                elif candidate:
                     draft = _draft(build, runs, releases)
                     kept = _candidate(draft, keep=keep)
                     publication = Publication(kept, published=False, is_candidate=True)
@@ -257,26 +261,41 @@ def _candidate(draft: _Draft, *, keep: bool) -> Release:
     """Return the candidate of a build; one that was made of the same before stays as it is."""
     build = draft.build
     candidates = Candidates(build.store.root, build.campaign.typed)
-    parent = draft.parent and draft.parent.version
-    made_of = {
-        "parent": parent,
-        "results": {
-            stage.name: build.public_digest(draft.runs[stage.name].result.key)
-            for stage in STAGES
-            if stage.cached
-        },
-    }
-    for run in candidates.runs():
-        with suppress(StoreError):  # damaged
-            release = candidates.get(run)
-            if release.manifest["candidate"]["made_of"] == made_of and not release.damaged():
-                if keep:
-                    candidates.keep(run)
-                return release
+    made_of = _made_of(build, draft.runs, draft.parent)
+    if release := _candidate_of(candidates, made_of):
+        if keep:
+            candidates.keep(release.manifest["candidate"]["run"])
+        return release
     draft.keep_sources()
     document = {"run": build.run, "made_of": made_of}
     fill = partial(draft.fill, candidate=document)
     return candidates.add(build.run, draft.version, fill, keep=keep)
+
+
+def _made_of(build: Build, runs: Mapping[str, StageRun], parent: Release | None) -> dict[str, Any]:
+    """Return what tells candidates apart: the release before, and the results of the stages."""
+    keys = {stage.name: runs[stage.name].result.key for stage in STAGES if stage.cached}
+    results = {name: build.public_digest(key) for name, key in keys.items()}
+    return {"parent": parent and parent.version, "results": results}
+
+
+def _candidate_of(candidates: Candidates, made_of: Mapping[str, Any]) -> Release | None:
+    """Return the undamaged candidate that was made of the same; None if there is none."""
+    for run in candidates.runs():
+        with suppress(StoreError):  # damaged
+            release = candidates.get(run)
+            if release.manifest["candidate"]["made_of"] == made_of and not release.damaged():
+                return release
+    return None
+
+
+def last_candidate(build: Build, parent: Release | None) -> Release | None:
+    """Return the candidate of the last build, by which `parent` would be followed."""
+    try:
+        made_of = _made_of(build, _recorded(build), parent)
+    except AnnotError:  # the last build stopped half way
+        return None
+    return _candidate_of(Candidates(build.store.root, build.campaign.typed), made_of)
 
 
 def _with_candidate(draft: _Draft, failed: GateError, *, keep: bool) -> GateError:
@@ -294,6 +313,12 @@ def _with_candidate(draft: _Draft, failed: GateError, *, keep: bool) -> GateErro
     return failed
 
 
+def standing_decision(release: Release | None) -> Decision | None:
+    """Return the decision that published a release though gates failed; None if there is none."""
+    document = (release.manifest.get("decision") if release else None) or {}
+    return Decision(**document) if document.get("accepted") else None
+
+
 def candidate_steps(candidate: Release, typed: str) -> list[str]:
     """Return commands for a candidate: compare it, publish it in spite of gates that failed."""
     run = candidate.manifest["candidate"]["run"][:SHORT]
@@ -307,16 +332,38 @@ def candidate_steps(candidate: Release, typed: str) -> list[str]:
     return steps or [f"open {candidate.folder / 'report.html'}"]
 
 
+def _accepted(draft: _Draft, releases: Releases) -> Publication | None:
+    """Return the newest release if nothing is new and all that fails was accepted for it."""
+    decision = standing_decision(draft.parent)
+    checks = [GateResult(**check).decided(decision).document() for check in draft.checks]
+    if decision is None or any(check["level"] == "error" for check in checks):
+        return None
+    draft.checks, before = checks, draft.checks
+    publication = _nothing_new(draft, releases, f" ({decision})")
+    if publication is None:
+        draft.checks = before
+    return publication
+
+
+def _nothing_new(draft: _Draft, releases: Releases, decided: str = "") -> Publication | None:
+    """Return the newest release if it has all that the build made; else None."""
+    build, parent = draft.build, draft.parent
+    if parent is None:
+        return None
+    refuse_other_key(build.campaign.settings, build.campaign.store, parent.manifest)
+    if _is_new(build, parent, draft.outputs, draft.settings, draft.exports):
+        return None
+    build.progress(f"nothing new: {parent.version} stands{decided}")
+    if not is_catalog_of(build.campaign.store, parent):
+        _write_catalog(build, releases)
+    draft.checks += name_gates(build, None)
+    return Publication(parent, published=False, checks=tuple(draft.checks))
+
+
 def _publish_if_new(draft: _Draft, releases: Releases) -> Publication:
     build, parent = draft.build, draft.parent
-    if parent:
-        refuse_other_key(build.campaign.settings, build.campaign.store, parent.manifest)
-    if parent and not _is_new(build, parent, draft.outputs, draft.settings, draft.exports):
-        build.progress(f"nothing new: {parent.version} stands")
-        if not is_catalog_of(build.campaign.store, parent):
-            _write_catalog(build, releases)
-        draft.checks += name_gates(build, None)
-        return Publication(parent, published=False, checks=tuple(draft.checks))
+    if standing := _nothing_new(draft, releases):
+        return standing
     look = draft.runs["archive_exports"].result
     parent_at_start = draft.runs["archive_exports"].metrics(ExportMetrics).parent
     refuse_overtaken(parent, parent_at_start, build.public_digest(look.key))

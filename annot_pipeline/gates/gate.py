@@ -51,8 +51,8 @@ class Decision:
     dropped: Mapping[str, str] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        what = f"restored {self.restored}" if self.restored else ""
-        what = f"accepted {', '.join(self.accepted)}" if self.accepted else what
+        what = f"accepted {', '.join(self.accepted)}" if self.accepted else ""
+        what = f"restored {self.restored}" if self.restored else what
         return f"{what or 'published a candidate'}, by {self.by}: {self.because}"
 
     def document(self) -> dict[str, Any]:
@@ -189,8 +189,12 @@ class GateResult:
         """Return whether a person may accept a failure: not where the release itself is wrong."""
         return not (self.unchecked or self.name in INTEGRITY or self.name.startswith("contract_"))
 
-    def accepted(self, decision: Decision) -> GateResult:
-        """Return the result as a warning, which says who accepts the failure and why."""
+    def decided(self, decision: Decision | None) -> GateResult:
+        """Return the result; an accepted failure is a warning that says who accepts it and why."""
+        if decision is None or self.level != "error" or not self.is_acceptable:
+            return self
+        if self.name not in decision.accepted:
+            return self
         detail = f"{self.detail}; " if self.detail else ""
         text = f"{detail}accepted by {decision.by}: {decision.because}"
         return replace(self, level="warn", detail=text)

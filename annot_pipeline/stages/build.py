@@ -272,21 +272,13 @@ class Build:
                 [Problem("", "a metric that a gate needs is missing", do="run annot build")],
             ) from None
         return [
-            self.decided(
-                replace(
-                    gate,
-                    detail=self.mask_text(gate.detail),
-                    unchecked=self.mask_text(gate.unchecked),
-                )
-            )
+            replace(
+                gate,
+                detail=self.mask_text(gate.detail),
+                unchecked=self.mask_text(gate.unchecked),
+            ).decided(self.decision)
             for gate in gates
         ]
-
-    def decided(self, gate: GateResult) -> GateResult:
-        """Return the result of a gate; a failure that somebody accepts is a warning."""
-        if self.decision is None or gate.level != "error" or not gate.is_acceptable:
-            return gate
-        return gate.accepted(self.decision) if gate.name in self.decision.accepted else gate
 
     def fingerprint(self, stage: Stage, inputs: Mapping[str, str]) -> StageFingerprint:
         """Return all that can change the stage's bytes, given the hashes of its input tables."""

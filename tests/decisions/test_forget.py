@@ -16,7 +16,7 @@ import pytest
 from annot_pipeline import load_gold
 from annot_pipeline.cli import main
 from annot_pipeline.commands.build import build_release
-from annot_pipeline.commands.decisions import roll_back
+from annot_pipeline.commands.decisions import publish_candidate, roll_back
 from annot_pipeline.commands.forget import forget
 from annot_pipeline.commands.prune import set_pin
 from annot_pipeline.config.campaign_file import load_campaign
@@ -91,6 +91,33 @@ def test_afterwards_nothing_names_the_person_and_all_is_as_without(campaign, tmp
     assert main(["verify", str(campaign), "v0003", "--rebuild"]) == 0
     entry = json.loads((campaign / "store" / "forgotten.json").read_text())["forgotten"][0]
     assert (entry["because"], entry["by"]) == ("asked for it", "ann")
+
+
+def test_a_gate_accepted_for_the_newest_release_stops_no_forgetting(campaign):
+    settings = SETTINGS | {"gates": {"rejected_share": {"error": 0.0}}}
+    (campaign / "campaign.yaml").write_text(json.dumps(settings))
+    (campaign / "exports" / "c.csv").write_text("item,judge,label\nk2,w2,b\nk2,,b\n")
+    with pytest.raises(GateError, match="rejected_share"):
+        build_release(load_campaign(campaign), silent)
+    with pytest.raises(GateError, match="rejected_share"):  # nobody has accepted it
+        forgotten(campaign)
+    publish_candidate(
+        load_campaign(campaign), "latest", ["rejected_share"], because="seen", by="ann",
+        progress=silent,
+    )  # fmt: skip
+    (campaign / "exports" / "d.csv").write_text(f"item,judge,label\nk2,{PERSON},b\n")
+    assert forgotten(campaign)["release"] == "v0004"
+    assert named_in(campaign) == []
+
+
+def test_forgetting_publishes_no_export_that_a_rollback_dropped(campaign):
+    (campaign / "exports" / "c.csv").write_text("item,judge,label\nk2,w2,b\n")
+    build_release(load_campaign(campaign), silent)
+    roll_back(load_campaign(campaign), "v0002", because="wrong", by="ann", progress=silent)
+    with pytest.raises(GateError, match=r"dropped_exports: 1 export"):
+        forgotten(campaign)
+    (campaign / "exports" / "c.csv").unlink()
+    assert forgotten(campaign)["release"] == "v0005"
 
 
 def test_later_exports_are_read_without_the_person(campaign):
