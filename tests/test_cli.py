@@ -307,7 +307,7 @@ def test_status_after_a_failed_gate_says_to_mend_it(capsys, campaign):
     assert len(state["failing"]) == 1
     assert "rejected_share" in state["failing"][0]["what"]
     out = run(capsys, "status", campaign)[1]
-    assert "next: resolve the failed gate (" in out
+    assert "; or resolve the failed gate (" in out
     # another threshold, or another export: a build may go through
     raised = ("status", campaign, "--set", "gates.rejected_share.error=0.5")
     assert document(capsys, *raised)["failing"] == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,7 @@ def document(*levels: str, **more: Any) -> dict[str, Any]:
         "settings_changed": False, "changed_settings": [], "not_compared": None, "last_build": None,
         "unended_build": None, "build_due": False, "failing": [], "rolled_back": None,
         "failed_build": None, "damaged_note": None, "refused_folders": None, "exposed_secrets": [],
+        "candidate": None, "dropped": {},
     } | more  # fmt: skip
 
 
@@ -50,6 +52,14 @@ def document(*levels: str, **more: Any) -> dict[str, Any]:
         (document("warn", "pass", "warn"), "2 warnings to resolve (see above)"),
         (document("pass", unread=["b.txt"]), "1 warning to resolve (see above)"),
         (document("warn", build_due=True), "annot build CAMPAIGN"),
+        (
+            document(failing=[{"what": "g", "do": "x"}]),
+            "resolve the failed gate (x), then annot build CAMPAIGN",
+        ),
+        (
+            document(failing=[{"what": "g", "do": "x"}], candidate={"do": ["diff", "publish"]}),
+            "diff; then publish; or resolve the failed gate (x), then annot build CAMPAIGN",
+        ),
         (document() | {"release": None}, "nothing to do"),
         (
             document(build_due=True, failed_build={"do": ["free space"]}),
@@ -125,6 +135,18 @@ def test_after_the_gate_published_names_status_and_validate_give_its_advice(caps
     for command in ("status", "validate"):
         step = next_step(capsys, command, campaign)
         assert "remove the names from the other columns of exports" in step
+
+
+def test_after_a_failed_gate_status_names_the_commands_for_the_candidate(capsys, campaign):
+    (campaign / "exports" / "a.csv").write_text(VOTES + "i0,,yes\n" * 10)
+    assert run(capsys, "build", campaign)[0] == 1
+    step = next_step(capsys, "status", campaign)
+    [run_id] = [path.name[:8] for path in (campaign / "store" / "candidates").iterdir()]
+    publish = f"annot publish {campaign} --candidate {run_id} --accept rejected_share"
+    assert step.startswith(f'{publish} --because "..."; or resolve the failed gate (')
+    assert step.endswith(f"then annot build {campaign}")
+    shutil.rmtree(campaign / "store" / "candidates")
+    assert next_step(capsys, "status", campaign).startswith("resolve the failed gate (")
 
 
 def test_refused_folders_are_the_next_step(capsys, campaign):

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Iterator
 
 from annot_pipeline.cli.common import Document, decision_text, load, say, show, typed
 from annot_pipeline.cli.render import LONGEST, fields, table
-from annot_pipeline.cli.status import problem_lines
+from annot_pipeline.cli.status import excluded_lines, problem_lines
 from annot_pipeline.errors import ConfigError, Problem
 
 EXPORTS = {
@@ -74,12 +73,8 @@ def run_rollback(arguments: argparse.Namespace) -> int:
 
     def lines() -> Iterator[str]:
         yield f"published {release.version} with the content of {arguments.version}"
-        if document["dropped_exports"]:
-            yield "the next build fails where it reads these exports again: correct or exclude them"
-            for export in document["dropped_exports"]:
-                because = json.dumps(arguments.because, ensure_ascii=False)
-                yield f"  {export['name']}"
-                yield f"    exclude: [{{digest: {export['digest'][:16]}, because: {because}}}]"
+        dropped = {export["name"]: export["digest"] for export in document["dropped_exports"]}
+        yield from excluded_lines(dropped, arguments.because)
         yield f"next: annot releases {typed(arguments)}"
 
     show(arguments, document, lines)

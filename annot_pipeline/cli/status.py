@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping
 
 from annot_pipeline.cli.common import Document, decision_text, load, show, typed
 from annot_pipeline.cli.render import at, fields, text
@@ -63,6 +64,7 @@ def status_lines(document: Document, campaign: str) -> Iterator[str]:
         if any(judges[name] for name in ("failed", "random", "suspected")):
             yield "  see verdict and verdict_reason in the table judges"
     yield from fields(document, SINCE)
+    yield from excluded_lines(document["dropped"], at(document, "release.decision.because"))
     yield from problem_lines(document["rolled_back"])
     if document["not_compared"]:
         warned = "settings cannot be compared" if release else "warning"
@@ -79,6 +81,15 @@ def status_lines(document: Document, campaign: str) -> Iterator[str]:
             "runs still, was killed, or was of some assets only"
         )
     yield f"next: {_next(document, campaign, len(warnings) + bool(document['unread']))}"
+
+
+def excluded_lines(exports: Mapping[str, str], because: str) -> Iterator[str]:
+    """Yield the lines of campaign.yaml that exclude exports, digests by name."""
+    if exports:
+        yield "the next build fails where it reads these exports again: correct or exclude them"
+    for name, digest in exports.items():
+        yield f"  {name}"
+        yield f"    exclude: [{{digest: {digest[:16]}, because: {json.dumps(because)}}}]"
 
 
 def problem_lines(problem: Document | None) -> Iterator[str]:
@@ -106,6 +117,9 @@ def _next(document: Document, campaign: str, n_warnings: int) -> str:
     missing, due = document["not_compared"], document["build_due"]
     failed = "; ".join(at(document, "failed_build.do") or ())
     failing = "; ".join(dict.fromkeys(gate["do"] for gate in document["failing"]))
+    candidate = "; then ".join(at(document, "candidate.do") or ())
+    mend = f"resolve the failed gate ({failing}), then annot build {campaign}"
+    dropped = text(list(document["dropped"]))
     note = at(document, "damaged_note.file")
     steps = (
         (at(document, "release.damaged"), f"annot verify {campaign}"),
@@ -117,7 +131,13 @@ def _next(document: Document, campaign: str, n_warnings: int) -> str:
             f"{at(document, 'not_compared.do')}, then annot {'build' if due else 'status'} "
             f"{campaign}",
         ),
-        (failing, f"resolve the failed gate ({failing}), then annot build {campaign}"),
+        (
+            dropped,
+            f"correct {dropped}, or exclude what the rollback dropped (see above), "
+            f"then annot build {campaign}",
+        ),
+        (failing and candidate, f"{candidate}; or {mend}"),
+        (failing, mend),
         (failed, f"resolve the error of the last build ({failed}), then annot build {campaign}"),
         (due, f"annot build {campaign}"),
         (note, f"annot build {campaign} (it writes {note} again)"),

@@ -6,13 +6,14 @@ import json
 from typing import Any
 
 from annot_pipeline.audit.arrived_exports import arrived_exports, other_key, weak_key
+from annot_pipeline.commands.publish import candidate_steps, last_candidate, standing_decision
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.config.signature import settings_hash
 from annot_pipeline.contracts import VERDICTS
 from annot_pipeline.errors import ConfigError
 from annot_pipeline.gates import GATES
 from annot_pipeline.stages.build import Build
-from annot_pipeline.stages.ingest.present_exports import excluded_exports
+from annot_pipeline.stages.ingest.present_exports import excluded_exports, present_exports
 from annot_pipeline.stages.ingest.unread_exports import unread_exports
 from annot_pipeline.stages.last_build import failed_build_advice, failing_gates
 from annot_pipeline.storage.keys import (
@@ -50,6 +51,11 @@ def status(campaign: LoadedCampaign) -> dict[str, Any]:
     note = build.store.damaged_outcome()
     settings = None if missing else _changed_settings(campaign, release)
     changed = None if settings is None else bool(settings)
+    due = release is None or any(arrived.values()) or changed
+    if not due:
+        build.decision = standing_decision(release)
+    failing = failing_gates(build)
+    candidate = last_candidate(build, release) if failing else None
     return {
         "campaign": campaign.settings.campaign,
         "release": release
@@ -78,10 +84,17 @@ def status(campaign: LoadedCampaign) -> dict[str, Any]:
         "last_build": build.store.last_outcome(),
         "damaged_note": note and {"file": note.where, "what": note.what, "do": note.do},
         "unended_build": build.store.interrupted_build(),
-        "failing": [{"what": gate.what, "do": gate.do} for gate in failing_gates(build)],
+        "failing": [{"what": gate.what, "do": gate.do} for gate in failing],
+        "candidate": candidate
+        and {
+            "run": candidate.manifest["candidate"]["run"],
+            "path": str(candidate.folder),
+            "do": candidate_steps(candidate, campaign.typed),
+        },
+        "dropped": _dropped(build, release, missing is None),
         "failed_build": {"do": list(advice)} if (advice := failed_build_advice(build)) else None,
         "refused_folders": _refused_folders(campaign),
-        "build_due": release is None or any(arrived.values()) or changed,
+        "build_due": due,
     }
 
 
@@ -105,6 +118,16 @@ def _judges(release: Release) -> dict[str, Any]:
         "random": sorted(careless.difference(suspected, *failed.values())),
         "suspected": suspected,
     }
+
+
+def _dropped(build: Build, release: Release | None, has_key: bool) -> dict[str, str]:
+    """Return digests of exports by name that the last rollback dropped and builds would read."""
+    decision = (release.manifest.get("decision") if release else None) or {}
+    if not has_key or not (dropped := decision.get("dropped")):
+        return {}
+    present = present_exports(build.campaign, missing_ok=True)
+    digests = {build.public_digest(sha256): name for _, name, sha256 in present}
+    return {name: digest for digest, name in digests.items() if digest in dropped}
 
 
 def _refused_folders(campaign: LoadedCampaign) -> dict[str, str] | None:

@@ -12,9 +12,10 @@ import pytest
 from annot_pipeline import load_gold
 from annot_pipeline.cli import main
 from annot_pipeline.commands.build import build_release
-from annot_pipeline.commands.decisions import publish_candidate
+from annot_pipeline.commands.decisions import publish_candidate, roll_back
 from annot_pipeline.commands.prune import prune
 from annot_pipeline.commands.release_list import list_releases
+from annot_pipeline.commands.status import status
 from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.errors import ConfigError, GateError, StoreError
 from annot_pipeline.storage.candidates import CANDIDATES, MOST, Candidates
@@ -95,6 +96,28 @@ def test_who_accepts_a_gate_and_why_stands_in_the_release(campaign, capsys):
     assert "accepted unseen_judges, by ann: w7 is an expert" in capsys.readouterr().out
     assert Candidates(campaign / "store").runs() == []  # nothing is left to decide
     assert main(["verify", str(campaign), "v0002", "--rebuild"]) == 0
+
+
+def test_what_was_accepted_stops_the_same_content_no_more(campaign, capsys):
+    settings = SETTINGS | {"gates": {"rejected_share": {"error": 0.0}}}
+    (campaign / "campaign.yaml").write_text(json.dumps(settings))
+    (campaign / "exports" / "b.csv").write_text(f"{MORE}i1,,a\n")
+    stopped(campaign)
+    accept(campaign, "rejected_share")
+    assert status(load_campaign(campaign))["failing"] == []
+    publication, _ = build_release(load_campaign(campaign), silent)
+    assert (publication.release.version, publication.published) == ("v0002", False)
+    assert "error" not in {check["level"] for check in publication.checks}
+    assert Candidates(campaign / "store").runs() == []
+    roll_back(load_campaign(campaign), "v0001", because="x", by="ann", progress=silent)
+    roll_back(load_campaign(campaign), "v0002", because="y", by="ann", progress=silent)
+    assert main(["releases", str(campaign)]) == 0
+    assert "restored v0002, by ann: y" in capsys.readouterr().out
+    assert build_release(load_campaign(campaign), silent)[0].release.version == "v0004"
+    (campaign / "exports" / "c.csv").write_text("item,judge,label\ni0,w8,a\n")
+    assert "rejected_share" in str(stopped(campaign))  # another release, another decision
+    [step] = status(load_campaign(campaign))["candidate"]["do"][1:]
+    assert step.endswith('--accept rejected_share --because "..."')
 
 
 def test_only_what_failed_can_be_accepted_and_all_of_it_must_be(campaign):

@@ -70,10 +70,15 @@ def test_the_content_of_an_older_release_is_published_again(campaign):
 
 def test_the_next_night_does_not_publish_what_was_dropped(campaign, capsys):
     back(campaign)
+    assert main(["status", str(campaign)]) == 0
+    before = capsys.readouterr().out
     with pytest.raises(GateError, match="dropped_exports: 1 export"):
         rebuilt(campaign)
     digest = next(iter(manifest_of(campaign, "v0003")["decision"]["dropped"]))
+    assert f'exclude: [{{digest: {digest[:16]}, because: "b.csv is wrong"}}]' in before
+    assert before.splitlines()[-1].startswith("next: correct exports/b.csv, or exclude")
     exclude(campaign, digest[:16])
+    assert status(load_campaign(campaign))["dropped"] == {}
     publication = rebuilt(campaign)
     assert publication.release.version == "v0004"  # the settings differ
     assert manifest_of(campaign, "v0004")["facts"]["excluded_exports"] == {"exports/b.csv": "wrong"}

@@ -34,8 +34,8 @@ JSON = {
     "publish": "as `build`; with `--to`: `version`, `to`, `revision`",
     "status": "`campaign`, `release`, `rolled_back`, `arrived` (new, changed, gone), "
     "`exports_not_compared`, `unread`, `settings_changed`, `changed_settings`, `not_compared`, "
-    "`last_build`, `damaged_note`, `unended_build`, `failing`, `failed_build`, `refused_folders`, "
-    "`exposed_secrets`, `excluded`, `unpointed`, "
+    "`last_build`, `damaged_note`, `unended_build`, `failing`, `candidate`, `dropped`, "
+    "`failed_build`, `refused_folders`, `exposed_secrets`, `excluded`, `unpointed`, "
     "`build_due`",
     "releases": "`releases`, `rolled_back`",
     "rollback": "`campaign`, `version`, `restored`, `path`, `dropped_exports`",

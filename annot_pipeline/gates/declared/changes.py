@@ -47,7 +47,7 @@ CHANGES: tuple[Gate[Any], ...] = (
     Gate(
         "dropped_exports", ReleaseChangeMetrics, "lineage",
         "number of exports read again that the last rollback dropped",
-        "correct the export, or exclude it: annot rollback printed the lines for sources",
+        "correct the export, or exclude it: annot status prints the lines for sources",
         lambda metrics: named(metrics.dropped_exports), error=0,
     ),
     Gate(
