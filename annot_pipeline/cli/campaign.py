@@ -212,7 +212,7 @@ def _show_build(arguments: argparse.Namespace, publication: Publication, build: 
     }
 
     def lines() -> Iterator[str]:
-        from annot_pipeline.commands.publish import candidate_steps
+        from annot_pipeline.storage.candidates import candidate_steps
 
         yield from fates_lines(manifest["facts"])
         yield f"tables: {', '.join(f'{n:,} {name}' for name, n in document['tables'].items() if n)}"
@@ -224,7 +224,7 @@ def _show_build(arguments: argparse.Namespace, publication: Publication, build: 
         yield f"{news} {publication.release.version}: {document['path']}"
         yield f"next: open {folder / 'report.html'}"
         if publication.is_candidate:
-            yield f"      {candidate_steps(publication.release, typed(arguments))[-1]}"
+            yield f"      {candidate_steps(manifest, typed(arguments))[-1]}"
         else:
             yield f"      annot status {typed(arguments)}"
 

@@ -35,7 +35,7 @@ from annot_pipeline.gates import Decision, GateResult
 from annot_pipeline.runtime.parent import refuse_overtaken
 from annot_pipeline.stages.build import STAGES, Build, Planned, StageRun, check_one_build
 from annot_pipeline.stages.ingest.metrics import ExportMetrics
-from annot_pipeline.storage.candidates import CANDIDATE, SHORT, Candidates
+from annot_pipeline.storage.candidates import SHORT, Candidates, candidate_steps
 from annot_pipeline.storage.catalog import is_catalog_of, write_catalog
 from annot_pipeline.storage.files import TEMPORARY, file_sha256, regular
 from annot_pipeline.storage.keys import derive, refuse_other_key
@@ -308,7 +308,8 @@ def _with_candidate(draft: _Draft, failed: GateError, *, keep: bool) -> GateErro
     except (AnnotError, OSError) as error:  # the gate is what the user must know
         build.progress(f"no candidate is kept: {error}")
         return failed
-    do = "; ".join(candidate_steps(candidate, build.campaign.typed))
+    do = "; ".join(candidate_steps(candidate.manifest, build.campaign.typed))
+    do = do or f"open {candidate.folder / 'report.html'}"
     failed.problems += (Problem("candidate", f"the tables are in {candidate.folder}", do=do),)
     return failed
 
@@ -317,19 +318,6 @@ def standing_decision(release: Release | None) -> Decision | None:
     """Return the decision that published a release though gates failed; None if there is none."""
     document = (release.manifest.get("decision") if release else None) or {}
     return Decision(**document) if document.get("accepted") else None
-
-
-def candidate_steps(candidate: Release, typed: str) -> list[str]:
-    """Return commands for a candidate: compare it, publish it in spite of gates that failed."""
-    run = candidate.manifest["candidate"]["run"][:SHORT]
-    checks = [GateResult(**check) for check in candidate.manifest["checks"]]
-    failures = [check for check in checks if check.level == "error"]
-    steps = [f"annot diff {typed} latest {CANDIDATE}"] if candidate.manifest["parent"] else []
-    if all(check.is_acceptable for check in failures):
-        accept = "".join(f" --accept {check.name}" for check in failures)
-        because = ' --because "..."' if failures else ""
-        steps.append(f"annot publish {typed} --candidate {run}{accept}{because}")
-    return steps or [f"open {candidate.folder / 'report.html'}"]
 
 
 def _accepted(draft: _Draft, releases: Releases) -> Publication | None:

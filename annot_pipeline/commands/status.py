@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from annot_pipeline.audit.arrived_exports import arrived_exports, other_key, weak_key
-from annot_pipeline.commands.publish import candidate_steps, last_candidate, standing_decision
+from annot_pipeline.commands.publish import last_candidate, standing_decision
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.config.signature import settings_hash
 from annot_pipeline.contracts import VERDICTS
@@ -16,6 +16,7 @@ from annot_pipeline.stages.build import Build
 from annot_pipeline.stages.ingest.present_exports import excluded_exports, present_exports
 from annot_pipeline.stages.ingest.unread_exports import unread_exports
 from annot_pipeline.stages.last_build import failed_build_advice, failing_gates
+from annot_pipeline.storage.candidates import candidate_steps
 from annot_pipeline.storage.keys import (
     derive,
     exposed_secrets,
@@ -89,7 +90,7 @@ def status(campaign: LoadedCampaign) -> dict[str, Any]:
         and {
             "run": candidate.manifest["candidate"]["run"],
             "path": str(candidate.folder),
-            "do": candidate_steps(candidate, campaign.typed),
+            "do": candidate_steps(candidate.manifest, campaign.typed),
         },
         "dropped": _dropped(build, release, missing is None),
         "failed_build": {"do": list(advice)} if (advice := failed_build_advice(build)) else None,

@@ -7,10 +7,13 @@ being the one that it would get. No reader of gold sees it.
 from __future__ import annotations
 
 import shutil
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from annot_pipeline.errors import Problem, StoreError, first_of
+from annot_pipeline.gates.gate import GateResult
 from annot_pipeline.storage.gold_folder import Fill, GoldFolder
 from annot_pipeline.storage.release import Release
 
@@ -23,6 +26,19 @@ MARKER = "keep"
 """File of a candidate that no publication removes."""
 SHORT = 8
 """Characters of a run's id in messages."""
+
+
+def candidate_steps(manifest: Mapping[str, Any], typed: str) -> list[str]:
+    """Return commands for a candidate: compare it, publish it in spite of gates that failed."""
+    checks = [GateResult(**check) for check in manifest["checks"]]
+    failures = [check for check in checks if check.level == "error"]
+    steps = [f"annot diff {typed} latest {CANDIDATE}"] if manifest["parent"] else []
+    if all(check.is_acceptable for check in failures):
+        accept = "".join(f" --accept {check.name}" for check in failures)
+        because = ' --because "..."' if failures else ""
+        run = manifest["candidate"]["run"][:SHORT]
+        steps.append(f"annot publish {typed} --candidate {run}{accept}{because}")
+    return steps
 
 
 class Candidates:

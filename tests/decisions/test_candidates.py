@@ -73,6 +73,10 @@ def test_a_stopped_build_keeps_its_tables_and_gold_stays(campaign, capsys):
     assert f"--candidate {run[:8]}" in capsys.readouterr().out
     report = (candidate.folder / "report.html").read_text()
     assert "A candidate: nothing was published" in report
+    assert "Published <time" not in report
+    assert f"annot publish CAMPAIGN --candidate {run[:8]} --accept unseen_judges" in report
+    assert "annot verify CAMPAIGN" not in report
+    assert "A candidate, not published; made: 20" in (candidate.folder / "README.md").read_text()
 
 
 def test_who_accepts_a_gate_and_why_stands_in_the_release(campaign, capsys):

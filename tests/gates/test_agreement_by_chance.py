@@ -9,6 +9,7 @@ import pytest
 
 from annot_pipeline.gates.measures import verdicts_without_power
 from annot_pipeline.report.render import render_html
+from annot_pipeline.report.sections.gates import open_text
 from annot_pipeline.report.sections.glance import verdict
 from tests.gates.test_drift import gate
 
@@ -55,6 +56,15 @@ def test_the_headline_of_a_report_is_no_green_over_no_agreement(value, kind):
     assert f'class="verdict {kind}"' in line
     assert "all 3 gates pass" in line
     assert ("agree no more than by chance: t \u22120.070" in line) == (value < 0)
+
+
+def test_the_headline_of_a_report_tells_failures_from_warnings():
+    checks = [{"level": level} for level in ("warn", "error", "pass", "warn")]
+    contents: Any = SimpleNamespace(manifest={"checks": checks}, facts={"kinds": {}})
+    assert "1 of 4 gates failed, 2 warned" in render_html("verdict.html", verdict(contents))
+    contents.manifest["checks"] = checks[2:]
+    assert "1 of 2 gates warned" in render_html("verdict.html", verdict(contents))
+    assert open_text(checks, "") == "1 failed, 2 warned"
 
 
 def test_judges_without_power_are_told_with_what_they_need():

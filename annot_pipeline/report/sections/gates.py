@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from annot_pipeline.gates.gate import figure, statement
@@ -17,6 +17,7 @@ def gates(contents: Contents) -> dict[str, Any]:
     not_passed = [check for check in checks if check["level"] != "pass"]
     return {
         "n_gates": len(checks),
+        "open_text": open_text(checks, ""),
         "open": [
             {
                 **check,
@@ -34,6 +35,14 @@ def gates(contents: Contents) -> dict[str, Any]:
             if check["level"] == "pass"
         ],
     }  # fmt: skip
+
+
+def open_text(checks: Sequence[Check], total: str) -> str:
+    """Return how many gates failed and warned; `total` follows the first number."""
+    levels = [check["level"] for check in checks]
+    words = {"error": "failed", "warn": "warned"}
+    counts = [(levels.count(level), word) for level, word in words.items() if level in levels]
+    return ", ".join(f"{n}{'' if i else total} {word}" for i, (n, word) in enumerate(counts))
 
 
 def allowed(check: Check) -> str:

@@ -12,6 +12,8 @@ from annot_pipeline.errors import counted, first_of
 from annot_pipeline.report.citation import question, title
 from annot_pipeline.report.contents import Contents, Labelled
 from annot_pipeline.report.render import in_words, interval, number, without_rounding
+from annot_pipeline.report.sections.gates import open_text
+from annot_pipeline.storage.candidates import candidate_steps
 
 FEW = 3
 """Tasks up to which each task's agreement is told."""
@@ -43,7 +45,7 @@ def verdict(contents: Contents) -> dict[str, Any]:
     ]  # fmt: skip
     return {
         "worst": worst,
-        "n_open": len(levels) - levels.count("pass"),
+        "open_text": open_text(contents.manifest["checks"], f" of {len(levels)} gates"),
         "n_gates": len(levels),
         "by_chance": first_of(by_chance),
     }
@@ -210,6 +212,12 @@ def next_commands(contents: Contents) -> list[str]:
     """Return the commands that go on from a release."""
     manifest = contents.manifest
     version, parent = manifest["version"], manifest["parent"]
+    if manifest.get("candidate"):
+        steps = candidate_steps(manifest, "CAMPAIGN")
+        return [
+            "annot trace CAMPAIGN ITEM --release candidate    # why an item has its label",
+            *steps,
+        ]
     lines = ["annot trace CAMPAIGN ITEM    # why an item has its label or score"]
     if parent:
         lines.append(f"annot diff CAMPAIGN {parent['version']} {version}    # what changed, why")
