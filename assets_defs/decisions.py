@@ -11,7 +11,7 @@ from assets_defs.stage_assets import in_dagster
 class CandidateConfig(dg.Config):
     """Which candidate is published, which gates are accepted, by whom and why."""
 
-    candidate: str = Field(description="run of the candidate, or the first characters of it")
+    candidate: str = Field(description="run of the candidate, its first characters, or latest")
     accept: list[str] = Field(default=[], description="gates that failed and are accepted")
     because: str = Field(default="", description="why")
     by: str = Field(description="who decided")

@@ -124,12 +124,12 @@ BUILD = (
     flag("--keep", "keep the candidate also after the next publication"),
 )
 BECAUSE = option(
-    "--because", "why: it stands in the manifest and in annot releases", "TEXT", default=""
+    "--because", "why: needed for every decision, and kept with it", "TEXT", default=""
 )
 BY = option("--by", "who decided (default: the user of this process)", "NAME")
 PUBLISH = (
     *CAMPAIGN,
-    option("--candidate", "run of the candidate, or the first characters of it", "RUN"),
+    option("--candidate", "run of the candidate, its first characters, or latest", "RUN"),
     option("--accept", "a gate that failed and is accepted (repeatable)", "GATE", action="append",
            default=[]),
     BECAUSE,
@@ -274,7 +274,7 @@ COMMANDS = (
     Command("retract", "releases", "mark a release as not to be used",
             "there is no such release, or gold cannot be written", DECISION),
     Command("forget", "releases", "leave a person out of archive, store, releases and new exports",
-            "a format from which rows cannot be removed, or gold or the store cannot be written",
+            "a gate failed, rows cannot be removed from a format, or gold cannot be written",
             FORGET),
     Command("trace", "trace", "show why an item has its label or score: judgments, fates, weights",
             "the release does not have the item or task, or cannot be read", TRACE),

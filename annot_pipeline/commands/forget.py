@@ -41,8 +41,8 @@ OF_ARRIVALS = frozenset(
 TEXTS = frozenset({".html", ".json", ".jsonl", ".md"})
 NOTES = (CATALOG, "export_digests.json", "last_build.json")
 ELSEWHERE = (
-    "exports that platforms hold, copies and backups of gold and store, files of annot review and "
-    "annot hits, logs of Dagster"
+    "exports in the folders of sources and on platforms, copies and backups of gold and store, "
+    "files of annot review and annot hits, logs of Dagster"
 )
 """What this command cannot reach."""
 

@@ -73,7 +73,7 @@ class Candidates:
         chosen = runs[-1:] if run == "latest" else chosen
         if len(chosen) != 1:
             short = [name[:SHORT] for name in runs[::-1]]
-            what = f"there are those of {first_of(short)}" if runs else "the store has none"
+            what = f"the store has those of {first_of(short)}" if runs else "the store has none"
             do = f"annot build {self.typed} --candidate makes one" if not runs else "name one run"
             title = "no candidate" if run == "latest" else f"no candidate of run {run}"
             raise StoreError(title, [Problem("", what, do=do)])

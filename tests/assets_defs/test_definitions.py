@@ -103,6 +103,8 @@ def test_a_candidate_is_published_by_a_job(tmp_path):
         assert job.execute_in_process(instance=instance, run_config=run_config).success
         labels = instance.get_latest_materialization_event(dg.AssetKey(["small", "gold", "labels"]))
         assert labels.asset_materialization.metadata["release"].value == "v0001"
+        assert run(definitions, instance).success  # the next night: nothing is new
+    assert Releases(campaign / "gold").versions() == ["v0001"]
     decision = Releases(campaign / "gold").get().manifest["decision"]
     assert (decision["by"], decision["accepted"]) == ("ann", ["rejected_share"])
 

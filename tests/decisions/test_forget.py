@@ -312,7 +312,7 @@ def test_the_command_says_what_it_cannot_reach(campaign, capsys):
     assert main(["forget", str(campaign), PERSON, "--because", "asked", "--dry-run"]) == 0
     out = capsys.readouterr().out
     assert "releases would be removed: v0001, v0002" in out
-    assert "not reached, remove by hand: exports that platforms hold" in out
+    assert "not reached, remove by hand: exports in the folders of sources" in out
     shutil.rmtree(campaign / "gold")
     assert os.path.exists(campaign / "store")
     assert main(["forget", str(campaign), "nobody", "--because", "asked"]) == 2
