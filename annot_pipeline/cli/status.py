@@ -89,7 +89,8 @@ def excluded_lines(exports: Mapping[str, str], because: str) -> Iterator[str]:
         yield "the next build fails where it reads these exports again: correct or exclude them"
     for name, digest in exports.items():
         yield f"  {name}"
-        yield f"    exclude: [{{digest: {digest[:16]}, because: {json.dumps(because, ensure_ascii=False)}}}]"
+        text_ = json.dumps(because, ensure_ascii=False)
+        yield f"    exclude: [{{digest: {digest[:16]}, because: {text_}}}]"
 
 
 def problem_lines(problem: Document | None) -> Iterator[str]:

@@ -45,9 +45,9 @@ def test_it_stops_a_build_and_nothing_is_tried_again(
         start(stage.name)
         return run_stage(this_build, stage)
 
-    def publish_it(this_build):
+    def publish_it(this_build, **how):
         start("release")
-        return publish(this_build)
+        return publish(this_build, **how)
 
     monkeypatch.setattr(Build, "run_stage", run)
     for module in (release, build):
