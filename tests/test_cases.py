@@ -102,6 +102,8 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFi
             return out
         text = f"$ annot {command} <folder>\n{out}--- stderr\n{err}--- exit status {status}\n"
         text = text.replace(str(folder), "<folder>")
+        text = re.sub(r"candidates/[0-9a-f-]{36}", "candidates/<run>", text)
+        text = re.sub(r"--candidate [0-9a-f]{8}", "--candidate <run>", text)
         text = re.sub(r"  Dawid-Skene: iteration .*\n", "", text)  # told once a second
         text = re.sub(r"up to [\d,]+ iterations?", "up to N iterations", text)  # of the model
         assert not [c for c in text if c != "\n" and unicodedata.category(c) in ("Cc", "Cf")]
