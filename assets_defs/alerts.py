@@ -1,7 +1,7 @@
 """Failed builds: the sensor that tells somebody.
 
 The sensor is of the campaign's job, whoever launched it; `annot build` tells the person who
-waits for it. Runs that were killed from outside fail, and are told of, when Dagster's run
+waits for it. Runs that were killed from outside fail, and are reported, when Dagster's run
 monitoring finds them.
 """
 
@@ -49,7 +49,7 @@ class FailedBuild:
 
 @dataclass(frozen=True)
 class RecoveredBuild:
-    """What is known of the first build that succeeds after one of which people were told.
+    """What is known of the first build that succeeds after an alert.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def failure_sensor(
 ) -> dg.SensorDefinition:
     """Return a sensor that calls ``on_failure`` for a failed run, or logs the message.
 
-    Runs that fail in the same way, with the same exports and settings, are told of once.
+    Runs that fail with the same exports and settings are reported once.
     """
     name = campaign.settings.campaign
 
@@ -133,9 +133,9 @@ def failure_sensor(
         build = FailedBuild(name, run.run_id, run.job_name, _message(context))
         state = _state(campaign, run.run_id)
         if state and _alert(campaign).get("state") == state:
-            return dg.SkipReason(f"run {run.run_id} failed as one before, of which was told")
+            return dg.SkipReason(f"run {run.run_id} failed as an earlier run; already reported")
         context.log.error(f"{name}: {build.message}")
-        with suppress(OSError):  # a full disk is told of, if need be twice
+        with suppress(OSError):  # on a full disk the alert may be sent twice
             write_json(_alert_path(campaign), {"run": run.run_id, "state": state})
         return _called(context, "on_failure", on_failure, build, f"run {run.run_id} failed")
 
@@ -158,7 +158,7 @@ def recovery_sensor(
     def recovered(context: dg.RunStatusSensorContext) -> dg.SkipReason:
         run, alert = context.dagster_run, _alert(campaign)
         if not alert:
-            return dg.SkipReason("nobody was told of a failed build")
+            return dg.SkipReason("no failed build was reported")
         _alert_path(campaign).unlink(missing_ok=True)
         outcome = (Store(campaign.store).last_outcome() or {}).get("outcome", "")
         message = f"builds succeed again after run {alert['run']} failed: {outcome}"
@@ -200,7 +200,7 @@ def _alert_path(campaign: LoadedCampaign) -> Path:
 
 
 def _alert(campaign: LoadedCampaign) -> dict[str, Any]:
-    """Return what people were told of last and has not been mended since; empty if nothing."""
+    """Return the last alert that no successful run has followed; empty if there is none."""
     try:
         alert = read_json(_alert_path(campaign))
         return {name: str(alert[name]) for name in ("run", "state")}

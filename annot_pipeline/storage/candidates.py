@@ -98,7 +98,7 @@ class Candidates:
         (self.folder / run / MARKER).touch()
 
     def clear(self) -> None:
-        """Remove all but those that somebody wants to keep, also what killed builds left."""
+        """Remove all candidates but the kept ones, unfinished ones too."""
         for folder in list(self.folder.glob("*")):
             if not self._is_kept(folder.name):
                 self._remove(folder.name)

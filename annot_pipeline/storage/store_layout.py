@@ -14,7 +14,7 @@ from annot_pipeline.storage.pointer import VERSION
 from annot_pipeline.storage.release_log import LOG, LOG_LOCK
 
 ALERT = "alert.json"
-"""What people were told of and has not been mended since."""
+"""The alert that no successful run has followed."""
 KEY = re.compile(r"[0-9a-f]{32}")
 RECORD_FILE = re.compile(r"[0-9a-f]{32}\.(parquet|json)")
 ARCHIVED = re.compile(r"[0-9a-f]{64}")

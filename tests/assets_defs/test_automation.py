@@ -312,11 +312,11 @@ def test_the_same_failure_is_told_once_and_its_end_once(tmp_path):
         assert tick(instance) == ""
         assert "on_failure was called" in told(campaign, failures.append, instance)
         assert "as they were when a build failed: a gate failed" in tick(instance)
-        assert "of which was told" in told(campaign, failures.append, instance)
+        assert "already reported" in told(campaign, failures.append, instance)
         write_export(campaign, ROWS)
         assert tick(instance) == ""
         assert "on_recovery was called" in ended(instance)
-        assert "nobody was told" in ended(instance)
+        assert "no failed build was reported" in ended(instance)
     assert len(failures) == 1
     [end] = ends
     assert failures[0].run_id in end.message
