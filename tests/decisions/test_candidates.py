@@ -138,6 +138,7 @@ def test_only_what_failed_can_be_accepted_and_all_of_it_must_be(campaign):
     assert Releases(campaign / "gold").versions() == ["v0001"]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", ["contract_labels", "accounting", "published_names"])
 def test_nobody_can_accept_that_the_release_itself_is_wrong(campaign, name):
     stopped(campaign)
@@ -188,6 +189,7 @@ def test_a_candidate_can_be_asked_for_and_is_kept_on_request(campaign):
     assert Candidates(campaign / "store").runs() == [built.run]
 
 
+@pytest.mark.slow
 def test_the_same_build_again_makes_no_second_candidate_and_old_ones_go(campaign):
     stopped(campaign)
     [run] = Candidates(campaign / "store").runs()
@@ -201,6 +203,7 @@ def test_the_same_build_again_makes_no_second_candidate_and_old_ones_go(campaign
     assert run not in runs
 
 
+@pytest.mark.slow
 def test_prune_keeps_what_a_candidate_was_made_of(campaign):
     stopped(campaign)
     digest = file_sha256(campaign / "exports" / "b.csv")

@@ -93,6 +93,7 @@ def test_afterwards_nothing_names_the_person_and_all_is_as_without(campaign, tmp
     assert (entry["because"], entry["by"]) == ("asked for it", "ann")
 
 
+@pytest.mark.slow
 def test_a_gate_accepted_for_the_newest_release_stops_no_forgetting(campaign):
     settings = SETTINGS | {"gates": {"rejected_share": {"error": 0.0}}}
     (campaign / "campaign.yaml").write_text(json.dumps(settings))
@@ -198,6 +199,7 @@ def test_a_name_is_seen_in_any_encoding_and_behind_escapes(tmp_path, form):
         forgotten(folder, name)
 
 
+@pytest.mark.slow
 def test_dictionaries_of_parquet_lose_the_name(tmp_path):
     judges = pa.array([PERSON, "w0"] * 6).dictionary_encode()
     items, labels = [f"i{i // 2}" for i in range(12)], ["a", "b", "b", "a"] * 3
@@ -236,6 +238,7 @@ def test_names_that_texts_hold_by_chance_do_not_stop_the_command(campaign, judge
     assert load_gold(campaign / "gold", "lineage").num_rows == 12
 
 
+@pytest.mark.slow
 def test_what_a_rollback_dropped_does_not_come_back(campaign):
     loaded = load_campaign(campaign)
     (campaign / "exports" / "flood.csv").write_text("item,judge,label\nflood,w9,a\n")
@@ -249,6 +252,7 @@ def test_what_a_rollback_dropped_does_not_come_back(campaign):
     assert "flood" not in load_gold(campaign / "gold", "labels")["item"].to_pylist()
 
 
+@pytest.mark.slow
 def test_under_another_key_nobody_is_recognized_so_builds_stop(campaign):
     (campaign / "store" / "judge.key").unlink(missing_ok=True)
     forgotten(campaign)

@@ -90,6 +90,7 @@ def test_the_next_night_does_not_publish_what_was_dropped(campaign, capsys):
     assert "excluded by their source: exports/b.csv wrong" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_corrected_export_is_read_after_a_rollback(campaign):
     back(campaign)
     (campaign / "exports" / "b.csv").write_text(MORE.replace("i9", "i8"))
@@ -204,6 +205,7 @@ def test_bisect_names_release_export_and_cause(campaign, capsys):
     assert "items like it: i9" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_bisect_looks_past_releases_that_had_the_same_value(campaign):
     (campaign / "exports" / "c.csv").write_text("item,judge,label\nk,w1,b\n")
     rebuilt(campaign)
