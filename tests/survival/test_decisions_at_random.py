@@ -139,7 +139,7 @@ def _silent(_: str) -> None:
     """Report nothing."""
 
 
-@pytest.mark.sampled(every=10)
+@pytest.mark.sampled
 @pytest.mark.parametrize("seed", range(RUNS))
 def test_any_order_of_commands_and_kills(
     seed: int, first_day: Path, add_kills: Callable[[Week], Blow | None]
