@@ -80,8 +80,8 @@ def run_bisect(arguments: argparse.Namespace) -> int:
     from annot_pipeline.audit.bisect import bisect
 
     campaign = load(arguments)
-    found = bisect(campaign, arguments.item, arguments.task, progress=say)
-    document = {"campaign": campaign.settings.campaign, "item": arguments.item, "changes": found}
+    changes = bisect(campaign, arguments.item, arguments.task, progress=say)
+    document = {"campaign": campaign.settings.campaign, "item": arguments.item, "changes": changes}
     show(arguments, document, lambda: _bisected(document, typed(arguments)))
     return 0
 

@@ -39,7 +39,7 @@ LONGEST = 1_000
 """Characters of a reason."""
 
 
-def decision(because: str, by: str | None, **what: str | tuple[str, ...]) -> Decision:
+def decision(because: str, by: str | None, accepted: tuple[str, ...] = ()) -> Decision:
     """Return the decision of whoever runs the command.
 
     Raises
@@ -55,7 +55,7 @@ def decision(because: str, by: str | None, **what: str | tuple[str, ...]) -> Dec
             rule = f"must be one line of at most {LONGEST:,} printable characters"
             raise ConfigError("a decision is read by everybody", [Problem(option, rule)])
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    return Decision(by or _user(), now, because, **what)  # type: ignore[arg-type]
+    return Decision(by or _user(), now, because, accepted)
 
 
 def _user() -> str:

@@ -106,12 +106,13 @@ def forget(
         refuse_other_key(campaign.settings, campaign.store, newest.manifest)
     key = judge_key(campaign.settings, campaign.store)
     entry = Forgotten(pseudonym(key, judge), fingerprint(key), decided.at, decided.by, because)
-    is_known = entry.digest in {known.digest for known in read_forgotten(campaign.store)}
+    is_known = entry.digest in {person.digest for person in read_forgotten(campaign.store)}
     _check_person(campaign, judge, is_known=is_known)
     held = _releases_with(releases, judge, entry)
-    if (kept := [v for v in held if v in read_pins(releases)]) and not pinned:
+    pins = read_pins(releases)
+    if (pinned_versions := [v for v in held if v in pins]) and not pinned:
         do = "annot pin --remove releases it, or --pinned removes it"
-        problem = Problem("", f"{first_of(kept)} is pinned and has the person", do=do)
+        problem = Problem("", f"{first_of(pinned_versions)} is pinned and has the person", do=do)
         raise ConfigError("a pinned release would go", [problem])
     for number, source in enumerate(campaign.settings.sources):  # before anything goes
         exports_of(campaign, source, f"sources.{number}.path", entry)

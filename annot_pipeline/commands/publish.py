@@ -190,8 +190,8 @@ def publish(build: Build, *, candidate: bool = False, keep: bool = False) -> Pub
                     publication = accepted
                 elif candidate:
                     draft = _draft(build, runs, releases)
-                    kept = _candidate(draft, keep=keep)
-                    publication = Publication(kept, published=False, is_candidate=True)
+                    release = _candidate(draft, keep=keep)
+                    publication = Publication(release, published=False, is_candidate=True)
                 else:
                     publication = _publish_in_turn(build, runs, releases, keep=keep)
         except OSError as cause:

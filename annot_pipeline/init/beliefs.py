@@ -16,13 +16,13 @@ MOST_ALTERNATIVES = 5
 
 def weighed(pairings: Sequence[Pairing], candidates: Sequence[Candidate]) -> dict[str, Any]:
     """Return columns by role with score and signs, the best first: judge, item and label."""
-    found: list[tuple[str, str | None, Pairing | Candidate]] = [
+    columns_by_role: list[tuple[str, str | None, Pairing | Candidate]] = [
         ("judge", p.judge, p) for p in pairings
     ]
-    found += [("item", p.thing, p) for p in pairings]
-    found += [("label", c.column.name, c) for c in candidates]
+    columns_by_role += [("item", p.thing, p) for p in pairings]
+    columns_by_role += [("label", c.column.name, c) for c in candidates]
     by_role: dict[str, dict[Any, Any]] = {}
-    for role, name, one in found:
+    for role, name, one in columns_by_role:
         signs = {sign: round(value, 3) for sign, value in one.signs.items()}
         row = {"column": name, "score": round(one.score, 3), "evidence": signs}
         by_role.setdefault(role, {}).setdefault(name, row)

@@ -171,8 +171,8 @@ def comparison(
     if three := _three_columns(sheet, choice):
         return three
     pairs = [*_given_pairs(by_role), *pairs_among(choice.remaining)]
-    told = [sheet[n] for role in OUTCOME_ROLES for n in by_role.get(role, ()) if n in sheet.names]
-    answers = told or _answers(choice)
+    mapped = [sheet[n] for role in OUTCOME_ROLES for n in by_role.get(role, ()) if n in sheet.names]
+    answers = mapped or _answers(choice)
     if strength := by_role.get("strength"):
         return _graded(sheet, pairs, strength)
     likely = [
@@ -190,8 +190,8 @@ def comparison(
             ]
             return _sides_of(sheet, things[0], fields, [ranks.first, ranks.second])
     compared = {name for pair in things for name in (pair.first, pair.second)}
-    outcomes = told or _outcomes(choice)
-    if is_mturk and not told:
+    outcomes = mapped or _outcomes(choice)
+    if is_mturk and not mapped:
         answered = choice.among(lambda name: name.startswith("Answer.")).offered()
         outcomes += [c for c in answered if c.name not in {o.name for o in outcomes}]
     for column in outcomes:

@@ -52,7 +52,7 @@ def read_forgotten(store: Path) -> list[Forgotten]:
 def add_forgotten(store: Path, entry: Forgotten) -> None:
     """Add a person, once."""
     entries = read_forgotten(store)
-    if entry.digest not in {known.digest for known in entries}:
+    if entry.digest not in {person.digest for person in entries}:
         write_json(store / FORGOTTEN, {"forgotten": [asdict(e) for e in [*entries, entry]]})
 
 

@@ -111,7 +111,7 @@ def test_layout_and_owners_of_an_instance(tmp_path):
     assert labels.group_name == "evaluation"
     assert labels.tags | {"tier": "gold", "extra": "1"} == labels.tags
     assert labels.owners == ["team:other"]
-    upstream = specs["human/eval/small/work/labels_x"]
+    upstream = specs["/".join(["human", "eval", "small", "work", "labels_x"])]
     assert upstream.group_name == "evaluation_work"
     assert upstream.key in {dep.asset_key for dep in labels.deps}
 
