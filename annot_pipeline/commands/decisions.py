@@ -14,7 +14,7 @@ from typing import Any
 
 from annot_pipeline.commands.prune import WAITING
 from annot_pipeline.commands.publish import Publication, publish, standing_decision
-from annot_pipeline.commands.release_manifest import changes_since
+from annot_pipeline.commands.release_manifest import changes_since, trend_to
 from annot_pipeline.commands.release_pages import write_restored_pages
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.errors import ConfigError, Problem, StoreError, first_of
@@ -215,6 +215,7 @@ def _restore(
     document = {name: value for name, value in old.manifest.items() if name != "files"} | {
         "version": version,
         "parent": {"version": newest.version, "manifest_sha256": newest.manifest_sha256},
+        "trend": trend_to(newest),
         "created_at": decided.at,
         "decision": decided.document(),
     }

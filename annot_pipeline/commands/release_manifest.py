@@ -31,7 +31,7 @@ from annot_pipeline.stages.rankings.metrics import (
 )
 from annot_pipeline.storage.keys import same_names
 from annot_pipeline.storage.manifest import stored_table
-from annot_pipeline.storage.manifest_changes import export_changes
+from annot_pipeline.storage.manifest_changes import export_changes, release_figures
 from annot_pipeline.storage.published_settings import published_settings
 from annot_pipeline.storage.queries import Queries, Tasks, sql_digest
 from annot_pipeline.storage.releases import Release
@@ -70,6 +70,10 @@ def exports_with_fates(
     return rows
 
 
+MOST_BEFORE = 9
+"""Releases before it whose figures a manifest holds."""
+
+
 def release_manifest(
     build: Build,
     runs: Mapping[str, StageRun],
@@ -102,6 +106,7 @@ def release_manifest(
         "campaign": campaign.campaign,
         "version": version_,
         "parent": parent and {"version": parent.version, "manifest_sha256": parent.manifest_sha256},
+        "trend": trend_to(parent),
         "created_at": datetime.now(UTC).isoformat(timespec="seconds"),
         "schema_version": SCHEMA_VERSION,
         "content_sha256": digest(
@@ -156,6 +161,13 @@ def release_manifest(
         ],
         "facts": published_metrics(runs),
     }
+
+
+def trend_to(parent: Release | None) -> list[dict[str, Any]]:
+    """Return figures of the releases before, the oldest first, at most `MOST_BEFORE`."""
+    if parent is None:
+        return []
+    return [*parent.manifest["trend"], release_figures(parent.manifest)][-MOST_BEFORE:]
 
 
 def published_metrics(runs: Mapping[str, StageRun]) -> dict[str, Any]:

@@ -11,7 +11,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from annot_pipeline.audit.trace.documents import trace_contested
 from annot_pipeline.report.croissant import croissant
 from annot_pipeline.report.data_card import data_card
 from annot_pipeline.report.figures.remembered import remembering
@@ -23,7 +22,6 @@ from annot_pipeline.report.report import (
     DRAWN,
     INTERNAL,
     MOST_CHANGES,
-    MOST_ITEMS,
     QUERIED,
     report_html,
 )
@@ -34,6 +32,11 @@ from annot_pipeline.storage.manifest import stored_table
 from annot_pipeline.storage.queries import Queries
 from annot_pipeline.storage.releases import Release
 from annot_pipeline.storage.tables import StoredTable, read_groups, read_table, verify_table
+
+READ = (
+    "items", "judge_confusion", "judgments", "label_distributions", "labels", "lineage", "scores",
+)  # fmt: skip
+"""Gold tables that the report's queries read."""
 
 
 def write_pages(
@@ -64,6 +67,7 @@ def write_pages(
     """
     stored_tables = {table["name"]: stored_table(folder, table) for table in document["tables"]}
     gold = reported_tables(stored_tables, queries)
+    gold["doubtful_answers"] = _with_lines(gold["doubtful_answers"], lines)
     (folder / "README.md").write_text(data_card(document, gold), encoding="utf-8")
     (folder / "croissant.json").write_bytes(canonical_json(croissant(document)))
     with remembering(figures):
@@ -71,7 +75,6 @@ def write_pages(
             document,
             gold,
             drawn_tables(outputs, gold, queries),
-            trace_contested(folder, document, MOST_ITEMS, queries, lines),
             _parent_tables(parent, stored_tables, document, queries),
             parent.manifest if parent else None,
         )
@@ -101,8 +104,16 @@ def reported_tables(
     """Return the gold tables for the pages: large ones only as counts, and rows to draw."""
     read = {name: read_table(stored_tables[name], columns) for name, columns in REPORTED.items()}
     read |= {name: _count_rows(stored_tables[name], columns) for name, columns in COUNTED.items()}
-    inputs = {name: stored_tables[name] for name in ("labels", "items", "scores", "judgments")}
+    inputs = {name: stored_tables[name] for name in READ}
     return read | query_tables(QUERIED, inputs, queries)
+
+
+def _with_lines(answers: pa.Table, find: FindLines) -> pa.Table:
+    """Return the answers with the line of the file where the row of each starts, if it has one."""
+    columns = [answers[name].to_pylist() for name in ("source_file", "source_digest", "source_row")]
+    lines = find(zip(*columns, strict=True))
+    found = [lines.get(place) for place in zip(*columns, strict=True)]
+    return answers.append_column("line", pa.array(found, pa.int64()))
 
 
 def drawn_tables(

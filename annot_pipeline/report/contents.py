@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from fnmatch import fnmatchcase
 from functools import cached_property
@@ -60,8 +60,6 @@ class Contents:
         Of the release, without ``files``.
     tables, internal
         Of the release, and of the store.
-    traces
-        Of the contested items.
     previous, previous_manifest
         Tables and manifest of the parent, if there is one.
     """
@@ -69,7 +67,6 @@ class Contents:
     manifest: Document
     tables: Mapping[str, pa.Table]
     internal: Mapping[str, pa.Table]
-    traces: Sequence[Document] = ()
     previous: Mapping[str, pa.Table] | None = None
     previous_manifest: Document | None = None
 

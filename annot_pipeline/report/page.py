@@ -30,7 +30,12 @@ class Section:
     content: str
 
 
-def page(manifest: Mapping[str, Any], header: str, sections: Sequence[Section]) -> str:
+def page(
+    manifest: Mapping[str, Any],
+    header: str,
+    sections: Sequence[Section],
+    details: Sequence[Section] = (),
+) -> str:
     """Return the whole document, which may load its own script, by its hash, and nothing else.
 
     Parameters
@@ -39,8 +44,8 @@ def page(manifest: Mapping[str, Any], header: str, sections: Sequence[Section]) 
         Of the release.
     header
         HTML.
-    sections
-        In order.
+    sections, details
+        In order; the latter are closed until they are asked for.
     """
     facts = {
         "title": f"{manifest['campaign']} {manifest['version']}",
@@ -48,6 +53,7 @@ def page(manifest: Mapping[str, Any], header: str, sections: Sequence[Section]) 
         "fates": fates_text(manifest["facts"]["fates"]),
         "header": header,
         "sections": [section for section in sections if section.content],
+        "details": [section for section in details if section.content],
         "style": STYLE,
         "script": SCRIPT,
         "script_hash": b64encode(sha256(SCRIPT.encode()).digest()).decode(),

@@ -22,6 +22,7 @@ from annot_pipeline.methods.labels.reliability import reliability
 from annot_pipeline.report.figures import (
     comparison_matrix_svg,
     confusion_svg,
+    judge_accuracy_svg,
     judge_differences_svg,
     p_against_seconds_svg,
     prevalence_svg,
@@ -40,6 +41,11 @@ COMPONENTS = (
     "by them, and each component has its best."
 )
 """Where a task has several components of systems."""
+UNITS = {
+    "adjusted": "points", "raw_mean": "points", "filtered_mean": "points",
+    "adjusted_scaled": "points", "bradley_terry": "logits",
+}  # fmt: skip
+"""Of differences of systems, by the method of a ranking; those of others have none."""
 MOST_PARTS = 6
 """Parts of a ranking that are drawn, the largest."""
 Row = dict[str, Any]
@@ -74,6 +80,29 @@ def judge_figures(judges: pa.Table, alpha: float) -> list[Drawn]:
         alpha,
     )
     return [Drawn("p against seconds a judgment", svg)]
+
+
+def accuracy_figures(judges: pa.Table) -> list[Drawn]:
+    """Draw the accuracy of each task's judges against their judgments.
+
+    Parameters
+    ----------
+    judges
+        The gold table.
+    """
+    drawings = []
+    for task, rows in _by_task(judges):
+        scored = [row for row in rows if row["accuracy"] is not None and row["n_judgments"]]
+        if scored:
+            svg = judge_accuracy_svg(
+                [row["judge"] for row in scored],
+                _numbers(scored, "n_judgments"),
+                _numbers(scored, "accuracy"),
+                [row["verdict"] for row in scored],
+                float(np.median(_numbers(scored, "chance_accuracy"))),
+            )
+            drawings.append(Drawn(f"Accuracy by the labels, {task}", svg))
+    return drawings
 
 
 def difference_figures(judges: pa.Table, pairs: pa.Table) -> list[Drawn]:
@@ -191,9 +220,15 @@ def score_figures(scores: pa.Table) -> list[Drawn]:
     return drawings
 
 
-def ranking_figures(rankings: pa.Table, start: int = 0, end: int = MOST_TASKS) -> list[Drawn]:
-    """Return systems with scores, intervals and clusters, by task: a figure for each part.
+def ranking_figures(
+    rankings: pa.Table,
+    start: int = 0,
+    end: int = MOST_TASKS,
+    comparisons: pa.Table | None = None,
+) -> list[Drawn]:
+    """Return systems with intervals and clusters, by task: a figure for each part.
 
+    Drawn are the differences to the first system where they have intervals, else the scores.
     Scores, ranks and clusters say nothing across parts, so these share no axis.
 
     Parameters
@@ -202,6 +237,8 @@ def ranking_figures(rankings: pa.Table, start: int = 0, end: int = MOST_TASKS) -
         The gold table.
     start, end
         Which tasks, by place in the order of their names.
+    comparisons
+        The gold table; None: only scores are drawn.
     """
     drawings = []
     for task, of_task in first_tasks(rankings, start, end):
@@ -212,17 +249,51 @@ def ranking_figures(rankings: pa.Table, start: int = 0, end: int = MOST_TASKS) -
             part = f", part {number} of {len(parts):,}" if len(parts) > 1 else ""
             more = len(rows) > len(ranked)
             left_out = f": the first {len(ranked)} of {len(rows):,}" if more else ""
+            behind = differences_to_first(ranked, comparisons) if comparisons else []
+            drawn = behind or ranked
             svg = ranking_svg(
                 [row["system"] for row in ranked],
-                _numbers(ranked, "score"),
-                _numbers(ranked, "ci_low"),
-                _numbers(ranked, "ci_high"),
+                _numbers(drawn, "score"),
+                _numbers(drawn, "ci_low"),
+                _numbers(drawn, "ci_high"),
                 _numbers(ranked, "cluster"),
                 method,
                 why_no_intervals=most_frequent_reason(ranked),
+                tied=[row["rank_low"] == 1 for row in ranked] if behind else (),
+                unit=UNITS.get(method, ""),
             )
             drawings.append(Drawn(f"Ranking by {method}, {task}{part}{left_out}", svg))
     return drawings
+
+
+def differences_to_first(ranked: Sequence[Row], comparisons: pa.Table) -> list[Row]:
+    """Return how far each system is from the first, with the ends of its 95% interval.
+
+    Parameters
+    ----------
+    ranked
+        Systems of a task that are compared with each other, in rank order.
+    comparisons
+        The gold table.
+
+    Returns
+    -------
+    list of dict
+        ``score``, ``ci_low``, ``ci_high``: 0 for the first, less for those behind; empty where no
+        other system has an interval.
+    """
+    first = ranked[0]
+    chosen = pc.and_(
+        pc.and_(pc.equal(comparisons["task"].cast(TEXT), first["task"]), comparisons["headline"]),
+        pc.equal(comparisons["system_b"].cast(TEXT), first["system"]),
+    )
+    by_system = {row["system_a"]: row for row in comparisons.filter(chosen).to_pylist()}
+    rows = [by_system.get(row["system"], {}) for row in ranked]
+    if not any(row.get("ci_low") is not None for row in rows):
+        return []
+    ends = [(row.get("difference"), row.get("ci_low"), row.get("ci_high")) for row in rows]
+    ends[0] = 0.0, 0.0, 0.0
+    return [dict(zip(("score", "ci_low", "ci_high"), own, strict=True)) for own in ends]
 
 
 def comparison_figures(comparisons: pa.Table, alpha: float, rankings: pa.Table) -> list[Drawn]:

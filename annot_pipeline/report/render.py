@@ -28,6 +28,11 @@ MOST_CHARACTERS = 120
 SMALLEST_P = 0.001
 ROUNDING = 1e-12
 """Agreement below it is that of sums of rounded numbers."""
+FEWEST = 3
+"""Rows from which on a column that is the same in all of them is told above the table."""
+SHOWN_ROWS = 25
+"""Rows of a table that stand in the page; its script brings the others."""
+WORDS = ("text", "prose", "chip", "choose")
 NUMBERS = ("count", "real", "share", "p")
 """Kinds of columns whose values are numbers, at the right."""
 
@@ -81,6 +86,27 @@ def filled(
         if n in always or any(row[n] not in (None, "") for row in rows)
     ]
     return [column(columns[n]) for n in numbers], [[row[n] for n in numbers] for row in rows]
+
+
+def without_constants(
+    columns: Sequence[Column], rows: Sequence[Sequence[Any]]
+) -> tuple[list[Column], list[list[Any]], list[tuple[str, str]]]:
+    """Return columns and rows without columns that are the same in all rows, and what they say.
+
+    The first column stays, and so do those that only a section knows how to write.
+    """
+    constant = [
+        n > 0 and len(rows) >= FEWEST and c.kind.split()[0] in (*WORDS, *NUMBERS)
+        and all(row[n] == rows[0][n] for row in rows)
+        for n, c in enumerate(columns)
+    ]  # fmt: skip
+    told = [
+        (c.name, number(value, kind) if (kind := c.kind.split()[0]) in NUMBERS else str(value))
+        for c, value, same in zip(columns, rows[0] if rows else (), constant, strict=False)
+        if same and value not in (None, "")
+    ]
+    chosen = [n for n, same in enumerate(constant) if not same]
+    return [columns[n] for n in chosen], [[row[n] for n in chosen] for row in rows], told
 
 
 def text(value: object, most: int = MOST_CHARACTERS) -> Markup:
@@ -167,7 +193,8 @@ def _pages() -> Environment:
         "without_rounding": without_rounding, "words": in_words,
     }  # fmt: skip
     environment.globals |= {
-        "MOST_TASKS": MOST_TASKS, "NUMBERS": NUMBERS, "filled": filled, "interval": interval,
+        "MOST_TASKS": MOST_TASKS, "NUMBERS": NUMBERS, "SHOWN_ROWS": SHOWN_ROWS,
+        "filled": filled, "interval": interval, "without_constants": without_constants,
     }  # fmt: skip
     return environment
 

@@ -1,4 +1,4 @@
-"""report.html: the release at a glance, in one file that needs no network.
+"""report.html: whether a release can be used, and why, in one file that needs no network.
 
 A section is a function in report/sections that gives facts, a template of the same name in
 report/templates, and one entry of ``SECTIONS``; how the page is put together is in `page`.
@@ -6,7 +6,7 @@ report/templates, and one entry of ``SECTIONS``; how the page is put together is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -23,23 +23,23 @@ from annot_pipeline.report.sections.agreement import agreement
 from annot_pipeline.report.sections.certainty import certainty
 from annot_pipeline.report.sections.changes import MOST_ROWS as MOST_CHANGES
 from annot_pipeline.report.sections.changes import changes
-from annot_pipeline.report.sections.contested import MOST_ITEMS, contested
 from annot_pipeline.report.sections.cost import cost
+from annot_pipeline.report.sections.doubt import MOST_LABELS, MOST_OTHERS, doubt
 from annot_pipeline.report.sections.gates import gates
-from annot_pipeline.report.sections.glance import glance, header
 from annot_pipeline.report.sections.judges import judges
 from annot_pipeline.report.sections.lineage import lineage
 from annot_pipeline.report.sections.method import method
 from annot_pipeline.report.sections.models import MOST_ASKED, models
 from annot_pipeline.report.sections.rankings import rankings
 from annot_pipeline.report.sections.records import records
+from annot_pipeline.report.sections.use import header, use
 
 __all__ = [
     "COMPARED",
     "COUNTED",
+    "DETAILS",
     "INTERNAL",
     "MOST_CHANGES",
-    "MOST_ITEMS",
     "QUERIED",
     "SECTIONS",
     "STYLE",
@@ -48,25 +48,29 @@ __all__ = [
 ]
 
 SECTIONS: tuple[tuple[str, str, Callable[[Contents], dict[str, Any]]], ...] = (
-    ("glance", "At a glance", glance),
-    ("records", "From exports to gold", records),
-    ("gates", "Gates", gates),
+    ("use", "Can I use it?", use),
     ("changes", "What changed", changes),
-    ("rankings", "Rankings and scores", rankings),
+    ("rankings", "Systems", rankings),
     ("judges", "Judges", judges),
-    ("agreement", "Agreement", agreement),
-    ("models", "Model judges", models),
-    ("certainty", "Certainty", certainty),
-    ("adjudicated", "Decided by experts", adjudicated),
-    ("contested", "Contested items", contested),
-    ("cost", "Cost", cost),
-    ("lineage", "How it was made", lineage),
-    ("method", "Method and citation", method),
+    ("doubt", "Items to doubt", doubt),
+    ("records", "Data", records),
 )
 """Anchor, title and facts of the sections, in the order of the page.
 
 A section's template is named after its anchor. One without facts is left out.
 """
+
+DETAILS: tuple[tuple[str, str, Callable[[Contents], dict[str, Any]]], ...] = (
+    ("certainty", "How certain the labels are", certainty),
+    ("adjudicated", "Labels decided by experts", adjudicated),
+    ("agreement", "How judges agree", agreement),
+    ("models", "Model judges", models),
+    ("gates", "Gates", gates),
+    ("cost", "What it cost", cost),
+    ("lineage", "How it was made", lineage),
+    ("method", "Method, settings and citation", method),
+)
+"""The same of what is closed until it is asked for."""
 
 TABLES: dict[str, tuple[str, ...] | None] = {
     "agreement": None,
@@ -98,9 +102,12 @@ QUERIED: dict[str, dict[str, Any]] = {
     "decisions": {"most": MOST_DECISIONS},
     "known_labels": {"most_tasks": MOST_TASKS},
     "drawn_scores": {"most_tasks": MOST_TASKS},
+    "doubtful_items": {"most_labels": MOST_LABELS, "most_others": MOST_OTHERS},
+    "doubtful_answers": {},
     "model_disagreements": {"most": MOST_ASKED},
 }
-"""What they show of gold tables with a row an item: queries of ``sql/report``, and parameters."""
+"""What they show of gold tables with a row an item: queries of ``sql/report``, each of which may
+read what those before it gave, and parameters."""
 
 INTERNAL: dict[str, tuple[str, ...] | None] = {
     "comparison_times": None,
@@ -130,7 +137,6 @@ def report_html(
     manifest: Mapping[str, Any],
     tables: Mapping[str, pa.Table],
     internal: Mapping[str, pa.Table],
-    traces: Sequence[Mapping[str, Any]] = (),
     previous: Mapping[str, pa.Table] | None = None,
     previous_manifest: Mapping[str, Any] | None = None,
 ) -> str:
@@ -144,17 +150,16 @@ def report_html(
         Those of ``TABLES``, ``COUNTED`` and ``QUERIED``.
     internal
         Those of ``INTERNAL`` and ``DRAWN``, and ``control_differences`` of `drawn_judges`.
-    traces
-        Of the contested items, as annot trace gives them.
     previous, previous_manifest
         Tables of ``COMPARED``, ``label_changes``, and manifest of the parent, if there is one.
     """
-    contents = Contents(manifest, tables, internal, traces, previous, previous_manifest)
-    sections = [
-        Section(anchor, title, section_html(anchor, section(contents)))
-        for anchor, title, section in SECTIONS
-    ]
-    return page(manifest, render_html("header.html", header(contents)), sections)
+    contents = Contents(manifest, tables, internal, previous, previous_manifest)
+    sections, details = (
+        [Section(anchor, title, section_html(anchor, facts(contents)))
+         for anchor, title, facts in parts]
+        for parts in (SECTIONS, DETAILS)
+    )  # fmt: skip
+    return page(manifest, render_html("header.html", header(contents)), sections, details)
 
 
 def section_html(name: str, facts: Mapping[str, Any]) -> str:

@@ -1,5 +1,5 @@
 "use strict";
-// Adds sorting and filtering to tables that are whole without it.
+// Adds to tables sorting, filtering and the rows that wait in templates; lists items to doubt.
 (() => {
   const said = (cell) => cell.textContent.trim();
 
@@ -14,7 +14,25 @@
     return typeof a === "number" ? a - b : a.localeCompare(b, undefined, { numeric: true });
   }
 
+  const hasRest = (table) => table.parentElement.querySelector("template");
+
+  // all rows, those that wait too
+  function everyRow(table) {
+    const rest = hasRest(table);
+    return [...table.tBodies[0].rows, ...(rest ? rest.content.querySelectorAll("tr") : [])];
+  }
+
+  function showAll(table) {
+    const rest = hasRest(table);
+    if (!rest) return;
+    table.tBodies[0].append(rest.content);
+    rest.remove();
+    const words = table.parentElement.nextElementSibling;
+    if (words && words.classList.contains("rest")) words.remove();
+  }
+
   function sortBy(table, heads, column, live) {
+    showAll(table);
     const head = heads[column];
     const up = head.getAttribute("aria-sort") !== "ascending";
     const isNumber = head.classList.contains("number");
@@ -75,11 +93,11 @@
   }
 
   function filters(table, box, live) {
-    const rows = Array.from(table.tBodies[0].rows);
+    const rows = everyRow(table);
     const form = document.createElement("form");
     form.className = "filters";
     form.setAttribute("role", "search");
-    form.setAttribute("aria-label", `Filter: ${said(table.caption)}`);
+    form.setAttribute("aria-label", `Filter: ${box.getAttribute("aria-label")}`);
     const fields = [{ words: "Search", ...searchBox(rows) }];
     Array.from(table.tHead.rows[0].cells).forEach((head, column) => {
       const found = "choose" in head.dataset ? chooser(rows, column) : null;
@@ -87,13 +105,18 @@
     });
     for (const { words, field } of fields) form.append(labelled(words, field));
     form.append(live);
+    const say = (n) => {
+      const all = rows.length.toLocaleString("en");
+      live.textContent = `${n.toLocaleString("en")} of ${all} rows`;
+    };
     const apply = () => {
+      showAll(table);
       let shown = 0;
       for (const row of rows) {
         row.hidden = !fields.every(({ fits }) => fits(row));
         shown += row.hidden ? 0 : 1;
       }
-      live.textContent = `${shown.toLocaleString("en")} of ${rows.length.toLocaleString("en")} rows`;
+      say(shown);
     };
     let waiting = 0;
     form.addEventListener("input", () => {
@@ -102,7 +125,17 @@
     });
     form.addEventListener("submit", (event) => event.preventDefault());
     box.before(form);
-    apply();
+    say(table.tBodies[0].rows.length);
+  }
+
+  function restButton(table) {
+    const words = table.parentElement.nextElementSibling;
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "show";
+    button.textContent = `Show all ${everyRow(table).length.toLocaleString("en")} rows`;
+    button.addEventListener("click", () => showAll(table));
+    words.replaceChildren(button);
   }
 
   for (const table of document.querySelectorAll("table.sortable, table.search")) {
@@ -116,6 +149,7 @@
       box.after(live);
     }
     if (table.classList.contains("sortable")) sortable(table, live);
+    if (hasRest(table)) restButton(table);
   }
 
   function openAround(element) {
@@ -123,13 +157,208 @@
   }
 
   function follow() {
-    const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
-    if (target) openAround(target);
+    const name = decodeURIComponent(location.hash.slice(1));
+    for (const table of document.querySelectorAll("table")) {
+      const rest = hasRest(table);
+      if (rest && rest.content.getElementById(name)) showAll(table);
+    }
+    const target = document.getElementById(name);
+    if (!target) return openItem(name);
+    openAround(target);
+    target.scrollIntoView();
   }
 
-  addEventListener("hashchange", follow);
-  addEventListener("beforeprint", () => {
-    for (const details of document.querySelectorAll("details")) details.open = true;
+  // ---- items to doubt -------------------------------------------------------------------------
+
+  const STEP = 25;
+  const doubt = document.getElementById("doubt-data");
+  const data = doubt ? JSON.parse(doubt.textContent) : { items: [], tasks: [] };
+  const items = data.items.map(([task, item, label, probability, runnerUp, reasons, text, answers, n]) =>
+    ({ task, item, label, probability, runnerUp, reasons, text, answers, n: n || answers.length }));
+  const anchorOf = (row) => `item=${data.tasks[row.task]}/${row.item}`;
+  const decisions = new Map();
+
+  // no control characters, none that reorder a line
+  const clean = (text) => String(text).replace(/[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu,
+    (c) => (c === "\n" ? c : "\ufffd"));
+  const short = (text, most = 120) => {
+    const whole = clean(text);
+    return whole.length > most ? `${whole.slice(0, most)}… (${whole.length.toLocaleString("en")} characters)` : whole;
+  };
+
+  function make(tag, content, options = {}) {
+    const element = Object.assign(document.createElement(tag), options);
+    for (const part of [content].flat()) if (part !== null) element.append(part);
+    return element;
+  }
+
+  const isolated = (text, most) => make("bdi", short(text, most));
+  const share = (p) => (p === null ? "" : `${(100 * p).toFixed(1)}%`);
+
+  function votes(row) {
+    const counts = new Map();
+    for (const [, answer, , , , , fate] of row.answers)
+      if (!fate) counts.set(answer, (counts.get(answer) || 0) + 1);
+    return [...counts].sort((a, b) => b[1] - a[1]).slice(0, 4);
+  }
+
+  function tableOf(caption, heads, rows) {
+    const head = make("thead", make("tr", heads.map((name) => make("th", name, { scope: "col" }))));
+    const cells = (row) => row.map((cell, n) => (n ? make("td", cell) : make("th", cell, { scope: "row" })));
+    const body = make("tbody", rows.map((row) => make("tr", cells(row))));
+    const box = make("div", make("table", [make("caption", caption), head, body], { className: "plain" }),
+      { className: "wide", tabIndex: 0, role: "group" });
+    box.setAttribute("aria-label", caption);
+    return box;
+  }
+
+  function answersOf(row) {
+    const hasEvidence = row.answers.some(([, , evidence]) => evidence !== null);
+    const heads = ["judge", "answer", ...(hasEvidence ? ["evidence, nats"] : []), "file and row"];
+    const against = hasEvidence ? `; evidence is for ${short(row.label, 40)} against ${short(row.runnerUp, 40)}` : "";
+    return tableOf(`Answers${against}`, heads, row.answers.map(([judge, answer, evidence, file, at, line, fate]) => {
+      const [name, anchor] = data.judges[judge];
+      const link = anchor ? make("a", isolated(name), { href: `#${anchor}` }) : isolated(name);
+      const place = `row ${at.toLocaleString("en")}${line ? ` (line ${line.toLocaleString("en")})` : ""}`;
+      const cells = [link, [isolated(data.answers[answer]), fate ? ` (${fate})` : null], `${clean(data.files[file])} ${place}`];
+      if (hasEvidence) cells.splice(2, 0, evidence === null ? "" : evidence.toFixed(1).replace("-", "\u2212"));
+      return cells;
+    }));
+  }
+
+  function decisionForm(row) {
+    const classes = data.classes[row.task];
+    if (!classes.length) return null;
+    const key = anchorOf(row), before = decisions.get(key);
+    const select = make("select", [new Option("", ""), ...classes.map((name) => new Option(short(name), name))]);
+    select.value = before ? before.label : "";
+    const why = make("input", null, { type: "text", value: before ? before.why : "" });
+    const record = () => {
+      if (select.value) decisions.set(key, { row, label: select.value, why: why.value, at: new Date().toISOString() });
+      else decisions.delete(key);
+      list.tellDecisions();
+    };
+    select.addEventListener("change", record);
+    why.addEventListener("change", record);
+    return make("form", [labelled("Your decision", select), labelled("Why", why)],
+      { className: "filters", onsubmit: (event) => event.preventDefault() });
+  }
+
+  const dialog = make("dialog", null, { className: "item-page" });
+  dialog.setAttribute("aria-labelledby", "item-title");
+  document.body.append(dialog);
+  dialog.addEventListener("close", () => {
+    if (location.hash.startsWith("#item=")) history.replaceState(null, "", "#doubt");
   });
-  follow();
+  dialog.addEventListener("click", (event) => {
+    if (event.target.closest("a")) dialog.close();
+  });
+
+  function openItem(name) {
+    const row = items.find((other) => anchorOf(other) === name);
+    if (row) showItem(row);
+  }
+
+  function showItem(row) {
+    const close = make("button", "Close", { type: "button", className: "show", onclick: () => dialog.close() });
+    const at = list.shown.indexOf(row);
+    const step = (by, words) => make("button", words, {
+      type: "button", className: "show", disabled: !list.shown[at + by] || at < 0,
+      onclick: () => showItem(list.shown[at + by]),
+    });
+    const told = row.label === null ? [] : [`Label ${short(row.label)}, probability ${share(row.probability) || "unknown"}`,
+      row.runnerUp === null ? "" : `; next ${short(row.runnerUp)}`, "."];
+    dialog.replaceChildren(
+      make("p", [step(-1, "Previous"), " ", step(1, "Next"), " ", close], { className: "buttons" }),
+      make("h3", isolated(row.item), { id: "item-title" }),
+      make("p", [isolated(data.tasks[row.task]), `: ${row.reasons}. `, ...told]),
+      ...(row.text ? [make("p", short(row.text, 1000), { className: "text", dir: "auto" })] : []),
+      answersOf(row),
+      ...(row.n > row.answers.length ? [make("p", `${row.n - row.answers.length} more answers: annot trace.`)] : []),
+      ...[decisionForm(row)].filter(Boolean),
+    );
+    history.replaceState(null, "", `#${encodeURIComponent(anchorOf(row))}`);
+    if (!dialog.open) dialog.showModal();
+    dialog.scrollTop = 0;
+  }
+
+  function csv(rows) {
+    const cell = (value) => (/[",\r\n]/.test(value) ? `"${value.replace(/"/g, '""')}"` : value);
+    return rows.map((row) => row.map((value) => cell(String(value))).join(",")).join("\r\n") + "\r\n";
+  }
+
+  function download(expert) {
+    const rows = [...decisions.values()].map(({ row, label, why, at }) =>
+      [data.tasks[row.task], row.item, expert, label, at, why]);
+    const text = csv([["task", "item", "expert", "decision", "decided_at", "comment"], ...rows]);
+    const link = make("a", null, { href: URL.createObjectURL(new Blob([text])), download: "decisions.csv" });
+    link.click();
+    URL.revokeObjectURL(link.href);
+  }
+
+  function doubtList() {
+    const box = document.getElementById("doubt-list");
+    const live = make("output", null);
+    live.setAttribute("aria-live", "polite");
+    const search = make("input", null, { type: "search" });
+    const several = (values) => [...new Set(values)];
+    const facet = (words, values) => {
+      const select = make("select", [new Option("all", ""), ...values.map((v) => new Option(short(v, 60), v))]);
+      return values.length > 1 ? labelled(words, select) : null;
+    };
+    const task = facet("task", several(items.map((row) => data.tasks[row.task])));
+    const label = facet("label", several(items.map((row) => row.label)).filter((v) => v !== null).sort());
+    const reason = facet("reason", several(items.flatMap((row) => row.reasons.split(", "))));
+    const chosen = (field) => (field ? field.querySelector("select").value : "");
+    const form = make("form", [labelled("Search", search), task, label, reason, live],
+      { className: "filters", onsubmit: (event) => event.preventDefault() });
+    form.setAttribute("role", "search");
+    form.setAttribute("aria-label", "Filter: items to doubt");
+    const rowsBox = make("div", null);
+    const told = make("p", null, { className: "decided" });
+    let most = STEP;
+    const list = { shown: items, tellDecisions };
+
+    function tellDecisions() {
+      if (!decisions.size) return told.replaceChildren();
+      const name = make("input", list.expert || null, { type: "text", value: list.expert || "" });
+      name.addEventListener("input", () => { list.expert = name.value; });
+      const n = decisions.size === 1 ? "1 decision" : `${decisions.size} decisions`;
+      told.replaceChildren(labelled(`${n}, kept until the page is closed. Your name`, name), " ",
+        make("button", "Download decisions.csv", { type: "button", className: "show",
+          onclick: () => (name.value ? download(name.value) : name.focus()) }));
+    }
+
+    function draw() {
+      const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+      list.shown = items.filter((row) =>
+        (!chosen(task) || data.tasks[row.task] === chosen(task)) &&
+        (!chosen(label) || row.label === chosen(label)) &&
+        (!chosen(reason) || row.reasons.split(", ").includes(chosen(reason))) &&
+        words.every((word) => `${row.item} ${row.text}`.toLowerCase().includes(word)));
+      live.textContent = `${list.shown.length.toLocaleString("en")} of ${items.length.toLocaleString("en")} items`;
+      const manyTasks = data.tasks.length > 1, labels = items.some((row) => row.label !== null);
+      const heads = ["item", ...(manyTasks ? ["task"] : []), ...(labels ? ["label", "probability"] : []), "answers", "why"];
+      const rows = list.shown.slice(0, most).map((row) => [
+        make("button", isolated(row.item, 60), { type: "button", className: "link", onclick: () => showItem(row) }),
+        ...(manyTasks ? [isolated(data.tasks[row.task], 40)] : []),
+        ...(labels ? [row.label === null ? "" : isolated(row.label, 40), share(row.probability)] : []),
+        votes(row).map(([answer, n], place) => [place ? ", " : "", isolated(data.answers[answer], 40), ` ${n}`]).flat(),
+        row.reasons,
+      ]);
+      rowsBox.replaceChildren(tableOf("Items to doubt", heads, rows));
+      if (list.shown.length > most)
+        rowsBox.append(make("p", make("button", `Show ${Math.min(100, list.shown.length - most)} more`,
+          { type: "button", className: "show", onclick: () => { most += 100; draw(); } })));
+    }
+
+    form.addEventListener("input", () => { most = STEP; draw(); });
+    box.replaceChildren(form, told, rowsBox);
+    draw();
+    return list;
+  }
+
+  const list = items.length ? doubtList() : { shown: [] };
+  addEventListener("hashchange", follow);
+  if (location.hash) follow();
 })();

@@ -51,6 +51,24 @@ def _digest_key(manifest: Manifest) -> str | None:
     return fingerprint
 
 
+def release_figures(manifest: Manifest) -> Document:
+    """Return the figures of a release that are followed from release to release."""
+    facts, changes = manifest["facts"], manifest["changes"] or {}
+    rows = {table["name"]: table["rows"] for table in manifest["tables"]}
+    certain = [*facts["certain_share"].values()]
+    return {
+        "version": manifest["version"],
+        "created_at": manifest["created_at"],
+        "used": facts["fates"].get("used", 0),
+        "labels": rows.get("labels", 0),
+        "scores": rows.get("scores", 0),
+        "certain": sum(certain) / len(certain) if certain else None,
+        "new_judgments": changes.get("new_judgments"),
+        "changed_labels": changes.get("changed_labels"),
+        "warnings": sum(check["level"] == "warn" for check in manifest["checks"]),
+    }
+
+
 def code_changes(old: Manifest, new: Manifest) -> list[Document]:
     """Return versions of package, tables, packages and stages' code: ``what``, ``old``, ``new``."""
     before, after = _versions(old), _versions(new)

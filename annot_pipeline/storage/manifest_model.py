@@ -140,6 +140,21 @@ class _Facts(_Section):
     careless_judges: dict[str, list[str]]
     failed_judges: dict[str, list[str]]
     suspected_judges: list[str]
+    certain_share: dict[str, float]
+
+
+class _Figures(_Section):
+    """Figures of a release before."""
+
+    version: Version
+    created_at: str
+    used: Count
+    labels: Count
+    scores: Count
+    certain: float | None
+    new_judgments: Count | None
+    changed_labels: Count | None
+    warnings: Count
 
 
 class _Privacy(_Section):
@@ -185,6 +200,7 @@ class ManifestModel(_Section):
     campaign: str
     version: Version
     parent: _Parent | None
+    trend: list[_Figures]
     created_at: str
     content_sha256: Digest
     code: dict[str, str]

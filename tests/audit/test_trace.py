@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from annot_pipeline.audit.trace.documents import trace, trace_items
+from annot_pipeline.audit.trace.documents import trace
 from annot_pipeline.audit.trace.labels import AVERAGE_DIFFERS, VOTES_ALONE, weigh_labels
 from annot_pipeline.errors import StoreError
 from annot_pipeline.storage.tables import read_table
@@ -39,11 +39,9 @@ def asked(built: Built, item: str, task: str | None = None) -> list[dict[str, An
 
 
 def asked_each(built: Built) -> dict[str, dict[str, Any]]:
-    """Return the document of each item of `ROWS`, traced together."""
+    """Return the document of each item of `ROWS`."""
     release = built.publication.release
-    wanted = [("votes", f"i{i}") for i in range(20)]
-    documents = trace_items(release.folder, release.manifest, wanted)
-    return {document["item"]: document for document in documents}
+    return {f"i{i}": trace(release, f"i{i}", "votes")[0] for i in range(20)}
 
 
 def released(built: Built, table: str) -> list[dict[str, Any]]:
@@ -258,11 +256,6 @@ def test_an_item_of_several_tasks(build_campaign):
     assert all({r["task"] for r in d["judges"]} == {d["task"]} for d in both)
     for document in both:  # nobody knows of which task the record is
         assert [r["task"] for r in document["other_records"]] == [None]
-    release = built.publication.release
-    wanted = [("u", "k"), ("t", "i"), ("u", "i")]
-    many = trace_items(release.folder, release.manifest, wanted)
-    assert [(d["task"], d["item"]) for d in many] == wanted
-    assert many[1:] == both
     with pytest.raises(StoreError, match="no task v") as error:
         asked(built, "i", "v")
     assert error.value.problems[0].allowed == "t, u"

@@ -1,23 +1,17 @@
-"""Traces of scores, comparisons, rankings and decisions; which items are contested."""
+"""Traces of scores, comparisons, rankings and decisions."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
 
 import pytest
 
-from annot_pipeline.audit.trace.documents import trace_contested, trace_items
-from tests.audit.test_trace import LENIENT, ROWS, asked, released
+from annot_pipeline.audit.trace.documents import trace
+from tests.audit.test_trace import LENIENT, asked
 from tests.full_campaign import LABELS, TASK
 
 Row = dict[str, Any]
-
-
-def contested(folder: Path, manifest: Row, most: int) -> list[tuple[str, str]]:
-    """Return task and item of the most contested items."""
-    return [(row["task"], row["item"]) for row in trace_contested(folder, manifest, most)]
 
 
 def source(*columns: str, **fields: Any) -> list[Row]:
@@ -185,8 +179,7 @@ def test_the_ranks_that_were_given_beside(build_campaign):
 
 
 def test_a_decision_stands_beside_what_the_model_says(full_release):
-    wanted = (TASK, "item #0: 'x' | `y` *z*")
-    (actual,) = trace_items(full_release.folder, full_release.manifest, [wanted])
+    (actual,) = trace(full_release, "item #0: 'x' | `y` *z*", TASK)
     label = actual["label"]
     assert (label["label"], label["adjudicated"]) == (LABELS[2], True)
     assert (label["model_label"], label["adjudication_reason"]) == (LABELS[0], 'said: "so"')
@@ -198,68 +191,3 @@ def test_a_decision_stands_beside_what_the_model_says(full_release):
     assert [p["source_row"] for j in decision for p in j["places"]] == [33]
     assert label["adjudicator"] not in {r["judge"] for r in actual["without_judge"]}
     assert len(actual["without_judge"]) == 4
-    assert contested(full_release.folder, full_release.manifest, 1) == [wanted]
-
-
-# --- contested items -----------------------------------------------------------------------
-
-
-def test_kinds_take_turns_the_most_contested_first(build_campaign):
-    text = "task,judge,item,label,score\n" + "".join(
-        f"tone,w{j},i{i},{'yes' if j < i else 'no'},\n"
-        f"worth,w{j},k{i},,{50 + 10 * i + (i * j * 7) % 5}\n"
-        for i in range(4)
-        for j in range(3)
-    )
-    text += "tone,w0,i4,yes,\ntone,w1,i4,no,\n"  # either judge decides it
-    kinds = [{"name": "tone", "kind": "categorical"}, {"name": "worth", "kind": "scalar"}]
-    fields = source("task", "judge", "item", "label", "score")
-    built = build_campaign({"a.csv": text}, sources=fields, tasks=kinds)
-    folder, manifest = built.publication.release.folder, built.publication.release.manifest
-    actual = contested(folder, manifest, 50)
-    assert actual == contested(folder, manifest, 50)
-    documents = trace_items(folder, manifest, actual)
-    flips = [bool(d.get("flipped_by")) for d in documents]
-    kinds = [(task, flip) for (task, _), flip in zip(actual, flips, strict=True)]
-    assert kinds[:3] == [("tone", True), ("tone", False), ("worth", False)]
-    assert contested(folder, manifest, 3) == actual[:3]
-    assert contested(folder, manifest, 0) == []
-    assert [(d["task"], d["item"]) for d in documents] == actual
-    widths = [
-        max(z) - min(z)
-        for d in documents
-        if d["kind"] == "scalar"
-        for z in [[j["z"] for j in d["judgments"]]]
-    ]
-    assert len(widths) == 4
-    assert widths == sorted(widths, reverse=True)
-
-
-@pytest.mark.slow
-def test_a_pair_that_judges_fight_over(build_campaign):
-    votes = [("x", "y", "aab"), ("y", "z", "aaa"), ("x", "z", "abab")]
-    text = "judge,segment,a,b,won\n" + "".join(
-        f"w{n},s,{a},{b},{won}\n" for a, b, wins in votes for n, won in enumerate(wins)
-    )
-    fields = source("judge", "segment", system_a="a", system_b="b", preference="won")
-    built = build_campaign({"a.csv": text}, sources=fields)
-    release = built.publication.release
-    actual = contested(release.folder, release.manifest, 9)
-    assert actual == [("small", "s/x | s/z"), ("small", "s/x | s/y")]  # 2 and 1 for the loser
-
-
-@pytest.mark.slow
-def test_labels_that_one_judge_flips_and_others_take_turns_the_least_certain_first(build_campaign):
-    built = build_campaign({"a.csv": ROWS})
-    release = built.publication.release
-    actual = contested(release.folder, release.manifest, 20)
-    sure = {r["item"]: r["probability"] for r in released(built, "labels")}
-    documents = trace_items(release.folder, release.manifest, actual)
-    flipped = {document["item"]: bool(document["flipped_by"]) for document in documents}
-    assert set(flipped.values()) == {True, False}
-    flags = [flipped[item] for _, item in actual]
-    both = min(flags.count(True), flags.count(False))
-    assert flags[: 2 * both] == [True, False] * both
-    for kind in (True, False):
-        of_kind = [sure[item] for _, item in actual if flipped[item] is kind]
-        assert of_kind == sorted(of_kind)

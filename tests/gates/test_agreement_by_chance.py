@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from annot_pipeline.gates.measures import verdicts_without_power
-from annot_pipeline.report.render import render_html
+from annot_pipeline.report.contents import Labelled
 from annot_pipeline.report.sections.gates import open_text
-from annot_pipeline.report.sections.glance import verdict
+from annot_pipeline.report.sections.use import verdict
 from tests.gates.test_drift import gate
 
 FIELDS = {"item": "item", "judge": "judge", "label": "label"}
@@ -44,26 +44,34 @@ def test_judges_who_agree_by_chance(n_items, agree, level, stage_campaign):
     assert actual.detail.startswith("small alpha_nominal ") == (level == "warn")
 
 
-@pytest.mark.parametrize(("value", "kind"), [(-0.07, "warn"), (0.0, "warn"), (0.4, "pass")])
-def test_the_headline_of_a_report_is_no_green_over_no_agreement(value, kind):
+@pytest.mark.parametrize(("value", "level"), [(-0.07, "warn"), (0.0, "warn"), (0.4, "pass")])
+def test_the_headline_of_a_report_is_no_green_over_no_agreement(value, level):
     """Of tasks too small for the gate too."""
     contents: Any = SimpleNamespace(
-        manifest={"checks": [{"level": "pass"}] * 3},
+        manifest={"checks": [{"level": "pass"}] * 3, "changes": None, "parent": None},
         facts={"kinds": {"t": "categorical"}},
         headline=lambda task: {"task": task, "value": value},
+        labelled_in_all=Labelled(),
+        used_judges=[],
     )
-    line = render_html("verdict.html", verdict(contents))
-    assert f'class="verdict {kind}"' in line
-    assert "all 3 gates pass" in line
-    assert ("agree no more than by chance: t \u22120.070" in line) == (value < 0)
+    actual = verdict(contents)
+    assert actual["level"] == level
+    assert "all 3 gates pass" in actual["reasons"]
+    told = "agree no more than by chance: t \u22120.070"
+    assert (told in actual["reasons"]) == (value < 0)
 
 
 def test_the_headline_of_a_report_tells_failures_from_warnings():
     checks = [{"level": level} for level in ("warn", "error", "pass", "warn")]
-    contents: Any = SimpleNamespace(manifest={"checks": checks}, facts={"kinds": {}})
-    assert "1 of 4 gates failed, 2 warned" in render_html("verdict.html", verdict(contents))
+    contents: Any = SimpleNamespace(
+        manifest={"checks": checks, "changes": None, "parent": None}, facts={"kinds": {}},
+        labelled_in_all=Labelled(), used_judges=[],
+    )  # fmt: skip
+    assert verdict(contents) == {
+        "level": "error", "start": "Not to be used", "reasons": "1 gate failed; 2 gates warned",
+    }  # fmt: skip
     contents.manifest["checks"] = checks[2:]
-    assert "1 of 2 gates warned" in render_html("verdict.html", verdict(contents))
+    assert (verdict(contents)["level"], verdict(contents)["reasons"]) == ("warn", "1 gate warned")
     assert open_text(checks, "") == "1 failed, 2 warned"
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from annot_pipeline.audit.trace.documents import trace, trace_items
+from annot_pipeline.audit.trace.documents import trace
 from annot_pipeline.storage.releases import Release
 from tests.conftest import build_file
 
@@ -119,9 +119,8 @@ def test_masc(masc, shared_data):
         item for item, rows in by_item.items() if {"10", "11"} & {r["rating"] for r in rows}
     )
     wanted = [("fair-j", with_rejected), ("fair-j", "119"), ("family-n", "11")]
-    for (word, item), actual in zip(
-        wanted, trace_items(masc.folder, masc.manifest, wanted), strict=True
-    ):
+    for word, item in wanted:
+        (actual,) = trace(masc, item, word)
         mine = [row for row in raw[f"{word}.tsv"] if row["item"] == item]
         kept = [r for r in mine if word != "fair-j" or r["rating"] not in ("10", "11")]
         judges = {r["annotator"]: public("masc", f"{word}:{r['annotator']}") for r in mine}
@@ -164,8 +163,8 @@ def test_wmt22(shared_campaigns, shared_data, tmp_path):
         next(at for at, actual in types.items() if actual["SYSTEM"] and actual[kind])
         for kind in ("REPEAT", "BAD_REF", "REF")
     ]
-    documents = trace_items(release.folder, release.manifest, wanted)
-    for at, actual in zip(wanted, documents, strict=True):
+    for at in wanted:
+        (actual,) = trace(release, at[1], at[0])
         mine = by_item[at]
         assert Counter(
             (j["judge"], j["score"], j["control"], p["source_row"])

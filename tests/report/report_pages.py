@@ -140,13 +140,16 @@ def labels_campaign(folder: Path, rows: Sequence[Mapping[str, object]] | None = 
 
 
 def hostile_campaign(folder: Path) -> Built:
-    """Names of every kind from outside are hostile: of files, tasks, items, judges, systems."""
+    """Names of every kind from outside are hostile: of files, tasks, items, judges, systems.
+
+    On half of the items judges say three things.
+    """
     labels = [
         {"task": task, "item": item, "judge": judge, "label": label}
         for task in (SCRIPT, IMAGE)
         for n, item in enumerate(HOSTILE)
         for m, judge in enumerate(HOSTILE)
-        for label in [HOSTILE[(n + (m == n)) % len(HOSTILE)]]
+        for label in [HOSTILE[(n + (m % 3 if n < 4 else m == n)) % len(HOSTILE)]]
     ]
     scores = [
         {"task": FORMULA, "segment": f"{segment}{REORDERED}", "system": system, "judge": judge,

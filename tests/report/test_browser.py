@@ -6,6 +6,7 @@ says that they must run.
 
 from __future__ import annotations
 
+import csv
 import os
 import re
 from collections.abc import Iterator
@@ -23,6 +24,7 @@ PHONE, DESK = {"width": 360, "height": 740}, {"width": 1280, "height": 900}
 A4 = {"width": int((210 - 2 * 12) / 25.4 * 96), "height": int((297 - 2 * 12) / 25.4 * 96)}
 """What a page holds within the margins that the style sets, 12 mm."""
 CONTRAST = 4.5
+MOST_NODES, MOST_BYTES, MOST_SHEETS = 5_000, 400_000, 8
 
 
 @pytest.fixture(scope="module")
@@ -181,6 +183,7 @@ def test_a_table_sorts_by_numbers_words_and_keyboard(browser, reports):
         page.keyboard.press("Space")
         assert head.get_attribute("aria-sort") == "none"
         assert "sorted by judge, ascending" in page.locator("#judges output").first.inner_text()
+        page.locator("#agreement > summary").click()
         names = page.locator("#agreement tbody th")
         given = names.all_inner_texts()
         page.locator("#agreement thead button").first.dblclick()  # up, then down
@@ -213,19 +216,24 @@ def test_missing_values_sort_last_either_way(browser, reports):
 
 def test_search_and_choices_narrow_a_table_and_say_how_many_rows_match(browser, reports):
     with Visit(browser, reports["example"]) as page:
-        page.locator("#gates summary").click()
+        page.locator("#gates > summary").click()
+        page.locator("#gates details summary").click()
         form = page.locator("#gates form")
         said = form.locator("output")
-        every = said.inner_text()
-        n = int(every.split()[0])
-        assert every == f"{n} of {n} rows"
+        before = said.inner_text()
+        n = int(before.split()[2])
+        assert before == f"25 of {n} rows"
+        assert len(rows_of(page, "#gates details table")) == 25
         form.get_by_label("Search").fill("worst EXPORT rejected")
         said.filter(has_text=re.compile("^1 of ")).wait_for()
         assert rows_of(page, "#gates details table") == ["rejected_share_by_export"]
         form.get_by_label("Search").fill("")
-        said.filter(has_text=every).wait_for()
+        said.filter(has_text=f"{n} of {n} rows").wait_for()
+        assert len(rows_of(page, "#gates details table")) == n
+        assert page.get_by_text(f"Show all {n} rows").count() == 0
         assert said.get_attribute("aria-live") == "polite"
         assert form.get_attribute("aria-label") == "Filter: Passed gates"
+        page.locator("#agreement > summary").click()
         page.locator("#agreement form").get_by_label("statistic").select_option("cohen_kappa")
         page.locator("#agreement output").filter(has_text=re.compile("^1 of ")).wait_for()
         assert rows_of(page, "#agreement table") == ["cohen_kappa"]
@@ -255,7 +263,8 @@ NAMELESS = """all => all.filter(e => !(e.textContent.trim() || e.getAttribute('a
 def test_everything_is_there_without_scripts(browser, reports):
     with Visit(browser, reports["small"], java_script_enabled=False) as page:
         assert page.locator("#judges tbody tr").count() >= 6
-        assert page.locator("#contested .item").count() > 3
+        assert page.locator("#doubt tbody tr").count() > 3
+        assert page.locator("#method summary").count() == 3
         assert page.locator("button, input, select").count() == 0
 
 
@@ -284,3 +293,89 @@ def test_texts_stand_out_from_their_ground(browser, reports, scheme):
         assert least >= CONTRAST, where
         paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
         assert (paper == "rgb(255, 255, 255)") == (scheme == "light")
+
+
+# --- what the first screen and the items to doubt answer ---------------------------------------
+
+
+@pytest.mark.parametrize("name", ["example", "small", "full"])
+def test_the_page_is_light_before_anything_is_opened(browser, reports, name):
+    with Visit(browser, reports[name]) as page:
+        assert page.evaluate("document.querySelectorAll('*').length") <= MOST_NODES
+    assert reports[name].stat().st_size <= MOST_BYTES
+
+
+def test_the_first_screen_says_whether_what_and_whom(browser, reports):
+    """Verdict, four figures and the next commands stand above the fold of a laptop."""
+    with Visit(browser, reports["example"]) as page:
+        for selector in (".verdict", ".tiles li:last-child", ".warnings, #use pre"):
+            box = page.locator(selector).first.bounding_box()
+            assert box["y"] + box["height"] <= DESK["height"], selector
+        tiles = page.locator(".tiles a")
+        assert tiles.count() == 4
+        for n in range(4):
+            target = tiles.nth(n).get_attribute("href")
+            assert page.locator(target).count() == 1, target
+
+
+def test_from_an_item_to_doubt_to_its_rows_its_judge_and_a_decision(browser, reports):
+    with Visit(browser, reports["example"], accept_downloads=True) as page:
+        page.locator("#doubt button.link").first.click()  # once: all answers
+        dialog = page.locator("dialog")
+        item = dialog.locator("h3").inner_text()
+        first = dialog.locator("tbody tr").first.inner_text()
+        assert re.search(r"\.csv row [\d,]+ \(line [\d,]+\)", first)
+        address = page.url
+        dialog.locator("select").select_option(index=1)
+        decided = dialog.locator("select").input_value()
+        dialog.get_by_label("Why").fill('said "so", twice')
+        dialog.get_by_label("Why").blur()
+        dialog.locator("tbody a").first.click()  # twice: the judge
+        assert not dialog.is_visible()
+        assert page.evaluate("document.querySelector(':target').tagName") == "TR"
+        page.get_by_label("Your name").fill("expert")
+        with page.expect_download() as saving:
+            page.get_by_text("Download decisions.csv").click()
+        (row,) = csv.DictReader(saving.value.path().read_text().splitlines())
+        assert (row["item"], row["expert"], row["decision"]) == (item, "expert", decided)
+        assert row["comment"] == 'said "so", twice'
+        page.goto("about:blank")
+        page.goto(address)  # the address opens the item
+        assert page.locator("dialog h3").inner_text() == item
+
+
+def test_items_to_doubt_are_narrowed_by_task_label_and_reason(browser, reports):
+    with Visit(browser, reports["full"]) as page:
+        form, rows = page.locator("#doubt form"), page.locator("#doubt tbody tr")
+        every = rows.count()
+        form.get_by_label("reason").select_option("expert against model")
+        assert 0 < rows.count() < every
+        whys = {text.split("\t")[-1] for text in rows.all_inner_texts()}
+        assert whys == {"expert against model"}
+        form.get_by_label("reason").select_option("")
+        form.get_by_label("Search").fill("no item has this name")
+        assert rows.count() == 0
+        assert form.locator("output").inner_text().startswith("0 of ")
+
+
+def test_hostile_items_open_as_text(browser, reports):
+    with Visit(browser, reports["hostile"]) as page:
+        n_items = page.locator("#doubt button.link").count()
+        assert n_items >= 4
+        for n in range(n_items):
+            page.locator("#doubt button.link").nth(n).click()
+            assert page.locator("dialog img, dialog script").count() == 0
+            assert "\u202e" not in page.locator("dialog").inner_text()
+            page.keyboard.press("Escape")
+        assert page.title() == "hostile v0001"
+
+
+@pytest.mark.parametrize("paper", ["A4", "Letter"])
+def test_the_first_sections_print_on_few_sheets(browser, reports, paper):
+    """Use, changes, systems and judges; what is closed stays closed."""
+    with Visit(browser, reports["full"]) as page:
+        page.evaluate(
+            "document.querySelectorAll('#doubt, #records, .folded').forEach(e => e.remove())"
+        )
+        sheets = re.findall(rb"/Type\s*/Page\b", page.pdf(format=paper))
+        assert 1 <= len(sheets) <= MOST_SHEETS

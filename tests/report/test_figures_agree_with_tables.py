@@ -19,11 +19,11 @@ from annot_pipeline.report.release_figures import reliability_figures
 from annot_pipeline.report.sections.agreement import agreement
 from annot_pipeline.report.sections.certainty import certainty
 from annot_pipeline.report.sections.changes import changes
-from annot_pipeline.report.sections.glance import FEW, glance
 from annot_pipeline.report.sections.judges import judges
 from annot_pipeline.report.sections.models import models
 from annot_pipeline.report.sections.rankings import rankings
 from annot_pipeline.report.sections.records import records
+from annot_pipeline.report.sections.use import winner_tile
 from annot_pipeline.stages.rankings.describe_comparisons import COMPARISON_TIMES
 from tests.conftest import build_file
 from tests.full_campaign import write_full_campaign
@@ -43,6 +43,7 @@ class Section(HTMLParser):
         self.cells: list[str] = []
         self.figures: dict[str, Figure] = {}
         self.caption = self.title = ""
+        self.same: list[str] = []
         self.inside: list[str] = []
         self.svgs = iter(re.findall(r"<svg xmlns.*?</svg>", html, re.DOTALL))
         self.feed(re.sub(r"<svg (?!.*?</svg>).*?</svg>", "", html))
@@ -55,7 +56,7 @@ class Section(HTMLParser):
         if tag == "figcaption":
             self.title = ""
         if tag == "caption":
-            self.caption = ""
+            self.caption, self.same = "", []
         if tag == "thead":
             self.heads = []
         if tag in ("th", "td"):
@@ -66,12 +67,15 @@ class Section(HTMLParser):
             pass
         if tag == "tr" and self.cells:
             row = dict(zip(self.heads, self.cells, strict=True))
-            self.tables.setdefault(self.caption, []).append(row)
+            row |= zip(self.same[::2], self.same[1::2], strict=True)
+            self.tables.setdefault(self.caption.strip(), []).append(row)
             self.cells = []
 
     def handle_data(self, data: str) -> None:
         if "figcaption" in self.inside:
             self.title += data
+        elif {"caption", "span"} <= {*self.inside}:
+            self.same += filter(None, [data.removeprefix("In all rows:").strip(" ,")])
         elif "caption" in self.inside:
             self.caption += data
         elif {"th", "td"} & {*self.inside}:
@@ -181,37 +185,32 @@ def test_agreement(contents):
 
 
 @pytest.mark.parametrize("ends", [(-0.00149, 0.4962), (-1e-17, 0.25)])
-def test_agreement_at_a_glance(contents, ends):
-    """Cards and tables have one format: three digits, a minus sign, no negative zero."""
+def test_agreement_on_the_first_screen(contents, ends):
+    """Tiles and tables have one format: three digits, a minus sign, no negative zero."""
     tasks = [task for task in sorted(contents.facts["kinds"]) if contents.headline(task)]
     headlines = {task: contents.headline(task)["statistic"] for task in tasks}
     rows = contents.tables["agreement"].to_pylist()
     for row in rows:
         if headlines.get(row["task"]) == row["statistic"]:
             row |= {"value": 0.2555, "ci_low": ends[0], "ci_high": ends[1]}
-    kinds = {task: contents.facts["kinds"][task] for task in tasks[:FEW]}
-    few = replace(contents, manifest=contents.manifest | {
-        "facts": contents.manifest["facts"] | {"kinds": kinds}
+    unranked = contents.tables["system_rankings"].slice(0, 0)
+    tables = {"agreement": gold_rows("agreement", rows), "system_rankings": unranked}
+    many = with_tables(contents, **tables)
+    one = replace(many, manifest=contents.manifest | {
+        "facts": contents.manifest["facts"] | {"kinds": {tasks[0]: "categorical"}}
     })  # fmt: skip
-    few = with_tables(few, agreement=gold_rows("agreement", rows))
-    html = re.sub("</?bdi>", "", html_of(glance, few))
-    table = {
-        row["task"]: row
-        for row in Section(html_of(agreement, few)).tables["Agreement"]
-        if headlines.get(row["task"]) == row["statistic"]
-    }
-    for task in kinds:
-        row = table[task]
-        value, ends_text = row["value"], row["95% interval"]
-        statistic = headlines[task].replace("_", " ")
-        assert f"<strong>{value}</strong> <span>{statistic}, 95% interval {ends_text}</" in html
-        assert f"{statistic} {value} ({ends_text})" in html
-    assert "-0" not in re.sub(r"<[^>]*>", "", html)
+    (row,) = [
+        row
+        for row in Section(html_of(agreement, one)).tables["Agreement"]
+        if (row["task"], row["statistic"]) == (tasks[0], headlines[tasks[0]])
+    ]
+    statistic = headlines[tasks[0]].replace("_", " ")
+    tile, ends_text = winner_tile(one), row["95% interval"]
+    assert (tile.value, tile.words) == (row["value"], f"{statistic}, 95% interval {ends_text}")
     assert ends_text.startswith("\u22120.001 to" if ends[0] < -1e-9 else "0.000 to")
-    kinds |= {f"more {n}": "scalar" for n in range(FEW)}
-    many = replace(few, manifest=few.manifest | {"facts": few.manifest["facts"] | {"kinds": kinds}})
-    html = html_of(glance, many)
-    assert f"<strong>{value}</strong> <span>median of {len(tasks[:FEW])} tasks" in html
+    assert f"{statistic} {row['value']} ({ends_text})" in html_of(records, one)
+    assert winner_tile(many).value == row["value"]
+    assert winner_tile(many).words.startswith(f"median of {len(tasks)} tasks")
 
 
 def test_agreement_of_models(contents):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from base64 import b64encode
 from itertools import pairwise
@@ -14,9 +15,9 @@ import pytest
 from annot_pipeline.contracts import GOLD
 from annot_pipeline.report.data_card import data_card
 from annot_pipeline.report.render import attribute, number, text
-from annot_pipeline.report.report import SECTIONS, report_html, section_html
+from annot_pipeline.report.report import DETAILS, SECTIONS, report_html, section_html
 from annot_pipeline.report.sections.changes import changed, changed_rows
-from annot_pipeline.report.sections.glance import next_commands
+from annot_pipeline.report.sections.use import next_commands
 from tests.conftest import Built
 from tests.report.report_pages import (
     HOSTILE,
@@ -122,7 +123,8 @@ def test_structure_is_sound(small, hostile):
 def test_nothing_comes_from_elsewhere(small, hostile):
     for page in (Page(report_of(small)), hostile):
         policy = page.all("meta")[1]["content"]
-        (script,) = page.texts["script"]
+        data, script = page.texts["script"]
+        assert json.loads(data)["items"]
         digest = b64encode(hashlib.sha256(script.encode()).digest()).decode()
         assert f"default-src 'none'; script-src 'sha256-{digest}';" in policy
         assert not page.all("iframe") + page.all("object") + page.all("embed") + page.all("base")
@@ -138,7 +140,7 @@ def test_nothing_comes_from_elsewhere(small, hostile):
 def test_hostile_names_are_elements_nowhere(hostile):
     assert hostile.texts["h1"] == ["<script>alert(1)</script> v0001"]
     assert not hostile.all("img")
-    assert len(hostile.all("script")) == 1
+    assert len(hostile.all("script")) == 2
     assert "x" not in hostile.ids  # of the name of a file
     for name in HOSTILE:
         if name.isascii() and name != LONG:
@@ -146,7 +148,8 @@ def test_hostile_names_are_elements_nowhere(hostile):
     assert "مرحبا" in hostile.html
     assert "\u202e" not in hostile.html
     assert "(10,000 characters)" in hostile.html
-    assert "long " * 900 not in hostile.html
+    shown = re.sub(r'<script type="application/json".*?</script>', "", hostile.html)
+    assert "long " * 900 not in shown
 
 
 def test_what_changed_since_the_release_before(tmp_path, monkeypatch):
@@ -216,7 +219,7 @@ def test_files_of_the_page_are_in_the_package():
     assert (folder / "style.css").is_file()
     assert (folder / "script.js").is_file()
     templates = {path.name for path in (folder / "templates").iterdir()}
-    assert {f"{anchor}.html" for anchor, *_ in SECTIONS} < templates
+    assert {f"{anchor}.html" for anchor, *_ in SECTIONS + DETAILS} < templates
 
 
 def test_ranks_that_changed_are_those_alone():

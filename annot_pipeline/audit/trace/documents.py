@@ -7,7 +7,6 @@ belong here: how it looks (cli, report).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from annot_pipeline.audit.trace.judgments import (
@@ -22,7 +21,6 @@ from annot_pipeline.audit.trace.scores import weigh_scores
 from annot_pipeline.contracts.item_names import is_earlier
 from annot_pipeline.errors import Problem, StoreError, first_of, shorten
 from annot_pipeline.stages.ingest.archived_lines import FindLines, Place
-from annot_pipeline.storage.queries import Queries
 from annot_pipeline.storage.releases import Release
 
 NOT_WORKED_OUT = (
@@ -64,7 +62,7 @@ def trace(
     if task is not None and tasks and task not in tasks:
         problem = Problem("", "task not found", allowed=first_of(list(tasks), 20))
         raise StoreError(f"{release.location}: no task {task}", [problem])
-    by_task = rows_about(release, [(task, item)])[item]
+    by_task = rows_about(release, item, task)
     nowhere = by_task.get(None, {})
     task_names: list[str | None] = [*sorted(name for name in by_task if name is not None)]
     if not task_names and "lineage" in nowhere:
@@ -74,87 +72,6 @@ def trace(
     return _with_lines(
         [_document(release.manifest, name, item, by_task) for name in task_names], lines
     )
-
-
-def trace_items(
-    folder: Path,
-    manifest: Mapping[str, Any],
-    requests: Sequence[tuple[str, str]],
-    queries: Queries | None = None,
-    lines: FindLines = no_lines,
-) -> list[Row]:
-    """Return documents about many items, in the order asked for.
-
-    Parameters
-    ----------
-    folder, manifest
-        The release; of the manifest, which may still be in the making, ``campaign``, ``version``,
-        ``settings``, ``tables``, ``runs`` and ``facts`` are read.
-    requests
-        Task and item.
-    queries
-        Those that run here; None: with the machine's memory.
-    lines
-        Finds the line numbers of rows of exports.
-
-    Raises
-    ------
-    StoreError
-        A damaged release.
-    """
-    if not requests:
-        return []
-    rows = rows_about(Release(manifest["version"], folder, dict(manifest)), requests, queries)
-    documents = [_document(manifest, task, item, rows[item]) for task, item in requests]
-    return _with_lines(documents, lines)
-
-
-def trace_contested(
-    folder: Path,
-    manifest: Mapping[str, Any],
-    most: int,
-    queries: Queries | None = None,
-    lines: FindLines = no_lines,
-) -> list[Row]:
-    """Return documents about the most contested items.
-
-    First labels where an expert decided against the model. Then in turn the next of each kind:
-    labels that a single judge would flip and other labels (the least certain of each; of the
-    ``4 * most`` least certain that two judges or more judged), scores (the
-    widest range of z-scores within a criterion), comparisons (most votes for the side that
-    lost), rankings (the widest range of ranks). Equal ones go by task and item.
-
-    Parameters
-    ----------
-    folder, manifest
-        The release, as for `trace_items`.
-    most
-        How many items at most.
-    queries, lines
-        As for `trace_items`.
-    """
-    tables = ("labels", "judgments")
-    release = Release(manifest["version"], folder, dict(manifest))
-    rows = ask(release, "trace/contested", tables, {"most": 4 * most}, queries)
-    labels = [(r["task"], r["item"]) for r in rows if r["kind"] == "label" and not r["overruled"]]
-    documents = dict(zip(labels, trace_items(folder, manifest, labels, queries), strict=True))
-    flipped = {at for at, document in documents.items() if document["flipped_by"]}
-    queues = [
-        [at for at in labels if at in flipped],  # by certainty
-        [at for at in labels if at not in flipped],
-    ]
-    for kind in ("score", "preference", "rank"):
-        queues.append([(r["task"], r["item"]) for r in rows if r["kind"] == kind])
-    overruled = [(r["task"], r["item"]) for r in rows if r["overruled"]]
-    chosen = list(dict.fromkeys([*overruled, *_in_turn(queues)]))[:most]
-    missing = [at for at in chosen if at not in documents]
-    documents |= zip(missing, trace_items(folder, manifest, missing, queries), strict=True)
-    return _with_lines([documents[at] for at in chosen], lines)
-
-
-def _in_turn(queues: Sequence[Sequence[tuple[str, str]]]) -> Iterable[tuple[str, str]]:
-    for position in range(max(map(len, queues))):
-        yield from (queue[position] for queue in queues if position < len(queue))
 
 
 def _document(manifest: Mapping[str, Any], task: str | None, item: str, by_task: ByTask) -> Row:

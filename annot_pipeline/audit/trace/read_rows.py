@@ -37,19 +37,15 @@ PAIRED = ("pairwise", "ranking")
 """Kinds of tasks whose judgments may be about two items."""
 
 
-def rows_about(
-    release: Release, requests: Sequence[tuple[str | None, str]], queries: Queries | None = None
-) -> dict[str, ByTask]:
-    """Return rows of the gold tables about items, by the item asked for.
+def rows_about(release: Release, item: str, task: str | None = None) -> ByTask:
+    """Return rows of the gold tables about an item, by task.
 
     Parameters
     ----------
     release
         The release.
-    requests
-        Task and item; without a task: in every task.
-    queries
-        Those that run here; None: with the machine's memory.
+    item, task
+        Item and task; without a task: in every task.
 
     Raises
     ------
@@ -57,33 +53,29 @@ def rows_about(
         A table is not as it was published.
     """
     parameters = {
-        "tasks": [task for task, _ in requests],
-        "items": [item for _, item in requests],
-        "every_task": any(task is None for task, _ in requests),
+        "tasks": [task],
+        "items": [item],
+        "every_task": task is None,
         "paired": [task for task, kind in kinds(release.manifest).items() if kind in PAIRED],
     }
-    rows_by_item: dict[str, ByTask] = {item: {} for _, item in requests}
-    for row in ask(release, "trace/rows", READ, parameters, queries):
+    by_task: ByTask = {}
+    for row in ask(release, "trace/rows", READ, parameters):
         fields = parse_bounded_json(row["row"])
         fields.pop("asked", None)
-        of_task = rows_by_item[row["asked"]].setdefault(fields.get("task"), {})
+        of_task = by_task.setdefault(fields.get("task"), {})
         of_task.setdefault(row["of_table"], []).append(fields)
-    return rows_by_item
+    return by_task
 
 
 def ask(
-    release: Release,
-    query: str,
-    tables: Sequence[str],
-    parameters: Mapping[str, Any],
-    queries: Queries | None = None,
+    release: Release, query: str, tables: Sequence[str], parameters: Mapping[str, Any]
 ) -> list[Row]:
     """Return the rows of a query over tables of a release.
 
     A table that it does not hold is empty.
     """
     inputs = {name: _verified(release, name) for name in tables}
-    queries = queries or Queries(Resources(), temporary_spill())
+    queries = Queries(Resources(), temporary_spill())
     rows: list[Row] = queries.table(query, inputs, parameters).to_pylist()
     return rows
 

@@ -12,6 +12,7 @@ from annot_pipeline.report.figures.comparisons import comparison_matrix_svg
 from annot_pipeline.report.figures.confusion import confusion_svg
 from annot_pipeline.report.figures.convergence import convergence_svg
 from annot_pipeline.report.figures.effort_saved import effort_saved_svg
+from annot_pipeline.report.figures.judge_accuracy import judge_accuracy_svg
 from annot_pipeline.report.figures.judge_control import p_against_seconds_svg
 from annot_pipeline.report.figures.judge_differences import judge_differences_svg
 from annot_pipeline.report.figures.prevalence import prevalence_svg
@@ -27,6 +28,7 @@ __all__ = [
     "confusion_svg",
     "convergence_svg",
     "effort_saved_svg",
+    "judge_accuracy_svg",
     "judge_differences_svg",
     "p_against_seconds_svg",
     "prevalence_svg",

@@ -28,10 +28,13 @@ def ranking_svg(
     method: object,
     *,
     why_no_intervals: object = None,
+    tied: Sequence[bool] = (),
+    unit: str = "",
 ) -> str:
     """Draw systems from best to worst with scores, 95% intervals and clusters.
 
-    Horizontal lines part the clusters, whose numbers stand at the right.
+    Horizontal lines part the clusters, whose numbers stand at the right. With `tied`, scores are
+    differences to the first system.
 
     Parameters
     ----------
@@ -47,6 +50,10 @@ def ranking_svg(
         Name of the method that the scores are of.
     why_no_intervals
         Said under the figure if none of the systems drawn has an interval.
+    tied
+        ``(n_systems,)`` whether a system is not shown to be worse than the first: it is shaded.
+    unit
+        Of the differences.
 
     Raises
     ------
@@ -66,7 +73,11 @@ def ranking_svg(
     names = [short(system) for system in systems[:MOST_SYSTEMS]]
     is_scored, has_interval = ~np.isnan(score), low <= high  # not where one is NaN
     bare = is_scored & ~has_interval
+    x_label = f"score by {short(method)}"
     notes = ["Lines: 95% intervals, the mean of the other systems held fixed."]
+    if any(tied):
+        x_label = f"difference to {names[0]}{', ' if unit else ''}{unit} ({short(method)})"
+        notes = [f"Lines: 95% intervals. Shaded: not shown to be worse than {names[0]}."]
     if not has_interval.any():
         notes = [f"No intervals: {short(why_no_intervals, 300)}"] if why_no_intervals else [
             "Hollow points: no intervals are known."
@@ -85,9 +96,11 @@ def ranking_svg(
     )
     with row_plot(
         "ranking", names, description, pitch=22 if len(names) <= 40 else 16, right=48,
-        x_label=f"score by {short(method)}", notes=notes, part="system",
+        x_label=x_label, notes=notes, part="system",
     ) as plot:  # fmt: skip
         ax, rows = plot.ax, np.arange(len(names))
+        for row in np.flatnonzero(tied[:MOST_SYSTEMS]).tolist():
+            ax.axhspan(row - 0.5, row + 0.5, color=(BLUE, 0.12), linewidth=0, gid="tied")
         ax.hlines(
             rows[has_interval], low[has_interval], high[has_interval], color=(BLUE, 0.6),
             linewidth=3, gid="interval",

@@ -12,11 +12,17 @@ from annot_pipeline.report.contents import Contents, plain
 from annot_pipeline.storage.manifest_changes import (
     code_changes,
     export_changes,
+    release_figures,
     setting_changes,
     setting_in_words,
 )
 
 MOST_ROWS = 200
+FIGURES = (
+    "version", "created_at", "used", "labels", "scores", "certain", "new_judgments",
+    "changed_labels", "warnings",
+)  # fmt: skip
+"""Of a release in the table of the last ones."""
 
 Row = dict[str, Any]
 
@@ -36,6 +42,10 @@ def changes(contents: Contents) -> dict[str, Any]:
         "code": [(c["what"], c["old"], c["new"]) for c in code_changes(old, manifest)]
         if old
         else [],
+        "trend": [
+            [figures[name] for name in FIGURES]
+            for figures in [*manifest["trend"], release_figures(manifest)]
+        ],
         "most_rows": MOST_ROWS,
     }
 

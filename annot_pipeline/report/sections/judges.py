@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from hashlib import sha256
 from typing import Any
 
 from annot_pipeline.config.sections import SCREENINGS, TESTS_WITH_CONTRAST
 from annot_pipeline.contracts import families_text
 from annot_pipeline.report.contents import Contents, count_tasks
 from annot_pipeline.report.release_figures import (
+    accuracy_figures,
     confusion_figures,
     difference_figures,
     judge_figures,
@@ -17,6 +19,8 @@ from annot_pipeline.report.render import filled, flag, number
 
 MOST_ROWS = 1000
 """Rows of judges in the page: more would make it slow."""
+HASH = 12
+"""Characters of a hash in an id."""
 
 Row = dict[str, Any]
 
@@ -69,7 +73,8 @@ def judges(contents: Contents) -> dict[str, Any]:
         verdicts if any(n for verdict, n in verdicts.items() if verdict != "untested") else {}
         for verdicts in (facts["verdicts"], facts["label_verdicts"])
     )
-    columns, rows = _table(contents.judges)
+    listed = _by_concern(contents.judges)
+    columns, rows = _table(listed)
     return {
         "verdicts": by_controls or by_labels,
         "by_labels": not by_controls,
@@ -80,7 +85,9 @@ def judges(contents: Contents) -> dict[str, Any]:
         "families": families_text(facts["families"]),
         "columns": columns,
         "rows": rows,
+        "ids": _ids(listed),
         "n_judges": len(contents.judges),
+        "accuracy_drawings": accuracy_figures(tables["judges"]),
         "control_drawings": [
             *judge_figures(tables["judges"], quality["alpha"]),
             *difference_figures(tables["judges"], contents.internal["control_differences"]),
@@ -92,20 +99,41 @@ def judges(contents: Contents) -> dict[str, Any]:
     }
 
 
-def _table(judge_rows: list[Row]) -> tuple[Any, Any]:
-    """Return columns and rows: dropped judges first, then by concern, then the busiest."""
-    order = sorted(
+def judge_anchors(contents: Contents) -> dict[str, str]:
+    """Return the id of the row of every judge in the table: the same in every release."""
+    return {row["judge"]: _anchor(row["judge"]) for row in _by_concern(contents.judges)}
+
+
+def _anchor(judge: str) -> str:
+    return f"judge-{sha256(judge.encode('utf-8', 'surrogatepass')).hexdigest()[:HASH]}"
+
+
+def _ids(listed: list[Row]) -> list[str | None]:
+    """Return an id for a judge's first row, None for the others."""
+    first = {row["judge"]: n for n, row in reversed([*enumerate(listed)])}
+    return [
+        _anchor(row["judge"]) if first[row["judge"]] == n else None for n, row in enumerate(listed)
+    ]
+
+
+def _by_concern(judge_rows: list[Row]) -> list[Row]:
+    """Return the rows that are shown: dropped judges first, then by concern, then the busiest."""
+    return sorted(
         judge_rows,
         key=lambda r: (
             not r["dropped"], r["verdict"] != "failed", not r.get("suspected"),
             not r["below_chance"], -r["n_judgments"], r["judge"],
         ),
     )[:MOST_ROWS]  # fmt: skip
-    is_filled = {name: any(_value(row, name) for row in order) for name in COLUMNS}
+
+
+def _table(listed: list[Row]) -> tuple[Any, Any]:
+    """Return columns that say something of a judge, and rows."""
+    is_filled = {name: any(_value(row, name) for row in listed) for name in COLUMNS}
     names = [n for n in COLUMNS if n in ("judge", "task", "n_judgments", "verdict") or is_filled[n]]
     rows = [
         [flag(v) if isinstance(v, bool) else v for v in (_value(row, name) for name in names)]
-        for row in order
+        for row in listed
     ]
     return filled([COLUMNS[name] for name in names], rows, range(len(names)))
 

@@ -58,8 +58,8 @@ def rankings(contents: Contents) -> dict[str, Any]:
     result = {
         **best(ranked, tables["variance"]),
         **ranking_rows(ranked),
-        "drawings": ranking_figures(ranked),
-        "other_drawings": ranking_figures(ranked, DRAWN, MOST_DRAWN),
+        "drawings": ranking_figures(ranked, comparisons=tables["system_comparisons"]),
+        "other_drawings": ranking_figures(ranked, DRAWN, MOST_DRAWN, tables["system_comparisons"]),
         "n_drawn": DRAWN,
         "most_drawn": min(n_tasks, MOST_DRAWN),
         "order_effects": _order_effects(facts["systems_compared"]),

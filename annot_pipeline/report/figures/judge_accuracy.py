@@ -1,0 +1,95 @@
+"""How often judges are right, against how much they judged."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from annot_pipeline.arrays import Floats
+from annot_pipeline.errors import counted
+from annot_pipeline.methods.numerics.wilson import wilson_interval
+from annot_pipeline.report.figures.judge_control import SIGNS
+from annot_pipeline.report.figures.names import short
+from annot_pipeline.report.figures.plot import key_above, new_plot, plain_log_ticks
+from annot_pipeline.report.figures.remembered import remembered
+from annot_pipeline.report.figures.theme import GREY, INK, SMALL
+
+MOST_NAMED = 6
+"""Judges whose names stand in the figure: those furthest below the others."""
+
+
+@remembered
+def judge_accuracy_svg(
+    judges: Sequence[object],
+    n_judgments: npt.ArrayLike,
+    accuracies: npt.ArrayLike,
+    verdicts: Sequence[str],
+    chance: float,
+) -> str:
+    """Draw accuracy with a 95% interval against judgments, and the line of chance.
+
+    The interval is that of a share of as many judgments (Wilson 1927), as if the labels were the
+    truth. Named are judges whose whole interval lies below the median accuracy, the lowest first.
+
+    Parameters
+    ----------
+    judges
+        ``(n_judges,)`` names.
+    n_judgments, accuracies
+        ``(n_judges,)`` judgments, above 0; share of them that is right.
+    verdicts
+        ``(n_judges,)`` of `contracts.VERDICTS`.
+    chance
+        Accuracy of answers at random; NaN: unknown.
+    """
+    n, share = np.asarray(n_judgments, dtype=float), np.asarray(accuracies, dtype=float)
+    low, high = wilson_interval(share * n, n)
+    middle = float(np.median(share))
+    outliers = [k for k in np.argsort(share, kind="stable").tolist() if high[k] < middle]
+    description = (
+        f"accuracy of {counted(len(n), 'judge')} against judgments, median {middle:.2f}, "
+        f"{counted(len(outliers), 'judge')} below it for certain"
+    )
+    notes = ["Lines: 95% intervals, as if the labels were the truth."]
+    named = _apart(outliers, n, share)
+    if outliers:
+        below = counted(len(outliers), "judge")
+        notes.append(f"Named: {len(named)} of {below} whose interval lies below the median.")
+    verdict = np.array(verdicts, dtype=object)
+    with new_plot("judge-accuracy", 560, 280, description, margins=(56, 120, 44, 52),
+                  notes=notes) as plot:  # fmt: skip
+        ax = plot.ax
+        ax.set(xscale="log", xlabel="judgments (log scale)", ylabel="accuracy",
+               xlim=(n.min() / 1.3, n.max() * 1.3), ylim=(0, 1.02))  # fmt: skip
+        ax.grid(visible=True, axis="y")
+        ax.vlines(n, low, high, color=(INK, 0.25), linewidth=1, gid="interval")
+        for name, (marker, color) in SIGNS.items():
+            own = verdict == name
+            if own.any():
+                ax.plot(n[own], share[own], marker, color=color, gid=name, clip_on=False,
+                        markerfacecolor="none" if name == "undetermined" else color,
+                        label=f"{name} {own.sum():,}")  # fmt: skip
+        if not np.isnan(chance):
+            ax.axhline(chance, color=GREY, linestyle="--", gid="chance")
+            ax.text(1.01, chance, "chance", transform=ax.get_yaxis_transform(), va="center")
+        for k in named:
+            ax.annotate(short(judges[k], 14), (n[k], share[k]), (6, 0), va="center",
+                        textcoords="offset points", fontsize=SMALL, gid="outlier")  # fmt: skip
+        plain_log_ticks(ax.xaxis)
+        key_above(ax, 4)
+        return plot.svg()
+
+
+def _apart(outliers: Sequence[int], n: Floats, share: Floats) -> list[int]:
+    """Return the first few whose names would not stand on each other."""
+    named: list[int] = []
+    for k in outliers:
+        is_apart = all(
+            abs(share[k] - share[other]) > 0.05 or abs(np.log(n[k] / n[other])) > 0.8
+            for other in named
+        )
+        if is_apart and len(named) < MOST_NAMED:
+            named.append(k)
+    return named

@@ -1,0 +1,306 @@
+"""Whether the release can be used: a verdict, four figures, the warnings, the next commands."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from statistics import median
+from typing import Any, NamedTuple
+
+from annot_pipeline.contracts import model_note, share_text
+from annot_pipeline.errors import counted, first_of
+from annot_pipeline.gates.gate import statement
+from annot_pipeline.methods.numerics.wilson import wilson_interval
+from annot_pipeline.report.citation import title
+from annot_pipeline.report.contents import Contents
+from annot_pipeline.report.release_figures import (
+    UNITS,
+    best_systems,
+    differences_to_first,
+    headline_ranking,
+)
+from annot_pipeline.report.render import in_words, interval, number, without_rounding
+from annot_pipeline.storage.candidates import candidate_steps
+
+FEW = 3
+"""Systems and tasks that are named; of more, the number is told."""
+MOST_WARNINGS = 5
+NAME = re.compile(r"\w[\w./%:+-]{0,59}", re.ASCII)
+
+Row = dict[str, Any]
+
+
+class Tile(NamedTuple):
+    """A figure of the first screen: what it is, its value, words on it, and where more is."""
+
+    name: str
+    value: str
+    words: str
+    anchor: str
+
+
+def header(contents: Contents) -> dict[str, Any]:
+    """Return name, version, date, and description."""
+    return {
+        "manifest": contents.manifest,
+        "name": title(contents.manifest),
+        "description": contents.about.get("description"),
+    }
+
+
+def use(contents: Contents) -> dict[str, Any]:
+    """Return the verdict, tiles, gates that did not pass, and the next commands."""
+    open_gates = [check for check in contents.manifest["checks"] if check["level"] != "pass"]
+    open_gates.sort(key=lambda check: check["level"] != "error")
+    return {
+        **verdict(contents),
+        "became": became(contents),
+        "tiles": [labels_tile(contents), judges_tile(contents), changes_tile(contents),
+                  winner_tile(contents)],
+        "note": model_note(contents.facts["used_judges"]),
+        "warnings": [
+            {"level": check["level"], "name": check["name"],
+             "statement": f"could not be checked: {check['unchecked']}" if check["unchecked"]
+                          else statement(check["value"], check["question"])}
+            for check in open_gates[:MOST_WARNINGS]
+        ],
+        "n_warnings": len(open_gates),
+        "commands": next_commands(contents),
+    }  # fmt: skip
+
+
+def verdict(contents: Contents) -> dict[str, str]:
+    """Return a level, and in a sentence whether the release can be used, and what speaks for it."""
+    checks = contents.manifest["checks"]
+    levels = [check["level"] for check in checks]
+    chance, concerns = by_chance(contents), judge_concerns(contents)
+    level = "error" if "error" in levels else "pass"
+    if level == "pass" and ("warn" in levels or chance or concerns):
+        level = "warn"
+    start = {"error": "Not to be used", "warn": "Usable with care", "pass": "Usable"}[level]
+    reasons = [
+        f"{counted(levels.count(which), 'gate')} {words}"
+        for which, words in (("error", "failed"), ("warn", "warned"))
+        if which in levels
+    ] or [f"all {len(levels)} gates pass"]
+    labels = contents.labelled_in_all
+    if labels.usable is not None and labels.n > sum(contents.anonymous_votes.values()):
+        decided = " or decided" if labels.decided else ""
+        reasons.insert(0, f"{share_text(labels.usable)} of {counted(labels.n, 'label')} certain"
+                          f"{decided}")  # fmt: skip
+    dropped, n_judges = judges_dropped(contents)
+    reasons += [f"{dropped:,} of {counted(n_judges, 'judge')} dropped by a test"] if dropped else []
+    reasons += [concerns] if concerns else []
+    changed = (contents.manifest["changes"] or {}).get("changed_labels", 0)
+    if contents.manifest["parent"] and labels.n:
+        reasons.append(f"{counted(changed, 'label')} changed")
+    if chance:
+        reasons.append(f"judges agree no more than by chance: {chance}")
+    return {"level": level, "start": start, "reasons": "; ".join(reasons)}
+
+
+def by_chance(contents: Contents) -> str:
+    """Return the tasks whose judges agree no more than by chance, with the statistic."""
+    rows = [row for task in sorted(contents.facts["kinds"]) if (row := contents.headline(task))]
+    return first_of([
+        f"{row['task']} {number(without_rounding(row['value']))}"
+        for row in rows if row["value"] <= 0
+    ])  # fmt: skip
+
+
+def judges_dropped(contents: Contents) -> tuple[int, int]:
+    """Return how many judges do not count for a test, of how many."""
+    rows = contents.used_judges
+    dropped = {row["judge"] for row in rows if row["dropped"]}
+    return len(dropped), len({row["judge"] for row in rows})
+
+
+def judge_concerns(contents: Contents) -> str:
+    """Return how many judges look careless though they count; empty where none does."""
+    rows = contents.used_judges
+    doubted = {
+        row["judge"] for row in rows
+        if not row["dropped"]
+        and (row["verdict"] == "failed" or row.get("suspected") or looks_random(row))
+    }  # fmt: skip
+    n_judges = len({row["judge"] for row in rows})
+    verb = "looks" if len(doubted) == 1 else "look"
+    return f"{len(doubted):,} of {counted(n_judges, 'judge')} {verb} random" if doubted else ""
+
+
+def looks_random(row: Row) -> bool:
+    """Return whether a judge of labels is known to be near chance: nearer than to being right."""
+    if row["below_chance"] or row["accuracy"] is None or row["chance_accuracy"] is None:
+        return bool(row["below_chance"])
+    n, chance = row["n_judgments"], float(row["chance_accuracy"])
+    low, high = (float(end[0]) for end in wilson_interval([row["accuracy"] * n], [n]))
+    return low <= chance and high < (1 + chance) / 2
+
+
+def became(contents: Contents) -> str:
+    """Return what counts, and what it became, in a sentence."""
+    rows, fates = contents.rows, contents.facts["fates"]
+    used_judges = {row["judge"] for row in contents.used_judges}
+    n_judges = len({row["judge"] for row in contents.used_judges if not row["dropped"]})
+    results = [
+        counted(rows[name], what)
+        for name, what in (("labels", "label"), ("scores", "score"))
+        if rows[name]
+    ]
+    ranked = len(set(contents.tables["system_rankings"]["system"].to_pylist()))
+    results += [f"rankings of {counted(ranked, 'system')}"] if ranked else []
+    used = f"{counted(fates.get('used', 0), 'judgment')} by {counted(n_judges, 'judge')}"
+    if votes := contents.anonymous_votes:
+        used = counted(sum(votes.values()), "anonymous vote")
+        if contents.n_judged:
+            judged = counted(contents.n_judged, "judgment")
+            used = f"{judged} by {counted(n_judges, 'judge')} and {used}"
+    sentence = f"{used} became {_join_with_and(results)}." if results else f"{used} were read."
+    if measured := fates.get("measured", 0):
+        n_rest = len({row["judge"] for row in contents.judges if row["n_judgments"]} - used_judges)
+        verb = "is" if measured == 1 else "are"
+        sentence += (f" {counted(measured, 'judgment')} by {counted(n_rest, 'other judge')} {verb} "
+                     "compared with them.")  # fmt: skip
+    return sentence
+
+
+def labels_tile(contents: Contents) -> Tile:
+    """Return how many labels can be used; without a label model, what there is."""
+    labels, votes = contents.labelled_in_all, contents.anonymous_votes
+    anchor = "doubt" if contents.tables["doubtful_items"].num_rows else "certainty"
+    if labels.usable is not None and not contents.labelled.keys() <= votes.keys():
+        words = f"of {counted(labels.n, 'label')}, probability {contents.certain_at:g} or more"
+        name = "Labels that are certain"
+        if labels.decided:
+            name = "Labels certain or decided"
+            words += (
+                f"; {labels.decided:,} decided by experts, {labels.against:,} against the model"
+            )
+        return Tile(name, share_text(labels.usable), words, anchor)
+    if labels.n:
+        n_votes = counted(sum(votes.values()), "vote")
+        return Tile(
+            "Labels", number(labels.n, "count"), f"by the majority of {n_votes}", "certainty"
+        )
+    used = contents.facts["fates"].get("used", 0)
+    if contents.rows["scores"]:
+        n_scores = contents.rows["scores"]
+        return Tile(
+            "Scores", number(n_scores, "count"), f"of items, from {used:,} judgments", "records"
+        )
+    of_records = f"count, of {counted(contents.facts['records'], 'record')} in exports"
+    return Tile("Judgments", number(used, "count"), of_records, "records")
+
+
+def judges_tile(contents: Contents) -> Tile:
+    """Return how many judges count, and what is known of the others."""
+    dropped, n_judges = judges_dropped(contents)
+    tested = any(row["verdict"] != "untested" for row in contents.used_judges)
+    words = f"of {counted(n_judges, 'judge')}; {dropped:,} dropped by a test"
+    if not dropped:
+        words = "none was dropped" if tested else "none was tested"
+    words += f"; {concerns}" if (concerns := judge_concerns(contents)) else ""
+    return Tile("Judges who count", number(n_judges - dropped, "count"), words, "judges")
+
+
+def changes_tile(contents: Contents) -> Tile:
+    """Return what changed since the release before."""
+    parent, changes = contents.manifest["parent"], contents.manifest["changes"] or {}
+    if not parent:
+        return Tile("Changes", "first release", "nothing to compare with", "records")
+    name = f"Changes since {parent['version']}"
+    counts = [("changed_labels", "label", " changed"), ("new_judgments", "new judgment", "")]
+    words = [
+        counted(changes[key], what) + done for key, what, done in counts if changes.get(key)
+    ] or ["other changes", "no new judgment, no label changed"]
+    return Tile(name, words[0], ", ".join(words[1:]), "changes")
+
+
+def winner_tile(contents: Contents) -> Tile:
+    """Return the best system and by how much; without a ranking, how far judges agree."""
+    leaders = [
+        (task, components[0])
+        for task in sorted(contents.facts["kinds"])
+        if len(components := headline_ranking(contents.tables["system_rankings"], task)) == 1
+        and len(components[0]) > 1
+    ]
+    if not leaders:
+        return _agreement_tile(contents)
+    if len(leaders) > 1:
+        wins = Counter(rows[0]["system"] for _, rows in leaders)
+        system, n = min(wins.items(), key=lambda win: (-win[1], win[0]))
+        others = [f"{rows[0]['system']} in {task}" for task, rows in leaders
+                  if rows[0]["system"] != system]  # fmt: skip
+        words = [
+            f"in {n:,} of {len(leaders):,} tasks",
+            *([first_of(others, FEW)] if others else []),
+        ]
+        return Tile("First", system, "; ".join(words), "rankings")
+    rows = leaders[0][1]
+    best, which = best_systems(rows)
+    name, rest = rows[0]["system"], [system for system in best if system != rows[0]["system"]]
+    words = [w for w in [_lead(contents, rows)] if w]
+    if rest:
+        verb = "is" if len(rest) == 1 else "are"
+        words.append(f"{first_of(rest, FEW)} {verb} not shown to be worse")
+    elif which != "alone":
+        words.append("better than all others" if "not shown" in which else which)
+    return Tile("First", name, "; ".join(words), "rankings")
+
+
+def _lead(contents: Contents, rows: Sequence[Row]) -> str:
+    """Return how far the first is ahead of the second, with the interval."""
+    behind = differences_to_first(rows, contents.tables["system_comparisons"])
+    if not behind or behind[1]["score"] is None:
+        return ""
+    gap, unit = behind[1], UNITS.get(rows[0]["method"], "")
+    ahead = f"{number(-gap['score'])} {unit}".rstrip()
+    if gap["ci_low"] is not None:
+        ahead += f" ({interval(-gap['ci_high'], -gap['ci_low'])})"
+    return f"{ahead} ahead of {rows[1]['system']}"
+
+
+def _agreement_tile(contents: Contents) -> Tile:
+    """Return a task's statistic if there is one task, else the median of all."""
+    rows = [row for task in sorted(contents.facts["kinds"]) if (row := contents.headline(task))]
+    if not rows:
+        return Tile("Agreement", "unknown", "no statistic is defined", "records")
+    values = [without_rounding(row["value"]) or 0.0 for row in rows]
+    if len(rows) == 1:
+        ends = interval(*(without_rounding(rows[0][end]) for end in ("ci_low", "ci_high")))
+        words = f"{in_words(rows[0]['statistic'])}, 95% interval {ends or 'unknown'}"
+        return Tile("Agreement", number(values[0]), words, "agreement")
+    words = f"median of {len(values):,} tasks, {interval(min(values), max(values))}"
+    return Tile("Agreement", number(median(values)), words, "agreement")
+
+
+def next_commands(contents: Contents) -> list[str]:
+    """Return the three commands that go on from a release."""
+    manifest = contents.manifest
+    if manifest.get("candidate"):
+        return candidate_steps(manifest, "CAMPAIGN")[:FEW]
+    version, parent = manifest["version"], manifest["parent"]
+    kinds, labels = contents.facts["kinds"].values(), contents.labelled_in_all
+    lines = []
+    if labels.n > labels.certain + labels.decided:
+        lines.append("annot items CAMPAIGN --uncertain -o queue.csv    # labels to look at")
+    if parent:
+        lines.append(f"annot diff CAMPAIGN {parent['version']} {version}    # what changed, why")
+    if contents.tables["estimates"].num_rows:
+        lines.append("annot hits CAMPAIGN --design validate    # what people should judge next")
+    elif "scalar" in kinds:  # what the default design plans
+        lines.append("annot hits CAMPAIGN    # the next batch to annotate")
+    lines += [f"annot trace CAMPAIGN {_doubtful_name(contents)}    # why it has its label or score",
+              f"annot verify CAMPAIGN {version}    # that nothing was altered"]  # fmt: skip
+    return lines[:FEW]
+
+
+def _doubtful_name(contents: Contents) -> str:
+    """Return the name of an item to doubt, if a shell takes it as it is; else ITEM."""
+    items = contents.tables["doubtful_items"]["item"].slice(0, 1).to_pylist()
+    return next((name for name in items if NAME.fullmatch(name)), "ITEM")
+
+
+def _join_with_and(parts: Sequence[str]) -> str:
+    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)

@@ -1,0 +1,57 @@
+-- One row is an answer to an item to doubt: who gave it, what it says for the label against the
+-- runner-up (log likelihood ratio, nats), and the file and row that it comes from.
+-- Inputs: doubtful_items, judgments, lineage, judge_confusion.
+-- Parameters: none.
+WITH chosen AS (
+    SELECT task, item, any_value(label) AS label, any_value(runner_up) AS runner_up
+    FROM doubtful_items
+    GROUP BY task, item
+),
+answers AS (
+    SELECT
+        c.task, c.item, j.judgment_id, j.judge, j.fate, j.label, c.label AS best, c.runner_up,
+        CASE
+            WHEN j.label IS NOT NULL THEN j.label
+            WHEN j.preference = 'a' OR j.rank_a < j.rank_b THEN j.item_a || ' is better'
+            WHEN j.preference = 'b' OR j.rank_b < j.rank_a THEN j.item_b || ' is better'
+            WHEN j.item_a IS NOT NULL THEN 'tie'
+            WHEN j.score IS NOT NULL THEN concat_ws(' ', j.criterion, printf('%g', j.score))
+            ELSE coalesce('rank ' || j.rank, '')
+        END AS answer
+    FROM judgments AS j
+    INNER JOIN chosen AS c
+        ON
+            j.task = c.task
+            AND c.item
+            = coalesce(j.item, least(j.item_a, j.item_b) || ' | ' || greatest(j.item_a, j.item_b))
+),
+places AS (
+    SELECT
+        l.judgment_id,
+        l.fate,
+        min(
+            {
+                'source_file': l.source_file,
+                'source_row': l.source_row,
+                'source_digest': coalesce(l.source_digest, '')
+            }
+        ) AS place
+    FROM lineage AS l
+    INNER JOIN answers AS a ON l.judgment_id = a.judgment_id AND l.fate = a.fate
+    GROUP BY l.judgment_id, l.fate
+)
+SELECT
+    a.task, a.item, a.judge, a.fate, a.answer, ln(nullif(yes.probability, 0) / nullif(no.probability, 0)) AS evidence,
+    p.place.source_file AS source_file, p.place.source_row AS source_row,
+    p.place.source_digest AS source_digest
+FROM answers AS a
+LEFT JOIN places AS p ON a.judgment_id = p.judgment_id AND a.fate = p.fate
+LEFT JOIN judge_confusion AS yes
+    ON
+        a.task = yes.task AND a.judge = yes.judge AND a.fate = 'used'
+        AND yes.true_label = a.best AND yes.observed_label = a.label
+LEFT JOIN judge_confusion AS no
+    ON
+        a.task = no.task AND a.judge = no.judge
+        AND no.true_label = a.runner_up AND no.observed_label = a.label
+ORDER BY a.task, a.item, a.fate <> 'used', a.judge, p.place.source_file, p.place.source_row

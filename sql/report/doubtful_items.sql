@@ -1,0 +1,99 @@
+-- One row is an item to doubt: a label that is not certain or that an expert decided against the model;
+-- a score, preference or rank on which judges differ. The most doubtful of each kind first.
+-- Inputs: labels, label_distributions, judgments, items.
+-- Parameters: most_labels, most_others (how many labels; of each other kind).
+-- degree: of labels what probability (without one, the majority's share) lacks to 1; of scores the
+-- range of z-scores of one criterion; of comparisons the votes of the losing side; of ranks their
+-- range. Ranges and counts do not hang on the order of rows, so neither does the order of the items.
+WITH used AS (
+    SELECT
+        task, item, judge, criterion, z, rank, item_a, item_b,
+        coalesce(
+            preference,
+            CASE
+                WHEN rank_a < rank_b THEN 'a' WHEN rank_b < rank_a THEN 'b'
+                WHEN rank_a = rank_b THEN 'tie'
+            END
+        ) AS preference
+    FROM judgments
+    WHERE fate = 'used' AND label IS NULL
+),
+opinions AS (
+    SELECT
+        task,
+        least(item_a, item_b) || ' | ' || greatest(item_a, item_b) AS item,
+        CASE
+            WHEN preference = 'tie' THEN 'tie'
+            WHEN (preference = 'a') = (item_a < item_b) THEN 'first'
+            ELSE 'second'
+        END AS better
+    FROM used
+    WHERE item_a IS NOT NULL AND preference IS NOT NULL
+),
+ranges AS (
+    SELECT task, item, criterion, max(z) - min(z) AS width
+    FROM used
+    WHERE z IS NOT NULL
+    GROUP BY task, item, criterion
+    HAVING min(judge) <> max(judge)
+),
+candidates AS (
+    SELECT
+        'label' AS kind, task, item, label, probability,
+        1 - coalesce(probability, majority_share, 0) AS degree,
+        coalesce(adjudicated AND label <> model_label, false) AS overruled,
+        concat_ws(
+            ', ',
+            CASE WHEN adjudicated AND label <> model_label THEN 'expert against model' END,
+            CASE WHEN NOT certain AND NOT adjudicated THEN 'uncertain' END,
+            CASE WHEN n_judges < 2 AND NOT adjudicated THEN 'one judge' END,
+            CASE WHEN majority_share < 2.0 / 3 AND NOT adjudicated THEN 'split votes' END,
+            CASE WHEN label <> majority_label AND NOT adjudicated THEN 'against the votes' END
+        ) AS reasons
+    FROM labels
+    WHERE (NOT certain AND NOT adjudicated) OR (adjudicated AND label <> model_label)
+    UNION ALL
+    SELECT 'score', task, item, NULL, NULL, max(width), false, 'scores differ'
+    FROM ranges
+    GROUP BY task, item
+    UNION ALL
+    SELECT
+        'preference', task, item, NULL, NULL,
+        least(
+            count(*) FILTER (better = 'first'), count(*) FILTER (better = 'second')
+        ),
+        false, 'preferences differ'
+    FROM opinions
+    GROUP BY task, item
+    UNION ALL
+    SELECT 'rank', task, item, NULL, NULL, max(rank) - min(rank), false, 'ranks differ'
+    FROM used
+    WHERE rank IS NOT NULL AND item_a IS NULL
+    GROUP BY task, item
+    HAVING min(judge) <> max(judge)
+),
+doubtful AS (
+    SELECT * FROM candidates
+    WHERE kind = 'label' OR degree > 0
+    QUALIFY row_number() OVER (
+        PARTITION BY kind ORDER BY overruled DESC, degree DESC, task, item
+    ) <= CASE WHEN kind = 'label' THEN $most_labels ELSE $most_others END
+),
+runner_ups AS (
+    SELECT
+        d.task,
+        d.item,
+        arg_max(d.label, (d.probability, d.label)) AS runner_up
+    FROM label_distributions AS d
+    INNER JOIN doubtful AS l ON d.task = l.task AND d.item = l.item AND d.label <> l.label
+    WHERE d.probability IS NOT NULL
+    GROUP BY d.task, d.item
+),
+texts AS (
+    SELECT item, any_value(text ORDER BY text) AS text FROM items WHERE text IS NOT NULL GROUP BY item
+)
+SELECT d.kind, d.task, d.item, d.label, d.probability, r.runner_up, d.reasons, t.text
+FROM doubtful AS d
+LEFT JOIN runner_ups AS r ON d.task = r.task AND d.item = r.item
+LEFT JOIN texts AS t ON d.item = t.item
+ORDER BY d.kind, d.overruled DESC, d.degree DESC, d.task, d.item

@@ -1,0 +1,168 @@
+"""Items to doubt: which they are, in which order, and what the page holds of them."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from datetime import UTC, datetime
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from annot_pipeline.contracts import GOLD
+from annot_pipeline.report.contents import Contents
+from annot_pipeline.report.report import QUERIED
+from annot_pipeline.report.sections import doubt as module
+from annot_pipeline.report.sections.adjudicated import adjudicated
+from annot_pipeline.report.sections.doubt import doubt
+from tests.report.report_pages import QUERIES, build_into, contents_of, csv_text, html_of, tables_of
+
+OPEN = {"privacy": {"pseudonymize": False}}
+
+
+def rows_of(built: Any) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = tables_of(built)["doubtful_items"].to_pylist()
+    return rows
+
+
+@pytest.fixture(scope="module")
+def mixed(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """Labels and scores of four items each, three judges; a fifth label has two judges."""
+    rows = [
+        {"task": "tone", "judge": f"w{j}", "item": f"i{i}", "label": "yes" if j < i else "no",
+         "score": ""}
+        for i in range(4) for j in range(3)
+    ] + [
+        {"task": "worth", "judge": f"w{j}", "item": f"k{i}", "label": "",
+         "score": 50 + 10 * i + (i * j * 7) % 5}
+        for i in range(4) for j in range(3)
+    ]  # fmt: skip
+    rows += [{"task": "tone", "judge": f"w{j}", "item": "i4", "label": label, "score": ""}
+             for j, label in enumerate(["yes", "no"])]  # fmt: skip
+    fields = {name: name for name in ("task", "judge", "item", "label", "score")}
+    document = {
+        "campaign": "mixed", **OPEN,
+        "sources": [{"path": "exports/*.csv", "format": "csv", "fields": fields}],
+        "tasks": [{"name": "tone", "kind": "categorical"}, {"name": "worth", "kind": "scalar"}],
+    }  # fmt: skip
+    return build_into(tmp_path_factory.mktemp("mixed"), {"a.csv": csv_text(rows)}, document)
+
+
+def test_labels_that_are_not_certain_and_items_on_which_judges_differ(mixed):
+    rows = rows_of(mixed)
+    labels = [row for row in rows if row["kind"] == "label"]
+    published = mixed.table("labels").to_pylist()
+    uncertain = {row["item"]: row["probability"] for row in published if not row["certain"]}
+    assert {row["item"] for row in labels} == {*uncertain}
+    assert [row["probability"] for row in labels] == sorted(uncertain.values())
+    (split,) = [row for row in labels if row["item"] == "i4"]
+    assert split["reasons"].startswith("uncertain, split votes")
+    assert {split["label"], split["runner_up"]} == {"yes", "no"}
+    scores = [row for row in rows if row["kind"] == "score"]
+    z = {}
+    for row in mixed.table("judgments").to_pylist():
+        if row["z"] is not None:
+            z.setdefault(row["item"], []).append(row["z"])
+    widths = [max(z[row["item"]]) - min(z[row["item"]]) for row in scores]
+    assert len(widths) == 4
+    assert widths == sorted(widths, reverse=True)
+
+
+def test_answers_say_who_where_and_what_they_weigh(mixed):
+    answers = [
+        row for row in tables_of(mixed)["doubtful_answers"].to_pylist() if row["item"] == "i4"
+    ]
+    assert [(a["judge"], a["answer"], a["source_row"]) for a in answers] == [
+        ("w0", "yes", 25), ("w1", "no", 26),
+    ]  # fmt: skip
+    (item,) = [row for row in rows_of(mixed) if row["item"] == "i4"]
+    confusion = {
+        (row["judge"], row["true_label"], row["observed_label"]): row["probability"]
+        for row in mixed.table("judge_confusion").to_pylist()
+    }
+    for answer in answers:
+        likely, other = (
+            confusion[answer["judge"], label, answer["answer"]]
+            for label in (item["label"], item["runner_up"])
+        )
+        assert answer["evidence"] == pytest.approx(math.log(likely / other))
+
+
+def test_the_page_holds_every_item_with_the_line_of_each_answer(mixed):
+    html = (mixed.publication.release.folder / "report.html").read_text(encoding="utf-8")
+    data = json.loads(re.search(r'id="doubt-data">(.*?)</script>', html)[1])
+    rows = rows_of(mixed)
+    assert len(data["items"]) == len(rows)
+    tone = data["tasks"].index("tone")
+    (item,) = [entry for entry in data["items"] if entry[:2] == [tone, "i4"]]
+    judge, answer, evidence, file, row, line = item[7][0]
+    assert (data["judges"][judge][0], data["answers"][answer]) == ("w0", "yes")
+    assert (data["files"][file], row, line) == ("a.csv", 25, 26)
+    assert evidence is not None
+    assert data["classes"][tone] == ["no", "yes"]
+    anchor = data["judges"][judge][1]
+    assert f'<tr id="{anchor}">' in html
+
+
+def test_too_many_items_are_cut_and_the_command_for_all_is_told(mixed):
+    contents = contents_of(mixed)
+    rows = contents.tables["doubtful_items"].to_pylist()
+    (label,) = [row for row in rows if row["item"] == "i4"]
+    many = [label | {"item": f"i{n:05}", "text": "x" * 1000} for n in range(2_000)]
+    table = pa.Table.from_pylist(many, contents.tables["doubtful_items"].schema)
+    crowd = Contents(contents.manifest, contents.tables | {"doubtful_items": table}, {})
+    facts = doubt(crowd)
+    assert len(facts["data"]) < module.MOST_BYTES + 20_000
+    assert 100 < facts["n_listed"] < 2_000
+    facts["n_uncertain"] = 2_000
+    assert doubt(Contents(contents.manifest, contents.tables | {
+        "doubtful_items": table.slice(0, 0)}, {})) == {}  # fmt: skip
+    html = html_of(doubt, crowd)
+    assert "annot items CAMPAIGN --uncertain -o queue.csv" in html or facts["n_listed"] >= 5
+    assert max(len(item[6]) for item in json.loads(facts["data"])["items"]) == module.MOST_TEXT
+
+
+def test_a_pair_that_judges_fight_over(tmp_path):
+    votes = [("x", "y", "aab"), ("y", "z", "aaa"), ("x", "z", "abab")]
+    rows = [
+        {"judge": f"w{n}", "segment": "s", "a": a, "b": b, "won": won}
+        for a, b, wins in votes for n, won in enumerate(wins)
+    ]  # fmt: skip
+    fields = {"judge": "judge", "segment": "segment", "system_a": "a", "system_b": "b",
+              "preference": "won"}  # fmt: skip
+    document = {"campaign": "small", **OPEN, "sources": [
+        {"path": "exports/*.csv", "format": "csv", "fields": fields}]}  # fmt: skip
+    built = build_into(tmp_path, {"a.csv": csv_text(rows)}, document)
+    actual = [(row["kind"], row["item"]) for row in rows_of(built)]
+    assert actual == [("preference", "s/x | s/z"), ("preference", "s/x | s/y")]  # 2 and 1 lose
+    answers = tables_of(built)["doubtful_answers"].to_pylist()
+    told = [row["answer"] for row in answers if row["item"] == "s/x | s/y"]
+    assert told == ["s/x is better", "s/x is better", "s/y is better"]
+
+
+def test_decisions_against_the_model_come_first():
+    def row(item: str, label: str, model: str | None) -> dict[str, Any]:
+        return {
+            "task": "t", "item": item, "label": label, "model_label": model,
+            "certain": False, "dawid_skene_certain": False,
+            "probability": None, "model_probability": None, "adjudicated": True,
+            "adjudicator": "e", "adjudicated_at": datetime(2024, 6, 1, 12, tzinfo=UTC),
+            "adjudication_reason": "<b>", "n_judgments": 0, "n_judges": 0,
+        }  # fmt: skip
+
+    rows = [row("a", "yes", "yes"), row("b", "no", "yes"), row("c", "no", None)]
+    labels = pa.Table.from_pylist(rows, GOLD["labels"].schema)
+
+    def queried(labels: pa.Table) -> dict[str, pa.Table]:
+        inputs = {"labels": labels, "items": GOLD["items"].empty()}
+        names = ("label_counts", "decisions")
+        return {n: QUERIES.table(f"report/{n}", inputs, QUERIED[n]) for n in names}
+
+    html = html_of(adjudicated, Contents({}, queried(labels), {}))
+    assert "3 labels are an expert's decision, 1 of them against the model" in html
+    assert html.index('row">b</th>') < html.index('row">c</th>') < html.index('row">a</th>')
+    assert "&lt;b&gt;" in html
+    assert "2024-06-01 12:00" in html
+    assert html_of(adjudicated, Contents({}, queried(GOLD["labels"].empty()), {})) == ""
