@@ -142,6 +142,18 @@ def printable(text: object) -> str:
     return "".join(c if c.isprintable() or c in KEPT else "\ufffd" for c in whole)
 
 
+class Passing(str):
+    """A message of progress that the next one replaces on a terminal."""
+
+    __slots__ = ()
+
+
+class Step(Passing):
+    """A passing message that says which of the steps of a build runs."""
+
+    __slots__ = ()
+
+
 def first_of(texts: Sequence[str], most: int = SHOWN_VALUES, between: str = ", ") -> str:
     """Return the first few of many, and how many more there are."""
     more = len(texts) - most

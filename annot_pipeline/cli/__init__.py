@@ -19,6 +19,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn, TextIO
 
 from annot_pipeline.cli.arguments import COMMANDS
+from annot_pipeline.cli.common import terminal
+from annot_pipeline.cli.terminal import write
 from annot_pipeline.errors import AnnotError, Problem, StoreError, printable
 from annot_pipeline.version import __version__
 
@@ -31,7 +33,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):  # a terminal that is not UTF-8 shows escapes
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
-        with _printed(as_json=getattr(arguments, "json", False)):
+        with _printed(as_json=getattr(arguments, "json", False)), _told(arguments):
             status: int = arguments.run(arguments)
         return status
     except AnnotError as error:
@@ -71,6 +73,16 @@ def _printed(*, as_json: bool) -> Iterator[None]:
             redirected.enter_context(contextlib.redirect_stdout(PrintableStream(sys.stdout)))
         redirected.enter_context(contextlib.redirect_stderr(PrintableStream(sys.stderr)))
         yield
+
+
+@contextlib.contextmanager
+def _told(arguments: argparse.Namespace) -> Iterator[None]:
+    """Tell as much as the options say, and end the line that moves before anything else is told."""
+    terminal.quiet, terminal.verbose = arguments.quiet, arguments.verbose
+    try:
+        yield
+    finally:
+        terminal.close()
 
 
 class PrintableStream(io.TextIOBase):
@@ -149,7 +161,7 @@ class _Command(argparse.ArgumentParser):
 
 def _failed(arguments: argparse.Namespace, error: AnnotError) -> int:
     """Say what is wrong: a block on stderr, and with --json a document on stdout too."""
-    print(f"annot: {error}", file=sys.stderr)
+    write(f"annot: {error}".split("\n"), sys.stderr)
     if arguments.json:
         with contextlib.suppress(BrokenPipeError):  # nobody reads on
             document = {"error": error.document(), "exit_status": error.exit_status}

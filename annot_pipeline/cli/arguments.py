@@ -29,7 +29,7 @@ class Command(NamedTuple):
 
     def add_to(self, parser: argparse.ArgumentParser) -> None:
         """Add the arguments, and what runs them."""
-        for names, options in (*self.arguments, flag("--json", "print one JSON document")):
+        for names, options in (*self.arguments, *EVERYWHERE):
             parser.add_argument(*names, **options)
         parser.set_defaults(run=self.run)
 
@@ -78,6 +78,12 @@ def flag(name: str, text: str) -> Argument:
     return (name,), {"action": "store_true", "help": text}
 
 
+EVERYWHERE = (
+    flag("--json", "print one JSON document"),
+    (("-q", "--quiet"), {"action": "store_true", "help": "tell no progress"}),
+    (("-v", "--verbose"), {"action": "store_true", "help": "tell every step, and digests"}),
+)
+"""Options of all commands."""
 CAMPAIGN_HELP = "campaign.yaml or the folder that holds it"
 SET_HELP = "override a setting of campaign.yaml, as --set seed=3 (repeatable)"
 SET = option("--set", SET_HELP, "a.b=c", action="append", default=[], dest="sets")

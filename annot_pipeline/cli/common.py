@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from annot_pipeline.errors import ConfigError, Problem, printable
+from annot_pipeline.cli.terminal import Terminal, write
+from annot_pipeline.errors import ConfigError, Problem
 
 if TYPE_CHECKING:
     from annot_pipeline.config import LoadedCampaign
@@ -65,16 +66,21 @@ def check_output(
     refuse_read_back(campaign, paths)
 
 
+terminal = Terminal()
+"""Of this process; the options of its command say how much it tells."""
+
+
 def say(message: str) -> None:
-    """Print progress on stderr."""
-    print(f"  {printable(message)}", file=sys.stderr, flush=True)
+    """Tell progress on stderr."""
+    terminal.say(message)
 
 
 def show(
     arguments: argparse.Namespace, document: Document, lines: Callable[[], Iterable[str]]
 ) -> None:
     """Print the result on stdout: one JSON document with --json, else text for people."""
+    terminal.close()
     if arguments.json:
         print(json.dumps(document, sort_keys=True, indent=2))  # ASCII: safe on any terminal
     else:
-        print("\n".join(map(printable, lines())))
+        write(lines(), sys.stdout)

@@ -5,8 +5,10 @@ What `--json` prints is the document; a command names what of it is shown, and i
 
 from __future__ import annotations
 
+import shutil
+import sys
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from annot_pipeline.errors import first_of, printable
 
@@ -14,6 +16,9 @@ MOST_ROWS = 12
 """Rows of a table unless a command wants more; --json has all."""
 LONGEST, LONGEST_CELL = 1000, 40
 """Characters of a text in a field, and in a cell of a table."""
+
+NARROWEST = 12
+"""Characters that a text keeps where a table does not fit on the terminal."""
 
 Names = str | Mapping[str, str]
 """Paths into a document with their headings; in one text, ``path`` or ``path=heading`` each."""
@@ -85,17 +90,62 @@ def table(
         values = [at(row, path) for row in rows[:most]]
         cells = [text(value, longest, digits) for value in values]
         if any(cells):
-            width = max(map(len, (heading, *cells)))
             is_number = all(isinstance(value, (int, float)) or value is None for value in values)
-            columns.append(
-                [
-                    cell.rjust(width) if is_number else cell.ljust(width)
-                    for cell in (heading, *cells)
-                ]
-            )
-    yield from ("  " + "  ".join(row).rstrip() for row in zip(*columns, strict=True))
+            columns.append(Column([heading, *cells], is_number))
+    shown, left_out = fit(columns, terminal_columns() - len("  "))
+    padded = [column.padded() for column in shown]
+    yield from ("  " + "  ".join(row).rstrip() for row in zip(*padded, strict=True))
+    if left_out:
+        yield f"  no room for {', '.join(left_out)}; --json has all"
     if len(rows) > most:
         yield f"  and {len(rows) - most:,} more; --json has all"
+
+
+class Column(NamedTuple):
+    """A column of a table: the heading and its cells, and whether these are numbers."""
+
+    cells: list[str]
+    is_number: bool
+
+    @property
+    def width(self) -> int:
+        """Return the characters of the longest."""
+        return max(map(len, self.cells))
+
+    def cut(self, width: int) -> Column:
+        """Return the column with texts of so many characters at most."""
+        cells = [c if len(c) <= width else f"{c[: width - 1]}…" for c in self.cells]
+        return self._replace(cells=cells)
+
+    def padded(self) -> list[str]:
+        """Return cells of one width, numbers at the right."""
+        width = self.width
+        return [c.rjust(width) if self.is_number else c.ljust(width) for c in self.cells]
+
+
+def fit(columns: Sequence[Column], most: int) -> tuple[list[Column], list[str]]:
+    """Return columns that take so many characters at most, and the heads of those left out.
+
+    The widest texts are cut first, to `NARROWEST`; then columns go from the right.
+    """
+    shown = list(columns)
+    while sum(column.width + 2 for column in shown) - 2 > most:
+        texts = [k for k, c in enumerate(shown) if not c.is_number and c.width > NARROWEST]
+        if texts:
+            widest = max(texts, key=lambda k: shown[k].width)
+            shown[widest] = shown[widest].cut(shown[widest].width - 1)
+        elif len(shown) > 1:
+            shown.pop()
+        else:
+            break
+    return shown, [column.cells[0] for column in columns[len(shown) :]]
+
+
+def terminal_columns() -> int:
+    """Return the characters of a line of the terminal; without one, of any line."""
+    if not sys.stdout.isatty():
+        return sys.maxsize
+    return shutil.get_terminal_size().columns
 
 
 def _headings(names: Names) -> Mapping[str, str]:

@@ -9,9 +9,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from annot_pipeline.cli.common import load, show, typed
-from annot_pipeline.cli.render import LONGEST_CELL, fields, table, text
-from annot_pipeline.errors import row_and_line
+from annot_pipeline.cli.common import load, show, terminal, typed
+from annot_pipeline.cli.render import LONGEST_CELL, fields, table, terminal_columns, text
+from annot_pipeline.errors import counted, row_and_line
 
 Row = dict[str, Any]
 
@@ -19,7 +19,7 @@ MOST_JUDGMENTS = 200
 """Judgments that are shown; --json has all."""
 WHOLE = 3
 """Tasks that are shown in full; of an item in more of them each gets a row."""
-WIDTH = 98
+WIDTH = min(98, terminal_columns() - 2)
 LONGEST = 80
 UNLIKELY = 5e-5
 """Probability below which a class without votes is not shown."""
@@ -122,7 +122,12 @@ def _trace(trace: Row) -> Iterator[str]:
         | {"tables": {n: sha[:8] for n, sha in run["data_versions"].items() if n in taken}}
         for run in trace["chain"]
     ]
-    yield from table("made by", chain, "stage code run tables", most=len(chain), longest=LONGEST)
+    if terminal.verbose:
+        yield from table(
+            "made by", chain, "stage code run tables", most=len(chain), longest=LONGEST
+        )
+    else:
+        yield f"made by {counted(len(chain), 'stage')}: -v shows versions of code and tables"
 
 
 def _result(trace: Row) -> list[str]:

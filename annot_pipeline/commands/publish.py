@@ -30,7 +30,7 @@ from annot_pipeline.commands.release_manifest import (
 from annot_pipeline.config.campaign_file import kept_text
 from annot_pipeline.config.signature import settings_hash
 from annot_pipeline.contracts import GOLD
-from annot_pipeline.errors import AnnotError, GateError, Problem, StoreError, first_of
+from annot_pipeline.errors import AnnotError, GateError, Problem, Step, StoreError, first_of
 from annot_pipeline.gates import Decision, GateResult
 from annot_pipeline.runtime.parent import refuse_overtaken
 from annot_pipeline.stages.build import STAGES, Build, Planned, StageRun, check_one_build
@@ -128,6 +128,7 @@ class _Draft:
         from annot_pipeline.commands.release_pages import write_pages
         from annot_pipeline.stages.ingest.archived_lines import MOST_BYTES, released_lines
 
+        self.build.progress(Step(f"[{len(STAGES)}/{len(STAGES)}] write the release"))
         build, parent = self.build, self.parent
         tables = _place(build, self.outputs, folder)
         document = release_manifest(

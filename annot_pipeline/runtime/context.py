@@ -14,6 +14,7 @@ import pyarrow as pa
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.contracts import GOLD
 from annot_pipeline.contracts.stage_metrics import StageMetrics
+from annot_pipeline.errors import Passing
 from annot_pipeline.runtime.executors import Engine, engine_of
 from annot_pipeline.runtime.job_sizes import DEFAULT_SIZES, JobSizes
 from annot_pipeline.storage.keys import derive
@@ -83,7 +84,7 @@ class StageContext:
         stage = self.folder.parent.name.replace("_", " ")
         total = f"of {len(jobs):,} parts"
         return self.engine.run(
-            all_jobs, at_once, lambda n: self.progress(f"{stage}: {n:,} {total}")
+            all_jobs, at_once, lambda n: self.progress(Passing(f"{stage}: {n:,} {total}"))
         )
 
     @property

@@ -26,7 +26,7 @@ import pyarrow.compute as pc
 from annot_pipeline.config import Campaign
 from annot_pipeline.config.signature import digest
 from annot_pipeline.contracts.stage_metrics import TaskMetrics
-from annot_pipeline.errors import shorten
+from annot_pipeline.errors import Passing, shorten
 from annot_pipeline.methods.numerics.blocks import Blocks, InMemoryBlocks
 from annot_pipeline.runtime.blocks import StoredBlocks, dump, load
 from annot_pipeline.runtime.by_task import ByTask
@@ -89,7 +89,7 @@ def throttle_progress(progress: Progress) -> Progress:
         nonlocal last
         if time.monotonic() - last >= 1:
             last = time.monotonic()
-            progress(message)
+            progress(Passing(message))
 
     return report
 

@@ -19,7 +19,15 @@ from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.config.signature import digest, settings_document
 from annot_pipeline.contracts import GOLD
 from annot_pipeline.contracts.stage_metrics import MetricsError, StageMetrics, TableMetrics
-from annot_pipeline.errors import AnnotError, EngineError, GateError, Problem, StoreError
+from annot_pipeline.errors import (
+    AnnotError,
+    EngineError,
+    GateError,
+    Passing,
+    Problem,
+    Step,
+    StoreError,
+)
 from annot_pipeline.gates import Decision, GateResult, check_gate_names, is_checked, run_gates
 from annot_pipeline.runtime.blas_threads import one_blas_thread
 from annot_pipeline.runtime.context import StageContext, StageOutput
@@ -115,7 +123,7 @@ class Build:
         if self.campaign.settings.privacy.pseudonymize:
             self.mask = NameMask(self.store, self.run, self.campaign.settings.judges.declared)
             progress = self.progress
-            self.progress = lambda text: progress(self.mask_text(text))
+            self.progress = lambda text: progress(type(text)(self.mask_text(text)))
 
     @cached_property
     def key(self) -> bytes:
@@ -148,6 +156,8 @@ class Build:
                 if stage is STAGES[0]:  # before hours of work
                     self._look_at_releases()
                 self.store.prepare()
+                place = f"[{STAGES.index(stage) + 1}/{len(STAGES)}]"
+                self.progress(Step(f"{place} {stage.name.replace('_', ' ')}"))
                 with self.store.shared_lock(self.say_waiting), running(f"stage {stage.name}"):
                     run = self._run_stage(stage)
             except OSError as error:
@@ -190,7 +200,9 @@ class Build:
         engine = engine_of(self.campaign.settings, self.store.root, self.progress)
         jobs = [make for jobs_of_table in planned.values() for _, make in jobs_of_table]
         total = f"{len(jobs):,} gold files"
-        files = iter(engine.run(jobs, done=lambda n: self.progress(f"wrote {n:,} of {total}")))
+        files = iter(
+            engine.run(jobs, done=lambda n: self.progress(Passing(f"wrote {n:,} of {total}")))
+        )
         return {
             name: StoredTable(tuple(next(files) for _ in jobs_of_table))
             for name, jobs_of_table in planned.items()

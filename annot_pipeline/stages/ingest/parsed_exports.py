@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from annot_pipeline.config import CANONICAL_FIELDS, Limits, Source
 from annot_pipeline.config.signature import digest
 from annot_pipeline.contracts import INT, TEXT
-from annot_pipeline.errors import counted
+from annot_pipeline.errors import Passing, counted
 from annot_pipeline.exports import CODE_VERSION as READERS_VERSION
 from annot_pipeline.exports import Piece
 from annot_pipeline.runtime.context import StageContext
@@ -275,10 +275,10 @@ def _parsed(context: StageContext, new: Mapping[Path, Parsing]) -> dict[Path, Pa
     n_jobs, total = sum(map(len, jobs.values())), counted(len(new), "export")
     if pieces:
         total = f"{counted(n_jobs, 'piece')} of {total}"
+    every = [*chain(*jobs.values())]
+    tell = context.progress
     results = iter(
-        context.engine.run(
-            [*chain(*jobs.values())], done=lambda n: context.progress(f"read {n:,} of {total}")
-        )
+        context.engine.run(every, done=lambda n: tell(Passing(f"read {n:,} of {total}")))
     )
     read = {target: [next(results) for _ in jobs[target]] for target in jobs}
     joins = [

@@ -1,0 +1,131 @@
+"""What people see while a command runs: one line that moves, messages, warnings, colours.
+
+A terminal has a line with step, part and time, which is rewritten; a file gets plain lines. rich
+writes to terminals and is loaded for them alone.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, TextIO
+
+from annot_pipeline.errors import Passing, Step, counted, printable
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+BETWEEN = 10.0
+"""Seconds between passing messages in a file."""
+WARNING = "warn: "
+STYLES = {
+    "warn:": "yellow", "error:": "red", "annot:": "bold red", "next:": "bold",
+    "published": "green",
+}  # fmt: skip
+"""Styles of lines by their first word."""
+
+
+class Terminal:
+    """Where a command says what it does.
+
+    Parameters
+    ----------
+    quiet
+        Whether only warnings and errors are told.
+    verbose
+        Whether passing messages are told in a file too.
+    """
+
+    def __init__(self, *, quiet: bool = False, verbose: bool = False) -> None:
+        self.quiet, self.verbose = quiet, verbose
+        self.step, self.part, self.start = "", "", time.monotonic()
+        self.last = self.start
+        self.warnings: list[str] = []
+        self.live: Any = None
+
+    def say(self, message: str) -> None:
+        """Tell a message about the progress."""
+        if message.startswith(WARNING):
+            self.warnings.append(message.removeprefix(WARNING))
+        elif self.quiet:
+            return
+        elif isinstance(message, Passing) and sys.stderr.isatty():
+            self._move(message)
+        elif not isinstance(message, Passing) or self._is_due():
+            self._print(f"  {message}")
+
+    def close(self) -> None:
+        """End the line that moves, and tell the warnings."""
+        if self.live is not None:
+            self.live.stop()
+            self.live = None
+        if self.warnings:
+            self._print(f"  {counted(len(self.warnings), 'warning')}")
+        for warning in self.warnings:
+            self._print(f"  warn: {warning}")
+        self.warnings = []
+
+    def _is_due(self) -> bool:
+        now = time.monotonic()
+        if self.verbose or now - self.last >= BETWEEN:
+            self.last = now
+            return True
+        return False
+
+    def _move(self, message: Passing) -> None:
+        if isinstance(message, Step):
+            self.step, self.part = printable(message), ""
+        else:
+            self.part = printable(message)
+        if self.live is None:
+            from rich.live import Live
+
+            self.live = Live(
+                console=console(sys.stderr), get_renderable=self._line, transient=True,
+                refresh_per_second=4,
+            )  # fmt: skip
+            self.live.start()
+
+    def _line(self) -> Any:
+        from rich.text import Text
+
+        minutes, seconds = divmod(int(time.monotonic() - self.start), 60)
+        parts = [part for part in (self.step, self.part, f"{minutes}:{seconds:02}") if part]
+        return Text(", ".join(parts), style="cyan", no_wrap=True, overflow="ellipsis")
+
+    def _print(self, line: str) -> None:
+        if self.live is not None:
+            self.live.console.print(styled(line), soft_wrap=True)
+        else:
+            write([line], sys.stderr)
+
+
+def write(lines: Iterable[str], stream: TextIO) -> None:
+    """Write lines, on a terminal in colours by their first word."""
+    if not (stream.isatty() or os.environ.get("FORCE_COLOR")):
+        for line in lines:
+            print(printable(line), file=stream, flush=True)
+        return
+    target = console(stream)
+    for line in lines:
+        target.print(styled(line), soft_wrap=True)
+
+
+def styled(line: str) -> Any:
+    """Return a line with the style of its first word."""
+    from rich.text import Text
+
+    word = line.strip().partition(" ")[0]
+    return Text(printable(line), style=STYLES.get(word, ""))
+
+
+def console(stream: TextIO) -> Console:
+    """Return rich's console on a stream, beneath what makes texts printable; it heeds NO_COLOR."""
+    from rich.console import Console
+
+    return Console(
+        file=getattr(stream, "stream", stream), force_terminal=True, highlight=False, markup=False,
+        emoji=False,
+    )  # fmt: skip

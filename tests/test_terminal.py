@@ -1,0 +1,138 @@
+"""What a terminal shows while a command runs, and what a file gets instead."""
+
+from __future__ import annotations
+
+import io
+import os
+import pty
+import re
+import subprocess
+import sys
+
+import pytest
+
+from annot_pipeline.cli.render import Column, fit, table
+from annot_pipeline.cli.terminal import Terminal, write
+from annot_pipeline.errors import Passing, Step
+from tests.report.report_pages import labels_campaign
+
+ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+
+
+class Tty(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture(autouse=True)
+def plain(monkeypatch):
+    for name in ("NO_COLOR", "FORCE_COLOR", "COLUMNS"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def tell(terminal: Terminal) -> None:
+    terminal.say(Step("[5/11] infer labels"))
+    terminal.say(Passing("part 6 of 11"))
+    terminal.say("warn: first: 1 of 2")
+    terminal.say("1,995 items labelled")
+    terminal.say("warn: second: 3 of 4")
+    terminal.close()
+
+
+def test_a_file_gets_plain_lines_without_passing_ones_and_warnings_at_the_end(capsys):
+    tell(Terminal())
+    assert capsys.readouterr().err.splitlines() == [
+        "  1,995 items labelled", "  2 warnings", "  warn: first: 1 of 2", "  warn: second: 3 of 4",
+    ]  # fmt: skip
+
+
+def test_verbose_tells_every_step_and_quiet_only_warnings(capsys):
+    tell(Terminal(verbose=True))
+    assert capsys.readouterr().err.splitlines()[:2] == ["  [5/11] infer labels", "  part 6 of 11"]
+    tell(Terminal(quiet=True))
+    assert capsys.readouterr().err.splitlines()[0] == "  2 warnings"
+
+
+def test_a_terminal_has_one_line_with_step_part_and_time(monkeypatch):
+    stream = Tty()
+    monkeypatch.setattr(sys, "stderr", stream)
+    terminal = Terminal()
+    terminal.say(Step("[5/11] infer labels"))
+    terminal.say(Passing("part 6 of 11"))
+    terminal.live.refresh()
+    terminal.say("1,995 items labelled")
+    terminal.close()
+    shown = ESCAPE.sub("", stream.getvalue())
+    assert re.search(r"\[5/11\] infer labels, part 6 of 11, 0:0\d", shown)
+    assert "1,995 items labelled" in shown
+    assert stream.getvalue().rstrip().endswith("\x1b[2K"), "the line is gone at the end"
+    terminal.say(Step("[6/11] rank systems"))
+    terminal.close()
+    assert "part 6" not in ESCAPE.sub("", stream.getvalue()).rpartition("[6/11]")[2]
+
+
+@pytest.mark.parametrize(
+    ("stream", "setting", "is_colored"),
+    [(Tty, "", True), (Tty, "NO_COLOR", False), (io.StringIO, "", False),
+     (io.StringIO, "FORCE_COLOR", True)],
+)  # fmt: skip
+def test_colours_are_for_terminals_unless_the_user_says_otherwise(
+    monkeypatch, stream, setting, is_colored
+):
+    if setting:
+        monkeypatch.setenv(setting, "1")
+    out = stream()
+    write(["annot: wrong", "  warn: \x1b[2Jlook", "plain"], out)
+    colours = [code for code in COLOUR.findall(out.getvalue()) if re.search("3[0-7]", code)]
+    assert bool(colours) is is_colored
+    assert "\x1b[2J" not in out.getvalue()
+    assert ESCAPE.sub("", out.getvalue()).splitlines()[2] == "plain"
+
+
+def test_a_table_that_is_too_wide_is_cut_and_then_loses_columns(monkeypatch):
+    rows = [{"item": f"item {n} " + "x" * 30, "text": "y" * 40, "share": 0.123456, "n": n}
+            for n in range(3)]  # fmt: skip
+    out = Tty()
+    monkeypatch.setattr(sys, "stdout", out)
+    for columns, left_out in ((80, []), (40, []), (30, ["share", "n"])):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        lines = list(table("t", rows, "item text share n"))
+        assert max(map(len, lines[1:5])) <= columns, columns
+        told = [line for line in lines if "no room for" in line]
+        assert told == ([f"  no room for {', '.join(left_out)}; --json has all"] * bool(left_out))
+    monkeypatch.setattr(sys, "stdout", io.StringIO())
+    assert "x" * 30 in "\n".join(table("t", rows, "item text share n")), "a file gets all"
+    assert fit([Column(["name", "a" * 90], is_number=False)], 20)[0][0].width == 20
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("columns", [80, 160])
+def test_commands_on_a_terminal(tmp_path, columns):
+    """Every line of the tables fits, and nothing but colours and the moving line is escaped."""
+    labels_campaign(tmp_path)
+    for command in (["status"], ["items"], ["releases"], ["trace", "item 3"], ["verify"]):
+        shown = on_a_terminal([command[0], str(tmp_path), *command[1:]], columns)
+        assert {code[-1] for code in ESCAPE.findall(shown)} <= set("mKAhl"), command
+        lines = [ESCAPE.sub("", line).rstrip("\r") for line in shown.split("\n")]
+        assert all(len(line) <= columns for line in lines if line.startswith("  item ")), command
+
+
+def on_a_terminal(command: list[str], columns: int) -> str:
+    """Run annot on a pseudo-terminal; return what it wrote."""
+    leader, follower = pty.openpty()
+    environment = os.environ | {"COLUMNS": str(columns), "TERM": "xterm-256color"}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "annot_pipeline.cli", *command],
+        stdout=follower, stderr=follower, stdin=follower, env=environment,
+    )  # fmt: skip
+    os.close(follower)
+    shown = b""
+    while True:
+        try:
+            shown += os.read(leader, 65_536)
+        except OSError:  # the other end is closed
+            break
+    os.close(leader)
+    assert process.wait() == 0
+    return shown.decode()
