@@ -172,6 +172,13 @@ ITEMS = (
     option("--output", "write all items there, with texts and votes", "FILE.csv|FILE.parquet",
            **OUTPUT),
 )  # fmt: skip
+SERVE = (
+    *CAMPAIGN,
+    option("--port", "port of this machine (default: 8017)", "N", type=int, default=8017),
+    option("--output", "file that decisions are added to (default: decisions.csv next to "
+           "campaign.yaml)", "FILE.csv", **OUTPUT),
+    flag("--show-names", "show raw rows with the names of judges, though these have pseudonyms"),
+)  # fmt: skip
 BISECT = (*CAMPAIGN, option("item", "an item", "ITEM"), TASK)
 DIFF = (
     *CAMPAIGN,
@@ -286,6 +293,8 @@ COMMANDS = (
             "the release does not have the item or task, or cannot be read", TRACE),
     Command("items", "items", "list items by what makes their labels doubtful",
             "the release cannot be read", ITEMS),
+    Command("serve", "serve", "serve a local page of items, judges and raw rows",
+            "the release cannot be read, or the port is taken", SERVE),
     Command("bisect", "diff", "show by which release an item got its label or score, and why",
             "the newest release does not have the item, or one cannot be read", BISECT),
     Command("diff", "diff", "show what changed between two releases, each change with its cause",

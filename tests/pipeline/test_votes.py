@@ -334,7 +334,7 @@ def test_people_are_told_that_labels_are_majorities(
     built = build_file(folder)
     pages = built.publication.release.folder
     report, card = (pages / "report.html").read_text(), (pages / "README.md").read_text()
-    assert "<strong>16 anonymous votes became 3 labels.</strong>" in report
+    assert "16 anonymous votes became 3 labels." in report
     assert "majority of votes that come as counts: birds (16 anonymous votes)" in report
     assert "majorities of anonymous votes: birds (16 anonymous votes)" in card
     assert 'counts["share"] = counts["votes"] / totals' in card

@@ -7,7 +7,6 @@ says that they must run.
 from __future__ import annotations
 
 import csv
-import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,11 +14,11 @@ from typing import Any
 
 import pytest
 
+from tests.browser import chromium, violations
 from tests.conftest import build_file
 from tests.full_campaign import write_full_campaign
 from tests.report.report_pages import HOSTILE, LONG, hostile_campaign, labels_campaign
 
-CHROMIUM = Path("/usr/bin/chromium")
 PHONE, DESK = {"width": 360, "height": 740}, {"width": 1280, "height": 900}
 A4 = {"width": int((210 - 2 * 12) / 25.4 * 96), "height": int((297 - 2 * 12) / 25.4 * 96)}
 """What a page holds within the margins that the style sets, 12 mm."""
@@ -29,17 +28,8 @@ MOST_NODES, MOST_BYTES, MOST_SHEETS = 5_000, 400_000, 8
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    if not CHROMIUM.is_file():
-        if os.environ.get("REQUIRE_BROWSER"):
-            pytest.fail(f"REQUIRE_BROWSER is set, but there is no {CHROMIUM}")
-        pytest.skip(f"no {CHROMIUM}: apt-get install chromium")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        arguments = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
-        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
-        yield chromium
-        chromium.close()
+    with chromium() as opened:
+        yield opened
 
 
 @pytest.fixture(scope="module")
@@ -379,3 +369,14 @@ def test_the_first_sections_print_on_few_sheets(browser, reports, paper):
         )
         sheets = re.findall(rb"/Type\s*/Page\b", page.pdf(format=paper))
         assert 1 <= len(sheets) <= MOST_SHEETS
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+@pytest.mark.parametrize("name", ["example", "full"])
+def test_axe_finds_nothing(browser, reports, name, width):
+    viewport = {"width": width, "height": 844}
+    with Visit(browser, reports[name], viewport=viewport, bypass_csp=True) as page:
+        page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true })")
+        assert violations(page) == []
+        page.locator("#doubt button.link").first.click()
+        assert violations(page) == []

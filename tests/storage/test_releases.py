@@ -42,11 +42,11 @@ def least_manifest(version: str) -> dict[str, Any]:
     empty: dict[str, Any] = {"code": {}, "packages": {}, "settings": {}, "files": {}}
     names = (
         "fates kinds adjudications anonymous_votes verdicts label_verdicts careless_judges "
-        "failed_judges"
+        "failed_judges certain_share"
     )
     by_name: dict[str, Any] = {name: {} for name in names.split()}
     facts = by_name | {"records": 0, "rejections": [], "suspected_judges": []}
-    lists: dict[str, Any] = {"sources": [], "tables": [], "checks": [], "runs": []}
+    lists: dict[str, Any] = {name: [] for name in ("sources", "tables", "checks", "runs", "trend")}
     return empty | lists | {"facts": facts} | {
         "campaign": "small", "version": version, "parent": None, "changes": None,
         "created_at": "2030-01-31T00:00:00+00:00", "schema_version": 1,

@@ -1,0 +1,210 @@
+"""What the pages show, read from releases and the archive: documents, no HTML."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache, lru_cache
+from typing import Any
+
+import pyarrow.compute as pc
+
+from annot_pipeline.audit.bisect import bisect
+from annot_pipeline.audit.diff.releases import diff_releases
+from annot_pipeline.config import LoadedCampaign
+from annot_pipeline.errors import Problem, StoreError
+from annot_pipeline.exports.raw_rows import RawRows
+from annot_pipeline.stages.ingest.archived_lines import MOST_BYTES, released_lines
+from annot_pipeline.stages.ingest.opened_exports import open_export
+from annot_pipeline.stages.ingest.read_records import columns_by_field
+from annot_pipeline.storage.archive import archived
+from annot_pipeline.storage.manifest import MANIFEST
+from annot_pipeline.storage.manifest_changes import source_digest
+from annot_pipeline.storage.queries import Queries
+from annot_pipeline.storage.release import Release
+from annot_pipeline.storage.releases import Releases
+from annot_pipeline.storage.source_digests import SourceDigests
+from annot_pipeline.storage.store import Store
+from annot_pipeline.storage.tables import StoredTable
+
+ROWS = 50
+"""Rows of a page."""
+MASKED = "(name not shown)"
+SHORTEST = 3
+"""Characters of a name that is looked for in other cells: a judge named 1 is in every number."""
+Document = dict[str, Any]
+
+
+class Pages:
+    """Reads what pages show.
+
+    Parameters
+    ----------
+    campaign
+        Whose releases.
+    show_names
+        Whether raw rows are shown with the names of judges though these have pseudonyms.
+    """
+
+    def __init__(self, campaign: LoadedCampaign, *, show_names: bool = False) -> None:
+        self.campaign = campaign
+        self.show_names = show_names or not campaign.settings.privacy.pseudonymize
+        self.queries = Queries(campaign.settings.resources, campaign.spill)
+        self.known: dict[str, Release] = {}
+        self.stored = lru_cache(256)(self._stored)
+        self.causes = cache(self._causes)
+        self.changes = lru_cache(8)(self._changes)
+
+    def releases(self) -> Releases:
+        """Return the releases as they are now: one may be new, or removed."""
+        return Releases.for_campaign(self.campaign)
+
+    def release(self, version: str) -> Release:
+        """Return a release.
+
+        Raises
+        ------
+        StoreError
+            There is none of this name, or it was removed.
+        """
+        known = self.known.get(version)
+        if known is None or not known.file(MANIFEST).exists():  # removed while the page was open
+            known = self.releases().get(version)
+            self.known[known.version] = known
+        return known
+
+    def _stored(self, version: str, name: str) -> StoredTable:
+        """Return a table whose checksums were verified once in this process."""
+        return self.release(version).stored(name)
+
+    def _rows(
+        self, query: str, version: str, tables: Sequence[str], parameters: Mapping[str, Any]
+    ) -> list[Document]:
+        self.release(version)
+        inputs = {name: self.stored(version, name) for name in tables}
+        rows: list[Document] = self.queries.table(f"serve/{query}", inputs, parameters).to_pylist()
+        return rows
+
+    def items(self, version: str, chosen: Mapping[str, Any], page: int) -> list[Document]:
+        """Return items of a release, the most doubtful first."""
+        tables = ("labels", "label_distributions", "items", "judgments")
+        names = ("task", "label", "judge", "words")
+        parameters = {name: chosen.get(name) or None for name in names}
+        parameters["uncertain"] = bool(chosen.get("uncertain"))
+        return self._rows("items", version, tables, parameters | _part(page))
+
+    def item(self, version: str, task: str, item: str) -> Document:
+        """Return an item: classes with their probabilities, texts, and every judgment."""
+        classes = self._rows(
+            "item", version, ("labels", "label_distributions"), {"task": task, "item": item}
+        )
+        texts = self._rows("texts", version, ("items",), {"names": [item, *item.split(" | ")]})
+        judgments = self.judgments(version, {"task": task, "item": item}, 0)
+        if not classes and not judgments:
+            problem = Problem(f"{task}, {item}", "no judgment is about it")
+            raise StoreError(f"{version} has no such item", [problem])
+        places = {
+            (row["source_file"], row["source_digest"], row["source_row"])
+            for row in judgments
+            if row["source_file"] is not None
+        }
+        manifest = self.release(version).manifest
+        lines = released_lines(self.campaign, manifest, MOST_BYTES // 16)(places)
+        for row in judgments:
+            place = (row["source_file"], row["source_digest"], row["source_row"])
+            row["line"] = lines.get(place)
+        return {"classes": classes, "texts": texts, "judgments": judgments}
+
+    def judgments(self, version: str, chosen: Mapping[str, Any], page: int) -> list[Document]:
+        """Return judgments of a release that a filter chooses."""
+        tables = ("judgments", "lineage", "judge_confusion", "labels")
+        names = ("task", "item", "judge", "fate", "answer")
+        parameters = {name: chosen.get(name) or None for name in names}
+        return self._rows("judgments", version, tables, parameters | _part(page))
+
+    def judge(self, version: str, judge: str) -> list[Document]:
+        """Return the rows of a judge, one a task."""
+        table = self.release(version).table("judges")
+        rows: list[Document] = table.filter(pc.equal(table["judge"], judge)).to_pylist()
+        return rows
+
+    def classes(self, version: str, task: str) -> list[str]:
+        """Return the classes of a task in their order."""
+        rows = self.release(version).table("prevalence").to_pylist()
+        own = [row for row in rows if row["task"] == task]
+        return [row["label"] for row in sorted(own, key=lambda row: row["label_order"])]
+
+    def _causes(self, version: str, task: str, item: str) -> Document:
+        """Return since when an item has its value, and why; found by recomputation, once."""
+        del version  # part of the key: another newest release, another answer
+        found = bisect(self.campaign, item, task)
+        return found[0]
+
+    def _changes(self, old: str, new: str) -> list[Document]:
+        """Return cells of items that differ between two releases."""
+        diff = diff_releases(self.campaign, (old, new), tables=("labels", "scores"), causes=False)
+        rows: list[Document] = diff.cells.slice(0, 1_000).to_pylist()
+        return rows
+
+    def row(self, version: str, file: str, digest: str, number: int) -> Document:
+        """Return a raw row of an archived export, without names unless they are shown.
+
+        Raises
+        ------
+        StoreError
+            The release has no such export, the archive lost its bytes, or it has no such row.
+        """
+        manifest = self.release(version).manifest
+        export = next(
+            (e for e in manifest["sources"]
+             if e["name"] == file and source_digest(e) == digest and e["kind"] == "judgments"), None
+        )  # fmt: skip
+        store, settings = Store(self.campaign.store), self.campaign.settings
+        sha256 = SourceDigests(store, settings).sha256(digest) if export else None
+        if export is None or sha256 is None or export["source"] >= len(settings.sources):
+            problem = Problem(file, "the archive of this store does not have it")
+            raise StoreError(f"{version} has no such export", [problem])
+        source = settings.sources[export["source"]]
+        opened = open_export(
+            source, archived(store.archive, sha256), file, limits=settings.limits, whole=True
+        )
+        for chunk in opened.chunks:
+            for place in (chunk.row == number).nonzero()[0].tolist():
+                cells = raw_cells(chunk, place)
+                if not self.show_names:
+                    cells = without_names(cells, columns_by_field(source))
+                return {"file": file, "row": number, "cells": cells,
+                        "problem": chunk.problem[place].as_py()}  # fmt: skip
+        raise StoreError(f"{file} has no such row", [Problem(f"row {number}", "not there")])
+
+
+def raw_cells(chunk: RawRows, place: int) -> dict[str, str]:
+    """Return the cells of a row by column, as text."""
+    return {name: column[place].as_py() or "" for name, column in chunk.columns.items()}
+
+
+def without_names(cells: Mapping[str, str], columns: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """Return cells without the judge: neither the cell of the name, nor the name in others.
+
+    Where judges are columns, columns that no field reads have numbers instead of their names.
+
+    Parameters
+    ----------
+    cells
+        By column.
+    columns
+        Raw columns by field, as `columns_by_field` gives them.
+    """
+    hidden = columns.get("judge", ())
+    names = [cells[name] for name in hidden if len(cells.get(name, "")) >= SHORTEST]
+    any_name = re.compile("|".join(rf"(?<!\w){re.escape(n)}(?!\w)" for n in names) or "(?!)")
+    mapped = {name for of_field in columns.values() for name in of_field}
+    shown = {}
+    for number, (name, text) in enumerate(cells.items(), 1):
+        head = name if hidden or name in mapped else f"column {number}"
+        shown[head] = MASKED if name in hidden and text else any_name.sub(MASKED, text)
+    return shown
+
+
+def _part(page: int) -> dict[str, int]:
+    return {"most": ROWS, "skipped": ROWS * max(page, 0)}

@@ -1,0 +1,28 @@
+"use strict";
+// Decisions by keyboard, and the way from an item to the next of the list that one came from.
+(() => {
+  const links = [...document.querySelectorAll('main tbody th a[href^="/item?"]')];
+  if (links.length && location.pathname !== "/item") {
+    sessionStorage.setItem("list", JSON.stringify([...new Set(links.map((a) => a.getAttribute("href")))]));
+  }
+
+  const form = document.querySelector("form.decide");
+  if (!form) return;
+  const here = location.pathname + location.search;
+  const list = JSON.parse(sessionStorage.getItem("list") || "[]");
+  const same = (a, b) => new URLSearchParams(a.split("?")[1]).toString() === new URLSearchParams(b.split("?")[1]).toString();
+  const place = list.findIndex((href) => same(href, here));
+  const next = place >= 0 ? list[place + 1] : undefined;
+  form.elements.next.value = next || "";
+  const expert = form.elements.expert;
+  expert.value = localStorage.getItem("expert") || "";
+  expert.addEventListener("input", () => localStorage.setItem("expert", expert.value));
+
+  addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select")) return;
+    if (event.key === "n" && next) location.assign(next);
+    const button = form.querySelector(`button[data-key="${CSS.escape(event.key)}"]`);
+    if (button && expert.value.trim()) form.requestSubmit(button);
+    else if (button) expert.focus();
+  });
+})();

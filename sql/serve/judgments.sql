@@ -1,0 +1,59 @@
+-- One row is a judgment of a release with the file and row that it comes from, by task, item and judge.
+-- Inputs: judgments, lineage, judge_confusion, labels.
+-- Parameters: task, item, judge, fate, answer (null: any), most, skipped.
+WITH chosen AS (
+    SELECT
+        j.*,
+        coalesce(j.item, least(j.item_a, j.item_b) || ' | ' || greatest(j.item_a, j.item_b)) AS about,
+        CASE
+            WHEN j.label IS NOT NULL THEN j.label
+            WHEN j.preference = 'a' OR j.rank_a < j.rank_b THEN j.item_a || ' is better'
+            WHEN j.preference = 'b' OR j.rank_b < j.rank_a THEN j.item_b || ' is better'
+            WHEN j.item_a IS NOT NULL THEN 'tie'
+            WHEN j.score IS NOT NULL THEN concat_ws(' ', j.criterion, printf('%g', j.score))
+            ELSE coalesce('rank ' || j.rank, '')
+        END AS answer
+    FROM judgments AS j
+    WHERE
+        ($task IS NULL OR j.task = $task)
+        AND ($judge IS NULL OR j.judge = $judge)
+        AND ($fate IS NULL OR j.fate = $fate)
+        AND (
+            $item IS NULL
+            OR j.item = $item
+            OR $item = least(j.item_a, j.item_b) || ' | ' || greatest(j.item_a, j.item_b)
+        )
+),
+shown AS (
+    SELECT *, count(*) OVER () AS n_judgments
+    FROM chosen
+    WHERE $answer IS NULL OR answer = $answer
+    ORDER BY task, about, judge, judgment_id
+    LIMIT $most OFFSET $skipped
+),
+places AS (
+    SELECT
+        l.judgment_id,
+        min(
+            {
+                'file': l.source_file, 'row': l.source_row,
+                'digest': coalesce(l.source_digest, '')
+            }
+        ) AS place
+    FROM lineage AS l
+    INNER JOIN shown AS s ON l.judgment_id = s.judgment_id AND l.fate = s.fate
+    WHERE ($task IS NULL OR l.task = $task) AND ($item IS NULL OR l.item = $item)
+    GROUP BY l.judgment_id
+)
+SELECT
+    s.task, s.about AS item, s.judge, s.answer, s.fate, s.submitted_at, s.seconds, s.n_judgments,
+    b.label, s.label = b.label AS agrees, ln(nullif(c.probability, 0)) AS log_likelihood,
+    p.place.file AS source_file, p.place.row AS source_row, p.place.digest AS source_digest
+FROM shown AS s
+LEFT JOIN places AS p ON s.judgment_id = p.judgment_id
+LEFT JOIN labels AS b ON s.task = b.task AND s.about = b.item
+LEFT JOIN judge_confusion AS c
+    ON
+        s.task = c.task AND s.judge = c.judge AND s.fate = 'used'
+        AND c.true_label = b.label AND c.observed_label = s.label
+ORDER BY s.task, s.about, s.judge, s.judgment_id

@@ -1,0 +1,284 @@
+"""The local page: what it shows, whom it answers, and what it writes."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import re
+import shutil
+from html import unescape
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+
+starlette = pytest.importorskip("starlette", reason="needs the extra serve")
+
+from starlette.testclient import TestClient  # noqa: E402 - only where it is installed
+
+from annot_pipeline.config.campaign_file import load_campaign  # noqa: E402
+from annot_pipeline.serve.app import make_app  # noqa: E402
+from annot_pipeline.serve.decision_file import DecisionFile  # noqa: E402
+from annot_pipeline.serve.pages import MASKED, Pages, without_names  # noqa: E402
+from annot_pipeline.storage.releases import Releases  # noqa: E402
+from tests.conftest import Built, build_file  # noqa: E402
+from tests.report.report_pages import (  # noqa: E402
+    HOSTILE,
+    LONG,
+    hostile_campaign,
+    label_rows,
+    labels_campaign,
+)
+
+TOKEN, PORT = "a token", 8017
+HERE = f"http://127.0.0.1:{PORT}"
+
+
+def client_of(campaign: Path, *, decisions: Path | None = None, **options: Any) -> TestClient:
+    pages = Pages(load_campaign(campaign), **options)
+    file = DecisionFile(decisions or campaign / "decisions.csv")
+    client = TestClient(make_app(pages, file, TOKEN, PORT), base_url=HERE)
+    assert client.get("/", params={"token": TOKEN}).status_code == 200
+    return client
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Built:
+    """A second release, in which one label is another."""
+    folder = tmp_path_factory.mktemp("serve")
+    labels_campaign(folder)
+    rows = label_rows()
+    for row in rows:
+        if row["item"] == "item 7":
+            row["label"] = "no"
+    return labels_campaign(folder, rows)
+
+
+@pytest.fixture
+def client(small: Built, tmp_path: Path) -> TestClient:
+    return client_of(folder_of(small), decisions=tmp_path / "decisions.csv")
+
+
+def folder_of(built: Built) -> Path:
+    return built.publication.release.folder.parents[1]
+
+
+def links(html: str, start: str) -> list[str]:
+    every = [unescape(link) for link in re.findall(r'href="([^"]*)"', html)]
+    return [link for link in every if link.startswith(start)]
+
+
+def text_of(html: str) -> str:
+    return unescape(re.sub(r"<[^>]*>", "", html))
+
+
+# --- what it shows ----------------------------------------------------------------------------
+
+
+def test_items_are_listed_by_doubt_and_filtered(small, client):
+    probabilities = {row["item"]: row["probability"] for row in small.rows("labels")}
+    shown = links(client.get("/items").text, "/item?")
+    names = [re.search(r"item=([^&]*)$", link)[1].replace("+", " ") for link in shown]
+    assert names == sorted(names, key=lambda item: (probabilities[item], item))
+    assert len(names) == 12
+    for asked, expected in (
+        ({"label": "no"}, {r["item"] for r in small.rows("labels") if r["label"] == "no"}),
+        ({"words": "ITEM 1"}, {"item 1", "item 10", "item 11"}),
+        ({"uncertain": "yes"}, {r["item"] for r in small.rows("labels") if not r["certain"]}),
+        ({"judge": "nobody"}, set()),
+    ):
+        actual = links(client.get("/items", params=asked).text, "/item?")
+        assert {re.search(r"item=([^&]*)$", a)[1].replace("+", " ") for a in actual} == expected
+
+
+def test_from_an_item_to_its_raw_row_in_two_clicks_and_to_all_of_a_judge_in_one(small, client):
+    html = client.get(links(client.get("/items").text, "/item?")[0]).text
+    row = client.get(links(html, "/row?")[0])
+    assert row.status_code == 200
+    cells = dict(re.findall(r'row">(.*?)</th><td class="text">(.*?)</td>', row.text))
+    assert set(cells) == {"item", "judge", "label"}
+    assert cells["judge"] == MASKED
+    judge = client.get(links(html, "/judge?")[0]).text
+    n = sum(r["n_judgments"] for r in small.rows("judges")[:1])
+    assert len(links(judge, "/item?")) == n == 12
+
+
+def test_names_are_shown_where_the_user_asks_for_them(small):
+    client = client_of(folder_of(small), show_names=True)
+    html = client.get(links(client.get("/items").text, "/item?")[0]).text
+    assert re.search(r"judge \d", client.get(links(html, "/row?")[0]).text)
+
+
+def test_a_changed_label_leads_to_its_cause(client):
+    html = client.get("/diff").text
+    (changed,) = [
+        row for row in re.findall("<tr>.*?</tr>", html) if "<td>label</td><td>yes</td>" in row
+    ]
+    assert "item 7" in changed
+    why = text_of(client.get(links(changed, "/cause?")[0]).text)
+    assert "since v0002" in why
+    assert "In v0001: yes" in why
+    assert "Cause: " in why
+
+
+def test_judgments_are_filtered_and_paged(small, client):
+    html = client.get("/judgments").text
+    assert "72 judgments." in html
+    rest = client.get(links(html, "/judgments?release=v0002&page=1")[0]).text
+    assert len(re.findall('<tr><th scope="row"', rest)) == 72 - 50
+    judge = small.rows("judges")[0]["judge"]
+    one = client.get("/judgments", params={"judge": judge, "item": "item 7", "answer": "no"}).text
+    assert "1 judgment." in one
+
+
+def test_every_release_and_its_report_can_be_looked_at(client):
+    html = client.get("/releases").text
+    assert re.findall(r'<th scope="row">(v\d+)</th>', html) == ["v0002", "v0001"]
+    for version in ("v0001", "v0002"):
+        report = client.get("/report", params={"release": version})
+        assert f"<title>small {version}</title>" in report.text
+        assert "style-src" not in report.headers["content-security-policy"]
+    old = client.get("/item", params={"release": "v0001", "task": "good", "item": "item 7"}).text
+    assert "Label <strong>yes</strong>" in old
+
+
+# --- whom it answers --------------------------------------------------------------------------
+
+
+def test_only_this_machine_with_the_token_is_answered(small, tmp_path):
+    client = client_of(folder_of(small), decisions=tmp_path / "d.csv")
+    for host in ("evil.example", "127.0.0.1", f"127.0.0.1.evil.example:{PORT}", ""):
+        assert client.get("/items", headers={"host": host}).status_code == 403
+    client.cookies.clear()
+    assert client.get("/items").status_code == 403
+    assert client.get("/static/page.css").status_code == 403
+    assert client.get("/items", params={"token": "another"}).status_code == 403
+    answer = client.get("/items", params={"token": TOKEN, "label": "no"}, follow_redirects=False)
+    assert answer.headers["location"] == "/items?label=no"
+    cookie = answer.headers["set-cookie"].lower()
+    assert "httponly" in cookie
+    assert "samesite=strict" in cookie
+
+
+@pytest.mark.parametrize("release", ["../../etc", "v9999", "v0001/..", "latest\0", "v1"])
+def test_addresses_lead_nowhere_but_to_releases(client, release):
+    for page in ("/items", "/report", "/item", "/row", "/diff"):
+        assert client.get(page, params={"release": release}).status_code == 404
+    assert client.get("/static/../app.py").status_code == 404
+    gone = {"release": "v0002", "file": "../../../../etc/passwd", "digest": "0" * 64, "row": "1"}
+    assert "root:" not in client.get("/row", params=gone).text
+
+
+def test_a_release_that_is_pruned_while_its_page_is_open_is_gone(small, tmp_path):
+    campaign = shutil.copytree(folder_of(small), tmp_path / "campaign")
+    client = client_of(campaign)
+    assert client.get("/items", params={"release": "v0001"}).status_code == 200
+    releases = Releases.for_campaign(load_campaign(campaign))
+    releases.remove(["v0001"])
+    answer = client.get("/items", params={"release": "v0001"})
+    assert answer.status_code == 404
+    assert "v0001" in answer.text
+
+
+def test_hostile_cells_are_texts(tmp_path):
+    client = client_of(folder_of(hostile_campaign(tmp_path)))
+    pages = [client.get("/items"), client.get("/judgments"), client.get("/releases")]
+    for link in links(pages[0].text, "/item?"):
+        pages.append(client.get(link))
+        pages += [client.get(row) for row in links(pages[-1].text, "/row?")[:2]]
+        pages += [client.get(judge) for judge in links(pages[-1].text, "/judge?")[:2]]
+    assert len(pages) > 30
+    for page in pages:
+        assert page.status_code == 200
+        assert "<img" not in page.text
+        assert len(re.findall("<script", page.text)) == 1
+        assert "\u202e" not in re.sub("<[^>]*>", "", page.text)
+        assert "default-src 'none'" in page.headers["content-security-policy"]
+    assert all(
+        name in unescape(pages[0].text) for name in HOSTILE if name.isascii() and name != LONG
+    )
+
+
+def test_a_name_is_nowhere_in_a_row():
+    cells = {"who": "Ann Lee", "note": "ann lee: by Ann Lee.", "label": "yes"}
+    assert without_names(cells, {"judge": ["who"], "label": ["label"]}) == {
+        "who": MASKED, "note": f"ann lee: by {MASKED}.", "label": "yes",
+    }  # fmt: skip
+    matrix = {"id": "7", "Ann Lee": "yes", "Bo": "no"}
+    assert [*without_names(matrix, {"item": ["id"]})] == ["id", "column 2", "column 3"]
+    short = {"who": "1", "n": "121 1"}
+    assert without_names(short, {"judge": ["who"]})["n"] == "121 1"
+
+
+# --- what it writes ---------------------------------------------------------------------------
+
+
+def decide(client: TestClient, **fields: str) -> Any:
+    page = client.get("/item", params={"task": "good", "item": "item 3"}).text
+    form_token = re.search(r'name="form_token" value="(.*?)"', page)[1]
+    named = {"task": "good", "item": "item 3", "expert": "Eve", "decision": "yes", "comment": ""}
+    form = named | {"form_token": form_token, "release": "v0002"} | fields
+    origin = form.pop("origin", HERE)
+    return client.post(
+        "/decide", content=urlencode(form),
+        headers={"origin": origin, "content-type": "application/x-www-form-urlencoded"},
+        follow_redirects=False,
+    )  # fmt: skip
+
+
+def test_decisions_are_what_the_next_build_reads(tmp_path):
+    folder = folder_of(labels_campaign(tmp_path))
+    client = client_of(folder)
+    hostile = 'said "so",\nthen =1+1'
+    goal = "/item?release=v0001&task=good&item=item+5"
+    assert decide(client, comment=hostile, next=goal).headers["location"] == goal
+    assert decide(client, item="item 5", decision="no").status_code == 303
+    with (folder / "decisions.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [(r["item"], r["expert"], r["decision"]) for r in rows] == [
+        ("item 3", "Eve", "yes"), ("item 5", "Eve", "no"),
+    ]  # fmt: skip
+    assert rows[0]["comment"] == hostile
+    assert "Decided by Eve" in text_of(client.get(goal).text)
+    document = json.loads((folder / "campaign.yaml").read_text())
+    fields = {"task": "task", "item": "item", "judge": "expert", "label": "decision",
+              "submitted_at": "decided_at", "why": "comment",
+              "control": {"value": "adjudication"}}  # fmt: skip
+    document["sources"] += [{"path": "decisions.csv", "format": "csv", "fields": fields}]
+    (folder / "campaign.yaml").write_text(json.dumps(document))
+    labels = {row["item"]: row for row in build_file(folder).rows("labels")}
+    assert (labels["item 3"]["label"], labels["item 3"]["adjudicated"]) == ("yes", True)
+    assert labels["item 3"]["adjudication_reason"] == hostile
+    assert labels["item 5"]["label"] == "no"
+
+
+@pytest.mark.parametrize(
+    ("fields", "status"),
+    [
+        ({"origin": "http://evil.example"}, 403), ({"form_token": "another"}, 403),
+        ({"expert": " "}, 404), ({"decision": ""}, 404), ({"comment": "x" * 10_001}, 404),
+        ({"next": "//evil.example/item?"}, 303), ({"next": "javascript:alert(1)"}, 303),
+    ],
+)  # fmt: skip
+def test_forms_of_others_and_empty_ones_decide_nothing(client, fields, status):
+    answer = decide(client, **fields)
+    assert answer.status_code == status
+    if status == 303:
+        assert answer.headers["location"].startswith("/item?release=v0002")
+
+
+def test_a_file_that_cannot_be_written_keeps_what_it_had(tmp_path):
+    path = tmp_path / "decisions.csv"
+    decisions = DecisionFile(path)
+    decisions.add("t", "i", "e", "yes", "")
+    before = path.read_bytes()
+    path.chmod(0o444)
+    if os.getuid():  # root writes everywhere
+        with pytest.raises(OSError, match="Permission"):
+            decisions.add("t", "j", "e", "no", "")
+    assert path.read_bytes() == before
+    path.chmod(0o644)
+    decisions.add("t", "j", "e", "no", "")
+    assert [*decisions.read()] == [("t", "i"), ("t", "j")]

@@ -1,0 +1,95 @@
+"""The local page in a browser, served by a real server."""
+
+from __future__ import annotations
+
+import csv
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+uvicorn = pytest.importorskip("uvicorn", reason="needs the extra serve")
+
+from annot_pipeline.config.campaign_file import load_campaign  # noqa: E402
+from annot_pipeline.serve.app import make_app  # noqa: E402
+from annot_pipeline.serve.decision_file import DecisionFile  # noqa: E402
+from annot_pipeline.serve.pages import Pages  # noqa: E402
+from tests.browser import chromium, violations  # noqa: E402
+from tests.report.report_pages import labels_campaign  # noqa: E402
+
+TOKEN = "a-token"
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
+    """Yield the address of a server and the file of decisions."""
+    folder = tmp_path_factory.mktemp("served")
+    campaign = labels_campaign(folder).publication.release.folder.parents[1]
+    path = folder / "decided.csv"
+    listener = uvicorn.Config(None, host="127.0.0.1", port=0).bind_socket()
+    port = listener.getsockname()[1]
+    app = make_app(Pages(load_campaign(campaign)), DecisionFile(path), TOKEN, port)
+    server = uvicorn.Server(uvicorn.Config(app, log_level="warning"))
+    running = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+    running.start()
+    while not server.started:
+        time.sleep(0.02)
+    yield f"http://127.0.0.1:{port}", path
+    server.should_exit = True
+    running.join(10)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with chromium() as opened:
+        yield opened
+
+
+def opened(browser: Any, address: str, width: int, **options: Any) -> Any:
+    context = browser.new_context(viewport={"width": width, "height": 844}, **options)
+    page = context.new_page()
+    page.wrong = []
+    page.on("console", lambda message: page.wrong.append(message.text))
+    page.goto(f"{address}/?token={TOKEN}")
+    return page
+
+
+def test_decisions_by_keyboard_go_on_to_the_next_item(browser, served):
+    address, path = served
+    page = opened(browser, address, 1440)
+    names = page.locator("tbody th a").all_inner_texts()
+    page.locator("tbody th a").first.click()
+    page.locator("form.decide").wait_for()
+    page.keyboard.press("2")  # nobody is named yet: nothing is decided
+    assert page.evaluate("document.activeElement.name") == "expert"
+    page.get_by_label("Your name").fill("Eve")
+    page.locator("h1").click()
+    page.keyboard.press("2")
+    page.locator("h1", has_text=names[1]).wait_for()
+    assert page.get_by_label("Your name").input_value() == "Eve"
+    page.keyboard.press("n")
+    page.locator("h1", has_text=names[2]).wait_for()
+    page.keyboard.press("1")
+    page.locator("h1", has_text=names[3]).wait_for()
+    with path.open(newline="") as file:
+        rows = [(r["item"], r["expert"], r["decision"]) for r in csv.DictReader(file)]
+    assert rows == [(names[0], "Eve", "yes"), (names[2], "Eve", "no")]
+    page.goto(f"{address}/items")
+    assert "yes" in page.locator("tbody tr").first.inner_text()
+    assert page.wrong == []
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+def test_axe_finds_nothing_and_nothing_is_wider_than_the_screen(browser, served, width):
+    page = opened(browser, served[0], width, bypass_csp=True)
+    page.goto(f"{served[0]}/item?task=good&item=item+3")
+    row = page.locator('a[href^="/row"]').first.get_attribute("href")
+    judge = page.locator('a[href^="/judge?"]').first.get_attribute("href")
+    item = "/item?task=good&item=item+3"
+    for at in ("/items", item, judge, "/judgments", row, "/releases", "/cause" + item[5:], "/diff"):
+        page.goto(served[0] + at)
+        assert violations(page) == [], at
+        assert page.evaluate("document.documentElement.scrollWidth") == width, at
