@@ -17,7 +17,7 @@ from annot_pipeline.audit.trace.documents import trace
 from annot_pipeline.config import Resources
 from annot_pipeline.config.gold_url import is_url
 from annot_pipeline.contracts import TableName
-from annot_pipeline.errors import ConfigError, Problem, first_of
+from annot_pipeline.errors import AnnotError, ConfigError, Problem, first_of
 from annot_pipeline.scoring.gold import read_gold
 from annot_pipeline.storage.queries import Queries
 from annot_pipeline.storage.release import Release
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 ITEM = "item"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Gold:
     """Releases of a campaign, each verified by checksum when it is read.
 
@@ -44,6 +44,17 @@ class Gold:
 
     location: str
     store: Path | None = None
+
+    def __repr__(self) -> str:
+        """Return the newest release, its tables and their rows."""
+        try:
+            newest = self.release()
+        except AnnotError as error:
+            return f"Gold at {self.location}: {error.title}"
+        rows = {table["name"]: table["rows"] for table in newest.manifest["tables"]}
+        tables = ", ".join(f"{name} {n:,}" for name, n in rows.items() if n)
+        more = f" of {len(self.releases):,}" if len(self.releases) > 1 else ""
+        return f"Gold at {self.location}: {newest.version}{more}; rows of tables: {tables}"
 
     @property
     def releases(self) -> list[str]:

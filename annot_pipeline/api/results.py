@@ -5,8 +5,10 @@ from __future__ import annotations
 import html
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -14,10 +16,15 @@ from annot_pipeline.api.frames import AnyFrame, kind_of
 from annot_pipeline.api.soft_labels import TASK, soft_labels
 from annot_pipeline.contracts import TEXT
 from annot_pipeline.errors import ConfigError, Problem, first_of
+from annot_pipeline.methods.numerics.wilson import wilson_interval
 
 if TYPE_CHECKING:
     from annot_pipeline.api.frame_build import FrameTables
 
+CERTAIN_AT = 0.95
+"""Probability from which a label is certain, unless the campaign sets another."""
+MOST_NAMED = 5
+"""Judges whose names stand in a plot."""
 FIRST_ROWS = 10
 """Rows that a notebook shows."""
 
@@ -145,8 +152,9 @@ class Result:
     def plot(self, axes: Any = None) -> Any:
         """Draw the main table, and return the axes of matplotlib.
 
-        How many labels have which probability; scores and statistics with their 95% intervals;
-        judgments of judges against accuracy (labels) or bias (scores); predicted probabilities
+        How many labels have which probability, with the level at which they are certain; scores and
+        statistics with their 95% intervals; judgments of judges against accuracy with intervals
+        (labels; those far below the others are named) or bias (scores); predicted probabilities
         against gold's.
 
         Raises
@@ -160,6 +168,7 @@ class Result:
             axes = pyplot.subplots(layout="constrained")[1]
         draw = {"labels": _draw_labels, "judges": _draw_judges, "items": _draw_calibration}
         draw.get(self.main, _draw_intervals)(self, axes)
+        axes.set_title(self.summary, fontsize="medium", loc="left", wrap=True)
         return axes
 
     def __repr__(self) -> str:
@@ -186,14 +195,33 @@ class Result:
 def _draw_labels(result: Result, axes: Any) -> None:
     shares = [row["probability"] for row in rows_of(result.labels)]
     axes.hist([x for x in shares if x is not None], bins=20, range=(0, 1))
-    axes.set(xlabel="probability of the label", ylabel="items")
+    axes.axvline(CERTAIN_AT, color="0.3", linestyle="--", label=f"certain from {CERTAIN_AT:g}")
+    axes.set(xlabel="probability of the label", ylabel="items", xlim=(0, 1))
+    axes.legend()
 
 
 def _draw_judges(result: Result, axes: Any) -> None:
     rows = rows_of(result.judges)
-    column = "accuracy" if "accuracy" in rows[0] else "bias"
-    axes.scatter([row["n_judgments"] for row in rows], [row[column] for row in rows])
+    column = "accuracy" if rows and "accuracy" in rows[0] else "bias"
+    rows = [row for row in rows if row[column] is not None and row[column] == row[column]]
     axes.set(xlabel="judgments", ylabel=column)
+    if column == "bias":
+        axes.axhline(0, color="0.3", linestyle="--", label="no bias")
+        axes.scatter([row["n_judgments"] for row in rows], [row[column] for row in rows])
+        return
+    n, share = (np.array([row[name] for row in rows], float) for name in ("n_judgments", column))
+    low, high = wilson_interval(share * n, n)
+    axes.vlines(n, low, high, color="0.7")
+    axes.plot(n, share, "o")
+    axes.set_ylim(0, 1)
+    chances = [row["chance_accuracy"] for row in rows if row.get("chance_accuracy") is not None]
+    if chances:
+        axes.axhline(median(chances), color="0.3", linestyle="--", label="chance")
+        axes.legend()
+    judge, middle = result.columns.get("judge", "judge"), median(share) if len(share) else 0.0
+    outliers = [k for k in np.argsort(share, kind="stable").tolist() if high[k] < middle]
+    for k in outliers[:MOST_NAMED]:
+        axes.annotate(str(rows[k][judge]), (n[k], share[k]), (5, 0), textcoords="offset points")
 
 
 def _draw_intervals(result: Result, axes: Any) -> None:
@@ -210,6 +238,7 @@ def _draw_intervals(result: Result, axes: Any) -> None:
         axes.plot(row[value], y, "o", color="C0")
     axes.set_yticks(range(len(rows)), [": ".join(str(row[name]) for name in names) for row in rows])
     axes.invert_yaxis()
+    axes.grid(visible=True, axis="x", color="0.9")
     axes.set_xlabel(f"score ({result.method})" if result.method else "")
 
 
@@ -218,12 +247,12 @@ def _draw_calibration(result: Result, axes: Any) -> None:
     if not tasks:
         problem = Problem("", "predictions hold no probabilities", do="predict probabilities")
         raise ConfigError("there is no calibration to plot", [problem])
-    axes.plot([0, 1], [0, 1], color="0.7")
+    axes.plot([0, 1], [0, 1], color="0.7", label="as often as predicted")
     for task in tasks:
         bins = [row for row in task["calibration"]["bins"] if row["n_items"]]
         points = ([row[name] for row in bins] for name in ("confidence", "expected_accuracy"))
         axes.plot(*points, "o-", label=task["task"])
-    axes.set(xlabel="predicted probability", ylabel="probability in gold")
+    axes.set(xlabel="predicted probability", ylabel="probability in gold", xlim=(0, 1), ylim=(0, 1))
     axes.legend()
 
 

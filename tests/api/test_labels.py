@@ -169,6 +169,8 @@ def test_a_notebook_shows_rows_and_escapes_them(votes):
     assert "<i>" not in page
     assert "110 more rows" in page
     assert repr(result).startswith("Result: 480 judgments")
-    assert result.plot().get_ylabel() == "items"
+    axes = result.plot()
+    assert axes.get_ylabel() == "items"
+    assert [line.get_label() for line in axes.get_lines()] == ["certain from 0.95"]
     with pytest.raises(AttributeError):
         result.labels = None  # type: ignore[misc]

@@ -109,4 +109,11 @@ def test_plots(points, votes):
     assert [tick.get_text() for tick in axes.get_yticklabels()] == ["m3", "m2", "m1", "m0"]
     agreement = annot.agreement(votes, item="question", judge="worker", label="answer")
     assert len(agreement.plot().get_lines()) > 2
-    assert annot.judges(votes, item="question", judge="worker", label="answer").plot()
+    assert agreement.plot().get_title(loc="left") == agreement.summary
+    judges = annot.judges(votes, item="question", judge="worker", label="answer")
+    axes = judges.plot()
+    assert axes.get_ylim() == (0, 1)
+    assert "chance" in {line.get_label() for line in axes.get_lines()}
+    named = {text.get_text() for text in axes.texts}
+    lowest = min(judges.judges.to_dict("records"), key=lambda row: row["accuracy"])
+    assert not named or str(lowest["worker"]) in named

@@ -35,6 +35,7 @@ def gold(votes, tmp_path_factory):
 def test_releases_and_tables(gold, votes):
     opened = annot.open(gold)
     assert opened.releases == ["v0001", "v0002"]
+    assert repr(opened).startswith(f"Gold at {gold}: v0002 of 2; rows of tables: labels 120, ")
     assert opened.table("labels").equals(annot.load_gold(gold, "labels"))
     assert isinstance(opened.table("labels", "v0001", kind="pandas"), pd.DataFrame)
     assert isinstance(opened.table("labels", kind="polars"), pl.DataFrame)
@@ -93,7 +94,9 @@ def test_probabilities_and_inferred_labels(votes):
     shares = inferred.soft_labels()[["0", "1", "2"]].to_numpy()
     entropy = -(shares * np.log(np.maximum(shares, 1e-9))).sum(axis=1).mean()
     assert result["log_loss"] == pytest.approx(entropy)
-    assert result.plot().get_xlabel() == "predicted probability"
+    axes = result.plot()
+    assert axes.get_xlabel() == "predicted probability"
+    assert (axes.get_xlim(), axes.get_ylim()) == ((0, 1), (0, 1))
     alone = annot.dawid_skene(votes, **NAMES)
     with pytest.raises(ConfigError, match="use infer_labels"):
         annot.score(soft, alone, item="question")
