@@ -8,11 +8,11 @@ monitoring finds them.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import dagster as dg
 
@@ -25,6 +25,9 @@ from assets_defs.automation import ATTENDED_TAG
 
 if TYPE_CHECKING:
     from assets_defs.automation import NightlyJob
+
+AnyJob: TypeAlias = "NightlyJob | dg.JobDefinition"
+"""A job whose failed runs are alerted."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +115,7 @@ def resolved(
 
 
 def failure_sensor(
-    campaign: LoadedCampaign, job: NightlyJob, on_failure: OnFailure | None
+    campaign: LoadedCampaign, jobs: Sequence[AnyJob], on_failure: OnFailure | None
 ) -> dg.SensorDefinition:
     """Return a sensor that calls ``on_failure`` for a failed run, or logs the message.
 
@@ -122,7 +125,7 @@ def failure_sensor(
 
     @dg.run_failure_sensor(
         name=f"{name}_failed",
-        monitored_jobs=[job],
+        monitored_jobs=jobs,
         default_status=dg.DefaultSensorStatus.RUNNING,
         description="Alerts on failed builds: calls on_failure, or logs the message.",
     )
@@ -136,14 +139,15 @@ def failure_sensor(
             return dg.SkipReason(f"run {run.run_id} failed as an earlier run; already reported")
         context.log.error(f"{name}: {build.message}")
         with suppress(OSError):  # on a full disk the alert may be sent twice
-            write_json(_alert_path(campaign), {"run": run.run_id, "state": state})
+            if state or not _alert(campaign):
+                write_json(_alert_path(campaign), {"run": run.run_id, "state": state})
         return _called(context, "on_failure", on_failure, build, f"run {run.run_id} failed")
 
     return failed
 
 
 def recovery_sensor(
-    campaign: LoadedCampaign, job: NightlyJob, on_recovery: OnRecovery | None
+    campaign: LoadedCampaign, jobs: Sequence[AnyJob], on_recovery: OnRecovery | None
 ) -> dg.SensorDefinition:
     """Return a sensor that calls ``on_recovery`` for the first run that succeeds after an alert."""
     name = campaign.settings.campaign
@@ -151,7 +155,7 @@ def recovery_sensor(
     @dg.run_status_sensor(
         run_status=dg.DagsterRunStatus.SUCCESS,
         name=f"{name}_recovered",
-        monitored_jobs=[job],
+        monitored_jobs=jobs,
         default_status=dg.DefaultSensorStatus.RUNNING,
         description="Says once that builds succeed again: calls on_recovery, or logs the message.",
     )

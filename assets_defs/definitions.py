@@ -12,7 +12,14 @@ import dagster as dg
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.stages.build import Progress
-from assets_defs.alerts import OnFailure, OnRecovery, failure_sensor, recovery_sensor, resolved
+from assets_defs.alerts import (
+    AnyJob,
+    OnFailure,
+    OnRecovery,
+    failure_sensor,
+    recovery_sensor,
+    resolved,
+)
 from assets_defs.automation import nightly_job, nightly_schedule
 from assets_defs.campaign_assets import CampaignAssets, Layout, RunSettings, Translate
 from assets_defs.decisions import publish_candidate_job
@@ -89,6 +96,7 @@ def definitions_of(
     """
     assets = CampaignAssets(campaign, layout or Layout(), reload)
     job = nightly_job(assets)
+    jobs: list[AnyJob] = [job, publish_candidate_job(assets)]
     schedule = nightly_schedule(campaign, job)  # refuses a wrong cron, which assets rest on
     return dg.Definitions(
         assets=[
@@ -97,12 +105,12 @@ def definitions_of(
         ],
         # where a person waits (annot build) the release is all that is asked for
         asset_checks=[] if progress else [expectation_check(assets)],
-        jobs=[job, publish_candidate_job(assets)],
+        jobs=jobs,
         resources={assets.settings_key: RunSettings()},
         schedules=[schedule],
         sensors=[
             exports_sensor(campaign, job),
-            failure_sensor(campaign, job, resolved("on_failure", on_failure)),
-            recovery_sensor(campaign, job, resolved("on_recovery", on_recovery)),
+            failure_sensor(campaign, jobs, resolved("on_failure", on_failure)),
+            recovery_sensor(campaign, jobs, resolved("on_recovery", on_recovery)),
         ],
     )

@@ -14,6 +14,11 @@ from annot_pipeline.audit.diff.output import add_lines
 from annot_pipeline.audit.diff.releases import Diff, diff_releases
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.errors import Problem, StoreError
+from annot_pipeline.storage.manifest_changes import (
+    export_changes,
+    setting_changes,
+    setting_in_words,
+)
 from annot_pipeline.storage.releases import Release, Releases
 
 Document = dict[str, Any]
@@ -103,6 +108,68 @@ def bisect(
             document |= _causes(campaign, diffs[first.version], document)
         documents.append(document)
     return documents
+
+
+def bisect_gate(campaign: LoadedCampaign, name: str) -> Document:
+    """Return by which release the figure of a gate moved most, and what was new in it.
+
+    Figures move in every release: what is told is the largest step, and all values.
+
+    Parameters
+    ----------
+    campaign
+        Whose releases.
+    name
+        Of the gate, as manifests have it.
+
+    Returns
+    -------
+    dict
+        ``gate``, ``question``; ``values``, by release: ``version``, ``value``, ``level``; ``since``
+        and ``before``, the releases of the largest step, with ``value`` and ``value_before``;
+        ``exports`` and ``settings`` that changed between them. ``before`` is null where all
+        releases have one value.
+
+    Raises
+    ------
+    StoreError
+        No release has such a gate, or a release cannot be read.
+    """
+    releases = Releases.for_campaign(campaign)
+    found = [
+        (release, check)
+        for release in map(releases.get, releases.versions())
+        for check in release.manifest["checks"]
+        if check["name"] == name
+    ]
+    if not found:
+        names = [check["name"] for check in releases.get().manifest["checks"]]
+        near = difflib.get_close_matches(name, names, 3)
+        problem = Problem("--gate", f"no release has gate {name}", f"gates like it: {near}")
+        raise StoreError("nothing to look for", [problem])
+    document: Document = {
+        "gate": name, "question": found[-1][1]["question"], "since": found[0][0].version,
+        "value": found[-1][1]["value"], "before": None, "value_before": None,
+        "values": [
+            {"version": release.version, "value": check["value"], "level": check["level"]}
+            for release, check in found
+        ],
+    }  # fmt: skip
+    steps = [*pairwise(found)]
+    moved = [abs(new["value"] - old["value"]) for (_, old), (_, new) in steps]
+    if max(moved, default=0.0) > 0:
+        (old, before), (new, after) = steps[max(range(len(moved)), key=moved.__getitem__)]
+        changes = export_changes(old.manifest, new.manifest)
+        document |= {
+            "since": new.version, "value": after["value"], "before": old.version,
+            "value_before": before["value"],
+            "exports": [row["name"] for rows in changes.values() for row in rows],
+            "settings": [
+                list(setting_in_words(change))
+                for change in setting_changes(old.manifest, new.manifest)
+            ],
+        }  # fmt: skip
+    return document
 
 
 def _values(release: Release, item: str, task: str | None) -> dict[tuple[str, str], Any]:

@@ -179,7 +179,12 @@ SERVE = (
            "campaign.yaml)", "FILE.csv", **OUTPUT),
     flag("--show-names", "show raw rows with the names of judges, though these have pseudonyms"),
 )  # fmt: skip
-BISECT = (*CAMPAIGN, option("item", "an item", "ITEM"), TASK)
+BISECT = (
+    *CAMPAIGN,
+    option("item", "an item (default: none, with --gate)", "ITEM", nargs="?"),
+    TASK,
+    option("--gate", "by which release the figure of this gate moved most", "GATE"),
+)
 DIFF = (
     *CAMPAIGN,
     option("old", "older release, as v0001 (default: the one before the newest)", "V1", nargs="?"),

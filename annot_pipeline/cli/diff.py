@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from annot_pipeline.cli.arguments import TABLES
 from annot_pipeline.cli.common import Document, check_output, load, say, show, typed
-from annot_pipeline.cli.render import fields, table
-from annot_pipeline.errors import Problem, StoreError, first_of, row_and_line
+from annot_pipeline.cli.render import fields, table, text
+from annot_pipeline.errors import ConfigError, Problem, StoreError, first_of, row_and_line
 
 if TYPE_CHECKING:
     from annot_pipeline.config import LoadedCampaign
@@ -76,14 +76,33 @@ def _parent(campaign: LoadedCampaign) -> str:
 
 
 def run_bisect(arguments: argparse.Namespace) -> int:
-    """Say since which release an item has its label or score, and why."""
-    from annot_pipeline.audit.bisect import bisect
+    """Say since which release an item has its value, or by which a gate's figure moved most."""
+    from annot_pipeline.audit.bisect import bisect, bisect_gate
 
     campaign = load(arguments)
+    if (arguments.item is None) == (arguments.gate is None):
+        problem = Problem("", "an item or --gate is needed, not both")
+        raise ConfigError("nothing says what to look for", [problem])
+    if arguments.gate is not None:
+        of_gate = bisect_gate(campaign, arguments.gate)
+        show(arguments, of_gate, lambda: _moved(of_gate, typed(arguments)))
+        return 0
     changes = bisect(campaign, arguments.item, arguments.task, progress=say)
     document = {"campaign": campaign.settings.campaign, "item": arguments.item, "changes": changes}
     show(arguments, document, lambda: _bisected(document, typed(arguments)))
     return 0
+
+
+def _moved(document: Document, campaign: str) -> Iterator[str]:
+    yield f"{document['gate']}: {document['question']}"
+    yield from table("", document["values"], "version value level", most=len(document["values"]))
+    if document["before"] is None:
+        yield "  the same in all releases"
+        return
+    was, is_ = text(document["value_before"]) or "0", text(document["value"]) or "0"
+    yield f"  the largest step: {document['before']} {was}, {document['since']} {is_}"
+    yield from fields(document, {"exports": "  exports", "settings": "  settings"})
+    yield f"next: annot diff {campaign} {document['before']} {document['since']}"
 
 
 def _bisected(document: Document, campaign: str) -> Iterator[str]:

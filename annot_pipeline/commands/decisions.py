@@ -234,7 +234,8 @@ def retract(
     Raises
     ------
     ConfigError
-        The reason is missing, or the release is the newest, which readers get.
+        The reason is missing, the release is the newest, which readers get, or it was retracted
+        before.
     StoreError
         There is no such release, or gold cannot be written.
     """
@@ -246,6 +247,9 @@ def retract(
             do = f'annot rollback {campaign.typed} V --because "..." publishes an older one again'
             problem = Problem("V", f"{release.version} is the newest, which readers get", do=do)
             raise ConfigError("the newest release cannot be retracted", [problem])
+        if known := releases.retracted().get(release.version):
+            problem = Problem("V", f"retracted before, by {known.by}: {known.because}")
+            raise ConfigError(f"{release.version} is not to be used already", [problem])
         mark = Retraction(decided.at, decided.by, decided.because)
         releases.retract(release.version, mark)
         _write_catalog(campaign, releases, progress)

@@ -16,7 +16,7 @@ from annot_pipeline.stages.build import Build
 from annot_pipeline.stages.ingest.present_exports import excluded_exports, present_exports
 from annot_pipeline.stages.ingest.unread_exports import unread_exports
 from annot_pipeline.stages.last_build import failed_build_advice, failing_gates
-from annot_pipeline.storage.candidates import candidate_steps
+from annot_pipeline.storage.candidates import CANDIDATES, candidate_steps, folder_bytes
 from annot_pipeline.storage.keys import (
     derive,
     exposed_secrets,
@@ -90,6 +90,7 @@ def status(campaign: LoadedCampaign) -> dict[str, Any]:
         and {
             "run": candidate.manifest["candidate"]["run"],
             "path": str(candidate.folder),
+            "bytes": folder_bytes(build.store.root / CANDIDATES),
             "do": candidate_steps(candidate.manifest, campaign.typed),
         },
         "dropped": _dropped(build, release, missing is None),

@@ -41,6 +41,11 @@ def candidate_steps(manifest: Mapping[str, Any], typed: str) -> list[str]:
     return steps
 
 
+def folder_bytes(folder: Path) -> int:
+    """Return the bytes of the files of a folder."""
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
 class Candidates:
     """The candidates of a store.
 

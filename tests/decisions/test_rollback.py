@@ -10,7 +10,7 @@ import duckdb
 import pytest
 
 from annot_pipeline import load_gold
-from annot_pipeline.audit.bisect import bisect
+from annot_pipeline.audit.bisect import bisect, bisect_gate
 from annot_pipeline.cli import main
 from annot_pipeline.commands.build import build_release
 from annot_pipeline.commands.decisions import retract, roll_back
@@ -161,6 +161,8 @@ def test_what_cannot_be_gone_back_to_is_refused(campaign):
     retract(loaded, "v0001", because="wrong", by="ann", progress=silent)
     with pytest.raises(StoreError, match="v0001 is not to be used"):
         back(campaign)
+    with pytest.raises(ConfigError, match="v0001 is not to be used already"):
+        retract(loaded, "v0001", because="another reason", by="bob", progress=silent)
     (campaign / "gold" / "v0001" / "labels.parquet").write_bytes(b"garbage")
     assert Releases(campaign / "gold").versions() == ["v0001", "v0002"]
 
@@ -203,6 +205,32 @@ def test_bisect_names_release_export_and_cause(campaign, capsys):
     assert "exports/b.csv row 2 (line 3)" in out
     assert main(["bisect", str(campaign), "i99"]) == 1
     assert "items like it: i9" in capsys.readouterr().err
+
+
+def test_bisect_of_a_gate_names_the_release_of_the_largest_step(campaign, capsys):
+    """The second release has four items of six with one judgment, the first none."""
+    loaded = load_campaign(campaign)
+    by_release = {
+        version: next(
+            check["value"] for check in manifest_of(campaign, version)["checks"]
+            if check["name"] == "single_judgment_items"
+        )
+        for version in ("v0001", "v0002")
+    }  # fmt: skip
+    assert by_release["v0001"] < by_release["v0002"]
+    moved = bisect_gate(loaded, "single_judgment_items")
+    assert {row["version"]: row["value"] for row in moved["values"]} == by_release
+    assert (moved["before"], moved["since"]) == ("v0001", "v0002")
+    assert (moved["value_before"], moved["value"]) == tuple(by_release.values())
+    assert moved["exports"] == ["exports/b.csv"]
+    assert moved["settings"] == []
+    assert bisect_gate(loaded, "accounting")["before"] is None
+    assert main(["bisect", str(campaign), "--gate", "single_judgment_items"]) == 0
+    assert "the largest step: v0001" in capsys.readouterr().out
+    assert main(["bisect", str(campaign), "--gate", "single_judgement_items"]) == 1
+    assert "single_judgment_items" in capsys.readouterr().err
+    assert main(["bisect", str(campaign)]) == 2
+    assert main(["bisect", str(campaign), "i1", "--gate", "accounting"]) == 2
 
 
 @pytest.mark.slow
