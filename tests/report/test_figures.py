@@ -28,7 +28,7 @@ from annot_pipeline.report.figures.judge_control import MOST_JUDGES
 from tests.report.figure_reader import SVG, Figure, fits
 
 NAN = float("nan")
-INTERVALS = "Lines: 95% intervals, the mean of the other systems held fixed."
+INTERVALS = "Lines: 95% intervals, the mean of the other", "systems held fixed."
 
 
 # --- fits ------------------------------------------------------------------------------------

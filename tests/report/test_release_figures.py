@@ -150,7 +150,8 @@ def test_a_ranking_without_intervals_says_why():
     rows[3] |= {"ci_low": -5.0, "ci_high": -3.0}
     (drawn,) = ranking_figures(rankings_of(rows))
     assert Figure(drawn.svg).words("note") == [
-        "Lines: 95% intervals, the mean of the other systems held fixed.",
+        "Lines: 95% intervals, the mean of the other",
+        "systems held fixed.",
         "Hollow points: no interval for 3 systems.",
     ]
 

@@ -56,9 +56,7 @@ def agreement_svg(
     description = "Agreement by task: " + ", ".join(
         f"{name} {v:.2f}" for name, v in zip(names[:20], value, strict=False) if not np.isnan(v)
     )
-    with row_plot(
-        "agreement", names, description, width=400, right=60, notes=notes, part="task"
-    ) as plot:
+    with row_plot("agreement", names, description, right=48, notes=notes, part="task") as plot:
         rows = np.arange(len(names))
         plot.ax.set_xlim(min(0.0, float(np.floor(10 * np.nanmin([value, lower])) / 10)), 1)
         plot.ax.axvline(0, color=(INK, 0.4), linewidth=1)

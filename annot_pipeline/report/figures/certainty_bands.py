@@ -66,7 +66,7 @@ def certainty_svg(
     share = share_text(float(sure.sum() / totals.sum()))
     with row_plot(
         "certainty", names, f"Probability of the labels by task: {share} of all labels are "
-        f"{sure_word}", width=560, right=60, top=40, x_label="share of the labels, %", notes=notes,
+        f"{sure_word}", width=400, right=60, top=40, x_label="share of the labels, %", notes=notes,
         part="task",
     ) as plot:  # fmt: skip
         shares = 100 * count[: len(names)] / np.maximum(totals[: len(names), None], 1)

@@ -58,7 +58,7 @@ def judge_accuracy_svg(
         below = counted(len(outliers), "judge")
         notes.append(f"Named: {len(named)} of {below} whose interval lies below the median.")
     verdict = np.array(verdicts, dtype=object)
-    with new_plot("judge-accuracy", 560, 280, description, margins=(56, 120, 44, 52),
+    with new_plot("judge-accuracy", 262, 240, description, margins=(56, 36, 62, 52),
                   notes=notes) as plot:  # fmt: skip
         ax = plot.ax
         ax.set(xscale="log", xlabel="judgments (log scale)", ylabel="accuracy",
@@ -73,12 +73,14 @@ def judge_accuracy_svg(
                         label=f"{name} {own.sum():,}")  # fmt: skip
         if not np.isnan(chance):
             ax.axhline(chance, color=GREY, linestyle="--", gid="chance")
-            ax.text(1.01, chance, "chance", transform=ax.get_yaxis_transform(), va="center")
+            ax.text(0.01, chance, "chance", transform=ax.get_yaxis_transform(), va="bottom")
         for k in named:
-            ax.annotate(short(judges[k], 14), (n[k], share[k]), (6, 0), va="center",
+            is_right = n[k] > (n.min() * n.max()) ** 0.5  # there the name stands at the left
+            ax.annotate(short(judges[k], 14), (n[k], share[k]), (-6 if is_right else 6, 0),
+                        ha="right" if is_right else "left", va="center",
                         textcoords="offset points", fontsize=SMALL, gid="outlier")  # fmt: skip
         plain_log_ticks(ax.xaxis)
-        key_above(ax, 4)
+        key_above(ax, 2)
         return plot.svg()
 
 
@@ -87,7 +89,7 @@ def _apart(outliers: Sequence[int], n: Floats, share: Floats) -> list[int]:
     named: list[int] = []
     for k in outliers:
         is_apart = all(
-            abs(share[k] - share[other]) > 0.05 or abs(np.log(n[k] / n[other])) > 0.8
+            abs(share[k] - share[other]) > 0.05 or abs(np.log(n[k] / n[other])) > 1.5
             for other in named
         )
         if is_apart and len(named) < MOST_NAMED:

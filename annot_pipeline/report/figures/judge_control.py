@@ -95,7 +95,7 @@ def p_against_seconds_svg(
     description = (
         f"p of the control test against mean seconds per judgment: {counted(len(rows), 'judge')}"
     )
-    with new_plot("judge-control", 560, 340, description, margins=(72, 90, 44, 52),
+    with new_plot("judge-control", 236, 300, description, margins=(72, 46, 62, 52),
                   notes=notes) as plot:  # fmt: skip
         ax = plot.ax
         ax.set(xscale="log", xlabel="mean seconds per judgment (log scale)",
@@ -119,9 +119,10 @@ def p_against_seconds_svg(
         if P_LEAST < alpha < P_MOST:
             at = float(_depth(np.array([alpha]))[0])
             ax.axhline(at, color=(INK, 0.7), gid="level")
-            ax.text(1.01, at, f"α = {alpha:g}", transform=ax.get_yaxis_transform(), va="center")  # noqa: RUF001 - alpha
+            level = f"α = {alpha:g}"  # noqa: RUF001 - alpha
+            ax.text(1, at, level, transform=ax.get_yaxis_transform(), ha="right", va="bottom")
         plain_log_ticks(ax.xaxis)
-        key_above(ax, 4)
+        key_above(ax, 2)
         return plot.svg()
 
 

@@ -38,8 +38,8 @@ Margins = tuple[float, float, float, float]
 NOTE = 16
 """From one line of small print to the next, px."""
 
-NARROWEST = 440
-"""Of a figure with small print, px."""
+NARROWEST, LEAST = 354, 180
+"""Of a figure that a phone shows whole, and of the axes of one with long names, px."""
 
 STANDALONE = "<style>svg:root{color:#777}</style>"
 """Holds where the figure is an image, not part of a page: no page gives a text colour then."""
@@ -154,7 +154,7 @@ def row_plot(
     names: Sequence[str],
     description: str,
     *,
-    width: float = 440,
+    width: float | None = None,
     pitch: float = 24,
     right: float = 24,
     top: float = 16,
@@ -169,7 +169,7 @@ def row_plot(
     names
         Written at the left.
     width, pitch, right, top
-        Of the axes, from row to row, and margins, px.
+        Of the axes (None: as a phone has room, `NARROWEST`), from row to row, and margins, px.
     x_label
         Of the horizontal axis.
     part
@@ -178,7 +178,9 @@ def row_plot(
     The others are those of `new_plot`.
     """
     bottom = 28 + 20 * bool(x_label)
-    height, margins = pitch * max(len(names), 1), (24 + px_of("", *names), right, top, bottom)
+    left = 24 + px_of("", *names)
+    width = max(LEAST, NARROWEST - left - right) if width is None else width
+    height, margins = pitch * max(len(names), 1), (left, right, top, bottom)
     with new_plot(kind, width, height, description, margins=margins, notes=notes) as plot:
         ax = plot.ax
         ax.set_ylim(len(names) - 0.5, -0.5)
