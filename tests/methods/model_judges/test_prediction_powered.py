@@ -9,10 +9,8 @@ import pytest
 from scipy.special import ndtri
 
 from annot_pipeline.methods.model_judges.prediction_powered import (
-    PredictionPoweredMean,
     best_power,
     prediction_powered_mean,
-    stratified_mean,
 )
 
 
@@ -107,20 +105,6 @@ def test_a_finite_population_judged_whole_has_no_error_and_no_clusters():
         prediction_powered_mean(
             human, human, human, clusters=[np.zeros(4, np.int64)], population="finite"
         )
-
-
-def test_strata_by_hand():
-    first = PredictionPoweredMean(1, 0.3, 9, 0.5, 1, 0.4, 10, 100)
-    second = PredictionPoweredMean(3, 0.4, 4, 1, 2, 0.8, 5, 20)
-    mean = stratified_mean([first, second], [0.75, 0.25])
-    assert mean.value == pytest.approx(1.5)
-    assert mean.standard_error**2 == pytest.approx(0.225**2 + 0.1**2)
-    assert mean.degrees_of_freedom == pytest.approx(
-        (0.225**2 + 0.1**2) ** 2 / (0.225**4 / 9 + 0.1**4 / 4)
-    )
-    assert (mean.n_human, mean.n_model) == (15, 120)
-    with pytest.raises(ValueError, match="sum to 1"):
-        stratified_mean([first], [0.5])
 
 
 def test_power_is_that_of_least_variance():
@@ -257,12 +241,12 @@ def test_strata_are_those_of_separate_means():
         prediction_powered_mean(human[strata == s], np.zeros(n), nothing, power=0.0)
         for s, n in ((0, 10), (1, 20))
     ]
-    whole = stratified_mean(parts, [0.25, 0.75])
-    assert mean.value == pytest.approx(whole.value)
+    assert mean.value == pytest.approx(0.25 * parts[0].value + 0.75 * parts[1].value)
     # one cluster more or less is corrected for: 30 / 29; strata have 500 and 1,500 by chance
     distance = parts[1].value - parts[0].value
     between = 0.25 * 0.75 * distance**2 / 2000
-    expected = np.sqrt(whole.standard_error**2 * 30 / 29 + between)
+    within = sum((w * one.standard_error) ** 2 for w, one in zip((0.25, 0.75), parts, strict=True))
+    expected = np.sqrt(within * 30 / 29 + between)
     assert mean.standard_error == pytest.approx(expected)
     with pytest.raises(ValueError, match="two answers"):
         prediction_powered_mean(np.ones(3), np.ones(3), np.ones(3), strata=np.array([0, 0, 1]))
