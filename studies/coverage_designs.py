@@ -88,6 +88,15 @@ def scattered(n_judges: int, skew: float = 0.0) -> Drawn:
     return draw
 
 
+def one_has_half(_: np.random.Generator) -> Design:
+    """Return 12 judges with segments of their own, 10 each, of whom one has 110."""
+    loads = np.array([110, *[10] * 11])
+    segments = np.repeat(np.arange(loads.sum()), SYSTEMS)
+    judges = np.repeat(np.arange(loads.size), loads)[segments]
+    systems = np.arange(segments.size) % SYSTEMS
+    return Design(judges, systems, segments, np.zeros(segments.size, np.int64))
+
+
 def own_segments(_: np.random.Generator) -> Design:
     """Return 20 judges with 10 segments each, that nobody else judges."""
     cells = np.indices((20, 10, SYSTEMS)).reshape(3, -1)
@@ -131,6 +140,7 @@ SCORE_DESIGNS: Mapping[str, Drawn] = {
     "scattered, 150 judges": scattered(150),
     "scattered, 20 judges by Zipf": scattered(20, 1.0),
     "own segments": own_segments,
+    "12 judges, one has half": one_has_half,
     "panel 10 x 20": panel(10, 20),
     "panel 10 x 10": panel(10, 10),
     "panel 20 x 100": panel(20, 100),
@@ -187,6 +197,7 @@ PAIR_DESIGNS: Mapping[str, PairDesign] = {
     "5 judges": PairDesign([240] * 5),
     "100 judges, 20 prompts": PairDesign([12] * 100, n_segments=20, segment_sd=0.7),
     "40 judges by Zipf": PairDesign(_zipf(40, 1200)),
+    "12 judges, one has half of 1,210": PairDesign([605, *[55] * 11]),
     "order -.37": PairDesign([60] * 20, order=-0.37, order_sd=0.3),
     "order .5, better first": PairDesign([60] * 20, order=0.5, order_sd=0.3, better_first=True),
     "40 documents, compared": PairDesign([60] * 20, n_documents=40, document_sd=0.7),

@@ -39,8 +39,9 @@ def read(*paths: Path):
 
 
 def block_of(comparisons, *, has_order: bool) -> ComparisonBlock:
-    """What stands left was shown first."""
+    """What stands left was shown first; as by one judge, so that each comparison counts once."""
     names, first, second, outcome, judges, prompts = comparisons
+    judges = np.zeros_like(judges)
     return ComparisonBlock(
         prompts, judges, first, second, (1 + outcome) / 2,
         np.full(first.size, 0 if has_order else -1), int(prompts.max()) + 1,

@@ -10,10 +10,11 @@ their lengths, add to the log odds, each times one coefficient.
 
 Fitted by Newton's method (`comparison_fit`) to counts of each pair and order, or with covariates
 to single comparisons, with a prior N(0, 9) on strengths, which keeps them finite and never counts
-as data. The variance is a sandwich by clusters of judges and of segments, or of documents where
-segments have them (inference). Between systems of different strongly connected components the data
-have an order, but no size: one of them never lost (Ford 1957). Such pairs have no test but that of
-signs, over judges who compared the two (`sign_tests`).
+as data. Where judges have unequal numbers, comparisons weigh by these (load_weights), each as a
+judgment of both systems. The variance is a sandwich by clusters of judges and of segments, or of
+documents where segments have them (inference). Between systems of different strongly connected
+components the data have an order, but no size: one of them never lost (Ford 1957). Such pairs have
+no test but that of signs, over judges who compared the two (`sign_tests`).
 
 Degenerate input: systems never compared are components of their own; ties alone make all equal.
 """
@@ -21,7 +22,7 @@ Degenerate input: systems never compared are components of their own; ties alone
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -42,6 +43,7 @@ from annot_pipeline.methods.rankings.comparison_fit import (
     maximise,
 )
 from annot_pipeline.methods.rankings.inference import FEW, ClusterVariance, SystemEstimates
+from annot_pipeline.methods.rankings.load_weights import JudgeLoads, load_weights
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -69,6 +71,8 @@ class ComparisonBlock:
     covariates
         ``(n_comparisons, n_covariates)`` of the output shown first less those of the second; None:
         there are none.
+    weights
+        Of comparisons; None: each counts once.
     """
 
     segments: Codes
@@ -83,11 +87,30 @@ class ComparisonBlock:
     n_orders: int
     has_documents: bool = False
     covariates: Floats | None = None
+    weights: Floats | None = None
+
+    def with_weights(self, weights: Floats) -> ComparisonBlock:
+        """Return the block with weights: the geometric mean of those of both systems.
+
+        ``weights``: ``(n_judges, K)`` of judgments by judge and system.
+        """
+        of_both = weights[self.judges, self.first] * weights[self.judges, self.second]
+        return replace(self, weights=np.sqrt(of_both))
+
+    def weighted(self, values: Floats | None) -> Floats:
+        """Return ``(n_comparisons,)`` values times their weights; the weights for None."""
+        weights = np.ones(self.first.size) if self.weights is None else self.weights
+        return weights if values is None else weights * values
 
     @property
     def differences(self) -> Floats:
         """Return the covariates, ``(n_comparisons, n_covariates)``."""
         return np.zeros((self.first.size, 0)) if self.covariates is None else self.covariates
+
+    @property
+    def terms(self) -> tuple[Codes, Codes, Codes, Floats]:
+        """Return what the log odds are made of."""
+        return self.first, self.second, self.orders, self.differences
 
     @cached_property
     def judge_of_segment(self) -> Codes:
@@ -98,15 +121,15 @@ class ComparisonBlock:
     @cached_property
     def systems_by_segment(self) -> csr_array:
         """Return comparisons of each segment and system, ``(n_segments, K)``."""
-        return self.systems_by(self.segments, self.n_segments)
+        return self.systems_by(self.segments, self.n_segments, self.weighted(None))
 
-    def systems_by(self, clusters: Codes, n_clusters: int) -> csr_array:
-        """Return comparisons of each cluster and system, ``(n_clusters, K)``."""
+    def systems_by(self, clusters: Codes, n_clusters: int, values: Floats) -> csr_array:
+        """Return sums by cluster and system, ``(n_clusters, K)``."""
         from scipy.sparse import csr_array
 
         systems = np.concatenate([self.first, self.second])
         places = (np.tile(clusters, 2), systems)
-        return csr_array((np.ones(systems.size), places), shape=(n_clusters, self.n_systems))
+        return csr_array((np.tile(values, 2), places), shape=(n_clusters, self.n_systems))
 
 
 @dataclass(frozen=True)
@@ -158,8 +181,8 @@ class ClusterSums(Additive):
     both: Floats
     judges: Floats
     segment_cells: CorrelationSums
-    judge_residuals: Floats
     judge_counts: Floats
+    judge_squares: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,6 +201,8 @@ class AdjustedComparisons:
         ``(n_parameters, n_parameters)`` inverse of the information.
     meat
         Sums over clusters.
+    judge_ratio
+        Variance of what judges make of systems, as a share of that of comparisons.
     n_judges, n_segments
         Clusters.
     """
@@ -188,6 +213,7 @@ class AdjustedComparisons:
     totals: Floats
     inverse: Floats
     meat: ClusterSums
+    judge_ratio: float
     n_judges: int
     n_segments: int
 
@@ -197,7 +223,8 @@ class AdjustedComparisons:
         n_systems, meat = self.totals.size, self.meat
         judges = segments = both = None
         if _are_many_judges(self.n_judges, self.n_segments):
-            judges = _judge_variance(meat, self.totals, self.inverse, n_systems)
+            correlation = self.judge_ratio / (1 + self.judge_ratio)
+            judges = _judge_variance(meat, self.totals, self.inverse, n_systems, correlation)
         if _are_many_segments(self.n_judges, self.n_segments):
             correlation = meat.segment_cells.correlation
             freedom = self.blocks.sum(_segment_freedom, self.totals, correlation)
@@ -252,12 +279,18 @@ def adjusted_comparisons(
         shrinks_orders,
     )  # fmt: skip
     model, information = _fit(blocks, counts, virtual, start)
+    loads, weighted = blocks.sum(_judge_loads, model), counts
+    n_judges, n_segments = int(loads.counts.any(axis=1).sum()), sum(blocks.map(_sizes))
+    ratio = loads.ratio(_components(counts)[1], has_levels=False)
+    weights = load_weights(loads.counts, ratio if n_judges >= FEW else 0.0)
+    if (weights != 1).any():
+        blocks = blocks.keep(ComparisonBlock.with_weights, weights)
+        weighted = blocks.sum(pair_counts)
+        model, information = _fit(blocks, weighted, virtual, model)
     inverse = np.asarray(np.linalg.inv(information), np.float64)
-    of_system = counts.n.sum(axis=0)
+    of_system = weighted.n.sum(axis=0)
     totals = of_system.sum(axis=0) + of_system.sum(axis=1)
     meat = blocks.sum(_meat, model, totals)
-    n_judges = int(np.count_nonzero(meat.judge_counts.sum(axis=1)))
-    n_segments = sum(blocks.map(_sizes))
     kinds = []
     if _are_many_judges(n_judges, n_segments):
         kinds.append((meat.judges.T @ meat.judges, n_judges))
@@ -270,7 +303,17 @@ def adjusted_comparisons(
         model.coefficients, errors[:n_orders], errors[n_orders:-1],
         max(min(n for _, n in kinds) - 1.0, 0.0),
     )  # fmt: skip
-    return AdjustedComparisons(fit, blocks, counts, totals, inverse, meat, n_judges, n_segments)
+    return AdjustedComparisons(
+        fit, blocks, counts, totals, inverse, meat, ratio, n_judges, n_segments
+    )
+
+
+def _judge_loads(block: ComparisonBlock, model: ComparisonModel) -> JudgeLoads:
+    """Return the loads of judges as if each residual were a score of both systems."""
+    residual = block.preferences - model.expected(model.log_odds(*block.terms))[0]
+    counts = block.systems_by(block.judges, block.n_judges, np.ones(residual.size)).toarray()
+    residuals = _residuals_by(block, block.judges, block.n_judges, residual)
+    return JudgeLoads(residuals, counts, 2 * float(residual @ residual))
 
 
 def _are_many_judges(n_judges: int, n_segments: int) -> bool:
@@ -290,7 +333,7 @@ def pair_counts(block: ComparisonBlock) -> PairCounts:
     ties = (block.preferences == 0.5).astype(np.float64)
     sums = (
         np.bincount(cells, weights, shape[0] * shape[1] ** 2).reshape(shape).astype(np.float64)
-        for weights in (None, block.preferences, ties)
+        for weights in map(block.weighted, (None, block.preferences, ties))
     )
     return PairCounts(*sums)
 
@@ -346,11 +389,11 @@ class _CountedRows:
 
 def _derivatives(block: ComparisonBlock, model: ComparisonModel) -> Derivatives:
     """Return the derivatives of the log likelihood of a block's comparisons."""
-    terms = block.first, block.second, block.orders, block.differences
     ties = (block.preferences == 0.5).astype(np.float64)
     return model.derivatives(
-        model.design(*terms), model.log_odds(*terms), np.ones(ties.size), block.preferences, ties
-    )
+        model.design(*block.terms), model.log_odds(*block.terms),
+        *map(block.weighted, (None, block.preferences, ties)),
+    )  # fmt: skip
 
 
 def _of_systems(inverse: Floats, meat: Floats, n_systems: int) -> Floats:
@@ -388,32 +431,26 @@ def _components(counts: PairCounts) -> tuple[Codes, Codes]:
 
 
 def _judge_variance(
-    meat: ClusterSums, totals: Floats, inverse: Floats, n_systems: int
+    meat: ClusterSums, totals: Floats, inverse: Floats, n_systems: int, correlation: float
 ) -> ClusterVariance:
     """Return the variance by clusters of judges; their sums come with the share correction."""
     from scipy.sparse import csr_array
 
     counts = csr_array(meat.judge_counts)
+    squares = csr_array(meat.judge_squares)
     factors = share_factors(counts, totals).toarray()
     sums = meat.judges.copy()
     sums[:, :n_systems] *= 1 + factors
-    cells = meat.judge_residuals
-    correlation = CorrelationSums(
-        float((cells**2).sum()),
-        float((meat.judge_counts**2).sum()),
-        meat.segment_cells.squares,
-        meat.segment_cells.n,
-    ).correlation
-    freedom = freedom_sums(counts, totals, correlation).degrees_of_freedom
+    freedom = freedom_sums(counts, squares, totals, correlation).degrees_of_freedom
     return ClusterVariance(_of_systems(inverse, sums.T @ sums, n_systems), freedom)
 
 
 def _meat(block: ComparisonBlock, model: ComparisonModel, totals: Floats) -> ClusterSums:
-    log_odds = model.log_odds(block.first, block.second, block.orders, block.differences)
-    preference, tie, _ = model.expected(log_odds)
-    residual = block.preferences - preference
+    preference, tie, _ = model.expected(model.log_odds(*block.terms))
+    residual = block.weighted(block.preferences - preference)
     is_tie = (block.preferences == 0.5).astype(np.float64)
-    tie_residual = (is_tie - tie) * model.has_ties
+    tie_residual = block.weighted(is_tie - tie) * model.has_ties
+    weights = block.weighted(None)
 
     def scores(clusters: Codes, n_clusters: int) -> Floats:
         return _cluster_scores(block, model, clusters, n_clusters, residual, tie_residual)
@@ -424,9 +461,12 @@ def _meat(block: ComparisonBlock, model: ComparisonModel, totals: Floats) -> Clu
     cells = block.judge_of_segment
     both = scores(cells, int(cells.max(initial=-1)) + 1)
     judges = scores(block.judges, block.n_judges)
-    judge_counts = block.systems_by(block.judges, block.n_judges).toarray()
+    judge_counts, judge_squares = (
+        block.systems_by(block.judges, block.n_judges, values).toarray()
+        for values in (weights, weights**2)
+    )
     of_segment = _residuals_by(block, block.segments, block.n_segments, residual)
-    squares, n = 2 * float(residual @ residual), 2.0 * residual.size
+    squares, n = 2 * float(residual @ residual), 2 * float(weights @ weights)
     return ClusterSums(
         segments.T @ segments,
         both.T @ both,
@@ -434,8 +474,8 @@ def _meat(block: ComparisonBlock, model: ComparisonModel, totals: Floats) -> Clu
         CorrelationSums(
             float((of_segment**2).sum()), float((counts.data**2).sum()), squares, max(n, 1.0)
         ),
-        _residuals_by(block, block.judges, block.n_judges, residual),
         judge_counts,
+        judge_squares,
     )
 
 
@@ -491,4 +531,5 @@ def _has_documents(block: ComparisonBlock) -> bool:
 
 
 def _segment_freedom(block: ComparisonBlock, totals: Floats, correlation: float) -> FreedomSums:
-    return freedom_sums(block.systems_by_segment, totals, correlation)
+    squares = block.systems_by(block.segments, block.n_segments, block.weighted(None) ** 2)
+    return freedom_sums(block.systems_by_segment, squares, totals, correlation)

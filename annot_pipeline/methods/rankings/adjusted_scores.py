@@ -13,6 +13,9 @@ Judges are fixed effects: which judge saw which system tells nothing. ``judges="
 only where judges were assigned to systems at random; it alone compares systems that share no judge.
 Segments are random effects; ``segments="fixed"`` where systems were given easier or harder ones.
 
+Where judges gave unequal numbers of judgments, judgments weigh by these (load_weights), as what a
+judge makes of a system is not averaged out; fewer than `FEW` judges are not weighed against others.
+
 Variances are over clusters of judges and of segments; segments of one document are one cluster,
 where blocks have documents. Effects stay those of segments.
 
@@ -34,6 +37,7 @@ from annot_pipeline.methods.numerics.additive import Additive
 from annot_pipeline.methods.numerics.blocks import Blocks
 from annot_pipeline.methods.rankings.cluster_variance import LEAST
 from annot_pipeline.methods.rankings.inference import FEW, ClusterVariance, SystemEstimates
+from annot_pipeline.methods.rankings.load_weights import load_weights
 from annot_pipeline.methods.rankings.score_block import ScoreBlock
 from annot_pipeline.methods.rankings.score_effects import (
     Scale,
@@ -72,6 +76,8 @@ class AdjustedScores:
         residuals; NaN for judges without judgments.
     judge_judgments
         ``(n_judges,)``.
+    judge_ratio
+        Variance of what judges make of systems, as a share of that of judgments, in weights.
     """
 
     estimates: SystemEstimates
@@ -79,6 +85,7 @@ class AdjustedScores:
     judge_effects: Floats
     judge_spreads: Floats
     judge_judgments: Floats
+    judge_ratio: float
 
     @property
     def spread_of_spreads(self) -> float:
@@ -140,23 +147,32 @@ def adjusted_scores(
         scale = Scale(scale.mean, fitted.judges, np.where(of_judge > 0, factor, 1.0))
         fitted = fit_effects(blocks, scale, counts.judgments, component, params)
     shrinkage = fitted.shrinkage
-    projection, before, normal = _instruments(blocks, scale, counts.judgments, shrinkage, params)
+    n_used, n_clusters = int(np.count_nonzero(of_judge)), counts.n_clusters
+    ratio = fitted.ratio if n_used >= FEW else 0.0
+    weights = load_weights(counts.judgments, ratio)
+    weighted = counts.judgments * weights
+    of_system = weighted.sum(axis=0)
+    if (weights != 1).any():
+        blocks = blocks.keep(ScoreBlock.with_weights, weights)
+    projection, before, normal = _instruments(blocks, scale, weighted, shrinkage, params)
     sums = blocks.sum(score_sums, scale)
-    matrix = np.diag(totals) - counts.judgments.T @ projection - normal.systems
+    matrix = np.diag(of_system) - weighted.T @ projection - normal.systems
     component = _split_singular(matrix, totals, component)
     inverse = centred_inverse(matrix, totals, component)
     values = inverse @ (sums.system - projection.T @ sums.judge - normal.scores)
-    effects = judge_effects(blocks, scale, values, of_judge, shrinkage)
+    effects = judge_effects(blocks, scale, values, weighted.sum(axis=1), shrinkage)
     meat = blocks.sum(
-        score_products, scale, values, effects, before, projection, totals, shrinkage,
+        score_products, scale, values, effects, before, projection, of_system, shrinkage,
         n_bytes=2 * n_judges * n_systems * 8,
     )  # fmt: skip
-    n_used, n_clusters = int(np.count_nonzero(of_judge)), counts.n_clusters
     judges = segments = both = None
     if n_used >= FEW or n_clusters < FEW:
-        judges = judge_variance(counts.judgments, projection, inverse, meat, shrinkage, params)
+        judges = judge_variance(
+            counts.judgments, weights, projection, inverse, meat, shrinkage, params
+        )
     if n_clusters >= FEW or n_used < FEW:
-        freedom = blocks.sum(cluster_freedom, totals, meat.cluster_correlation.correlation)
+        correlation = meat.cluster_correlation.correlation
+        freedom = blocks.sum(cluster_freedom, of_system, correlation)
         segments = ClusterVariance(inverse @ meat.clusters @ inverse.T, freedom.degrees_of_freedom)
     if judges is not None and segments is not None:
         both = inverse @ meat.both @ inverse.T
@@ -168,7 +184,7 @@ def adjusted_scores(
     residual = fitted.components.residual
     components = replace(
         fitted.components,
-        judge_system=meat.judge_correlation(counts.judgments) * residual,
+        judge_system=meat.judge_correlation(weighted) * residual,
         segment_system=meat.segment_correlation.correlation * residual,
     )
     return AdjustedScores(
@@ -177,6 +193,7 @@ def adjusted_scores(
         np.where(is_used, fitted.judges - _mean(fitted.judges[is_used]), np.nan),
         np.where(is_used, fitted.spreads, np.nan),
         of_judge,
+        ratio,
     )
 
 
@@ -198,7 +215,12 @@ def _no_scores(n_judges: int, n_systems: int) -> AdjustedScores:
     )  # fmt: skip
     missing = np.full(n_judges, np.nan)
     return AdjustedScores(
-        estimates, VarianceComponents(np.nan, np.nan, np.nan), missing, missing, np.zeros(n_judges)
+        estimates,
+        VarianceComponents(np.nan, np.nan, np.nan),
+        missing,
+        missing,
+        np.zeros(n_judges),
+        0.0,
     )
 
 

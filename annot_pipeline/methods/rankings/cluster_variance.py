@@ -70,13 +70,15 @@ class FreedomSums(Additive):
         return np.asarray(np.maximum(total**2 / np.maximum(of_pairs, LEAST) - 1, 0))
 
 
-def freedom_sums(counts: csr_array, totals: Floats, correlation: float) -> FreedomSums:
+def freedom_sums(
+    counts: csr_array, squares: csr_array, totals: Floats, correlation: float
+) -> FreedomSums:
     """Return the working variances that clusters add.
 
     Parameters
     ----------
-    counts
-        ``(n_clusters, K)`` judgments.
+    counts, squares
+        ``(n_clusters, K)`` judgments: sums of their weights, and of squares of these.
     totals
         ``(K,)`` judgments of each system.
     correlation
@@ -84,7 +86,7 @@ def freedom_sums(counts: csr_array, totals: Floats, correlation: float) -> Freed
     """
     working = counts.astype(np.float64)
     m = working.data
-    working.data = (m + np.maximum(m - 1, 0) * m * correlation) / (
+    working.data = (squares.data + np.maximum(m**2 - squares.data, 0) * correlation) / (
         np.maximum(totals, LEAST)[working.indices] ** 2
     )
     return FreedomSums(np.asarray(working.sum(axis=0)), (working.T @ working).toarray())
@@ -125,13 +127,15 @@ def corrected_sums(sums: Floats, counts: Floats, projection: Floats, inverse: Fl
     return corrected
 
 
-def exact_freedom(counts: Floats, inverse: Floats, shrinkage: float, correlation: float) -> Floats:
+def exact_freedom(
+    counts: Floats, weights: Floats, inverse: Floats, shrinkage: float, correlation: float
+) -> Floats:
     """Return degrees of freedom of each pair from the coefficients of judgments, ``(K, K)``.
 
     Parameters
     ----------
-    counts
-        ``(n_judges, K)`` judgments.
+    counts, weights
+        ``(n_judges, K)`` judgments, and the weight of each.
     inverse
         ``(K, K)`` A^-1, centred.
     shrinkage
@@ -144,9 +148,10 @@ def exact_freedom(counts: Floats, inverse: Floats, shrinkage: float, correlation
     coefficients = (inverse[first] - inverse[second]).T
     if not shrinkage:
         coefficients = coefficients - coefficients.mean(axis=0)
-    n = counts.sum(axis=1)
-    mean = (counts @ coefficients) / np.maximum(n + shrinkage, LEAST)[:, None]
-    weight = counts * (1 + np.maximum(counts - 1, 0) * correlation)
+    weighted = counts * weights
+    n = weighted.sum(axis=1)
+    mean = (weighted @ coefficients) / np.maximum(n + shrinkage, LEAST)[:, None]
+    weight = weighted * weights * (1 + np.maximum(counts - 1, 0) * correlation)
     working = weight @ coefficients**2 - 2 * mean * (weight @ coefficients)
     working += mean**2 * (weight.sum(axis=1) + shrinkage)[:, None]
     working = np.maximum(working, 0)

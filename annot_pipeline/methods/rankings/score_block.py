@@ -1,8 +1,11 @@
-"""Scores of whole segments, and their sums by segment, judge, system, and pairs of these."""
+"""Scores of whole segments, and their sums by segment, judge, system, and pairs of these.
+
+Sums and counts of a block with weights are weighted.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -33,6 +36,8 @@ class ScoreBlock:
     clusters
         ``(n_segments,)`` rising codes from 0, of the block: the documents of its segments, each of
         which lies in one block. None: each segment is a cluster.
+    weights
+        ``(n_scores,)`` of judgments; None: each counts once.
     """
 
     segments: Codes
@@ -43,6 +48,7 @@ class ScoreBlock:
     n_judges: int
     n_systems: int
     clusters: Codes | None = None
+    weights: Floats | None = None
 
     @classmethod
     def from_rows(
@@ -67,6 +73,16 @@ class ScoreBlock:
         order = np.lexsort((scores, systems, judges, segments))
         rows = (segments[order], judges[order], systems[order], scores[order])
         return cls(*rows, *sizes, clusters)
+
+    def with_weights(self, weights: Floats) -> ScoreBlock:
+        """Return the block with weights of judgments by judge and system, ``(n_judges, K)``."""
+        return replace(self, weights=weights[self.judges, self.systems])
+
+    def weighted(self, values: Floats | None) -> Floats:
+        """Return ``(n_scores,)`` values times their weights; the weights themselves for None."""
+        if self.weights is None:
+            return np.ones(self.scores.size) if values is None else values
+        return self.weights if values is None else self.weights * values
 
     def split(self, most_segments: int) -> list[ScoreBlock]:
         """Return blocks of at most so many segments, whose tables by segment stay small.
@@ -132,7 +148,7 @@ class ScoreBlock:
     @cached_property
     def n_judgments(self) -> Floats:
         """Return judgments of each segment."""
-        return np.bincount(self.segments, minlength=self.n_segments).astype(np.float64)
+        return self.by_segment(None)
 
     @cached_property
     def judge_of_segment(self) -> Codes:
@@ -148,23 +164,29 @@ class ScoreBlock:
         key = self.cluster_codes * self.n_judges + self.judges
         return np.asarray(np.unique(key, return_inverse=True)[1].reshape(-1), np.int64)
 
-    def by_segment(self, values: Floats) -> Floats:
-        """Return sums of ``(n_scores,)`` values by segment."""
-        return np.asarray(np.bincount(self.segments, values, self.n_segments), np.float64)
+    def by_segment(self, values: Floats | None) -> Floats:
+        """Return sums of ``(n_scores,)`` values, or judgments, by segment."""
+        return np.asarray(
+            np.bincount(self.segments, self.weighted(values), self.n_segments), np.float64
+        )
 
     def by_judge(self, values: Floats) -> Floats:
         """Return sums by judge."""
-        return np.asarray(np.bincount(self.judges, values, self.n_judges), np.float64)
+        return np.asarray(
+            np.bincount(self.judges, self.weighted(values), self.n_judges), np.float64
+        )
 
     def by_system(self, values: Floats) -> Floats:
         """Return sums by system."""
-        return np.asarray(np.bincount(self.systems, values, self.n_systems), np.float64)
+        return np.asarray(
+            np.bincount(self.systems, self.weighted(values), self.n_systems), np.float64
+        )
 
     def by_judge_and_system(self, values: Floats | None) -> Floats:
         """Return sums, or judgments, ``(n_judges, K)``."""
         cells = self.judges * self.n_systems + self.systems
         shape = (self.n_judges, self.n_systems)
-        return np.bincount(cells, values, shape[0] * shape[1]).reshape(shape).astype(np.float64)
+        return self._by(cells, values, shape[0] * shape[1]).reshape(shape)
 
     def by_segment_and_system(self, values: Floats) -> csr_array:
         """Return sums ``(n_segments, K)``."""
@@ -198,11 +220,16 @@ class ScoreBlock:
         cells = self.judge_of_cluster
         return self._sums(cells, columns, values, (int(cells.max(initial=-1)) + 1, n_columns))
 
-    @staticmethod
+    def by_cell(self, values: Floats) -> Floats:
+        """Return sums by cell of cluster and judge."""
+        return self._by(self.judge_of_cluster, values, 0)
+
+    def _by(self, codes: Codes, values: Floats | None, n: int) -> Floats:
+        return np.asarray(np.bincount(codes, self.weighted(values), n), np.float64)
+
     def _sums(
-        rows: Codes, columns: Codes, values: Floats | None, shape: tuple[int, int]
+        self, rows: Codes, columns: Codes, values: Floats | None, shape: tuple[int, int]
     ) -> csr_array:
         from scipy.sparse import csr_array
 
-        data = np.ones(rows.size) if values is None else values
-        return csr_array((data, (rows, columns)), shape=shape)
+        return csr_array((self.weighted(values), (rows, columns)), shape=shape)

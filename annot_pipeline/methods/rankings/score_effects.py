@@ -14,6 +14,7 @@ from annot_pipeline.arrays import Codes, Floats
 from annot_pipeline.methods.numerics.additive import Additive
 from annot_pipeline.methods.numerics.blocks import Blocks
 from annot_pipeline.methods.rankings.cluster_variance import LEAST
+from annot_pipeline.methods.rankings.load_weights import JudgeLoads
 from annot_pipeline.methods.rankings.score_block import ScoreBlock
 from annot_pipeline.methods.rankings.score_params import ScoreParams, centred_inverse
 
@@ -95,9 +96,9 @@ class _Moments(Additive):
 
 @dataclass(frozen=True)
 class JudgeSums(Additive):
-    """Residuals by judge: ``(n_judges,)`` sums and sums of squares."""
+    """Residuals: sums by judge and system ``(n_judges, K)``, sums of squares ``(n_judges,)``."""
 
-    total: Floats
+    cells: Floats
     squares: Floats
 
 
@@ -122,12 +123,16 @@ class Shrinkage:
 
 @dataclass(frozen=True)
 class Effects:
-    """A first fit: variance components, effects of judges, and their residual spreads."""
+    """A first fit: variance components, effects of judges, and their residual spreads.
+
+    ``ratio``: the variance of what judges make of systems, as a share of that of judgments.
+    """
 
     components: VarianceComponents
     judges: Floats
     spreads: Floats
     shrinkage: Shrinkage
+    ratio: float
 
 
 def fit_effects(
@@ -156,7 +161,10 @@ def fit_effects(
     spread = (SPREAD_JUDGMENTS * residual + residuals.squares) / (
         SPREAD_JUDGMENTS + np.maximum(of_judge - 1, 0)
     )
-    return Effects(components, judges, np.sqrt(np.maximum(spread, LEAST)), shrinkage)
+    own = residuals.cells - judgments * judges[:, None]
+    loads = JudgeLoads(own, judgments, float(residuals.squares.sum()))
+    ratio = loads.ratio(component, has_levels=True)
+    return Effects(components, judges, np.sqrt(np.maximum(spread, LEAST)), shrinkage, ratio)
 
 
 def _variance_components(
@@ -197,7 +205,7 @@ def judge_effects(
     effects = np.zeros(of_judge.size)
     for sweep in range(EFFECT_SWEEPS if shrinkage.has_segments else 1):
         sums = blocks.sum(_residuals, scale, systems, effects, shrinkage, sweep > 0)
-        effects = sums.total * by_judge
+        effects = sums.cells.sum(axis=1) * by_judge
     return effects
 
 
@@ -232,9 +240,9 @@ def _residuals(
     shrinkage: Shrinkage,
     has_segments: bool = True,
 ) -> JudgeSums:
-    """Return residuals by judge: their sums without the judge's effect, their squares with it."""
+    """Return residuals: their sums without the judge's effect, their squares with it."""
     r = scale.apply(block) - systems[block.systems]
     own = judges[block.judges]
     if has_segments:
         r = r - (block.by_segment(r - own) * shrinkage.by_segment(block))[block.segments]
-    return JudgeSums(block.by_judge(r), block.by_judge((r - own) ** 2))
+    return JudgeSums(block.by_judge_and_system(r), block.by_judge((r - own) ** 2))

@@ -44,7 +44,7 @@ class ScoreProducts(Additive):
     clusters, both
         ``(K, K)``, over clusters of segments, and over cells of these and judges.
     judge_residuals, residual_squares, n
-        ``(n_judges, K)`` residuals, squares of all, judgments: for correlations within judges.
+        ``(n_judges, K)`` residuals, squares of all, and of weights: for correlations within judges.
     segment_correlation, cluster_correlation
         Of residuals of a system within segments, and within their clusters.
     """
@@ -71,6 +71,7 @@ class ScoreProducts(Additive):
 
 def judge_variance(
     judgments: Floats,
+    weights: Floats,
     projection: Floats,
     inverse: Floats,
     meat: ScoreProducts,
@@ -79,18 +80,20 @@ def judge_variance(
 ) -> ClusterVariance:
     """Return the variance by clusters of judges, after CR2."""
     sums = meat.judge_sums - meat.judge_totals[:, None] * projection
-    of_systems = corrected_sums(sums, judgments, projection, inverse) @ inverse.T
-    totals = judgments.sum(axis=0)
-    correlation = meat.judge_correlation(judgments)
+    weighted = judgments * weights
+    of_systems = corrected_sums(sums, weighted, projection, inverse) @ inverse.T
+    correlation = meat.judge_correlation(weighted)
     if judgments.size * judgments.shape[1] < MOST_EXACT:
         is_random = params.judges == "random"
         freedom = exact_freedom(
-            judgments, inverse, shrinkage.judge if is_random else 0.0, correlation
+            judgments, weights, inverse, shrinkage.judge if is_random else 0.0, correlation
         )
     else:
         from scipy.sparse import csr_array
 
-        freedom = freedom_sums(csr_array(judgments), totals, correlation).degrees_of_freedom
+        freedom = freedom_sums(
+            csr_array(weighted), csr_array(weighted * weights), weighted.sum(axis=0), correlation
+        ).degrees_of_freedom
     return ClusterVariance(of_systems.T @ of_systems, freedom)
 
 
@@ -129,7 +132,8 @@ def score_products(
     cluster_sums = block.sum_by_cluster(segment_sums)
     factors = share_factors(block.cluster_systems, totals)
     cluster_sums += factors.multiply(cluster_sums).toarray()
-    squares, n = float(e @ e), float(e.size)
+    weighted, weights = block.weighted(e), block.weighted(None)
+    squares, n = float(weighted @ weighted), float(weights @ weights)
     segment_correlation = _correlation(
         block.by_segment_and_system(e), block.segment_systems, squares, n
     )
@@ -181,7 +185,7 @@ def _both_of_documents(
     sums = block.by_cell_and_system(e).toarray()
     judges = np.zeros(len(sums), np.int64)
     judges[cells] = block.judges
-    sums -= np.bincount(cells, e, len(sums))[:, None] * projection[judges]
+    sums -= block.by_cell(e)[:, None] * projection[judges]
     if of_systems is not None:
         sums -= block.by_cell_and_segment(e) @ of_systems
     return np.asarray(sums.T @ sums)
@@ -193,7 +197,7 @@ def _both_of_segments(block: ScoreBlock, e: Floats, projection: Floats) -> Float
     The square is expanded, as cells times systems would be too many.
     """
     cells = block.by_cell_and_system(e)
-    of_cell = np.bincount(block.judge_of_segment, e)[block.judge_of_segment]
+    of_cell = block.by_cell(e)[block.judge_of_cluster]
     by_system = block.by_judge_and_system(e * of_cell)
     cross = projection.T @ by_system
     squares = block.by_judge(e * of_cell)
@@ -205,7 +209,7 @@ def _adjusted_for_segments(
     block: ScoreBlock, e: Floats, projection: Floats, of_systems: Floats
 ) -> Floats:
     """Return what the adjustment for segments adds to `_both_of_segments`."""
-    of_cell = np.bincount(block.judge_of_segment, e)[block.judge_of_segment]
+    of_cell = block.by_cell(e)[block.judge_of_cluster]
     weights = e * of_cell
     cross = block.by_segment_and_system(weights).T @ of_systems
     judge = projection.T @ (block.by_segment_and_judge(weights).T @ of_systems)
@@ -215,4 +219,5 @@ def _adjusted_for_segments(
 
 def cluster_freedom(block: ScoreBlock, totals: Floats, correlation: float) -> FreedomSums:
     """Return the working variances that the clusters of segments of a block add."""
-    return freedom_sums(block.cluster_systems, totals, correlation)
+    squares = block.by_cluster_and_system(block.weighted(None))
+    return freedom_sums(block.cluster_systems, squares, totals, correlation)

@@ -228,7 +228,7 @@ RANK_SYSTEMS = Stage(
         "ranking", "standardize", "seed", "judges", "easl.gamma", "easl.epsilon",
         "easl.trueskill_mean", "easl.trueskill_sd",
     ),
-    code_version="10",  # order effects shrink towards the average judge's
+    code_version="11",  # judges with many judgments of a system do not outweigh others
     work=rank_systems_of_tasks,
     kinds=frozenset({"parquet", "numpy", "duckdb"}),
 )  # fmt: skip

@@ -18,6 +18,7 @@ from annot_pipeline.methods.rankings.comparison_fit import (
 )
 from annot_pipeline.methods.rankings.inference import NOT_CONNECTED, TESTED, compare_estimates
 from annot_pipeline.methods.rankings.sign_tests import sign_tests
+from tests.methods.rankings.judge_loads import weights_of_pairs
 
 
 def draw(seed, n=400, n_judges=6, n_segments=15, n_systems=4, order=0.4, judge_sd=0.5):
@@ -47,16 +48,16 @@ def fit(rows, n_blocks=1, n_judges=None, n_systems=None, **how):
     return adjusted_comparisons(InMemoryBlocks(blocks), **how)
 
 
-def log_posterior(free, rows, n_systems, has_ties):
+def log_posterior(free, rows, n_systems, has_ties, weights=1.0):
     _, _, a, b, y, o = rows
     strengths, orders, tie = free[:n_systems], free[n_systems:-1], free[-1]
     eta = strengths[a] - strengths[b] + np.append(orders, 0.0)[o]
     prior = STRENGTH_PRECISION * strengths @ strengths + WEAK_PRECISION * (orders @ orders)
     if not has_ties:
-        return (y * eta - np.logaddexp(0, eta)).sum() - prior / 2
+        return (weights * (y * eta - np.logaddexp(0, eta))).sum() - prior / 2
     total = np.logaddexp(np.logaddexp(eta / 2, -eta / 2), tie)
     chosen = np.where(y == 1, eta / 2, np.where(y == 0, -eta / 2, tie))
-    return (chosen - total).sum() - (prior + WEAK_PRECISION * tie**2) / 2
+    return (weights * (chosen - total)).sum() - (prior + WEAK_PRECISION * tie**2) / 2
 
 
 @pytest.mark.parametrize("has_ties", [True, False])
@@ -65,10 +66,12 @@ def test_the_fit_is_that_of_a_general_optimizer(has_ties, is_ordered):
     rows = list(draw(1))
     if not is_ordered:
         rows[5] = np.full(rows[5].size, -1)
-    actual = fit(rows, has_ties=has_ties).fit
+    fitted = fit(rows, has_ties=has_ties)
+    actual, weights = fitted.fit, weights_of_pairs(*rows[1:4], fitted)
+    assert np.ptp(weights) > 0.05
     n_free = 4 + 2 * is_ordered + 1
     best = minimize(
-        lambda free: -log_posterior(free, rows, 4, has_ties), np.zeros(n_free), tol=1e-12
+        lambda free: -log_posterior(free, rows, 4, has_ties, weights), np.zeros(n_free), tol=1e-12
     ).x
     np.testing.assert_allclose(actual.strengths, best[:4], atol=1e-4)
     np.testing.assert_allclose(actual.order_effects, best[4:-1], atol=1e-4)
@@ -95,8 +98,11 @@ def test_order_effects_shrink_to_the_average_judges():
 
 
 def test_graded_preferences_are_half_way():
-    """.75 is a win and a tie half each; two of it are a win more and one tie."""
-    g, j, a, b, y, o = draw(2)
+    """.75 is a win and a tie half each; two of it are a win more and one tie.
+
+    With three judges, as weights by loads take scatter into account.
+    """
+    g, j, a, b, y, o = draw(2, n_judges=3)
     y = np.where(y == 0.5, 0.0, y)
     more = [np.append(array, [0, 0]) for array in (g, j, a)]
     b, o = np.append(b, [1, 1]), np.append(o, [0, 0])
@@ -112,9 +118,10 @@ def test_variances_by_loops_over_clusters():
     actual = fit((g, j, a, b, y, o), has_ties=False)
     x = np.eye(4)[a] - np.eye(4)[b]
     p = 1 / (1 + np.exp(-x @ actual.fit.strengths))
-    information = x.T @ (x * (p * (1 - p))[:, None]) + STRENGTH_PRECISION * np.eye(4)
-    inverse, scores = np.linalg.inv(information), x * (y - p)[:, None]
-    counts = np.eye(4)[a] + np.eye(4)[b]
+    w = weights_of_pairs(j, a, b, actual)[:, None]
+    information = x.T @ (x * w * (p * (1 - p))[:, None]) + STRENGTH_PRECISION * np.eye(4)
+    inverse, scores = np.linalg.inv(information), x * w * (y - p)[:, None]
+    counts = w * (np.eye(4)[a] + np.eye(4)[b])
 
     def sandwich(clusters, corrected):
         meat = np.zeros((4, 4))
@@ -129,27 +136,36 @@ def test_variances_by_loops_over_clusters():
     np.testing.assert_allclose(estimates.judges.covariance, sandwich(j, True), rtol=1e-6)
     np.testing.assert_allclose(estimates.segments.covariance, sandwich(g, True), rtol=1e-6)
     np.testing.assert_allclose(estimates.both, sandwich(g * 6 + j, False), rtol=1e-6)
-    for clusters, kind in ((j, estimates.judges), (g, estimates.segments)):
-        expected, correlation = working_freedom(clusters, counts, x * (y - p)[:, None])
-        assert (correlation > 0.02) == (kind is estimates.judges)
+    of_judges = actual.judge_ratio / (1 + actual.judge_ratio)
+    assert of_judges == pytest.approx(within(j, counts, scores), rel=0.5)
+    of_segments = within(g, counts, scores)
+    for clusters, kind, correlation in (
+        (j, estimates.judges, of_judges), (g, estimates.segments, of_segments)
+    ):  # fmt: skip
+        expected = working_freedom(clusters, counts, correlation)
         off = ~np.eye(4, dtype=bool)
         np.testing.assert_allclose(kind.degrees_of_freedom[off], expected[off], rtol=1e-6)
 
 
-def working_freedom(clusters, counts, residuals):
-    """Satterthwaite over clusters: a system's m judgments vary as m + m (m - 1) correlation."""
-    cells = [
-        (counts[clusters == c].sum(axis=0), residuals[clusters == c].sum(axis=0))
-        for c in np.unique(clusters)
-    ]
-    n, squares = counts.sum(), (residuals**2).sum()
-    n_pairs = sum((m**2).sum() for m, _ in cells) - n
-    of_pairs = (sum((r**2).sum() for _, r in cells) - squares) / n_pairs
-    correlation = float(np.clip(of_pairs / (squares / n), 0, 1))
+def within(clusters, counts, residuals):
+    """Correlation of weighted residuals of pairs of one cluster and system."""
+    squares, n = (residuals**2).sum(), (counts**2).sum()
+    n_pairs, of_pairs = -n, -squares
+    for c in np.unique(clusters):
+        n_pairs += (counts[clusters == c].sum(axis=0) ** 2).sum()
+        of_pairs += (residuals[clusters == c].sum(axis=0) ** 2).sum()
+    return float(np.clip(of_pairs / n_pairs / (squares / n), 0, 1))
+
+
+def working_freedom(clusters, counts, correlation):
+    """Satterthwaite over clusters: weighted judgments vary as q + (m^2 - q) correlation."""
     total = counts.sum(axis=0)
-    v = np.array([(m + np.maximum(m - 1, 0) * m * correlation) / total**2 for m, _ in cells])
-    of_pair = v[:, :, None] + v[:, None, :]
-    return of_pair.sum(axis=0) ** 2 / (of_pair**2).sum(axis=0) - 1, correlation
+    v = []
+    for c in np.unique(clusters):
+        m, q = counts[clusters == c].sum(axis=0), (counts[clusters == c] ** 2).sum(axis=0)
+        v.append((q + (m**2 - q) * correlation) / total**2)
+    of_pair = np.array(v)[:, :, None] + np.array(v)[:, None, :]
+    return of_pair.sum(axis=0) ** 2 / (of_pair**2).sum(axis=0) - 1
 
 
 def test_the_information_with_ties_is_the_variance_of_scores():
@@ -163,12 +179,13 @@ def test_the_information_with_ties_is_the_variance_of_scores():
     weights = np.stack([np.exp(eta / 2), np.exp(-eta / 2), np.full(y.size, nu)], axis=1)
     chance = weights / weights.sum(axis=1, keepdims=True)
     mean, tie = chance @ np.array([1.0, 0.0, 0.5]), chance[:, 2]
+    w = weights_of_pairs(j, a, b, actual)[:, None]
     information = np.diag(np.r_[np.full(4, STRENGTH_PRECISION), np.full(3, WEAK_PRECISION)])
     for outcome, (value, is_tie) in enumerate(((1.0, 0.0), (0.0, 0.0), (0.5, 1.0))):
         score = np.hstack([x * (value - mean)[:, None], (is_tie - tie)[:, None]])
-        information += score.T @ (score * chance[:, [outcome]])
+        information += score.T @ (w * score * chance[:, [outcome]])
     inverse = np.linalg.inv(information)
-    score = np.hstack([x * (y - mean)[:, None], ((y == 0.5) - tie)[:, None]])
+    score = w * np.hstack([x * (y - mean)[:, None], ((y == 0.5) - tie)[:, None]])
     expected = (inverse @ score.T @ score @ inverse)[:4, :4]
     np.testing.assert_allclose(actual.estimates.both, expected, rtol=1e-6)
 

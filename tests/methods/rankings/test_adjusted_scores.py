@@ -13,6 +13,7 @@ from annot_pipeline.methods.rankings.adjusted_scores import adjusted_scores
 from annot_pipeline.methods.rankings.inference import NOT_CONNECTED, compare_estimates
 from annot_pipeline.methods.rankings.score_block import ScoreBlock
 from annot_pipeline.methods.rankings.score_params import ScoreParams
+from tests.methods.rankings.judge_loads import weights_of
 
 
 def draw(seed, n_judges=8, n_segments=12, n_systems=4, n=300, segment_sd=6.0):
@@ -43,6 +44,11 @@ def fit(rows, n_blocks=1, params=None, **sizes):
     return adjusted_scores(InMemoryBlocks(blocks), params)
 
 
+def regression(design, weights, y):
+    root = np.sqrt(weights)
+    return np.linalg.lstsq(design * root[:, None], y * root, rcond=None)[0]
+
+
 def centred(values):
     return values - values.mean()
 
@@ -52,7 +58,7 @@ def test_without_segments_it_is_the_regression_on_judges_and_systems():
     g = np.arange(g.size)  # each segment once: no pair tells of them
     actual = fit((g, j, s, y))
     design = np.hstack([np.eye(4)[s], np.eye(8)[j]])
-    expected = np.linalg.lstsq(design, y, rcond=None)[0][:4]
+    expected = regression(design, weights_of(j, s, actual), y)[:4]
     np.testing.assert_allclose(centred(actual.estimates.values), centred(expected), atol=1e-5)
     assert actual.estimates.values @ np.bincount(s) / s.size == pytest.approx(y.mean())
 
@@ -61,7 +67,7 @@ def test_fixed_segments_are_the_regression_on_all_three():
     g, j, s, y = draw(2, n=900)
     actual = fit((g, j, s, y), params=ScoreParams(segments="fixed"))
     design = np.hstack([np.eye(4)[s], np.eye(8)[j], np.eye(12)[g]])
-    expected = np.linalg.lstsq(design, y, rcond=None)[0][:4]
+    expected = regression(design, weights_of(j, s, actual), y)[:4]
     np.testing.assert_allclose(centred(actual.estimates.values), centred(expected), atol=1e-4)
 
 
@@ -72,23 +78,26 @@ def test_variances_by_loops_over_clusters():
     components = actual.components
     k, n_judges, n_segments = 4, 8, 12
     y = y - y.mean()
-    x = np.eye(k)[s]
+    w, x = weights_of(j, s, actual), np.eye(k)[s]
+    wx = w[:, None] * x
     shrink_judge, shrink_segment = 1e-8, components.residual / components.segment
-    p = np.array([x[j == c].sum(axis=0) / ((j == c).sum() + shrink_judge) for c in range(n_judges)])
+    p = np.array(
+        [wx[j == c].sum(axis=0) / (w[j == c].sum() + shrink_judge) for c in range(n_judges)]
+    )
     for _ in range(2):
         q = np.array(
             [
-                (x - p[j])[g == c].sum(axis=0) / ((g == c).sum() + shrink_segment)
+                (wx - w[:, None] * p[j])[g == c].sum(axis=0) / (w[g == c].sum() + shrink_segment)
                 for c in range(n_segments)
             ]
         )
         p = np.array(
             [
-                (x - q[g])[j == c].sum(axis=0) / ((j == c).sum() + shrink_judge)
+                (wx - w[:, None] * q[g])[j == c].sum(axis=0) / (w[j == c].sum() + shrink_judge)
                 for c in range(n_judges)
             ]
         )
-    z = x - p[j] - q[g]
+    z = w[:, None] * (x - p[j] - q[g])
     a = z.T @ x
     values, vectors = np.linalg.eig(a)  # the group inverse: without the level, of eigenvalue 0
     apart = np.abs(values) > 1e-6 * np.abs(values).max()
@@ -100,11 +109,14 @@ def test_variances_by_loops_over_clusters():
     judge, segment = np.zeros(n_judges), np.zeros(n_segments)
     for _ in range(8):
         judge = np.array(
-            [(r - segment[g])[j == c].sum() / ((j == c).sum() + 1e-8) for c in range(n_judges)]
+            [
+                (w * (r - segment[g]))[j == c].sum() / (w[j == c].sum() + 1e-8)
+                for c in range(n_judges)
+            ]
         )
         segment = np.array(
             [
-                (r - judge[j])[g == c].sum() / ((g == c).sum() + shrink_segment)
+                (w * (r - judge[j]))[g == c].sum() / (w[g == c].sum() + shrink_segment)
                 for c in range(n_segments)
             ]
         )
@@ -116,14 +128,14 @@ def test_variances_by_loops_over_clusters():
     of_judges = []
     for c in range(n_judges):
         mine = j == c
-        of_cluster = np.diag(x[mine].sum(axis=0)) - np.outer(p[c], x[mine].sum(axis=0))
+        of_cluster = np.diag(wx[mine].sum(axis=0)) - np.outer(p[c], wx[mine].sum(axis=0))
         root = np.linalg.inv(np.real(sqrtm(np.eye(k) - of_cluster @ inverse)))
         of_judges.append(root @ (z[mine] * (r - segment[g])[mine, None]).sum(axis=0))
     np.testing.assert_allclose(actual.estimates.judges.covariance, outer(of_judges), rtol=1e-3)
-    totals = x.sum(axis=0)
+    totals = wx.sum(axis=0)
     of_segments = [
         (z[g == c] * (r - judge[j])[g == c, None]).sum(axis=0)
-        / np.sqrt(1 - x[g == c].sum(axis=0) / totals)
+        / np.sqrt(1 - wx[g == c].sum(axis=0) / totals)
         for c in range(n_segments)
     ]
     np.testing.assert_allclose(actual.estimates.segments.covariance, outer(of_segments), rtol=1e-6)
@@ -133,7 +145,7 @@ def test_variances_by_loops_over_clusters():
         for b in range(n_judges)
     ]
     np.testing.assert_allclose(actual.estimates.both, outer(cells), rtol=1e-6, atol=1e-12)
-    correlation = within(j, s, e)
+    correlation = within(j, s, e, w)
     freedom = np.zeros((k, k))
     for first in range(k):
         for second in range(k):
@@ -143,14 +155,16 @@ def test_variances_by_loops_over_clusters():
             u = u - u.mean()
             v = []
             for c in range(n_judges):
-                m = x[j == c].sum(axis=0)
-                mean = (m @ u) / (m.sum() + 1e-8)
-                v.append((m * (1 + np.maximum(m - 1, 0) * correlation) * (u - mean) ** 2).sum())
+                m, own = x[j == c].sum(axis=0), wx[j == c].sum(axis=0)
+                mean = (own @ u) / (own.sum() + 1e-8)
+                of_mean = (1 + np.maximum(m - 1, 0) * correlation) / np.maximum(m, 1)
+                v.append((own**2 * of_mean * (u - mean) ** 2).sum())
             freedom[first, second] = sum(v) ** 2 / (np.array(v) ** 2).sum() - 1
     np.testing.assert_allclose(actual.estimates.judges.degrees_of_freedom, freedom, rtol=1e-6)
-    correlation, total = within(g, s, e), x.sum(axis=0)
-    m = np.array([x[g == c].sum(axis=0) for c in range(n_segments)])
-    v = (m + np.maximum(m - 1, 0) * m * correlation) / total**2
+    correlation = within(g, s, e, w)
+    m = np.array([wx[g == c].sum(axis=0) for c in range(n_segments)])
+    squares = np.array([(wx**2)[g == c].sum(axis=0) for c in range(n_segments)])
+    v = (squares + (m**2 - squares) * correlation) / totals**2
     of_pair = v[:, :, None] + v[:, None, :]
     expected = of_pair.sum(axis=0) ** 2 / (of_pair**2).sum(axis=0) - 1
     off = ~np.eye(k, dtype=bool)
@@ -158,15 +172,15 @@ def test_variances_by_loops_over_clusters():
     np.testing.assert_allclose(segments[off], expected[off], rtol=1e-6)
 
 
-def within(clusters, systems, e):
-    """Correlation of residuals of pairs of one cluster and system."""
-    total, n_pairs = 0.0, 0
+def within(clusters, systems, e, w):
+    """Correlation of residuals of pairs of one cluster and system, each pair by its weights."""
+    total, n_pairs = 0.0, 0.0
     for c in np.unique(clusters):
         for k in np.unique(systems):
-            mine = e[(clusters == c) & (systems == k)]
-            total += mine.sum() ** 2 - (mine**2).sum()
-            n_pairs += mine.size * (mine.size - 1)
-    return float(np.clip(total / n_pairs / (e**2).mean(), 0, 1))
+            mine = (clusters == c) & (systems == k)
+            total += (w * e)[mine].sum() ** 2 - ((w * e)[mine] ** 2).sum()
+            n_pairs += w[mine].sum() ** 2 - (w[mine] ** 2).sum()
+    return float(np.clip(total / n_pairs / (((w * e) ** 2).sum() / (w**2).sum()), 0, 1))
 
 
 def same(first, second, *, points=1.0, rtol=1e-7):

@@ -15,6 +15,7 @@ from annot_pipeline.methods.rankings.document_clusters import document_clusters
 from annot_pipeline.methods.rankings.inference import compare_estimates
 from annot_pipeline.methods.rankings.score_block import ScoreBlock
 from annot_pipeline.methods.rankings.score_params import ScoreParams
+from tests.methods.rankings.judge_loads import weights_of
 
 N_JUDGES, N_SEGMENTS, N_SYSTEMS = 8, 24, 4
 SIZES = (N_SEGMENTS, N_JUDGES, N_SYSTEMS)
@@ -90,8 +91,9 @@ def test_variances_by_loops_over_documents(params):
     g, j, s = rows[:3]
     by_segment, actual = fit(rows, None, params), fit(rows, DOCUMENTS, params)
     influences = judgment_influences(rows, by_segment, params)
-    totals, d = np.bincount(s), DOCUMENTS[g]
-    counts = np.array([np.bincount(s[d == c], minlength=N_SYSTEMS) for c in range(6)])
+    w, d = influences["weights"], DOCUMENTS[g]
+    totals = np.bincount(s, w)
+    counts = np.array([np.bincount(s[d == c], w[d == c], N_SYSTEMS) for c in range(6)])
     covariance = np.zeros((N_SYSTEMS, N_SYSTEMS))
     for c in range(6):
         v = influences["judges_taken_out"][d == c].sum(axis=0) / np.sqrt(1 - counts[c] / totals)
@@ -111,16 +113,18 @@ def judgment_influences(rows, actual, params):
     """Return z r of each judgment with residuals less the judge, and less judge and segment."""
     g, j, s, y = rows
     y, x = y - y.mean(), np.eye(N_SYSTEMS)[s]
+    w = weights_of(j, s, actual)[:, None]
     components = actual.components
     shrink = 1e-8 if params.segments == "fixed" else components.residual / components.segment
     of_judge, of_segment = np.eye(N_JUDGES)[j], np.eye(N_SEGMENTS)[g]
+    of_judge, of_segment = w * of_judge, w * of_segment
     by_judge = 1 / (of_judge.sum(axis=0) + 1e-8)[:, None]
     by_segment = 1 / (of_segment.sum(axis=0) + shrink)[:, None]
     p = by_judge * (of_judge.T @ x)
     for _ in range(12 if params.segments == "fixed" else 2):
         q = by_segment * (of_segment.T @ (x - p[j]))
         p = by_judge * (of_judge.T @ (x - q[g]))
-    z = x - p[j] - q[g]
+    z = w * (x - p[j] - q[g])
     inverse = np.linalg.pinv(z.T @ x, rcond=1e-6)
     inverse = inverse - inverse.mean(axis=0)
     r = y - actual.estimates.values[s]
@@ -133,6 +137,7 @@ def judgment_influences(rows, actual, params):
         "judges_taken_out": z * without_judge,
         "both_taken_out": z * (without_judge - segment[g]),
         "inverse": inverse,
+        "weights": w[:, 0],
     }
 
 
