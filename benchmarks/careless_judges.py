@@ -45,6 +45,8 @@ JUDGES, RANDOM = 10, 2
 ACCURACIES = np.linspace(0.6, 0.9, JUDGES - RANDOM)
 """Of the others."""
 GOOD = 0.7
+RARE = 0.1
+"""Share of items of a rare class."""
 KINDS = ("random", "weak", "good")
 """Of simulated judges: the accuracy of weak ones is below `GOOD`."""
 SEED = 17
@@ -156,11 +158,20 @@ SET_HEAD = (
 
 
 def simulated(
-    rng: np.random.Generator, n_labels_of_judge: int, per_item: int, n_classes: int
+    rng: np.random.Generator,
+    n_labels_of_judge: int,
+    per_item: int,
+    n_classes: int,
+    share: float | None = None,
 ) -> Answers:
-    """Return answers of honest judges of some accuracy, and of judges who answer at random."""
+    """Return answers of honest judges of some accuracy, and of judges who answer at random.
+
+    ``share``: of the second of two classes; None: classes are equally frequent.
+    """
     n_items = n_labels_of_judge * JUDGES // per_item
     truth = rng.integers(0, n_classes, n_items)
+    if share is not None:
+        truth = (rng.random(n_items) < share).astype(np.int64)
     answers = []
     for item in range(n_items):
         for judge in rng.permutation(JUDGES)[:per_item].tolist():
@@ -197,14 +208,16 @@ def shares_failed(answers: Answers) -> dict[str, float]:
 
 def power_rows(replications: int) -> Iterator[list[str]]:
     """Yield the cells of each design."""
-    for n_classes, per_item, n_labels in product((2, 4), (3, 5, 10), (16, 40, 80)):
+    classes = ((2, None), (4, None), (2, RARE))
+    for (n_classes, rare), per_item, n_labels in product(classes, (3, 5, 10), (16, 40, 80)):
         rng = np.random.default_rng(SEED)
         shares = [
-            shares_failed(simulated(rng, n_labels, per_item, n_classes))
+            shares_failed(simulated(rng, n_labels, per_item, n_classes, rare))
             for _ in range(replications)
         ]
         failed = (np.mean([share[kind] for share in shares]) for kind in KINDS)
-        yield [str(n_classes), str(per_item), str(n_labels), *(f"{s:.3f}" for s in failed)]
+        name = str(n_classes) if rare is None else f"{n_classes}, one with {rare:.0%}"
+        yield [name, str(per_item), str(n_labels), *(f"{s:.3f}" for s in failed)]
 
 
 POWER_HEAD = (
