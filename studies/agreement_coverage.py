@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from annot_pipeline.arrays import Floats
-from annot_pipeline.methods.agreement.label_agreement import NominalAgreement, nominal_agreement
+from annot_pipeline.arrays import Codes, Floats
+from annot_pipeline.methods.agreement.label_agreement import nominal_agreement
 from annot_pipeline.methods.agreement.label_intervals import FEW_JUDGES
 
 STATISTICS = ("percent_agreement", "cohen_kappa", "fleiss_kappa", "alpha_nominal", "gwet_ac1")
@@ -116,16 +116,18 @@ def agreement_coverage(
     """Measure intervals of `STATISTICS` in a design."""
     rng = np.random.default_rng(seed)
     everyone = SimulatedJudges.draw(POPULATION, JUDGE_SD, np.random.default_rng(0))
-    grid = _grid()
-    centre = _centre(everyone, grid, design.prevalence)
-    truth_of_all = _truth_of_all(everyone.chances(centre + grid))
+    centre, truth_of_all = true_agreement(everyone, design.prevalence)
     rows: dict[str, list[tuple[float, float, float, float]]] = {name: [] for name in STATISTICS}
     for _ in range(replications):
         judges = SimulatedJudges.draw(design.n_judges, JUDGE_SD, rng)
         truth = truth_of_all
         if design.n_judges < FEW_JUDGES:
-            truth = _truth_of_these(judges.chances(centre + grid))
-        agreement = _draw(design, judges, centre, rng)
+            truth = _truth_of_these(judges.chances(centre + _grid()))
+        items, chosen, labels = draw_labels(design, judges, centre, rng)
+        agreement = nominal_agreement(
+            items, chosen, labels, n_items=design.n_items, n_judges=design.n_judges, n_labels=2,
+            ordinal=False,
+        )  # fmt: skip
         for name in STATISTICS:
             one = getattr(agreement, name)
             rows[name].append((one.value, one.ci_low, one.ci_high, truth[name]))
@@ -135,17 +137,24 @@ def agreement_coverage(
     }
 
 
-def _draw(
+def true_agreement(
+    everyone: SimulatedJudges, prevalence: float
+) -> tuple[float, Mapping[str, float]]:
+    """Return where items lie for this prevalence, and statistics of all judges on all items."""
+    centre = _centre(everyone, _grid(), prevalence)
+    return centre, _truth_of_all(everyone.chances(centre + _grid()))
+
+
+def draw_labels(
     design: LabelDesign, judges: SimulatedJudges, centre: float, rng: np.random.Generator
-) -> NominalAgreement:
+) -> tuple[Codes, Codes, Codes]:
+    """Draw items, judges and labels in long form."""
     n_items, n_judges, per_item = design.n_items, design.n_judges, design.per_item
     chances = judges.chances(centre + rng.normal(0, ITEM_SD, n_items))
     chosen = np.argsort(rng.random((n_items, n_judges)), axis=1)[:, :per_item].reshape(-1)
     items = np.repeat(np.arange(n_items), per_item)
     labels = (rng.random(items.size) >= chances[chosen, items]).astype(np.int64)
-    return nominal_agreement(
-        items, chosen, labels, n_items=n_items, n_judges=n_judges, n_labels=2, ordinal=False
-    )
+    return items, chosen, labels
 
 
 def _grid() -> Floats:

@@ -1,11 +1,13 @@
 """95% intervals of statistics of agreement, for items and judges that both repeat.
 
 Labels of one item err together, and labels of one judge. The variance is that of two-way clusters,
-item + judge - both, at least the mean of the two (Cameron, Gelbach & Miller 2011, eq. 2.8), from
-influence values; those of judges are divided by 1 - the judge's share of all pairs, as leaving the
-judge out would (jackknife). The interval is one of t on a transformed scale: logit for shares,
-Fisher's z for coefficients. Degrees of freedom follow Satterthwaite 1946, with as many items and
-judges as carry the variance: (sum of squares)^2 / sum of fourth powers, times `CARRYING`.
+item + judge - both (Cameron, Gelbach & Miller 2011, eq. 2.8), from influence values; those of
+judges, and of both, are divided by 1 - the judge's share of all pairs, as leaving the judge out
+would (jackknife: Gwet 2014, chapter 5). What judges add to the variance by items is at least
+`LEAST_ADDED` of their own: with few judges the difference is uncertain. The interval is one of t on
+a transformed scale: logit for shares, Fisher's z for coefficients. Degrees of freedom follow
+Satterthwaite 1946, with as many items and judges as carry the variance: (sum of squares)^2 / sum of
+fourth powers, times `CARRYING_ITEMS` or `CARRYING_JUDGES`.
 
 With fewer than `FEW_JUDGES` effective judges only items count as drawn: the interval is that of
 these judges, and `reason` says so. Where coverage was measured to be too low or the interval says
@@ -28,8 +30,11 @@ FEWEST_ITEMS = 20
 RARE_ITEMS, RARE_SHARE = 16.0, 1 / 3
 """Items' worth of labels outside the most frequent class, below which chance agreement is too
 uncertain for an interval; where there are few items, that share of them is enough."""
-CARRYING = 1.5
-"""Of the effective number of clusters: with normal influence values a third of all is found."""
+CARRYING_ITEMS, CARRYING_JUDGES = 1.5, 3.0
+"""Of the effective number of clusters: with normal influence values a third of all is found, and
+items of rare classes have none that are normal."""
+LEAST_ADDED = 0.25
+"""Of the variance by judges, what it adds to that by items at the least."""
 MOST_SHARE = 2 / 3
 """Of all pairs that one judge has, as far as it counts."""
 ROUNDING = 1e-9
@@ -102,25 +107,27 @@ def effective_judges(shares: Floats) -> float:
 def variance(influence: Influence, n_items: int) -> tuple[float, float, bool]:
     """Return variance, degrees of freedom, and whether judges count as drawn."""
     by_item = influence.items * n_items / max(n_items - 1, 1)
-    item_freedom = _freedom(influence.items, influence.items_fourth, n_items)
+    item_freedom = _freedom(influence.items, influence.items_fourth, n_items, CARRYING_ITEMS)
     shares = influence.judge_shares
     n_judges = effective_judges(shares)
     if n_judges < FEW_JUDGES - ROUNDING:
         return by_item, item_freedom, False
-    moved = influence.judges / (1 - np.minimum(2 * shares, MOST_SHARE))
+    inflation = 1 / (1 - np.minimum(2 * shares, MOST_SHARE))
+    squares = (influence.judges * inflation) ** 2
     n = int(np.count_nonzero(shares))
-    squares = moved**2
     by_judge = float(squares.sum()) * (n - 1) / n
-    total = by_item + by_judge
-    combined = max(total - influence.cells, total / 2)
-    judge_freedom = _freedom(float(squares.sum()), float((squares**2).sum()), n_judges)
-    spread = by_item**2 / item_freedom + by_judge**2 / judge_freedom
+    by_both = influence.cells * float((shares * inflation**2).sum())
+    combined = by_item + max(by_judge - by_both, LEAST_ADDED * by_judge)
+    judge_freedom = _freedom(
+        float(squares.sum()), float((squares**2).sum()), n_judges, CARRYING_JUDGES
+    )
+    spread = by_item**2 / item_freedom + min(by_judge, combined) ** 2 / judge_freedom
     return combined, max(combined**2 / spread, 1.0) if spread > 0 else 1.0, True
 
 
-def _freedom(squares: float, fourth: float, n: float) -> float:
-    carrying = squares**2 / fourth if fourth > 0 else 0.0
-    return max(min(n, CARRYING * carrying) - 1, 1.0)
+def _freedom(squares: float, fourth: float, n: float, carrying: float) -> float:
+    carrying *= squares**2 / fourth if fourth > 0 else 0.0
+    return max(min(n, carrying) - 1, 1.0)
 
 
 def interval_statistic(

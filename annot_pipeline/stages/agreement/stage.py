@@ -64,7 +64,7 @@ MEASURE_AGREEMENT = Stage(
     },
     outputs=("agreement",),
     settings=("agreement", "standardize.arithmetic", "seed"),
-    code_version="10",  # votes have no judge
+    code_version="11",  # intervals of labels are less wide for few judges
     work=measure_agreement_of_tasks,
     kinds=frozenset({"parquet", "numpy"}),
 )  # fmt: skip
