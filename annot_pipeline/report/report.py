@@ -14,7 +14,7 @@ import pyarrow as pa
 from annot_pipeline.contracts import CERTAINTY_BOUNDS
 from annot_pipeline.report.comparison_figures import FEWEST, MOST, MOST_TRIED
 from annot_pipeline.report.contents import Contents
-from annot_pipeline.report.page import STYLE, Section, page
+from annot_pipeline.report.page import Section, page
 from annot_pipeline.report.release_figures import MOST_TASKS
 from annot_pipeline.report.render import render_html
 from annot_pipeline.report.sections.adjudicated import MOST_ROWS as MOST_DECISIONS
@@ -35,17 +35,9 @@ from annot_pipeline.report.sections.records import records
 from annot_pipeline.report.sections.use import header, use
 
 __all__ = [
-    "COMPARED",
-    "COUNTED",
-    "DETAILS",
-    "INTERNAL",
-    "MOST_CHANGES",
-    "QUERIED",
-    "SECTIONS",
-    "STYLE",
-    "TABLES",
+    "COMPARED", "COUNTED", "DETAILS", "INTERNAL", "MOST_CHANGES", "QUERIED", "SECTIONS", "TABLES",
     "report_html",
-]
+]  # fmt: skip
 
 SECTIONS: tuple[tuple[str, str, Callable[[Contents], dict[str, Any]]], ...] = (
     ("use", "Can I use it?", use),

@@ -155,7 +155,7 @@ def test_ranking_keeps_the_order_and_parts_the_clusters():
     assert a[1] < line < c[1]
     assert "score by z_mean" in figure.texts
     assert figure.words("note") == [
-        INTERVALS, "Hollow points: no interval for 1 system.", "At the right: the cluster.",
+        *INTERVALS, "Hollow points: no interval for 1 system.", "At the right: the cluster.",
     ]  # fmt: skip
 
 
