@@ -33,7 +33,9 @@ from annot_pipeline.report.figures import (
 
 MOST_TASKS = 6
 """Tasks whose figures are drawn; all of them are in the tables."""
-MOST_JUDGES = 4
+MOST_CONFUSED, MOST_JUDGES, FEW_TASKS = 2, 4, 3
+"""Tasks, and judges of each, whose confusion is drawn; tasks whose judges and classes are: cells
+and points take as much of a page as rows of text."""
 MOST_SYSTEMS = 100
 """Systems of a ranking that are drawn, the best first."""
 COMPONENTS = (
@@ -91,8 +93,10 @@ def accuracy_figures(judges: pa.Table) -> list[Drawn]:
         The gold table.
     """
     drawings = []
-    for task, rows in _by_task(judges):
-        scored = [row for row in rows if row["accuracy"] is not None and row["n_judgments"]]
+    for task, of_task in first_tasks(judges, end=FEW_TASKS):
+        scored = [
+            row for row in of_task.to_pylist() if row["accuracy"] is not None and row["n_judgments"]
+        ]
         if scored:
             svg = judge_accuracy_svg(
                 [row["judge"] for row in scored],
@@ -163,8 +167,8 @@ def prevalence_figures(prevalence: pa.Table) -> list[Drawn]:
                 _numbers(rows, "plurality_frequency"),
             ),
         )
-        for task, rows in _by_task(prevalence)
-        for rows in [sorted(rows, key=lambda row: row["label_order"])]
+        for task, of_task in first_tasks(prevalence, end=FEW_TASKS)
+        for rows in [sorted(of_task.to_pylist(), key=lambda row: row["label_order"])]
     ]
 
 
@@ -183,8 +187,8 @@ def confusion_figures(confusion: pa.Table, judges: pa.Table, prevalence: pa.Tabl
     order = dict(_class_order(prevalence))
     busiest = dict(_busiest(judges))
     drawings = []
-    for task, rows in _by_task(confusion):
-        names = busiest.get(task, [])
+    for task, table in first_tasks(confusion, end=MOST_CONFUSED):
+        rows, names = table.to_pylist(), busiest.get(task, [])
         labels = order[task]
         position = {label: n for n, label in enumerate(labels)}
         matrices = np.full((len(names), len(labels), len(labels)), np.nan)
