@@ -264,6 +264,20 @@ class Crowds:
 
 
 @dataclass(frozen=True)
+class Audits:
+    """Samples of labels whose truth is known."""
+
+    folder: str = setting("", "folder of public sets; empty: $ANNOT_REAL_DATA")
+    repeats: int = setting(200, "samples of each size")
+    certain_at: float = setting(0.95, "share of certified labels that must be right")
+    seed: int = setting(17, "of all randomness")
+
+    def __post_init__(self) -> None:
+        share = Problem("certain_at", f"is {self.certain_at:g}", "above 0.5 and below 1")
+        _check_least(self, *[share] * (not 0.5 < self.certain_at < 1), repeats=1, seed=0)
+
+
+@dataclass(frozen=True)
 class Floods:
     """Careless people who flood a crowd."""
 

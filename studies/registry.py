@@ -16,6 +16,7 @@ from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.errors import ConfigError, Problem
 from annot_pipeline.runtime.read_back import refuse_read_back
 from studies.agreement_study import AGREEMENT, run_agreement
+from studies.audit_study import AUDITS, run_audits
 from studies.certainty import TABLES as CERTAINTY
 from studies.certainty import run_certainty, run_crowds
 from studies.coverage_study import COVERAGE, run_coverage
@@ -27,6 +28,7 @@ from studies.item_study import run_item_study
 from studies.model_judge_study import MODEL_JUDGES, run_model_judges
 from studies.params import (
     AgreementIntervals,
+    Audits,
     Certainty,
     Crowds,
     Floods,
@@ -228,6 +230,12 @@ def _floods(
     return run_floods(params, progress)
 
 
+def _audits(
+    params: Audits, _: LoadedCampaign | None, __: Path | None, progress: Progress
+) -> Result:
+    return run_audits(params, progress)
+
+
 def _coverage(
     params: RankingCoverage, _: LoadedCampaign | None, __: Path | None, progress: Progress
 ) -> Result:
@@ -345,6 +353,14 @@ STUDIES: dict[str, Study] = {
             needs_campaign=True,
             oracle="",
             run=_certainty,
+        ),
+        Study(
+            AUDITS,
+            "Samples of labels of public sets, answered by the truth: whether certificates hold.",
+            Audits(),
+            needs_campaign=False,
+            oracle="",
+            run=_audits,
         ),
         Study(
             FLOODS,

@@ -92,7 +92,7 @@ RELEASE_HELP = "release to read, as v0012 (default: the newest)"
 RELEASE = option("--release", RELEASE_HELP, "V", default="latest")
 TASK = option("--task", "read only this task (default: all)", "TASK")
 OUTPUT: dict[str, Any] = {"type": Path, "default": None}
-DESIGNS = ("easl", "controlled", "tournament", "adequacy", "validate")
+DESIGNS = ("easl", "controlled", "tournament", "adequacy", "validate", "audit")
 TABLES = ("labels", "scores", "ranks", "verdicts", "model_judges")
 """What `annot diff` compares."""
 
@@ -252,6 +252,7 @@ HITS = (
     option("--design", "same as --set next_hits.design=...", choices=DESIGNS),
     option("--upload", "same as --set next_hits.upload=...",
            choices=("mturk", "label_studio", "jsonl")),
+    option("-n", "same as --set next_hits.items=...", "N", dest="items", type=int),
     option("--task", "plan only this task (repeatable; default: all)", "TASK", action="append",
            default=[]),
     flag("--force", "overwrite another batch in the folder"),

@@ -28,7 +28,7 @@ def run_hits(arguments: argparse.Namespace) -> int:
     """Write the next batch."""
     from annot_pipeline.hits.command import next_batch
 
-    for name in ("design", "upload"):
+    for name in ("design", "upload", "items"):
         if getattr(arguments, name):
             arguments.sets = [*arguments.sets, f"next_hits.{name}={getattr(arguments, name)}"]
     document = next_batch(

@@ -33,15 +33,18 @@ def run_releases(arguments: argparse.Namespace) -> int:
 
 
 def _releases(document: Document, campaign: str) -> Iterator[str]:
+    from annot_pipeline.contracts import certificates
+
     rows = [
         row
         | {"changed": row.get("changes", {}) | {"settings_changed": row.get("settings_changed")}}
         | {"decision": decision_text(row.get("decision"))}
+        | {"certified": [task for task, is_certified, _ in certificates(row) if is_certified]}
         for row in document["releases"]
     ]
     names = (
-        "version pinned created_at=created parent labels scores records changed decision retracted "
-        "problem do"
+        "version pinned created_at=created parent labels scores records changed certified decision "
+        "retracted problem do"
     )
     yield from table("releases", rows, names, most=len(rows), longest=LONGEST)
     yield from problem_lines(document["rolled_back"])

@@ -46,6 +46,7 @@ def list_releases(campaign: LoadedCampaign) -> dict[str, Any]:
                 "changes": manifest["changes"] or {},
                 "settings_changed": _has_other_settings(manifest, before),
                 "decision": manifest.get("decision"),
+                "certificates": manifest["facts"].get("certificates", {}),
             }
         )
         before = manifest

@@ -204,6 +204,7 @@ def published_metrics(runs: Mapping[str, StageRun]) -> dict[str, Any]:
         "adjudications": labels.adjudications,
         "anonymous_votes": labels.anonymous_votes,
         "certainty": labels.certainty,
+        "certificates": labels.certificates,
         "cost": runs["add_up_costs"].metrics(CostMetrics).cost,
         "model_cost": runs["add_up_costs"].metrics(CostMetrics).model_cost,
     }

@@ -35,9 +35,10 @@ FIELD_DESCRIPTIONS = {
     "rank_b": "Rank of the second item of a pair.",
     "hit": "HIT: the unit of work in which the judgment was made.",
     "position": "Position of the judgment in its HIT.",
-    "control": "Kind of control: none, ask_again, bad_reference, good_reference, known_answer or "
-    "adjudication.",
-    "control_of": "Item, or native_id of the ordinary judgment, that the control belongs to.",
+    "control": "Kind of control: none, ask_again, bad_reference, good_reference, known_answer, "
+    "adjudication or audit.",
+    "control_of": "Item, or native_id of the ordinary judgment, that the control belongs to; of an "
+    "audit, its sample.",
     "truth": "The known right answer.",
     "native_id": "Identifier of the judgment in the export. Equal rows with one identifier are one "
     "judgment.",

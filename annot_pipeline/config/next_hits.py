@@ -52,7 +52,8 @@ class NextHits(Section):
         How the next batch is chosen. easl: outputs to score, by variance. controlled: outputs to
         score, with controls. tournament: comparisons that connect the outputs of a segment.
         adequacy: outputs whose adequacy follows from no comparison. validate: a sample of what
-        models judged, for people.
+        models judged, for people. audit: a sample of labels, whose answers by experts certify the
+        others.
     upload
         Platform whose upload format is written.
     within
@@ -63,11 +64,14 @@ class NextHits(Section):
     hit_size
         Comparisons or questions per HIT. Larger segments are split evenly.
     items
-        With design: validate, largest number of items drawn for people, for each task. null: as
-        many as halve the interval.
+        Largest number of items drawn for people, for each task. null: with design: validate, as
+        many as halve the interval; with design: audit, as many as certify labels.certain_at with
+        one error.
     """
 
-    design: Literal["easl", "controlled", "tournament", "adequacy", "validate"] = "easl"
+    design: Literal[
+        "easl", "controlled", "tournament", "adequacy", "validate", "audit"
+    ] = "easl"  # fmt: skip
     upload: Literal["mturk", "label_studio", "jsonl"] = "mturk"
     within: Literal["segment", "task"] = "segment"
     segments: int = Field(default=100, ge=1)

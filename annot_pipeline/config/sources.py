@@ -43,8 +43,8 @@ Format = Literal[
 CANONICAL_FIELDS: tuple[str, ...] = get_args(FieldName)
 HITS_FIELDS: tuple[FieldName, ...] = (
     "task", "judge", "item", "system", "segment", "criterion", "score", "label", "item_a",
-    "item_b", "system_a", "system_b", "preference", "hit", "position", "control", "native_id",
-    "status", "submitted_at", "hit_seconds", "selection_probability",
+    "item_b", "system_a", "system_b", "preference", "hit", "position", "control", "control_of",
+    "native_id", "status", "submitted_at", "hit_seconds", "selection_probability",
 )  # fmt: skip
 """What the reader of ``format: hits`` says by itself, each under its own name; which of them a
 record has depends on what its HIT asks.

@@ -8,8 +8,8 @@ from annot_pipeline.contracts.values import TEXT
 MODELS = ("published", "dawid_skene", "votes")
 STATISTICS = (
     "dependence", "weight_of_votes", "temperature", "held_out_log_likelihood",
-    "expected_accuracy", "accuracy", "log_loss", "expected_calibration_error", "certain_share",
-    "certain_accuracy",
+    "expected_accuracy", "certified_level", "accuracy", "log_loss",
+    "expected_calibration_error", "certain_share", "certain_accuracy",
 )  # fmt: skip
 
 LABEL_CALIBRATION = Table(
@@ -37,6 +37,8 @@ LABEL_CALIBRATION = Table(
             "of labels, predicted from other judges' labels of the item. "
             "expected_accuracy: expected share of correct labels, from the probabilities "
             "and the errors of known items; null, with a reason, without a sample of 50. "
+            "certified_level: probability from which an audit certifies labels, which are then "
+            "certain; null, with a reason, if it certifies none; no row without an audit. "
             "Other statistics compare with the truth in item tables",
             allowed=STATISTICS,
         ),
@@ -48,6 +50,6 @@ LABEL_CALIBRATION = Table(
             "ci_high", "Upper end of the 95% interval of value; null if labels cannot determine it"
         ),
         count("n", "Number of labels that were predicted, or of items"),
-        text("reason", "Why expected_accuracy is null", nullable=True),
+        text("reason", "Why expected_accuracy or certified_level is null", nullable=True),
     ),
 )

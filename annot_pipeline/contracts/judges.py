@@ -75,7 +75,7 @@ JUDGES = Table(
             FLAG,
             "Whether the judge's labels look wrong while the data cannot tell who is right "
             "(verdict_reason); labels of which suspected judges gave half of the answers or more "
-            "are never certain",
+            "are never certain, unless an audit certifies them",
         ),
         text(
             "test",

@@ -35,7 +35,8 @@ LABELS = Table(
         Column(
             "certain",
             FLAG,
-            "Whether probability is at least labels.certain_at (default 0.95); in a task "
+            "Whether probability is at least labels.certain_at (default 0.95), or, where an "
+            "audit certifies labels, at least certified_level (label_calibration); in a task "
             "with a single class, where every probability is 1, true only for expert "
             "decisions",
         ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import pyarrow as pa
 
@@ -21,7 +22,7 @@ UNREAD_FATES = FATES[:4]
 """Fates of records that are no judgments."""
 
 CONTROLS = (
-    "none", "ask_again", "bad_reference", "good_reference", "known_answer", "adjudication"
+    "none", "ask_again", "bad_reference", "good_reference", "known_answer", "adjudication", "audit",
 )  # fmt: skip
 ORDINARY = ("none", "ask_again")
 """Controls of judgments that are no checks of the judge: their first answers, and repeats."""
@@ -71,6 +72,23 @@ def model_note(used_judges: Mapping[str, str]) -> str:
         return ""
     where = "" if len(tasks) == len(used_judges) else f"In {first_of(tasks)}: "
     return f"{where}The judges are models: intervals hold for these models, over items."
+
+
+def certificates(facts: Mapping[str, Any]) -> list[tuple[str, bool, str]]:
+    """Return task, whether an audit certifies its labels, and what, or why not, as text."""
+    return [
+        (
+            task,
+            own["certified"],
+            f"from a probability of {own['level']:g}: with 95% confidence at least "
+            f"{share_text(own['certain_at'])} of these labels are right ({own['errors']:,} of "
+            f"{own['n']:,} sampled from {own['release']} are wrong, so at most "
+            f"{share_text(own['bound'])} are)"
+            if own["certified"]
+            else str(own["reason"]),
+        )
+        for task, own in sorted(facts.get("certificates", {}).items())
+    ]
 
 
 def votes_text(votes: Mapping[str, int]) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -30,9 +30,6 @@ PLANNED_CONTROLS = tuple(c for c in CONTROLS if c not in ("known_answer", "adjud
 MOST_ANSWERS = 10_000
 """Of one HIT: a damaged line of bookkeeping must not become a million records."""
 
-SLOT_KEYS = ("item", "segment", "system", "item_b", "system_b", "control", "selection_probability")
-UNSAID = {"control": "none"}
-"""What is left out of a slot; so is what is null."""
 
 HIT_ID = re.compile("[0-9a-f]{16}")
 T = TypeVar("T")
@@ -46,15 +43,17 @@ class DamagedError(ValueError):
 class Slot:
     """What one slot of a HIT shows; of a comparison, ``item`` first and ``item_b`` second.
 
-    ``selection_probability`` is that of the item, or pair, in a sample for estimates.
+    ``selection_probability`` is that of the item, or pair, in a sample for estimates;
+    ``control_of`` names the sample of an audit.
     """
 
     item: str
     segment: str | None = None
     system: str | None = None
-    control: str = "none"
     item_b: str | None = None
     system_b: str | None = None
+    control: str = "none"
+    control_of: str | None = None
     selection_probability: float | None = None
 
     def __post_init__(self) -> None:
@@ -66,6 +65,9 @@ class Slot:
             raise DamagedError(f"unknown control {shorten(self.control)}")
         if self.selection_probability is not None and not 0 < self.selection_probability <= 1:
             raise DamagedError(f"no probability: {self.selection_probability:g}")
+
+
+SLOT_KEYS = tuple(field.name for field in fields(Slot))
 
 
 @dataclass(frozen=True)
@@ -178,7 +180,8 @@ class Hit:
                 {
                     name: value
                     for name in SLOT_KEYS
-                    if (value := getattr(slot, name)) is not None and value != UNSAID.get(name)
+                    if (value := getattr(slot, name)) is not None
+                    and (name, value) != ("control", "none")
                 }
                 for slot in self.slots
             ],
@@ -250,11 +253,10 @@ def _scale(document: Mapping[str, Any]) -> tuple[float, float]:
 def _slot(document: Mapping[str, Any]) -> Slot:
     _check_keys(document, SLOT_KEYS)
     texts = (name for name in document if name not in ("item", "selection_probability"))
-    optional = {name: _required(document, name, str) for name in texts}
-    probability = None
-    if "selection_probability" in document:
-        probability = float(_required(document, "selection_probability", Number).written)
-    return Slot(_required(document, "item", str), **optional, selection_probability=probability)
+    optional: dict[str, Any] = {name: _required(document, name, str) for name in texts}
+    if (probability := "selection_probability") in document:
+        optional[probability] = float(_required(document, probability, Number).written)
+    return Slot(_required(document, "item", str), **optional)
 
 
 def _check_keys(document: Mapping[str, Any], allowed: tuple[str, ...]) -> None:

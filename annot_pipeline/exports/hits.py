@@ -145,6 +145,7 @@ class _Planned:
             "segment": [slot.segment for slot in slots],
             first[1]: [slot.system for slot in slots],
             "control": [slot.control for slot in slots],
+            "control_of": [slot.control_of for slot in slots],
             "selection_probability": [
                 None if slot.selection_probability is None else repr(slot.selection_probability)
                 for slot in slots

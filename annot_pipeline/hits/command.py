@@ -17,6 +17,7 @@ from annot_pipeline.errors import ConfigError, Problem, StoreError, first_of
 from annot_pipeline.hits import PLATFORMS, write_batch
 from annot_pipeline.hits.batch import LOG, SAMPLE
 from annot_pipeline.hits.file_names import file_stems
+from annot_pipeline.hits.label_batches import AUDIT, LABEL_DESIGNS, design_of, plan_label_batch
 from annot_pipeline.runtime.read_back import refuse_read_back
 from annot_pipeline.stages.build import Build
 from annot_pipeline.stages.ingest.present_exports import listed_items, present_exports
@@ -49,6 +50,15 @@ AFTER_SAMPLE = (
 """What a sample needs beside its results."""
 
 
+AFTER_AUDIT = (
+    ". Experts answer all of it, before other exports arrive, which would change the labels; then "
+    "annot build"
+)
+"""What an audit needs beside its results."""
+LABEL_TASKS = ("categorical task", "name the kind (categorical) under tasks, and build")
+"""What designs of labels ask about, and what to do where there is none."""
+
+
 def next_batch(
     campaign: LoadedCampaign,
     folder: Path | None,
@@ -79,7 +89,8 @@ def next_batch(
     dict
         As `write_batch`, with ``campaign``, ``design``, ``unplanned``, ``notes`` and ``done``:
         whether nothing is left to ask of any of the tasks. Then there are no files and no folder.
-        Of samples also ``validation`` (see `PlanMetrics`) and ``selection_probabilities``, a path.
+        Of samples and labels also ``validation`` (see `PlanMetrics`), and of samples for estimates
+        ``selection_probabilities``, a path.
 
     Raises
     ------
@@ -89,11 +100,14 @@ def next_batch(
         The last build is not of these exports and settings.
     """
     settings = campaign.settings
-    design = settings.next_hits.design
-    tables = _tables(campaign, progress)
-    questions, _ = questions_of(tables, settings)
+    design = design_of(campaign)
     samples: list[pa.Table] = []
-    plan, metrics = plan_hits(tables, settings, samples)
+    if design in LABEL_DESIGNS:
+        tasks, questions, plan, metrics = plan_label_batch(campaign, design)
+    else:
+        tables = _tables(campaign, progress)
+        tasks, (questions, _) = tables.tasks, questions_of(tables, settings)
+        plan, metrics = plan_hits(tables, settings, samples)
     if not questions and metrics.homeless:
         raise _no_task_error(metrics.homeless, design)
     plan, unplanned = _selected(plan, metrics.unplanned, questions, only, design)
@@ -105,7 +119,7 @@ def next_batch(
     }
     if not plan.num_rows:
         if not unplanned or unplanned.keys() - {*metrics.done}:
-            raise _no_hit_error(unplanned, design, tables.tasks)
+            raise _no_hit_error(unplanned, design, tasks)
         return {**about, **NO_BATCH, "format": settings.next_hits.upload, **more, "done": True}
     if folder is None:
         digest = hashlib.sha256("".join(_distinct(plan["hit"])).encode()).hexdigest()
@@ -117,15 +131,18 @@ def next_batch(
     names = [LOG, *(pattern.format(stem) for pattern in platform.files
                     for stem in file_stems(q.task for q in plan_questions).values())]  # fmt: skip
     sample = pa.concat_tables(samples) if samples else None
+    if metrics.validation:
+        more["validation"] = {task: metrics.validation[task] for task in sorted(planned)}
     if sample is not None:
         sample = sample.filter(pc.is_in(sample["task"], pa.array(sorted(planned), TEXT)))
         names.append(SAMPLE)
-        more["validation"] = {task: metrics.validation[task] for task in sorted(planned)}
         more["selection_probabilities"] = str(folder / SAMPLE)
     refuse_read_back(campaign, [folder / name for name in names])
     written = write_batch(plan, plan_questions, folder, platform, force=force, sample=sample)
     if sample is not None:
         written["next"] += AFTER_SAMPLE.format(folder / SAMPLE)
+    elif design == AUDIT:
+        written["next"] += AFTER_AUDIT
     return {**about, **written, **more, "done": False}
 
 
@@ -181,7 +198,7 @@ def _selected(
     task_names = sorted({question.task for question in questions} | unplanned.keys())
     unknown = [task for task in only if task not in task_names]
     if unknown:
-        what = f"no {DESIGNS[design].tasks} of the campaign"
+        what = f"no {_asked_about(design)[0]} of the campaign"
         problem = Problem("--task", what, first_of(task_names, 10), values=tuple(unknown))
         raise ConfigError("an unknown task", [problem])
     chosen = pc.is_in(plan["task"].cast(TEXT), pa.array(only, TEXT))
@@ -197,10 +214,15 @@ def _no_task_error(n: int, design: str) -> ConfigError:
 def _no_hit_error(unplanned: dict[str, str], design: str, tasks: pa.Table) -> ConfigError:
     problems = [Problem(f"task {task}", why) for task, why in unplanned.items()]
     if not problems:
-        do = DESIGNS[design].do
+        kinds, do = _asked_about(design)
         compared = {"pairwise", "ranking"} & {*_distinct(tasks["kind"])}
-        if compared and not DESIGNS[design].is_for_comparisons:
+        if compared and not (design in DESIGNS and DESIGNS[design].is_for_comparisons):
             kind = " and ".join(sorted(compared))
             do = f"HITs of {kind} tasks: --set next_hits.design=tournament; else {do}"
-        problems = [Problem("", f"there is no {DESIGNS[design].tasks} with items", do=do)]
+        problems = [Problem("", f"there is no {kinds} with items", do=do)]
     return ConfigError(f"no HIT can be planned ({design})", problems)
+
+
+def _asked_about(design: str) -> tuple[str, str]:
+    """Return which tasks a design asks about, and what to do where there is none."""
+    return (DESIGNS[design].tasks, DESIGNS[design].do) if design in DESIGNS else LABEL_TASKS

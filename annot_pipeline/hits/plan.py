@@ -106,6 +106,7 @@ class TaskPlan:
                         segment=row["segment"],
                         system=row["system"],
                         control=row["control"],
+                        control_of=question.sample,
                         item_b=row["item_b"],
                         system_b=row["system_b"],
                         selection_probability=(

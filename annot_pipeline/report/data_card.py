@@ -20,6 +20,7 @@ from annot_pipeline.contracts import (
     GOLD,
     TEXT,
     VERDICTS,
+    certificates,
     families_text,
     fates_text,
     is_measured,
@@ -86,6 +87,10 @@ def data_card(manifest: Manifest, gold: Gold) -> str:
                 Marked(" to ".join(map(share_text, row.interval))),
             )
             for row in accuracies(gold["label_counts"].to_pylist())
+        ],
+        "certificates": [
+            (task, str(certified).lower(), _whole(what))
+            for task, certified, what in certificates(facts)
         ],
         "recalibrated": first_of([t for t, rests in certainty if rests["is_recalibrated"]]),
         "limits": _limits(manifest, gold),

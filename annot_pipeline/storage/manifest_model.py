@@ -128,12 +128,32 @@ class _Decisions(_Section):
     overridden: Count
 
 
+class _Certificate(_Section):
+    """What an audit certifies of the labels of a task; numbers are those of a certificate."""
+
+    certified: bool
+    release: str | None
+    certain_at: float
+    level: float | None
+    n: Count
+    errors: Count
+    bound: float | None
+    reason: str | None
+
+    @model_validator(mode="after")
+    def _is_of_a_level(self) -> Self:
+        if self.certified and (self.level is None or self.bound is None):
+            raise ValueError("certified labels have a level and a bound")
+        return self
+
+
 class _Facts(_Section):
     records: Count
     fates: dict[str, Count]
     rejections: list[_Rejection]
     kinds: dict[str, str]
     adjudications: dict[str, _Decisions]
+    certificates: dict[str, _Certificate] = Field(default_factory=dict)
     anonymous_votes: dict[str, Count]
     verdicts: dict[str, Count]
     label_verdicts: dict[str, Count]

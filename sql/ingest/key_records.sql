@@ -22,15 +22,16 @@ judged AS (
         f.file_order,
         j.judge_id,
         j.kind AS judge_kind,
-        -- decisions of people count whoever judges
+        -- decisions of people, and their answers to an audit, count whoever judges
         coalesce(t.used_judges <> 'all' AND j.kind <> t.used_judges
-            AND NOT (coalesce(r.control, 'none') = 'adjudication' AND j.kind = 'human'), false) AS is_measured,
+            AND NOT (coalesce(r.control, 'none') IN ('adjudication', 'audit') AND j.kind = 'human'), false)
+            AS is_measured,
         coalesce(r.control, 'none') AS control,
         coalesce(
             r.reason,
             CASE
-                WHEN r.control = 'adjudication' AND t.kind <> 'categorical'
-                    THEN 'an adjudication needs a label: the task is ' || t.kind
+                WHEN r.control IN ('adjudication', 'audit') AND t.kind <> 'categorical'
+                    THEN 'an ' || r.control || ' needs a label: the task is ' || t.kind
                 WHEN r.votes IS NOT NULL AND t.kind <> 'categorical'
                     THEN 'votes count labels: the task is ' || t.kind
                 WHEN t.kind = 'categorical' AND r.label IS NULL THEN 'label is blank'

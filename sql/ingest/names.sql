@@ -1,5 +1,6 @@
 -- One row is a task and judge (null: of votes) that records name, with how many do and what kinds of
--- answer there are, and the lowest and highest score. What experts decided says nothing of what judges were asked.
+-- answer there are, and the lowest and highest score. What experts decided, or answered to an audit,
+-- says nothing of what judges were asked.
 -- A judge has one version, prompt and temperature: they are parts of the name.
 -- Inputs: records (Parquet files with the columns of any_record), any_record (empty).
 WITH all_records AS (
@@ -8,7 +9,7 @@ WITH all_records AS (
     SELECT * FROM records
 ),
 told AS (
-    SELECT *, reason IS NULL AND control IS DISTINCT FROM 'adjudication' AS is_answer
+    SELECT *, reason IS NULL AND coalesce(control, 'none') NOT IN ('adjudication', 'audit') AS is_answer
     FROM all_records
 )
 SELECT

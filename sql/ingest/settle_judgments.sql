@@ -178,7 +178,7 @@ SELECT
         WHEN NOT counts THEN 'superseded'
         WHEN is_measured THEN 'measured'
         WHEN control = 'adjudication' THEN 'adjudication'
-        WHEN control IN ('bad_reference', 'good_reference', 'known_answer') THEN 'control'
+        WHEN control IN ('bad_reference', 'good_reference', 'known_answer', 'audit') THEN 'control'
         ELSE 'used'
     END AS fate,
     CASE
@@ -205,6 +205,7 @@ SELECT
             WHEN 'model' THEN 'the judge is a model, and the task uses judgments of people'
             ELSE 'the judge is a person, and the task uses judgments of models' END
         WHEN control = 'adjudication' THEN 'decision of an expert'
+        WHEN control = 'audit' THEN 'audit of labels: ' || coalesce(control_of, 'of no sample')
         WHEN control IN ('bad_reference', 'good_reference', 'known_answer')
             THEN 'control item: ' || control
         WHEN votes IS NOT NULL

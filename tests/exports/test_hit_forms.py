@@ -32,7 +32,7 @@ def test_mturk(tmp_path: Path) -> None:
         "item": "a", "system": "x", "segment": "s", "criterion": None, "score": "10",
         **dict.fromkeys(
             ("label", "preference", "item_a", "item_b", "system_a", "system_b",
-             "selection_probability")
+             "control_of", "selection_probability")
         ),
         "hit": "00000000000000a1", "position": "1", "control": "none", "native_id": "as1",
         "status": "Submitted", "submitted_at": "2026-11-21T04:45:23-08:00", "hit_seconds": "60",

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from annot_pipeline.contracts import votes_text
+from annot_pipeline.contracts import certificates, votes_text
 from annot_pipeline.report.accuracy import accuracies
 from annot_pipeline.report.contents import Contents, count_tasks, of_every_task
 from annot_pipeline.report.figures.certainty_bands import NAMES, certainty_svg
@@ -38,6 +38,7 @@ def certainty(contents: Contents) -> dict[str, Any]:
         "label_model": contents.settings["label_model"],
         "decided": decided,
         "votes": votes_text(votes) if votes else "",
+        "certificates": certificates(contents.facts),
         "bands": bands,
         "drawings": [Drawn("Probability of the labels", svg)],
         "rows": [

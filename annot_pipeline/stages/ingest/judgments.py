@@ -376,7 +376,7 @@ SETTLE_JUDGMENTS = Stage(
     inputs={"record_files": ()},
     outputs=("settled", "tasks", "names", "judge_kinds", "item_texts"),
     settings=("campaign", "tasks", "judges", "privacy", "quality.rejected_assignments"),
-    code_version="20",  # ids do not change because an item has another text
+    code_version="21",  # answers to an audit
     work=settle_judgments,
     kinds=frozenset({"parquet", "duckdb"}),
 )  # fmt: skip

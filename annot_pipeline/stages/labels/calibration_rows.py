@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -42,8 +42,17 @@ def calibration_row(
     return {"model": model, "statistic": statistic, **finite, "n": n}
 
 
-def evidence_rows(fit: ItemFit, evidence: Evidence, sums: LabelSums) -> Iterator[Row]:
-    """Return how the probabilities of a task were found; all columns but the task."""
+def evidence_rows(
+    fit: ItemFit, evidence: Evidence, sums: LabelSums, audit: Mapping[str, Any]
+) -> Iterator[Row]:
+    """Return how the probabilities of a task were found, and what an audit certifies.
+
+    All columns but the task.
+    """
+    if audit:
+        level = np.nan if audit["level"] is None else audit["level"]
+        row = calibration_row("published", "certified_level", level, audit["n"])
+        yield row | {"reason": audit["reason"]}
     if fit.stacking is not None:
         dependence = fit.stacking.dependence
         yield calibration_row("published", "dependence", dependence, evidence.n_labels)

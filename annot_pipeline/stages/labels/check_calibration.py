@@ -55,12 +55,15 @@ def check_calibration(
         ``truths_of_no_class``: truths of items that are no class of the task.
     """
     rows: list[Row] = []
+    is_level = is_in(evidence["statistic"], ("certified_level",))
+    certified = evidence["value"].filter(is_level).drop_null().to_pylist()
     if distributions.num_rows and not distributions["probability"].null_count:
         probabilities, truth = held_against_truth(distributions, items)
         rows = [
             {"task": task, **row}
             for model, model_probabilities in probabilities.items()
-            for row in _figures(model, model_probabilities, truth, certain_at)
+            for level in [*certified * (model == "published"), certain_at][:1]
+            for row in _figures(model, model_probabilities, truth, level)
         ]
     table = pa.concat_tables([evidence.cast(LABEL_CALIBRATION.schema), calibration_table(rows)])
     metrics: dict[str, Any] = {}

@@ -29,8 +29,10 @@ from annot_pipeline.methods.labels.inference import fit_labels
 from annot_pipeline.methods.labels.model_fits import Watch, watch_nothing
 from annot_pipeline.methods.labels.published_labels import ItemFit, LabelFit, TaskLabels
 from annot_pipeline.methods.numerics.blocks import Blocks, InMemoryBlocks
+from annot_pipeline.runtime.audit_answers import sample_names
 from annot_pipeline.runtime.task_partitions import TaskResult
 from annot_pipeline.stages.labels.adjudicate import adjudicate
+from annot_pipeline.stages.labels.label_certificates import AuditSums, audit_sums, certificate
 from annot_pipeline.stages.labels.label_items import (
     LabelSums,
     distribution_rows,
@@ -158,7 +160,7 @@ def fit_tasks(
     return [
         FittedTask(
             own, settings.certain_at, task.by_votes, task.truths,
-            *(_model(task.name, own, settings.certain_at, coded[n], fit_of[n])
+            *(_model(task, own, settings.certain_at, coded[n], fit_of[n])
               if n in coded else ()),
         )
         for n, (task, own) in enumerate(zip(tasks, vocabularies, strict=True))
@@ -178,17 +180,32 @@ def _in_list(task: LabelTask) -> list[TaskLabels]:
 
 
 def _model(
-    name: str, own: Vocabulary, certain_at: float, coded: Blocks[LabelTask], fit: LabelFit
+    task: JudgedTask, own: Vocabulary, certain_at: float, coded: Blocks[LabelTask], fit: LabelFit
 ) -> tuple[TaskFit, LabelTask | None]:
     """Return the fit with its sums, and what was coded of a task in one block."""
     n_bytes = len(own.judges) * len(own.classes) ** 2 * 8
-    sums = coded.sum(_sums, fit.item_fit, certain_at, own.doubted, n_bytes=n_bytes)
-    model = TaskFit(name, own.classes, list(own.judges.values()), fit, sums)
+    audit: dict[str, Any] = {}
+    if samples := sorted(set().union(*task.judgments.map(sample_names))):
+        shared = task.name, own, task.truths, fit.item_fit, certain_at, samples
+        audit = certificate(samples, task.judgments.sum(_audit, *shared), certain_at)
+    shared_sums = fit.item_fit, certain_at, own.doubted, audit.get("level")
+    sums = coded.sum(_sums, *shared_sums, n_bytes=n_bytes)
+    model = TaskFit(task.name, own.classes, list(own.judges.values()), fit, sums, audit)
     return model, coded.blocks[0] if isinstance(coded, InMemoryBlocks) else None
 
 
-def _sums(task: LabelTask, fit: ItemFit, certain_at: float, doubted: Flags) -> LabelSums:
-    return sums_of(labelled_items(task, fit, certain_at, doubted))
+def _sums(
+    task: LabelTask, fit: ItemFit, certain_at: float, doubted: Flags, level: float | None
+) -> LabelSums:
+    return sums_of(labelled_items(task, fit, certain_at, doubted, level))
+
+
+def _audit(
+    rows: pa.Table, name: str, own: Vocabulary, truths: Truths, fit: ItemFit, certain_at: float,
+    samples: Sequence[str],
+) -> AuditSums:  # fmt: skip
+    task = LabelTask.from_rows(rows, name, own, truths)
+    return audit_sums(labelled_items(task, fit, certain_at, own.doubted), rows, samples)
 
 
 def label_tables(name: str, rows: pa.Table, fitted: FittedTask, *, is_first: bool) -> TaskResult:
@@ -221,7 +238,8 @@ def label_tables(name: str, rows: pa.Table, fitted: FittedTask, *, is_first: boo
             metrics |= model_metrics(fitted.model, tables["judge_figures"])
         task = fitted.labels or LabelTask.from_rows(rows, name, own, fitted.truths)
         fit = fitted.model.fit.item_fit
-        items = labelled_items(task, fit, fitted.certain_at, own.doubted)
+        level = fitted.model.audit.get("level")
+        items = labelled_items(task, fit, fitted.certain_at, own.doubted, level)
         tables |= {"labels": label_rows(items), "label_distributions": distribution_rows(items)}
     else:
         used = used_rows(rows)

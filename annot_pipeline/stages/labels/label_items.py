@@ -45,6 +45,8 @@ class LabelledItems:
         Probability from which a label is certain.
     is_doubtful
         ``(n_items,)`` items of which doubted judges gave half of the labels or more.
+    level
+        Probability from which an audit certifies labels, whoever gave them; None: it does not.
     """
 
     task: LabelTask
@@ -52,20 +54,34 @@ class LabelledItems:
     votes: Votes
     certain_at: float
     is_doubtful: Flags
+    level: float | None = None
 
     @property
     def inferred(self) -> Codes:
         """Return the most probable class of each item; ties go to the lower code."""
         return np.asarray(self.probabilities.published.argmax(axis=1))
 
+    @property
+    def probability(self) -> Floats:
+        """Return the probability of each item's label."""
+        return np.asarray(np.minimum(self.probabilities.published.max(axis=1), 1.0))
+
+    @property
+    def certain(self) -> Flags:
+        """Return whether each item's label is certain, or certified; never of one class."""
+        published = self.probabilities.published
+        if self.level is None:
+            return self.is_certain(published)
+        return np.asarray((self.probability >= self.level) & (published.shape[1] > 1))
+
     def is_certain(self, posterior: Floats) -> Flags:
-        """Return whether each item's label is certain; never where there is one class."""
+        """Return whether a posterior's label of each item is certain; never of one class."""
         is_certain = (posterior.max(axis=1) >= self.certain_at) & (posterior.shape[1] > 1)
         return np.asarray(is_certain & ~self.is_doubtful)
 
 
 def labelled_items(
-    task: LabelTask, fit: ItemFit, certain_at: float, doubted: Flags
+    task: LabelTask, fit: ItemFit, certain_at: float, doubted: Flags, level: float | None = None
 ) -> LabelledItems:
     """Return some items of a task with what models say of them.
 
@@ -77,6 +93,8 @@ def labelled_items(
         Probability from which a label is certain.
     doubted
         ``(n_judges,)`` whether no label is certain by a judge.
+    level
+        Probability from which an audit certifies labels.
     """
     votes = count_votes(
         task.codes.items, task.codes.labels,
@@ -86,7 +104,8 @@ def labelled_items(
     n = np.bincount(codes.items, minlength=codes.n_items)
     of_doubted = np.bincount(codes.items, doubted[codes.judges], codes.n_items)
     is_doubtful = (n > 0) & (2 * of_doubted >= n)
-    return LabelledItems(task, probabilities(task.labels, fit), votes, certain_at, is_doubtful)
+    published = probabilities(task.labels, fit)
+    return LabelledItems(task, published, votes, certain_at, is_doubtful, level)
 
 
 @dataclass(frozen=True)
@@ -170,7 +189,7 @@ def sums_of(labelled: LabelledItems) -> LabelSums:
         identity=class_identity(published, votes),
         dawid_skene_identity=class_identity(own, votes),
         judgments=np.bincount(codes.judges, minlength=codes.n_judges),
-        n_certain=np.bincount(inferred[labelled.is_certain(published)], minlength=codes.n_labels),
+        n_certain=np.bincount(inferred[labelled.certain], minlength=codes.n_labels),
         judged=Counter({n: int(judged[n]) for n in np.flatnonzero(judged).tolist()}),
         unsupported=int((is_judged & (votes.counts[rows, inferred] == 0)).sum()),
         against_plurality=int((is_judged & ~votes.tied[rows, inferred]).sum()),
@@ -196,7 +215,7 @@ def distribution_rows(labelled: LabelledItems) -> pa.Table:
 def _labels(labelled: LabelledItems) -> dict[str, Any]:
     task, votes, inferred = labelled.task, labelled.votes, labelled.inferred
     posterior, own = labelled.probabilities.published, labelled.probabilities.dawid_skene
-    probability = np.minimum(posterior.max(axis=1), 1.0)
+    probability = labelled.probability
     logs = np.log(posterior, where=posterior > 0, out=np.zeros_like(posterior))
     label = names_of(task.classes, inferred)
     n = len(task.items)
@@ -205,7 +224,7 @@ def _labels(labelled: LabelledItems) -> dict[str, Any]:
         "item": task.items,
         "label": label,
         "probability": probability,
-        "certain": labelled.is_certain(posterior),
+        "certain": labelled.certain,
         "entropy": np.maximum(-(posterior * logs).sum(axis=1), 0.0),
         "n_judgments": votes.counts.sum(axis=1),
         "n_judges": count_judges(task.codes),

@@ -18,7 +18,7 @@ from annot_pipeline.runtime.coded_task import CodedTask
 from annot_pipeline.runtime.indexing import class_order, is_in
 from annot_pipeline.stages.shared.known_items import Truths, known_items
 
-CODED = ("item", "judge", "judge_id", "label", "votes", "fate")
+CODED = ("item", "judge", "judge_id", "label", "votes", "fate", "control", "control_of")
 """Columns that are coded."""
 
 

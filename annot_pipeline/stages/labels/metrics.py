@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from typing_extensions import TypedDict
 
@@ -68,6 +68,11 @@ class LabelMetrics(StageMetrics):
         Items whose label nobody gave.
     labels_against_the_plurality
         Items whose label is not one given most often, and all items.
+    certificates
+        What audits certify, of the tasks that have answers to one: ``certified``, the ``release``
+        and the name of the ``sample``, ``certain_at``, the ``level`` that is certified, ``n``
+        answers and ``errors`` of the level tested last, the ``bound`` of the share of wrong labels
+        there, and the ``reason`` why nothing is certified.
     decided_not_judged, decided_new_classes
         Items that experts decided and nobody judged; classes that only experts used.
     """
@@ -88,6 +93,7 @@ class LabelMetrics(StageMetrics):
     related_judges: dict[str, RelatedGroups]
     unsupported_labels: dict[str, int]
     labels_against_the_plurality: dict[str, list[int]]
+    certificates: dict[str, dict[str, Any]]
     adjudications: dict[str, Adjudications]
     decided_not_judged: dict[str, list[str]]
     decided_new_classes: dict[str, list[str]]

@@ -156,7 +156,7 @@ INFER_LABELS = Stage(
     "Counts votes and fits the label model to categorical tasks; experts' decisions override it.",
     inputs={
         "controlled": (
-            "task", "item", "judge", "judge_id", "label", "votes", "control", "fate",
+            "task", "item", "judge", "judge_id", "label", "votes", "control", "control_of", "fate",
             "submitted_at", "why",
         ),
         "tasks": ("task", "kind", "by_votes", "labels"),
@@ -168,7 +168,7 @@ INFER_LABELS = Stage(
         "label_fits", "label_evidence",
     ),
     settings=("label_model", "labels", "judges", "dawid_skene"),
-    code_version="21",  # no expected accuracy without known items
+    code_version="22",  # certificates by audits
     work=infer_label_tables,
     kinds=frozenset({"parquet", "numpy"}),
 )  # fmt: skip
@@ -185,7 +185,7 @@ CHECK_CALIBRATION = Stage(
     },
     outputs=("label_calibration",),
     settings=("labels",),
-    code_version="8",  # reasons
+    code_version="9",  # certificates by audits
     work=check_label_calibration,
     kinds=frozenset({"parquet", "numpy"}),
 )  # fmt: skip

@@ -6,8 +6,8 @@ there (label_items), and comes as sums.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -72,6 +72,8 @@ class TaskFit:
         To its labels.
     sums
         Of the items.
+    audit
+        What it certifies (`certificate`); empty without answers to one.
     """
 
     name: str
@@ -79,6 +81,7 @@ class TaskFit:
     judges: Sequence[str]
     fit: LabelFit
     sums: LabelSums
+    audit: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def prevalence(self) -> Floats:
@@ -105,7 +108,9 @@ def model_tables(model: TaskFit) -> dict[str, pa.Table]:
         "label_evidence": calibration_table(
             [
                 {"task": model.name, **row}
-                for row in evidence_rows(model.fit.item_fit, model.fit.evidence, model.sums)
+                for row in evidence_rows(
+                    model.fit.item_fit, model.fit.evidence, model.sums, model.audit
+                )
             ]
         ),
     }
@@ -131,6 +136,7 @@ def model_metrics(model: TaskFit, judges: pa.Table) -> dict[str, Any]:
         "items_by_judgments": [list(pair) for pair in sorted(model.sums.judged.items())],
         "certain_share": int(model.sums.n_certain.sum()) / model.sums.n_items,
         "certainty": _certainty(model),
+        **({"certificates": model.audit} if model.audit else {}),
         "judges": judges.num_rows,
         "judges_below_chance": judges.filter(below)["judge"].to_pylist(),
         "misnamed_classes": list(_misnamed(model)),

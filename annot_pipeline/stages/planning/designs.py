@@ -11,6 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from annot_pipeline.config import Campaign
 from annot_pipeline.stages.model_judges.answers import listed_probabilities
 from annot_pipeline.stages.planning.hit_plan import CannotPlanError, Question, Slots, TaskItems
 from annot_pipeline.stages.planning.hit_questions import (
@@ -138,4 +139,9 @@ DESIGNS: Mapping[str, Design] = {
         is_for_comparisons=True,
     ),
 }  # fmt: skip
-"""By the names of ``next_hits.design``."""
+"""By the names of ``next_hits.design``; those of labels are planned by `annot hits` alone."""
+
+
+def design_of(settings: Campaign) -> Design:
+    """Return how a build plans the next batch."""
+    return DESIGNS.get(settings.next_hits.design, DESIGNS["easl"])

@@ -73,6 +73,8 @@ class Question:
         Scores, comparisons of two outputs, or labels.
     labels
         Of which one is chosen; empty unless labels are asked.
+    sample
+        Of an audit, the name of the sample: what the answers are controls of.
 
     Raises
     ------
@@ -85,6 +87,7 @@ class Question:
     criteria: tuple[str, ...] = ()
     ask: Ask = "score"
     labels: tuple[str, ...] = ()
+    sample: str | None = None
 
     def __post_init__(self) -> None:
         if (self.scale is not None) != (self.ask == "score"):

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from annot_pipeline.config import Campaign
-from annot_pipeline.stages.planning.designs import DESIGNS
+from annot_pipeline.stages.planning.designs import design_of
 from annot_pipeline.stages.planning.hit_plan import (
     HIT_PLAN,
     CannotPlanError,
@@ -44,7 +44,7 @@ def plan_hits(
         `hit_plan.HIT_PLAN`; and what was planned, what could not be, of which tasks that is
         because they are ``done``, how many listed items are ``homeless``, and what to know.
     """
-    design = DESIGNS[settings.next_hits.design]
+    design = design_of(settings)
     tables = tables.of_current_texts()
     listed = listed_items(tables.items, tables.tasks, settings)
     questions, unplanned = design.questions(
@@ -97,4 +97,4 @@ def questions_of(tables: PlanningTables, settings: Campaign) -> Questions:
     """Return the questions of the design, one per task, and why other tasks have none."""
     listed = listed_items(tables.items, tables.tasks, settings)
     asked = AskedTasks(tables.tasks, listed, tables.votes, settings)
-    return DESIGNS[settings.next_hits.design].questions(asked)
+    return design_of(settings).questions(asked)

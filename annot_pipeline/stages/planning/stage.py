@@ -46,9 +46,9 @@ def _plan(
 
 def needed_tables(settings: Campaign) -> tuple[str, ...]:
     """Return the names of the tables that the design of the next HITs looks at."""
-    from annot_pipeline.stages.planning.designs import DESIGNS
+    from annot_pipeline.stages.planning.designs import design_of
 
-    return ("tasks", "item_rows", "item_texts", *DESIGNS[settings.next_hits.design].needs)
+    return ("tasks", "item_rows", "item_texts", *design_of(settings).needs)
 
 
 def planning_tables(
