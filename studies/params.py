@@ -278,6 +278,21 @@ class Audits:
 
 
 @dataclass(frozen=True)
+class LabelReplay:
+    """Recorded labels, asked for by gain."""
+
+    folder: str = setting("", "folder of public sets; empty: $ANNOT_REAL_DATA")
+    sets: str = setting("RTE", "sets to replay, as RTE,TEMP")
+    start: int = setting(2, "labels that each item has at first")
+    levels: tuple[float, ...] = setting((0.8, 0.85, 0.9), "probabilities from which none is asked")
+    repeats: int = setting(5, "orders of the recorded labels")
+    seed: int = setting(17, "of all randomness")
+
+    def __post_init__(self) -> None:
+        _check_least(self, start=1, repeats=1, seed=0)
+
+
+@dataclass(frozen=True)
 class Floods:
     """Careless people who flood a crowd."""
 

@@ -25,6 +25,7 @@ from studies.findings import surprisal_findings
 from studies.floods import FLOODS, run_floods
 from studies.item_replay import run_item_replay
 from studies.item_study import run_item_study
+from studies.label_replay import LABELS, run_label_replay
 from studies.model_judge_study import MODEL_JUDGES, run_model_judges
 from studies.params import (
     AgreementIntervals,
@@ -34,6 +35,7 @@ from studies.params import (
     Floods,
     ItemReplay,
     ItemStudy,
+    LabelReplay,
     ModelJudgeCoverage,
     RankingCoverage,
     SurprisalCurves,
@@ -236,6 +238,12 @@ def _audits(
     return run_audits(params, progress)
 
 
+def _labels(
+    params: LabelReplay, _: LoadedCampaign | None, __: Path | None, progress: Progress
+) -> Result:
+    return run_label_replay(params, progress)
+
+
 def _coverage(
     params: RankingCoverage, _: LoadedCampaign | None, __: Path | None, progress: Progress
 ) -> Result:
@@ -361,6 +369,14 @@ STUDIES: dict[str, Study] = {
             needs_campaign=False,
             oracle="",
             run=_audits,
+        ),
+        Study(
+            LABELS,
+            "Recorded labels of public sets are asked for by gain, up to a level of probability.",
+            LabelReplay(),
+            needs_campaign=False,
+            oracle="",
+            run=_labels,
         ),
         Study(
             FLOODS,

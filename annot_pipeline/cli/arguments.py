@@ -92,7 +92,7 @@ RELEASE_HELP = "release to read, as v0012 (default: the newest)"
 RELEASE = option("--release", RELEASE_HELP, "V", default="latest")
 TASK = option("--task", "read only this task (default: all)", "TASK")
 OUTPUT: dict[str, Any] = {"type": Path, "default": None}
-DESIGNS = ("easl", "controlled", "tournament", "adequacy", "validate", "audit")
+DESIGNS = ("easl", "controlled", "tournament", "adequacy", "validate", "audit", "labels")
 TABLES = ("labels", "scores", "ranks", "verdicts", "model_judges")
 """What `annot diff` compares."""
 

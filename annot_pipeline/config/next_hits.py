@@ -53,7 +53,8 @@ class NextHits(Section):
         score, with controls. tournament: comparisons that connect the outputs of a segment.
         adequacy: outputs whose adequacy follows from no comparison. validate: a sample of what
         models judged, for people. audit: a sample of labels, whose answers by experts certify the
-        others.
+        others. labels: items whose label is below a level, those first of which one more judgment
+        tells most; the default if all declared tasks are categorical and no judge is a model.
     upload
         Platform whose upload format is written.
     within
@@ -66,17 +67,24 @@ class NextHits(Section):
     items
         Largest number of items drawn for people, for each task. null: with design: validate, as
         many as halve the interval; with design: audit, as many as certify labels.certain_at with
-        one error.
+        one error; with design: labels, all that are below the level.
+    level
+        With design: labels, probability from which a label is not asked again. null:
+        labels.certain_at.
+    per_item
+        With design: labels, number of judgments from which an item is not asked again.
     """
 
     design: Literal[
-        "easl", "controlled", "tournament", "adequacy", "validate", "audit"
+        "easl", "controlled", "tournament", "adequacy", "validate", "audit", "labels"
     ] = "easl"  # fmt: skip
     upload: Literal["mturk", "label_studio", "jsonl"] = "mturk"
     within: Literal["segment", "task"] = "segment"
     segments: int = Field(default=100, ge=1)
     hit_size: int = Field(default=20, ge=1, le=1000)
     items: int | None = Field(default=None, ge=2)
+    level: float | None = Field(default=None, gt=0, le=1)
+    per_item: int = Field(default=10, ge=1)
 
 
 class ControlledHits(Section):

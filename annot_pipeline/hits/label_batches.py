@@ -1,4 +1,4 @@
-"""Batches that ask for labels of categorical tasks: as the sample of an audit."""
+"""Batches that ask for labels of categorical tasks: by gain, or as the sample of an audit."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from annot_pipeline.contracts import TEXT
 from annot_pipeline.errors import Problem, StoreError
 from annot_pipeline.hits.label_slots import PlannedLabels
 from annot_pipeline.hits.plan_audit import audit_notes, plan_audit
+from annot_pipeline.hits.plan_labels import plan_labels
 from annot_pipeline.runtime.indexing import class_order
 from annot_pipeline.stages.build import Build
 from annot_pipeline.stages.last_build import last_build
@@ -25,20 +26,25 @@ from annot_pipeline.stages.planning.plan_tournaments import NothingLeftError
 from annot_pipeline.storage.releases import Releases
 from annot_pipeline.storage.tables import StoredTable, StoredTasks, read_verified, verify_table
 
-AUDIT = "audit"
-LABEL_DESIGNS = (AUDIT,)
+AUDIT, LABELS = "audit", "labels"
+LABEL_DESIGNS = (AUDIT, LABELS)
 """Designs that are planned here, from a finished build."""
 READ = ("labels", "label_distributions", "judge_confusion", "controlled")
 """Tables that are read task by task."""
 
 
 def design_of(campaign: LoadedCampaign) -> str:
-    """Return the design of the next batch."""
-    return campaign.settings.next_hits.design
+    """Return the design that is set, or the one for the kind of the tasks that are declared."""
+    settings = campaign.settings
+    kinds = {task.kind for task in settings.tasks}
+    is_set = "design" in settings.next_hits.model_fields_set
+    if is_set or kinds != {"categorical"} or settings.judges.has_models:
+        return settings.next_hits.design
+    return LABELS
 
 
 def plan_label_batch(
-    campaign: LoadedCampaign, _: str
+    campaign: LoadedCampaign, design: str
 ) -> tuple[pa.Table, list[Question], pa.Table, PlanMetrics]:
     """Return tasks, a question for each categorical one, the plan, and what to know of it.
 
@@ -56,7 +62,7 @@ def plan_label_batch(
     """
     settings = campaign.settings
     files = last_build(Build(campaign), "tasks", "item_rows", *READ, command="annot hits")
-    release = _release_of(campaign, files["labels"])
+    release = _release_of(campaign, files["labels"]) if design == AUDIT else None
     by_task = {name: StoredTasks(verify_table(files[name])) for name in READ}
     tasks = read_verified(files["tasks"])
     listed = listed_items(read_verified(files["item_rows"]), tasks, settings)
@@ -95,11 +101,15 @@ def _planned(
     question: Question,
     tables: dict[str, pa.Table],
     listed: Listed,
-    release: str,
+    release: str | None,
     campaign: LoadedCampaign,
     metrics: PlanMetrics,
 ) -> PlannedLabels:
     settings, task = campaign.settings, question.task
+    if release is None:
+        next_hits, own = settings.next_hits, listed.by_task.get(task, {})
+        level = settings.labels.certain_at if next_hits.level is None else next_hits.level
+        return plan_labels(question, tables, own, next_hits, level, metrics.notes)
     rows = listed.rows(task)
     planned = plan_audit(question, tables["labels"], tables["controlled"], rows, release, settings)
     metrics.notes.extend(audit_notes(task, planned.summary, settings.labels.certain_at))

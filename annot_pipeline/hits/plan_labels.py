@@ -1,0 +1,133 @@
+"""The next judgments of labels: items below a level, those first of which one more tells most.
+
+An item is not asked again once its label has the probability `next_hits.level`, an expert decided
+it, or it has `next_hits.per_item` judgments. Items of item tables that nobody judged come first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from annot_pipeline.arrays import Floats
+from annot_pipeline.config.next_hits import NextHits
+from annot_pipeline.contracts import REAL, TEXT, share_text
+from annot_pipeline.errors import counted
+from annot_pipeline.hits.label_slots import NO_MODEL, PlannedLabels, label_slots
+from annot_pipeline.methods.planning.label_gain import expected_gain
+from annot_pipeline.stages.planning.hit_plan import CannotPlanError, Question
+from annot_pipeline.stages.planning.plan_tournaments import NothingLeftError
+
+GAIN = "gain"
+"""The role of slots of items that are asked for what the answer is expected to tell."""
+
+
+def plan_labels(
+    question: Question,
+    tables: Mapping[str, pa.Table],
+    listed: Mapping[str, dict[str, Any]],
+    own: NextHits,
+    level: float,
+    notes: list[str],
+) -> PlannedLabels:
+    """Plan the next judgments of a task.
+
+    Parameters
+    ----------
+    question
+        What is asked.
+    tables
+        ``labels``, ``label_distributions``, ``judge_confusion`` of the task.
+    listed
+        Items of the item tables.
+    own
+        ``items``, ``per_item``, ``hit_size``.
+    level
+        Probability from which a label is not asked again.
+    notes
+        Grows by what to know.
+
+    Raises
+    ------
+    NothingLeftError, CannotPlanError
+        Why there can be none.
+    """
+    labels = tables["labels"]
+    if labels.num_rows and not labels["probability"].is_valid().to_numpy().any():
+        raise CannotPlanError(NO_MODEL)
+    judged = labels["item"].cast(TEXT).to_pylist()
+    known = {*judged}
+    fresh = sorted(item for item in listed if item not in known)
+    gain = np.concatenate([_gains(tables, judged), np.full(len(fresh), np.inf)])
+    probability = pc.fill_null(labels["probability"], 0.0).to_numpy()
+    n = np.concatenate([labels["n_judgments"].to_numpy(), np.zeros(len(fresh), np.int64)])
+    is_open = np.concatenate([probability < level, np.ones(len(fresh), np.bool_)])
+    can_be_asked = is_open & (n < own.per_item)
+    asked = np.flatnonzero(can_be_asked)
+    names = [*judged, *fresh]
+    asked = asked[np.lexsort((np.array(names, object)[asked], -gain[asked]))][: own.items]
+    summary = {
+        "level": level, "items": len(names), "left": int(is_open.sum()), "asked": asked.size,
+        "at_most": int((is_open & ~can_be_asked).sum()), **_saved(n), "strata": [],
+        "estimands": [],
+    }  # fmt: skip
+    notes += _notes(question.task, summary, own.per_item)
+    if not asked.size:
+        raise NothingLeftError(f"no label below {level:g} is to be judged once more")
+    state = np.ascontiguousarray(gain, np.float64).tobytes()
+    return label_slots(
+        question, names, n, asked, listed, own.hit_size, role=GAIN, summary=summary, state=state
+    )
+
+
+def _gains(tables: Mapping[str, pa.Table], items: list[str]) -> Floats:
+    """Return the gain of each item; of items that an expert alone decided, none."""
+    rows, confusion = tables["label_distributions"], tables["judge_confusion"]
+    gains = np.zeros(len(items))
+    if not rows.num_rows or not confusion.num_rows:
+        return gains
+    classes = pc.unique(rows["label"].cast(TEXT)).to_pylist()
+    k = len(classes)
+    posterior = rows["probability"].cast(REAL).to_numpy().reshape(-1, k)
+    true, observed = (
+        pc.index_in(confusion[f"{which}_label"].cast(TEXT), pa.array(classes, TEXT)).to_numpy()
+        for which in ("true", "observed")
+    )
+    average = np.zeros((k, k))
+    np.add.at(average, (true, observed), confusion["probability"].to_numpy())
+    average /= average.sum(axis=1, keepdims=True)
+    names = rows["item"].cast(TEXT).take(pa.array(np.arange(0, rows.num_rows, k)))
+    places = pc.index_in(names, pa.array(items, TEXT))
+    gains[places.to_numpy()] = expected_gain(posterior, average)
+    return gains
+
+
+def _saved(n: Floats) -> dict[str, int]:
+    """Return judgments so far, and those that equally many for all items would be more."""
+    judged = n[n > 0]
+    most, total = int(judged.max(initial=0)), int(judged.sum())
+    return {"judgments": total, "most": most, "saved": most * judged.size - total}
+
+
+def _notes(task: str, summary: Mapping[str, Any], per_item: int) -> list[str]:
+    most, total, saved = summary["most"], summary["judgments"], summary["saved"]
+    notes = [
+        f"{task}: {summary['left']:,} of {counted(summary['items'], 'label')} are below "
+        f"{summary['level']:g}; {counted(summary['asked'], 'judgment')} planned, those first that "
+        "tell most"
+    ]
+    if summary["at_most"]:
+        notes.append(
+            f"{task}: {summary['at_most']:,} of these, with {per_item:,} judgments or more, not "
+            "asked again (next_hits.per_item)"
+        )
+    if saved:
+        notes.append(
+            f"{task}: {total:,} judgments so far, {saved:,} fewer "
+            f"({share_text(saved / (total + saved))}) than {most:,} for each judged item"
+        )
+    return notes
