@@ -83,7 +83,7 @@ class Tags(html.parser.HTMLParser):
         self.found.add(tag)
         self.runs |= {f"{tag} {name}" for name, _ in attrs if name.startswith("on")}
         self.links |= {value or "" for name, value in attrs if name in ("href", "src")}
-        self._is_script = tag == "script"
+        self._is_script = tag == "script" and ("type", "application/json") not in attrs
 
     def handle_endtag(self, tag: str) -> None:
         self._is_script &= tag != "script"

@@ -17,7 +17,7 @@ from annot_pipeline.errors import Passing, Step, counted, printable
 if TYPE_CHECKING:
     from rich.console import Console
 
-BETWEEN = 10.0
+BETWEEN = 60.0
 """Seconds between passing messages in a file."""
 WARNING = "warn: "
 STYLES = {

@@ -156,7 +156,8 @@ class Build:
                 if stage is STAGES[0]:  # before hours of work
                     self._look_at_releases()
                 self.store.prepare()
-                place = f"[{STAGES.index(stage) + 1}/{len(STAGES)}]"
+                names = [known.name for known in STAGES]
+                place = f"[{names.index(stage.name) + 1}/{len(names)}]"
                 self.progress(Step(f"{place} {stage.name.replace('_', ' ')}"))
                 with self.store.shared_lock(self.say_waiting), running(f"stage {stage.name}"):
                     run = self._run_stage(stage)

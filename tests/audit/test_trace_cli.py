@@ -49,7 +49,9 @@ def test_a_label_with_a_decision(run):
     assert "row 33 (line 34)" in out
     assert "  evidence of the prevalence: " in out
     assert "\nwithout one judge\n" in out
-    assert "infer_labels" in out
+    assert re.search(r"^made by \d+ stages: -v shows versions", out, re.MULTILINE)
+    assert "infer_labels" not in out
+    assert "infer_labels" in run(ITEM, "-v")[1]
     assert lines[-1].startswith("next: annot trace ")
 
 
