@@ -78,7 +78,7 @@ def _printed(*, as_json: bool) -> Iterator[None]:
 @contextlib.contextmanager
 def _told(arguments: argparse.Namespace) -> Iterator[None]:
     """Tell as much as the options say, and end the line that moves before anything else is told."""
-    terminal.quiet, terminal.verbose = arguments.quiet, arguments.verbose
+    terminal.begin(quiet=arguments.quiet, verbose=arguments.verbose)
     try:
         yield
     finally:

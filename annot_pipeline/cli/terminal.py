@@ -39,6 +39,10 @@ class Terminal:
     """
 
     def __init__(self, *, quiet: bool = False, verbose: bool = False) -> None:
+        self.begin(quiet=quiet, verbose=verbose)
+
+    def begin(self, *, quiet: bool, verbose: bool) -> None:
+        """Begin a command."""
         self.quiet, self.verbose = quiet, verbose
         self.step, self.part, self.start = "", "", time.monotonic()
         self.last = self.start
