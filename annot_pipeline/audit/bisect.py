@@ -136,26 +136,26 @@ def bisect_gate(campaign: LoadedCampaign, name: str) -> Document:
         No release has such a gate, or a release cannot be read.
     """
     releases = Releases.for_campaign(campaign)
-    found = [
+    checked = [
         (release, check)
         for release in map(releases.get, releases.versions())
         for check in release.manifest["checks"]
         if check["name"] == name
     ]
-    if not found:
+    if not checked:
         names = [check["name"] for check in releases.get().manifest["checks"]]
         near = difflib.get_close_matches(name, names, 3)
         problem = Problem("--gate", f"no release has gate {name}", f"gates like it: {near}")
         raise StoreError("nothing to look for", [problem])
     document: Document = {
-        "gate": name, "question": found[-1][1]["question"], "since": found[0][0].version,
-        "value": found[-1][1]["value"], "before": None, "value_before": None,
+        "gate": name, "question": checked[-1][1]["question"], "since": checked[0][0].version,
+        "value": checked[-1][1]["value"], "before": None, "value_before": None,
         "values": [
             {"version": release.version, "value": check["value"], "level": check["level"]}
-            for release, check in found
+            for release, check in checked
         ],
     }  # fmt: skip
-    steps = [*pairwise(found)]
+    steps = [*pairwise(checked)]
     moved = [abs(new["value"] - old["value"]) for (_, old), (_, new) in steps]
     if max(moved, default=0.0) > 0:
         (old, before), (new, after) = steps[max(range(len(moved)), key=moved.__getitem__)]

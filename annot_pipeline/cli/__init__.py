@@ -33,7 +33,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):  # a terminal that is not UTF-8 shows escapes
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
-        with _printed(as_json=getattr(arguments, "json", False)), _told(arguments):
+        with _printed(as_json=getattr(arguments, "json", False)), _telling(arguments):
             status: int = arguments.run(arguments)
         return status
     except AnnotError as error:
@@ -76,7 +76,7 @@ def _printed(*, as_json: bool) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _told(arguments: argparse.Namespace) -> Iterator[None]:
+def _telling(arguments: argparse.Namespace) -> Iterator[None]:
     """Tell as much as the options say, and end the line that moves before anything else is told."""
     terminal.begin(quiet=arguments.quiet, verbose=arguments.verbose)
     try:

@@ -247,8 +247,8 @@ def retract(
             do = f'annot rollback {campaign.typed} V --because "..." publishes an older one again'
             problem = Problem("V", f"{release.version} is the newest, which readers get", do=do)
             raise ConfigError("the newest release cannot be retracted", [problem])
-        if known := releases.retracted().get(release.version):
-            problem = Problem("V", f"retracted before, by {known.by}: {known.because}")
+        if before := releases.retracted().get(release.version):
+            problem = Problem("V", f"retracted before, by {before.by}: {before.because}")
             raise ConfigError(f"{release.version} is not to be used already", [problem])
         mark = Retraction(decided.at, decided.by, decided.because)
         releases.retract(release.version, mark)

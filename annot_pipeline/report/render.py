@@ -95,18 +95,18 @@ def without_constants(
 
     The first column stays, and so do those that only a section knows how to write.
     """
-    constant = [
+    is_constant = [
         n > 0 and len(rows) >= FEWEST and c.kind.split()[0] in (*WORDS, *NUMBERS)
         and all(row[n] == rows[0][n] for row in rows)
         for n, c in enumerate(columns)
     ]  # fmt: skip
-    told = [
+    constants = [
         (c.name, number(value, kind) if (kind := c.kind.split()[0]) in NUMBERS else str(value))
-        for c, value, same in zip(columns, rows[0] if rows else (), constant, strict=False)
+        for c, value, same in zip(columns, rows[0] if rows else (), is_constant, strict=False)
         if same and value not in (None, "")
     ]
-    chosen = [n for n, same in enumerate(constant) if not same]
-    return [columns[n] for n in chosen], [[row[n] for n in chosen] for row in rows], told
+    chosen = [n for n, same in enumerate(is_constant) if not same]
+    return [columns[n] for n in chosen], [[row[n] for n in chosen] for row in rows], constants
 
 
 def text(value: object, most: int = MOST_CHARACTERS) -> Markup:

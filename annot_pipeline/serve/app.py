@@ -70,7 +70,9 @@ def make_app(pages: Pages, decisions: DecisionFile, token: str, port: int) -> St
         Mount("/static", StaticFiles(packages=[("annot_pipeline.serve", "static")])),
     ]
     guard = Middleware(BaseHTTPMiddleware, dispatch=site.guard)
-    return Starlette(routes=routes, middleware=[guard], exception_handlers={AnnotError: _told})
+    return Starlette(
+        routes=routes, middleware=[guard], exception_handlers={AnnotError: _error_page}
+    )
 
 
 def _page(facts: Callable[[dict[str, str]], tuple[str, dict[str, Any]]]) -> Answer:
@@ -85,7 +87,7 @@ def _page(facts: Callable[[dict[str, str]], tuple[str, dict[str, Any]]]) -> Answ
     return answer
 
 
-async def _told(_: Request, error: Exception) -> Response:
+async def _error_page(_: Request, error: Exception) -> Response:
     """Say what is wrong, as the command line does."""
     if not isinstance(error, AnnotError):
         raise error

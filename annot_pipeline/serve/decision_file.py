@@ -61,12 +61,12 @@ class DecisionFile:
 
     def read(self) -> dict[tuple[str, str], list[dict[str, str]]]:
         """Return the decisions by task and item, in the order in which they were made."""
-        found: dict[tuple[str, str], list[dict[str, str]]] = {}
+        by_item: dict[tuple[str, str], list[dict[str, str]]] = {}
         if self.path.exists():
             with self.path.open(encoding="utf-8", newline="") as file:
                 for row in csv.DictReader(file):
-                    found.setdefault((row.get("task", ""), row.get("item", "")), []).append(row)
-        return found
+                    by_item.setdefault((row.get("task", ""), row.get("item", "")), []).append(row)
+        return by_item
 
 
 def _lines(rows: list[tuple[str, ...] | list[str]]) -> bytes:

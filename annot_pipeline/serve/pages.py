@@ -50,7 +50,7 @@ class Pages:
         self.campaign = campaign
         self.show_names = show_names or not campaign.settings.privacy.pseudonymize
         self.queries = Queries(campaign.settings.resources, campaign.spill)
-        self.known: dict[str, Release] = {}
+        self.opened: dict[str, Release] = {}
         self.stored = lru_cache(256)(self._stored)
         self.causes = cache(self._causes)
         self.changes = lru_cache(8)(self._changes)
@@ -67,11 +67,13 @@ class Pages:
         StoreError
             There is none of this name, or it was removed.
         """
-        known = self.known.get(version)
-        if known is None or not known.file(MANIFEST).exists():  # removed while the page was open
-            known = self.releases().get(version)
-            self.known[known.version] = known
-        return known
+        release = self.opened.get(version)
+        if (
+            release is None or not release.file(MANIFEST).exists()
+        ):  # removed while the page was open
+            release = self.releases().get(version)
+            self.opened[release.version] = release
+        return release
 
     def _stored(self, version: str, name: str) -> StoredTable:
         """Return a table whose checksums were verified once in this process."""
@@ -117,7 +119,7 @@ class Pages:
 
     def judgments(self, version: str, chosen: Mapping[str, Any], page: int) -> list[Document]:
         """Return judgments of a release that a filter chooses."""
-        tables = ("judgments", "lineage", "judge_confusion", "labels")
+        tables = ("judgments", "lineage", "labels")
         names = ("task", "item", "judge", "fate", "answer")
         parameters = {name: chosen.get(name) or None for name in names}
         return self._rows("judgments", version, tables, parameters | _part(page))
@@ -137,8 +139,7 @@ class Pages:
     def _causes(self, version: str, task: str, item: str) -> Document:
         """Return since when an item has its value, and why; found by recomputation, once."""
         del version  # part of the key: another newest release, another answer
-        found = bisect(self.campaign, item, task)
-        return found[0]
+        return bisect(self.campaign, item, task)[0]
 
     def _changes(self, old: str, new: str) -> list[Document]:
         """Return cells of items that differ between two releases."""

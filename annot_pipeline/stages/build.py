@@ -156,7 +156,7 @@ class Build:
                 if stage is STAGES[0]:  # before hours of work
                     self._look_at_releases()
                 self.store.prepare()
-                names = [known.name for known in STAGES]
+                names = [one.name for one in STAGES]
                 place = f"[{names.index(stage.name) + 1}/{len(names)}]"
                 self.progress(Step(f"{place} {stage.name.replace('_', ' ')}"))
                 with self.store.shared_lock(self.say_waiting), running(f"stage {stage.name}"):

@@ -1,5 +1,5 @@
 -- One row is a judgment of a release with the file and row that it comes from, by task, item and judge.
--- Inputs: judgments, lineage, judge_confusion, labels.
+-- Inputs: judgments, lineage, labels.
 -- Parameters: task, item, judge, fate, answer (null: any), most, skipped.
 WITH chosen AS (
     SELECT
@@ -47,13 +47,9 @@ places AS (
 )
 SELECT
     s.task, s.about AS item, s.judge, s.answer, s.fate, s.submitted_at, s.seconds, s.n_judgments,
-    b.label, s.label = b.label AS agrees, ln(nullif(c.probability, 0)) AS log_likelihood,
+    b.label, s.label = b.label AS agrees,
     p.place.file AS source_file, p.place.row AS source_row, p.place.digest AS source_digest
 FROM shown AS s
 LEFT JOIN places AS p ON s.judgment_id = p.judgment_id
 LEFT JOIN labels AS b ON s.task = b.task AND s.about = b.item
-LEFT JOIN judge_confusion AS c
-    ON
-        s.task = c.task AND s.judge = c.judge AND s.fate = 'used'
-        AND c.true_label = b.label AND c.observed_label = s.label
 ORDER BY s.task, s.about, s.judge, s.judgment_id

@@ -60,7 +60,7 @@ def _data(contents: Contents, rows: Iterable[Document]) -> tuple[dict[str, Any],
     answers: dict[tuple[str, str], list[Document]] = defaultdict(list)
     for answer in contents.tables["doubtful_answers"].to_pylist():
         answers[answer["task"], answer["item"]].append(answer)
-    tasks, judges, files, told = _Numbers(), _Numbers(), _Numbers(), _Numbers()
+    tasks, judges, files, texts = _Numbers(), _Numbers(), _Numbers(), _Numbers()
     items, size = [], 0
     for row in rows:
         own = answers[row["task"], row["item"]]
@@ -68,7 +68,7 @@ def _data(contents: Contents, rows: Iterable[Document]) -> tuple[dict[str, Any],
             tasks[row["task"]], row["item"], row["label"], _short(row["probability"], 3),
             row["runner_up"], row["reasons"], (row["text"] or "")[:MOST_TEXT],
             [
-                [judges[a["judge"]], told[a["answer"][:MOST_TEXT]], _short(a["evidence"], 1),
+                [judges[a["judge"]], texts[a["answer"][:MOST_TEXT]], _short(a["evidence"], 1),
                  files[a["source_file"]], a["source_row"], a.get("line"),
                  *([] if a["fate"] == "used" else [in_words(a["fate"])])]
                 for a in own[:MOST_ANSWERS]
@@ -85,7 +85,7 @@ def _data(contents: Contents, rows: Iterable[Document]) -> tuple[dict[str, Any],
     anchors = judge_anchors(contents)
     return {
         "tasks": [*tasks], "judges": [[judge, anchors.get(judge)] for judge in judges],
-        "files": without_shared_folder([*files]), "answers": [*told],
+        "files": without_shared_folder([*files]), "answers": [*texts],
         "classes": [classes[task] for task in tasks], "items": items,
     }, len(items)  # fmt: skip
 
