@@ -57,23 +57,29 @@ def opened(browser: Any, address: str, width: int, **options: Any) -> Any:
     return page
 
 
+def arrive(page: Any, item: str) -> None:
+    """Wait until an item is shown and the script of the page has run."""
+    page.locator("h1", has_text=item).wait_for()
+    page.wait_for_load_state()
+
+
 def test_decisions_by_keyboard_go_on_to_the_next_item(browser, served):
     address, path = served
     page = opened(browser, address, 1440)
     names = page.locator("tbody th a").all_inner_texts()
     page.locator("tbody th a").first.click()
-    page.locator("form.decide").wait_for()
+    arrive(page, names[0])
     page.keyboard.press("2")  # nobody is named yet: nothing is decided
     assert page.evaluate("document.activeElement.name") == "expert"
     page.get_by_label("Your name").fill("Eve")
     page.locator("h1").click()
     page.keyboard.press("2")
-    page.locator("h1", has_text=names[1]).wait_for()
+    arrive(page, names[1])
     assert page.get_by_label("Your name").input_value() == "Eve"
     page.keyboard.press("n")
-    page.locator("h1", has_text=names[2]).wait_for()
+    arrive(page, names[2])
     page.keyboard.press("1")
-    page.locator("h1", has_text=names[3]).wait_for()
+    arrive(page, names[3])
     with path.open(newline="") as file:
         rows = [(r["item"], r["expert"], r["decision"]) for r in csv.DictReader(file)]
     assert rows == [(names[0], "Eve", "yes"), (names[2], "Eve", "no")]
