@@ -13,6 +13,7 @@ from annot_pipeline.report.figures import (
     comparison_matrix_svg,
     confusion_svg,
     convergence_svg,
+    judge_accuracy_svg,
     judge_differences_svg,
     p_against_seconds_svg,
     prevalence_svg,
@@ -119,6 +120,9 @@ def figures_of(names: list[str], seed: int = 0) -> dict[str, str]:
         "convergence few": convergence_svg(fits(names[:3], 0.5 + seed)),
         "control": p_against_seconds_svg(
             rng.lognormal(size=n), [None, *rng.random(n - 1)], verdicts[:n], 0.05
+        ),
+        "accuracy": judge_accuracy_svg(
+            names, np.arange(1, n + 1) * 40, rng.random(n), verdicts[:n], 0.5
         ),
         "differences": judge_differences_svg(rng.random(10), rng.normal(size=12), names[-1]),
         "differences first": judge_differences_svg(rng.random(10), [1.0], names[0]),

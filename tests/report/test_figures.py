@@ -14,6 +14,7 @@ from annot_pipeline.report.figures import (
     confusion_svg,
     convergence_svg,
     effort_saved_svg,
+    judge_accuracy_svg,
     judge_differences_svg,
     p_against_seconds_svg,
     prevalence_svg,
@@ -70,7 +71,31 @@ def test_judges_lie_by_time_and_p():
     assert figure.words("note") == ["Not drawn, without a time: 1 judge."]
 
 
-@pytest.mark.parametrize(("n_failed", "n_shown"), [(0, 0), (1_500, 1_500), (15_000, MOST_JUDGES)])
+def test_accuracy_names_who_is_known_to_be_below_the_others():
+    """Worked by hand: Wilson's 95% interval of 40 of 100 ends at .498, of 14 of 20 at .855."""
+    names, n = ["low", "few", "a", "b", "c"], [100, 20, 100, 100, 100]
+    share = [0.4, 0.7, 0.9, 0.9, 0.9]
+    figure = Figure(judge_accuracy_svg(names, n, share, ["passed"] * 5, 0.25))
+    assert figure.words("outlier") == ["low", "few"]
+    unsure = Figure(judge_accuracy_svg(names, [100, 5, 100, 100, 100], share, ["passed"] * 5, 0.25))
+    assert unsure.words("outlier") == ["low"]
+    assert len(figure.points("passed")) == 5
+    assert len(figure.parts("chance")) == 1
+    assert not Figure(judge_accuracy_svg(names, n, share, ["passed"] * 5, NAN)).parts("chance")
+
+
+def test_of_many_judges_the_lowest_are_shown():
+    n = 5_000
+    share = np.linspace(0.2, 0.9, n)
+    names = [f"j{k}" for k in range(n)]
+    svg = judge_accuracy_svg(names, np.full(n, 50), share, ["passed"] * n, 0.25)
+    figure = Figure(svg)
+    assert len(figure.points("passed")) == 600
+    assert figure.words("outlier")[0] == "j0"
+    assert "600 of 5,000 judges shown" in " ".join(figure.words("note"))
+
+
+@pytest.mark.parametrize(("n_failed", "n_shown"), [(0, 0), (400, 400), (15_000, MOST_JUDGES)])
 def test_of_many_judges_those_who_failed_are_shown(n_failed, n_shown):
     n = 20_000
     verdicts = ["failed" if 7 * k % n < n_failed else "passed" for k in range(n)]
@@ -79,7 +104,7 @@ def test_of_many_judges_those_who_failed_are_shown(n_failed, n_shown):
     assert len(figure.points("failed")) == n_shown
     assert len(figure.points("passed")) == MOST_JUDGES - n_shown
     assert len(figure.svg) < 300_000
-    assert figure.words("note")[0].startswith("2,000 of 20,000 judges shown: those who failed")
+    assert figure.words("note")[0].startswith("600 of 20,000 judges shown: those who failed")
 
 
 def test_differences_of_one_judge():

@@ -15,7 +15,10 @@ from annot_pipeline.report.figures.names import short
 from annot_pipeline.report.figures.plot import key_above, new_plot, plain_log_ticks
 from annot_pipeline.report.figures.remembered import remembered
 from annot_pipeline.report.figures.theme import GREY, INK, SMALL
+from annot_pipeline.report.figures.values import evenly
 
+MOST_JUDGES, LOWEST = 600, 50
+"""Judges that are drawn; of these, the lowest in any case."""
 MOST_NAMED = 6
 """Judges whose names stand in the figure: those furthest below the others."""
 
@@ -45,6 +48,13 @@ def judge_accuracy_svg(
         Accuracy of answers at random; NaN: unknown.
     """
     n, share = np.asarray(n_judgments, dtype=float), np.asarray(accuracies, dtype=float)
+    notes = ["Lines: 95% intervals, as if the labels were the truth."]
+    if len(n) > MOST_JUDGES:
+        order = np.argsort(share, kind="stable")
+        shown = [*order[:LOWEST], *order[LOWEST:][evenly(len(n) - LOWEST, MOST_JUDGES - LOWEST)]]
+        notes.append(f"{MOST_JUDGES} of {len(n):,} judges shown: the lowest, the others evenly.")
+        judges, verdicts = [judges[k] for k in shown], [verdicts[k] for k in shown]
+        n, share = n[shown], share[shown]
     low, high = wilson_interval(share * n, n)
     middle = float(np.median(share))
     outliers = [k for k in np.argsort(share, kind="stable").tolist() if high[k] < middle]
@@ -52,7 +62,6 @@ def judge_accuracy_svg(
         f"accuracy of {counted(len(n), 'judge')} against judgments, median {middle:.2f}, "
         f"{counted(len(outliers), 'judge')} below it for certain"
     )
-    notes = ["Lines: 95% intervals, as if the labels were the truth."]
     named = _apart(outliers, n, share)
     if outliers:
         below = counted(len(outliers), "judge")

@@ -33,7 +33,7 @@ P_LEAST, P_MOST = 1e-16, 0.999
 
 P_TICKS = (P_MOST, 0.9, 0.5, 0.1, 0.01, 1e-3, 1e-4, 1e-6, 1e-8, 1e-10, 1e-13, P_LEAST)
 
-MOST_JUDGES = 2_000
+MOST_JUDGES = 600
 """Judges that are drawn."""
 
 

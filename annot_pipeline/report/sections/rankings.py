@@ -37,7 +37,7 @@ MOST_TASKS = 300
 """Tasks whose best systems are told."""
 MOST_COMPONENTS = 20
 """Components of a task whose best systems are told."""
-MOST_DRAWN = 60
+MOST_DRAWN = 18
 """Tasks whose rankings are drawn: the first at once, the others to open."""
 
 
