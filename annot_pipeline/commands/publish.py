@@ -56,6 +56,8 @@ from annot_pipeline.storage.tables import (
     write_table,
 )
 
+READ_FOR_LINES = 2 << 20
+"""Bytes of an export that is read for the line numbers in the report; rows of others have none."""
 EMPTY = "nothing_used"
 """The gate that fails where no judgment counts: there is nothing to look at."""
 
@@ -126,7 +128,7 @@ class _Draft:
             The release would name judges who have pseudonyms.
         """
         from annot_pipeline.commands.release_pages import write_pages
-        from annot_pipeline.stages.ingest.archived_lines import MOST_BYTES, released_lines
+        from annot_pipeline.stages.ingest.archived_lines import released_lines
 
         self.build.progress(Step(f"[{len(STAGES)}/{len(STAGES)}] write the release"))
         build, parent = self.build, self.parent
@@ -140,7 +142,7 @@ class _Draft:
             document["decision"] = build.decision.document()
         document["changes"] = changes_since(build, folder, document, parent)
         queries = Queries(build.campaign.settings.resources, build.campaign.spill)
-        lines = released_lines(build.campaign, document, MOST_BYTES)
+        lines = released_lines(build.campaign, document, READ_FOR_LINES)
         names = names_in_release(build, self.outputs, tables, document)
         may_fail = candidate is not None
         document["checks"] = [*self.checks, *name_gates(build, names, may_fail=may_fail)]

@@ -14,7 +14,7 @@ from annot_pipeline.report.render import in_words
 from annot_pipeline.report.sections.judges import judge_anchors
 from annot_pipeline.report.sections.records import without_shared_folder
 
-MOST_LABELS, MOST_OTHERS = 2_000, 200
+MOST_LABELS, MOST_OTHERS = 1_000, 100
 """Labels that are read; items of each other kind."""
 MOST_BYTES = 150_000
 """Of the items in the page; the others are in the tables, and in annot items."""
