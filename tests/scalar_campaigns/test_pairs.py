@@ -250,6 +250,6 @@ def test_a_control_of_no_kind_is_a_rejected_record(stage: Any) -> None:
     assert fates(built)["t/x"] == (
         "rejected",
         "control is not one of none, ask_again, bad_reference, good_reference, known_answer, "
-        "adjudication: 'BAD'",
+        "adjudication, audit: 'BAD'",
     )
     assert fates(built)["u/x"][0] == "rejected"

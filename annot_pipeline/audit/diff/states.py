@@ -294,7 +294,7 @@ class Between:
     ) -> Recomputed:
         def on_progress(message: str) -> None:
             if not message.startswith(("warn: ", "error: ")):  # gates of what is not published
-                self.progress(f"  {message}")
+                self.progress(type(message)(f"  {message}"))
 
         build = self.builds.enter_context(
             temporary_build(
