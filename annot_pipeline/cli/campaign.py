@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from annot_pipeline.cli.arguments import INIT_ROLES
-from annot_pipeline.cli.common import Document, load, say, show, typed
+from annot_pipeline.cli.common import Document, load, say, show, terminal, typed
 from annot_pipeline.cli.render import at, fields, table, text
 from annot_pipeline.errors import AnnotError, ConfigError, Problem, counted, counted_kind
 
@@ -211,10 +211,19 @@ def _show_build(arguments: argparse.Namespace, publication: Publication, build: 
         "changes": manifest["changes"],
     }
 
+    if publication.published:  # also those of stages that an earlier build ran
+        from annot_pipeline.gates import GateResult
+
+        results = [GateResult(**check) for check in publication.checks]
+        terminal.warnings = [gate.short for gate in results if gate.level == "warn"]
+
     def lines() -> Iterator[str]:
+        from annot_pipeline.contracts.values import certificates
         from annot_pipeline.storage.candidates import candidate_steps
 
         yield from fates_lines(manifest["facts"])
+        for task, is_certified, what in certificates(manifest["facts"]):
+            yield f"audit of {task}: {'' if is_certified else 'not '}certified, {what}"
         yield f"tables: {', '.join(f'{n:,} {name}' for name, n in document['tables'].items() if n)}"
         news = "published" if publication.published else "nothing new; still"
         news = "nothing published;" if publication.is_candidate else news

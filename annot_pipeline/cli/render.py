@@ -113,8 +113,12 @@ class Column(NamedTuple):
         return max(map(len, self.cells))
 
     def cut(self, width: int) -> Column:
-        """Return the column with texts of so many characters at most."""
-        cells = [c if len(c) <= width else f"{c[: width - 1]}…" for c in self.cells]
+        """Return the column with texts of so many characters at most, the middle left out."""
+        half = width // 2
+        cells = [
+            c if len(c) <= width else f"{c[:half]}…{c[len(c) - (width - half - 1) :]}"
+            for c in self.cells
+        ]
         return self._replace(cells=cells)
 
     def padded(self) -> list[str]:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 import os
 import secrets
+import socket
 import sys
+from contextlib import suppress
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from annot_pipeline.cli.common import load, show
+from annot_pipeline.cli.common import load, show, typed
 from annot_pipeline.errors import ConfigError, Problem
 
 if TYPE_CHECKING:
@@ -39,6 +41,7 @@ def run_serve(arguments: argparse.Namespace) -> int:
         problem = Problem("-o", f"there is no folder {path.parent}", do="create it first")
         raise ConfigError("decisions cannot be written there", [problem])
     token = secrets.token_urlsafe(16)
+    listener = _listener(arguments.port)
     app = make_app(pages, DecisionFile(path), token, arguments.port)
     address = f"http://127.0.0.1:{arguments.port}/?token={token}"
     document = {"address": address, "release": newest.version, "decisions": str(path)}
@@ -48,18 +51,34 @@ def run_serve(arguments: argparse.Namespace) -> int:
         f"decisions are added to {path}",
         *([] if _is_read(campaign, path) else ["the next build reads them with this source:"]),
         *([] if _is_read(campaign, path) else how.splitlines()),
-        "stop with Ctrl-C; next: annot build",
+        f"stop with Ctrl-C; next: annot build {typed(arguments)}",
     ])  # fmt: skip
     sys.stdout.flush()
-    config = uvicorn.Config(
-        app, host="127.0.0.1", port=arguments.port, log_level="warning", access_log=False
-    )
-    server = uvicorn.Server(config)
-    server.run()
-    if not server.started:
-        problem = Problem("--port", f"{arguments.port} is taken", do="name another one")
-        raise ConfigError("the page cannot be served", [problem])
+    config = uvicorn.Config(app, log_level="warning", access_log=False)
+    with suppress(KeyboardInterrupt):  # how it is stopped
+        uvicorn.Server(config).run(sockets=[listener])
     return 0
+
+
+def _listener(port: int) -> socket.socket:
+    """Return a socket of this machine alone.
+
+    Raises
+    ------
+    ConfigError
+        The port is none, or taken.
+    """
+    listener = socket.socket()
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind(("127.0.0.1", port))
+        listener.listen()
+    except (OSError, OverflowError) as error:
+        listener.close()
+        what = str(error.strerror if isinstance(error, OSError) else error)
+        problem = Problem("--port", f"{port}: {what}", "1024 to 65535", "name another one")
+        raise ConfigError("the page cannot be served", [problem]) from None
+    return listener
 
 
 def _is_read(campaign: LoadedCampaign, path: Path) -> bool:

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from annot_pipeline.arrays import Floats
 from annot_pipeline.config.next_hits import NextHits
-from annot_pipeline.contracts import REAL, TEXT, share_text
+from annot_pipeline.contracts import REAL, TEXT
 from annot_pipeline.errors import counted
 from annot_pipeline.hits.label_slots import NO_MODEL, PlannedLabels, label_slots
 from annot_pipeline.methods.planning.label_gain import expected_gain
@@ -72,7 +72,7 @@ def plan_labels(
     asked = asked[np.lexsort((np.array(names, object)[asked], -gain[asked]))][: own.items]
     summary = {
         "level": level, "items": len(names), "left": int(is_open.sum()), "asked": asked.size,
-        "at_most": int((is_open & ~can_be_asked).sum()), **_saved(n), "strata": [],
+        "at_most": int((is_open & ~can_be_asked).sum()), **_saved(n, own.per_item), "strata": [],
         "estimands": [],
     }  # fmt: skip
     notes += _notes(question.task, summary, own.per_item)
@@ -106,15 +106,15 @@ def _gains(tables: Mapping[str, pa.Table], items: list[str]) -> Floats:
     return gains
 
 
-def _saved(n: Floats) -> dict[str, int]:
-    """Return judgments so far, and those that equally many for all items would be more."""
+def _saved(n: Floats, per_item: int) -> dict[str, int]:
+    """Return judgments so far, and those that as many as allowed for all items would be more."""
     judged = n[n > 0]
-    most, total = int(judged.max(initial=0)), int(judged.sum())
-    return {"judgments": total, "most": most, "saved": most * judged.size - total}
+    total = int(judged.sum())
+    return {"judgments": total, "saved": max(per_item * judged.size - total, 0)}
 
 
 def _notes(task: str, summary: Mapping[str, Any], per_item: int) -> list[str]:
-    most, total, saved = summary["most"], summary["judgments"], summary["saved"]
+    total, saved = summary["judgments"], summary["saved"]
     notes = [
         f"{task}: {summary['left']:,} of {counted(summary['items'], 'label')} are below "
         f"{summary['level']:g}; {counted(summary['asked'], 'judgment')} planned, those first that "
@@ -127,7 +127,7 @@ def _notes(task: str, summary: Mapping[str, Any], per_item: int) -> list[str]:
         )
     if saved:
         notes.append(
-            f"{task}: {total:,} judgments so far, {saved:,} fewer "
-            f"({share_text(saved / (total + saved))}) than {most:,} for each judged item"
+            f"{task}: {total:,} judgments so far; {per_item:,} for each judged item "
+            f"(next_hits.per_item) would be {saved:,} more"
         )
     return notes

@@ -145,6 +145,12 @@ class Contents:
         return sum(n for (_, fate), n in by_fate if fate == "used")
 
     @cached_property
+    def n_scores(self) -> int:
+        """Return the number of items with a score."""
+        rows = self.tables["scores"].to_pylist()
+        return sum(row["n"] for row in rows if row["n_judgments"])
+
+    @cached_property
     def judges(self) -> list[dict[str, Any]]:
         """Return rows of the gold table."""
         rows: list[dict[str, Any]] = self.tables["judges"].to_pylist()

@@ -157,7 +157,12 @@
   }
 
   function follow() {
-    const name = decodeURIComponent(location.hash.slice(1));
+    let name = location.hash.slice(1);
+    try {
+      name = decodeURIComponent(name);
+    } catch {
+      // a name with a bare %
+    }
     for (const table of document.querySelectorAll("table")) {
       const rest = hasRest(table);
       if (rest && rest.content.getElementById(name)) showAll(table);
@@ -343,7 +348,8 @@
         make("button", isolated(row.item, 60), { type: "button", className: "link", onclick: () => showItem(row) }),
         ...(manyTasks ? [isolated(data.tasks[row.task], 40)] : []),
         ...(labels ? [row.label === null ? "" : isolated(row.label, 40), share(row.probability)] : []),
-        votes(row).map(([answer, n], place) => [place ? ", " : "", isolated(data.answers[answer], 40), ` ${n}`]).flat(),
+        votes(row).map(([answer, n], place) =>
+          [place ? ", " : "", isolated(data.answers[answer], 40), row.label === null && n === 1 ? "" : ` ${n}`]).flat(),
         row.reasons,
       ]);
       rowsBox.replaceChildren(tableOf("Items to doubt", heads, rows));

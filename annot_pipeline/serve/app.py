@@ -144,6 +144,9 @@ class _Site:
         """Show items by how doubtful they are, filtered."""
         facts = self._facts(asked)
         chosen = {name: asked.get(name, "") for name in OF_ITEMS}
+        if not self.pages.n_rows(facts["version"], "labels"):
+            scored = self.pages.scored(facts["version"], chosen, facts["page"])
+            return "scored", facts | {"rows": scored, "chosen": chosen}
         rows = self.pages.items(facts["version"], chosen, facts["page"])
         decided = self.decisions.read()
         for row in rows:
@@ -155,6 +158,8 @@ class _Site:
         """Show an item: classes, texts, judgments with file and row, and a form to decide."""
         facts = self._facts(asked)
         task, item = asked.get("task", ""), asked.get("item", "")
+        if not task or not item:
+            raise StoreError("no item", [Problem("", "the address names no task and item")])
         shown = self.pages.item(facts["version"], task, item)
         decided = self.decisions.read().get((task, item), [])
         classes = self.pages.classes(facts["version"], task) if shown["classes"] else []
@@ -237,7 +242,8 @@ class _Site:
         here = urlencode({"release": form.get("release", ""), "task": task, "item": item})
         next_item = form.get("next", "")
         goal = next_item if next_item.startswith("/item?") else f"/item?{here}"
-        return RedirectResponse(goal, 303)
+        done = urlencode({"decided": item, "as": decision})
+        return RedirectResponse(f"{goal}&{done}", 303)
 
 
 def _refused(why: str) -> Response:

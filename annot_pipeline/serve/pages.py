@@ -87,6 +87,10 @@ class Pages:
         rows: list[Document] = self.queries.table(f"serve/{query}", inputs, parameters).to_pylist()
         return rows
 
+    def n_rows(self, version: str, table: str) -> int:
+        """Return the number of rows of a table."""
+        return int(self.release(version).tables[table]["rows"])
+
     def items(self, version: str, chosen: Mapping[str, Any], page: int) -> list[Document]:
         """Return items of a release, the most doubtful first."""
         tables = ("labels", "label_distributions", "items", "judgments")
@@ -95,8 +99,14 @@ class Pages:
         parameters["uncertain"] = bool(chosen.get("uncertain"))
         return self._rows("items", version, tables, parameters | _part(page))
 
+    def scored(self, version: str, chosen: Mapping[str, Any], page: int) -> list[Document]:
+        """Return items with a score, those first on which judges differ most."""
+        parameters = {name: chosen.get(name) or None for name in ("task", "item", "words")}
+        tables = ("scores", "judgments", "items")
+        return self._rows("scored", version, tables, parameters | _part(page))
+
     def item(self, version: str, task: str, item: str) -> Document:
-        """Return an item: classes with their probabilities, texts, and every judgment."""
+        """Return an item: classes with their probabilities, texts, score, and every judgment."""
         classes = self._rows(
             "item", version, ("labels", "label_distributions"), {"task": task, "item": item}
         )
@@ -115,7 +125,8 @@ class Pages:
         for row in judgments:
             place = (row["source_file"], row["source_digest"], row["source_row"])
             row["line"] = lines.get(place)
-        return {"classes": classes, "texts": texts, "judgments": judgments}
+        scores = self.scored(version, {"task": task, "item": item}, 0)
+        return {"classes": classes, "texts": texts, "judgments": judgments, "scores": scores}
 
     def judgments(self, version: str, chosen: Mapping[str, Any], page: int) -> list[Document]:
         """Return judgments of a release that a filter chooses."""

@@ -1,5 +1,6 @@
 -- One row is a task and judge: how much they judged, what judge control says of them, how they
--- used the scale, and what the label model says. Judges whose answers all failed have a row, too.
+-- used the scale, and what the label model says. Judges whose answers all failed have a row, too;
+-- experts who only answered an audit have none.
 -- Inputs: controlled, tasks (task, kind), judge_tests, judge_scores, judge_figures, judge_contradictions (by the
 -- judge's own name), judge_kinds (judge_id, kind, model, family, version, prompt_hash, temperature).
 -- Seconds are summed as decimals: the same on any threads. Where judgments have none, those of
@@ -14,7 +15,7 @@ WITH kept AS NOT MATERIALIZED (
     SELECT j.*, t.kind
     FROM controlled AS j
     LEFT JOIN tasks AS t ON j.task = t.task
-    WHERE fate NOT IN ('duplicate', 'superseded')
+    WHERE fate NOT IN ('duplicate', 'superseded') AND control IS DISTINCT FROM 'audit'
 ),
 rankings AS (
     SELECT task, judge_id, segment, ranking, count(*) AS size

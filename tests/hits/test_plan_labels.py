@@ -72,7 +72,7 @@ def test_a_plan_by_hand():
     assert notes == [
         "t: 4 of 5 labels are below 0.95; 3 judgments planned, those first that tell most",
         "t: 1 of these, with 3 judgments or more, not asked again (next_hits.per_item)",
-        "t: 10 judgments so far, 2 fewer (16.7%) than 3 for each judged item",
+        "t: 10 judgments so far; 3 for each judged item (next_hits.per_item) would be 2 more",
     ]
     assert (summary["left"], summary["asked"], summary["saved"]) == (4, 3, 2)
     assert plan(per_item=4)[0] == ["c", "b", "d"]  # by how doubtful they are

@@ -27,6 +27,8 @@ from tests.conftest import Built, build_file  # noqa: E402
 from tests.report.report_pages import (  # noqa: E402
     HOSTILE,
     LONG,
+    build_into,
+    csv_text,
     hostile_campaign,
     label_rows,
     labels_campaign,
@@ -133,6 +135,14 @@ def test_judgments_are_filtered_and_paged(small, client):
     assert "1 judgment." in one
 
 
+def test_what_is_not_there_is_said_so(client):
+    for address in ("/item", "/item?task=good&item=none", "/judge?judge=none"):
+        assert client.get(address).status_code == 404, address
+    empty = client.get("/items?page=99").text
+    assert "0 items" in empty
+    assert "has no labels" not in empty
+
+
 def test_every_release_and_its_report_can_be_looked_at(client):
     html = client.get("/releases").text
     assert re.findall(r'<th scope="row">(v\d+)</th>', html) == ["v0002", "v0001"]
@@ -233,7 +243,10 @@ def test_decisions_are_what_the_next_build_reads(tmp_path):
     client = client_of(folder)
     hostile = 'said "so",\nthen =1+1'
     goal = "/item?release=v0001&task=good&item=item+5"
-    assert decide(client, comment=hostile, next=goal).headers["location"] == goal
+    assert (
+        decide(client, comment=hostile, next=goal).headers["location"]
+        == f"{goal}&decided=item+3&as=yes"
+    )
     assert decide(client, item="item 5", decision="no").status_code == 303
     with (folder / "decisions.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
@@ -241,7 +254,9 @@ def test_decisions_are_what_the_next_build_reads(tmp_path):
         ("item 3", "Eve", "yes"), ("item 5", "Eve", "no"),
     ]  # fmt: skip
     assert rows[0]["comment"] == hostile
-    assert "Decided by Eve" in text_of(client.get(goal).text)
+    shown = text_of(client.get(f"{goal}&decided=item+3&as=yes").text)
+    assert "Decided: item 3 is yes." in shown
+    assert "Decided by Eve" in shown
     document = json.loads((folder / "campaign.yaml").read_text())
     fields = {"task": "task", "item": "item", "judge": "expert", "label": "decision",
               "submitted_at": "decided_at", "why": "comment",
@@ -282,3 +297,23 @@ def test_a_file_that_cannot_be_written_keeps_what_it_had(tmp_path):
     path.chmod(0o644)
     decisions.add("t", "j", "e", "no", "")
     assert [*decisions.read()] == [("t", "i"), ("t", "j")]
+
+
+def test_a_campaign_of_scores_lists_items_by_how_far_judges_are_apart(tmp_path):
+    rows = [
+        {"item": item, "judge": judge, "score": 50 + apart * n}
+        for item, apart in (("near", 1), ("far", 20))
+        for n, judge in enumerate(("a", "b", "c"))
+    ]
+    fields = {name: name for name in ("item", "judge", "score")}
+    document = {"campaign": "points", "sources": [
+        {"path": "exports/*.csv", "format": "csv", "fields": fields}],
+        "tasks": [{"name": "*", "kind": "scalar", "scale": [0, 100]}]}  # fmt: skip
+    folder = folder_of(build_into(tmp_path, {"a.csv": csv_text(rows)}, document))
+    client = client_of(folder)
+    listed = links(client.get("/items").text, "/item?")
+    assert [link.rpartition("item=")[2] for link in listed] == ["far", "near"]
+    shown = text_of(client.get(listed[0]).text)
+    assert "Score 70.00, mean of 3 judgments" in shown
+    assert "judges lie 40.00 apart" in shown
+    assert "Decide" not in shown

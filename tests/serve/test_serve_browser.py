@@ -70,8 +70,10 @@ def test_decisions_by_keyboard_go_on_to_the_next_item(browser, served):
     page.locator("tbody th a").first.click()
     arrive(page, names[0])
     page.keyboard.press("2")  # nobody is named yet: nothing is decided
-    assert page.evaluate("document.activeElement.name") == "expert"
+    assert page.locator("#name-first").inner_text() == "Write your name first."
     page.get_by_label("Your name").fill("Eve")
+    page.get_by_label("Why").press("Enter")  # decides nothing
+    assert not path.exists()
     page.locator("h1").click()
     page.keyboard.press("2")
     arrive(page, names[1])
@@ -80,6 +82,7 @@ def test_decisions_by_keyboard_go_on_to_the_next_item(browser, served):
     arrive(page, names[2])
     page.keyboard.press("1")
     arrive(page, names[3])
+    assert page.locator(".done").inner_text().startswith(f"Decided: {names[2]} is no.")
     with path.open(newline="") as file:
         rows = [(r["item"], r["expert"], r["decision"]) for r in csv.DictReader(file)]
     assert rows == [(names[0], "Eve", "yes"), (names[2], "Eve", "no")]

@@ -76,7 +76,7 @@ def ranking_svg(
     x_label = f"score by {short(method)}"
     notes = ["Lines: 95% intervals, the mean of the other systems held fixed."]
     if any(tied):
-        x_label = f"difference to {names[0]}{', ' if unit else ''}{unit} ({short(method)})"
+        x_label = f"{unit or 'difference'} to {short(systems[0], 20)}"
         notes = [f"Lines: 95% intervals. Shaded: not shown to be worse than {names[0]}."]
     if not has_interval.any():
         notes = [f"No intervals: {short(why_no_intervals, 300)}"] if why_no_intervals else [

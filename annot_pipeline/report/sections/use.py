@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Sequence
 from statistics import median
 from typing import Any, NamedTuple
+from urllib.parse import quote
 
 from annot_pipeline.contracts import model_note, share_text
 from annot_pipeline.errors import counted, first_of
@@ -21,11 +21,14 @@ from annot_pipeline.report.release_figures import (
     headline_ranking,
 )
 from annot_pipeline.report.render import in_words, interval, number, without_rounding
+from annot_pipeline.report.sections.judges import judge_anchors
 from annot_pipeline.storage.candidates import candidate_steps
 
 FEW = 3
 """Systems and tasks that are named; of more, the number is told."""
 MOST_WARNINGS = 5
+FEW_CERTAIN = 0.2
+"""Share of labels that are certain or decided below which the verdict says so first."""
 NAME = re.compile(r"\w[\w./%:+-]{0,59}", re.ASCII)
 
 Row = dict[str, Any]
@@ -58,6 +61,7 @@ def use(contents: Contents) -> dict[str, Any]:
         "became": became(contents),
         "tiles": [labels_tile(contents), judges_tile(contents), changes_tile(contents),
                   winner_tile(contents)],
+        "doubts": doubts(contents),
         "note": model_note(contents.facts["used_judges"]),
         "warnings": [
             {"level": check["level"], "name": check["name"],
@@ -78,13 +82,15 @@ def verdict(contents: Contents) -> dict[str, str]:
     level = "error" if "error" in levels else "pass"
     if level == "pass" and ("warn" in levels or chance or concerns):
         level = "warn"
+    labels = contents.labelled_in_all
     start = {"error": "Not to be used", "warn": "Usable with care", "pass": "Usable"}[level]
+    if level != "error" and labels.usable is not None and labels.usable < FEW_CERTAIN:
+        level, start = "warn", "Few labels are certain"
     reasons = [
         f"{counted(levels.count(which), 'gate')} {words}"
         for which, words in (("error", "failed"), ("warn", "warned"))
         if which in levels
     ] or [f"all {len(levels)} gates pass"]
-    labels = contents.labelled_in_all
     if labels.usable is not None and labels.n > sum(contents.anonymous_votes.values()):
         decided = " or decided" if labels.decided else ""
         reasons.insert(0, f"{share_text(labels.usable)} of {counted(labels.n, 'label')} certain"
@@ -92,8 +98,7 @@ def verdict(contents: Contents) -> dict[str, str]:
     dropped, n_judges = judges_dropped(contents)
     reasons += [f"{dropped:,} of {counted(n_judges, 'judge')} dropped by a test"] if dropped else []
     reasons += [concerns] if concerns else []
-    changed = (contents.manifest["changes"] or {}).get("changed_labels", 0)
-    if contents.manifest["parent"] and labels.n:
+    if changed := (contents.manifest["changes"] or {}).get("changed_labels", 0):
         reasons.append(f"{counted(changed, 'label')} changed")
     if chance:
         reasons.append(f"judges agree no more than by chance: {chance}")
@@ -109,6 +114,20 @@ def by_chance(contents: Contents) -> str:
     ])  # fmt: skip
 
 
+def doubts(contents: Contents) -> dict[str, list[tuple[str, str]]]:
+    """Return the first judges and items to doubt, each with where it stands in the page."""
+    anchors = judge_anchors(contents)
+    judges = dict.fromkeys(
+        row["judge"] for row in contents.used_judges
+        if row["judge"] in anchors and (row["dropped"] or _is_doubted(row))
+    )  # fmt: skip
+    items = contents.tables["doubtful_items"].slice(0, FEW).to_pylist()
+    return {
+        "judges": [(judge, anchors[judge]) for judge in [*judges][:FEW]],
+        "items": [(row["item"], quote(f"item={row['task']}/{row['item']}")) for row in items],
+    }
+
+
 def judges_dropped(contents: Contents) -> tuple[int, int]:
     """Return how many judges do not count for a test, of how many."""
     rows = contents.used_judges
@@ -119,14 +138,14 @@ def judges_dropped(contents: Contents) -> tuple[int, int]:
 def judge_concerns(contents: Contents) -> str:
     """Return how many judges look careless though they count; empty where none does."""
     rows = contents.used_judges
-    doubted = {
-        row["judge"] for row in rows
-        if not row["dropped"]
-        and (row["verdict"] == "failed" or row.get("suspected") or looks_random(row))
-    }  # fmt: skip
+    doubted = {row["judge"] for row in rows if not row["dropped"] and _is_doubted(row)}
     n_judges = len({row["judge"] for row in rows})
     verb = "looks" if len(doubted) == 1 else "look"
     return f"{len(doubted):,} of {counted(n_judges, 'judge')} {verb} random" if doubted else ""
+
+
+def _is_doubted(row: Row) -> bool:
+    return bool(row["verdict"] == "failed" or row.get("suspected") or looks_random(row))
 
 
 def looks_random(row: Row) -> bool:
@@ -144,10 +163,9 @@ def became(contents: Contents) -> str:
     used_judges = {row["judge"] for row in contents.used_judges}
     n_judges = len({row["judge"] for row in contents.used_judges if not row["dropped"]})
     results = [
-        counted(rows[name], what)
-        for name, what in (("labels", "label"), ("scores", "score"))
-        if rows[name]
-    ]
+        counted(n, what)
+        for n, what in ((rows["labels"], "label"), (contents.n_scores, "score")) if n
+    ]  # fmt: skip
     ranked = len(set(contents.tables["system_rankings"]["system"].to_pylist()))
     results += [f"rankings of {counted(ranked, 'system')}"] if ranked else []
     used = f"{counted(fates.get('used', 0), 'judgment')} by {counted(n_judges, 'judge')}"
@@ -170,7 +188,7 @@ def labels_tile(contents: Contents) -> Tile:
     labels, votes = contents.labelled_in_all, contents.anonymous_votes
     anchor = "doubt" if contents.tables["doubtful_items"].num_rows else "certainty"
     if labels.usable is not None and not contents.labelled.keys() <= votes.keys():
-        words = f"of {counted(labels.n, 'label')}, probability {contents.certain_at:g} or more"
+        words = f"of {counted(labels.n, 'label')}, {_certain_by(contents)}"
         name = "Labels that are certain"
         if labels.decided:
             name = "Labels certain or decided"
@@ -184,13 +202,26 @@ def labels_tile(contents: Contents) -> Tile:
             "Labels", number(labels.n, "count"), f"by the majority of {n_votes}", "certainty"
         )
     used = contents.facts["fates"].get("used", 0)
-    if contents.rows["scores"]:
-        n_scores = contents.rows["scores"]
+    if contents.n_scores:
+        n_scores = contents.n_scores
         return Tile(
             "Scores", number(n_scores, "count"), f"of items, from {used:,} judgments", "records"
         )
     of_records = f"count, of {counted(contents.facts['records'], 'record')} in exports"
     return Tile("Judgments", number(used, "count"), of_records, "records")
+
+
+def _certain_by(contents: Contents) -> str:
+    """Return what makes labels certain: an audit, or their probability."""
+    certificates = contents.facts.get("certificates", {})
+    certified = [own for own in certificates.values() if own["certified"]]
+    words = f"probability {contents.certain_at:g} or more"
+    if len(certified) == 1 and len(contents.labelled) == 1:
+        return (f"certified by an audit of {certified[0]['n']:,} of them: at least "
+                f"{contents.certain_at:g} are right")  # fmt: skip
+    if certified:
+        return f"{words}; {counted(len(certified), 'task')} certified by an audit"
+    return f"{words}; an audit certified none" if certificates else words
 
 
 def judges_tile(contents: Contents) -> Tile:
@@ -220,33 +251,63 @@ def changes_tile(contents: Contents) -> Tile:
 def winner_tile(contents: Contents) -> Tile:
     """Return the best system and by how much; without a ranking, how far judges agree."""
     leaders = [
-        (task, components[0])
+        (task, rows)
         for task in sorted(contents.facts["kinds"])
         if len(components := headline_ranking(contents.tables["system_rankings"], task)) == 1
-        and len(components[0]) > 1
+        and len(rows := _without_references(contents, task, components[0])) > 1
     ]
     if not leaders:
         return _agreement_tile(contents)
     if len(leaders) > 1:
-        wins = Counter(rows[0]["system"] for _, rows in leaders)
-        system, n = min(wins.items(), key=lambda win: (-win[1], win[0]))
-        others = [f"{rows[0]['system']} in {task}" for task, rows in leaders
-                  if rows[0]["system"] != system]  # fmt: skip
-        words = [
-            f"in {n:,} of {len(leaders):,} tasks",
-            *([first_of(others, FEW)] if others else []),
+        won = [
+            f"{best[0]} in {task}"
+            for task, rows in leaders
+            if len(best := best_systems(rows)[0]) == 1 and not _is_by_chance(contents, task)
         ]
-        return Tile("First", system, "; ".join(words), "rankings")
+        words = f"have one system that is better than all others: {first_of(won, FEW)}"
+        if not won:
+            words = "have one system that is better than all others"
+        return Tile("First", f"{len(won):,} of {len(leaders):,} tasks", words, "rankings")
     rows = leaders[0][1]
     best, which = best_systems(rows)
     name, rest = rows[0]["system"], [system for system in best if system != rows[0]["system"]]
-    words = [w for w in [_lead(contents, rows)] if w]
+    words_of = [_lead(contents, rows)]
     if rest:
         verb = "is" if len(rest) == 1 else "are"
-        words.append(f"{first_of(rest, FEW)} {verb} not shown to be worse")
+        words_of.append(f"{first_of(rest, FEW)} {verb} not shown to be worse")
     elif which != "alone":
-        words.append("better than all others" if "not shown" in which else which)
-    return Tile("First", name, "; ".join(words), "rankings")
+        words_of.append("better than all others" if "not shown" in which else which)
+    return Tile("First", name, "; ".join(filter(None, words_of)), "rankings")
+
+
+def _without_references(contents: Contents, task: str, rows: list[Row]) -> list[Row]:
+    """Return systems that compete, with their ranks among themselves.
+
+    Those that a task declares to be references do not compete.
+    """
+    names = contents.task_settings(task).get("references") or ()
+    references = [row for row in rows if row["system"] in names]
+    if not references:
+        return rows
+    wins = {
+        (row["system_a"], row["system_b"])
+        for row in contents.tables["system_comparisons"].to_pylist()
+        if row["task"] == task and row["headline"] and row["a_beats_b"]
+    }
+    return [
+        row | {
+            "rank": row["rank"] - sum(ref["rank"] < row["rank"] for ref in references),
+            "rank_low": row["rank_low"] and row["rank_low"] - sum(
+                (ref["system"], row["system"]) in wins for ref in references
+            ),
+        }
+        for row in rows if row["system"] not in names
+    ]  # fmt: skip
+
+
+def _is_by_chance(contents: Contents, task: str) -> bool:
+    row = contents.headline(task)
+    return row is not None and row["value"] <= 0
 
 
 def _lead(contents: Contents, rows: Sequence[Row]) -> str:

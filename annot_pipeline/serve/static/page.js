@@ -10,7 +10,12 @@
   if (!form) return;
   const here = location.pathname + location.search;
   const list = JSON.parse(sessionStorage.getItem("list") || "[]");
-  const same = (a, b) => new URLSearchParams(a.split("?")[1]).toString() === new URLSearchParams(b.split("?")[1]).toString();
+  const asked = (address) => {
+    const query = new URLSearchParams(address.split("?")[1]);
+    ["decided", "as"].forEach((name) => query.delete(name));
+    return query.toString();
+  };
+  const same = (a, b) => asked(a) === asked(b);
   const place = list.findIndex((href) => same(href, here));
   const next = place >= 0 ? list[place + 1] : undefined;
   form.elements.next.value = next || "";
@@ -23,6 +28,6 @@
     if (event.key === "n" && next) location.assign(next);
     const button = form.querySelector(`button[data-key="${CSS.escape(event.key)}"]`);
     if (button && expert.value.trim()) form.requestSubmit(button);
-    else if (button) expert.focus();
+    else if (button) document.getElementById("name-first").textContent = "Write your name first.";
   });
 })();

@@ -280,7 +280,7 @@ DESCRIBE_JUDGES = Stage(
     },
     outputs=("judges",),
     settings=("quality",),
-    code_version="9",  # who does not count, by which test
+    code_version="10",  # no experts who only answered an audit
     work=describe_judges,
     kinds=frozenset({"parquet", "duckdb"}),
 )  # fmt: skip

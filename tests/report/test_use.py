@@ -1,0 +1,100 @@
+"""The first screen: who won, whom to doubt, what makes labels certain."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from annot_pipeline.contracts import GOLD, SYSTEM_RANKINGS
+from annot_pipeline.report.contents import Contents
+from annot_pipeline.report.sections.use import labels_tile, looks_random, winner_tile
+
+
+def ranked(task: str, *systems: tuple[str, int, int]) -> list[dict[str, Any]]:
+    """Systems by rank, with the lowest rank that the tests do not exclude."""
+    return [
+        {"task": task, "method": "adjusted", "system": name, "headline": True, "rank": rank,
+         "rank_low": low, "rank_high": 9, "score": 90.0 - rank, "cluster": 1, "n_judgments": 9,
+         "wins": 0}
+        for name, rank, low in systems
+    ]  # fmt: skip
+
+
+def pair(task: str, a: str, b: str, difference: float, *, beats: bool) -> dict[str, Any]:
+    return {"task": task, "method": "adjusted", "system_a": a, "system_b": b, "headline": True,
+            "difference": difference, "ci_low": difference - 1, "ci_high": difference + 1,
+            "a_beats_b": beats}  # fmt: skip
+
+
+def contents(
+    rankings: list[dict[str, Any]],
+    pairs: list[dict[str, Any]] = [],
+    **settings: Any,  # noqa: B006
+) -> Contents:
+    kinds = {row["task"]: "scalar" for row in rankings}
+    tables = {
+        "system_rankings": pa.Table.from_pylist(rankings, SYSTEM_RANKINGS.schema),
+        "system_comparisons": pa.Table.from_pylist(pairs, GOLD["system_comparisons"].schema),
+        "agreement": GOLD["agreement"].empty(),
+    }
+    return Contents({"facts": {"kinds": kinds}, "settings": settings}, tables, {})
+
+
+def test_the_first_is_named_with_its_lead_and_whoever_is_not_shown_to_be_worse():
+    three = ranked("t", ("a", 1, 1), ("b", 2, 1), ("c", 3, 3))
+    tile = winner_tile(contents(three, [pair("t", "b", "a", -2.5, beats=False)]))
+    assert (tile.value, tile.anchor) == ("a", "rankings")
+    assert tile.words == "2.500 points (1.500 to 3.500) ahead of b; b is not shown to be worse"
+
+
+def test_a_reference_does_not_win():
+    three = ranked("t", ("human", 1, 1), ("a", 2, 2), ("b", 3, 3))
+    pairs = [
+        pair("t", "human", "a", 5.0, beats=True), pair("t", "human", "b", 9.0, beats=True),
+        pair("t", "a", "b", 4.0, beats=True), pair("t", "b", "a", -4.0, beats=False),
+    ]  # fmt: skip
+    tasks = [{"name": "t", "references": ["human"]}]
+    tile = winner_tile(contents(three, pairs, tasks=tasks))
+    assert tile.value == "a"
+    assert tile.words == "4.000 points (3.000 to 5.000) ahead of b; better than all others"
+
+
+def test_of_several_tasks_only_clear_winners_are_told():
+    rows = [*ranked("t", ("a", 1, 1), ("b", 2, 1)), *ranked("u", ("b", 1, 1), ("a", 2, 2))]
+    tile = winner_tile(contents(rows))
+    assert (tile.value, tile.words) == (
+        "1 of 2 tasks", "have one system that is better than all others: b in u",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("certificates", "says"),
+    [
+        ({}, "of 10 labels, probability 0.95 or more"),
+        ({"t": {"certified": True, "n": 60}},
+         "of 10 labels, certified by an audit of 60 of them: at least 0.95 are right"),
+        ({"t": {"certified": False, "n": 60}},
+         "of 10 labels, probability 0.95 or more; an audit certified none"),
+    ],
+)  # fmt: skip
+def test_what_makes_labels_certain(certificates, says):
+    counts = [{"task": "t", "n": 10, "certain": True, "adjudicated": False, "as_model": True}]
+    facts = {"certificates": certificates, "anonymous_votes": {}, "kinds": {"t": "categorical"}}
+    settings = {"labels": {"certain_at": 0.95}}
+    tables = {
+        "label_counts": pa.Table.from_pylist(counts),
+        "doubtful_items": pa.table({"item": pa.array([], pa.string())}),
+    }
+    tile = labels_tile(Contents({"facts": facts, "settings": settings}, tables, {}))
+    assert (tile.value, tile.words, tile.anchor) == ("100.0%", says, "certainty")
+
+
+@pytest.mark.parametrize(
+    ("accuracy", "n", "expected"), [(0.3, 100, True), (0.3, 4, False), (0.6, 100, False)]
+)
+def test_a_judge_near_chance_looks_random_where_there_are_answers_enough(accuracy, n, expected):
+    """Worked by hand: Wilson's 95% interval of 30 of 100 is .219 to .396, chance .25."""
+    row = {"below_chance": False, "accuracy": accuracy, "chance_accuracy": 0.25, "n_judgments": n}
+    assert looks_random(row) is expected
