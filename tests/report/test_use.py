@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -30,13 +31,13 @@ def pair(task: str, a: str, b: str, difference: float, *, beats: bool) -> dict[s
 
 def contents(
     rankings: list[dict[str, Any]],
-    pairs: list[dict[str, Any]] = [],
-    **settings: Any,  # noqa: B006
+    pairs: Sequence[dict[str, Any]] = (),
+    **settings: Any,
 ) -> Contents:
     kinds = {row["task"]: "scalar" for row in rankings}
     tables = {
         "system_rankings": pa.Table.from_pylist(rankings, SYSTEM_RANKINGS.schema),
-        "system_comparisons": pa.Table.from_pylist(pairs, GOLD["system_comparisons"].schema),
+        "system_comparisons": pa.Table.from_pylist([*pairs], GOLD["system_comparisons"].schema),
         "agreement": GOLD["agreement"].empty(),
     }
     return Contents({"facts": {"kinds": kinds}, "settings": settings}, tables, {})
