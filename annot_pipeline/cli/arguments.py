@@ -81,7 +81,10 @@ def flag(name: str, text: str) -> Argument:
 EVERYWHERE = (
     flag("--json", "print one JSON document"),
     (("-q", "--quiet"), {"action": "store_true", "help": "tell no progress"}),
-    (("-v", "--verbose"), {"action": "store_true", "help": "tell every step, and digests"}),
+    (
+        ("-v", "--verbose"),
+        {"action": "store_true", "help": "tell every step; trace: versions of code"},
+    ),
 )
 """Options of all commands."""
 CAMPAIGN_HELP = "campaign.yaml or the folder that holds it"

@@ -182,6 +182,10 @@
     ({ task, item, label, probability, runnerUp, reasons, text, answers, n: n || answers.length }));
   const anchorOf = (row) => `item=${data.tasks[row.task]}/${row.item}`;
   const decisions = new Map();
+  let unsaved = false;
+  addEventListener("beforeunload", (event) => {
+    if (unsaved) event.preventDefault();
+  });
 
   // no control characters, none that reorder a line
   const clean = (text) => String(text).replace(/[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu,
@@ -241,6 +245,7 @@
     const record = () => {
       if (select.value) decisions.set(key, { row, label: select.value, why: why.value, at: new Date().toISOString() });
       else decisions.delete(key);
+      unsaved = decisions.size > 0;
       list.tellDecisions();
     };
     select.addEventListener("change", record);
@@ -299,6 +304,7 @@
     const link = make("a", null, { href: URL.createObjectURL(new Blob([text])), download: "decisions.csv" });
     link.click();
     URL.revokeObjectURL(link.href);
+    unsaved = false;
   }
 
   function doubtList() {

@@ -202,7 +202,7 @@ def test_twenty_thousand_judges_make_no_large_page(small):
     }
     html = report_html(contents.manifest, crowd, contents.internal)
     assert len(html) < 3_000_000
-    assert "300 of 20,000 judges shown" in html
+    assert "200 of 20,000 judges shown" in html
     assert "600 of 20,000 judges shown: those who failed" in html
     assert len(set(re.findall(r"j\d{5}", html))) < 400
     assert len(data_card(contents.manifest, crowd)) < 100_000

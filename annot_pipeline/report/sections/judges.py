@@ -17,7 +17,7 @@ from annot_pipeline.report.release_figures import (
 )
 from annot_pipeline.report.render import filled, flag, number
 
-MOST_ROWS = 300
+MOST_ROWS = 200
 """Rows of judges in the page: more would make it slow."""
 HASH = 12
 """Characters of a hash in an id."""

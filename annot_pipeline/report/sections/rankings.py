@@ -32,7 +32,7 @@ from annot_pipeline.report.release_figures import (
 from annot_pipeline.report.release_figures import MOST_TASKS as DRAWN
 from annot_pipeline.report.render import interval
 
-MOST_ROWS = 400
+MOST_ROWS = 200
 MOST_TASKS = 300
 """Tasks whose best systems are told."""
 MOST_COMPONENTS = 20
