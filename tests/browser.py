@@ -33,5 +33,5 @@ def violations(page: Any) -> list[tuple[str, str]]:
     """Rules of axe-core that the page breaks, each with the first element that does."""
     from axe_playwright_python.sync_playwright import Axe
 
-    found = Axe().run(page).response["violations"]
-    return [(rule["id"], rule["nodes"][0]["html"][:200]) for rule in found]
+    rules = Axe().run(page).response["violations"]
+    return [(rule["id"], rule["nodes"][0]["html"][:200]) for rule in rules]

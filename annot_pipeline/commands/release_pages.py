@@ -112,8 +112,8 @@ def _with_lines(answers: pa.Table, find: FindLines) -> pa.Table:
     """Return the answers with the line of the file where the row of each starts, if it has one."""
     columns = [answers[name].to_pylist() for name in ("source_file", "source_digest", "source_row")]
     lines = find(zip(*columns, strict=True))
-    found = [lines.get(place) for place in zip(*columns, strict=True)]
-    return answers.append_column("line", pa.array(found, pa.int64()))
+    numbers = [lines.get(at) for at in zip(*columns, strict=True)]
+    return answers.append_column("line", pa.array(numbers, pa.int64()))
 
 
 def drawn_tables(

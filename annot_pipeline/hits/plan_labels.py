@@ -60,8 +60,8 @@ def plan_labels(
     if labels.num_rows and not labels["probability"].is_valid().to_numpy().any():
         raise CannotPlanError(NO_MODEL)
     judged = labels["item"].cast(TEXT).to_pylist()
-    known = {*judged}
-    fresh = sorted(item for item in listed if item not in known)
+    with_judgments = {*judged}
+    fresh = sorted(item for item in listed if item not in with_judgments)
     gain = np.concatenate([_gains(tables, judged), np.full(len(fresh), np.inf)])
     probability = pc.fill_null(labels["probability"], 0.0).to_numpy()
     n = np.concatenate([labels["n_judgments"].to_numpy(), np.zeros(len(fresh), np.int64)])

@@ -187,8 +187,8 @@ class _Site:
     def row(self, asked: dict[str, str]) -> tuple[str, dict[str, Any]]:
         """Show a raw row of an archived export."""
         facts = self._facts(asked)
-        digest, place = asked.get("digest", ""), _number(asked.get("row", "0"))
-        row = self.pages.row(facts["version"], asked.get("file", ""), digest, place)
+        digest, source_row = asked.get("digest", ""), _number(asked.get("row", "0"))
+        row = self.pages.row(facts["version"], asked.get("file", ""), digest, source_row)
         return "row", facts | row
 
     def releases(self, asked: dict[str, str]) -> tuple[str, dict[str, Any]]:

@@ -123,8 +123,8 @@ class Pages:
         manifest = self.release(version).manifest
         lines = released_lines(self.campaign, manifest, MOST_BYTES // 16)(places)
         for row in judgments:
-            place = (row["source_file"], row["source_digest"], row["source_row"])
-            row["line"] = lines.get(place)
+            location = (row["source_file"], row["source_digest"], row["source_row"])
+            row["line"] = lines.get(location)
         scores = self.scored(version, {"task": task, "item": item}, 0)
         return {"classes": classes, "texts": texts, "judgments": judgments, "scores": scores}
 
@@ -181,18 +181,18 @@ class Pages:
             source, archived(store.archive, sha256), file, limits=settings.limits, whole=True
         )
         for chunk in opened.chunks:
-            for place in (chunk.row == number).nonzero()[0].tolist():
-                cells = raw_cells(chunk, place)
+            for index in (chunk.row == number).nonzero()[0].tolist():
+                cells = raw_cells(chunk, index)
                 if not self.show_names:
                     cells = without_names(cells, columns_by_field(source))
                 return {"file": file, "row": number, "cells": cells,
-                        "problem": chunk.problem[place].as_py()}  # fmt: skip
+                        "problem": chunk.problem[index].as_py()}  # fmt: skip
         raise StoreError(f"{file} has no such row", [Problem(f"row {number}", "not there")])
 
 
-def raw_cells(chunk: RawRows, place: int) -> dict[str, str]:
+def raw_cells(chunk: RawRows, index: int) -> dict[str, str]:
     """Return the cells of a row by column, as text."""
-    return {name: column[place].as_py() or "" for name, column in chunk.columns.items()}
+    return {name: column[index].as_py() or "" for name, column in chunk.columns.items()}
 
 
 def without_names(cells: Mapping[str, str], columns: Mapping[str, Sequence[str]]) -> dict[str, str]:

@@ -157,8 +157,8 @@ class Build:
                     self._look_at_releases()
                 self.store.prepare()
                 names = [one.name for one in STAGES]
-                place = f"[{names.index(stage.name) + 1}/{len(names)}]"
-                self.progress(Step(f"{place} {stage.name.replace('_', ' ')}"))
+                number = f"[{names.index(stage.name) + 1}/{len(names)}]"
+                self.progress(Step(f"{number} {stage.name.replace('_', ' ')}"))
                 with self.store.shared_lock(self.say_waiting), running(f"stage {stage.name}"):
                     run = self._run_stage(stage)
             except OSError as error:

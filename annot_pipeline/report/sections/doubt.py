@@ -51,8 +51,8 @@ def _in_turn(rows: Iterable[Document]) -> Iterator[Document]:
     for row in rows:
         by_kind[row["kind"]].append(row)
     yield from by_kind.pop("label", [])
-    for place in range(max(map(len, by_kind.values()), default=0)):
-        yield from (own[place] for own in by_kind.values() if place < len(own))
+    for rank in range(max(map(len, by_kind.values()), default=0)):
+        yield from (own[rank] for own in by_kind.values() if rank < len(own))
 
 
 def _data(contents: Contents, rows: Iterable[Document]) -> tuple[dict[str, Any], int]:
