@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
 from annot_pipeline.contracts import GOLD, SYSTEM_RANKINGS
-from annot_pipeline.report.contents import Contents
-from annot_pipeline.report.sections.use import labels_tile, looks_random, winner_tile
+from annot_pipeline.report.contents import Contents, Labelled
+from annot_pipeline.report.sections.use import (
+    labels_tile,
+    looks_random,
+    verdict,
+    winner_tile,
+)
 
 
 def ranked(task: str, *systems: tuple[str, int, int]) -> list[dict[str, Any]]:
@@ -99,3 +105,22 @@ def test_a_judge_near_chance_looks_random_where_there_are_answers_enough(accurac
     """Worked by hand: Wilson's 95% interval of 30 of 100 is .219 to .396, chance .25."""
     row = {"below_chance": False, "accuracy": accuracy, "chance_accuracy": 0.25, "n_judgments": n}
     assert looks_random(row) is expected
+
+
+@pytest.mark.parametrize(
+    ("votes", "start", "first"),
+    [
+        ({}, "Few labels are certain", "0.0% of 3 labels certain"),
+        ({"t": 16}, "Usable", "all 1 gates pass"),  # the label model has nothing to do with them
+        ({"other": 16}, "Few labels are certain", "0.0% of 3 labels certain"),
+    ],
+)
+def test_the_verdict_tells_of_certainty_where_there_is_a_label_model(votes, start, first):
+    """However many votes another task has."""
+    contents: Any = SimpleNamespace(
+        manifest={"checks": [{"level": "pass"}], "changes": None, "parent": None},
+        facts={"kinds": {}}, labelled={"t": Labelled(3)}, labelled_in_all=Labelled(3),
+        used_judges=[], anonymous_votes=votes,
+    )  # fmt: skip
+    actual = verdict(contents)
+    assert (actual["start"], actual["reasons"].split("; ")[0]) == (start, first)

@@ -83,18 +83,19 @@ def verdict(contents: Contents) -> dict[str, str]:
     if level == "pass" and ("warn" in levels or chance or concerns):
         level = "warn"
     labels = contents.labelled_in_all
+    by_votes = contents.labelled.keys() <= contents.anonymous_votes.keys() if labels.n else True
     start = {"error": "Not to be used", "warn": "Usable with care", "pass": "Usable"}[level]
-    if level != "error" and labels.usable is not None and labels.usable < FEW_CERTAIN:
+    if level != "error" and not by_votes and (labels.usable or 0.0) < FEW_CERTAIN:
         level, start = "warn", "Few labels are certain"
     reasons = [
         f"{counted(levels.count(which), 'gate')} {words}"
         for which, words in (("error", "failed"), ("warn", "warned"))
         if which in levels
     ] or [f"all {len(levels)} gates pass"]
-    if labels.usable is not None and labels.n > sum(contents.anonymous_votes.values()):
-        decided = " or decided" if labels.decided else ""
-        reasons.insert(0, f"{share_text(labels.usable)} of {counted(labels.n, 'label')} certain"
-                          f"{decided}")  # fmt: skip
+    if not by_votes:
+        words = "certain or decided" if labels.decided else "certain"
+        share = share_text(labels.usable or 0.0)
+        reasons.insert(0, f"{share} of {counted(labels.n, 'label')} {words}")
     dropped, n_judges = judges_dropped(contents)
     reasons += [f"{dropped:,} of {counted(n_judges, 'judge')} dropped by a test"] if dropped else []
     reasons += [concerns] if concerns else []
