@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import shutil
 import stat
 
@@ -15,6 +16,7 @@ from annot_pipeline.commands.release_list import list_releases
 from annot_pipeline.commands.status import status
 from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.runtime.job_sizes import JobSizes
+from annot_pipeline.storage.tables import read_table
 from tests.audit.two_releases import EXPORT
 from tests.conftest import build_file
 
@@ -76,6 +78,26 @@ def test_other_settings_are_known_after_the_parent_is_gone(changes, tmp_path):
     assert row["settings_changed"] is True
 
 
+def test_labels_that_change_though_no_export_does_are_counted(build_campaign):
+    """All records have the lineage that they had."""
+    draw = random.Random(5)
+    rows = [f"i{n},w{judge},{draw.choice('aab')}\n" for n in range(30) for judge in range(4)]
+    export = {"a.csv": "item,judge,label\n" + "".join(rows)}
+    sources = [{"path": "exports/*.csv", "format": "csv", "fields": JUDGED}]
+    old, new = (
+        build_campaign(export, f"label_model={model}", sources=sources).publication.release
+        for model in ("one_coin", "dawid_skene")
+    )
+    labels = zip(
+        *(read_table(r.stored("labels"), ["label"])["label"].to_pylist() for r in (old, new)),
+        strict=True,
+    )
+    n_changed = sum(before != now for before, now in labels)
+    assert n_changed
+    assert new.manifest["changes"]["changed_labels"] == n_changed
+    assert new.manifest["changes"]["new_judgments"] == 0
+
+
 def test_in_words():
     assert text({"new_labels": 1, "changed_labels": 1200, "new_judgments": None}) == (
         "new labels 1, changed labels 1,200"
@@ -102,10 +124,17 @@ def test_only_the_owner_opens_the_store(start_campaign, tmp_path):
     assert mode == 0o700
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("rows", [1, 500_000])
-def test_changes_of_several_tasks_add_up(build_campaign, rows):
-    """Whether tasks are compared one by one or together; one comes, one goes."""
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        pytest.param(JobSizes(compared_rows=1), marks=pytest.mark.slow),
+        pytest.param(JobSizes(), marks=pytest.mark.slow),
+        JobSizes(4, least_rows=1, end_one_in=1),
+    ],
+    ids=["one by one", "together", "files that differ"],
+)
+def test_changes_of_several_tasks_add_up(build_campaign, sizes):
+    """One task comes, one goes, and one has other answers."""
 
     def lines(task, answers):
         return "".join(f"{task},i{n},w{j},{answer}\n" for n, row in enumerate(answers)
@@ -115,10 +144,10 @@ def test_changes_of_several_tasks_add_up(build_campaign, rows):
     head = "task,item,judge,label\n"
     old = lines("gone", ["aa", "bb"]) + lines("same", ["aab", "bba"]) + lines("more", ["aab"])
     new = lines("come", ["ab"]) + lines("same", ["aab", "baa"]) + lines("more", ["aab", "bba"])
-    build_campaign({"a.csv": head + old}, sources=sources)
-    built = build_campaign(
-        {"a.csv": head + new}, sources=sources, sizes=JobSizes(compared_rows=rows)
-    )
+    old += lines("alike", ["ab", "ba"])
+    new += lines("alike", ["ab", "ba"])
+    build_campaign({"a.csv": head + old}, sources=sources, sizes=sizes)
+    built = build_campaign({"a.csv": head + new}, sources=sources, sizes=sizes)
     changes = built.publication.release.manifest["changes"]
     counts = {name: n for name, n in changes.items() if n and "exports" not in name}
     assert counts == {

@@ -6,6 +6,7 @@ import platform
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from annot_pipeline.contracts import FATES, GOLD, SCHEMA_VERSION, model_note
 from annot_pipeline.runtime.job_sizes import JobSizes
 from annot_pipeline.stages.agreement.metrics import AgreementMetrics
 from annot_pipeline.stages.build import (
+    MAKER,
     Build,
     StageRun,
 )
@@ -35,7 +37,7 @@ from annot_pipeline.storage.manifest_changes import export_changes, release_figu
 from annot_pipeline.storage.published_settings import published_settings
 from annot_pipeline.storage.queries import Queries, Tasks, sql_digest
 from annot_pipeline.storage.releases import Release
-from annot_pipeline.storage.tables import StoredTable, read_table, read_verified
+from annot_pipeline.storage.tables import StoredTable, read_table, read_verified, tasks_in
 from annot_pipeline.version import __version__, numeric_packages
 
 
@@ -70,6 +72,8 @@ def exports_with_fates(
     return rows
 
 
+COMPARED = ("lineage", "labels", "judgments")
+"""Tables of which a release says how many rows have changed."""
 MOST_BEFORE = 9
 """Releases before it whose figures a manifest holds."""
 
@@ -234,7 +238,7 @@ def changes_since(
         return None
     inputs: dict[str, pa.Table | StoredTable] = {}
     new = {table["name"]: stored_table(folder, table) for table in document["tables"]}
-    for table in ("lineage", "labels", "judgments"):
+    for table in COMPARED:
         is_present = table in parent.tables
         inputs[f"old_{table}"] = parent.stored(table) if is_present else GOLD[table].empty()
         inputs[f"new_{table}"] = new[table]
@@ -243,7 +247,13 @@ def changes_since(
     counts: dict[str, int | None] = {}
     sizes = _task_sizes(parent.stored("lineage"), new["lineage"])
     most = build.sizes.compared_rows
-    task_groups = JobSizes(most, most).chunk_tasks(sizes)
+    unchanged = _unchanged_tasks(build, document, parent.manifest)
+    task_groups = [
+        names
+        for are_unchanged, tasks in groupby(sorted(sizes), unchanged.__contains__)
+        if not are_unchanged
+        for names in JobSizes(most, most).chunk_tasks({task: sizes[task] for task in tasks})
+    ] or [[]]
     for position, names in enumerate(task_groups, start=1):  # ids name their task: counts add up
         tasks = Tasks.from_names(names, none=position == len(task_groups))
         parameters = {"same_names": named_alike}
@@ -257,6 +267,25 @@ def changes_since(
         "settings_changed": document["settings_hash"] != parent.manifest["settings_hash"],
         "judges_have_other_names": not named_alike,
     }
+
+
+def _unchanged_tasks(
+    build: Build, document: Mapping[str, Any], parent: Mapping[str, Any]
+) -> set[str]:
+    """Return tasks all of whose rows lie in files that both releases were made of."""
+    changed: set[str] = set()
+    unchanged: set[str] = set()
+    for name in COMPARED:
+        now, before = (
+            build.store.files_of_release(MAKER[name].name, name, manifest)
+            for manifest in (document, parent)
+        )
+        if not (now and before):
+            return set()
+        for sha256, file in (now | before).items():
+            is_in_both = sha256 in now and sha256 in before
+            (unchanged if is_in_both else changed).update(tasks_in(file))
+    return unchanged - changed
 
 
 def _task_sizes(*tables: StoredTable) -> Counter[str]:

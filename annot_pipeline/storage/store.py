@@ -40,7 +40,7 @@ from annot_pipeline.storage.queries import clear_spill
 from annot_pipeline.storage.shortages import cannot_write
 from annot_pipeline.storage.stage_result import StageFingerprint, StageResult
 from annot_pipeline.storage.store_layout import FIGURES, RECORD_FILE, STORE
-from annot_pipeline.storage.tables import StoredTable, read_table
+from annot_pipeline.storage.tables import StoredTable, TableFile, read_table
 
 LOCK = ".lock"
 RESULT = "stage.json"
@@ -170,6 +170,21 @@ class Store:
             return StageResult.from_document(read_json(path), path.parent)
         except (OSError, ValueError, KeyError, TypeError):
             return None
+
+    def files_of_release(
+        self, stage: str, table: str, manifest: Mapping[str, Any]
+    ) -> dict[str, TableFile]:
+        """Return the files, in the store, of a table that a release was made of, by their hashes.
+
+        None are known where the result of its stage has been removed since.
+        """
+        outputs = [run["outputs"] for run in manifest["runs"] if run["stage"] == stage]
+        for folder in self._folders(f"stages/{stage}/*"):
+            result = self.result(stage, folder.name)
+            made = result.tables.get(table) if result else None
+            if made and {table: made.sha256}.items() <= dict(*outputs).items():
+                return {file.sha256: file for file in made.files}
+        return {}
 
     @contextlib.contextmanager
     def make(

@@ -265,8 +265,11 @@ def _vanished(context: StageContext, release: Release | None) -> pa.Table:
         n = bisect.bisect_right(starts, task) - 1
         if n < 0 or task > partitions[n].tasks[-1]:  # in no part: all of it has vanished
             tables.append(query_vanished(nothing, [task]))
+    files = context.store.files_of_release("trace_lineage", "lineage", release.manifest)
     tables += [
-        query_vanished(verify_table(part.files["lineage"]), part.tasks) for part in partitions
+        query_vanished(verify_table(part.files["lineage"]), part.tasks)
+        for part in partitions
+        if any(file.sha256 not in files for file in part.files["lineage"].files)
     ]
     return pa.concat_tables(tables).sort_by("task")
 

@@ -93,8 +93,11 @@ class PublishedNames:
         search = self.search.without(self.exempt)
         for page in pages:
             text = page.read_text(encoding="utf-8")
-            texts = {text, html.unescape(text), unquote(text, errors="replace")}
-            names = {name for form in texts for name in search.in_text(form)}
+            lines = {*text.split("\n")}
+            names = search.in_text(text)
+            for read in (html.unescape(text), unquote(text, errors="replace")):
+                lines_read = dict.fromkeys(line for line in read.split("\n") if line not in lines)
+                names |= search.in_text("\n|\n".join(lines_read))
             self.by_place[page.name] = _without_our_words(names)
 
     def metrics(self) -> ReleaseMetrics:

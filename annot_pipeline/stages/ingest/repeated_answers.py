@@ -53,19 +53,19 @@ def repeated_answers(
         (file["source_order"], file["source_file"]): file["source_sha256"]
         for file in record_files.to_pylist()
     }
-    columns: dict[tuple[int, str], list[str]] = {}
+    columns: dict[int, list[str]] = {}
     repeated = []
     for task in sorted(by_task):
         rows = by_task[task]
-        export = rows[0]["source_order"], rows[0]["source_file"]
-        if export not in columns:
-            columns[export] = _suggested_columns(context, *export, exports[export])
+        source, name = rows[0]["source_order"], rows[0]["source_file"]
+        if source not in columns:  # exports of one source have the same columns
+            columns[source] = _suggested_columns(context, source, name, exports[source, name])
         repeated.append(
             RepeatedAnswers(
                 task=task,
                 pairs=pairs[task],
                 examples=[_example(row) for row in rows[:3]],
-                columns=columns[export],
+                columns=columns[source],
             )
         )
     return repeated

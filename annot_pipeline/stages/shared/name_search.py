@@ -103,16 +103,16 @@ class NameSearch:
     def in_text(self, text: str) -> set[str]:
         """Return the names that occur in a text, or in what it escapes."""
         key = name_key(text)
-        names = {spelling.name for spelling, _ in self._matches(key, _spaced(key))}
+        names = {spelling.name for spelling, _ in self._matches(key)}
         if "\\" in text:
-            names |= {spelling.name for spelling, _ in self._matches(name_key(unescaped(text)))}
+            names |= {s.name for s, _ in self._matches(name_key(unescaped(text)), spaced=False)}
         return names
 
     def in_column(self, column: pa.ChunkedArray) -> set[str]:
         """Return the names that occur in some value of a column of texts."""
         if not self.by_word or not len(column):
             return set()
-        values = pc.unique(column.cast(pa.string())).drop_null()
+        values = _distinct(column)
         names: set[str] = set()
         for is_ascii in (True, False):
             some = values.filter(pc.equal(pc.string_is_ascii(values), is_ascii))
@@ -135,12 +135,14 @@ class NameSearch:
 
     def masked(self, text: str, names: set[str]) -> str:
         """Return a text in which `NOT_SHOWN` replaces some names."""
-        if "\\" in text and not names <= {s.name for s, _ in self._matches(name_key(text))}:
+        if "\\" in text and not names <= {
+            s.name for s, _ in self._matches(name_key(text), spaced=False)
+        }:
             text = unescaped(text)
         key, places = _key_with_places(text)
         spans = [
             (places[start], places[start + len(spelling.key) - 1] + 1)
-            for spelling, start in self._matches(key, _spaced(key))
+            for spelling, start in self._matches(key)
             if spelling.name in names
         ]
         parts, end = [], 0
@@ -150,39 +152,37 @@ class NameSearch:
             end = max(end, stop)
         return "".join([*parts, text[end:]])
 
-    def _matches(self, key: str, spaced: str = "") -> Iterator[tuple[Spelling, int]]:
+    def _matches(self, key: str, *, spaced: bool = True) -> Iterator[tuple[Spelling, int]]:
         """Yield the names in the key of a text, and where they start.
 
-        ``spaced`` is the key with blanks for the signs between words (`_spaced`): letters and words
-        of both stand in the same places.
+        Also those that a text writes with dots, hyphens or underscores between the words, if
+        ``spaced``: letters and words of both stand in the same places.
         """
         words = WORD.findall(key)
-        if self.first_words.isdisjoint(words):  # fast path: most pages have none
-            return
         there = {*words}
-        in_a_row = {*pairwise(words), *zip(words, strict=True)}
-        by_word: dict[str, list[Spelling]] = {}
-        for word in there & self.by_word.keys():
-            if likely := [s for s in self.by_word[word] if s.words in in_a_row]:
-                by_word[word] = likely
+        likely = there & self.by_word.keys()
+        if not likely or self.first_words.isdisjoint(there):  # fast path: most texts
+            return
+        in_a_row = {*pairwise(words), *((word,) for word in likely)}
+        by_word = {
+            word: names
+            for word in likely
+            if (names := [s for s in self.by_word[word] if s.words in in_a_row])
+        }
         if not by_word:
             return
+        with_blanks = JOINING.sub(" ", key) if spaced else ""
         for match in WORD.finditer(key):
             for spelling in by_word.get(match[0], ()):
                 start = match.start() - spelling.offset
                 end = start + len(spelling.key)
-                is_here = start >= 0 and spelling.key in (key[start:end], spaced[start:end])
+                is_here = start >= 0 and spelling.key in (key[start:end], with_blanks[start:end])
                 if is_here and _is_whole(key, start, end):
                     yield spelling, start
 
 
 def _spellings(name: str) -> Iterator[str]:
     yield from (name, *name_parts(name), *spoken_names(name))
-
-
-def _spaced(key: str) -> str:
-    """Return a key with blanks for dots, hyphens and underscores between words: dora green."""
-    return JOINING.sub(" ", key)
 
 
 def unescaped(text: str) -> str:
@@ -192,6 +192,13 @@ def unescaped(text: str) -> str:
         return chr(int(match[1], 16)) if match[1] else match[2]
 
     return ESCAPE.sub(character, text).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _distinct(column: pa.ChunkedArray) -> pa.Array:
+    """Return the values of a column of texts, each once, if it is encoded without decoding it."""
+    if pa.types.is_dictionary(column.type):
+        column = pa.chunked_array([chunk.dictionary for chunk in column.chunks], pa.string())
+    return pc.unique(column).drop_null()
 
 
 def _lowered(values: pa.Array, *, is_ascii: bool) -> pa.Array:
