@@ -61,6 +61,7 @@ def test_init_validate_build_status_releases(capsys, campaign, tmp_path):
     assert [(r["version"], r["labels"], r["parent"]) for r in rows] == [("v0001", 12, None)]
 
 
+@pytest.mark.slow
 def test_the_next_command_has_the_settings_of_this_one(capsys, campaign, tmp_path):
     """Else it would look elsewhere, or come to another end."""
     sets = ("--set", f"gold={tmp_path / 'my gold'}")
@@ -92,6 +93,7 @@ def test_validate_writes_nothing(capsys, campaign):
     assert f"next: annot build {campaign}" in out
 
 
+@pytest.mark.slow
 def test_status_says_what_arrived_changed_and_went(capsys, campaign):
     assert document(capsys, "status", campaign)["build_due"]
     (campaign / "votes2.csv").write_text("item,judge,label\nx,w1,yes\n")

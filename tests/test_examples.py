@@ -330,6 +330,7 @@ def test_dawid_skene_beats_the_majority_on_the_simulated_campaign(
     assert majority + 0.05 < model < certain
 
 
+@pytest.mark.slow
 def test_by_default_judges_who_do_not_look_are_left_out(
     simulated: SimulatedLabels, simulated_tables: dict[str, pa.Table], tmp_path: Path
 ) -> None:

@@ -49,6 +49,7 @@ def test_another_key_is_refused_and_status_says_so(build_campaign, campaign, mon
     assert state["not_compared"]["what"] == "$ANNOT_KEY is another key"
 
 
+@pytest.mark.slow
 def test_new_names_are_a_decision_and_are_told_as_such(
     build_campaign, campaign, monkeypatch, capsys
 ):

@@ -97,6 +97,7 @@ def test_keys_and_parts() -> None:
     assert [*name_parts("A1B2C3D4")] == []
 
 
+@pytest.mark.slow
 def test_conditions_on_judges_are_hashed_and_leave_a_person_out(build_campaign) -> None:
     """``where`` is the way to leave a person out; her name must not be what is published."""
     judges = (MAIL, LOGIN, "w1", "w2")
@@ -119,6 +120,7 @@ def test_conditions_on_judges_are_hashed_and_leave_a_person_out(build_campaign) 
     assert (fates.count("filtered"), fates.count("used")) == (8, 8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("judge", "description"),
     [

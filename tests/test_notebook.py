@@ -18,6 +18,7 @@ def outputs(cell: Any) -> list[Any]:
     return [output.get("data", {}) for output in cell["outputs"]]
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of Jupyter's own parts
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
 def test_it_runs_and_shows_tables_and_figures(tmp_path: Path, monkeypatch) -> None:

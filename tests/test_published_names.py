@@ -82,6 +82,7 @@ SHORT = ("erin", "bo_b2", "zz.9q", "1", "yes")
 """Judges; two of them are labels or numbers, too."""
 
 
+@pytest.mark.slow
 def test_short_names_in_shifted_rows_are_not_published(build_campaign, tmp_path):
     """A name in each column that a reason, a gate or a list quotes, also of another export."""
     columns = {
@@ -156,6 +157,7 @@ def test_a_truth_that_is_a_name_stops_no_build(build_campaign):
     assert reason == f"the truth is not a declared class: {NOT_SHOWN}"
 
 
+@pytest.mark.slow
 def test_a_new_judge_masks_a_cell_of_an_export_that_was_settled_before(stage_campaign, tmp_path):
     """As a build from scratch does; while no cell is a name, parts are not made again."""
     tasks = [{"name": "*", "kind": "categorical", "labels": ["a", "b"]}]
@@ -257,6 +259,7 @@ def test_our_own_words_are_no_names_of_labels(build_campaign):
     assert first.publication.published
 
 
+@pytest.mark.slow
 def test_our_own_words_are_no_names(build_campaign):
     """Judges called as words of the report, reasons, settings and methods; no item names them."""
     scores = "item,judge,score\n" + "".join(
@@ -399,6 +402,7 @@ def test_the_report_lists_the_gate(start_campaign):
     assert f"{len(manifest['checks'])} gates" in report
 
 
+@pytest.mark.slow
 def test_candidate_names_cannot_be_confirmed_by_digests(start_campaign, tmp_path):
     """All but the names stands in gold: whoever guesses them can write the export, and hash it."""
     release = start_campaign({"a.csv": ROWS}) / "gold" / "v0001"

@@ -124,6 +124,7 @@ def test_after_a_refused_export_status_gives_the_advice_of_the_error(capsys, cam
     assert step == f"annot build {campaign} {' '.join(limited)}"
 
 
+@pytest.mark.slow
 def test_after_the_gate_published_names_status_and_validate_give_its_advice(capsys, campaign):
     text = VOTES.replace("wa,yes", "worker-anna,yes").replace("wb,yes", "wb,worker-anna said so")
     (campaign / "exports" / "a.csv").write_text(text)

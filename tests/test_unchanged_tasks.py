@@ -145,6 +145,7 @@ def add_score(path, task):
     )
 
 
+@pytest.mark.slow
 def test_a_task_with_new_rows_is_ranked_alone(campaign, ranked, tmp_path):
     build(campaign)
     assert [len(set(tasks)) for tasks in ranked] == [3, 6]  # HITs of scores are compared too

@@ -50,6 +50,7 @@ def test_a_decision_for_the_models_label_is_an_adjudication_too(build):
     assert built.publication.release.manifest["facts"]["adjudications"] == actual
 
 
+@pytest.mark.slow
 def test_nothing_but_labels_and_lists_moves(stage):
     plain = stage({"x.csv": decisions()}).run(*GOLD)
     decided = stage({"x.csv": decisions("i0,eva,yes,,", "i1,p,no,,", "i2,eva,other,,")})
@@ -99,6 +100,7 @@ def test_a_class_that_nobody_else_gave(stage):
     ]
 
 
+@pytest.mark.slow
 def test_who_decided_is_a_pseudonym_and_may_judge_elsewhere(stage):
     built = stage({"x.csv": decisions("i0,p,yes,,")})
     row = labels(built)["i0"]

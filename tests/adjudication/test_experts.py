@@ -28,6 +28,7 @@ def gate(built, name):
     return actual
 
 
+@pytest.mark.slow
 def test_experts_who_differ_are_named(stage):
     agreed = stage(
         {
@@ -57,6 +58,7 @@ def test_decisions_that_give_way_by_the_names_of_files_are_told(stage):
     assert gate(stage(timed), "superseded_by_order").level == "pass"
 
 
+@pytest.mark.slow
 def test_decisions_that_look_mistyped_are_named(stage):
     """Nobody judged foo9; nobody else says "yess", nor "neither", which stands in two decisions."""
     plain = stage({"x.csv": decisions("i0,eva,yes,,")})
@@ -78,6 +80,7 @@ def test_in_a_task_that_only_experts_answered_no_class_is_new(stage):
     assert gate(built, "decided_not_judged").value == 2
 
 
+@pytest.mark.slow
 def test_a_withdrawn_decision_gives_the_label_back(stage):
     plain = labels(stage({"x.csv": decisions()}))
     assert labels(stage({"x.csv": decisions("i0,eva,yes,,", "zz,eva,yes,,")})) != plain
@@ -116,6 +119,7 @@ def test_a_task_that_only_experts_answered(stage):
     assert {r["task"] for r in built.rows("prevalence")} == {"small"}
 
 
+@pytest.mark.slow
 def test_an_expert_who_fails_judge_control_still_decides(stage):
     """Judge control is about what a judge gives as one of several; p knows no answer."""
     fields = {**JUDGED, "control": "control", "truth": "truth"}

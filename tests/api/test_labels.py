@@ -28,6 +28,7 @@ def test_dawid_skene_labels_as_crowd_kit_does(votes):
     assert same.sum() >= 0.97 * len(theirs)
 
 
+@pytest.mark.slow
 def test_infer_labels_are_those_of_a_release(votes, stage_campaign):
     ours = annot.infer_labels(votes, **NAMES)
     built = stage_campaign(

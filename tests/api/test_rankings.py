@@ -60,6 +60,7 @@ def test_agreement_on_labels_is_that_of_krippendorff(votes):
         result["alpha"]
 
 
+@pytest.mark.slow
 def test_agreement_on_scores_is_that_of_krippendorff(points):
     krippendorff = pytest.importorskip("krippendorff")
     frame = points.assign(item=points["document"] + "/" + points["model"])
@@ -85,6 +86,7 @@ def test_judges_of_labels_and_scores(votes, points):
     assert scores["bias"].idxmin() == "j1"
 
 
+@pytest.mark.slow
 def test_judges_of_labels_have_no_test_of_scores(votes, points):
     labels = annot.judges(votes, item="question", judge="worker", label="answer").judges
     assert "contrast" not in labels.columns

@@ -26,6 +26,7 @@ def two_tasks(votes: pd.DataFrame) -> pd.DataFrame:
 # --- roles -----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_tasks_are_kept_apart(votes):
     alone = annot.infer_labels(votes, **NAMES)
     both = annot.infer_labels(two_tasks(votes), **NAMES)
@@ -174,6 +175,7 @@ def evaluation(seed: int, n_documents: int = 12, sd: float = 8.0) -> pd.DataFram
     return pd.DataFrame(rows, columns=["document", "part", "model", "worker", "points"])
 
 
+@pytest.mark.slow
 def test_documents_are_what_intervals_count(stage_campaign):
     frame = evaluation(1)
     with_documents = annot.rank(frame, **SCORES)
@@ -416,6 +418,7 @@ def wide_scores() -> pd.DataFrame:
     return frame.reset_index().rename_axis(columns=None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["pandas", "polars", "arrow", "index"])
 def test_columns_of_roles_stay_where_systems_become_rows(kind):
     """A segment is no item, and a task is no system."""

@@ -229,6 +229,7 @@ def test_a_failed_night_is_told(tmp_path):
     assert "do:" in failure.message
 
 
+@pytest.mark.slow
 def test_a_failed_gate_is_told_in_the_words_of_the_gate(tmp_path):
     campaign = write_campaign(tmp_path / "small", rows=ROWS + ",w1,a\n" * 9)
     failures: list[FailedBuild] = []

@@ -48,6 +48,7 @@ def test_every_ruled_table_of_the_release_is_held_to_its_suite(campaign):
     assert {line[2:].partition(":")[0] for line in lines} <= GOLD.keys()
 
 
+@pytest.mark.slow
 def test_what_gates_did_not_see_is_told_and_stops_nothing(campaign, monkeypatch):
     """An engine of its own: it finds probabilities above 1 where the rules of gates do not."""
     declared = context._as_declared

@@ -208,6 +208,7 @@ def test_what_stands_after_a_step_is_what_a_build_of_it_gives(build_campaign, di
             assert held == (str(told).lower() if isinstance(told, bool) else str(told)), cause
 
 
+@pytest.mark.slow
 def test_another_smoothing(one_more, diff):
     build_file(one_more, "dawid_skene.smoothing=0.5")
     d = diff("v0002", "v0003")
@@ -272,6 +273,7 @@ def test_a_changed_method_version(build_campaign, diff, other_code):
         assert {row["what"] for row in d.inputs["code"]} == {"stage infer_labels"}
 
 
+@pytest.mark.slow
 def test_code_and_judgments_are_told_apart(build_campaign, diff, other_code):
     change, change_back = other_code
     first, more = votes("t", range(20)), votes("more", range(10))

@@ -69,6 +69,7 @@ def test_text_says_what_changed_and_why(capsys, campaign):
     assert "recomputing v0001 with new judgments of v0002, verdicts held" in err
 
 
+@pytest.mark.slow
 def test_json_is_one_document(capsys, campaign):
     status, out, _ = run(capsys, "diff", campaign, "v0001", "v0002", "--json", "--rows", "3")
     document = json.loads(out)
@@ -197,6 +198,7 @@ def test_settings_that_were_edited_are_not_trusted(capsys, campaign):
     assert "are not those of then" in err
 
 
+@pytest.mark.slow
 def test_the_real_store_and_gold_stay_as_they_are(capsys, campaign):
     """Results may be kept in the store for the next time, but no run of it is touched."""
     watched = [campaign / "gold", campaign / "store" / "runs", campaign / "store" / "archive"]

@@ -40,6 +40,7 @@ def listed(diff: Diff) -> list[dict[str, Any]]:
     return told
 
 
+@pytest.mark.slow
 def test_each_with_both_answers_and_places(build_campaign, diff):
     settings = OPEN | {"sources": [of("*.csv", FIELDS)]}
     first = votes()
@@ -64,6 +65,7 @@ def test_each_with_both_answers_and_places(build_campaign, diff):
     assert (without["judgments"], without["judgments_changed"]) == ([], None)
 
 
+@pytest.mark.slow
 def test_another_expert_or_reason_is_a_change_of_the_label(build_campaign, diff):
     settings = OPEN | {"sources": [of("a*.csv", FIELDS), of("x*.csv", EXPERT)]}
     head = "item,judge,label,why,at\n"

@@ -35,6 +35,7 @@ def scores_text() -> str:
     return "\n".join(rows) + "\n"
 
 
+@pytest.mark.slow
 def test_weights_and_what_is_left_without_a_judge(build_campaign):
     fields = source("judge", "system", "segment", "hit", "control", "score")
     scale = [{"name": "*", "kind": "scalar", "scale": [0, 100]}]
@@ -111,6 +112,7 @@ w,s,y,z,maybe
 """
 
 
+@pytest.mark.slow
 def test_an_item_of_pairs_and_the_pair_itself(build_campaign):
     fields = source("judge", "segment", system_a="a", system_b="b", preference="won")
     built = build_campaign({"a.csv": VOTES}, LENIENT, sources=fields, **OPEN)
@@ -154,6 +156,7 @@ def test_ranks_of_two_items_in_a_row(build_campaign):
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_the_ranks_that_were_given_beside(build_campaign):
     text = "judge,segment,ranking,system,rank\n" + "".join(
         f"{judge},s,{ranking},{system},{rank}\n"

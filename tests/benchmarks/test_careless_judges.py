@@ -22,6 +22,7 @@ def test_majority_counts_ties_in_parts_and_no_answer_as_wrong() -> None:
     assert majority_right(answers, {"i": "x", "j": "y", "k": "x"}) == pytest.approx(1.5 / 3)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*rows do not count:UserWarning")
 def test_a_judge_of_one_answer_is_removed() -> None:
     """Three judges are right on 40 items; the fourth always says 0, right on half of them."""

@@ -37,6 +37,7 @@ def rows_of_method(built, table: str, method: str) -> list[dict]:
     return [row for row in built.rows(table) if row["method"] == method]
 
 
+@pytest.mark.slow
 def test_texts_of_segment_and_system(stage_campaign, tmp_path):
     text, items = campaign(tmp_path)
     built = preferences(stage_campaign, text, LENGTH, items=items)
@@ -66,6 +67,7 @@ def test_without_texts_rows_are_null_and_say_why(stage_campaign, tmp_path):
         }
 
 
+@pytest.mark.slow
 def test_the_report_has_the_effect_of_length(build_campaign, tmp_path):
     text, items = campaign(tmp_path)
     built = preferences(build_campaign, text, LENGTH, items=items)

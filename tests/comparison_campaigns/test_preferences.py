@@ -92,6 +92,7 @@ def test_what_lacks_a_system_is_set_aside_not_lost(stage_campaign, tmp_path):
     assert built.metrics("break_into_comparisons")["unplaced"] == {"small": 3}
 
 
+@pytest.mark.slow
 def test_neither_rows_nor_files_nor_threads_have_an_order(stage_campaign):
     rng = random.Random(3)
     rows = [

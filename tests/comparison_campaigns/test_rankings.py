@@ -173,6 +173,7 @@ def test_seconds_of_a_ranking_are_shared_by_its_outputs(stage_campaign, extra):
     assert times["ranking"] == 50
 
 
+@pytest.mark.slow
 def test_more_outputs_than_fit_are_set_aside_with_the_reason(stage_campaign):
     rows = [f"w,s,m{n:04d},1,{n},6" for n in range(1001)] + ["w,t,x,2,1,", "w,t,y,2,2,"]
     built = rankings(stage_campaign, rows)

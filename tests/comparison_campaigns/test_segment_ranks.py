@@ -29,6 +29,7 @@ def test_the_figure_of_the_paper(stage_campaign):
     assert ranks(built, "n_comparisons")["s/Google"] == 3
 
 
+@pytest.mark.slow
 def test_a_strict_chain_ranks_in_order(stage_campaign):
     text = "judge,segment,a,b,won\nw,s,x,y,left\nw,s,y,z,left\n"
     assert ranks(preferences(stage_campaign, text)) == {"s/x": 1, "s/y": 2, "s/z": 3}
@@ -53,6 +54,7 @@ def test_the_report_names_segments_in_which_a_judge_contradicts_himself(build_ca
     assert ">s2</th>" not in table
 
 
+@pytest.mark.slow
 def test_a_cycle_is_one_vertex(stage_campaign):
     text = "judge,segment,a,b,won\nw,s,x,y,left\nw,s,y,z,left\nw,s,z,x,left\nw,s,z,u,left\n"
     built = preferences(stage_campaign, text)

@@ -211,6 +211,7 @@ YES = {"a.csv": export(30, lambda n: "yes" if n % 2 else "no")}
 ANOTHER_SPELLING = YES | {"b.csv": export(30, lambda n: "Yes" if n % 2 else "no", start=30)}
 
 
+@pytest.mark.slow
 def test_labels_that_the_release_did_not_have(build_campaign, stage_campaign):
     """Another spelling silently becomes a class; where classes are declared, it is rejected."""
     assert gate(build_campaign(YES), "new_classes").detail == "no release to compare with"

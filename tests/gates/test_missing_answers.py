@@ -175,6 +175,7 @@ def test_a_judge_without_any_answer_is_named(stage_campaign):
     assert "(120 of 120) of the answers did not fail, p < 1e-9" in detail
 
 
+@pytest.mark.slow
 def test_a_judge_without_any_answer_counts_in_no_page(build_campaign):
     """Two of three judges have judgments; the third is listed, with the reason."""
     text = rows(lambda a: a.judge == "g2", n_segments=4, graders=("g1", "g2", "g3"))

@@ -19,6 +19,7 @@ def level(built) -> str:
     return gates["too_many_classes"].level
 
 
+@pytest.mark.slow
 def test_levels(build_campaign, stage_campaign):
     assert level(stage_campaign({"a.csv": rows(50)})) == "pass"
     assert level(stage_campaign({"a.csv": rows(51)})) == "warn"

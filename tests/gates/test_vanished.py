@@ -26,6 +26,7 @@ def test_an_export_that_shrank_is_not_published(build_campaign, start_campaign):
     assert '"v0001"' in (folder / "gold" / "latest.json").read_text()
 
 
+@pytest.mark.slow
 def test_what_one_judge_withdraws_is_counted(stage_campaign, start_campaign):
     """A third of the judgments, and no item."""
     start_campaign({"a.csv": export(40, half)})

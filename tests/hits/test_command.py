@@ -153,6 +153,7 @@ def test_what_cannot_be_is_said(before, argv, title, what, campaign, capsys, mon
     assert not (folder / "hits").exists()
 
 
+@pytest.mark.slow
 def test_of_pairwise_tasks_the_error_names_the_design(folder, capsys):
     rows = ["segment,a,b,judge,winner"]
     rows += [f"s{n},x,y,{judge},{'xy'[n % 2]}" for n in range(6) for judge in "jk"]

@@ -206,6 +206,7 @@ def test_what_voids_a_certificate(campaign: Path, capsys: pytest.CaptureFixture[
     assert [row["item"] for row in rows if row["adjudicated"]] == [items[0]]
 
 
+@pytest.mark.slow
 def test_answers_that_certify_nothing(campaign: Path, capsys: pytest.CaptureFixture[str]) -> None:
     document = draw(capsys, campaign)
     answer(campaign, document, skip=3)
@@ -233,6 +234,7 @@ def test_a_second_sample_is_another_try(campaign: Path, capsys: pytest.CaptureFi
     assert found["reason"] == "2 samples of the same labels: each further one is another try"
 
 
+@pytest.mark.slow
 def test_people_audit_the_labels_of_models(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -83,6 +83,7 @@ def test_beliefs_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
         assert all(other["score"] <= role["score"] for other in role["alternatives"])
 
 
+@pytest.mark.slow
 def test_every_row_of_a_label_is_another_persons_vote(tmp_path: Path) -> None:
     path = anonymous(tmp_path)
     text = guess_campaign([path], tmp_path, by_role={"judge": ("anonymous",)})
@@ -239,6 +240,7 @@ def test_a_terminal_is_asked(tmp_path: Path) -> None:
 # --- sizes ---------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_ten_thousand_columns(tmp_path: Path) -> None:
     rows = [[f"col{n}" for n in range(10_000)], *([n % 4 for n in range(10_000)] for _ in range(9))]
     with pytest.raises(OpenError, match="the file has 10,000 columns") as caught:

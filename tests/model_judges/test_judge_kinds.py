@@ -36,6 +36,7 @@ def fates(built):
     return {fate: n for fate, n in built.metrics("settle_judgments")["fates"].items() if n}
 
 
+@pytest.mark.slow
 def test_models_change_no_table_of_people(stage_campaign):
     staged = stage_campaign({"a.csv": HUMAN}, judges=MODELS)
     alone = {name: staged.table(name) for name in GOLD_MADE}
@@ -53,6 +54,7 @@ def test_models_change_no_table_of_people(stage_campaign):
     assert model["n_judgments"] == 30
 
 
+@pytest.mark.slow
 def test_judges_are_of_no_kind_where_none_is_declared(stage_campaign):
     built = stage_campaign(BOTH)
     assert fates(built) == {"used": 90}
@@ -73,6 +75,7 @@ def test_use_says_whose_judgments_count(stage_campaign, use, expected):
     assert fates(built) == expected
 
 
+@pytest.mark.slow
 def test_a_task_of_models_alone_uses_them(stage_campaign):
     other = MODEL.replace("item,judge", "task,item,judge").replace("i", "t,i", 0)
     rows = other.splitlines()

@@ -43,6 +43,7 @@ def test_a_model_that_is_worse_on_new_items_drifts(start_campaign, build_campaig
     )
 
 
+@pytest.mark.slow
 def test_drift_is_told_with_its_interval(start_campaign, stage_campaign):
     first = [people(range(60)), labels("gpt-4", range(60), lambda n: n % 10 > 0)]
     start_campaign(export(*first), judges=MODELS)

@@ -282,6 +282,7 @@ def test_known_answers_tell_which_judges_of_a_task_count_as_failed(stage_campaig
     assert metrics["failed_label_share"] == pytest.approx(40 / 1240)
 
 
+@pytest.mark.slow
 def test_items_that_an_expert_decides_are_not_held_against_the_build(build_campaign) -> None:
     before, _ = night(17, 120, crowd(8), 4)
     flood, _ = night(18, 20, flooded("constant", 5), 5, start=120)
@@ -383,6 +384,7 @@ def test_families_leave_each_other_out(stage_campaign) -> None:
     assert n["m1"] == n["m2"] == 60
 
 
+@pytest.mark.slow
 def test_verdicts_of_tonight_are_of_tonight(build_campaign) -> None:
     """A judge who fails and passes later: both releases, and the cause of the change."""
     careless, _ = night(17, 100, crowd(8) | {"new": coin}, 6)

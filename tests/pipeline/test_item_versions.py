@@ -179,6 +179,7 @@ def test_a_judgment_of_a_text_that_is_not_current_any_more_is_restated(
     assert f"restated  small  {EARLIER}" in output
 
 
+@pytest.mark.slow
 def test_slices_of_a_large_task_change_no_byte(stage_campaign):
     """Names such as 10 stand between 1 and 1#DIGEST: no slice ends there."""
     rows = [r for n in range(1, 40) for r in answers(f"{n}", f"text {n}", "no")]

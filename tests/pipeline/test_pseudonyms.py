@@ -38,6 +38,7 @@ def test_judges_are_pseudonyms_everywhere(build_campaign, stage_campaign):
     assert {r["judge"] for r in open_.rows("judges")} == {JUDGE}
 
 
+@pytest.mark.slow
 def test_reasons_and_settings_do_not_name_judges(build_campaign):
     judge = {"column": "judge", "json": "w", "map": {JUDGE: "w1", "w2": "w2"}}
     fields = {"item": "item", "judge": judge, "label": "label"}

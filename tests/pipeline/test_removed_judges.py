@@ -32,6 +32,7 @@ def facts(built: Any) -> dict[str, Any]:
     return document
 
 
+@pytest.mark.slow
 def test_judges_and_judgments_by_test(build_campaign) -> None:
     judges = crowd(10, 0.8, 0.9)
     judges |= {f"const{k}": constant for k in range(3)} | {f"rand{k}": coin for k in range(2)}
@@ -53,6 +54,7 @@ def test_judges_and_judgments_by_test(build_campaign) -> None:
     assert "paired_t" not in text.partition("## Who was filtered")[2].partition("\n## ")[0]
 
 
+@pytest.mark.slow
 def test_measured_judges_count(build_campaign) -> None:
     rows, _ = night(17, 120, crowd(10, 0.8, 0.9) | {"const": constant}, 8)
     built = build_campaign({"a.csv": HEAD + rows}, "quality.labels=measure", **NAMES)
@@ -62,6 +64,7 @@ def test_measured_judges_count(build_campaign) -> None:
     assert "Judges whose answers do not count" not in page(built)
 
 
+@pytest.mark.slow
 def test_suspected_judges_have_a_rule_of_their_own(build_campaign) -> None:
     before, _ = night(17, 180, crowd(12), 5)
     flood, _ = night(18, 60, flooded("constant", 12), 6, start=180)
@@ -71,6 +74,7 @@ def test_suspected_judges_have_a_rule_of_their_own(build_campaign) -> None:
     assert ("12 by suspicions that the data cannot resolve (360 judgments)") in page(built)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("undetermined", "rules"), [("keep", {}), ("drop", {"undetermined": 1})])
 def test_known_answers_and_undetermined_judges(
     build_campaign, undetermined: str, rules: dict[str, int]
@@ -123,6 +127,7 @@ def test_status_names_judges_of_concern(build_campaign, tmp_path, capsys, scope:
     ]
 
 
+@pytest.mark.slow
 def test_status_of_judges_who_look_random(build_campaign, tmp_path, capsys) -> None:
     random_rows, _ = night(17, 200, flooded("random", 24), 6)
     build_campaign({"a.csv": HEAD + random_rows}, DROP, **NAMES)
@@ -133,6 +138,7 @@ def test_status_of_judges_who_look_random(build_campaign, tmp_path, capsys) -> N
     assert f"  no better than chance, not failed: {first} and {more} more" in lines
 
 
+@pytest.mark.slow
 def test_status_of_suspected_judges(build_campaign, tmp_path, capsys) -> None:
     flood, _ = night(18, 60, flooded("constant", 12), 6, start=180)
     exports = {"a.csv": HEAD + night(17, 180, crowd(12), 5)[0], "b.csv": HEAD + flood}
@@ -146,6 +152,7 @@ def test_status_of_suspected_judges(build_campaign, tmp_path, capsys) -> None:
     )
 
 
+@pytest.mark.slow
 def test_status_names_pseudonyms_alone(build_campaign, tmp_path, capsys) -> None:
     judges = {f"worker-{name}": answer for name, answer in crowd(10, 0.8, 0.9).items()}
     rows, _ = night(17, 120, judges | {"worker-const": constant}, 8)
@@ -156,6 +163,7 @@ def test_status_names_pseudonyms_alone(build_campaign, tmp_path, capsys) -> None
     assert {*document["failed"]["constant"]} == failed
 
 
+@pytest.mark.slow
 def test_a_campaign_without_tests_says_nothing_of_judges(build_campaign, tmp_path, capsys) -> None:
     build_campaign({"a.csv": HEAD + "i1,a,pos\ni2,b,neg\n"}, **NAMES)
     assert not [

@@ -75,6 +75,7 @@ def test_votes_are_published_without_probabilities(tmp_path):
     assert (gate.level, gate.value, gate.detail) == ("warn", 1, "texts: 5 classes, 3 judges")
 
 
+@pytest.mark.slow
 def test_tasks_with_a_model_are_as_if_they_were_alone(tmp_path):
     with_texts, alone = tmp_path / "with", tmp_path / "alone"
     for folder in (with_texts, alone):

@@ -325,6 +325,7 @@ def test_hostile_texts_are_data(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert "\u202e" not in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_people_are_told_that_labels_are_majorities(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -75,6 +75,7 @@ def test_p_per_worker(built, workers):
     assert {0.12, 0.26, 1.0} <= set(dismissed)
 
 
+@pytest.mark.slow
 def test_rejected_assignments_can_be_dropped(shared_campaigns, shared_data, tmp_path, workers):
     """With the status mapped, what the requester rejected is rejected, and no gate minds."""
     campaign = (shared_campaigns / "graham.yaml").read_text()

@@ -49,6 +49,7 @@ def test_slow_words_need_fewer_e_steps_than_with_the_objective_alone(shared_data
     assert max(np.divide(after, before)) < 1.1
 
 
+@pytest.mark.slow
 def test_no_word_ends_in_another_optimum(shared_data):
     """Jumps made too early lead elsewhere; those of slow tasks alone do not."""
     for name, task in words(shared_data / "masc-wordsense" / "munged").items():

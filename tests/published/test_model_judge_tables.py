@@ -101,6 +101,7 @@ ARENA_MODELS = [
 ]
 
 
+@pytest.mark.slow
 def test_shares_of_the_first_shown(shared_data: Path, tmp_path: Path) -> None:
     export = shared_data / "arena-judges" / "judgments.csv.gz"
     built = build(tmp_path / "campaign", export, ARENA, judges=ARENA_MODELS)

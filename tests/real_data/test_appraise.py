@@ -80,6 +80,7 @@ def test_scores_of_documents_are_told_apart(shared_data):
     assert Counter(Counter(map(output, rows)).values()) == {1: 9_879, 2: 436}
 
 
+@pytest.mark.slow
 def test_the_format_gives_the_judgments_that_columns_named_by_hand_give(
     shared_data, shared_campaigns, tmp_path
 ):
@@ -98,6 +99,7 @@ def test_the_format_gives_the_judgments_that_columns_named_by_hand_give(
     assert actual == expected
 
 
+@pytest.mark.slow
 def test_every_twin_is_paired(shared_data, tmp_path):
     exports = [shared_data / SCORES.format(which) for which in ("Src", "Ref")]
     (tmp_path / "campaign.yaml").write_text(guess_campaign(exports, tmp_path))

@@ -101,6 +101,7 @@ def test_two_controls_of_one_judgment_however_they_name_it(stage: Any) -> None:
         assert built.rows("judges")[0]["n_pairs"] == 0
 
 
+@pytest.mark.slow
 def test_known_answers_that_all_lack_their_truth_leave_judges_undetermined(stage: Any) -> None:
     rows = known("ann", "yyy", "   ") + labels("ann", "yn")
     built = stage(rows, tasks=YES_NO, quality=KNOWN)

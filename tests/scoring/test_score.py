@@ -188,6 +188,7 @@ def test_what_is_left_out_is_counted(publish, scored):
     assert actual["form"]["ignored"] == ["extra"]
 
 
+@pytest.mark.slow
 def test_same_file_same_bytes_and_rows_in_any_order(publish, scored):
     rng = list(range(40))
     shares = {"mood": {f"i{n:02}": {"yes": n / 40, "no": 1 - n / 40} for n in rng}}

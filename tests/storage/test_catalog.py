@@ -29,6 +29,7 @@ def rows(path, query: str) -> list[tuple]:
         connection.close()
 
 
+@pytest.mark.slow
 def test_views_of_the_newest_and_of_every_release(build_campaign, start_campaign, tmp_path):
     start_campaign({"a.csv": EXPORT})
     build_campaign({"a.csv": EXPORT, "b.csv": MORE})

@@ -79,6 +79,7 @@ def test_a_stage_ends_with_an_error_where_prune_never_does(store, hold):
     assert waited == [1]
 
 
+@pytest.mark.slow
 def test_builds_and_prune_say_for_whom_they_wait(build_campaign, tmp_path, monkeypatch, hold):
     monkeypatch.setattr(locks, "LONGEST_STAGE", 0.5)
     build_campaign({"a.csv": EXPORT})

@@ -122,6 +122,7 @@ def test_a_process_that_dies_leaves_the_last_release(s3, tmp_path):
     assert not list((tmp_path / "store").rglob(".tmp-*"))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("s3")
 def test_of_two_machines_that_build_at_once_one_publishes(tmp_path):
     one, other = machine(tmp_path / "one"), machine(tmp_path / "other")

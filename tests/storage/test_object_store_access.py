@@ -51,6 +51,7 @@ def test_a_bucket_that_is_not_there(tmp_path, capsys):
     assert "Traceback" not in shown
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("fresh_clients")
 def test_an_endpoint_where_nobody_listens(monkeypatch):
     with socket.socket() as free:
@@ -111,6 +112,7 @@ def test_urls_that_are_none(url):
     assert "gold" in text
 
 
+@pytest.mark.slow
 def test_the_network_fails_while_a_release_goes_up(s3, tmp_path, monkeypatch):
     releases = machine(tmp_path)
     publish(releases, "first")

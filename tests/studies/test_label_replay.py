@@ -27,6 +27,7 @@ def made() -> tuple[list[tuple[str, str, str]], dict[str, str]]:
     return answers, truths
 
 
+@pytest.mark.slow
 def test_items_are_asked_until_they_reach_the_level_or_have_no_answer_left():
     replayed = ReplayedSet(*made(), np.random.default_rng(2))
     counts, accuracy = replayed.ask_by_gain(1, 0.8)

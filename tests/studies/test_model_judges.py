@@ -131,6 +131,7 @@ def test_rogan_gladen_corrects_the_share_of_a_model_by_its_errors() -> None:
 # --- simulated judges ------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_prediction_powered_interval_covers_where_a_biased_model_alone_does_not(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

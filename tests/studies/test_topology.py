@@ -237,6 +237,7 @@ def campaign(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_rankings_of_a_campaign(campaign: Path, tmp_path: Path) -> None:
     def run(name: str) -> tuple[dict[str, Any], dict[str, bytes]]:
         before = sorted(campaign.iterdir())

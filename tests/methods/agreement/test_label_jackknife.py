@@ -72,6 +72,7 @@ def measure(design, replications, seed):
     return np.sum(covered, axis=0) / has_interval.sum(axis=0), ratio
 
 
+@pytest.mark.slow
 def test_intervals_of_five_judges_are_about_as_wide_as_the_jackknifes():
     coverage, ratio = measure(LabelDesign(40, 5, 5, 0.5), 25, 1)
     assert (coverage > 0.85).all()

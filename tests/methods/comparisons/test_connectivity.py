@@ -71,6 +71,7 @@ GRAPHS = st.integers(1, 6).flatmap(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(GRAPHS)
 def test_as_by_paths(graph):

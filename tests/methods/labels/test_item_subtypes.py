@@ -97,6 +97,7 @@ def test_judges_who_see_through_a_shared_mistake_are_believed(monkeypatch):
     assert np.mean(gains) > 0.02
 
 
+@pytest.mark.slow
 def test_crowds_without_a_shared_mistake_keep_their_labels():
     for seed in range(3):
         task, truth = crowds.crowd("independent", seed, n_items=300)

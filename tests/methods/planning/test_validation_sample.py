@@ -227,6 +227,7 @@ def two_rounds(rng, people, model, strata, n_first):
 REPEATS = 300
 
 
+@pytest.mark.slow
 def test_intervals_halve_and_cover():
     """300 times: the interval halves, the mean is unbiased, and more than 93% cover."""
     people, model, strata = simulated()

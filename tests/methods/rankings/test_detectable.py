@@ -42,6 +42,7 @@ def test_more_judges_or_segments_find_less():
     assert errors == sorted(errors, reverse=True)
 
 
+@pytest.mark.slow
 def test_a_design_finds_what_it_is_planned_for():
     """12 judges, 40 segments, each output judged by 3: found in 80 of 100 evaluations."""
     rng = np.random.default_rng(8)

@@ -260,6 +260,7 @@ DIFFER = "item,judge,label\n" + "".join(
 )
 
 
+@pytest.mark.slow
 def test_a_fall_of_agreement_is_told(build_campaign, stage_campaign):
     first = build_campaign({"a.csv": AGREE})
     gates = {g.name: g for g in first.runs["compare_releases"].gates}

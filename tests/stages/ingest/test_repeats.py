@@ -86,6 +86,7 @@ def test_controls_are_exempt(stage_campaign):
     assert gate(staged).level == "pass"
 
 
+@pytest.mark.slow
 def test_a_row_that_is_written_thrice_counts_once(stage_campaign):
     rows = "item,judge,label,at,id\n" + "1,a,no,2024-01-01,x1\n" * 3
     rows += "1,b,yes,2024-01-01,x2\n1,c,yes,2024-01-01,x3\n"

@@ -102,6 +102,7 @@ def test_few_items_of_random_judges_are_no_warning():
     assert metrics.inconsistent_judges == []
 
 
+@pytest.mark.slow
 def test_what_is_asked_is_what_all_honest_judges_show_not_those_who_pass():
     """Half of the judges pass, by luck in part: their median correlation is too high."""
     asked, passing, everybody = [], [], []

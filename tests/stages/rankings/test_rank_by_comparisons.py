@@ -180,6 +180,7 @@ def test_few_pairs_in_both_orders_do_not_move_the_best_system(turned):
     assert effect["logits"] > 1
 
 
+@pytest.mark.slow
 def test_each_model_has_an_order_effect_of_its_own():
     """People prefer what is shown first, one model what is shown last."""
     rows, b_first, judge = [], [], []
