@@ -5,7 +5,7 @@ export DAGSTER_DISABLE_TELEMETRY := yes
 unexport PYTHONDONTWRITEBYTECODE  # else each of hundreds of processes compiles all modules again
 INSTALL := bash .ci/install $(BIN)/python
 
-.PHONY: build test check docs study bench bench-quick bench-spark soak spark clean help
+.PHONY: build test check docs study bench bench-quick bench-spark soak spark tools clean help
 
 help:
 	@echo "make build   install into .venv and build the examples into build/"
@@ -16,7 +16,8 @@ help:
 	@echo "make bench   time against named peers, some 45 minutes; NAME=\"dawid_skene build\": these alone"
 	@echo "make bench-quick   the same at small sizes, once"
 	@echo "make bench-spark   a build on this machine and on Spark, some 12 minutes; OPTIONS=\"--labels 20000000\""
-	@echo "make soak    all tests, the long counts, and make spark"
+	@echo "make soak    all tests, the long counts, make tools and make spark"
+	@echo "make tools   exports of Argilla, Inspect, Label Studio and others, written by their own code"
 	@echo "make spark   tests with Apache Spark, in .venv-spark; they need Java 17"
 
 .venv/installed: pyproject.toml constraints.txt
@@ -62,9 +63,18 @@ bench: .venv/peers
 bench-quick: .venv/peers
 	@$(BIN)/python -m benchmarks.run --quick $(NAME)
 
-soak: .venv/installed
+soak: .venv/installed .venv-tools/installed
 	@SOAK=1 $(BIN)/python -m pytest -q -n auto --dist worksteal
 	@SOAK=1 $(MAKE) spark
+
+# a venv of their own: what these tools need fits no other
+.venv-tools/installed: tests/init/writers/requirements.txt
+	@test -x .venv-tools/bin/python || $(PYTHON) -m venv .venv-tools
+	@.venv-tools/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	@touch $@
+
+tools: .venv/installed .venv-tools/installed
+	@$(BIN)/python -m pytest -q tests/init/test_tool_writers.py
 
 # apart: Great Expectations imports pyspark wherever it is installed
 .venv-spark/installed: pyproject.toml constraints.txt
@@ -80,4 +90,4 @@ spark: .venv-spark/installed
 	@SPARK_MASTER='local[2]' .venv-spark/bin/python -m pytest -q tests/published
 
 clean:
-	rm -rf .venv .venv-spark build dist
+	rm -rf .venv .venv-spark .venv-tools build dist

@@ -12,9 +12,11 @@ the rest) or all fields. Keys of a preset:
 - ``fields``, ``each``, ``options``, ``strength``, ``kind``, ``scale``, ``repeats``, ``notes``,
   ``where``, ``abstain`` as campaign.yaml has them. ``answer: EXPRESSION`` is a label or a score by
   its values. In fields, ``{first: [a, b]}`` is the first column that is there, ``{varying: [a,
-  b]}`` joins a with those of the others that vary, ``{path: p}`` in ``json`` counts only where
-  cells are objects;
-- ``for_each: glob`` makes a source of each matching column: ``{q}`` is what the star stands for;
+  b]}`` joins a with those of the others that vary, ``{if_varying: a, column: b}`` is b if a varies,
+  ``{path: p}`` in ``json`` counts only where cells are objects;
+- ``for_each: glob`` makes a source of each matching column, ``for_keys: column`` of each key of its
+  objects: ``{q}`` is what the star, or the key, stands for; ``alike`` is the preset of one source
+  where all keys hold answers to one question;
 - ``option_columns: separator`` reads ``question:::option`` columns; ``single_answers`` keeps the
   tasks of a list that have one answer; ``skip_header: text`` skips header rows that contain it;
 - ``ask: text`` where a role has no column; ``refuse: text``, with ``repeated: [roles]`` only where
@@ -24,7 +26,7 @@ the rest) or all fields. Keys of a preset:
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import cache
@@ -44,11 +46,12 @@ from annot_pipeline.init.readings import read_view, unmapped_note
 from annot_pipeline.init.shapes import NO_QUESTION, is_few, question_lines
 from annot_pipeline.init.table import Column, Sheet
 from annot_pipeline.init.trial import try_reading, used_columns
-from annot_pipeline.init.views import View, parsed
+from annot_pipeline.init.views import parsed, rows_view
 
 FOLDER = Path(__file__).parent / "presets"
 FORMATS = ("csv", "json", "jsonl", "parquet")
 LONGEST_NAME = 60
+DRAWN = "left out, since answers are spans or rankings:"
 Preset = Mapping[str, Any]
 
 
@@ -164,8 +167,8 @@ class _Interpreter:
             found = self._option_columns(preset["option_columns"])
         elif "survey" in preset:
             found = [self._survey(preset["survey"])]
-        elif "for_each" in preset:
-            found = self._for_each(preset["for_each"])
+        elif "for_keys" in preset or "for_each" in preset:
+            found = self._for_stems()
         elif "fields" in preset or "variants" in preset:
             found = [r for v in preset.get("variants", [{}]) if (r := self._whole({**preset, **v}))]
         else:
@@ -239,13 +242,16 @@ class _Interpreter:
         part = Sheet(
             [p.select([n for n in p.column_names if n in kept or n in named]) for p in sheet.parts]
         )
-        readings = read_view(View("rows", part, part), self.group.first.format, by_role)
+        rows = rows_view(part)
+        readings = read_view(rows, self.group.first.format, by_role)
         if any(q.role in ("label", "item") for r in readings for q in r.questions):
             listed = ", ".join(n for n in kept if n not in named)
             raise NoJudgmentsError(
                 preset.get("no_answer", "which column is the answer: {}?").format(listed)
             )
         prefix = answers.get("prefix", "")
+        scores = preset.get("scores", "")
+        readings = [_scored(r, rows.sheet, scores) if scores else r for r in readings]
         return [self._with_extras(_unprefixed(r, prefix), prefix) for r in readings]
 
     def _with_extras(self, reading: Reading, prefix: str) -> Reading:
@@ -348,9 +354,11 @@ class _Interpreter:
             return self.first(written["first"])
         if "varying" in written:
             head, *rest = [self._expression(one) for one in written["varying"]]
-            more = [n for n in rest if n in self.sheet.names and self.sheet[n].n_distinct > 1]
+            more = [name for name in rest if self._varies(name)]
             return {"join": [head, *more], "sep": written.get("sep", ":")} if more else head
         changed = dict(written)
+        if name := changed.pop("if_varying", None):
+            return self.find(changed["column"]) if self._varies(name) else None
         if isinstance(changed.get("column"), str):
             changed["column"] = self.find(changed["column"]) or changed["column"]
             if changed["column"] not in self.sheet.names and "{" not in changed["column"]:
@@ -368,6 +376,9 @@ class _Interpreter:
         if isinstance(changed, dict) and "join" in changed:
             changed["join"] = [e for e in map(self._expression, changed["join"]) if e is not None]
         return changed
+
+    def _varies(self, name: str | None) -> bool:
+        return name in self.sheet.names and self.sheet[name].n_distinct > 1
 
     def _single_answers(self, single: Mapping[str, str]) -> tuple[list[dict[str, Any]], list[str]]:
         """Return a condition for the tasks with one answer, and a note on the others."""
@@ -396,24 +407,42 @@ class _Interpreter:
 
     # --- other shapes ---------------------------------------------------------------------------
 
-    def _for_each(self, pattern: str) -> list[Reading]:
-        """Return a reading for each column that a glob matches."""
-        before, _, after = pattern.partition("*")
-        stems = [
-            n[len(before) : len(n) - len(after)]
-            for n in self.sheet.names
-            if fnmatchcase(n, pattern)
-        ]
-        readings = {}
-        for stem in stems:
+    def _stems(self) -> Iterable[str]:
+        """Return what the star of ``for_each`` stands for, or the keys of ``for_keys``."""
+        if column := self.preset.get("for_keys"):
+            return dict.fromkeys(key for cell in self.cells(column) for key in cell)
+        before, _, after = self.preset["for_each"].partition("*")
+        named = [n for n in self.sheet.names if fnmatchcase(n, self.preset["for_each"])]
+        return [name[len(before) : len(name) - len(after)] for name in named]
+
+    def _for_stems(self) -> list[Reading]:
+        """Return a reading for each stem, or one if all hold answers to one question."""
+        readings: dict[str, Reading] = {}
+        classes: list[Any] = []
+        drawn: list[str] = []
+        for stem in self._stems():
             preset = _replaced(self.preset, "{q}", stem)
-            if all(n in self.sheet.names for n in preset["needs"]):
-                where = [c for c in preset.get("where", ()) if c["column"] in self.sheet.names]
-                elements = [e for c in self.cells(preset["needs"][0]) for e in (c or [])]
-                if any(isinstance(e, list | dict) for e in elements):
-                    raise NoJudgmentsError(preset["several"])
-                readings[stem] = self._whole({**preset, "where": where})
-        return by_question({q: r for q, r in readings.items() if r})
+            where = [c for c in preset.get("where", ()) if c["column"] in self.sheet.names]
+            reading = self._whole({**preset, "where": where})
+            if reading is None or not {*preset.get("needs", ())} <= {*self.sheet.names}:
+                continue
+            counts = try_reading(reading, self.group).counts("label")
+            if any('{"' in answer for answer in counts):
+                drawn.append(stem)
+                continue
+            if options := _options_of(counts):
+                reading = _option_tasks(reading, stem, options)
+            readings[stem] = reading
+            classes.append(set(counts) if reading.kind == "categorical" else reading.scale)
+        if not readings:
+            raise NoJudgmentsError(f"{self.preset['title']}: {DRAWN} {first_of(drawn)}")
+        alike = self.preset.get("alike")
+        first, *others = classes
+        if alike and all(one & first if isinstance(one, set) and isinstance(first, set)
+                         else one == first for one in others):  # fmt: skip
+            return [r for r in [self._whole({**self.preset, **alike})] if r]
+        left = [f"{DRAWN} {first_of(drawn)}"] * bool(drawn)
+        return by_question({k: replace(r, notes=[*r.notes, *left]) for k, r in readings.items()})
 
     def _option_columns(self, mark: str) -> list[Reading]:
         """Return a reading for each question whose options are columns: question:::option."""
@@ -502,6 +531,36 @@ class _Interpreter:
         column = self.sheet[name]
         is_text = column.numeric_share == 0 and column.mean_length <= LONGEST_NAME
         return is_text and self.sheet.is_unique(name)
+
+
+def _scored(reading: Reading, sheet: Sheet, pattern: str) -> Reading:
+    """Return a reading with scores in place of labels where its column matches a pattern."""
+    name = next((n for n in reading.columns if fnmatchcase(n, pattern)), None)
+    if name is None or reading.kind == "scalar":
+        return reading
+    answer, question = answer_as(sheet[name], "scalar"), name.partition(".")[0]
+    lines = [line for line in reading.lines if line[0] not in ("label", "task")]
+    named = [("task", {"value": question}, "a question")] * reading.has("task")
+    return replace(
+        reading, lines=[*lines, *named, *answer.fields], kind="scalar", scale=answer.scale,
+        labels={}, tasks=[question] * reading.has("task"),
+    )  # fmt: skip
+
+
+def _options_of(answers: Iterable[str]) -> list[str]:
+    """Return what answers that are lists choose from; [] if some are none."""
+    lists = [parsed(answer) for answer in answers]
+    chosen = {str(one) for answer in lists if isinstance(answer, list) for one in answer}
+    return sorted(chosen) if all(isinstance(answer, list) for answer in lists) else []
+
+
+def _option_tasks(reading: Reading, question: str, options: Sequence[str]) -> Reading:
+    """Return a reading of answers that choose several options: a task for each."""
+    label = {**reading.expression("label"), "has": "{option}"}
+    return replace(reading, each={**reading.each, "option": [*options]}).with_lines(
+        ("task", {"value": f"{question}:{{option}}"}, "several answers in a cell: a task each"),
+        ("label", label, "whether it was chosen"),
+    )
 
 
 def by_question(readings: Mapping[str, Reading]) -> list[Reading]:

@@ -112,8 +112,9 @@ def _paths(node: Any, path: str = "") -> Iterator[str]:
     if isinstance(node, list):
         node = {"0": node[0]} if len(node) == 1 and isinstance(node[0], dict) else {}
     for key, value in node.items():
-        if not key or "." in key:
+        if not key:
             continue  # a path cannot name it
+        key = key.replace("\\", "\\\\").replace(".", "\\.")
         if isinstance(value, dict) or (isinstance(value, list) and _is_record(value)):
             yield from _paths(value, f"{path}{key}.")
         else:
