@@ -173,7 +173,11 @@ def test_an_audit_certifies_the_labels_of_its_release(
 def staged(folder: Path, *sets: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Return what a build would certify, and its labels."""
     build = stage_file(folder, *sets)
-    return build.metrics("infer_labels")["certificates"]["small"], build.rows("labels")
+    found = build.metrics("infer_labels")["certificates"]["small"]
+    [gate] = [g for g in build.runs["infer_labels"].gates if g.name == "uncertified_labels"]
+    assert gate.level == ("pass" if found["certified"] else "warn")
+    assert (found["reason"] or "") in gate.detail
+    return found, build.rows("labels")
 
 
 def test_what_voids_a_certificate(campaign: Path, capsys: pytest.CaptureFixture[str]) -> None:

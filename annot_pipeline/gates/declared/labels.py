@@ -110,6 +110,13 @@ LABELS: tuple[Gate[Any], ...] = (
         lambda m: named(m.wrong_certain_labels), warn=0,
     ),
     Gate(
+        "uncertified_labels", LabelMetrics, "labels",
+        "number of tasks with an audit that certifies no label",
+        "docs/hits.md says what follows from each reason",
+        lambda m: named([f"{t}: {c['reason']}" for t, c in m.certificates.items() if c["reason"]]),
+        warn=0,
+    ),
+    Gate(
         "truths_of_no_class", CalibrationMetrics, "label_calibration",
         "number of item truths outside the classes of their task",
         "check that truth is spelt as labels are; a label of such an item counts as wrong",

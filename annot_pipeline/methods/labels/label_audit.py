@@ -11,7 +11,8 @@ probabilities and the size of the sample alone, never from answers.
 The bound is Clopper & Pearson's (1934) of the errors in all strata together, times the largest
 ratio of a stratum's share of the items to its share of the sample. It holds without replacement:
 errors in a stratum are a sum of independent trials (Vatutin & Mikhailov 1982), and with the same
-mean, so few errors are most probable where all trials are alike (Hoeffding 1956, theorem 4).
+mean, so few errors are most probable where all trials are alike (Hoeffding 1956, theorem 4). Where the
+sample is all items of a level, its share of errors is known.
 
 **Readings**: the labels are fixed before the sample is drawn, and no answer of the sample takes
 part in them. A bound says nothing of labels that are made otherwise afterwards, nor of one more
@@ -135,7 +136,10 @@ def level_tests(design: AuditDesign, errors: Codes, certain_at: float) -> Iterat
     for k, band in enumerate(design.bands.tolist(), start=1):
         n, wrong = int(design.drawn[:k].sum()), int(errors[:k].sum())
         shares = design.sizes[:k] / design.sizes[:k].sum()
-        bound = min(error_bound(wrong, n) * float((shares * n / design.drawn[:k]).max()), 1.0)
+        if n == design.sizes[:k].sum():
+            bound = wrong / n  # all were answered: no sample, no doubt
+        else:
+            bound = min(error_bound(wrong, n) * float((shares * n / design.drawn[:k]).max()), 1.0)
         yield LevelTest(LEVELS[band], n, wrong, bound)
         if bound > 1 - certain_at:
             return

@@ -168,7 +168,7 @@ INFER_LABELS = Stage(
         "label_fits", "label_evidence",
     ),
     settings=("label_model", "labels", "judges", "dawid_skene"),
-    code_version="22",  # certificates by audits
+    code_version="23",  # all items of a level audited
     work=infer_label_tables,
     kinds=frozenset({"parquet", "numpy"}),
 )  # fmt: skip

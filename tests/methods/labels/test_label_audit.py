@@ -70,8 +70,19 @@ def test_levels_are_tested_from_the_strictest_to_the_first_that_fails():
     assert len([*level_tests(design, np.array([20, 0, 0]), 0.95)]) == 1
 
 
+def test_all_items_answered_leave_no_doubt():
+    """3 of 60 labels are wrong: 5%, which a sample of 60 from more would bound by 12.4%."""
+    counts = np.bincount([0], minlength=len(LEVELS)) * 60
+    design = audit_design(counts, 60, 0.95)
+    [test] = level_tests(design, np.array([3]), 0.95)
+    assert (test.n, test.bound) == (60, 0.05)
+    larger = audit_design(counts * 10, 60, 0.95)
+    [test] = level_tests(larger, np.array([3]), 0.95)
+    assert test.bound == pytest.approx(0.1242, abs=5e-5)
+
+
 def test_a_stratum_with_a_smaller_share_of_the_sample_widens_the_bound():
-    design = AuditDesign(np.array([3, 5]), np.array([100, 300]), np.array([100, 100]))
+    design = AuditDesign(np.array([3, 5]), np.array([200, 600]), np.array([100, 100]))
     first, second = level_tests(design, np.array([0, 0]), 0.9)
     assert first.bound == pytest.approx(error_bound(0, 100))
     assert second.bound == pytest.approx(1.5 * error_bound(0, 200))  # 3/4 of items, 1/2 of it
