@@ -11,8 +11,8 @@ probabilities and the size of the sample alone, never from answers.
 The bound is Clopper & Pearson's (1934) of the errors in all strata together, times the largest
 ratio of a stratum's share of the items to its share of the sample. It holds without replacement:
 errors in a stratum are a sum of independent trials (Vatutin & Mikhailov 1982), and with the same
-mean, so few errors are most probable where all trials are alike (Hoeffding 1956, theorem 4). Where the
-sample is all items of a level, its share of errors is known.
+mean, so few errors are most probable where all trials are alike (Hoeffding 1956, theorem 4).
+Where the sample is all items of a level, its share of errors is known.
 
 **Readings**: the labels are fixed before the sample is drawn, and no answer of the sample takes
 part in them. A bound says nothing of labels that are made otherwise afterwards, nor of one more
