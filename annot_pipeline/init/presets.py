@@ -13,6 +13,7 @@ the rest) or all fields. Keys of a preset:
   ``where``, ``abstain`` as campaign.yaml has them. ``answer: EXPRESSION`` is a label or a score by
   its values. In fields, ``{first: [a, b]}`` is the first column that is there, ``{varying: [a,
   b]}`` joins a with those of the others that vary, ``{if_varying: a, column: b}`` is b if a varies,
+  ``{value: a, unless_model: b}`` is a if it is the name of a model,
   ``{path: p}`` in ``json`` counts only where cells are objects;
 - ``for_each: glob`` makes a source of each matching column, ``for_keys: column`` of each key of its
   objects: ``{q}`` is what the star, or the key, stands for; ``alike`` is the preset of one source
@@ -35,6 +36,7 @@ from typing import Any
 
 from ruamel.yaml import YAML
 
+from annot_pipeline.config.judges import MODEL_NAME
 from annot_pipeline.errors import ConfigError, Problem, first_of
 from annot_pipeline.init import names
 from annot_pipeline.init.answers import answer_as, kind_of
@@ -348,6 +350,9 @@ class _Interpreter:
             return self.find(written) or (written if "{" in written or "." in written else None)
         if isinstance(written, list):
             return [self._expression(one) for one in written]
+        if isinstance(written, dict) and "unless_model" in written:
+            name = written["value"]
+            return {"value": name if MODEL_NAME.search(name) else written["unless_model"]}
         if not isinstance(written, dict) or "value" in written:
             return written
         if "first" in written:
@@ -437,9 +442,7 @@ class _Interpreter:
         if not readings:
             raise NoJudgmentsError(f"{self.preset['title']}: {DRAWN} {first_of(drawn)}")
         alike = self.preset.get("alike")
-        first, *others = classes
-        if alike and all(one & first if isinstance(one, set) and isinstance(first, set)
-                         else one == first for one in others):  # fmt: skip
+        if alike and _are_of_one_question(classes, alike["classes"]):
             return [r for r in [self._whole({**self.preset, **alike})] if r]
         left = [f"{DRAWN} {first_of(drawn)}"] * bool(drawn)
         return by_question({k: replace(r, notes=[*r.notes, *left]) for k, r in readings.items()})
@@ -545,6 +548,14 @@ def _scored(reading: Reading, sheet: Sheet, pattern: str) -> Reading:
         reading, lines=[*lines, *named, *answer.fields], kind="scalar", scale=answer.scale,
         labels={}, tasks=[question] * reading.has("task"),
     )  # fmt: skip
+
+
+def _are_of_one_question(classes: Sequence[Any], usual: Sequence[str]) -> bool:
+    """Return whether sets of labels all are of usual ones or share some, or scales are equal."""
+    first = classes[0]
+    if not all(isinstance(one, set) for one in classes):
+        return all(one == first for one in classes)
+    return all(one <= {*usual} for one in classes) or all(one & first for one in classes)
 
 
 def _options_of(answers: Iterable[str]) -> list[str]:

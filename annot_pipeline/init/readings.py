@@ -713,12 +713,19 @@ class _Reader:
         if self.is_mturk:
             return self._mturk_answers(truth)
         found = answer_columns(choice, self.things, self.judge, truth)
-        found = found or answer_columns(choice, self.things, self.judge, truth, strict=False)
+        likelier = roles.NO_ANSWER - names.NO_ANSWER
+        found = found or answer_columns(choice, self.things, self.judge, truth, unlikely=likelier)
         if self.view.parts:
             found = [c for c in found if c.column.name in self.view.parts]
         self.candidates = found
-        self.candidates = found
         chosen = self._chosen(found)
+        known = {c.column.name for c in found}
+        likelier = roles.NO_ANSWER - roles.PERSONAL
+        chosen += [  # though they are called as properties of people are
+            c for c in answer_columns(choice, self.things, self.judge, truth, unlikely=likelier)
+            if c.column.name not in known and c.is_sure and chosen and _are_alike([chosen[0], c])
+            and c.column.counts.keys() & chosen[0].column.counts.keys()
+        ]  # fmt: skip
         pairs = [(c.column, answer) for c in chosen if (answer := self._answer(c.column, truth))]
         if len(pairs) > 1 and all(has_steps(without_abstentions(c)) for c, _ in pairs):
             pairs = [(c, answer_as(c, "scalar")) for c, _ in pairs]

@@ -162,7 +162,10 @@ def _has_gaps(column: Column) -> bool:
 
 def may_be_judge(sheet: Sheet, column: Column) -> bool:
     """Return whether cells may be names or numbers of people, whatever the column is called."""
-    is_other = names.roles(column.name) or (PERSONAL | NO_ANSWER) & {*names.words(column.name)}
+    words = names.words(column.name)
+    # an id may be the person's where what was judged has one of its own
+    is_id = words == ["id"] and any(is_called_id(n) for n in sheet.names if n != column.name)
+    is_other = bool(names.roles(column.name) or (PERSONAL | NO_ANSWER) & {*words}) and not is_id
     if is_other or column.name.startswith(("Input.", "Answer.")):
         return False
     return (
@@ -255,9 +258,12 @@ def answer_columns(
     judge: str | None,
     truth: Column | None,
     *,
-    strict: bool = True,
+    unlikely: frozenset[str] = NO_ANSWER,
 ) -> list[Candidate]:
-    """Return the columns that may be answers: named so, or by what they hold; the best first."""
+    """Return the columns that may be answers: named so, or by what they hold; the best first.
+
+    Names with ``unlikely`` words are of something else.
+    """
     sheet, found = choice.sheet, []
     for column in choice.offered():
         roles = names.roles(column.name)
@@ -266,12 +272,13 @@ def answer_columns(
             continue
         if len(column.filled) <= column.n_blank and not (is_named and len(column.filled) > 1):
             continue
-        unlikely = (NO_ANSWER if strict else NO_ANSWER - names.NO_ANSWER) - {"is", "has"}
         if _is_id(column, is_named):
             continue
-        is_short = column.numeric_share == 1 or not strict
+        is_short = column.numeric_share == 1 or unlikely != NO_ANSWER
         others = {"rank"} | ({"text", "source", "reference"} if is_short else set())
-        if not is_named and (roles.keys() - others or unlikely & {*names.words(column.name)}):
+        if not is_named and (
+            roles.keys() - others or (unlikely - {"is", "has"}) & {*names.words(column.name)}
+        ):
             continue
         if answer_in(column, truth) is None:
             continue

@@ -247,3 +247,22 @@ def test_a_survey_of_steps_is_scores_of_persons(tmp_path: Path) -> None:
     assert 'score: "{question}"' in text
     assert "scale: [1, 7]" in text
     assert "judge: ResponseId" in text
+
+
+def test_an_id_is_the_persons_where_items_have_one_and_words_hide_no_question(
+    tmp_path: Path, guess: Guesses
+) -> None:
+    """A question may be called as properties of people are; the order of items is no answer."""
+    draw = random.Random(4)
+    header = ("id", "tweet.id", "hate.speech", "offensive.language", "language", "order")
+    rows = [
+        (p, t, draw.randint(0, 1), draw.randint(0, 1), p % 2, draw.randint(0, 1))
+        for p in range(40) for t in sorted(draw.sample(range(60), 12))
+    ]  # fmt: skip
+    path = write_csv(tmp_path / "tweets.csv", [header, *rows])
+    [asked] = question(path).questions
+    assert asked.role == "judge"
+    assert asked.options[0].by_role == {"judge": ("id",)}
+    actual = guess(path, judge="id")
+    assert actual.settings.sources[0].each == {"question": ("hate.speech", "offensive.language")}
+    assert actual.fields()["item"] == "tweet.id"
