@@ -567,9 +567,8 @@ class _Reader:
         if not lines:
             lines = [("item", "?", "")]
             self.questions.append(self._what_question())
-        elif self.judge and not self.by_role.get("item"):
-            lines, more = self._told_apart(lines, task, answers)
-            task, tasks = (more[0], more[1]) if more else (task, tasks)
+        elif self.judge:
+            lines = self._told_apart(lines, task, answers)
         if not answers:
             self.questions.append(self._answer_question())
             answer = Answer("categorical", [("label", "?", "")], [])
@@ -615,7 +614,7 @@ class _Reader:
 
     def _told_apart(
         self, lines: list[Line], task: list[Line], answers: Sequence[tuple[Column, Answer]]
-    ) -> tuple[list[Line], tuple[list[Line], list[str]] | None]:
+    ) -> list[Line]:
         """Return lines under which a judge answers a thing once, as far as columns can say."""
         sheet, judge = self.one, self.judge or ""
         tasks = [
@@ -627,33 +626,39 @@ class _Reader:
         n_things = sheet.combinations(*self.things)
         is_one = n_things == 1 and len(sheet) > sheet.combinations(judge)
         if (share >= ONCE and not is_one) or any(line[0] == "control" for line in lines):
-            return lines, None
+            return lines
         if self.choice.with_role("control") and not is_one and len(self.things) > 1:
-            return lines, None
+            return lines
         used = {c.name for c, _ in answers} | {*self.things, judge, *tasks}
         offered = [c for c in self.choice.offered() if c.name not in used]
         telling = telling_columns(sheet, key, offered)
+        if self.named("item") or self.named("segment"):
+            nearest = telling or self._nearest(key, offered)
+            ids = [n for n in nearest if roles.is_called_id(n) or _is_part(n)]
+            if whole := [n for n in ids if sheet.combinations(*key, n) >= ONCE * n_rows]:
+                self.questions.append(self._apart_question(whole, share))
+            return lines
         parts = [n for n in telling if _is_part(n) and not REPEATS & {*names.words(n)}]
         single = len(self.things) == 1 and lines[0][0] == "item"
         if single and telling and "system" in names.roles(self.things[0]):
             likely = [sheet[n] for n in telling]  # each with the outputs of all systems
             segment = min(likely, key=lambda c: (c.numeric_share > MOSTLY_NUMBERS, c.n_distinct))
             rest = [line for line in lines if line[0] != "item"]
-            return [*self._system_and_segment(sheet[self.things[0]], segment), *rest], None
+            return [*self._system_and_segment(sheet[self.things[0]], segment), *rest]
         if single and parts and sheet.combinations(*self.things, parts[0]) < ONCE * len(sheet):
-            return self._with_part(lines, sheet[parts[0]]), None
+            return self._with_part(lines, sheet[parts[0]])
         if single and parts and sheet.combinations(judge, parts[0]) >= ONCE * len(sheet) and is_one:
-            return self._with_part(lines, sheet[parts[0]]), None
+            return self._with_part(lines, sheet[parts[0]])
         is_repeated = any(REPEATS & {*names.words(c.name)} for c in offered)
         if is_repeated and not is_one:
-            return lines, None
-        if self.named("item") or self.named("segment") or (share >= RARELY and not telling):
-            return lines, None
+            return lines
+        if share >= RARELY and not telling:
+            return lines
         differ = [c.name for c, _ in answers if sheet.differing(key, c.name) > 0]
         if share >= RARELY and not differ and not is_one:
-            return lines, None
+            return lines
         self.questions.append(self._apart_question(telling or self._nearest(key, offered), share))
-        return lines, None
+        return lines
 
     def _nearest(self, key: Sequence[str], offered: Iterable[Column]) -> list[str]:
         """Return columns that tell rows apart best, though not all."""
@@ -668,14 +673,20 @@ class _Reader:
     def _apart_question(self, telling: Sequence[str], share: float) -> Question:
         thing = ",".join(self.things)
         text = f"judges answer one {thing or 'thing'} {1 / max(share, 1e-9):.1f} times on average"
-        options = []
+        whole = self._whole_item()
+        options = [Option({"item": whole}, "together they are others in each row of a judge")]
+        options *= bool(whole)
         for name in telling[:2]:
             own = (self.things[0],) if len(self.things) == 1 else tuple(self.things)
             options += [
                 Option({"item": (*own, name)}, f"{name} is a part of what was judged"),
                 Option({"task": (name,)}, f"each {name} is another question"),
                 Option({"system": (name,), "segment": own[:1]}, f"{name} made what was judged"),
+                Option(
+                    {"item": own, "ignore": (name,)}, f"judges answer again, whatever {name} is"
+                ),
             ]
+            options = [o for o in options if o.by_role != {"item": (*own, name)} or o is options[0]]
         if telling:
             text += f", and {' or '.join(telling[:2])} tells these answers apart"
             ask = "What is it?"
@@ -684,6 +695,16 @@ class _Reader:
             rest = [c.name for c in self.choice.offered() if c.name not in self.things]
             options = [Option({"item": (n,)}, spoken(self.sheet[n])) for n in rest[:4]]
         return Question("item", text, options, ask)
+
+    def _whole_item(self) -> tuple[str, ...]:
+        """Return the fewest ids and parts that together differ in each row of a judge."""
+        ids = [
+            c.name for c in self.choice.offered() if roles.is_called_id(c.name) or _is_part(c.name)
+        ]
+        likely = [*self.things, *(n for n in ids if n not in self.things)][:MOST_JOINED]
+        joined = (some for size in (2, 3) for some in combinations(likely, size))
+        least = ONCE * len(self.one)
+        return next((j for j in joined if self.one.combinations(self.judge or "", *j) >= least), ())
 
     def _with_part(self, lines: list[Line], other: Column) -> list[Line]:
         """Return lines with a column for the item, or joined to it."""

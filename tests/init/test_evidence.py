@@ -266,3 +266,26 @@ def test_an_id_is_the_persons_where_items_have_one_and_words_hide_no_question(
     actual = guess(path, judge="id")
     assert actual.settings.sources[0].each == {"question": ("hate.speech", "offensive.language")}
     assert actual.fields()["item"] == "tweet.id"
+
+
+def test_an_item_that_an_answer_names_is_asked_about_where_an_id_tells_answers_apart(
+    tmp_path: Path, guess: Guesses
+) -> None:
+    header = ("user", "task_id", "query_id", "page_id", "relevance")
+    draw = random.Random(6)
+    rows = [
+        (u, t, q, p, draw.randint(0, 3))
+        for u in range(12) for t in range(4) for q in range(3) for p in range(2)
+    ]  # fmt: skip
+    path = write_csv(tmp_path / "pages.csv", [header, *rows])
+    first = question(path).questions[0].options[0].by_role
+    assert first == {"item": ("task_id", "query_id", "page_id")}
+    with pytest.raises(OpenError) as caught:
+        guess_campaign([path], path.parent, by_role={"item": ("task_id", "query_id")})
+    [asked] = caught.value.questions
+    assert "page_id tells these answers apart" in asked.text
+    assert {"item": ("task_id", "query_id"), "ignore": ("page_id",)} in [
+        option.by_role for option in asked.options
+    ]
+    whole = guess(path, item="task_id,query_id,page_id")
+    assert whole.facts["fates"]["used"] == len(rows)
