@@ -567,7 +567,7 @@ class _Reader:
         if not lines:
             lines = [("item", "?", "")]
             self.questions.append(self._what_question())
-        elif self.judge:
+        elif self.judge and self.things:
             lines = self._told_apart(lines, task, answers)
         if not answers:
             self.questions.append(self._answer_question())
@@ -664,7 +664,7 @@ class _Reader:
         """Return columns that tell rows apart best, though not all."""
         counted = [
             (self.sheet.combinations(*key, c.name), c.name) for c in offered
-            if 1 < c.n_distinct < len(self.sheet)
+            if 1 < c.n_distinct < len(self.sheet) and not roles.is_measured(c)
             and not names.MEASURED_TIME & {*names.words(c.name)}
         ]  # fmt: skip
         once = self.sheet.combinations(*key)
@@ -692,8 +692,12 @@ class _Reader:
             ask = "What is it?"
         else:
             ask = "Which column is the id of what was judged?"
-            rest = [c.name for c in self.choice.offered() if c.name not in self.things]
+            rest = [
+                c.name for c in self.choice.offered()
+                if c.name not in self.things and not roles.is_measured(c)
+            ]  # fmt: skip
             options = [Option({"item": (n,)}, spoken(self.sheet[n])) for n in rest[:4]]
+            options.append(Option({"item": ("row",)}, "every row is another item"))
         return Question("item", text, options, ask)
 
     def _whole_item(self) -> tuple[str, ...]:

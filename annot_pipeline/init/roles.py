@@ -179,9 +179,17 @@ def may_be_judge(sheet: Sheet, column: Column) -> bool:
 
 def thing_columns(choice: Choice) -> list[str]:
     """Return the columns that may say what was judged, those named so first."""
-    named = [c.name for role in ("item", "segment", "text") for c in choice.with_role(role)]
+    named = [
+        c.name for role in ("item", "segment", "text") for c in choice.with_role(role)
+        if not is_measured(c)
+    ]  # fmt: skip
     rest = [c.name for c in choice.offered() if c.name not in named and may_be_thing(c)]
     return list(dict.fromkeys([*named, *rest]))
+
+
+def is_measured(column: Column) -> bool:
+    """Return whether cells are numbers of which some are no whole ones: they name nothing."""
+    return column.numeric_share == 1 and not column.is_whole
 
 
 NAMELESS = re.compile(r"c[0-9]+")
@@ -193,11 +201,14 @@ def may_be_thing(column: Column) -> bool:
     roles = names.roles(column.name)
     if roles.keys() & NO_THING or PERSONAL & {*names.words(column.name)}:
         return False
-    is_measured = column.numeric_share == 1 and not column.is_whole
     is_id = is_called_id(column.name) or NAMELESS.fullmatch(column.name) is not None
     if not roles and column.numeric_share > 0.9 and not is_id:
         return False  # as likely an answer
-    return column.n_distinct >= 3 and column.n_blank <= 0.1 * len(column.filled) and not is_measured
+    return (
+        column.n_distinct >= 3
+        and column.n_blank <= 0.1 * len(column.filled)
+        and not is_measured(column)
+    )
 
 
 def are_models(column: Column) -> bool:
@@ -288,7 +299,7 @@ def answer_columns(
         is_fixed = recurs and (
             are_fixed(sheet, thing, column.name)
             or (judge is not None and sheet.determines(judge, column.name))
-            or (not roles and _is_crossed(sheet, thing, column.name))
+            or _is_crossed(sheet, thing, column.name, least=CROSSED if roles else 1)
         )
         if (
             not (is_named or roles)
@@ -307,6 +318,8 @@ def is_called_id(name: str) -> bool:
 
 
 LARGEST_ANSWER = 100_000
+CROSSED = 5
+"""Rows of each thing and value from which a column that is called an answer is a condition."""
 
 
 def _is_id(column: Column, is_named: bool) -> bool:
@@ -320,7 +333,7 @@ def are_fixed(sheet: Sheet, thing: Sequence[str], name: str) -> bool:
     return sheet.combinations(*thing, name) <= sheet.combinations(*thing)
 
 
-def _is_crossed(sheet: Sheet, thing: Sequence[str], name: str) -> bool:
+def _is_crossed(sheet: Sheet, thing: Sequence[str], name: str, *, least: int) -> bool:
     """Return whether all things come with all values equally often: a condition, by design."""
     n_things, n_values = sheet.combinations(*thing), sheet.combinations(name)
     cells = sheet.codes(*thing, name)
@@ -328,7 +341,7 @@ def _is_crossed(sheet: Sheet, thing: Sequence[str], name: str) -> bool:
     if n_values < 2 or n_things < 3 or not len(cells):
         return False
     counts = np.unique(cells, return_counts=True)[1]
-    return len(counts) == n_things * n_values and counts.min() == counts.max()
+    return len(counts) == n_things * n_values and least <= counts.min() == counts.max()
 
 
 def same_answer(sheet: Sheet, first: str, second: str) -> bool:
@@ -348,6 +361,8 @@ def telling_columns(sheet: Sheet, key: Sequence[str], columns: Iterable[Column])
         roles = names.roles(column.name).keys()
         is_other = roles & (NO_THING - {"task"}) or "native_id" in roles
         if (is_other and not {"item", "hit"} & roles) or column.n_distinct < 2 or column.is_unique:
+            continue
+        if is_measured(column):
             continue
         if names.MEASURED_TIME & {*names.words(column.name)} or column.n_blank > 0:
             continue

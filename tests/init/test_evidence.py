@@ -289,3 +289,30 @@ def test_an_item_that_an_answer_names_is_asked_about_where_an_id_tells_answers_a
     ]
     whole = guess(path, item="task_id,query_id,page_id")
     assert whole.facts["fates"]["used"] == len(rows)
+
+
+def test_conditions_that_are_called_answers_are_none(tmp_path: Path, guess: Guesses) -> None:
+    """Every judge meets each post of each category."""
+    draw = random.Random(9)
+    header = ("annID", "postCategory", "postId", "toyou", "toany")
+    rows = [
+        (a, c, p, draw.randint(1, 5), draw.randint(1, 5))
+        for a in range(30) for c in ("rude", "plain", "kind") for p in range(6)
+    ]  # fmt: skip
+    path = write_csv(tmp_path / "posts.csv", [header, *rows])
+    [asked] = question(path).questions
+    assert asked.options[0].by_role == {"item": ("postId", "postCategory")}
+    actual = guess(path, item="postId,postCategory")
+    assert actual.settings.sources[0].each == {"question": ("toyou", "toany")}
+
+
+def test_an_output_a_row_where_nothing_names_it(tmp_path: Path, guess: Guesses) -> None:
+    """Numbers such as those of metrics name no output."""
+    draw = random.Random(3)
+    rows = [("gpt-4", f"m{n % 6}", draw.random(), draw.choice((0, 0.5, 1))) for n in range(72)]
+    path = write_csv(tmp_path / "r.csv", [("Judge", "Model", "overlap", "Correctness"), *rows])
+    offered = [o.by_role for q in question(path).questions for o in q.options]
+    assert {"item": ("row",)} in offered
+    assert not any("overlap" in columns for roles in offered for columns in roles.values())
+    actual = guess(path, item="row", score="Correctness")
+    assert actual.facts["fates"]["used"] == 72
