@@ -11,7 +11,6 @@ import dagster as dg
 import pyarrow as pa
 
 from annot_pipeline.report.comparison_figures import effort_figures, time_figures
-from annot_pipeline.report.figures import convergence_svg
 from annot_pipeline.report.markdown import escape
 from annot_pipeline.report.release_figures import (
     MOST_TASKS,
@@ -70,11 +69,6 @@ def _differences(read: Tables) -> list[Drawn]:
 
 
 FIGURES: dict[str, Callable[[Tables, StageRun], list[Drawn]]] = {
-    "label_fits": lambda read, _: [
-        Drawn("convergence", convergence_svg(fits))
-        for fits in [read("label_fits").to_pylist()]
-        if fits
-    ],
     "judges": lambda read, run: judge_figures(read("judges"), run.metrics(JudgeMetrics).alpha),
     "judge_tests": lambda read, _: _differences(read),
     "judge_confusion": lambda read, _: confusion_figures(

@@ -15,19 +15,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from annot_pipeline import contracts
 from annot_pipeline.config.sections import SCREENINGS, TESTS_WITH_CONTRAST
-from annot_pipeline.contracts import (
-    GOLD,
-    TEXT,
-    VERDICTS,
-    certificates,
-    families_text,
-    fates_text,
-    is_measured,
-    model_note,
-    share_text,
-    votes_text,
-)
+from annot_pipeline.contracts import GOLD, TEXT, VERDICTS, share_text
 from annot_pipeline.errors import first_of
 from annot_pipeline.gates.gate import statement
 from annot_pipeline.report.accuracy import accuracies
@@ -68,17 +58,17 @@ def data_card(manifest: Manifest, gold: Gold) -> str:
             (task, kind, _whole(question(manifest, task) or "not stated"))
             for task, kind in sorted(facts["kinds"].items())
         ],
-        "fates": fates_text(facts["fates"]),
+        "fates": contracts.fates_text(facts["fates"]),
         "pseudonymize": manifest["settings"]["privacy"]["pseudonymize"],
-        "votes": votes_text(votes) if votes else "",
-        "families": families_text(facts["families"]),
+        "votes": contracts.votes_text(votes) if votes else "",
+        "families": contracts.families_text(facts["families"]),
         "judged": [*_judged(gold)],
         "verdicts": list(VERDICTS),
         "filtered": _filtered(manifest, gold["judges"]),
         "adjudicated": [*_adjudicated(manifest, gold["label_counts"])],
         "agreement": [*_agreement(gold["agreement"])],
         "models": [*_models(gold["judge_validation"])],
-        "model_note": model_note(facts["used_judges"]),
+        "model_note": contracts.model_note(facts["used_judges"]),
         "classes": [*_classes(gold)],
         **rankings(gold),
         "accuracies": [
@@ -90,7 +80,7 @@ def data_card(manifest: Manifest, gold: Gold) -> str:
         ],
         "certificates": [
             (task, str(certified).lower(), _whole(what))
-            for task, certified, what in certificates(facts)
+            for task, certified, what in contracts.certificates(facts)
         ],
         "recalibrated": first_of([t for t, rests in certainty if rests["is_recalibrated"]]),
         "limits": _limits(manifest, gold),
@@ -101,7 +91,7 @@ def data_card(manifest: Manifest, gold: Gold) -> str:
         "provenance": [
             (
                 source["name"], Marked(f"`{source_digest(source)[:12]}`"), source.get("rows"),
-                fates_text(source["records"]) if "records" in source else source["kind"],
+                contracts.fates_text(source["records"]) if "records" in source else source["kind"],
             )
             for source in manifest["sources"]
         ],
@@ -114,7 +104,10 @@ def data_card(manifest: Manifest, gold: Gold) -> str:
 def _used(judges: pa.Table, manifest: Manifest) -> pa.Table:
     """Return the judges with judgments whose kind their task uses."""
     used = manifest["facts"]["used_judges"]
-    is_used = [row["n_judgments"] > 0 and not is_measured(row, used) for row in judges.to_pylist()]
+    is_used = [
+        row["n_judgments"] > 0 and not contracts.is_measured(row, used)
+        for row in judges.to_pylist()
+    ]
     return judges.filter(pa.array(is_used, pa.bool_()))
 
 

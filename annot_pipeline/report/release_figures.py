@@ -19,17 +19,7 @@ import pyarrow.compute as pc
 
 from annot_pipeline.contracts import TEXT
 from annot_pipeline.methods.labels.reliability import reliability
-from annot_pipeline.report.figures import (
-    comparison_matrix_svg,
-    confusion_svg,
-    judge_accuracy_svg,
-    judge_differences_svg,
-    p_against_seconds_svg,
-    prevalence_svg,
-    ranking_svg,
-    reliability_svg,
-    score_histograms_svg,
-)
+from annot_pipeline.report import figures
 
 MOST_TASKS = 6
 """Tasks whose figures are drawn; all of them are in the tables."""
@@ -75,7 +65,7 @@ def judge_figures(judges: pa.Table, alpha: float) -> list[Drawn]:
     required_columns = ("p_value", "seconds_per_judgment")
     if not all(any(row[name] is not None for row in tested) for name in required_columns):
         return []
-    svg = p_against_seconds_svg(
+    svg = figures.p_against_seconds_svg(
         _numbers(tested, "seconds_per_judgment"),
         _numbers(tested, "p_value"),
         [row["verdict"] for row in tested],
@@ -98,7 +88,7 @@ def accuracy_figures(judges: pa.Table) -> list[Drawn]:
             row for row in of_task.to_pylist() if row["accuracy"] is not None and row["n_judgments"]
         ]
         if scored:
-            svg = judge_accuracy_svg(
+            svg = figures.judge_accuracy_svg(
                 [row["judge"] for row in scored],
                 _numbers(scored, "n_judgments"),
                 _numbers(scored, "accuracy"),
@@ -123,7 +113,7 @@ def difference_figures(judges: pa.Table, pairs: pa.Table) -> list[Drawn]:
     for which, judge in zip(("smallest", "largest"), drawn_judges(judges), strict=False):
         d1, d2 = (_differences(pairs, judge, kind) for kind in ("ask_again", "bad_reference"))
         if d1.size or d2.size:
-            svg = judge_differences_svg(np.abs(d1), d2, judge)
+            svg = figures.judge_differences_svg(np.abs(d1), d2, judge)
             drawings.append(Drawn(f"Differences of the judge with the {which} p", svg))
     return drawings
 
@@ -150,7 +140,7 @@ def reliability_figures(known_labels: pa.Table) -> list[Drawn]:
             for model in ("", "dawid_skene_")
             for right in [rows[f"{model}right"].to_numpy()]
         ]
-        svg = reliability_svg(["published", "Dawid-Skene"], curves)
+        svg = figures.reliability_svg(["published", "Dawid-Skene"], curves)
         drawings.append(Drawn(f"Labels by their probability, {task}", svg))
     return drawings
 
@@ -160,7 +150,7 @@ def prevalence_figures(prevalence: pa.Table) -> list[Drawn]:
     return [
         Drawn(
             f"Prevalence, {task}",
-            prevalence_svg(
+            figures.prevalence_svg(
                 [row["label"] for row in rows],
                 _numbers(rows, "prevalence"),
                 _numbers(rows, "vote_share"),
@@ -198,7 +188,7 @@ def confusion_figures(confusion: pa.Table, judges: pa.Table, prevalence: pa.Tabl
                 cell = at, position[row["true_label"]], position[row["observed_label"]]
                 matrices[cell] = row["probability"]
         if names:
-            svg = confusion_svg(labels, matrices, names)
+            svg = figures.confusion_svg(labels, matrices, names)
             drawings.append(Drawn(f"Confusion of the busiest judges, {task}", svg))
     return drawings
 
@@ -219,7 +209,9 @@ def score_figures(scores: pa.Table) -> list[Drawn]:
             if rows[column].null_count < rows.num_rows
         ]
         if histograms and histograms[0][0].startswith("EASL"):
-            svg = score_histograms_svg(histograms, bins=10, x_label="score, 0 to 1 of the scale")
+            svg = figures.score_histograms_svg(
+                histograms, bins=10, x_label="score, 0 to 1 of the scale"
+            )
             drawings.append(Drawn(f"Scores of items, {task}", svg))
     return drawings
 
@@ -255,7 +247,7 @@ def ranking_figures(
             left_out = f": the first {len(ranked)} of {len(rows):,}" if more else ""
             behind = differences_to_first(ranked, comparisons) if comparisons else []
             drawn = behind or ranked
-            svg = ranking_svg(
+            svg = figures.ranking_svg(
                 [row["system"] for row in ranked],
                 _numbers(drawn, "score"),
                 _numbers(drawn, "ci_low"),
@@ -328,7 +320,7 @@ def comparison_figures(comparisons: pa.Table, alpha: float, rankings: pa.Table) 
                 at = position[row["system_a"]], position[row["system_b"]]
                 p_values[at] = np.nan if row["p_adjusted"] is None else row["p_adjusted"]
                 wins[at] = bool(row["a_beats_b"])
-        svg = comparison_matrix_svg(systems, p_values, wins, alpha)
+        svg = figures.comparison_matrix_svg(systems, p_values, wins, alpha)
         drawings.append(Drawn(f"Systems compared by {method}, p after Holm, {task}", svg))
     return drawings
 

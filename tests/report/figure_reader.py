@@ -12,7 +12,6 @@ from annot_pipeline.methods.labels.reliability import reliability
 from annot_pipeline.report.figures import (
     comparison_matrix_svg,
     confusion_svg,
-    convergence_svg,
     judge_accuracy_svg,
     judge_differences_svg,
     p_against_seconds_svg,
@@ -90,19 +89,6 @@ class Figure:
         return re.findall(r'(?:href="#|url\(#)([^")]+)', self.svg)
 
 
-def trace(n: int, rate: float = 0.5) -> list[float]:
-    """Log posteriors that rise to 0."""
-    return [-1000 * float(np.exp(-rate * step)) for step in range(n)]
-
-
-def fits(names: list[str], rate: float = 0.5) -> list[dict[str, object]]:
-    """Fits of which the second did not converge, each of one more iteration than the last."""
-    return [
-        {"task": name, "trace": trace(5 + n, rate), "converged": n != 1}
-        for n, name in enumerate(names)
-    ]
-
-
 def figures_of(names: list[str], seed: int = 0) -> dict[str, str]:
     """Every kind of figure, with these names wherever a name can be."""
     rng, n = np.random.default_rng(seed), len(names)
@@ -116,8 +102,6 @@ def figures_of(names: list[str], seed: int = 0) -> dict[str, str]:
     counts = rng.integers(1, 9, (n, 6))
     fates = [(name, fate) for name in names for fate in ("used", "rejected", name)]
     return {
-        "convergence": convergence_svg(fits(names, 0.5 + seed)),
-        "convergence few": convergence_svg(fits(names[:3], 0.5 + seed)),
         "control": p_against_seconds_svg(
             rng.lognormal(size=n), [None, *rng.random(n - 1)], verdicts[:n], 0.05
         ),

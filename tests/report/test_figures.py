@@ -12,7 +12,6 @@ from annot_pipeline.methods.labels.reliability import reliability
 from annot_pipeline.report.figures import (
     comparison_matrix_svg,
     confusion_svg,
-    convergence_svg,
     effort_saved_svg,
     judge_accuracy_svg,
     judge_differences_svg,
@@ -26,26 +25,10 @@ from annot_pipeline.report.figures import (
     win_matrix_svg,
 )
 from annot_pipeline.report.figures.judge_control import MOST_JUDGES
-from tests.report.figure_reader import SVG, Figure, fits
+from tests.report.figure_reader import SVG, Figure
 
 NAN = float("nan")
 INTERVALS = "Lines: 95% intervals, the mean of the other", "systems held fixed."
-
-
-# --- fits ------------------------------------------------------------------------------------
-
-
-def lines(figure: Figure) -> list[int]:
-    """How many points each line of a task has."""
-    paths = (path for p in figure.parts("task") for path in p.iter(f"{SVG}path"))
-    return [path.attrib["d"].count("L") + 1 for path in paths]
-
-
-def test_convergence_draws_the_gap_of_each_task():
-    figure = Figure(convergence_svg(fits(["add-v", "help-v"])))
-    assert sorted(lines(figure)) == [4, 5]  # as many as steps of the trace
-    assert "add-v: 4 iterations" in figure.texts
-    assert "help-v: 5 iterations, not converged" in figure.texts
 
 
 # --- judges ----------------------------------------------------------------------------------

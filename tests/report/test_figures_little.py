@@ -11,7 +11,6 @@ from annot_pipeline.methods.labels.reliability import reliability
 from annot_pipeline.report.figures import (
     comparison_matrix_svg,
     confusion_svg,
-    convergence_svg,
     effort_saved_svg,
     judge_differences_svg,
     p_against_seconds_svg,
@@ -31,9 +30,6 @@ from tests.report.figure_reader import Figure
 NAN = float("nan")
 
 NOTHING = {
-    "convergence": lambda: convergence_svg([]),
-    "convergence without steps": lambda: convergence_svg([{"task": "t", "trace": [-5.0]}]),
-    "convergence without a trace": lambda: convergence_svg([{"task": "t", "trace": None}]),
     "control": lambda: p_against_seconds_svg([], [], [], 0.05),
     "differences": lambda: judge_differences_svg([], [], "judge"),
     "differences of None": lambda: judge_differences_svg([None], [NAN], "judge"),
@@ -66,11 +62,6 @@ def test_nothing_to_draw_is_said(case):
 
 
 LITTLE = {
-    "one step": lambda: convergence_svg([{"task": "t", "trace": [-5.0, -4.0]}]),
-    "gaps in the trace": lambda: convergence_svg(
-        [{"task": None, "trace": [-5, None, NAN, -4, -3]}]
-    ),
-    "infinite trace": lambda: convergence_svg([{"task": "t", "trace": [-np.inf, -1e300, -9, -3]}]),
     "no p": lambda: p_against_seconds_svg([3, 4], [None, NAN], [None, "untested"], 0.05),
     "all at 0 s": lambda: p_against_seconds_svg([0, 0], [1, 0], ["failed", "passed"], 0.05),
     "all times": lambda: p_against_seconds_svg(

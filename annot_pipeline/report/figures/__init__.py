@@ -10,7 +10,6 @@ are mid-grey; cells of matrices are opaque everywhere.
 
 from annot_pipeline.report.figures.comparisons import comparison_matrix_svg
 from annot_pipeline.report.figures.confusion import confusion_svg
-from annot_pipeline.report.figures.convergence import convergence_svg
 from annot_pipeline.report.figures.effort_saved import effort_saved_svg
 from annot_pipeline.report.figures.judge_accuracy import judge_accuracy_svg
 from annot_pipeline.report.figures.judge_control import p_against_seconds_svg
@@ -24,18 +23,8 @@ from annot_pipeline.report.figures.segment_graph import segment_graph_svg
 from annot_pipeline.report.figures.win_matrix import win_matrix_svg
 
 __all__ = [
-    "comparison_matrix_svg",
-    "confusion_svg",
-    "convergence_svg",
-    "effort_saved_svg",
-    "judge_accuracy_svg",
-    "judge_differences_svg",
-    "p_against_seconds_svg",
-    "prevalence_svg",
-    "ranking_svg",
-    "reliability_svg",
-    "score_histograms_svg",
-    "seconds_by_length_svg",
-    "segment_graph_svg",
-    "win_matrix_svg",
-]
+    "comparison_matrix_svg", "confusion_svg", "effort_saved_svg",
+    "judge_accuracy_svg", "judge_differences_svg", "p_against_seconds_svg", "prevalence_svg",
+    "ranking_svg", "reliability_svg", "score_histograms_svg", "seconds_by_length_svg",
+    "segment_graph_svg", "win_matrix_svg",
+]  # fmt: skip

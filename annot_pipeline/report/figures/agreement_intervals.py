@@ -11,10 +11,10 @@ from annot_pipeline.report.figures.names import short
 from annot_pipeline.report.figures.plot import nothing_svg, row_plot, text_at_right
 from annot_pipeline.report.figures.remembered import remembered
 from annot_pipeline.report.figures.theme import BLUE, INK
-from annot_pipeline.report.figures.values import numbers
+from annot_pipeline.report.figures.values import lowest, numbers
 
-MOST_TASKS = 60
-"""Tasks drawn, the first."""
+MOST_TASKS = 30
+"""Tasks drawn: of more, those with the lowest values."""
 
 
 @remembered
@@ -43,16 +43,16 @@ def agreement_svg(
         raise ValueError(f"{len(tasks)} tasks, {len(ends[0])} values: lengths differ")
     if np.isnan(ends[0]).all():
         return nothing_svg("agreement", "no task has agreement that can be measured")
-    value, lower, upper = (array[:MOST_TASKS] for array in ends)
-    names = [f"{short(t, 26)}, {short(s, 26)}" for t, s in zip(tasks, statistics, strict=True)]
-    names = names[:MOST_TASKS]
+    drawn = lowest(ends[0], MOST_TASKS)
+    value, lower, upper = (array[drawn] for array in ends)
+    names = [f"{short(tasks[n], 26)}, {short(statistics[n], 26)}" for n in drawn.tolist()]
     has_interval = lower <= upper
     bare = ~np.isnan(value) & ~has_interval
     notes = [f"Lines through the points: 95% intervals. {scale}"]
     if bare.any():
         notes.append("Hollow points: no interval is known.")
     if len(names) < len(tasks):
-        notes.append(f"The first {len(names)} of {len(tasks):,} tasks are drawn.")
+        notes.append(f"Drawn: the {len(names)} of {len(tasks):,} tasks with the lowest values.")
     description = "Agreement by task: " + ", ".join(
         f"{name} {v:.2f}" for name, v in zip(names[:20], value, strict=False) if not np.isnan(v)
     )

@@ -12,13 +12,14 @@ from annot_pipeline.report.figures.names import short
 from annot_pipeline.report.figures.plot import key_above, nothing_svg, row_plot, text_at_right
 from annot_pipeline.report.figures.remembered import remembered
 from annot_pipeline.report.figures.theme import BLUE, GREEN, Color
+from annot_pipeline.report.figures.values import lowest
 
 NAMES = ("< 0.5", "0.5 to 0.8", "0.8 to 0.95", "0.95 to 0.99", "≥ 0.99", "decided by an expert")
 """Bands of probability between the bounds of certainty, and labels that are nobody's guess."""
 FILLS: tuple[Color, ...] = (*((BLUE, opacity) for opacity in (0.18, 0.35, 0.5, 0.75, 1.0)), GREEN)
 
-MOST_TASKS = 60
-"""Tasks drawn, the first."""
+MOST_TASKS = 30
+"""Tasks drawn: of more, those with the smallest share of sure labels."""
 
 
 @remembered
@@ -59,17 +60,19 @@ def certainty_svg(
     if not count.any():
         return nothing_svg("certainty", "no label has a probability")
     sure_word = "certain or decided" if count[:, -1].any() else "certain"
-    names = [short(task, 30) for task in tasks[:MOST_TASKS]]
+    drawn = lowest(sure / np.maximum(totals, 1), MOST_TASKS)
+    names = [short(tasks[n], 30) for n in drawn.tolist()]
     notes = [f"At the right: the share of the labels that are {sure_word}."]
     if len(names) < len(tasks):
-        notes.append(f"The first {len(names)} of {len(tasks):,} tasks are drawn.")
+        notes.append(f"Drawn: the {len(names)} of {len(tasks):,} tasks with the fewest of them.")
     share = share_text(float(sure.sum() / totals.sum()))
     with row_plot(
         "certainty", names, f"Probability of the labels by task: {share} of all labels are "
         f"{sure_word}", width=400, right=60, top=40, x_label="share of the labels, %", notes=notes,
         part="task",
     ) as plot:  # fmt: skip
-        shares = 100 * count[: len(names)] / np.maximum(totals[: len(names), None], 1)
+        sure, totals = sure[drawn], totals[drawn]
+        shares = 100 * count[drawn] / np.maximum(totals[:, None], 1)
         starts = shares.cumsum(axis=1) - shares
         n_bands = len(NAMES) if count[:, -1].any() else len(NAMES) - 1
         for band in range(n_bands):
@@ -79,6 +82,6 @@ def certainty_svg(
             )  # fmt: skip
         plot.ax.set_xlim(0, 100)
         key_above(plot.ax, n_bands)
-        for row in np.flatnonzero(totals[: len(names)]).tolist():
+        for row in np.flatnonzero(totals).tolist():
             text_at_right(plot.ax, row, share_text(float(sure[row] / totals[row])), "certain")
         return plot.svg()

@@ -7,13 +7,10 @@ the same moment see our settings.
 
 from __future__ import annotations
 
-import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from hashlib import sha256
-from html import escape
 from io import StringIO
 from math import ceil
 from textwrap import wrap
@@ -24,7 +21,8 @@ import numpy as np
 import numpy.typing as npt
 
 from annot_pipeline.report.figures.names import clean, px_of
-from annot_pipeline.report.figures.theme import INK, SETTINGS, SMALL
+from annot_pipeline.report.figures.page_svg import page_svg
+from annot_pipeline.report.figures.theme import SETTINGS, SMALL
 from annot_pipeline.report.figures.values import Numbers
 
 if TYPE_CHECKING:
@@ -41,15 +39,6 @@ NOTE = 16
 NARROWEST, LEAST = 354, 180
 """Of a figure that a phone shows whole, and of the axes of one with long names, px."""
 
-STANDALONE = "<style>svg:root{color:#777}</style>"
-"""Holds where the figure is an image, not part of a page: no page gives a text colour then."""
-
-TAG = re.compile(r"<[^<>]+>")
-GROUP = re.compile(r'<g id="([^"]+)"(/?)>')
-NUMBERED = re.compile(r"[\w.]+_\d+")
-MARKERS = re.compile(r"<g([^<>]*)>((?:<use [^<>]*/>){2,})</g>")
-STYLE = re.compile(r' style="[^"]*"')
-DECIMAL = re.compile(r"-?\d+\.\d+")
 _LOCK = RLock()
 
 
@@ -294,45 +283,3 @@ def nothing_svg(kind: str, why: str) -> str:
         plot.ax.set_axis_off()
         plot.ax.text(0, 0, sentence)
         return plot.svg()
-
-
-def page_svg(raw: str, kind: str, description: str) -> str:
-    """Return what matplotlib wrote so that it can stand in a page.
-
-    Its style for every element of the page is left out, ids stay only where something refers to
-    them, with a prefix of the figure's own, and groups with a name become ``data-part``.
-    """
-    body = raw[raw.index("</defs>") + len("</defs>") : raw.rindex("</svg>")]
-    _, _, width, height = re.findall(r'viewBox="(.*?)"', raw)[0].split()
-    prefix = f"f{sha256((description + raw).encode()).hexdigest()[:12]}-"
-    tags = TAG.sub(lambda match: _page_tag(match[0], prefix), re.sub(r">\s+<", "><", body))
-    tags = MARKERS.sub(_with_style_once, tags)
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" '
-        f'height="{height}" style="max-width:100%;height:auto" role="img" '
-        f'aria-label="{escape(clean(description))}" data-figure="{kind}" '
-        'font-family="system-ui, sans-serif" fill="currentColor" stroke-linejoin="round">'
-        f"{STANDALONE}{tags.strip()}</svg>"
-    )
-
-
-def _page_tag(tag: str, prefix: str) -> str:
-    """Return a tag of matplotlib's as it may stand in a page: short, with ids of its own."""
-    if group := GROUP.fullmatch(tag):
-        name, end = group.groups()
-        return f"<g{end}>" if NUMBERED.fullmatch(name) else f'<g data-part="{name}"{end}>'
-    if tag.startswith("<image"):  # nothing refers to it
-        tag = re.sub(r' id="[^"]*"', "", tag)
-    tag = DECIMAL.sub(lambda n: f"{float(n[0]):.2f}".rstrip("0").rstrip("."), tag)
-    tag = re.sub(r"font-family: [^;\"]*(; )?|\s*transform=\"rotate\(-0 [^\"]*\"", "", tag)
-    tag = tag.replace("xlink:", "").replace(INK, "currentColor").replace("base64,\n", "base64,")
-    return re.sub(r'( id="|href="#|url\(#)', rf"\g<1>{prefix}", re.sub(r"\s+", " ", tag))
-
-
-def _with_style_once(match: re.Match[str]) -> str:
-    """Return a group of markers with their style on the group, where all have the same."""
-    attributes, markers = match.groups()
-    styles = {*STYLE.findall(markers)}
-    if len(styles) != 1 or "style" in attributes:
-        return match[0]
-    return f"<g{attributes}{styles.pop()}>{STYLE.sub('', markers)}</g>"

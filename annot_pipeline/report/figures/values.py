@@ -31,3 +31,8 @@ def beyond(values: npt.ArrayLike, low: float, high: float) -> list[float]:
 def evenly(n: int, most: int) -> npt.NDArray[np.intp]:
     """Return places of at most ``most`` of n things, evenly spread, first and last among them."""
     return np.unique(np.linspace(0, n - 1, min(n, most)).round().astype(np.intp))
+
+
+def lowest(values: npt.ArrayLike, most: int) -> npt.NDArray[np.intp]:
+    """Return places of the lowest values, at most so many, in the order of all."""
+    return np.sort(np.argsort(np.asarray(values), kind="stable")[:most])
