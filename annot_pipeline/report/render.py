@@ -7,7 +7,9 @@ those of Markdown go through `markdown.written`. What does not belong here: what
 
 from __future__ import annotations
 
+import json
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache
 from html import escape
@@ -30,7 +32,7 @@ ROUNDING = 1e-12
 """Agreement below it is that of sums of rounded numbers."""
 FEWEST = 3
 """Rows from which on a column that is the same in all of them is told above the table."""
-SHOWN_ROWS = 25
+SHOWN_ROWS = 15
 """Rows of a table that stand in the page; its script brings the others."""
 WORDS = ("text", "prose", "chip", "choose")
 NUMBERS = ("count", "real", "share", "p")
@@ -128,6 +130,21 @@ def text(value: object, most: int = MOST_CHARACTERS) -> Markup:
     return Markup(html)  # noqa: S704 - escaped above
 
 
+def json_script(data: Any) -> Markup:
+    """Return data as JSON that can stand in an element of a page."""
+    text = json.dumps(data, separators=(",", ":"))
+    return Markup(text.replace("<", "\\u003c"))  # noqa: S704 - no tag can begin
+
+
+def repeated_once(rows: Sequence[Sequence[Any]]) -> dict[str, Any]:
+    """Return rows whose texts that stand in several cells are numbers of a list of texts."""
+    counts = Counter(cell for row in rows for cell in row if isinstance(cell, str))
+    numbers = {text: n for n, text in enumerate(text for text, n in counts.items() if n > 1)}
+    return {"texts": [*numbers], "rows": [
+        [numbers.get(cell, cell) if isinstance(cell, str) else cell for cell in row] for row in rows
+    ]}  # fmt: skip
+
+
 def attribute(value: object) -> Markup:
     """Return the same for an attribute: one line, no element."""
     line = " ".join(str(value)[:MOST_CHARACTERS].split())
@@ -189,8 +206,8 @@ def _pages() -> Environment:
     environment = _environment(_shown)
     environment.filters |= {
         "attribute": attribute, "column": column, "exact": exact, "flag": flag,
-        "number": _written, "text": text, "thousands": "{:,}".format,
-        "without_rounding": without_rounding, "words": in_words,
+        "json_script": json_script, "number": _written, "repeated_once": repeated_once,
+        "text": text, "thousands": "{:,}".format, "words": in_words,
     }  # fmt: skip
     environment.globals |= {
         "MOST_TASKS": MOST_TASKS, "NUMBERS": NUMBERS, "SHOWN_ROWS": SHOWN_ROWS,

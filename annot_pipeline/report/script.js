@@ -1,8 +1,6 @@
 "use strict";
 // Adds to tables sorting, filtering and the rows that wait in templates; lists items to doubt.
 (() => {
-  const said = (cell) => cell.textContent.trim();
-
   function keyOf(cell, isNumber) {
     if (!isNumber) return said(cell).toLowerCase();
     const written = cell.dataset.v ?? said(cell).replace(/[,%\s]/g, "").replace("\u2212", "-");
@@ -14,19 +12,40 @@
     return typeof a === "number" ? a - b : a.localeCompare(b, undefined, { numeric: true });
   }
 
-  const hasRest = (table) => table.parentElement.querySelector("template");
+  // rows that wait: a cell is HTML, or HTML and the exact number, or null; last is the id
+  const restBox = (table) => table.parentElement.querySelector("script");
 
-  // all rows, those that wait too
-  function everyRow(table) {
-    const rest = hasRest(table);
-    return [...table.tBodies[0].rows, ...(rest ? rest.content.querySelectorAll("tr") : [])];
+  function restOf(table) {
+    const box = restBox(table), { texts, rows } = JSON.parse(box ? box.textContent : '{"rows":[]}');
+    return rows.map((cells) => cells.map((cell) => (typeof cell === "number" ? texts[cell] : cell)));
+  }
+
+  function fragment(html) {
+    const box = document.createElement("template");
+    box.innerHTML = html ?? "";
+    return box.content;
+  }
+
+  const said = (cell) => (cell instanceof Element ? cell : fragment([cell].flat()[0])).textContent.trim();
+
+  function rowOf(cells, heads) {
+    const id = cells.at(-1);
+    return make("tr", heads.map((head, n) => {
+      const [html, exact] = [cells[n]].flat(), content = fragment(html), length = content.textContent.length;
+      const isNumber = head.classList.contains("number");
+      const cell = make(n ? "td" : "th", length > 240 ? make("div", content, { className: "clamp", tabIndex: 0 }) : content);
+      if (!n) cell.scope = "row";
+      if (isNumber || length > 28) cell.className = isNumber ? "number" : "long";
+      if (exact) cell.dataset.v = exact;
+      return cell;
+    }), id ? { id } : {});
   }
 
   function showAll(table) {
-    const rest = hasRest(table);
-    if (!rest) return;
-    table.tBodies[0].append(rest.content);
-    rest.remove();
+    if (!restBox(table)) return;
+    const heads = [...table.tHead.rows[0].cells];
+    table.tBodies[0].append(...restOf(table).map((cells) => rowOf(cells, heads)));
+    restBox(table).remove();
     const words = table.parentElement.nextElementSibling;
     if (words && words.classList.contains("rest")) words.remove();
   }
@@ -68,8 +87,10 @@
     return label;
   }
 
-  function chooser(rows, column) {
-    const values = [...new Set(rows.map((row) => said(row.cells[column])))].sort();
+  function chooser(table, column) {
+    const cells = [...Array.from(table.tBodies[0].rows, (row) => row.cells[column]),
+      ...restOf(table).map((row) => row[column])];
+    const values = [...new Set(cells.map(said))].sort();
     if (values.length < 2 || values.length > 500) return null;
     const select = document.createElement("select");
     select.append(new Option("all", "all"));
@@ -79,7 +100,7 @@
     return { field: select, fits };
   }
 
-  function searchBox(rows) {
+  function searchBox() {
     const input = document.createElement("input");
     input.type = "search";
     const texts = new Map();
@@ -93,26 +114,26 @@
   }
 
   function filters(table, box, live) {
-    const rows = everyRow(table);
+    const rows = () => [...table.tBodies[0].rows];
+    const n = table.tBodies[0].rows.length + restOf(table).length;
     const form = document.createElement("form");
     form.className = "filters";
     form.setAttribute("role", "search");
     form.setAttribute("aria-label", `Filter: ${box.getAttribute("aria-label")}`);
-    const fields = [{ words: "Search", ...searchBox(rows) }];
+    const fields = [{ words: "Search", ...searchBox() }];
     Array.from(table.tHead.rows[0].cells).forEach((head, column) => {
-      const found = "choose" in head.dataset ? chooser(rows, column) : null;
+      const found = "choose" in head.dataset ? chooser(table, column) : null;
       if (found) fields.push({ words: said(head), ...found });
     });
     for (const { words, field } of fields) form.append(labelled(words, field));
     form.append(live);
-    const say = (n) => {
-      const all = rows.length.toLocaleString("en");
-      live.textContent = `${n.toLocaleString("en")} of ${all} rows`;
+    const say = (shown) => {
+      live.textContent = `${shown.toLocaleString("en")} of ${n.toLocaleString("en")} rows`;
     };
     const apply = () => {
       showAll(table);
       let shown = 0;
-      for (const row of rows) {
+      for (const row of rows()) {
         row.hidden = !fields.every(({ fits }) => fits(row));
         shown += row.hidden ? 0 : 1;
       }
@@ -133,7 +154,7 @@
     const button = document.createElement("button");
     button.type = "button";
     button.className = "show";
-    button.textContent = `Show all ${everyRow(table).length.toLocaleString("en")} rows`;
+    button.textContent = `Show all ${(table.tBodies[0].rows.length + restOf(table).length).toLocaleString("en")} rows`;
     button.addEventListener("click", () => showAll(table));
     words.replaceChildren(button);
   }
@@ -149,7 +170,7 @@
       box.after(live);
     }
     if (table.classList.contains("sortable")) sortable(table, live);
-    if (hasRest(table)) restButton(table);
+    if (restBox(table)) restButton(table);
   }
 
   function openAround(element) {
@@ -164,8 +185,7 @@
       // a name with a bare %
     }
     for (const table of document.querySelectorAll("table")) {
-      const rest = hasRest(table);
-      if (rest && rest.content.getElementById(name)) showAll(table);
+      if (restOf(table).some((cells) => cells.at(-1) === name)) showAll(table);
     }
     const target = document.getElementById(name);
     if (!target) return openItem(name);
@@ -225,10 +245,10 @@
     const hasEvidence = row.answers.some(([, , evidence]) => evidence !== null);
     const heads = ["judge", "answer", ...(hasEvidence ? ["evidence, nats"] : []), "file and row"];
     const against = hasEvidence ? `; evidence is for ${short(row.label, 40)} against ${short(row.runnerUp, 40)}` : "";
-    return tableOf(`Answers${against}`, heads, row.answers.map(([judge, answer, evidence, file, at, line, fate]) => {
+    return tableOf(`Answers${against}`, heads, row.answers.map(([judge, answer, evidence, file, at, offset, fate]) => {
       const [name, anchor] = data.judges[judge];
       const link = anchor ? make("a", isolated(name), { href: `#${anchor}` }) : isolated(name);
-      const place = `row ${at.toLocaleString("en")}${line ? ` (line ${line.toLocaleString("en")})` : ""}`;
+      const place = `row ${at.toLocaleString("en")}${offset === null ? "" : ` (line ${(at + offset).toLocaleString("en")})`}`;
       const cells = [link, [isolated(data.answers[answer]), fate ? ` (${fate})` : null], `${clean(data.files[file])} ${place}`];
       if (hasEvidence) cells.splice(2, 0, evidence === null ? "" : evidence.toFixed(1).replace("-", "\u2212"));
       return cells;

@@ -52,6 +52,33 @@ def tables_of(built: Built) -> dict[str, pa.Table]:
     return reported_tables({name: release.stored(name) for name in release.tables}, QUERIES)
 
 
+WAITING = re.compile(r'</tbody></table>\s*<script type="application/json">(.*?)</script>')
+
+
+def with_waiting_rows(html: str) -> str:
+    """The page when its script has shown all rows of its tables."""
+
+    def cell(content: Any, tag: str) -> str:
+        written, exact = content if isinstance(content, list) else (content or "", "")
+        value = f' data-v="{exact}"' if exact else ""
+        return f"<{tag}{value}>{written}</{tag[:2]}>"
+
+    def rows(match: re.Match[str]) -> str:
+        waiting = json.loads(match[1])
+        every = [
+            [waiting["texts"][c] if isinstance(c, int) else c for c in cells]
+            for cells in waiting["rows"]
+        ]
+        lines = [
+            f'<tr id="{own or ""}">' + cell(head, 'th scope="row"')
+            + "".join(cell(content, "td") for content in rest) + "</tr>"
+            for head, *rest, own in every
+        ]  # fmt: skip
+        return "".join(lines) + "</tbody></table>"
+
+    return WAITING.sub(rows, html)
+
+
 class Page(HTMLParser):
     """What a page holds: elements with attributes and texts, in order."""
 
@@ -59,7 +86,7 @@ class Page(HTMLParser):
 
     def __init__(self, html: str) -> None:
         super().__init__(convert_charrefs=True)
-        self.html = html
+        self.html = html = with_waiting_rows(html)
         self.elements: list[tuple[str, dict[str, str | None]]] = []
         self.texts: dict[str, list[str]] = {}
         self.open: list[str] = []
@@ -128,6 +155,21 @@ LABELS_SOURCE = {
     "path": "exports/labels*.csv", "format": "csv",
     "fields": {"task": {"value": "good"}, "item": "item", "judge": "judge", "label": "label"},
 }  # fmt: skip
+
+
+def many_tasks_campaign(folder: Path, n_tasks: int = 500) -> Built:
+    """Tasks of two items and three judges each, who do not always agree."""
+    rows = [
+        {"task": f"word sense {task:03}", "item": f"item {item}", "judge": f"annotator {judge}",
+         "label": "abc"[(task * item + (judge == task % 5)) % 3]}
+        for task in range(n_tasks) for item in range(2) for judge in range(3)
+    ]  # fmt: skip
+    fields = {name: name for name in ("task", "item", "judge", "label")}
+    return build_into(folder, {"labels.csv": csv_text(rows)}, {
+        "campaign": "many", "privacy": {"pseudonymize": False}, "agreement": {"bootstrap": 20},
+        "tasks": [{"name": "*", "kind": "categorical", "labels": ["a", "b", "c"]}],
+        "sources": [{"path": "exports/*.csv", "format": "csv", "fields": fields}],
+    })  # fmt: skip
 
 
 def labels_campaign(folder: Path, rows: Sequence[Mapping[str, object]] | None = None) -> Built:

@@ -28,7 +28,7 @@ from annot_pipeline.stages.rankings.describe_comparisons import COMPARISON_TIMES
 from tests.conftest import build_file
 from tests.full_campaign import write_full_campaign
 from tests.report.figure_reader import Figure
-from tests.report.report_pages import QUERIES, contents_of, html_of
+from tests.report.report_pages import QUERIES, contents_of, html_of, with_waiting_rows
 
 Rows = list[dict[str, str]]
 
@@ -46,7 +46,7 @@ class Section(HTMLParser):
         self.same: list[str] = []
         self.inside: list[str] = []
         self.svgs = iter(re.findall(r"<svg xmlns.*?</svg>", html, re.DOTALL))
-        self.feed(re.sub(r"<svg (?!.*?</svg>).*?</svg>", "", html))
+        self.feed(re.sub(r"<svg (?!.*?</svg>).*?</svg>", "", with_waiting_rows(html)))
 
     def handle_starttag(self, tag: str, attrs: Any) -> None:  # noqa: ARG002
         self.inside.append(tag)

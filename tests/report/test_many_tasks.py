@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -11,8 +12,9 @@ from annot_pipeline.contracts import SYSTEM_RANKINGS
 from annot_pipeline.report.contents import of_every_task
 from annot_pipeline.report.release_figures import MOST_TASKS
 from annot_pipeline.report.sections.rankings import MOST_ROWS, ranking_rows
-from tests.report.report_pages import Page, build_into, csv_text
+from tests.report.report_pages import Page, build_into, csv_text, many_tasks_campaign
 
+MOST_NODES, MOST_BYTES = 5_000, 400_000
 TASKS = [f"task {letter}" for letter in "abcdefg"]
 
 
@@ -37,7 +39,7 @@ def html(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.mark.slow
 def test_every_task_has_its_best_systems_and_its_rows(html):
     def rows(caption: str) -> str:
-        return html.split(f"<caption>{caption}", 1)[1].split("</div>", 1)[0]
+        return Page(html).html.split(f"<caption>{caption}", 1)[1].split("</div>", 1)[0]
 
     assert re.findall(r'row">(task \w)', rows("Best systems by task")) == TASKS
     assert set(re.findall(r"<td>(task \w)</td>", rows("Rankings of systems"))) == set(TASKS)
@@ -51,6 +53,19 @@ def test_figures_of_some_tasks_say_so_and_the_other_rankings_are_there_to_open(h
              if title.startswith("Ranking by")]  # fmt: skip
     assert [title.rpartition(", ")[2] for title in drawn] == TASKS
     assert not Page(html).open
+
+
+@pytest.mark.parametrize("n_tasks", [40, pytest.param(500, marks=pytest.mark.slow)])
+def test_the_page_of_many_tasks_is_light_before_anything_is_opened(tmp_path: Path, n_tasks: int):
+    release = many_tasks_campaign(tmp_path, n_tasks).publication.release
+    html = (release.folder / "report.html").read_text(encoding="utf-8")
+    assert len(html.encode()) <= MOST_BYTES
+    waiting = re.sub(r"<(script|style)\b.*?</\1>", "<script>", html, flags=re.DOTALL)
+    assert 1_000 < len(re.findall(r"<[a-z]", waiting)) <= MOST_NODES
+    rows = re.search(r"<caption>Labels by probability.*?</div>", Page(html).html, re.DOTALL)[0]
+    tasks = re.findall(r"row.>(word sense \d+)", rows)
+    assert len(tasks) == len({*tasks}) == min(n_tasks, 200)
+    assert f"word sense {n_tasks // 2:03}" in html
 
 
 def rankings_of(n_tasks: int, n_systems: int) -> pa.Table:

@@ -7,16 +7,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from markupsafe import Markup
-
 from annot_pipeline.report.contents import Contents, Document
-from annot_pipeline.report.render import in_words
+from annot_pipeline.report.render import in_words, json_script
 from annot_pipeline.report.sections.judges import judge_anchors
 from annot_pipeline.report.sections.records import without_shared_folder
 
 MOST_LABELS, MOST_OTHERS = 1_000, 100
 """Labels that are read; items of each other kind."""
-MOST_BYTES = 150_000
+MOST_BYTES = 120_000
 """Of the items in the page; the others are in the tables, and in annot items."""
 MOST_ROWS = 25
 """Rows that stand in the page without its script."""
@@ -37,7 +35,7 @@ def doubt(contents: Contents) -> dict[str, Any]:
             (item[1], data["tasks"][item[0]], item[2] or "", item[3], item[5])
             for item in data["items"][:MOST_ROWS]
         ],
-        "data": Markup(json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")),  # noqa: S704
+        "data": json_script(data),
         "n_uncertain": labels.n - labels.certain - labels.decided,
         "n_labels": labels.n,
         "n_listed": n,
@@ -69,7 +67,8 @@ def _data(contents: Contents, rows: Iterable[Document]) -> tuple[dict[str, Any],
             row["runner_up"], row["reasons"], (row["text"] or "")[:MOST_TEXT],
             [
                 [judges[a["judge"]], texts[a["answer"][:MOST_TEXT]], _short(a["evidence"], 1),
-                 files[a["source_file"]], a["source_row"], a.get("line"),
+                 files[a["source_file"]], a["source_row"],
+                 a["line"] - a["source_row"] if a.get("line") else None,
                  *([] if a["fate"] == "used" else [in_words(a["fate"])])]
                 for a in own[:MOST_ANSWERS]
             ],
