@@ -13,11 +13,11 @@ from annot_pipeline.report.figures.curves import (
     Curve,
     draw_curves,
     draw_zero,
-    key_at_right,
     notes_on,
 )
 from annot_pipeline.report.figures.names import px_of, short
 from annot_pipeline.report.figures.plot import new_plot, nothing_svg
+from annot_pipeline.report.figures.theme import SMALL
 from annot_pipeline.report.figures.values import beyond, numbers
 
 
@@ -69,7 +69,7 @@ def correlation_curves_svg(
         draw_zero(ax)
         ax.set(xlabel=short(x_label, 60), ylabel=short(y_label, 48))
         ax.set_title("" if title is None else short(title, 60), gid="title")
-        key_at_right(ax)
+        ax.legend(loc="upper left", bbox_to_anchor=(1.03, 1), fontsize=SMALL, handlelength=3.5)
         return plot.svg()
 
 

@@ -119,7 +119,7 @@ def figures_of(names: list[str], seed: int = 0) -> dict[str, str]:
         "certainty": certainty_svg(names, counts, counts.sum(axis=1), counts[:, 5]),
         "reliability": reliability_svg(names[:2], [curve, curve]),
         "records": records_by_fate_svg(
-            dict(zip(fates, rng.integers(1, 9, 3 * n).tolist(), strict=True)), {names[0]: 1}
+            dict(zip(fates, rng.integers(1, 9, 3 * n).tolist(), strict=True))
         ),
         "segment": segment_graph_svg(
             names, chain, range(n), range(n, 0, -1), range(1, n + 1), segment=names[0]

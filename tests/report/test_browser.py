@@ -129,6 +129,18 @@ def test_a_phone_scrolls_down_only(browser, reports, name):
         assert boxes.evaluate_all("all => all.filter(e => e.scrollWidth > e.clientWidth).length")
 
 
+@pytest.mark.parametrize("name", ["small", "example", "full"])
+def test_a_phone_shows_figures_whole(browser, reports, name):
+    with Visit(browser, reports[name], viewport={"width": 390, "height": 844}) as page:
+        page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true })")
+        boxes = page.locator("figure .wide")
+        assert boxes.count() > 5
+        assert (
+            boxes.evaluate_all("all => all.filter(e => e.scrollWidth > e.clientWidth).length") == 0
+        )
+        assert page.evaluate("document.documentElement.scrollWidth") == 390
+
+
 def rows_of(page: Any, table: str) -> list[str]:
     actual: list[str] = page.locator(f"{table} tbody tr:not([hidden]) th").all_inner_texts()
     return actual

@@ -101,7 +101,8 @@ def graph(comparisons: pa.Table, **more) -> Figure:
 def said(figure: Figure) -> dict[str, str]:
     """What is written beside each output."""
     words = [text.replace("\u2212", "-") for text in figure.words("output")]
-    return dict(zip(words[::2], words[1::2], strict=True))
+    figures = [", ".join(two) for two in zip(words[1::3], words[2::3], strict=True)]
+    return dict(zip(words[::3], figures, strict=True))
 
 
 # --- the graph of a segment ------------------------------------------------------------------

@@ -17,6 +17,7 @@ import pytest
 from annot_pipeline.report.figures import (
     prevalence_svg,
 )
+from annot_pipeline.report.figures.plot import NARROWEST
 from tests.report.figure_reader import SVG, Figure, digest, figures_of
 
 ROOT = Path(__file__).parents[2]
@@ -39,7 +40,7 @@ HOSTILE = [
 
 @pytest.mark.parametrize("order", [HOSTILE, HOSTILE[::-1]], ids=["forth", "back"])
 def test_hostile_names_are_texts_and_nothing_else(order):
-    plain = [f"name {n}" for n in range(len(order))]
+    plain = [f"harmless name {'x' * 60} {n}" for n in range(len(order))]  # as wide as they
     for (kind, svg), harmless in zip(
         figures_of(order).items(), figures_of(plain).values(), strict=True
     ):
@@ -106,6 +107,12 @@ def test_nothing_reaches_out_of_the_figure():
         images = re.findall(r'<image [^>]*href="([^"]*)"', svg)
         assert all(image.startswith("data:image/png;base64,") for image in images)
         assert bool(images) == (kind in ("confusion", "comparison", "wins"))
+
+
+@pytest.mark.parametrize("length", [1, 80])
+def test_a_phone_has_room_for_every_figure(length):
+    for kind, svg in figures_of([f"{n}{'W' * length}" for n in range(12)]).items():
+        assert Figure(svg).width <= NARROWEST, kind
 
 
 def test_figures_say_what_they_are():

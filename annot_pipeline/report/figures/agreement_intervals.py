@@ -45,7 +45,9 @@ def agreement_svg(
         return nothing_svg("agreement", "no task has agreement that can be measured")
     drawn = lowest(ends[0], MOST_TASKS)
     value, lower, upper = (array[drawn] for array in ends)
-    names = [f"{short(tasks[n], 26)}, {short(statistics[n], 26)}" for n in drawn.tolist()]
+    shared = [short(of[0], 40) for of in (tasks, statistics) if len({*of}) == 1]
+    parts = [of for of in (tasks, statistics) if len({*of}) > 1] or [tasks]
+    names = [", ".join(short(of[n], 26) for of in parts) for n in drawn.tolist()]
     has_interval = lower <= upper
     bare = ~np.isnan(value) & ~has_interval
     notes = [f"Lines through the points: 95% intervals. {scale}"]
@@ -56,7 +58,8 @@ def agreement_svg(
     description = "Agreement by task: " + ", ".join(
         f"{name} {v:.2f}" for name, v in zip(names[:20], value, strict=False) if not np.isnan(v)
     )
-    with row_plot("agreement", names, description, right=48, notes=notes, part="task") as plot:
+    with row_plot("agreement", names, description, right=48, notes=notes, part="task",
+                  x_label=", ".join(shared)) as plot:  # fmt: skip
         rows = np.arange(len(names))
         plot.ax.set_xlim(min(0.0, float(np.floor(10 * np.nanmin([value, lower])) / 10)), 1)
         plot.ax.axvline(0, color=(INK, 0.4), linewidth=1)

@@ -68,7 +68,7 @@ def certainty_svg(
     share = share_text(float(sure.sum() / totals.sum()))
     with row_plot(
         "certainty", names, f"Probability of the labels by task: {share} of all labels are "
-        f"{sure_word}", width=400, right=60, top=40, x_label="share of the labels, %", notes=notes,
+        f"{sure_word}", right=60, top=54, x_label="share of the labels, %", notes=notes,
         part="task",
     ) as plot:  # fmt: skip
         sure, totals = sure[drawn], totals[drawn]
@@ -81,7 +81,7 @@ def certainty_svg(
                 label=NAMES[band],
             )  # fmt: skip
         plot.ax.set_xlim(0, 100)
-        key_above(plot.ax, n_bands)
+        key_above(plot.ax, 3)
         for row in np.flatnonzero(totals).tolist():
             text_at_right(plot.ax, row, share_text(float(sure[row] / totals[row])), "certain")
         return plot.svg()

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from annot_pipeline.report.figures.names import px_of, short
 from annot_pipeline.report.figures.plot import (
+    NARROWEST,
     draw_cells,
     name_ticks,
     new_plot,
@@ -24,9 +25,6 @@ MOST_LABELS, MOST_JUDGES = 60, 12
 
 NUMBERED = 9
 """Most classes whose cells show their numbers."""
-
-PAGE = 900
-"""Width that a row of matrices may take, px."""
 
 
 @remembered
@@ -73,10 +71,11 @@ def confusion_svg(
         notes.append(f"The first {n} of {len(titles):,} judges are drawn.")
     if np.isnan(matrices).any():
         notes.append("Empty cells have no value.")
-    names = [short(label, 24) for label in labels[:k]]
+    names = [short(label, 12) for label in labels[:k]]
     longest = px_of(*names, size=SMALL)
-    side = float(max(k * (40 if k <= NUMBERED else max(8, min(24, 300 // k))), 110))
-    across = max(1, min(n, int((PAGE - longest) // (side + 24))))
+    room = NARROWEST - 44 - longest
+    side = min(room - 24, max(40.0 * k, 110.0))
+    across = max(1, min(n, int(room // (side + 24))))
     with new_plot(
         "confusion", side, side, f"Confusion matrices of {n} judges over {k} classes",
         margins=(44 + longest, 24, 30, 40 + longest), across=across, down=ceil(n / across),

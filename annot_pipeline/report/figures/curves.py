@@ -12,7 +12,7 @@ import numpy.typing as npt
 from annot_pipeline.errors import counted
 from annot_pipeline.report.figures.names import key_name, short
 from annot_pipeline.report.figures.plot import whole_ticks
-from annot_pipeline.report.figures.theme import INK, SERIES, SMALL
+from annot_pipeline.report.figures.theme import INK, SERIES
 from annot_pipeline.report.figures.values import Numbers, evenly, numbers
 
 if TYPE_CHECKING:
@@ -127,8 +127,3 @@ def draw_zero(ax: Axes) -> None:
     low, high = ax.get_ylim()
     if low < 0 < high:
         ax.axhline(0, color=(INK, 0.4), linewidth=1, zorder=0.7)
-
-
-def key_at_right(ax: Axes) -> None:
-    """Explain the lines at the right of the axes."""
-    ax.legend(loc="upper left", bbox_to_anchor=(1.03, 1), fontsize=SMALL, handlelength=3.5)

@@ -49,21 +49,21 @@ def effort_saved_svg(counts: Mapping[str, int]) -> str:
     inferred = unique - by_reference
     steps: list[tuple[str, int, int, Color, str]] = [
         ("outputs", 0, outputs, GREY, f"{outputs:,}"),
-        ("equal to another", unique, collapsed, GREY, _share(-collapsed, outputs, "outputs")),
+        ("equal to another", unique, collapsed, GREY, _share(-collapsed, outputs)),
         ("vertices", 0, unique, (BLUE, 0.35), f"{unique:,}"),
-        ("adequate by a reference", inferred, by_reference, GREEN,
-         _share(-by_reference, unique, "vertices")),
-        ("inadequate by spread", inferred - by_spread, by_spread, VERMILLION,
-         _share(-by_spread, unique, "vertices")),
-        *([("not answered", n_asked, rest, (GREY, 0.4), _share(-rest, unique, "vertices"))]
-          if rest else []),
-        ("asked", 0, n_asked, BLUE, _share(n_asked, outputs, "outputs")),
+        ("by a reference", inferred, by_reference, GREEN, _share(-by_reference, unique)),
+        ("by spread", inferred - by_spread, by_spread, VERMILLION, _share(-by_spread, unique)),
+        *([("not answered", n_asked, rest, (GREY, 0.4), _share(-rest, unique))] if rest else []),
+        ("asked", 0, n_asked, BLUE, _share(n_asked, outputs)),
     ]  # fmt: skip
     saved = f"{100 * (1 - n_asked / outputs):.2f}% of asking about every output was saved."
     with row_plot(
         "effort-saved", [name for name, *_ in steps],
         f"{counted(outputs, 'output')}, {unique:,} vertices, {n_asked:,} asked. {saved}",
-        pitch=28, right=210, notes=[saved], part="step",
+        pitch=28, right=112, part="step", notes=[
+            saved, "Shares: of the vertices by a reference (adequate), by spread (inadequate) and "
+            "not answered; else of the outputs.",
+        ],
     ) as plot:  # fmt: skip
         for row, (_, start, n, color, words) in enumerate(steps):
             plot.ax.barh(row, n, 0.65, start, color=color)
@@ -72,7 +72,7 @@ def effort_saved_svg(counts: Mapping[str, int]) -> str:
         return plot.svg()
 
 
-def _share(n: int, total: int, noun: str) -> str:
+def _share(n: int, total: int) -> str:
     sign = "\u2212" if n < 0 else ""
-    share = f" ({100 * abs(n) / total:.2f}% of the {noun})" if total else ""
+    share = f" ({100 * abs(n) / total:.2f}%)" if total else ""
     return f"{sign}{abs(n):,}{share}"

@@ -44,11 +44,12 @@ def judge_differences_svg(
         for name, values in (("d1", d1), ("d2", d2))
         if values.size > most
     ]
-    names = [f"d1 |first − repeat|, n = {d1.size:,}", f"d2 output − bad copy, n = {d2.size:,}"]  # noqa: RUF001
+    notes.insert(0, "d1: distance of first and repeat. d2: output less its bad copy.")
+    names = [f"d1, n = {d1.size:,}", f"d2, n = {d2.size:,}"]
     description = f"Differences of {heading}: d1 of {d1.size:,} pairs, d2 of {d2.size:,} pairs"
     with row_plot(
-        "judge-differences", names, description, width=480, pitch=84, top=36,
-        x_label="difference of two scores, points of the scale", notes=notes, part="count",
+        "judge-differences", names, description, pitch=84, top=36,
+        x_label="difference of two scores, points", notes=notes, part="count",
     ) as plot:  # fmt: skip
         ax = plot.ax
         ax.use_sticky_edges = False

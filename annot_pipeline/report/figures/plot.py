@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from annot_pipeline.report.figures.names import clean, px_of
+from annot_pipeline.report.figures.names import clean, px_of, short
 from annot_pipeline.report.figures.page_svg import page_svg
 from annot_pipeline.report.figures.theme import SETTINGS, SMALL
 from annot_pipeline.report.figures.values import Numbers
@@ -36,7 +36,7 @@ Margins = tuple[float, float, float, float]
 NOTE = 16
 """From one line of small print to the next, px."""
 
-NARROWEST, LEAST = 354, 180
+NARROWEST, LEAST = 354, 120
 """Of a figure that a phone shows whole, and of the axes of one with long names, px."""
 
 _LOCK = RLock()
@@ -143,7 +143,6 @@ def row_plot(
     names: Sequence[str],
     description: str,
     *,
-    width: float | None = None,
     pitch: float = 24,
     right: float = 24,
     top: float = 16,
@@ -156,9 +155,9 @@ def row_plot(
     Parameters
     ----------
     names
-        Written at the left.
-    width, pitch, right, top
-        Of the axes (None: as a phone has room, `NARROWEST`), from row to row, and margins, px.
+        Written at the left, shortened until a phone has room.
+    pitch, right, top
+        From row to row, and margins, px.
     x_label
         Of the horizontal axis.
     part
@@ -167,8 +166,9 @@ def row_plot(
     The others are those of `new_plot`.
     """
     bottom = 28 + 20 * bool(x_label)
+    names = [short(name, (NARROWEST - LEAST - 24 - right) / px_of("x")) for name in names]
     left = 24 + px_of("", *names)
-    width = max(LEAST, NARROWEST - left - right) if width is None else width
+    width = NARROWEST - left - right
     height, margins = pitch * max(len(names), 1), (left, right, top, bottom)
     with new_plot(kind, width, height, description, margins=margins, notes=notes) as plot:
         ax = plot.ax
@@ -222,10 +222,14 @@ def text_beside(
 
 
 def key_above(ax: Axes, across: int) -> None:
-    """Explain colours above the axes, so many beside each other."""
+    """Explain colours above the axes, so many beside each other, from the figure's left."""
+    from matplotlib.transforms import blended_transform_factory
+
+    figure = ax.figure.figure
     ax.legend(
-        loc="lower left", bbox_to_anchor=(0, 1.02), ncols=across, fontsize=SMALL, handlelength=1.2,
-        handletextpad=0.5, columnspacing=1.2, numpoints=1, scatterpoints=1,
+        loc="lower left", bbox_to_anchor=(12 / (72 * figure.get_figwidth()), 1.02), ncols=across,
+        bbox_transform=blended_transform_factory(figure.transFigure, ax.transAxes), fontsize=SMALL,
+        handlelength=1.2, handletextpad=0.5, columnspacing=1.2, numpoints=1, scatterpoints=1,
     )  # fmt: skip
 
 
@@ -263,13 +267,15 @@ def matrix_plot(
 ) -> Iterator[Plot]:
     """Yield axes with a square matrix: names with numbers at the left, the numbers above."""
     n = len(names)
-    cell = min(32, max(11, 660 // n))
-    numbered = [f"{position}. {name}" for position, name in enumerate(names, 1)]
-    margins = 24 + px_of(*numbered, size=min(12, cell)), 60, 28, 16
+    numbered = [f"{position}. {short(name, 14)}" for position, name in enumerate(names, 1)]
+    size = 12 if n <= 14 else 8
+    left = 24 + px_of(*numbered, size=size)
+    cell = min(32.0, max(7.0, (NARROWEST - left - 40) / n))
+    margins = left, 40, 28, 16
     with new_plot(kind, cell * n, cell * n, description, margins=margins, notes=notes) as plot:
         draw_cells(plot.ax, shares, palette, write)
-        plot.ax.set_yticks(range(n), numbered, fontsize=min(12, cell))
-        every = 1 if cell >= 20 else 5
+        plot.ax.set_yticks(range(n), numbered, fontsize=size)
+        every = 1 if cell >= 14 else 5
         plot.ax.set_xticks(range(0, n, every), [str(c + 1) for c in range(0, n, every)])
         plot.ax.xaxis.tick_top()
         name_ticks(plot.ax, "y", "row")
@@ -279,7 +285,8 @@ def matrix_plot(
 def nothing_svg(kind: str, why: str) -> str:
     """Return a small figure that says why there is none."""
     sentence = f"nothing to draw: {clean(why)}"
-    with new_plot(kind, px_of(sentence), 12, sentence, margins=(12, 12, 12, 12)) as plot:
+    with new_plot(
+        kind, NARROWEST - 24, 2, sentence, margins=(12, 12, 6, 6), notes=[sentence]
+    ) as plot:
         plot.ax.set_axis_off()
-        plot.ax.text(0, 0, sentence)
         return plot.svg()

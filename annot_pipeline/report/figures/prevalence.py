@@ -66,7 +66,7 @@ def prevalence_svg(
     )
     bar = 0.75 / len(estimates)
     with row_plot(
-        "prevalence", names, description, pitch=16 * len(estimates), right=60, top=36,
+        "prevalence", names, description, pitch=16 * len(estimates), right=60, top=52,
         x_label="share", notes=notes, part="label",
     ) as plot:  # fmt: skip
         for n, (name, color, _) in enumerate(estimates):
@@ -79,5 +79,5 @@ def prevalence_svg(
                     va="center", fontsize=10, gid="value",
                 )  # fmt: skip
         plot.ax.set_xlim(0, max(1.1 * float(np.nanmax(shares)), 1e-6))
-        key_above(plot.ax, len(estimates))
+        key_above(plot.ax, 2)
         return plot.svg()

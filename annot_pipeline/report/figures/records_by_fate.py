@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from annot_pipeline.errors import counted
 from annot_pipeline.report.figures.names import short
 from annot_pipeline.report.figures.plot import key_above, nothing_svg, row_plot, text_at_right
 from annot_pipeline.report.figures.remembered import remembered
@@ -20,7 +19,7 @@ COLORS = {
 
 @remembered
 def records_by_fate_svg(
-    records: Mapping[tuple[str, str], int], rows: Mapping[str, int] | None = None
+    records: Mapping[tuple[str, str], int],
 ) -> str:
     """Draw a bar for each export, as long as it has records, divided by their fates.
 
@@ -28,8 +27,6 @@ def records_by_fate_svg(
     ----------
     records
         Their numbers by (export, fate), in the order from the top and from the left.
-    rows
-        How many rows an export has.
 
     Raises
     ------
@@ -44,11 +41,11 @@ def records_by_fate_svg(
         return nothing_svg("records", "there are no records")
     totals = {fate: sum(n for (_, own), n in records.items() if own == fate) for fate in fates}
     words = [f"{short(fate.replace('_', ' '))} {n:,}" for fate, n in totals.items()]
-    n_lines = -(-len(fates) // 4)
+    n_lines = -(-len(fates) // 2)
     description = f"Records by fate: {', '.join(words)}"
     names = [short(export, 36) for export in exports]
     with row_plot(
-        "records", names, description, width=560, pitch=26, right=200, top=16 + 18 * n_lines,
+        "records", names, description, pitch=26, right=72, top=16 + 18 * n_lines,
         x_label="records", part="export",
     ) as plot:  # fmt: skip
         starts = [0] * len(exports)
@@ -59,9 +56,8 @@ def records_by_fate_svg(
                 label=label,
             )  # fmt: skip
             starts = [start + n for start, n in zip(starts, counts, strict=True)]
-        for position, (export, n) in enumerate(zip(exports, starts, strict=True)):
-            note = f" in {rows[export]:,} rows" if rows and export in rows else ""
-            text_at_right(plot.ax, position, f"{counted(n, 'record')}{note}", "total")
+        for position, n in enumerate(starts):
+            text_at_right(plot.ax, position, f"{n:,}", "total")
         plot.ax.set_xlim(0, max(starts))
-        key_above(plot.ax, 4)
+        key_above(plot.ax, 2)
         return plot.svg()

@@ -40,7 +40,7 @@ def reliability_svg(names: Sequence[object], curves: Sequence[Reliability]) -> s
         for name, curve in zip(names, curves, strict=True)
     )
     notes = ["Lines: 95% intervals. Larger points: more labels."]
-    with new_plot("reliability", 320, 300, description, notes=notes) as plot:
+    with new_plot("reliability", 266, 260, description, notes=notes) as plot:
         ax = plot.ax
         ax.set(xlim=(0, 1), ylim=(0, 1), xlabel="mean probability", ylabel="share right")
         ax.grid(visible=True)

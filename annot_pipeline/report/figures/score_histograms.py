@@ -15,7 +15,7 @@ from annot_pipeline.report.figures.remembered import remembered
 from annot_pipeline.report.figures.theme import GREY, INK, SERIES, SMALL
 from annot_pipeline.report.figures.values import beyond, numbers
 
-MOST_PANELS, MOST_BINS, ACROSS = 12, 100, 4
+MOST_PANELS, MOST_BINS, ACROSS = 12, 100, 2
 
 
 @remembered
@@ -50,7 +50,7 @@ def score_histograms_svg(
     """
     if not 1 <= bins <= MOST_BINS:
         raise ValueError(f"{bins} bins: 1 to {MOST_BINS} can be drawn")
-    names = [short(name, 24) for name, _ in histograms]
+    names = [short(name, 16) for name, _ in histograms]
     counts, missing = [], []
     for name, (_, values) in zip(names, histograms, strict=True):
         if wrong := beyond(values, 0, 1):
@@ -67,15 +67,15 @@ def score_histograms_svg(
         for name, without in zip(names[:n], missing, strict=False)
         if without
     ]
-    if n > 1:
-        notes.insert(0, f"Outline: {names[0]}.")
+    outline = f" Outline: {names[0]}." if n > 1 else ""
+    notes.insert(0, f"From left to right: {short(x_label)}.{outline}")
     if n < len(names):
         notes.append(f"The first {n} of {len(names)} methods are drawn.")
     description = f"Histograms of {short(x_label)} in {counted(bins, 'bin')}: "
     with new_plot(
-        "score-histograms", 180, 160, description + ", ".join(names[:n]), notes=notes,
-        margins=(64, 90 if n == 1 else 24, 64 if title else 40, 52),
-        across=min(n, ACROSS), down=ceil(n / ACROSS), gaps=(44, 76),
+        "score-histograms", 266 if n == 1 else 117, 150, description + ", ".join(names[:n]),
+        notes=notes, margins=(64, 24, 76 if title else 50, 52),
+        across=min(n, ACROSS), down=ceil(n / ACROSS), gaps=(32, 92),
     ) as plot:  # fmt: skip
         if title is not None:
             plot.figure.suptitle(short(title, 60), x=0.02, ha="left", fontsize=13, gid="title")
@@ -92,13 +92,10 @@ def score_histograms_svg(
                 ax.stairs(100 * counts[0] / counts[0].sum(), edges, color=INK, gid="outline")
             ax.set(xlim=(0, 1), ylim=(0, 105 * tallest))
             ax.grid(visible=True, axis="y")
-            ax.set_title(names[position], gid="panel")
-            ax.text(
-                1, 1.02, f"n = {counts[position].sum():,}", transform=ax.transAxes, ha="right",
-                fontsize=SMALL, gid="count",
-            )  # fmt: skip
+            ax.set_xticks((0, 0.5, 1), ("0", "0.5", "1"))
+            ax.set_title(names[position], pad=18, gid="panel")
+            ax.text(0, 1.03, f"n = {counts[position].sum():,}", transform=ax.transAxes,
+                    fontsize=SMALL, gid="count")  # fmt: skip
             if position % ACROSS == 0:
                 ax.set_ylabel("share of items, %")
-            if position + ACROSS >= n:
-                ax.set_xlabel(short(x_label, 30))
         return plot.svg()

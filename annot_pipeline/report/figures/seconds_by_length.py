@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import ceil
+from textwrap import fill
 
 import numpy as np
 import numpy.typing as npt
 
 from annot_pipeline.errors import counted
-from annot_pipeline.report.figures.curves import MOST_CURVES, Curve, draw_curves, key_at_right
-from annot_pipeline.report.figures.names import px_of, short
-from annot_pipeline.report.figures.plot import new_plot, nothing_svg
+from annot_pipeline.report.figures.curves import MOST_CURVES, Curve, draw_curves
+from annot_pipeline.report.figures.names import short
+from annot_pipeline.report.figures.plot import key_above, new_plot, nothing_svg
 from annot_pipeline.report.figures.remembered import remembered
 from annot_pipeline.report.figures.values import evenly, numbers
 
 NOTHING = "nothing was timed by the length of its text"
-MOST_TICKS = 10
+MOST_TICKS = 6
 """Lengths that are written with their counts."""
 
 
@@ -70,31 +72,27 @@ def seconds_by_length_svg(
         return nothing_svg("seconds-by-length", NOTHING)
     ends = ", ".join(f"{short(curve.name)} {curve.last:.3g}" for curve in curves)
     description = f"{short(y_label)} at {counted(x.size, 'length')} of text, over all: {ends}"
-    labels = [short(curve.name) for curve in curves]
-    notes = ["Each point: texts of so many words or fewer. Under it: how many were timed."]
-    with new_plot(
-        "seconds-by-length", 460, 260, description, notes=notes,
-        margins=(64, 70 + px_of(*labels), 36, 58 + 15 * len(names)),
-    ) as plot:  # fmt: skip
+    notes = [
+        "Each point: texts of so many words or fewer. Under it: how many were timed, of "
+        f"{' and '.join(short(name, 30) for name in names)}."
+    ]
+    margins = 76, 24, 22 + 18 * ceil(len(curves) / 2), 58 + 15 * len(names)
+    with new_plot("seconds-by-length", 254, 240, description, notes=notes, margins=margins) as plot:
         ax = plot.ax
         draw_curves(ax, curves)
-        ax.set_title(short(y_label, 60), weight="normal", gid="axis")
+        ax.set_ylabel(fill(short(y_label, 60), 36), gid="axis")
         ax.set_ylim(bottom=0)
         ticked = evenly(x.size, MOST_TICKS).tolist()
         ax.set_xticks(x[ticked], [f"{v:,.6g}" for v in x[ticked]])
-        for row, name in enumerate(names):
+        for row in range(len(names)):
             down = -(34 + 15 * row)
             for at in ticked:
                 ax.annotate(
                     _brief(n[row, at]), (x[at], 0), (0, down), xycoords=("data", "axes fraction"),
                     textcoords="offset pixels", ha="center", fontsize=10, gid="count",
                 )  # fmt: skip
-            ax.annotate(
-                f"n, {short(name, 30)}", (1, 0), (24, down), xycoords="axes fraction",
-                textcoords="offset pixels", fontsize=10,
-            )  # fmt: skip
         ax.set_xlabel("words of the source, at most", labelpad=8 + 15 * len(names))
-        key_at_right(ax)
+        key_above(ax, 2)
         return plot.svg()
 
 

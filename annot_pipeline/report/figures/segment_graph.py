@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from annot_pipeline.report.figures.names import px_of, short
-from annot_pipeline.report.figures.plot import new_plot, nothing_svg
+from annot_pipeline.report.figures.plot import NARROWEST, new_plot, nothing_svg
 from annot_pipeline.report.figures.remembered import remembered
 from annot_pipeline.report.figures.theme import BLUE, INK, SMALL, VERMILLION
 
@@ -64,23 +64,25 @@ def segment_graph_svg(
         return nothing_svg("segment-graph", "the segment has no outputs")
     pairs = sorted({(a, b, o) if o > 0 or (o == 0 and a < b) else (b, a, -o) for a, b, o in edges})
     contradicts = {component[a] for a, b, o in pairs if o and component[a] == component[b]}
-    minus = str.maketrans("-", "\u2212")
-    labels = [
-        f"{short(name, 24)}\nf {str(own).translate(minus)}, rank {own_rank}"
-        for name, own, own_rank in zip(names, f.tolist(), ranks.tolist(), strict=True)
-    ]
     layers = np.unique(ranks, return_inverse=True)[1]
     x = np.zeros(n)
     for layer in range(layers.max() + 1):
         members = np.flatnonzero(layers == layer)
         members = members[np.lexsort((members, component[members]))]
         x[members] = np.arange(members.size) - (members.size - 1) / 2 + 0.17 * (layer % 2)
-    column = 30 + px_of(*(label.split("\n")[0] for label in labels), "f -00, rank 00", size=SMALL)
-    width, height = column * (x.max() - x.min() + 1), 76.0 * (layers.max() + 1)
+    across, minus = x.max() - x.min() + 1, str.maketrans("-", "\u2212")
+    room = (NARROWEST - 32) / across - 26
+    labels = [
+        f"{short(name, max(8, room / px_of('x', size=SMALL)))}\n"
+        f"f {str(own).translate(minus)}\nrank {own_rank}"
+        for name, own, own_rank in zip(names, f.tolist(), ranks.tolist(), strict=True)
+    ]
+    column = 26 + px_of(*(label.split("\n")[0] for label in labels), "rank 00", size=SMALL)
+    width, height = column * across, 84.0 * (layers.max() + 1)
     title = "" if segment is None else short(segment, 60)
     order = ", ".join(label.replace("\n", " ") for label in labels)
     description = f"Comparisons of segment {title} and ranks by dominance: {order}"
-    with new_plot("segment-graph", max(width, 420), height, description, notes=[MEANING],
+    with new_plot("segment-graph", max(width, NARROWEST - 32), height, description, notes=[MEANING],
                   margins=(16, 16, 32, 16)) as plot:  # fmt: skip
         ax = plot.ax
         ax.set_axis_off()
@@ -99,6 +101,6 @@ def segment_graph_svg(
         colors = [VERMILLION if own in contradicts else BLUE for own in component]
         ax.scatter(x, layers, 100, color=colors, zorder=3, linewidth=0)
         for at, layer, label in zip(x.tolist(), layers.tolist(), labels, strict=True):
-            ax.annotate(label, (at, layer), (9, 3), textcoords="offset pixels", fontsize=SMALL,
+            ax.annotate(label, (at, layer), (9, -3), textcoords="offset pixels", fontsize=SMALL,
                         gid="output")  # fmt: skip
         return plot.svg()

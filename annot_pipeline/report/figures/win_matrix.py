@@ -17,7 +17,7 @@ from annot_pipeline.report.figures.values import numbers
 MOST_SYSTEMS = isqrt(MOST_POINTS)
 """Systems drawn, from the best on."""
 
-NUMBERED = 16
+NUMBERED = 10
 """Most systems whose cells show their percentages."""
 
 

@@ -83,13 +83,11 @@ def _figure(contents: Contents) -> str:
     label = f"{len(sources) - MOST_EXPORTS:,} other exports"
     names = without_shared_folder([source["name"] for source in sources])
     records: Counter[tuple[str, str]] = Counter()
-    rows: Counter[str] = Counter()
     for position, (own, source) in enumerate(zip(names, sources, strict=True)):
         name = own if position < MOST_EXPORTS else label
-        rows[name] += source["rows"]
         for fate in reversed(FATES):
             records[name, fate] += source["records"].get(fate, 0)
-    return records_by_fate_svg(records, rows)
+    return records_by_fate_svg(records)
 
 
 def without_shared_folder(names: Sequence[str]) -> list[str]:

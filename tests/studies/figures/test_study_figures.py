@@ -59,7 +59,9 @@ def test_missing_points_are_gaps():
 def test_six_methods_differ_in_colour_dashes_and_marker():
     figure = curves_svg(*six(9)[::-1], Curve("seventh", X, Y), title="$Title$")
     lines = [next(group.iter(f"{SVG}path")).attrib["style"] for group in figure.parts("curve")]
-    markers = {list(group.iter(f"{SVG}path"))[1].attrib["d"] for group in figure.parts("curve")}
+    shapes = {e.get("id"): e.get("d") for e in figure.root.iter(f"{SVG}path")}
+    uses = [next(group.iter(f"{SVG}use")) for group in figure.parts("curve")]
+    markers = {shapes[use.attrib["href"][1:]] for use in uses}
     assert len({*lines}) == len(markers) == 6
     assert [text for text in figure.texts if text.startswith("method")] == [
         f"method {n}" for n in range(5, -1, -1)
