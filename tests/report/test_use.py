@@ -72,7 +72,8 @@ def test_of_several_tasks_only_clear_winners_are_told():
     rows = [*ranked("t", ("a", 1, 1), ("b", 2, 1)), *ranked("u", ("b", 1, 1), ("a", 2, 2))]
     tile = winner_tile(contents(rows))
     assert (tile.value, tile.words) == (
-        "1 of 2 tasks", "have one system that is better than all others: b in u",
+        "1 of 2 tasks",
+        "have a system better than all others. First: b in u, a in t (tied with 1)",
     )  # fmt: skip
 
 

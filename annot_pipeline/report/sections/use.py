@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from statistics import median
+from textwrap import shorten
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
@@ -26,8 +27,9 @@ from annot_pipeline.storage.candidates import candidate_steps
 
 FEW = 3
 """Systems and tasks that are named; of more, the number is told."""
-MOST_WARNINGS = 5
-FEW_CERTAIN = 0.2
+MOST_WARNINGS, MOST_DETAIL = 5, 140
+"""Warnings that are shown, and characters of what each names."""
+FEW_CERTAIN = 0.5
 """Share of labels that are certain or decided below which the verdict says so first."""
 NAME = re.compile(r"\w[\w./%:+-]{0,59}", re.ASCII)
 
@@ -66,7 +68,8 @@ def use(contents: Contents) -> dict[str, Any]:
         "warnings": [
             {"level": check["level"], "name": check["name"],
              "statement": f"could not be checked: {check['unchecked']}" if check["unchecked"]
-                          else statement(check["value"], check["question"])}
+                          else statement(check["value"], check["question"]),
+             "detail": shorten(check["detail"], MOST_DETAIL, placeholder=" …")}
             for check in open_gates[:MOST_WARNINGS]
         ],
         "n_warnings": len(open_gates),
@@ -232,7 +235,9 @@ def judges_tile(contents: Contents) -> Tile:
     words = f"of {counted(n_judges, 'judge')}; {dropped:,} dropped by a test"
     if not dropped:
         words = "none was dropped" if tested else "none was tested"
-    words += f"; {concerns}" if (concerns := judge_concerns(contents)) else ""
+    is_known = any(row["accuracy"] is not None for row in contents.used_judges)
+    concerns = judge_concerns(contents) or ("none of the others looks random" if is_known else "")
+    words += f"; {concerns}" if concerns else ""
     return Tile("Judges who count", number(n_judges - dropped, "count"), words, "judges")
 
 
@@ -260,15 +265,23 @@ def winner_tile(contents: Contents) -> Tile:
     if not leaders:
         return _agreement_tile(contents)
     if len(leaders) > 1:
-        won = [
-            f"{best[0]} in {task}"
+        unbeaten = {task: best_systems(rows)[0] for task, rows in leaders}
+        chance = {task for task in unbeaten if _is_by_chance(contents, task)}
+        won = [task for task, names in unbeaten.items() if len(names) == 1 and task not in chance]
+        others = [task for task in unbeaten if task not in won]
+        first = [f"{unbeaten[task][0]} in {task}" for task in won] + [
+            f"{rows[0]['system']} in {task} ("
+            + (
+                "agreement by chance"
+                if task in chance
+                else f"tied with {len(unbeaten[task]) - 1:,}"
+            )
+            + ")"
             for task, rows in leaders
-            if len(best := best_systems(rows)[0]) == 1 and not _is_by_chance(contents, task)
+            if task in others
         ]
-        words = f"have one system that is better than all others: {first_of(won, FEW)}"
-        if not won:
-            words = "have one system that is better than all others"
-        return Tile("First", f"{len(won):,} of {len(leaders):,} tasks", words, "rankings")
+        words = f"have a system better than all others. First: {first_of(first, FEW)}"
+        return Tile("Winner", f"{len(won):,} of {len(leaders):,} tasks", words, "rankings")
     rows = leaders[0][1]
     best, which = best_systems(rows)
     name, rest = rows[0]["system"], [system for system in best if system != rows[0]["system"]]
