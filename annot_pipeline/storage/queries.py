@@ -263,6 +263,7 @@ def _database(config: tuple[tuple[str, Any], ...]) -> duckdb.DuckDBPyConnection:
     }
     database = duckdb.connect(":memory:", config=fixed | dict(config))
     database.execute("SET GLOBAL TimeZone = 'UTC'")
+    database.execute(sql_text("answer_text"))
     return database
 
 

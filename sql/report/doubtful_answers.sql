@@ -10,14 +10,7 @@ WITH chosen AS (
 answers AS (
     SELECT
         c.task, c.item, j.judgment_id, j.judge, j.fate, j.label, c.label AS best, c.runner_up,
-        CASE
-            WHEN j.label IS NOT NULL THEN j.label
-            WHEN j.preference = 'a' OR j.rank_a < j.rank_b THEN j.item_a || ' is better'
-            WHEN j.preference = 'b' OR j.rank_b < j.rank_a THEN j.item_b || ' is better'
-            WHEN j.item_a IS NOT NULL THEN 'tie'
-            WHEN j.score IS NOT NULL THEN concat_ws(' ', j.criterion, printf('%g', j.score))
-            ELSE coalesce('rank ' || j.rank, '')
-        END AS answer
+        answer_text(j) AS answer
     FROM judgments AS j
     INNER JOIN chosen AS c
         ON
