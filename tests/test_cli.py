@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -347,3 +348,27 @@ def test_a_mistyped_command_is_answered_with_the_likely_one(capsys):
             main([typed, "x"])
         assert end.value.code == 2
         assert answer in capsys.readouterr().err
+
+
+def test_quiet_and_verbose_exclude_each_other(capsys, campaign):
+    with pytest.raises(SystemExit) as end:
+        main(["status", str(campaign), "-q", "-v"])
+    assert end.value.code == 2
+    assert "-v/--verbose: not allowed with argument -q/--quiet" in capsys.readouterr().err
+
+
+def test_an_interrupted_command_says_so_and_ends_as_shells_expect(capsys, campaign, monkeypatch):
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("annot_pipeline.commands.status.status", stop)
+    status, out, err = run(capsys, "status", campaign)
+    assert (status, out, err) == (130, "", "annot: stopped; the last release stands\n")
+
+
+def test_a_bundled_example_without_exports_names_make_build(capsys, tmp_path):
+    folder = tmp_path / "examples" / "simulated"
+    shutil.copytree(Path(__file__).parents[1] / "examples" / "simulated", folder)
+    status, _, err = run(capsys, "build", folder)
+    assert status == 2
+    assert "make build writes the exports of the examples" in err

@@ -59,7 +59,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _failed(arguments, StoreError("a defect of annot", [Problem("", what, do=do)]))
     except KeyboardInterrupt:
         print("annot: stopped; the last release stands", file=sys.stderr)
-        return 1
+        return 130
 
 
 @contextlib.contextmanager

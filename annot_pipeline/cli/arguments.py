@@ -29,8 +29,11 @@ class Command(NamedTuple):
 
     def add_to(self, parser: argparse.ArgumentParser) -> None:
         """Add the arguments, and what runs them."""
-        for names, options in (*self.arguments, *EVERYWHERE):
+        for names, options in (*self.arguments, JSON):
             parser.add_argument(*names, **options)
+        one_of = parser.add_mutually_exclusive_group()
+        for names, options in (QUIET, VERBOSE):
+            one_of.add_argument(*names, **options)
         parser.set_defaults(run=self.run)
 
     def run(self, arguments: argparse.Namespace) -> int:
@@ -78,14 +81,9 @@ def flag(name: str, text: str) -> Argument:
     return (name,), {"action": "store_true", "help": text}
 
 
-EVERYWHERE = (
-    flag("--json", "print one JSON document"),
-    (("-q", "--quiet"), {"action": "store_true", "help": "tell no progress"}),
-    (
-        ("-v", "--verbose"),
-        {"action": "store_true", "help": "tell every step; trace: versions of code"},
-    ),
-)
+JSON = flag("--json", "print one JSON document")
+QUIET = ("-q", "--quiet"), {"action": "store_true", "help": "tell no progress"}
+VERBOSE = ("-v", "--verbose"), {"action": "store_true", "help": "tell every step, code and hashes"}
 """Options of all commands."""
 CAMPAIGN_HELP = "campaign.yaml or the folder that holds it"
 SET_HELP = "override a setting of campaign.yaml, as --set seed=3 (repeatable)"

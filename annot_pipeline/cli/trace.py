@@ -7,10 +7,12 @@ import shlex
 import textwrap
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from math import log
 from typing import Any
 
 from annot_pipeline.cli.common import load, show, terminal, typed
 from annot_pipeline.cli.render import LONGEST_CELL, fields, table, terminal_columns, text
+from annot_pipeline.contracts import GOLD
 from annot_pipeline.errors import counted, row_and_line
 
 Row = dict[str, Any]
@@ -23,20 +25,15 @@ WIDTH = min(98, terminal_columns() - 2)
 LONGEST = 80
 UNLIKELY = 5e-5
 """Probability below which a class without votes is not shown."""
-GOLD_TABLES = (
-    "labels", "label_distributions", "prevalence", "judge_confusion", "scores", "segment_ranks",
-    "system_rankings", "judges", "judgments", "lineage",
-)  # fmt: skip
-"""Tables whose data versions are told even if no other stage takes them."""
 ITEM = "segment system text source reference truth"
-JUDGMENT = (
-    "judge kind answer criterion evidence rules_out weight z fate control where reason beside"
-)
+JUDGED = "judge kind answer criterion evidence rules_out weight z fate control where reason beside"
 RECORD = "fate judge where reason"
 TEST = (
     "judge verdict test contrast statistic effect p_value p_adjusted n_pairs=n "
     "verdict_reason=reason"
 )
+REST = "dependence of judges, votes, known items"
+"""What else the published probability rests on: the label models that are averaged."""
 WITHOUT = "judge n_left label probability flips raw_mean=mean change z_mean=z easl_score=EASL"
 RANK = "item rank dominance n_dominates=over n_dominated_by=under in_contradiction"
 
@@ -115,7 +112,7 @@ def _trace(trace: Row) -> Iterator[str]:
     yield from table("ranks within segments", trace["segment_ranks"], RANK)
     headline = [row for row in trace["system_rankings"] if row.get("headline", True)]
     yield from table("rankings of the system", headline, "system method rank score cluster")
-    taken = {name for run in trace["chain"] for name in run["inputs"]} | {*GOLD_TABLES}
+    taken = {name for run in trace["chain"] for name in run["inputs"]} | {*GOLD}
     chain = [
         run
         | {"run": run["run"][:8], "code": str(run["code_version"])}
@@ -181,11 +178,15 @@ def _judgments(trace: Row) -> Iterator[str]:
     if trace["runner_up"] is not None:
         model = trace["label"].get("model_label") or trace["label"]["label"]
         title += f"; evidence in nats, for {text(model, 40)} against {text(trace['runner_up'], 40)}"
-    yield from table(title, rows, JUDGMENT, most=MOST_JUDGMENTS, longest=LONGEST)
+    yield from table(title, rows, JUDGED, most=MOST_JUDGMENTS, longest=LONGEST)
     evidence = [row["evidence"] for row in rows if row["likelihoods"]]
-    if trace["prior_evidence"] is not None and None not in evidence:
-        prior = trace["prior_evidence"]
-        sums = {"evidence of the prevalence": prior, "evidence together": prior + sum(evidence)}
+    if (prior := trace["prior_evidence"]) is not None and None not in evidence:
+        together = prior + sum(evidence)
+        sums = {"evidence of the prevalence": prior, "evidence together": together}
+        p = {row["label"]: row["probability"] for row in trace["distribution"]}
+        if p.get(model) and p.get(trace["runner_up"]):
+            published = log(p[model] / p[trace["runner_up"]])
+            sums |= {REST: published - together, "log odds as published": published}
         yield from fields(sums, {name: name for name in sums}, indent="  ")
 
 

@@ -33,6 +33,7 @@ BATCH_FILES = (
     SAMPLE,
 )
 """What any platform writes."""
+NO_TEXT = "show the name of the item, which has no text: map text under items in campaign.yaml"
 
 
 @dataclass(frozen=True)
@@ -107,7 +108,9 @@ def write_batch(
             name = task.question.task
             targets = [folder / pattern.format(stems[name]) for pattern in platform.files]
             paths = [written.enter_context(atomic_write(target)) for target in targets]
-            warnings += [f"{name}: {what}" for what in platform.write_task(task, paths)]
+            without = task.slots["text"].null_count
+            no_text = [f"{without:,} of {task.slots.num_rows:,} slots {NO_TEXT}"] if without else []
+            warnings += [f"{name}: {what}" for what in no_text + platform.write_task(task, paths)]
             files = [
                 {"path": str(target), "bytes": path.stat().st_size}
                 for target, path in zip(targets, paths, strict=True)

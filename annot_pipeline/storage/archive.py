@@ -200,8 +200,10 @@ def glob_exports(folder: Path, pattern: str, where: str = "") -> tuple[Path, lis
 
 def _nearby(folder: Path, pattern: str) -> str:
     """Return what lies where the glob leads, as far as there is such a folder."""
-    lowest = folder
-    for part in Path(pattern).parts:
+    lowest, parts = folder, Path(pattern).parts
+    if folder.parent.name == "examples" and "build" in parts:
+        return "; make build writes the exports of the examples"
+    for part in parts:
         if not (lowest / part).is_dir():
             break
         lowest /= part

@@ -6,12 +6,13 @@ import json
 import re
 import shlex
 import shutil
+from math import log
 from pathlib import Path
 
 import pytest
 
 from annot_pipeline.cli import main
-from annot_pipeline.cli.trace import record_place
+from annot_pipeline.cli.trace import REST, record_place
 from annot_pipeline.contracts import SCHEMA_VERSION
 from annot_pipeline.storage.releases import Release
 from tests.full_campaign import LABELS, TASK
@@ -48,6 +49,14 @@ def test_a_label_with_a_decision(run):
     assert any(line.split()[:2] == ["=gpt<LLM>|4", "model"] for line in lines)
     assert "row 33 (line 34)" in out
     assert "  evidence of the prevalence: " in out
+    together, rest, published = (
+        float(re.search(rf"^  {name}: (\S+)$", out, re.MULTILINE)[1])
+        for name in ("evidence together", REST, "log odds as published")
+    )
+    (trace,) = json.loads(run(ITEM, "--json")[1])["traces"]
+    *_, second, best = sorted(row["probability"] for row in trace["distribution"])
+    assert together + rest == pytest.approx(published, abs=2e-3)
+    assert published == pytest.approx(log(best / second), abs=2e-3)
     assert "\nwithout one judge\n" in out
     assert re.search(r"^made by \d+ stages: -v shows versions", out, re.MULTILINE)
     assert "infer_labels" not in out
