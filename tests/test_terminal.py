@@ -6,13 +6,16 @@ import io
 import os
 import pty
 import re
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+from annot_pipeline.cli import COMMANDS, main
 from annot_pipeline.cli.render import Column, fit, table
-from annot_pipeline.cli.terminal import Terminal, write
+from annot_pipeline.cli.terminal import TO_COPY, Terminal, write
 from annot_pipeline.errors import Passing, Step
 from tests.report.report_pages import labels_campaign
 
@@ -116,6 +119,72 @@ def test_commands_on_a_terminal(tmp_path, columns):
         assert {code[-1] for code in ESCAPE.findall(shown)} <= set("mKAhl"), command
         lines = [ESCAPE.sub("", line).rstrip("\r") for line in shown.split("\n")]
         assert all(len(line) <= columns for line in lines if line.startswith("  item ")), command
+
+
+PREDICTIONS = "item,label\n" + "".join(f"item {n},yes\n" for n in range(12))
+SESSIONS = {
+    "validate": [], "build": [], "status": [], "releases": [], "items": ["--uncertain"],
+    "trace": ["item 3"], "bisect": ["item 3"], "diff": [], "verify": [], "plan": [],
+    "hits": ["-o", "{folder}/hits"], "review": [], "score": ["{folder}/predictions.csv"],
+    "pin": ["v0001"], "prune": ["--keep", "3"], "publish": ["--to", "{folder}/copy"],
+    "forget": ["nobody", "--because", "gone"], "retract": ["v0099", "--because", "wrong"],
+    "rollback": ["v0099", "--because", "wrong"],
+}  # fmt: skip
+"""What follows the campaign, by command."""
+WITHOUT_CAMPAIGN = {"init": ["{folder}/exports/labels-1.csv", "-o", "{folder}/new"]}
+DOCUMENTS = {"serve", "schema"}
+"""They serve pages, and print one JSON document."""
+
+
+@pytest.fixture(scope="module")
+def labels_folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("a campaign in a folder whose name is long enough to matter")
+    labels_campaign(folder)
+    (folder / "predictions.csv").write_text(PREDICTIONS)
+    return folder
+
+
+def test_every_command_has_a_session():
+    named = SESSIONS.keys() | WITHOUT_CAMPAIGN.keys() | DOCUMENTS
+    assert named == {command.name for command in COMMANDS}
+
+
+def session(name: str, folder: Path) -> list[str]:
+    more = [word.format(folder=folder) for word in (SESSIONS | WITHOUT_CAMPAIGN)[name]]
+    return [name, *([] if name in WITHOUT_CAMPAIGN else [str(folder)]), *more]
+
+
+@pytest.mark.parametrize("name", [*SESSIONS, *WITHOUT_CAMPAIGN])
+def test_every_command_fits_a_terminal_and_gives_a_pipe_plain_text(
+    monkeypatch, labels_folder, tmp_path, name
+):
+    """Paths and commands to copy stay whole."""
+    folder = tmp_path / "campaign"
+    shutil.copytree(labels_folder, folder)
+    for stream, columns in ((Tty(), 80), (io.StringIO(), 80)):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        for which in ("stdout", "stderr"):
+            monkeypatch.setattr(sys, which, stream)
+        assert main(session(name, folder)) in (0, 1, 2)
+        shutil.rmtree(folder / "new", ignore_errors=True)
+        shutil.rmtree(folder / "copy", ignore_errors=True)
+        shown = stream.getvalue()
+        assert shown.strip()
+        if not stream.isatty():
+            assert "\x1b" not in shown
+            continue
+        lines = ESCAPE.sub("", shown).replace("\r", "\n").split("\n")
+        long = [line for line in lines if len(line) > columns and not TO_COPY.match(line)]
+        assert all("/" in max(line.split(), key=len) for line in long), long
+
+
+def test_no_color_is_heeded_by_commands(monkeypatch, labels_folder):
+    for setting, is_colored in (("", True), ("1", False)):
+        monkeypatch.setenv("NO_COLOR", setting)
+        stream = Tty()
+        monkeypatch.setattr(sys, "stderr", stream)
+        main(session("rollback", labels_folder))
+        assert bool(re.search(r"\x1b\[[0-9;]*3[0-7]m", stream.getvalue())) is is_colored
 
 
 def on_a_terminal(command: list[str], columns: int) -> str:

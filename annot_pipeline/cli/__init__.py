@@ -47,9 +47,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         )
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
-        problem = Problem(
-            "", f"{where}{error.strerror or error}", do="free space, or restore access"
-        )
+        what = f"{where}{error.strerror or error}"
+        problem = Problem("", what, do="free space, or restore access")
         return _failed(arguments, StoreError("a file cannot be read or written", [problem]))
     except Exception as error:
         if os.environ.get("ANNOT_DEBUG"):

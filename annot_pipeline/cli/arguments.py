@@ -82,8 +82,8 @@ def flag(name: str, text: str) -> Argument:
 
 
 JSON = flag("--json", "print one JSON document")
-QUIET = ("-q", "--quiet"), {"action": "store_true", "help": "tell no progress"}
-VERBOSE = ("-v", "--verbose"), {"action": "store_true", "help": "tell every step, code and hashes"}
+QUIET: Argument = ("-q", "--quiet"), {"action": "store_true", "help": "tell no progress"}
+VERBOSE: Argument = ("-v", "--verbose"), {"action": "store_true", "help": "tell all steps, hashes"}
 """Options of all commands."""
 CAMPAIGN_HELP = "campaign.yaml or the folder that holds it"
 SET_HELP = "override a setting of campaign.yaml, as --set seed=3 (repeatable)"

@@ -9,10 +9,7 @@ from annot_pipeline.cli.common import Document, check_output, load, show, typed
 from annot_pipeline.cli.render import fields, table
 from annot_pipeline.errors import counted
 
-SHOWN = (
-    "task item label probability=by runner_up runner_up_probability=by votes n_judges=judges "
-    "reasons text"
-)
+SHOWN = "item label probability=by runner_up runner_up_probability=by votes n_judges reasons text"
 
 
 def run_items(arguments: argparse.Namespace) -> int:
@@ -39,10 +36,11 @@ def run_items(arguments: argparse.Namespace) -> int:
     def lines() -> Iterator[str]:
         rows = document["items"]
         title = f"{counted(document['n_items'], 'item')}, the least probable label first"
-        yield from table(title, rows, SHOWN, most=len(rows), longest=40)
+        shown = "task " * (len({row["task"] for row in rows}) > 1) + SHOWN
+        yield from table(title, rows, shown, most=len(rows), longest=40)
         yield from fields(document, {"path": "all items"})
         if not rows:
-            yield "no item"
+            yield "no label fits; annot serve and the report list scores and comparisons"
         elif document["path"] is None and len(rows) < document["n_items"]:
             yield "next: -o FILE.csv writes all of them, --rows N shows more"
         else:

@@ -130,7 +130,8 @@ class Column(NamedTuple):
 def fit(columns: Sequence[Column], most: int) -> tuple[list[Column], list[str]]:
     """Return columns that take so many characters at most, and the heads of those left out.
 
-    The widest texts are cut first, to `NARROWEST`; then columns go from the right.
+    The widest texts are cut first, to `NARROWEST`; then columns go from the right, and the others
+    share their room.
     """
     shown = list(columns)
     while sum(column.width + 2 for column in shown) - 2 > most:
@@ -142,7 +143,8 @@ def fit(columns: Sequence[Column], most: int) -> tuple[list[Column], list[str]]:
             shown.pop()
         else:
             break
-    return shown, [column.cells[0] for column in columns[len(shown) :]]
+    left_out = [column.cells[0] for column in columns[len(shown) :]]
+    return (fit(columns[: len(shown)], most)[0] if left_out else shown), left_out
 
 
 def terminal_columns() -> int:

@@ -7,9 +7,11 @@ writes to terminals and is loaded for them alone.
 from __future__ import annotations
 
 import os
+import re
 import sys
 import time
 from collections.abc import Iterable
+from textwrap import fill
 from typing import TYPE_CHECKING, Any, TextIO
 
 from annot_pipeline.errors import Passing, Step, counted, printable
@@ -20,11 +22,11 @@ if TYPE_CHECKING:
 BETWEEN = 60.0
 """Seconds between passing messages in a file."""
 WARNING = "warn: "
-STYLES = {
-    "warn:": "yellow", "error:": "red", "annot:": "bold red", "next:": "bold",
-    "published": "green",
-}  # fmt: skip
+STYLES = {"warn:": "yellow", "error:": "red", "annot:": "bold red", "next:": "bold"}
+STYLES |= {"published": "green"}
 """Styles of lines by their first word."""
+TO_COPY = re.compile(r" *(annot|open|dagster) |next: (.* )?(annot|open) |.*(^| )# ")
+"""Commands, and lines of a file, which are not divided."""
 
 
 class Terminal:
@@ -101,7 +103,7 @@ class Terminal:
 
     def _print(self, line: str) -> None:
         if self.live is not None:
-            self.live.console.print(styled(line), soft_wrap=True)
+            self.live.console.print(styled(line, self.live.console.width), soft_wrap=True)
         else:
             write([line], sys.stderr)
 
@@ -114,15 +116,19 @@ def write(lines: Iterable[str], stream: TextIO) -> None:
         return
     target = console(stream)
     for line in lines:
-        target.print(styled(line), soft_wrap=True)
+        target.print(styled(line, target.width * stream.isatty()), soft_wrap=True)
 
 
-def styled(line: str) -> Any:
-    """Return a line with the style of its first word."""
+def styled(line: str, width: int) -> Any:
+    """Return a line with the style of its first word, divided between words if it is too long."""
     from rich.text import Text
 
-    word = line.strip().partition(" ")[0]
-    return Text(printable(line), style=STYLES.get(word, ""))
+    text, word = printable(line), line.strip().partition(" ")[0]
+    if 0 < width < len(text) and not TO_COPY.match(text):
+        tab = " " * (len(text) - len(text.lstrip()) + 2)
+        whole: Any = {"break_long_words": False, "break_on_hyphens": False}
+        text = fill(text, width, subsequent_indent=tab, **whole)
+    return Text(text, style=STYLES.get(word, ""))
 
 
 def console(stream: TextIO) -> Console:

@@ -28,10 +28,7 @@ UNLIKELY = 5e-5
 ITEM = "segment system text source reference truth"
 JUDGED = "judge kind answer criterion evidence rules_out weight z fate control where reason beside"
 RECORD = "fate judge where reason"
-TEST = (
-    "judge verdict test contrast statistic effect p_value p_adjusted n_pairs=n "
-    "verdict_reason=reason"
-)
+TEST = "judge verdict test statistic effect p_value p_adjusted n_pairs=n verdict_reason=reason"
 REST = "dependence of judges, votes, known items"
 """What else the published probability rests on: the label models that are averaged."""
 WITHOUT = "judge n_left label probability flips raw_mean=mean change z_mean=z easl_score=EASL"
