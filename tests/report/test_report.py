@@ -241,3 +241,15 @@ def test_ranks_that_changed_are_those_alone():
     assert [row[0] for row in actual["ranks"]["rows"]] == ["b", "c"]
     assert [row[0] for row in actual["clusters"]["rows"]] == ["d"]
     assert (actual["ranks"]["n"], actual["clusters"]["n"]) == (2, 1)
+
+
+def test_a_campaign_of_one_judge_says_that_nobody_was_compared(tmp_path):
+    rows = [row for row in label_rows() if row["judge"] == "judge 0"]
+    assert len(rows) == 12
+    page = Page(report_of(labels_campaign(tmp_path, rows)))
+    assert not page.open
+    shown = re.sub(r"<[^>]+>", " ", page.html.split('class="tiles"')[1].split("</ul>")[0])
+    words = " ".join(shown.split())
+    assert "Judges who count 1 none was tested" in words
+    assert "looks random" not in words
+    assert "Few labels are certain" in page.html

@@ -31,7 +31,7 @@ MOST_POINTS = 5_000
 
 SETTINGS: dict[Any, Any] = {
     "axes.axisbelow": True,
-    "axes.edgecolor": f"{INK}66",
+    "axes.edgecolor": f"{INK}8c",
     "axes.facecolor": "none",
     "axes.labelsize": FONT_SIZE,
     "axes.labelcolor": INK,
@@ -49,10 +49,10 @@ SETTINGS: dict[Any, Any] = {
     "svg.hashsalt": "annot-pipeline",
     "text.color": INK,
     "text.parse_math": False,
-    "xtick.color": f"{INK}66",
+    "xtick.color": f"{INK}8c",
     "xtick.labelcolor": INK,
     "xtick.labelsize": SMALL,
-    "ytick.color": f"{INK}66",
+    "ytick.color": f"{INK}8c",
     "ytick.labelcolor": INK,
     "ytick.labelsize": SMALL,
 }

@@ -235,8 +235,9 @@ def judges_tile(contents: Contents) -> Tile:
     words = f"of {counted(n_judges, 'judge')}; {dropped:,} dropped by a test"
     if not dropped:
         words = "none was dropped" if tested else "none was tested"
-    is_known = any(row["accuracy"] is not None for row in contents.used_judges)
-    concerns = judge_concerns(contents) or ("none of the others looks random" if is_known else "")
+    is_known = n_judges > 1 and any(row["accuracy"] is not None for row in contents.used_judges)
+    none = "none of the others looks random" if dropped else "none looks random"
+    concerns = judge_concerns(contents) or none * is_known
     words += f"; {concerns}" if concerns else ""
     return Tile("Judges who count", number(n_judges - dropped, "count"), words, "judges")
 
