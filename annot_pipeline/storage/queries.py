@@ -263,7 +263,7 @@ def _database(config: tuple[tuple[str, Any], ...]) -> duckdb.DuckDBPyConnection:
     }
     database = duckdb.connect(":memory:", config=fixed | dict(config))
     database.execute("SET GLOBAL TimeZone = 'UTC'")
-    database.execute(sql_text("answer_text"))
+    database.execute((_folder() / "answer_text.sql").read_text(encoding="utf-8"))
     return database
 
 
