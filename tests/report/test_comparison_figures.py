@@ -202,6 +202,7 @@ def test_names_may_hold_anything(names):
         assert all(0 <= float(t.get("x", 0)) <= figure.width for t in figure.root.iter() if t.text)
 
 
+@pytest.mark.slow
 def test_the_same_bytes_whatever_the_order_of_rows():
     rows = [*CHAIN, ("s", "a", "c", 0), ("s", "d", "a", 1), ("s", "x", "y", 1)]
     one, other = compared(rows), compared(rows[::-1])

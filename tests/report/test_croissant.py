@@ -42,6 +42,7 @@ def dataset(full_release) -> Any:
     return mlcroissant.Dataset(jsonld=full_release.folder / "croissant.json")
 
 
+@pytest.mark.slow
 def test_mlcroissant_finds_nothing_wrong(full_release, caplog):
     with caplog.at_level(logging.WARNING):
         actual = mlcroissant.Dataset(jsonld=full_release.folder / "croissant.json")

@@ -124,6 +124,7 @@ def test_too_many_items_are_cut_and_the_command_for_all_is_told(mixed):
     assert max(len(item[6]) for item in json.loads(facts["data"])["items"]) == module.MOST_TEXT
 
 
+@pytest.mark.slow
 def test_a_pair_that_judges_fight_over(tmp_path):
     votes = [("x", "y", "aab"), ("y", "z", "aaa"), ("x", "z", "abab")]
     rows = [

@@ -298,6 +298,7 @@ def test_judges(contents):
     assert sum(len(figure.points(verdict)) for verdict in verdicts) == len(table) > 1
 
 
+@pytest.mark.slow
 def test_differences_of_judges(contents):
     """Without repeats, the effect of a judge is the mean difference to degraded copies."""
     section = Section(html_of(judges, contents))

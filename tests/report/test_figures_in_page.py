@@ -38,6 +38,7 @@ HOSTILE = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", [HOSTILE, HOSTILE[::-1]], ids=["forth", "back"])
 def test_hostile_names_are_texts_and_nothing_else(order):
     plain = [f"harmless name {'x' * 60} {n}" for n in range(len(order))]  # as wide as they
@@ -81,6 +82,7 @@ class Page(HTMLParser):
         assert not any(name.startswith("on") for name, _ in attrs)
 
 
+@pytest.mark.slow
 def test_a_page_finds_no_elements_in_names():
     for svg in figures_of(HOSTILE).values():
         actual = Page(f"<html><body>{svg}</body></html>").tags
@@ -88,6 +90,7 @@ def test_a_page_finds_no_elements_in_names():
         assert actual["svg"] == 1
 
 
+@pytest.mark.slow
 def test_figures_of_one_kind_share_a_page():
     names = [f"name {n}" for n in range(12)]
     every = {svg for seed in (1, 2) for svg in figures_of(names, seed).values()}
@@ -98,6 +101,7 @@ def test_figures_of_one_kind_share_a_page():
         assert set(figure.references) <= set(figure.ids), "nothing is dangling"
 
 
+@pytest.mark.slow
 def test_nothing_reaches_out_of_the_figure():
     for kind, svg in figures_of(["a", "b", "c"]).items():
         assert svg.count("<style") == 1

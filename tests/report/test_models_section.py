@@ -20,6 +20,7 @@ def texts(built):
     return page, " ".join(TAG.sub(" ", section).split()), (folder / "README.md").read_text()
 
 
+@pytest.mark.slow
 def test_people_and_models_stand_side_by_side(build_campaign):
     second = MODEL.replace("gpt-4o", "gpt-3").replace(",x\n", ",z\n")
     built = build_campaign(BOTH | {"c.csv": second}, judges=MODELS)

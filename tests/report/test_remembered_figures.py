@@ -61,6 +61,7 @@ def test_a_figure_of_the_report_is_the_same_text(tmp_path):
             assert prevalence_svg(*values) == expected
 
 
+@pytest.mark.slow
 def test_a_report_is_the_same_with_figures_of_before(tmp_path, monkeypatch):
     monkeypatch.setenv("ANNOT_KEY", KEY)
     folder = write_campaign(tmp_path / "campaign", days=1)

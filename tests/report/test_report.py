@@ -152,6 +152,7 @@ def test_hostile_names_are_elements_nowhere(hostile):
     assert "long " * 900 not in shown
 
 
+@pytest.mark.slow
 def test_what_changed_since_the_release_before(tmp_path, monkeypatch):
     monkeypatch.setenv("ANNOT_KEY", "a key for tests, long enough to be one")
     labels_campaign(tmp_path)

@@ -113,6 +113,7 @@ def test_names_are_shown_where_the_user_asks_for_them(small):
     assert re.search(r"judge \d", client.get(links(html, "/row?")[0]).text)
 
 
+@pytest.mark.slow
 def test_a_changed_label_leads_to_its_cause(client):
     html = client.get("/diff").text
     (changed,) = [
@@ -299,6 +300,7 @@ def test_a_file_that_cannot_be_written_keeps_what_it_had(tmp_path):
     assert [*decisions.read()] == [("t", "i"), ("t", "j")]
 
 
+@pytest.mark.slow
 def test_a_campaign_of_scores_lists_items_by_how_far_judges_are_apart(tmp_path):
     rows = [
         {"item": item, "judge": judge, "score": 50 + apart * n}
