@@ -62,7 +62,7 @@ class Candidates:
 
     def runs(self) -> list[str]:
         """Return the runs that candidates are of, oldest first."""
-        folders = [path for path in self.folder.glob("*") if self._versions(path.name)]
+        folders = [path for path in self.folder.glob("*") if GoldFolder(path).versions()]
         return [f.name for f in sorted(folders, key=lambda f: (f.stat().st_mtime_ns, f.name))]
 
     def get(self, run: str = "latest") -> Release:
@@ -90,29 +90,32 @@ class Candidates:
     def add(self, run: str, version: str, fill: Fill, *, keep: bool) -> Release:
         """Let ``fill`` make the candidate of a run; the oldest of many are removed."""
         self._remove(run)
-        folder = self.folder / run
-        GoldFolder(folder).add(version, fill)
         if keep:
             self.keep(run)
+        GoldFolder(self.folder / run).add(version, fill)
         for old in [name for name in self.runs() if not self._is_kept(name)][:-MOST]:
             self._remove(old)
         return self.get(run)
 
     def keep(self, run: str) -> None:
         """Let a candidate stay after the next publication."""
+        (self.folder / run).mkdir(parents=True, exist_ok=True)
         (self.folder / run / MARKER).touch()
 
     def clear(self) -> None:
-        """Remove all candidates but the kept ones, unfinished ones too."""
-        for folder in list(self.folder.glob("*")):
-            if not self._is_kept(folder.name):
-                self._remove(folder.name)
+        """Remove all candidates but the kept ones, and those that another build writes just now."""
+        for run in [name for name in self.runs() if not self._is_kept(name)]:
+            self._remove(run)
+
+    def clean(self) -> list[str]:
+        """Remove what killed builds left, while no build runs; return the runs that stay."""
+        runs = self.runs()
+        for folder in {*self.folder.glob("*")} - {self.folder / run for run in runs}:
+            self._remove(folder.name)
+        return runs
 
     def _is_kept(self, run: str) -> bool:
         return (self.folder / run / MARKER).exists()
-
-    def _versions(self, run: str) -> list[str]:
-        return GoldFolder(self.folder / run).versions()
 
     def _remove(self, run: str) -> None:
         shutil.rmtree(self.folder / run, ignore_errors=True)

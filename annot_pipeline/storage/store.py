@@ -244,16 +244,9 @@ class Store:
             result = self.result(stage, note.key) if note else None
             if note and result:
                 return replace(result, reused=note.reused)
-        raise StoreError(
-            f"{stage} has not run yet",
-            [
-                Problem(
-                    "",
-                    "its result is not in the store",
-                    do="run annot build, or materialize the assets upstream first",
-                )
-            ],
-        )
+        do = "run annot build, or materialize the assets upstream first"
+        problem = Problem("", "its result is not in the store", do=do)
+        raise StoreError(f"{stage} has not run yet", [problem])
 
     def note_outcome(self, run: str, outcome: str, failure: LastFailure | None = None) -> None:
         """Remember how the latest build ended; a full disk does not hide the first error.
@@ -398,7 +391,7 @@ class Store:
         ):
             remove_unfinished(folder)
         runs = sorted(self._folders("runs/*"), key=lambda path: path.stat().st_mtime)
-        kept = {"latest", *Candidates(self.root).runs()}
+        kept = {"latest", *Candidates(self.root).clean()}
         for run in [path for path in runs if path.name not in kept][:-KEPT_RUNS]:
             if _holds_only(run, ".json"):
                 shutil.rmtree(run)

@@ -19,7 +19,7 @@ from annot_pipeline.commands.status import status
 from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.errors import ConfigError, GateError, StoreError
 from annot_pipeline.storage.candidates import CANDIDATES, MOST, Candidates
-from annot_pipeline.storage.files import file_sha256
+from annot_pipeline.storage.files import atomic_directory, file_sha256
 from annot_pipeline.storage.releases import Releases
 from tests.audit.two_releases import EXPORT, MORE, SETTINGS, build
 
@@ -221,3 +221,17 @@ def test_a_candidate_that_cannot_be_written_does_not_hide_the_gate(campaign, mon
     error = stopped(campaign)
     assert [problem.where for problem in error.problems] == [""]
     assert not (campaign / "store" / CANDIDATES).exists()
+
+
+def test_a_publication_removes_no_candidate_that_another_build_writes(tmp_path):
+    candidates = Candidates(tmp_path)
+    written = candidates.folder / "one" / "v0002"
+    with atomic_directory(written) as folder:
+        candidates.clear()
+        assert folder.is_dir()
+    killed = candidates.folder / "two" / ".tmp-v0002-1-0"
+    killed.mkdir(parents=True)
+    assert candidates.clean() == ["one"]
+    assert not killed.parent.exists()
+    candidates.clear()
+    assert list(candidates.folder.iterdir()) == []
