@@ -99,17 +99,10 @@ def resolved(
     except Exception as error:  # a user's module may raise anything when it is imported
         target, what = None, f"{type(error).__name__}: {error}"
     if not callable(target):
-        raise ConfigError(
-            f"{name}: {hook} cannot be called",
-            [
-                Problem(
-                    name,
-                    what or "no function of a module",
-                    "package.module:function",
-                    "name a function that can be imported where Dagster runs",
-                )
-            ],
-        )
+        do = "name a function that can be imported where Dagster runs"
+        what = what or "no function of a module"
+        problem = Problem(name, what, "package.module:function", do)
+        raise ConfigError(f"{name}: {hook} cannot be called", [problem])
     function: Callable[[Any], object] = target
     return function
 

@@ -40,6 +40,9 @@ def release_asset(assets: CampaignAssets, progress: Progress | None) -> dg.Asset
         except dg.Failure as failure:
             if isinstance(failure.__cause__, GateError):
                 yield _check_result(assets, gates, failure.__cause__.checks)
+                if "--candidate " in (said := failure.description or ""):
+                    job = f"{assets.name}_publish_candidate"
+                    failure.description = f"{said}; in Dagster: launch the job {job}"
             raise
         yield _check_result(assets, gates, publication.checks)
         yield from release_events(assets, build, publication, context.instance)

@@ -169,6 +169,7 @@ def test_after_a_failed_gate_the_release_is_not_made_and_a_candidate_is(tmp_path
         assert "9 x item is blank" in failed[0].description
         message = result.failure_data_for_node("small__release").user_failure_data.description
         assert "annot publish" in message
+        assert "in Dagster: launch the job small_publish_candidate" in message
         assert instance.get_latest_materialization_event(dg.AssetKey(["small", "release"])) is None
     assert not (campaign / "gold").exists()
 
