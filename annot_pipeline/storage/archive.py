@@ -6,6 +6,7 @@ import contextlib
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -148,7 +149,7 @@ def _changing(path: Path) -> InputError:
 
 
 def export_sha256(path: Path) -> str:
-    """Return SHA-256 of an export.
+    """Return SHA-256 of an export; this process reads it again if size, a time or inode is new.
 
     Raises
     ------
@@ -156,7 +157,12 @@ def export_sha256(path: Path) -> str:
         The file cannot be read.
     """
     with readable(path):
-        return file_sha256(path)
+        return _stamped_sha256(path, stamp(path))
+
+
+@lru_cache(maxsize=100_000)
+def _stamped_sha256(path: Path, _: Stamp) -> str:
+    return file_sha256(path)
 
 
 @contextlib.contextmanager

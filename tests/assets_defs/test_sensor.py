@@ -14,7 +14,7 @@ import pytest
 
 from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.config.signature import digest
-from annot_pipeline.storage import known_digests
+from annot_pipeline.storage import archive, known_digests
 from annot_pipeline.storage.files import file_sha256
 from annot_pipeline.storage.releases import Releases
 from assets_defs import build_definitions, sensor
@@ -129,6 +129,21 @@ def test_only_what_changed_is_read(campaign, watch, read):
     write_export(campaign, "i1,w9,a\n", "b.csv")
     assert [watch.look() for _ in range(5)] == [False, True, False, False, False]
     assert read == ["b.csv"]
+
+
+def test_bytes_are_read_once_where_exports_are_excluded(campaign, watch, monkeypatch):
+    names: list[str] = []
+    monkeypatch.setattr(archive, "file_sha256", lambda p: names.append(p.name) or file_sha256(p))
+    write_export(campaign, "i1,w9,a\n", "b.csv")
+    document = (campaign / "campaign.yaml").read_text()
+    digest = file_sha256(campaign / "exports" / "b.csv")
+    exclude = f'"exclude": [{{"digest": "{digest}", "because": "wrong"}}], "path": "exports/'
+    assert '"path": "exports/' in document
+    (campaign / "campaign.yaml").write_text(document.replace('"path": "exports/', exclude))
+    watch.reload()
+    for _ in range(5):
+        watch.look()
+    assert names == ["b.csv"]
 
 
 def test_what_takes_long_is_read_in_several_looks(campaign, watch, read, monkeypatch):
