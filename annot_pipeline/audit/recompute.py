@@ -24,7 +24,6 @@ from annot_pipeline.stages.ingest.metrics import ExportMetrics
 from annot_pipeline.storage.archive import archived
 from annot_pipeline.storage.files import file_sha256
 from annot_pipeline.storage.keys import (
-    KEY_FILE,
     derive,
     no_key,
     present_key,
@@ -174,7 +173,7 @@ def temporary_build(
         temporary_store(campaign, settings, continues_previous=True) as temporary,
         real.shared_lock(),
     ):
-        for name in ("archive", KEY_FILE, *(SHARED if reuse else ())):
+        for name in ("archive", *(SHARED if reuse else ())):
             if (real.root / name).exists():
                 (temporary.store / name).symlink_to((real.root / name).resolve())
         work = {"archive_exports": _archived(exports)} | dict(overrides or {})

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from annot_pipeline.commands.prune import WAITING
+from annot_pipeline.commands.prune import WAITING, renew_catalog
 from annot_pipeline.commands.publish import Publication, publish, standing_decision
 from annot_pipeline.commands.release_manifest import changes_since, trend_to
 from annot_pipeline.commands.release_pages import write_restored_pages
@@ -22,7 +22,6 @@ from annot_pipeline.gates import Decision, GateResult
 from annot_pipeline.stages.build import STAGES, Build, Progress
 from annot_pipeline.stages.last_build import CHANGED, GONE, changed_exports
 from annot_pipeline.storage.candidates import Candidates
-from annot_pipeline.storage.catalog import write_catalog
 from annot_pipeline.storage.files import file_sha256
 from annot_pipeline.storage.keys import refuse_other_key
 from annot_pipeline.storage.manifest import files_of, written_in
@@ -181,16 +180,9 @@ def roll_back(
         next_version, build = releases.next_version(), Build(campaign, progress=progress)
         fill = partial(_restore, build, old, newest, next_version, decided)
         release = releases.publish(next_version, fill)
-        _write_catalog(campaign, releases, progress)
+        renew_catalog(campaign, releases, progress)
         Candidates(store.root).clear()
     return release
-
-
-def _write_catalog(campaign: LoadedCampaign, releases: Releases, progress: Progress) -> None:
-    try:
-        write_catalog(campaign.store, releases)
-    except StoreError as error:
-        progress(f"the catalog is not written: {error}")
 
 
 def _dropped(old: Release, newest: Release) -> dict[str, str]:
@@ -252,7 +244,7 @@ def retract(
             raise ConfigError(f"{release.version} is not to be used already", [problem])
         mark = Retraction(decided.at, decided.by, decided.because)
         releases.retract(release.version, mark)
-        _write_catalog(campaign, releases, progress)
+        renew_catalog(campaign, releases, progress)
     return release.version
 
 

@@ -14,12 +14,14 @@ from annot_pipeline.commands.decisions import decision
 from annot_pipeline.commands.prune import WAITING
 from annot_pipeline.commands.publish import publish, standing_decision
 from annot_pipeline.config import LoadedCampaign
+from annot_pipeline.config.campaign_file import kept_text
 from annot_pipeline.config.judges import is_model
-from annot_pipeline.errors import ConfigError, Problem, first_of
+from annot_pipeline.errors import ConfigError, Problem, StoreError, first_of
 from annot_pipeline.stages.build import STAGES, Build, Progress
-from annot_pipeline.stages.ingest.present_exports import exports_of
+from annot_pipeline.stages.ingest.forgotten_rows import refuse_forgotten_item
+from annot_pipeline.stages.ingest.present_exports import exports_among, exports_of
 from annot_pipeline.stages.ingest.raw_names import judge_names
-from annot_pipeline.stages.shared.name_search import holds_name
+from annot_pipeline.stages.shared.name_search import holds_name, is_distinctive
 from annot_pipeline.storage.catalog import CATALOG, write_catalog
 from annot_pipeline.storage.forgotten import Forgotten, add_forgotten, read_forgotten
 from annot_pipeline.storage.keys import fingerprint, judge_key, pseudonym, refuse_other_key
@@ -32,7 +34,7 @@ from annot_pipeline.storage.source_digests import SourceDigests
 from annot_pipeline.storage.store import Store
 from annot_pipeline.storage.store_layout import FOLDERS
 
-STAYS = frozenset({"archive", "settings"})
+STAYS = frozenset({"archive", "digests", "settings"})
 """Folders of the store that releases which stay need: only what they do not need is removed."""
 OF_ARRIVALS = frozenset(
     {"dropped_exports", "model_drift", "model_versions", "new_classes", "unseen_judges"}
@@ -114,11 +116,13 @@ def forget(
         do = "annot pin --remove releases it, or --pinned removes it"
         problem = Problem("", f"{first_of(pinned_versions)} is pinned and has the person", do=do)
         raise ConfigError("a pinned release would go", [problem])
-    for number, source in enumerate(campaign.settings.sources):  # before anything goes
-        exports_of(campaign, source, f"sources.{number}.path", entry)
+    _check_files(campaign, judge, entry, newest)
     document = {"removed": held, "elsewhere": ELSEWHERE, "release": None, "dry_run": dry_run}
+    is_set = is_distinctive(judge) and name.search(kept_text(campaign.settings))
+    if is_set:
+        progress("warn: settings name the person: they are kept, so remove the name before")
     if dry_run:
-        return document | {"still_named": []}
+        return document | {"still_named": ["campaign.yaml"] if is_set else []}
     try:
         add_forgotten(campaign.store, entry)
         with store.exclusive_lock(lambda: progress("a build uses the store; waiting")):
@@ -129,14 +133,28 @@ def forget(
             releases.publishing(lambda: progress(WAITING)),
         ):
             document["removed"] = held = _releases_with(releases, judge, entry)
-            pins = read_pins(releases)
-            releases.set_pins({v: pin for v, pin in pins.items() if v not in held})
+            releases.set_pins({v: p for v, p in read_pins(releases).items() if v not in held})
             releases.remove(held)
             _clear_archive(campaign, releases, store)
             write_catalog(campaign.store, releases)
     except OSError as error:
         raise cannot_write(releases.gold.folder, error, releases.gold.setting) from error
     return document | {"still_named": _still_named(campaign, judge)}
+
+
+def _check_files(
+    campaign: LoadedCampaign, judge: str, entry: Forgotten, newest: Release | None
+) -> None:
+    """Make sure, before anything goes, that the next build can leave the person out."""
+    dropped = ((newest and newest.manifest.get("decision")) or {}).get("dropped", {})
+    if names := exports_among(campaign, dropped):
+        problem = Problem("", first_of(names), do="correct or exclude them, see annot status")
+        raise StoreError("exports that the last rollback dropped would be read", [problem])
+    for number, source in enumerate(campaign.settings.sources):
+        exports_of(campaign, source, f"sources.{number}.path", entry)
+    for number, table in enumerate(campaign.settings.items):
+        for export in exports_of(campaign, table, f"items.{number}.path", entry):
+            refuse_forgotten_item(campaign, table, export, [entry], judge)
 
 
 def _still_named(campaign: LoadedCampaign, judge: str) -> list[str]:
@@ -207,13 +225,11 @@ def _clear_archive(campaign: LoadedCampaign, releases: Releases, store: Store) -
     """Remove archived bytes and settings that no release needs any more."""
     digests = SourceDigests(store, campaign.settings)
     manifests = [releases.get(version).manifest for version in releases.versions()]
-    needed = {
-        digests.sha256(source_digest(source)) or ""
-        for manifest in manifests
-        for source in manifest["sources"]
-    }
+    published = {source_digest(source) for m in manifests for source in m["sources"]}
+    needed = {name: sha256 for name in published if (sha256 := digests.sha256(name))}
+    digests.record(needed, only=True)
     for path in store.archive.glob("??/*"):
-        if path.name not in needed:
+        if path.name not in needed.values():
             path.unlink(missing_ok=True)
     hashes = {manifest["settings_hash"] for manifest in manifests}
     for path in (campaign.store / "settings").glob("*.json"):

@@ -100,7 +100,7 @@ def prune(
             for path in unneeded:
                 path.unlink(missing_ok=True)
             if document["removed"] and store.root.is_dir():
-                _renew_catalog(campaign, releases, progress)
+                renew_catalog(campaign, releases, progress)
     except OSError as error:
         raise cannot_write(releases.gold.folder, error, releases.gold.setting) from error
     return document | {"dry_run": False}
@@ -229,8 +229,9 @@ def _is_kept(path: Path) -> bool:
     return named and path.parent.name == path.name[:2]
 
 
-def _renew_catalog(campaign: LoadedCampaign, releases: Releases, progress: Progress) -> None:
+def renew_catalog(campaign: LoadedCampaign, releases: Releases, progress: Progress) -> None:
+    """Write the catalog again; releases do not need it."""
     try:
         write_catalog(campaign.store, releases)
     except StoreError as error:
-        progress(f"the catalog is not renewed: {error}")
+        progress(f"the catalog is not written: {error}")

@@ -17,6 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from annot_pipeline.commands.prune import renew_catalog
 from annot_pipeline.commands.release_checks import (
     PAGES,
     name_gates,
@@ -36,7 +37,7 @@ from annot_pipeline.runtime.parent import refuse_overtaken
 from annot_pipeline.stages.build import STAGES, Build, Planned, StageRun, check_one_build
 from annot_pipeline.stages.ingest.metrics import ExportMetrics
 from annot_pipeline.storage.candidates import SHORT, Candidates, candidate_steps
-from annot_pipeline.storage.catalog import is_catalog_of, write_catalog
+from annot_pipeline.storage.catalog import is_catalog_of
 from annot_pipeline.storage.files import TEMPORARY, file_sha256, regular
 from annot_pipeline.storage.keys import derive, refuse_other_key
 from annot_pipeline.storage.manifest import written_in
@@ -346,7 +347,7 @@ def _nothing_new(draft: _Draft, releases: Releases, decided: str = "") -> Public
         return None
     build.progress(f"nothing new: {parent.version} stands{decided}")
     if not is_catalog_of(build.campaign.store, parent):
-        _write_catalog(build, releases)
+        renew_catalog(build.campaign, releases, build.progress)
     draft.checks += name_gates(build, None)
     return Publication(parent, published=False, checks=tuple(draft.checks))
 
@@ -361,16 +362,9 @@ def _publish_if_new(draft: _Draft, releases: Releases) -> Publication:
     draft.keep_sources()
     release = releases.publish(draft.version, draft.fill)
     build.progress(f"published {release.version}")
-    _write_catalog(build, releases)
+    renew_catalog(build.campaign, releases, build.progress)
     Candidates(build.store.root).clear()
     return Publication(release, published=True, checks=tuple(draft.checks))
-
-
-def _write_catalog(build: Build, releases: Releases) -> None:
-    try:
-        write_catalog(build.campaign.store, releases)
-    except StoreError as error:
-        build.progress(f"the catalog is not written: {error}")
 
 
 def _is_new(

@@ -71,7 +71,7 @@ def status(campaign: LoadedCampaign) -> dict[str, Any]:
             "anonymous_votes": release.manifest["facts"]["anonymous_votes"],
             "damaged": [*release.damaged(), *release.strangers()],
         },
-        "excluded": excluded_exports(campaign),
+        "excluded": excluded_exports(campaign)[0],
         "exposed_secrets": exposed_secrets(campaign.settings.privacy, campaign.store),
         "unpointed": lying,
         "rolled_back": rolled_back

@@ -28,7 +28,7 @@ from annot_pipeline.errors import AnnotError
 from annot_pipeline.runtime.indexing import is_in
 from annot_pipeline.stages.build import STAGES, Build, Progress, StageRun
 from annot_pipeline.stages.ingest.metrics import ExportMetrics, JudgmentMetrics
-from annot_pipeline.stages.ingest.present_exports import check_exports, with_plain_exclusions
+from annot_pipeline.stages.ingest.present_exports import check_exports
 from annot_pipeline.stages.judges.metrics import ControlMetrics
 from annot_pipeline.stages.last_build import failed_build_advice
 from annot_pipeline.storage.places import check_places
@@ -54,9 +54,7 @@ def validate(campaign: LoadedCampaign, progress: Progress) -> dict[str, Any]:
     """
     check_places(campaign)
     check_exports(campaign)  # of its own store and gold, not of the temporary ones
-    with temporary_store(
-        campaign, with_plain_exclusions(campaign), continues_previous=False
-    ) as temporary:
+    with temporary_store(campaign, campaign.settings, continues_previous=False) as temporary:
         build = Build(temporary, progress=progress)
         runs = {s.name: build.run_stage(s) for s in STAGES if s.name in STAGES_NEEDED}
         document = _document(campaign, runs, build.store.records)

@@ -162,6 +162,10 @@ class ExcludedExport(Section):
     digest: str = Field(pattern="^[0-9a-f]{12,64}$")
     because: str = Field(min_length=1)
 
+    def matches(self, digest: str) -> bool:
+        """Return whether a digest is this one, or begins so."""
+        return digest.startswith(self.digest)
+
 
 class Source(Section):
     """Exports of one format, and how their columns become judgments.

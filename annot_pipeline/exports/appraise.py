@@ -156,18 +156,13 @@ def _distinctive_columns(layout: Sequence[str]) -> set[str]:
 
 def _no_export(opening: Opening, first: Sequence[str], rows: FirstRows) -> InputError:
     numbers = ", ".join(str(n) for n in sorted({*map(len, LAYOUTS)}))
-    return InputError(
-        f"{opening.name}: cannot be read",
-        [
-            Problem(
-                "",
-                f"is not an Appraise export: {_what_is_wrong(first, rows)}",
-                allowed=f"a header with {', '.join((*HEAD, *TIMES))}, or rows of {numbers} fields "
-                "in which score and times are numbers and itemType is TGT, BAD, REF or CHK",
-                do="name the columns in options.columns, or use format: csv",
-            )
-        ],
+    what = f"is not an Appraise export: {_what_is_wrong(first, rows)}"
+    allowed = (
+        f"a header with {', '.join((*HEAD, *TIMES))}, or rows of {numbers} fields "
+        "in which score and times are numbers and itemType is TGT, BAD, REF or CHK"
     )
+    do = "name the columns in options.columns, or use format: csv"
+    return InputError(f"{opening.name}: cannot be read", [Problem("", what, allowed, do)])
 
 
 def _what_is_wrong(first: Sequence[str], rows: FirstRows) -> str:

@@ -139,9 +139,7 @@ def _events(opening: Opening, raw: IO[bytes]) -> Iterator[Event]:
         what = f"is not JSON ({what} at line {line}, column {column})"
         raise opening.broken(what, do) from None
     except UnicodeDecodeError:
-        raise opening.broken(
-            f"is not text in {opening.encoding}", "set options.encoding to the file's encoding"
-        ) from None
+        raise opening.undecodable() from None
 
 
 @contextmanager

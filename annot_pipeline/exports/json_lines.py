@@ -181,10 +181,7 @@ def numbered_lines(opening: Opening) -> Iterator[tuple[int, int, bytes]]:
                     number += 1
                     yield number, line_number, line
     except UnicodeError:
-        raise opening.broken(
-            f"is not text in {opening.encoding}, after row {number}",
-            "set options.encoding to the file's encoding",
-        ) from None
+        raise opening.undecodable(f", after row {number}") from None
 
 
 def _lines_between(raw: IO[bytes], start: int, end: int, longest: int) -> Iterator[bytes]:

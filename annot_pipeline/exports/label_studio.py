@@ -60,9 +60,7 @@ def load_tasks(opening: Opening) -> list[dict[str, Any]]:
     try:
         text = raw.decode(opening.encoding).removeprefix("\ufeff")
     except UnicodeError:
-        raise opening.broken(
-            f"is not text in {opening.encoding}", "set options.encoding to the file's encoding"
-        ) from None
+        raise opening.undecodable() from None
     try:
         tasks = parse_json(text) if text.strip() else []
     except ValueError as error:

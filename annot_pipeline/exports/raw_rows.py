@@ -241,10 +241,7 @@ class Opening:
         except UnicodeDecodeError:
             raise  # a reader that knows the row says which
         except UnicodeError as error:  # no decoder can start: UTF-16 without its mark
-            raise self.broken(
-                f"is not text in {self.encoding} ({error})",
-                "set options.encoding to the file's encoding",
-            ) from None
+            raise self.undecodable(f" ({error})") from None
 
     def check_whole(self) -> None:
         """Refuse a gzip that is damaged or cut short, before anything rests on it.
@@ -315,6 +312,11 @@ class Opening:
                     "log in and fetch the export again: servers send a page when they refuse access"
                 )
                 raise self.broken("is an HTML page, not an export", do)
+
+    def undecodable(self, where: str = "") -> InputError:
+        """Return the error of bytes that are no text in the declared encoding."""
+        do = "set options.encoding to the file's encoding"
+        return self.broken(f"is not text in {self.encoding}{where}", do)
 
     def broken(self, what: str, do: str, *, may_pass: bool = False) -> InputError:
         """Return the error of a file that cannot be read as a whole."""

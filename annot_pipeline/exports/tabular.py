@@ -156,10 +156,7 @@ def _text(opening: Opening) -> Iterator[_Text]:
         try:
             yield _Text(opening, raw)
         except (UnicodeDecodeError, UnicodeEncodeError):
-            raise opening.broken(
-                f"is not text in {opening.encoding}{first_undecodable(opening)}",
-                "set options.encoding to the file's encoding",
-            ) from None
+            raise opening.undecodable(first_undecodable(opening)) from None
 
 
 class _Start:

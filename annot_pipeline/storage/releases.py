@@ -97,8 +97,7 @@ class Releases:
 
     def unpointed(self) -> bool:
         """Return whether something newer lies there as a release, that nothing points to yet."""
-        pointer = self.gold.pointer()
-        newest = number(pointer.version) if pointer else 0
+        newest = number(pointer.version) if (pointer := self.gold.pointer()) else 0
         return any(number(version) > newest for version in self.gold.versions())
 
     def get(self, version: str = "latest") -> Release:
@@ -198,9 +197,8 @@ class Releases:
         """Return that nothing is left of gold; None where anything is, or nothing was published."""
         known = self.log.own() if self.log else None
         released = [v for v in known.manifests if v not in known.pruned] if known else []
-        if not released or self.gold.is_file() or self.gold.versions():
-            return None
-        if self.gold.pointer_bytes() is not None:
+        is_there = self.gold.is_file() or self.gold.versions()
+        if not released or is_there or self.gold.pointer_bytes() is not None:
             return None
         newest = sorted(released, key=number)[::-1]
         verb = "was" if len(newest) == 1 else "were"

@@ -13,7 +13,7 @@ from functools import cached_property
 from annot_pipeline.config import Campaign
 from annot_pipeline.config.signature import digest
 from annot_pipeline.errors import StoreError
-from annot_pipeline.storage.files import atomic_write, canonical_json, read_json
+from annot_pipeline.storage.files import atomic_write, canonical_json, make_private, read_json
 from annot_pipeline.storage.keys import present_key, published_digest
 from annot_pipeline.storage.pointer import SHA256
 from annot_pipeline.storage.store import Store
@@ -38,17 +38,21 @@ class SourceDigests:
         """Return the SHA-256 of the bytes, None where neither store nor key tells it."""
         return self._recorded.get(published) or self._archived.get(published)
 
-    def record(self, digests: Mapping[str, str]) -> None:
-        """Keep the SHA-256 of exports by published digest; in a file that the owner alone opens."""
-        new = {
-            d: sha256 for d, sha256 in sorted(digests.items()) if self._recorded.get(d) != sha256
-        }
+    def record(self, digests: Mapping[str, str], *, only: bool = False) -> None:
+        """Keep the SHA-256 of exports by published digest, in a file that the owner alone opens.
+
+        ``only``: and nothing else.
+        """
+        known = {} if only else self._recorded
+        new = {d: sha256 for d, sha256 in sorted(digests.items()) if known.get(d) != sha256}
         if not new:
             return
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with atomic_write(self._folder / f"{digest(new)}.json") as temporary:
+        make_private(self._folder)
+        with atomic_write(file := self._folder / f"{digest(new)}.json") as temporary:
             temporary.touch(mode=0o600)
             temporary.write_bytes(canonical_json(new))
+        for other in {*self._folder.glob("*.json")} - {file} if only else ():
+            other.unlink()
         self.__dict__.pop("_recorded", None)
 
     @cached_property

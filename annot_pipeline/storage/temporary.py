@@ -11,6 +11,8 @@ from pathlib import Path
 from annot_pipeline.config import Campaign, LoadedCampaign
 from annot_pipeline.errors import Problem, StoreError
 from annot_pipeline.storage.files import TEMPORARY
+from annot_pipeline.storage.forgotten import FORGOTTEN
+from annot_pipeline.storage.keys import KEY_FILE
 from annot_pipeline.storage.marked_folder import claim
 from annot_pipeline.storage.store import Store
 from annot_pipeline.storage.store_layout import STORE
@@ -27,7 +29,7 @@ def is_temporary(store: Path) -> bool:
 def temporary_store(
     campaign: LoadedCampaign, settings: Campaign, *, continues_previous: bool
 ) -> Iterator[LoadedCampaign]:
-    """Yield the campaign with other settings and a store of its own.
+    """Yield the campaign with other settings and a store of its own, but for key and the forgotten.
 
     On Spark it lies in the campaign's store, which executors share; else in the temporary folder
     of this machine, and a store that can be read will do.
@@ -60,14 +62,13 @@ def temporary_store(
             )  # executors may write there yet, of what was given up
             folder = stack.enter_context(temporary)
             claim(Path(folder), STORE)
+            for name in (KEY_FILE, FORGOTTEN):  # who is who, and who is left out
+                if (campaign.store / name).exists():
+                    Path(folder, name).symlink_to((campaign.store / name).resolve())
         except OSError as error:
             raise _cannot_write(location, str(error.strerror), shared=shared) from error
-        own = (
-            {"store": folder} if continues_previous else {"store": folder, "gold": f"{folder}/gold"}
-        )
-        here = {
-            name: getattr(campaign.settings, name) for name in ("engine", "resources", "limits")
-        }
+        own = {"store": folder} | ({} if continues_previous else {"gold": f"{folder}/gold"})
+        here = {n: getattr(campaign.settings, n) for n in ("engine", "resources", "limits")}
         try:
             yield dataclasses.replace(campaign, settings=settings.model_copy(update=own | here))
         except StoreError as error:

@@ -19,11 +19,12 @@ from annot_pipeline.commands.build import build_release
 from annot_pipeline.commands.decisions import publish_candidate, roll_back
 from annot_pipeline.commands.forget import forget
 from annot_pipeline.commands.prune import set_pin
+from annot_pipeline.commands.validate import validate
 from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.errors import ConfigError, GateError, InputError, StoreError
-from annot_pipeline.storage.keys import judge_key, pseudonym
 from annot_pipeline.storage.releases import Releases
 from tests.audit.two_releases import SETTINGS, build
+from tests.decisions.named import named_in
 
 PERSON = "dora.green"
 OTHER_KEY = "another key for tests, long enough to be one"
@@ -58,29 +59,12 @@ def forgotten(campaign: Path, judge: str = PERSON, **options: Any) -> dict[str, 
     return forget(load_campaign(campaign), judge, progress=silent, **chosen)
 
 
-def named_in(campaign: Path) -> list[str]:
-    """Return files of store and gold with the name or, but for the record, the pseudonym."""
-    key = judge_key(load_campaign(campaign).settings, campaign / "store")
-    digest = pseudonym(key, PERSON).encode()
-    named = []
-    for path in [*(campaign / "store").rglob("*"), *(campaign / "gold").rglob("*")]:
-        if not path.is_file():
-            continue
-        data = path.read_bytes()
-        data = gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
-        if path.suffix == ".parquet":
-            data = repr(pq.read_table(path).to_pydict()).encode()
-        if PERSON.encode() in data or (digest in data and path.name != "forgotten.json"):
-            named.append(path.relative_to(campaign).as_posix())
-    return named
-
-
 def test_afterwards_nothing_names_the_person_and_all_is_as_without(campaign, tmp_path):
-    assert named_in(campaign) != []
+    assert named_in(campaign, PERSON) != []
     document = forgotten(campaign)
     assert document["removed"] == ["v0001", "v0002"]
     assert document["release"] == "v0003"
-    assert named_in(campaign) == []
+    assert named_in(campaign, PERSON) == []
     assert Releases(campaign / "gold").versions() == ["v0003"]
     with pytest.raises(StoreError, match="no release v0001"):
         load_gold(campaign / "gold", "labels", "v0001")
@@ -108,17 +92,103 @@ def test_a_gate_accepted_for_the_newest_release_stops_no_forgetting(campaign):
     )  # fmt: skip
     (campaign / "exports" / "d.csv").write_text(f"item,judge,label\nk2,{PERSON},b\n")
     assert forgotten(campaign)["release"] == "v0004"
-    assert named_in(campaign) == []
+    assert named_in(campaign, PERSON) == []
 
 
-def test_forgetting_publishes_no_export_that_a_rollback_dropped(campaign):
-    (campaign / "exports" / "c.csv").write_text("item,judge,label\nk2,w2,b\n")
+@pytest.mark.parametrize("judge", ["w2", PERSON])
+def test_forgetting_publishes_no_export_that_a_rollback_dropped(campaign, judge):
+    """Nor one that holds the person, whose copy without the rows has other bytes."""
+    (campaign / "exports" / "c.csv").write_text(f"item,judge,label\nk2,{judge},b\nk2,w5,b\n")
     build_release(load_campaign(campaign), silent)
     roll_back(load_campaign(campaign), "v0002", because="wrong", by="ann", progress=silent)
-    with pytest.raises(GateError, match=r"dropped_exports: 1 export"):
+    with pytest.raises(StoreError, match="exports that the last rollback dropped would be read"):
         forgotten(campaign)
+    assert not (campaign / "store" / "forgotten.json").exists()
     (campaign / "exports" / "c.csv").unlink()
     assert forgotten(campaign)["release"] == "v0005"
+
+
+@pytest.mark.slow
+def test_a_copy_without_the_person_is_dropped_and_excluded(campaign):
+    forgotten(campaign)
+    (campaign / "exports" / "c.csv").write_text(f"item,judge,label\nk2,{PERSON},b\nk9,w5,b\n")
+    build_release(load_campaign(campaign), silent)
+    roll_back(load_campaign(campaign), "v0003", because="wrong", by="ann", progress=silent)
+    with pytest.raises(GateError, match=r"dropped_exports: 1 export"):
+        build_release(load_campaign(campaign), silent)
+    [digest] = Releases(campaign / "gold").get().manifest["decision"]["dropped"]
+    document = json.loads((campaign / "campaign.yaml").read_text())
+    document["sources"][0]["exclude"] = [{"digest": digest[:16], "because": "wrong"}]
+    (campaign / "campaign.yaml").write_text(json.dumps(document))
+    release = build_release(load_campaign(campaign), silent)[0].release
+    assert release.manifest["facts"]["excluded_exports"] == {"exports/c.csv": "wrong"}
+    assert "k9" not in load_gold(campaign / "gold", "labels")["item"].to_pylist()
+
+
+def _with_items(campaign: Path, text: str, path: str = "items.csv") -> None:
+    (campaign / "items.csv").write_text(text)
+    document = json.loads((campaign / "campaign.yaml").read_text())
+    fields = {"item": "item", **({"text": "text"} if path == "items.csv" else {})}
+    document["items"] = [{"path": path, "format": "csv", "fields": fields}]
+    (campaign / "campaign.yaml").write_text(json.dumps(document))
+
+
+def test_item_tables_that_name_the_person_are_refused(campaign):
+    _with_items(campaign, f"item,text,by\ni0,an essay,written by {PERSON}\n")
+    with pytest.raises(InputError, match="a cell of the item table names a forgotten person"):
+        forgotten(campaign)
+    assert not (campaign / "store" / "forgotten.json").exists()
+    _with_items(campaign, "item,text,by\ni0,an essay,somebody\n")
+    forgotten(campaign)
+    _with_items(campaign, f"item,text,by\ni0,an essay,{PERSON}\n")
+    with pytest.raises(InputError, match="a cell of the item table names a forgotten person"):
+        build_release(load_campaign(campaign), silent)
+
+
+@pytest.mark.slow
+def test_an_export_that_is_an_item_table_too_loses_the_rows(campaign):
+    _with_items(campaign, "", path="exports/*.csv")
+    build_release(load_campaign(campaign), silent)
+    forgotten(campaign)
+    assert named_in(campaign, PERSON) == []
+    items = load_gold(campaign / "gold", "items")["item"].to_pylist()
+    assert "i0" in items
+    assert "k1" not in items
+
+
+def test_validate_leaves_forgotten_people_out(campaign, monkeypatch):
+    """With a key that lies in the store alone."""
+    monkeypatch.delenv("ANNOT_KEY")
+    build_release(load_campaign(campaign, sets=["privacy.new_key=true"]), silent)
+    forgotten(campaign)
+    (campaign / "exports" / "c.csv").write_text(f"item,judge,label\nm1,{PERSON},a\nm1,w0,b\n")
+    document = validate(load_campaign(campaign), silent)
+    assert document["records"] == 12 + 1 + 1
+    assert list((campaign / "store").glob("*.key")) == [campaign / "store" / "judge.key"]
+
+
+def test_a_name_in_the_settings_is_told_before(campaign, capsys):
+    document = json.loads((campaign / "campaign.yaml").read_text())
+    document["judges"] = [{"name": PERSON, "kind": "human"}]
+    (campaign / "campaign.yaml").write_text(json.dumps(document))
+    assert forgotten(campaign, dry_run=True)["still_named"] == ["campaign.yaml"]
+    assert main(["forget", str(campaign), PERSON, "--because", "asked", "--dry-run"]) == 0
+    assert "settings name the person" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_releases_that_stay_can_be_verified_under_a_later_key(tmp_path):
+    folder = tmp_path / "campaign"
+    build(folder, {"a.csv": without(ROWS)})
+    build(folder, {"a.csv": without(ROWS), "b.csv": ALONE})
+    assert forgotten(folder)["removed"] == ["v0002"]
+    assert Releases(folder / "gold").versions() == ["v0001", "v0003"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ANNOT_KEY", OTHER_KEY)
+        assert main(["verify", str(folder)]) == 0
+    recorded = [json.loads(path.read_text()) for path in (folder / "store/digests").iterdir()]
+    kept = {sha256 for entries in recorded for sha256 in entries.values()}
+    assert kept == {path.name for path in (folder / "store/archive").glob("*/*")}
 
 
 def test_later_exports_are_read_without_the_person(campaign):
@@ -127,7 +197,7 @@ def test_later_exports_are_read_without_the_person(campaign):
     (campaign / "exports" / "c.csv").write_text(text)
     publication, _ = build_release(load_campaign(campaign), silent)
     assert publication.release.version == "v0004"
-    assert named_in(campaign) == []
+    assert named_in(campaign, PERSON) == []
     items = load_gold(campaign / "gold", "labels")["item"].to_pylist()
     assert "m1" in items
     assert "m2" not in items
@@ -156,7 +226,7 @@ def test_rows_leave_every_format_that_has_rows(tmp_path, form):
     (folder / "campaign.yaml").write_text(json.dumps(SETTINGS | {"sources": [source]}))
     build_release(load_campaign(folder), silent)
     forgotten(folder)
-    assert named_in(folder) == []
+    assert named_in(folder, PERSON) == []
     lineage = load_gold(folder / "gold", "lineage")
     assert lineage.num_rows == 12
     assert lineage["source_row"].to_pylist().count(1) == 1
@@ -244,11 +314,11 @@ def test_what_a_rollback_dropped_does_not_come_back(campaign):
     (campaign / "exports" / "flood.csv").write_text("item,judge,label\nflood,w9,a\n")
     build_release(loaded, silent)
     roll_back(loaded, "v0002", because="a flood", by="ann", progress=silent)
-    with pytest.raises(GateError, match="dropped_exports"):
+    with pytest.raises(StoreError, match="last rollback dropped"):
         forgotten(campaign)
     (campaign / "exports" / "flood.csv").unlink()
     assert forgotten(campaign)["removed"] == ["v0001", "v0002", "v0003", "v0004"]
-    assert named_in(campaign) == []
+    assert named_in(campaign, PERSON) == []
     assert "flood" not in load_gold(campaign / "gold", "labels")["item"].to_pylist()
 
 
@@ -289,7 +359,7 @@ def test_pinned_releases_strangers_and_models_are_refused_before_anything_goes(c
     assert forgotten(campaign, dry_run=True, pinned=True)["removed"] == ["v0001", "v0002"]
     assert not (campaign / "store" / "forgotten.json").exists()
     forgotten(campaign, pinned=True)
-    assert named_in(campaign) == []
+    assert named_in(campaign, PERSON) == []
 
 
 def test_a_command_that_was_killed_half_way_finishes(campaign, monkeypatch):
@@ -302,7 +372,7 @@ def test_a_command_that_was_killed_half_way_finishes(campaign, monkeypatch):
             forgotten(campaign)
     assert "v0002" in Releases(campaign / "gold").versions()
     assert forgotten(campaign)["removed"] == ["v0001", "v0002"]
-    assert named_in(campaign) == []
+    assert named_in(campaign, PERSON) == []
 
 
 def test_a_damaged_list_of_the_forgotten_stops_builds(campaign):

@@ -90,6 +90,18 @@ def test_the_next_night_does_not_publish_what_was_dropped(campaign, capsys):
     assert "excluded by their source: exports/b.csv wrong" in capsys.readouterr().out
 
 
+def test_a_digest_that_excludes_no_export_is_told(campaign):
+    """As the digests of a release are after a new key."""
+    exclude(campaign, "0123456789abcdef")
+    messages: list[str] = []
+    validate(load_campaign(campaign), messages.append)
+    assert [m for m in messages if "no export has the digest 0123456789abcdef" in m]
+    exclude(campaign, file_sha256(campaign / "exports" / "b.csv"))
+    messages.clear()
+    validate(load_campaign(campaign), messages.append)
+    assert not [message for message in messages if "no export has" in message]
+
+
 @pytest.mark.slow
 def test_a_corrected_export_is_read_after_a_rollback(campaign):
     back(campaign)

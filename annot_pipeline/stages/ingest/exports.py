@@ -33,9 +33,9 @@ from annot_pipeline.stages.ingest.metrics import ExportMetrics, RecordMetrics
 from annot_pipeline.stages.ingest.opened_exports import check_columns
 from annot_pipeline.stages.ingest.parsed_exports import CODE_VERSION, parse_all
 from annot_pipeline.stages.ingest.present_exports import (
-    ITEM_ROWS,
     excluded_exports,
     exports_of,
+    item_rows,
     read_item_table,
     unread_files,
     unread_rows,
@@ -77,6 +77,9 @@ RECORD_FILES = pa.schema(
 )
 
 
+SAY = "name exports by sha256sum: digests of releases before a new key are of no use"
+
+
 def archive_exports(context: StageContext) -> StageOutput[ExportMetrics]:
     """Find the inputs of this build and keep their bytes."""
     waiting = partial(context.progress, "another build is publishing; waiting")
@@ -109,15 +112,13 @@ def archive_exports(context: StageContext) -> StageOutput[ExportMetrics]:
         f"{counted(len(rows), 'export')}, {counted(total, 'byte')}, archived by SHA-256"
     )
     if damaged:
-        was, is_ = ("was", "is") if len(damaged) == 1 else ("were", "are")
-        exports_ = counted(len(damaged), "archived export")
-        context.progress(
-            f"{exports_} {was} damaged in the store and {is_} copied again: {first_of(damaged)}"
-        )
+        context.progress(f"damaged in the store, and archived again: {first_of(damaged)}")
     exposed = exposed_secrets(settings.privacy, context.store.root)
-    excluded = excluded_exports(context.campaign)
+    excluded, unused = excluded_exports(context.campaign)
     for name, because in excluded.items():
         context.progress(f"excluded: {name} ({because})")
+    if unused:
+        context.progress(f"warn: exclude: no export has the digest {first_of(unused)}; {SAY}")
     metrics = ExportMetrics(len(rows), total, parent, exposed, excluded)
     return StageOutput({"exports": table}, metrics)
 
@@ -138,12 +139,10 @@ def read_exports(context: StageContext) -> StageOutput[RecordMetrics]:
     for export in exports:
         if export["kind"] == "items":
             name, position = export["source_file"], export["source_order"]
-            archive_path = archived(context.store.archive, export["source_sha256"])
-            fields = f"items.{position}.fields"
+            path = archived(context.store.archive, export["source_sha256"])
+            source, fields = settings.items[position], f"items.{position}.fields"
             with reading_export(name, context.store.root):
-                item_table = read_item_table(
-                    settings.items[position], archive_path, name, fields, settings.limits
-                )
+                item_table = read_item_table(source, path, name, fields, settings.limits)
             rows = item_table.rows
             item_files.append(
                 {
@@ -153,11 +152,9 @@ def read_exports(context: StageContext) -> StageOutput[RecordMetrics]:
                     "ignored": json.dumps(item_table.ignored),
                 }
             )
-            unread += unread_rows(
-                settings.items[position], archive_path, name, rows, settings.limits
-            )
+            unread += unread_rows(source, path, name, rows, settings.limits)
             readable_rows = [row for row in rows if not row["reason"]]
-            items += readable_rows if settings.items[position].describes_items else []
+            items += readable_rows if source.describes_items else []
             probabilities += [
                 row for row in readable_rows if row.get("selection_probability") is not None
             ]
@@ -178,8 +175,8 @@ def read_exports(context: StageContext) -> StageOutput[RecordMetrics]:
             | {"unaccounted_lines": abs((counts["lines"] or {}).get("other", 0))}
         )
     for position, columns in columns_by_source.items():
-        source = settings.sources[position]
-        check_columns(source, list(columns), source.path, f"sources.{position}.fields")
+        judged_by = settings.sources[position]
+        check_columns(judged_by, list(columns), judged_by.path, f"sources.{position}.fields")
     n_rows, n_records = (sum(file[what] for file in files) for what in ("rows", "records"))
     context.progress(
         f"{counted(n_rows, 'row')}, {counted(n_records, 'record')}; "
@@ -193,9 +190,7 @@ def read_exports(context: StageContext) -> StageOutput[RecordMetrics]:
         context.progress(f"not rows: {first_of(kinds)}")
     tables = {
         "record_files": pa.Table.from_pylist(files, RECORD_FILES),
-        "item_rows": pa.Table.from_pylist(
-            [{**row, "place": position} for position, row in enumerate(items)], ITEM_ROWS
-        ),
+        "item_rows": item_rows(items),
         "item_probabilities": pa.Table.from_pylist(probabilities, ITEM_PROBABILITIES),
     }
     declared = _declared_judges(context, files)
@@ -263,11 +258,8 @@ def _judges_in_paths(context: StageContext, files: Sequence[Mapping[str, Any]]) 
     settings = context.campaign.settings
     if not settings.privacy.pseudonymize:
         return []
-    telling = {
-        n
-        for n, s in enumerate(settings.sources)
-        if "judge" in s.fields and _captures(s.fields["judge"])
-    }
+    sources = enumerate(settings.sources)
+    telling = {n for n, s in sources if "judge" in s.fields and _captures(s.fields["judge"])}
     for file in files:
         if file["source_order"] not in telling:
             parsed = context.store.records / file["filename"]

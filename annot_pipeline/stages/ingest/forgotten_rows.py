@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from annot_pipeline.bounded_json import parse_bounded_json
-from annot_pipeline.config import LoadedCampaign, Source
+from annot_pipeline.config import ItemSource, LoadedCampaign, Source
 from annot_pipeline.config.signature import digest
 from annot_pipeline.errors import InputError, Problem
 from annot_pipeline.exports import Opening
@@ -28,8 +28,9 @@ from annot_pipeline.stages.ingest.opened_exports import open_export
 from annot_pipeline.stages.ingest.raw_names import BETWEEN, CELLS
 from annot_pipeline.stages.ingest.read_records import read_records
 from annot_pipeline.stages.shared.name_search import holds_name
+from annot_pipeline.storage.archive import export_sha256
 from annot_pipeline.storage.checked_export import MatchedExport
-from annot_pipeline.storage.files import atomic_write, file_sha256
+from annot_pipeline.storage.files import atomic_write
 from annot_pipeline.storage.forgotten import Forgotten, forgotten_among
 from annot_pipeline.storage.keys import derive, judge_key
 from annot_pipeline.storage.store_layout import WITHOUT_FORGOTTEN
@@ -48,7 +49,7 @@ def without_forgotten(
     if not people:
         return export
     key = judge_key(campaign.settings, campaign.store)
-    state = [derive(key, file_sha256(export.real)), source.model_dump_json(), *map(str, people)]
+    state = [derive(key, export_sha256(export.real)), source.model_dump_json(), *map(str, people)]
     name = digest(state)[:32] + ".gz" * export.relative.lower().endswith(".gz")
     copy = campaign.store / WITHOUT_FORGOTTEN / name
     if not copy.exists():
@@ -60,6 +61,26 @@ def without_forgotten(
             else:
                 temporary.touch()  # it has none: the file itself is read
     return replace(export, real=copy) if copy.stat().st_size else export
+
+
+def refuse_forgotten_item(
+    campaign: LoadedCampaign, source: ItemSource, export: MatchedExport,
+    people: Sequence[Forgotten], name: str = "",
+) -> None:  # fmt: skip
+    """Make sure that no cell of an item table is a forgotten person, or holds a ``name``.
+
+    Raises
+    ------
+    InputError
+        One does.
+    """
+    key, limits = judge_key(campaign.settings, campaign.store), campaign.settings.limits
+    opened = open_export(source, export.real, export.relative, limits=limits, whole=True)
+    for chunk in opened.chunks:
+        for column in chunk.columns.values():
+            cells = list(filter(None, column.unique().to_pylist()))
+            if forgotten_among(cells, people, key) or holds_name("\n".join(cells), [name]):
+                raise _refused(export, "a cell of the item table names a forgotten person")
 
 
 def _rows_of_forgotten(
@@ -128,7 +149,7 @@ def remove_rows(
 
 
 def _refused(export: MatchedExport, what: str) -> InputError:
-    do = "remove the person from the file at its source, then build again"
+    do = "delete the person's answers at the source and export again, or exclude the export"
     title = f"{export.relative}: holds answers of a person who is forgotten"
     return InputError(title, [Problem("", what, do=do)])
 

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from annot_pipeline.config import Campaign, ItemSource, Limits, LoadedCampaign, Source
+from annot_pipeline.config import ItemSource, Limits, LoadedCampaign, Source
 from annot_pipeline.config.sources import ExcludedExport
 from annot_pipeline.contracts import INT, TEXT
 from annot_pipeline.errors import ConfigError, row_and_line
 from annot_pipeline.exports.raw_rows import TextLines
 from annot_pipeline.stages.ingest.archived_lines import MOST_BYTES, export_lines
-from annot_pipeline.stages.ingest.forgotten_rows import without_forgotten
+from annot_pipeline.stages.ingest.forgotten_rows import refuse_forgotten_item, without_forgotten
 from annot_pipeline.stages.ingest.opened_exports import check_columns, open_export
 from annot_pipeline.stages.ingest.read_records import read_items
 from annot_pipeline.storage.archive import (
@@ -46,8 +47,6 @@ ITEM_ROWS = pa.schema(
     ]
 )  # fmt: skip
 
-"""With which probability an item was selected for people; a null task is any."""
-
 
 def listed_items(campaign: LoadedCampaign) -> tuple[pa.Table, list[str]]:
     """Return the current rows of the item tables, by precedence, and unreadable ones.
@@ -67,10 +66,12 @@ def listed_items(campaign: LoadedCampaign) -> tuple[pa.Table, list[str]]:
             if source.describes_items:
                 rows += [row for row in read if not row["reason"]]
             unread += unread_rows(source, export.real, export.relative, read, limits)
-    table = pa.Table.from_pylist(
-        [{**row, "place": position} for position, row in enumerate(rows)], ITEM_ROWS
-    )
-    return table, unread
+    return item_rows(rows), unread
+
+
+def item_rows(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
+    """Return rows of item tables with their places."""
+    return pa.Table.from_pylist([{**row, "place": n} for n, row in enumerate(rows)], ITEM_ROWS)
 
 
 def present_exports(
@@ -115,61 +116,88 @@ def exports_of(
 ) -> list[MatchedExport]:
     """Return the exports of a source, or the files of an item table; see `find_exports`.
 
-    Exports lack the rows of those whom the store has forgotten, and of some ``more``.
+    Exports lack the rows of those whom the store has forgotten, and of some ``more``; an item
+    table that names one of them is refused.
     """
     exports = find_exports(campaign.folder, source.path, where=where, own=campaign.own_folders)
+    people = [*read_forgotten(campaign.store), *more]
     if isinstance(source, ItemSource):
-        return exports
+        return _item_tables(campaign, source, exports, people) if people else exports
     excluded = _excluded(campaign, source, exports)
     exports = [export for export in exports if export.relative not in excluded]
     exports = exports[-1:] if source.files == "latest" else exports
-    people = [*read_forgotten(campaign.store), *more]
     return [without_forgotten(campaign, source, export, people) for export in exports]
 
 
-def excluded_exports(campaign: LoadedCampaign) -> dict[str, str]:
-    """Return the exports that are there and that their source excludes, each with the reason."""
-    excluded: dict[str, str] = {}
+def _item_tables(
+    campaign: LoadedCampaign, source: ItemSource, tables: list[MatchedExport],
+    people: Sequence[Forgotten],
+) -> list[MatchedExport]:  # fmt: skip
+    """Return item tables that name no forgotten person; of exports, rows are removed."""
+    for judged in campaign.settings.sources:
+        paths = glob_exports(campaign.folder, judged.path)[1]
+        tables = [
+            without_forgotten(campaign, judged, table, people) if table.path in paths else table
+            for table in tables
+        ]
+    for table in tables:
+        refuse_forgotten_item(campaign, source, table, people)
+    return tables
+
+
+def excluded_exports(campaign: LoadedCampaign) -> tuple[dict[str, str], list[str]]:
+    """Return the exports that are there and excluded, each with the reason.
+
+    And the digests by which sources exclude none.
+    """
+    excluded: dict[str, list[ExcludedExport]] = {}
     for source in (source for source in campaign.settings.sources if source.exclude):
         with suppress(ConfigError):  # none matches
             exports = find_exports(campaign.folder, source.path, where="", own=campaign.own_folders)
             excluded |= _excluded(campaign, source, exports)
-    return excluded
+    used = [exclusion for exclusions in excluded.values() for exclusion in exclusions]
+    unused = [x.digest for s in campaign.settings.sources for x in s.exclude if x not in used]
+    return {name: exclusions[0].because for name, exclusions in excluded.items()}, unused
 
 
-def with_plain_exclusions(campaign: LoadedCampaign) -> Campaign:
-    """Return settings that exclude the same exports by SHA-256, for a store of another key."""
-    sources = []
-    for number, source in enumerate(campaign.settings.sources):
-        exports = find_exports(
-            campaign.folder, source.path, where=f"sources.{number}.path", own=campaign.own_folders
-        )
+def exports_among(campaign: LoadedCampaign, published: Container[str]) -> list[str]:
+    """Return the exports that a build would read and that have one of some published digests."""
+    names = []
+    for source in campaign.settings.sources:
+        exports = find_exports(campaign.folder, source.path, where="", own=campaign.own_folders)
         excluded = _excluded(campaign, source, exports)
-        exclude = tuple(
-            ExcludedExport(digest=export_sha256(export.real), because=excluded[export.relative])
-            for export in exports
-            if export.relative in excluded
-        )
-        sources.append(source.model_copy(update={"exclude": exclude}))
-    return campaign.settings.model_copy(update={"sources": tuple(sources)})
+        for export in exports:
+            digests = chain.from_iterable(_digests(campaign, source, export))
+            if export.relative not in excluded and any(d in published for d in digests):
+                names.append(export.relative)
+    return names
 
 
 def _excluded(
     campaign: LoadedCampaign, source: Source, exports: Sequence[MatchedExport]
-) -> dict[str, str]:
-    """Return why a source excludes exports, by name; bytes are read only where it excludes any."""
-    if not source.exclude:
-        return {}
-    settings = campaign.settings
-    key = present_key(settings, campaign.store)
-    excluded = {}
-    for export in exports:
-        sha256 = export_sha256(export.real)
-        digests = (sha256, published_digest(settings, key, sha256) if key else sha256)
-        for exclusion in source.exclude:
-            if any(digest.startswith(exclusion.digest) for digest in digests):
-                excluded[export.relative] = exclusion.because
+) -> dict[str, list[ExcludedExport]]:
+    """Return what excludes exports of a source, by name; bytes are read only where it does any."""
+    excluded: dict[str, list[ExcludedExport]] = {}
+    for export in exports if source.exclude else ():
+        for digests in _digests(campaign, source, export):
+            if matching := [x for x in source.exclude if any(x.matches(d) for d in digests)]:
+                excluded[export.relative] = matching
+                break
     return excluded
+
+
+def _digests(
+    campaign: LoadedCampaign, source: Source, export: MatchedExport
+) -> Iterator[tuple[str, ...]]:
+    """Yield the digests of an export, and of its copy without forgotten people if it has any.
+
+    The SHA-256 and, where there is a key, the digest that a release publishes.
+    """
+    key, people = present_key(campaign.settings, campaign.store), read_forgotten(campaign.store)
+    for is_copy in (False, True)[: 1 + bool(people)]:
+        read = without_forgotten(campaign, source, export, people) if is_copy else export
+        sha256 = export_sha256(read.real)
+        yield (sha256, published_digest(campaign.settings, key, sha256)) if key else (sha256,)
 
 
 def unread_files(campaign: LoadedCampaign) -> list[str]:
