@@ -75,7 +75,8 @@ def test_damaged_records_and_archived_exports_are_told(tmp_path, capsys, write):
     assert main(["build", str(folder)]) == 0
     said = capsys.readouterr()
     assert f"{len(records)} parsed exports were damaged in the store and are read again" in said.err
-    assert f"{len(kept)} archived exports were damaged in the store and are copied" in said.err
+    names = ", ".join(f"exports/{path.name}" for path in sorted((folder / "exports").iterdir()))
+    assert f"damaged in the store, and archived again: {names}" in said.err
     assert "; 0 of " in said.err
     assert "nothing new; still v0002" in said.out
     assert "since v0001" not in said.out  # what v0002 changed, not this build

@@ -25,7 +25,7 @@ LAST_STEP = 0.98
 """Share of the steps up to which a kill surely comes before the end."""
 
 
-@pytest.mark.sampled
+@pytest.mark.slow
 @pytest.mark.parametrize("number", range(KILLS))
 def test_killed_at_any_moment(number: int, night: Night, tmp_path: Path) -> None:
     share = random.Random(number).uniform(number // 2, number // 2 + 1) / (KILLS / 2)
