@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -63,7 +64,7 @@ def temporary_store(
             folder = stack.enter_context(temporary)
             claim(Path(folder), STORE)
             for name in (KEY_FILE, FORGOTTEN):  # who is who, and who is left out
-                if (campaign.store / name).exists():
+                if os.access(campaign.store / name, os.R_OK):
                     Path(folder, name).symlink_to((campaign.store / name).resolve())
         except OSError as error:
             raise _cannot_write(location, str(error.strerror), shared=shared) from error
