@@ -52,8 +52,8 @@ from tests.survival.nights import export, write_campaign
 from tests.survival.processes import Blow, kill_oneself, start
 
 SOAK = "SOAK" in os.environ
-RUNS, STEPS = (500, 8) if SOAK else (20, 3)
-"""Runs, and rules of each."""
+PARTS, RUNS, STEPS = (10, 50, 8) if SOAK else (1, 20, 3)
+"""Tests, which several processes share; runs of each; rules of each run."""
 HOW = ("", "", "", "kill", "kill", "full", *(["process"] if SOAK else []))
 """What befalls a command: nothing, a kill or a full disk in this process, a kill of its own."""
 STEPS_OF = {"build": 1600, "forget": 2100, "publish": 700, "rollback": 350}
@@ -320,11 +320,12 @@ def _silent(_: str) -> None:
     """Report nothing."""
 
 
+@pytest.mark.parametrize("part", range(PARTS))
 def test_any_order_of_commands_kills_and_full_disks(
-    copy_campaign: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    part: int, copy_campaign: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(CampaignMachine, "copy", partial(copy_campaign, build_two_days), False)
-    monkeypatch.setattr(CampaignMachine, "folder", tmp_path / "campaign", False)
+    monkeypatch.setattr(CampaignMachine, "folder", tmp_path / f"campaign{part}", False)
     if not SOAK:
         monkeypatch.setattr(release_pages, "write_pages", write_plain_pages)
         monkeypatch.setattr(decisions, "write_restored_pages", write_plain_pages)
