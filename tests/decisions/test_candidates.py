@@ -102,6 +102,7 @@ def test_who_accepts_a_gate_and_why_stands_in_the_release(campaign, capsys):
     assert main(["verify", str(campaign), "v0002", "--rebuild"]) == 0
 
 
+@pytest.mark.slow
 def test_what_was_accepted_stops_the_same_content_no_more(campaign, capsys):
     settings = SETTINGS | {"gates": {"rejected_share": {"error": 0.0}}}
     (campaign / "campaign.yaml").write_text(json.dumps(settings))
@@ -124,6 +125,7 @@ def test_what_was_accepted_stops_the_same_content_no_more(campaign, capsys):
     assert step.endswith('--accept rejected_share --because "..."')
 
 
+@pytest.mark.slow
 def test_only_what_failed_can_be_accepted_and_all_of_it_must_be(campaign):
     stopped(campaign)
     with pytest.raises(ConfigError, match="label_flips did not fail"):
@@ -151,6 +153,7 @@ def test_nobody_can_accept_that_the_release_itself_is_wrong(campaign, name):
         accept(campaign, "unseen_judges", name)
 
 
+@pytest.mark.slow
 def test_a_candidate_of_other_settings_exports_or_an_older_release_is_refused(campaign):
     stopped(campaign)
     settings = json.loads((campaign / "campaign.yaml").read_text())
@@ -166,6 +169,7 @@ def test_a_candidate_of_other_settings_exports_or_an_older_release_is_refused(ca
     assert accept(campaign, "unseen_judges").published
 
 
+@pytest.mark.slow
 def test_a_candidate_that_another_release_overtook_is_refused(campaign):
     stopped(campaign, keep=True)
     (campaign / "exports" / "b.csv").rename(campaign / "b.csv")
@@ -177,6 +181,7 @@ def test_a_candidate_that_another_release_overtook_is_refused(campaign):
     assert Releases(campaign / "gold").versions() == ["v0001", "v0002"]
 
 
+@pytest.mark.slow
 def test_a_candidate_can_be_asked_for_and_is_kept_on_request(campaign):
     loaded = load_campaign(campaign, sets=["gates.unseen_judges.error=1"])
     publication, built = build_release(loaded, silent, candidate=True, keep=True)
@@ -213,6 +218,7 @@ def test_prune_keeps_what_a_candidate_was_made_of(campaign):
     assert (campaign / "store" / "archive" / digest[:2] / digest).exists()
 
 
+@pytest.mark.slow
 def test_a_candidate_that_cannot_be_written_does_not_hide_the_gate(campaign, monkeypatch):
     def full(*_: object, **__: object) -> None:
         raise OSError(28, os.strerror(28))

@@ -95,6 +95,7 @@ def test_a_gate_accepted_for_the_newest_release_stops_no_forgetting(campaign):
     assert named_in(campaign, PERSON) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("judge", ["w2", PERSON])
 def test_forgetting_publishes_no_export_that_a_rollback_dropped(campaign, judge):
     """Nor one that holds the person, whose copy without the rows has other bytes."""
@@ -253,6 +254,7 @@ def with_export(folder: Path, name: str, data: bytes, **source: Any) -> Path:
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["csv", "jsonl"])
 def test_a_name_is_seen_in_any_encoding_and_behind_escapes(tmp_path, form):
     name = "jos\u00e9.l\u00f3pez"
@@ -285,6 +287,7 @@ def test_dictionaries_of_parquet_lose_the_name(tmp_path):
     assert load_gold(folder / "gold", "lineage").num_rows == 6
 
 
+@pytest.mark.slow
 def test_rows_that_hold_answers_of_several_judges_are_refused(tmp_path):
     text = "item,j1,l1,j2,l2\n" + "".join(
         f"i{i},w0,a,{w},b\n" for i, w in enumerate((PERSON, "w2"))
@@ -297,6 +300,7 @@ def test_rows_that_hold_answers_of_several_judges_are_refused(tmp_path):
     assert load_gold(folder / "gold", "lineage").num_rows == 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("judge", ["1", "worker1"])
 def test_names_that_texts_hold_by_chance_do_not_stop_the_command(campaign, judge):
     text = ROWS.replace("w2", f"{judge}0").replace("w0", "2").replace(PERSON, judge)
@@ -336,6 +340,7 @@ def test_under_another_key_nobody_is_recognized_so_builds_stop(campaign):
         assert set(forgotten(campaign)["removed"]) == {"v0003", "v0004"}  # v0003: of the old key
 
 
+@pytest.mark.slow
 def test_reasons_that_name_the_person_are_named(campaign):
     set_pin(load_campaign(campaign), "v0001", remove=False, why=f"{PERSON}'s", progress=silent)
     [path] = forgotten(campaign, pinned=True)["still_named"]
@@ -362,6 +367,7 @@ def test_pinned_releases_strangers_and_models_are_refused_before_anything_goes(c
     assert named_in(campaign, PERSON) == []
 
 
+@pytest.mark.slow
 def test_a_command_that_was_killed_half_way_finishes(campaign, monkeypatch):
     def killed(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
@@ -375,6 +381,7 @@ def test_a_command_that_was_killed_half_way_finishes(campaign, monkeypatch):
     assert named_in(campaign, PERSON) == []
 
 
+@pytest.mark.slow
 def test_a_damaged_list_of_the_forgotten_stops_builds(campaign):
     forgotten(campaign)
     (campaign / "store" / "forgotten.json").write_text("{}")

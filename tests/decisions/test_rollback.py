@@ -68,6 +68,7 @@ def test_the_content_of_an_older_release_is_published_again(campaign):
     assert main(["verify", str(campaign), "v0003", "--rebuild"]) == 0
 
 
+@pytest.mark.slow
 def test_the_next_night_does_not_publish_what_was_dropped(campaign, capsys):
     back(campaign)
     assert main(["status", str(campaign)]) == 0
@@ -109,6 +110,7 @@ def test_a_corrected_export_is_read_after_a_rollback(campaign):
     assert rebuilt(campaign).published
 
 
+@pytest.mark.slow
 def test_a_changed_export_is_dropped_and_a_second_rollback_remembers_it(campaign):
     (campaign / "exports" / "a.csv").write_text(f"{EXPORT}i8,w7,a\n")
     rebuilt(campaign)
@@ -253,6 +255,7 @@ def test_bisect_looks_past_releases_that_had_the_same_value(campaign):
     assert (change["since"], change["before"]) == ("v0002", "v0001")
 
 
+@pytest.mark.slow
 def test_a_diff_without_versions_compares_the_newest_with_its_parent(campaign, capsys):
     assert main(["diff", str(campaign), "--no-causes"]) == 0
     assert "small: v0001 to v0002" in capsys.readouterr().out
