@@ -239,7 +239,6 @@ def decide(client: TestClient, **fields: str) -> Any:
     )  # fmt: skip
 
 
-@pytest.mark.slow
 def test_decisions_are_what_the_next_build_reads(tmp_path):
     folder = folder_of(labels_campaign(tmp_path))
     client = client_of(folder)
