@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from annot_pipeline.cli.arguments import INIT_ROLES
 from annot_pipeline.cli.common import Document, load, say, show, terminal, typed
 from annot_pipeline.cli.render import at, fields, table, text
+from annot_pipeline.cli.terminal import write
 from annot_pipeline.errors import AnnotError, ConfigError, Problem, counted, counted_kind
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def run_init(arguments: argparse.Namespace) -> int:
         if sys.stdin.isatty() and sys.stdout.isatty() and not arguments.json:
             from annot_pipeline.init.conversation import converse
 
-            guessed = converse(make, by_role, print, input)
+            guessed = converse(make, by_role, lambda line: write([line], sys.stdout), input)
         else:
             guessed = make(by_role)
     except OpenError as error:

@@ -93,11 +93,9 @@ def read_columns(sheet: Sheet, by_role: ColumnsByRole) -> None:
     """Raise ConfigError where an answer names a column that is not there, or contradicts cells."""
     for role, values in by_role.items():
         for name in values:
-            if role in ("each", "strength") or (role == "judge" and not _is_column(name)):
+            if not is_column(role, name):
                 continue
             option = f"--{role.replace('_', '-')} {name}"
-            if role == "item" and name == "row":
-                continue
             if name not in sheet.names:
                 shown = ", ".join(sheet.names[:SHOWN_COLUMNS])
                 problem = Problem(option, "no such column", allowed=shown)
@@ -106,8 +104,13 @@ def read_columns(sheet: Sheet, by_role: ColumnsByRole) -> None:
                 raise ConfigError("an answer contradicts the data", [Problem(option, what)])
 
 
-def _is_column(name: str) -> bool:
-    return name not in ("anonymous", "file", "each") and not name.startswith("=")
+def is_column(role: str, name: str) -> bool:
+    """Return whether an answer names a column: others are words, or what ``each`` runs over."""
+    if role in ("each", "strength"):
+        return False
+    if role == "judge":
+        return name not in ("anonymous", "file", "each") and not name.startswith("=")
+    return (role, name) != ("item", "row")
 
 
 def _contradiction(n_rows: int, role: str, column: Column) -> str:
@@ -603,6 +606,9 @@ class _Reader:
             Option({"score" if c.numeric_share == 1 else "label": (c.name,)}, spoken(c))
             for c in rest[:4]
         ]
+        steps = [c.name for c in rest if has_steps(without_abstentions(c))]
+        if len(steps) > 1:
+            options.insert(0, Option({"score": tuple(steps)}, "all of these, each a question"))
         return Question("label", text, options, "Which column does?")
 
     def _is_answer_name(self, name: str) -> bool:
@@ -1110,9 +1116,15 @@ def _which_answers(sure: Sequence[Candidate]) -> Question:
         Option({"score" if c.numeric_share == 1 else "label": (c.name,)}, spoken(c)) for c in listed
     ]
     groups = [[o.column for o in sure if _are_alike([c, o])] for c in sure[:10]]
+    together: dict[str, tuple[str, ...]] = {}
+    for option in options:
+        for role, columns in option.by_role.items():
+            together[role] = (*together.get(role, ()), *columns)
+    if len(listed) > 1:
+        options.insert(0, Option(together, "all of these, each a question"))
     if len(most := max(groups, key=len)) > 1:
         role = "score" if most[0].numeric_share == 1 else "label"
-        why = f"these {len(most)}, of which each is a question"
+        why = f"these {len(most)}, each a question"
         options.insert(0, Option({role: tuple(c.name for c in most)}, why))
     text = f"{', '.join(c.name for c in listed)} all differ within things and judges"
     return Question("label", text, options, "Which are answers?")

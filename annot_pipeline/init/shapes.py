@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from fnmatch import fnmatchcase
 from os.path import commonpath
 from typing import Any
@@ -22,6 +23,7 @@ from annot_pipeline.init.reading import Line, Reading
 from annot_pipeline.init.readings import (
     MEANS,
     has_steps,
+    is_column,
     is_scale,
     read_columns,
     read_view,
@@ -64,6 +66,12 @@ def read_sheet(sheet: Sheet, format_: str, by_role: ColumnsByRole) -> list[Readi
     rows = rows_view(sheet)
     if by_role.get("each"):
         return _each_by_option(sheet, format_, by_role)
+    named = {n for role, values in by_role.items() for n in values if is_column(role, n)}
+    if not named <= {*rows.sheet.names}:
+        for view in cell_views(sheet):
+            if named <= {*view.sheet.names}:
+                read_columns(view.sheet, by_role)
+                return read_view(view, format_, by_role)
     read_columns(rows.sheet, by_role)
     if format_ == "mturk":
         return read_view(rows, format_, by_role)
@@ -99,7 +107,19 @@ def read_sheet(sheet: Sheet, format_: str, by_role: ColumnsByRole) -> list[Readi
             return [matrix]
     if error is not None:
         raise error
+    if readings and not _offers_judges(readings):
+        for view in cell_views(sheet):
+            with suppress(NoJudgmentsError):
+                if _offers_judges(inner := read_view(view, format_, by_role)):
+                    return inner
     return readings
+
+
+def _offers_judges(readings: Sequence[Reading]) -> bool:
+    """Return whether columns are offered where it is asked who judged."""
+    asked = [q for r in readings for q in r.questions if q.role == "judge"]
+    names_ = [n for q in asked for o in q.options for n in o.by_role.get("judge", ())]
+    return not asked or any(is_column("judge", n) for n in names_)
 
 
 def _others(sheet: Sheet, format_: str, by_role: ColumnsByRole) -> Iterator[list[Reading]]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from itertools import combinations
 from typing import Any
@@ -219,11 +219,13 @@ def cell_views(sheet: Sheet) -> Iterator[View]:
             view = _taken_apart("list", sheet, name, None, [])
             yield view
             yield from _within(view)
+    rows = rows_view(sheet)
+    yield from _within(replace(rows, parts=tuple({*rows.sheet.names} - {*sheet.names})))
 
 
 def _within(view: View) -> Iterator[View]:
-    """Yield the views of lists of objects that the elements of a list hold."""
-    for name in view.parts:
+    """Yield the views of lists of objects that the elements of a list, or objects, hold."""
+    for name in sorted(view.parts):
         cells = view.sheet[name].filled.slice(0, CELLS_LOOKED_AT).to_pylist()
         inner = [parsed(cell) for cell in cells]
         if inner and all(isinstance(i, list) and all(map(_is_record, i)) for i in inner):
@@ -264,7 +266,7 @@ def _taken_apart(
 
     ``within``: the view whose elements hold the lists.
     """
-    variable = "k" if shape == "keys" else "b" if within else "a"
+    variable = "k" if shape == "keys" else "b" if within and within.each else "a"
     value = f"{{{variable}.value}}"
     more = {"split": split} if split is not None else {}
     each: dict[str, Any] = {variable: {"keys" if shape == "keys" else "list": name, **more}}
@@ -319,7 +321,9 @@ def _taken_apart(
             )
         tables.append(rest)
     parts = tuple(columns)
-    base, taken = (within.base, within.taken) if within else (sheet, (name, *beside))
+    base, taken = (sheet, (name, *beside))
+    if within:
+        base, taken = within.base, within.taken or (place["column"],)
     return View(shape, Sheet(tables, expressions), base, each, parts, taken)
 
 

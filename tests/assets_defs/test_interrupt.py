@@ -52,7 +52,7 @@ def test_it_stops_a_build_and_nothing_is_tried_again(
     monkeypatch.setattr(Build, "run_stage", run)
     for module in (release, build):
         monkeypatch.setattr(module, "publish", publish_it)
-    assert main(["build", str(folder), *options]) == 1
+    assert main(["build", str(folder), *options]) == 130
     assert started.count(stopped) == 1
     assert started[-1] == stopped
     told = capsys.readouterr().err

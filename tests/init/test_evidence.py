@@ -316,3 +316,22 @@ def test_an_output_a_row_where_nothing_names_it(tmp_path: Path, guess: Guesses) 
     assert not any("overlap" in columns for roles in offered for columns in roles.values())
     actual = guess(path, item="row", score="Correctness")
     assert actual.facts["fates"]["used"] == 72
+
+
+def test_judges_in_lists_within_objects_are_offered(tmp_path: Path, guess: Guesses) -> None:
+    """A path names the list, deep as it is."""
+    documents = [
+        {"meta": {"uid": f"d{n}"}, "review": {"rounds": [
+            {"who": {"name": who}, "verdict": {"tone": "kind" if (n * k) % 2 else "rude"}}
+            for k, who in enumerate(("ada", "bea", "cy"))
+        ]}}
+        for n in range(20)
+    ]  # fmt: skip
+    path = tmp_path / "nested.json"
+    path.write_text(json.dumps({"project": "p", "documents": documents}), encoding="utf-8")
+    asked = question(path).questions[0]
+    assert asked.options[0].by_role == {"judge": ("who.name",)}
+    actual = guess(path, judge="who.name")
+    assert actual.settings.sources[0].each["a"].model_dump(by_alias=True)["json"] == "rounds"
+    assert actual.used("judge") == {("ada",), ("bea",), ("cy",)}
+    assert actual.facts["fates"]["used"] == 60
