@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from os.path import commonpath
 from typing import Any
@@ -90,10 +91,12 @@ def read_sheet(sheet: Sheet, format_: str, by_role: ColumnsByRole) -> list[Readi
         readings = read_view(rows, format_, by_role)
     except NoJudgmentsError as caught:
         readings, error = [], caught
-    if readings and not any(r.questions for r in readings):
+    if readings and not _is_open(readings):
         return readings
     for others in _others(sheet, format_, by_role):
         return others
+    if not by_role and (unnamed := _unnamed(sheet, format_)):
+        return unnamed
     if not by_role and (form := _form(sheet)):
         return [form]
     if any(r.kind == "pairwise" for r in readings):
@@ -133,7 +136,7 @@ def _others(sheet: Sheet, format_: str, by_role: ColumnsByRole) -> Iterator[list
             readings = read_view(view, format_, by_role)
         except NoJudgmentsError:
             continue
-        if any(r.questions for r in readings) or not _uses_parts(view, readings):
+        if _is_open(readings) or not _uses_parts(view, readings):
             if view.shape == "list" and (places := _places(sheet, view)):
                 yield [places]
             elif view.shape == "keys" and (keyed := _keyed(sheet, view)):
@@ -205,6 +208,24 @@ def _places(sheet: Sheet, view: View) -> Reading | None:
         f"a list of labels in {name}", lines, labels=labels, each=dict(view.each),
         notes=[PLACES, *unmapped_note(rest)],
     )  # fmt: skip
+
+
+def _unnamed(sheet: Sheet, format_: str) -> list[Reading]:
+    """Return lists of the answers of several judges whom nobody names, all of them answers."""
+    found = []
+    for view in cell_views(sheet):
+        with suppress(NoJudgmentsError):
+            readings = read_view(view, format_, {"judge": (OVER,)}) if view.shape == "list" else []
+            answers = {name for r in readings for name in r.columns}
+            several = len(view.sheet) >= FEWEST * len(sheet)
+            if several and {*view.parts} == {OVER, *answers} and not _is_open(readings):
+                judge = ("judge", {"value": f"{view.taken[0]} {{a}}"}, "places in a list")
+                found += [replace(r.with_lines(judge), notes=[PLACES, *r.notes]) for r in readings]
+    return found
+
+
+def _is_open(readings: Sequence[Reading]) -> bool:
+    return any(r.questions for r in readings)
 
 
 def _keyed(sheet: Sheet, view: View) -> Reading | None:

@@ -94,3 +94,24 @@ def test_names_of_columns(name: str, role: str) -> None:
 def test_a_refusal_ends_with_the_command_that_answers(tmp_path: Path, name: str) -> None:
     path = write(tmp_path / name, [{"a": f"x{n}", "b": n} for n in range(4)])
     assert f"do:      annot init {path} --judge " in refusal(path)
+
+
+def test_lists_of_answers_of_judges_whom_nobody_names(tmp_path: Path, guess: Guesses) -> None:
+    """Two lists of answers to the same questions are of other people each."""
+
+    def told(n: int, k: int) -> dict[str, int]:
+        return {"coherence": (n + k) % 5 + 1, "fluency": (n * 3 + k) % 5 + 1}
+
+    rows = [
+        {
+            "id": f"dm-{d}", "model_id": f"M{m}", "decoded": f"summary {d} of model {m}",
+            "expert_annotations": [told(d + m, k) for k in range(3)],
+            "turker_annotations": [told(d * m, k) for k in range(5)],
+        }
+        for d in range(15) for m in range(3)
+    ]  # fmt: skip
+    actual = guess(write(tmp_path / "aligned.jsonl", rows))
+    assert actual.facts["fates"]["used"] == 45 * 8 * 2
+    assert len(actual.used("judge")) == 8
+    assert {"system", "segment", "score"} <= actual.fields().keys()
+    assert "places in the list" in actual.notes
